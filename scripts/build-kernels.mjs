@@ -1,0 +1,35 @@
+// Compiles src/kernels/assembly to one WebAssembly module and writes it as a base64 string into
+// src/kernels/module.generated.ts: no file to serve or to find, and one source for every bundler.
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import asc from 'assemblyscript/asc';
+
+const kernels = fileURLToPath(new URL('../src/kernels/', import.meta.url));
+const folder = await mkdtemp(join(tmpdir(), 'halfspace-kernels-'));
+const output = join(folder, 'kernels.wasm');
+
+const { error, stderr } = await asc.main([
+  join(kernels, 'assembly/index.ts'),
+  '--outFile',
+  output,
+  ...['--runtime', 'stub', '--optimizeLevel', '3', '--shrinkLevel', process.env.SHRINK ?? '0', '--noAssert', '--converge'],
+  ...['--enable', 'simd', '--importMemory', '--noExportMemory'],
+  ...['--use', 'abort='],
+]);
+if (error) {
+  process.stderr.write(stderr.toString());
+  throw error;
+}
+
+const wasm = await readFile(output);
+await rm(folder, { recursive: true });
+const text = `// Made by scripts/build-kernels.mjs from assembly/: ${wasm.length} bytes.
+export const MODULE_BASE64 =
+  '${wasm.toString('base64')}';
+`;
+const target = join(kernels, 'module.generated.ts');
+if ((await readFile(target, 'utf8').catch(() => '')) !== text) await writeFile(target, text);
+process.stderr.write(`kernels: ${wasm.length} bytes of WebAssembly\n`);

@@ -1,0 +1,117 @@
+/**
+ * Argument guards and their wording, in one place: TypeError for a wrong type, RangeError for a wrong
+ * value, always as `"name" expected X, got Y`. A guard returns what it checked.
+ */
+
+/** A distance must fit 16 bits. */
+export const MAX_BITS = 65_535;
+
+const MAX_SEED = 0xffff_ffff_ffff_ffffn;
+
+/** What a value looks like in a message: short, and never the whole of a large one. */
+export function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string') {
+    return value.length > 40 ? `"${value.slice(0, 40)}…"` : `"${value}"`;
+  }
+  if (typeof value === 'object') return value.constructor?.name ?? 'an object';
+  if (typeof value === 'function') return 'a function';
+  return typeof value === 'bigint' ? `${value}n` : String(value);
+}
+
+export function wrongType(name: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`"${name}" expected ${expected}, got ${describe(value)}`);
+}
+
+export function wrongValue(name: string, expected: string, value: unknown): RangeError {
+  return new RangeError(`"${name}" expected ${expected}, got ${describe(value)}`);
+}
+
+/** An integer within limits, both included. */
+export function checkInteger(name: string, value: unknown, min: number, max: number): number {
+  if (typeof value !== 'number') throw wrongType(name, 'a number', value);
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} on` : `in ${min}..${max}`;
+  throw wrongValue(name, `an integer ${range}`, value);
+}
+
+export function checkBits(bits: unknown): number {
+  return checkInteger('bits', bits, 1, MAX_BITS);
+}
+
+/** How many results are wanted; more than there are is allowed and gives a shorter answer. */
+export function checkK(k: unknown): number {
+  return checkInteger('k', k, 1, Number.MAX_SAFE_INTEGER);
+}
+
+export function checkMaxDistance(maxDistance: unknown, bits: number): number {
+  return checkInteger('maxDistance', maxDistance, 0, bits);
+}
+
+/** A number strictly inside or on the limits; NaN is refused. */
+export function checkNumber(name: string, value: unknown, min: number, max: number): number {
+  if (typeof value !== 'number') throw wrongType(name, 'a number', value);
+  if (value >= min && value <= max) return value;
+  throw wrongValue(name, `a number in ${min}..${max}`, value);
+}
+
+/** A seed is a 64-bit unsigned integer: a safe number or a bigint. */
+export function checkSeed(seed: unknown): bigint {
+  if (typeof seed === 'number' && Number.isSafeInteger(seed) && seed >= 0) return BigInt(seed);
+  if (typeof seed === 'bigint' && seed >= 0n && seed <= MAX_SEED) return seed;
+  if (typeof seed !== 'number' && typeof seed !== 'bigint') {
+    throw wrongType('seed', 'a number or a bigint', seed);
+  }
+  throw wrongValue('seed', 'an integer in 0..2^64 - 1 (a bigint from 2^53 on)', seed);
+}
+
+export function checkOneOf<T extends string>(
+  name: string,
+  value: unknown,
+  choices: readonly T[],
+): T {
+  if ((choices as readonly unknown[]).includes(value)) return value as T;
+  const expected = `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`;
+  if (typeof value !== 'string') throw wrongType(name, expected, value);
+  throw wrongValue(name, expected, value);
+}
+
+/** An options object with no unknown key; a wrong key is told the nearest known one. */
+export function checkOptions<T extends object>(
+  name: string,
+  options: T | undefined,
+  known: readonly string[],
+): T {
+  if (options === undefined) return {} as T;
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw wrongType(name, 'an object', options);
+  }
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) throw unknownKey(name, key, known);
+  }
+  return options;
+}
+
+function unknownKey(name: string, key: string, known: readonly string[]): TypeError {
+  let nearest = known[0] ?? '';
+  for (const candidate of known) {
+    if (editDistance(key, candidate) < editDistance(key, nearest)) nearest = candidate;
+  }
+  return new TypeError(`"${name}" has no option "${key}", did you mean "${nearest}"?`);
+}
+
+/** Levenshtein's distance, case ignored; the words are short. */
+function editDistance(a: string, b: string): number {
+  const from = a.toLowerCase();
+  const to = b.toLowerCase();
+  let costs = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = costs[j - 1] + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, costs[j] + 1, next[j - 1] + 1));
+    }
+    costs = next;
+  }
+  return costs[to.length];
+}

@@ -1,0 +1,168 @@
+/**
+ * Codes of equal width, one after another in one run of bytes. Bit j of a code is bit j % 8 of byte
+ * j >> 3, lowest first (the order of Arrow and FAISS); unused high bits of the last byte are 0. Codes
+ * of some size live in a WebAssembly memory, where a scan reads them in place.
+ */
+
+import {
+  checkBits,
+  checkInteger,
+  checkOneOf,
+  checkOptions,
+  wrongType,
+  wrongValue,
+} from '../check';
+import { distance } from '../kernels/hamming.scalar';
+import { allocateCodes } from '../kernels/memory';
+
+/** Which bit of a byte comes first: 'lsb' the lowest, as here; 'msb' the highest, as numpy.packbits. */
+export type BitOrder = 'lsb' | 'msb';
+
+/** How codes were made, as far as it is known; written into files. */
+export interface CodeOrigin {
+  readonly projection: string;
+  /** Decimal, since 64-bit seeds do not fit a JSON number. */
+  readonly seed: string;
+  readonly dimensions?: number;
+}
+
+export interface CodesOptions {
+  bits: number;
+  bitOrder?: BitOrder;
+  /** Arrow's layout: bit r of the bitmap is 0 when row r is null. */
+  validity?: Uint8Array | null;
+  origin?: CodeOrigin;
+}
+
+const OPTIONS = ['bits', 'bitOrder', 'validity', 'origin'];
+
+export function bytesPerCode(bits: number): number {
+  return Math.ceil(bits / 8);
+}
+
+export class Codes {
+  readonly bits: number;
+  readonly count: number;
+  readonly bytesPerCode: number;
+  /** All codes, `count * bytesPerCode` bytes. Not a copy; of a null row they are 0. */
+  readonly bytes: Uint8Array;
+  /** Bit r is 0 when row r is null; `null` when every row has a code. */
+  readonly validity: Uint8Array | null;
+  readonly origin: CodeOrigin | undefined;
+
+  private constructor(bytes: Uint8Array, count: number, options: CodesOptions) {
+    this.bits = options.bits;
+    this.count = count;
+    this.bytesPerCode = bytesPerCode(options.bits);
+    this.bytes = bytes;
+    this.validity = options.validity ?? null;
+    this.origin = options.origin;
+  }
+
+  /** `count` codes of zeros, to be filled by their maker; `validity` may be filled too. */
+  static allocate(count: number, options: CodesOptions): Codes {
+    checkBits(options.bits);
+    checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
+    return new Codes(allocateCodes(count * bytesPerCode(options.bits)), count, options);
+  }
+
+  /** Codes made elsewhere, copied. Unused bits of a last byte must be 0. */
+  static from(bytes: Uint8Array, options: CodesOptions): Codes {
+    checkOptions('options', options, OPTIONS);
+    const bits = checkBits(options.bits);
+    const bitOrder = checkOneOf('bitOrder', options.bitOrder ?? 'lsb', ['lsb', 'msb']);
+    const { validity } = options;
+    if (!(bytes instanceof Uint8Array)) throw wrongType('bytes', 'a Uint8Array', bytes);
+    const width = bytesPerCode(bits);
+    const count = bytes.length / width;
+    if (!Number.isInteger(count)) {
+      throw wrongValue('bytes', `a multiple of ${width} bytes for ${bits} bits`, bytes.length);
+    }
+    if (validity && validity.length * 8 < count) {
+      throw wrongValue('validity', `a bit for each of ${count} rows`, `${validity.length} bytes`);
+    }
+    const codes = Codes.allocate(count, { ...options, bits });
+    codes.bytes.set(bytes);
+    if (bitOrder === 'msb') reverseBits(codes.bytes);
+    for (let row = 0; validity && row < count; row++) if (codes.isNull(row)) codes.at(row).fill(0);
+    checkUnusedBits(codes.bytes, bits, 0);
+    return codes;
+  }
+
+  /** The same codes, not copied, when no row turned out to be null. */
+  withoutValidity(): Codes {
+    return new Codes(this.bytes, this.count, {
+      bits: this.bits,
+      ...(this.origin && { origin: this.origin }),
+    });
+  }
+
+  /** The code of a row, as a view. */
+  at(row: number): Uint8Array {
+    checkInteger('row', row, 0, this.count - 1);
+    return this.bytes.subarray(row * this.bytesPerCode, (row + 1) * this.bytesPerCode);
+  }
+
+  /** True where a row has no code, as an all-zero vector has none. */
+  isNull(row: number): boolean {
+    return this.validity !== null && ((this.validity[row >> 3] >> (row & 7)) & 1) === 0;
+  }
+
+  /** Number of bits in which two rows differ. */
+  distance(rowA: number, rowB: number): number {
+    for (const row of [rowA, rowB]) {
+      if (this.isNull(row)) throw wrongValue('row', 'a row with a code', `${row}, which is null`);
+    }
+    return distance(this.at(rowA), this.at(rowB));
+  }
+}
+
+/** The bits of a code as text, first bit first: `bitString(code, 6)` is '100111'. */
+export function bitString(code: Uint8Array, bits: number = code.length * 8): string {
+  if (!(code instanceof Uint8Array)) throw wrongType('code', 'a Uint8Array', code);
+  checkInteger('bits', bits, 1, code.length * 8);
+  let text = '';
+  for (let j = 0; j < bits; j++) text += (code[j >> 3] >> (j & 7)) & 1;
+  return text;
+}
+
+/** A code from its bits as text, first bit first. */
+export function parseBits(text: string): Uint8Array {
+  if (typeof text !== 'string') throw wrongType('text', 'a string of 0 and 1', text);
+  if (!/^[01]+$/.test(text)) throw wrongValue('text', 'a string of 0 and 1', text);
+  const code = new Uint8Array(bytesPerCode(checkBits(text.length)));
+  for (let j = 0; j < text.length; j++) if (text[j] === '1') code[j >> 3] |= 1 << (j & 7);
+  return code;
+}
+
+/** Number of bits in which two codes differ. */
+export function hammingDistance(a: Uint8Array, b: Uint8Array): number {
+  if (!(a instanceof Uint8Array)) throw wrongType('a', 'a Uint8Array', a);
+  if (!(b instanceof Uint8Array)) throw wrongType('b', 'a Uint8Array', b);
+  if (a.length !== b.length) throw wrongValue('b', `${a.length} bytes`, b.length);
+  return distance(a, b);
+}
+
+/** Turns the bits of every byte around, in place: between lowest and highest bit first. */
+export function reverseBits(bytes: Uint8Array): void {
+  for (let i = 0; i < bytes.length; i++) {
+    let byte = bytes[i];
+    byte = ((byte & 0x0f) << 4) | (byte >> 4);
+    byte = ((byte & 0x33) << 2) | ((byte >> 2) & 0x33);
+    bytes[i] = ((byte & 0x55) << 1) | ((byte >> 1) & 0x55);
+  }
+}
+
+/** Set bits beyond `bits` would count in every distance. */
+export function checkUnusedBits(bytes: Uint8Array, bits: number, firstRow: number): void {
+  const used = bits % 8;
+  if (used === 0) return;
+  const width = bytesPerCode(bits);
+  for (let at = width - 1; at < bytes.length; at += width) {
+    if (bytes[at] >> used === 0) continue;
+    const row = firstRow + Math.floor(at / width);
+    throw new RangeError(
+      `row ${row}: a code of ${bits} bits has bits set beyond them; is "bits" or "bitOrder" wrong?`,
+    );
+  }
+}

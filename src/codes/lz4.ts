@@ -1,0 +1,75 @@
+/**
+ * LZ4 frames to bytes: what pyarrow's Feather files and Polars' IPC files are compressed with by
+ * default. A first walk over the sequences finds the length, so that nothing larger than the answer is
+ * allocated. Checksums of the frame are not checked. Format: github.com/lz4/lz4, doc/lz4_Frame_format.md.
+ */
+
+const MAGIC = 0x184d2204;
+
+/** Decodes one frame. Throws an Error on bytes that are none. */
+export function decodeLz4(frame: Uint8Array): Uint8Array {
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
+  if (view.getUint32(0, true) !== MAGIC) throw new Error('an LZ4 frame was expected');
+  const flags = frame[4];
+  if (flags >> 6 !== 1) throw new Error(`an LZ4 frame of version ${flags >> 6} is not known`);
+  if ((flags & 1) !== 0) throw new Error('an LZ4 frame with a dictionary is not supported');
+  const start = 7 + ((flags & 8) !== 0 ? 8 : 0);
+  const blockTrailer = (flags & 16) !== 0 ? 4 : 0;
+
+  const blocks: { data: Uint8Array; isStored: boolean }[] = [];
+  let length = 0;
+  for (let at = start; ; ) {
+    const word = view.getUint32(at, true);
+    if (word === 0) break;
+    const size = word & 0x7fff_ffff;
+    at += 4;
+    if (at + size > frame.length) throw new Error('an LZ4 block ends beyond its frame');
+    const block = { data: frame.subarray(at, at + size), isStored: word > 0x7fff_ffff };
+    blocks.push(block);
+    length += block.isStored ? size : walk(block.data, null, 0);
+    at += size + blockTrailer;
+  }
+
+  const out = new Uint8Array(length);
+  let filled = 0;
+  for (const { data, isStored } of blocks) {
+    if (isStored) out.set(data, filled);
+    filled += isStored ? data.length : walk(data, out, filled);
+  }
+  return out;
+}
+
+/** Decodes a block to `out` from `start` on, or only counts where `out` is null. Returns its length. */
+function walk(block: Uint8Array, out: Uint8Array | null, start: number): number {
+  let at = 0;
+  let to = start;
+  const more = (nibble: number): number => {
+    let length = nibble;
+    if (nibble < 15) return length;
+    for (let byte = 255; byte === 255; length += byte) {
+      if (at >= block.length) throw new Error('an LZ4 block is cut short');
+      byte = block[at++];
+    }
+    return length;
+  };
+  while (at < block.length) {
+    const token = block[at++];
+    const literals = more(token >> 4);
+    if (at + literals > block.length) throw new Error('LZ4 literals end beyond their block');
+    if (out) out.set(block.subarray(at, at + literals), to);
+    at += literals;
+    to += literals;
+    if (at === block.length) return to - start; // the last sequence has literals only
+    if (at + 2 > block.length) throw new Error('an LZ4 block is cut short');
+    const back = block[at] | (block[at + 1] << 8);
+    at += 2;
+    const matched = more(token & 15) + 4;
+    if (out) {
+      if (back === 0 || back > to) throw new Error('an LZ4 match starts before its frame');
+      for (let end = to + matched, from = to - back; to < end; ) out[to++] = out[from++];
+    } else {
+      to += matched;
+    }
+  }
+  return to - start;
+}

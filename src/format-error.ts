@@ -1,0 +1,13 @@
+/** Bytes that cannot be read: names the file (where there is one) and what is wrong with it. */
+export class FormatError extends Error {
+  override readonly name = 'FormatError';
+
+  constructor(
+    message: string,
+    /** The file's path or the caller's label; `undefined` for bytes in memory. */
+    readonly file?: string,
+    options?: { cause?: unknown },
+  ) {
+    super(file === undefined ? message : `${file}: ${message}`, options);
+  }
+}

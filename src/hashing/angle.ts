@@ -1,0 +1,148 @@
+/**
+ * Distance, angle and cosine, one from the other, with their errors. Two vectors at angle θ differ in a
+ * share θ/π of random bits (Charikar 2002), so a distance is binomial: Binomial(bits, θ/π). Orthogonal
+ * planes ('hadamard') err somewhat less than these formulas say. Nothing here enters a code.
+ */
+
+import { checkBits, checkInteger, checkMaxDistance, checkNumber, checkOptions } from '../check';
+
+/** Angle in radians, 0 to π, that a distance estimates. */
+export function angleOf(distance: number, bits: number): number {
+  checkMaxDistance(distance, checkBits(bits));
+  return (Math.PI * distance) / bits;
+}
+
+/** Cosine that a distance estimates. */
+export function cosineOf(distance: number, bits: number): number {
+  return Math.cos(angleOf(distance, bits));
+}
+
+/** Distance to expect of a pair at a given cosine; a mean, not an integer. */
+export function expectedDistance(cosine: number, bits: number): number {
+  return checkBits(bits) * shareOf(cosine);
+}
+
+export interface AngleEstimate {
+  readonly angle: number;
+  readonly cosine: number;
+  /** Standard errors, to first order. */
+  readonly angleError: number;
+  readonly cosineError: number;
+  /** Wilson's interval of the share of differing bits, carried over. */
+  readonly angleInterval: readonly [low: number, high: number];
+  readonly cosineInterval: readonly [low: number, high: number];
+}
+
+/** What a distance says of angle and cosine, and how surely. */
+export function estimateAngle(
+  distance: number,
+  bits: number,
+  options?: { confidence?: number },
+): AngleEstimate {
+  const { confidence = 0.95 } = checkOptions('options', options, ['confidence']);
+  const angle = angleOf(distance, bits);
+  const [low, high] = wilson(distance, bits, confidence);
+  const share = distance / bits;
+  const angleError = Math.PI * Math.sqrt((share * (1 - share)) / bits);
+  return {
+    angle,
+    cosine: Math.cos(angle),
+    angleError,
+    cosineError: Math.sin(angle) * angleError,
+    angleInterval: [Math.PI * low, Math.PI * high],
+    cosineInterval: [Math.cos(Math.PI * high), Math.cos(Math.PI * low)],
+  };
+}
+
+/** Wilson's score interval of a share of `hits` in `count`. */
+export function wilson(
+  hits: number,
+  count: number,
+  confidence = 0.95,
+): readonly [low: number, high: number] {
+  checkInteger('count', count, 1, Number.MAX_SAFE_INTEGER);
+  checkInteger('hits', hits, 0, count);
+  const z = quantile((1 + checkConfidence(confidence)) / 2);
+  const share = hits / count;
+  const centre = share + (z * z) / (2 * count);
+  const spread = z * Math.sqrt((share * (1 - share)) / count + (z * z) / (4 * count * count));
+  const scale = 1 + (z * z) / count;
+  return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)];
+}
+
+/** Bits needed for a wanted standard error of the cosine, for pairs near a given cosine. */
+export function bitsFor(options: { cosineError: number; cosine?: number }): number {
+  const { cosineError, cosine = 0 } = checkOptions('options', options, ['cosineError', 'cosine']);
+  checkNumber('cosineError', cosineError, Number.MIN_VALUE, 1);
+  const share = shareOf(cosine);
+  const slope = Math.PI * Math.sin(Math.PI * share);
+  return Math.max(1, Math.ceil((slope * slope * share * (1 - share)) / cosineError ** 2));
+}
+
+/** Probability that a pair at a given cosine is found within `maxDistance`. */
+export function catchProbability(cosine: number, bits: number, maxDistance: number): number {
+  checkMaxDistance(maxDistance, checkBits(bits));
+  const share = shareOf(cosine);
+  let sum = 0;
+  for (const [distance, probability] of binomial(bits, share)) {
+    if (distance > maxDistance) break;
+    sum += probability;
+  }
+  return Math.min(1, sum);
+}
+
+/** Least distance within which a pair at a given cosine falls with at least `probability`. */
+export function distanceFor(cosine: number, bits: number, probability: number): number {
+  checkBits(bits);
+  checkNumber('probability', probability, 0, 1);
+  let sum = 0;
+  for (const [distance, one] of binomial(bits, shareOf(cosine))) {
+    sum += one;
+    if (sum >= probability) return distance;
+  }
+  return bits;
+}
+
+/** Share of bits in which a pair at a given cosine differs. */
+function shareOf(cosine: number): number {
+  return Math.acos(checkNumber('cosine', cosine, -1, 1)) / Math.PI;
+}
+
+/** Probabilities of 0, 1, … `count` hits, by logarithms so that none underflows on the way. */
+function* binomial(count: number, share: number): Generator<[hits: number, probability: number]> {
+  if (share === 0 || share === 1) {
+    for (let hits = 0; hits <= count; hits++) yield [hits, Number(hits === share * count)];
+    return;
+  }
+  let log = count * Math.log1p(-share);
+  const odds = Math.log(share) - Math.log1p(-share);
+  for (let hits = 0; hits <= count; hits++) {
+    yield [hits, Math.exp(log)];
+    log += Math.log((count - hits) / (hits + 1)) + odds;
+  }
+}
+
+function checkConfidence(confidence: number): number {
+  return checkNumber('confidence', confidence, 0.5, 0.999_999);
+}
+
+/** Quantile of the standard normal: bisection on Abramowitz & Stegun 26.2.17, |error| < 1e-6. */
+function quantile(probability: number): number {
+  let low = 0;
+  let high = 6;
+  for (let step = 0; step < 50; step++) {
+    const middle = (low + high) / 2;
+    if (cumulative(middle) < probability) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** P(Z <= z) for z >= 0. */
+function cumulative(z: number): number {
+  const t = 1 / (1 + 0.2316419 * z);
+  const tail =
+    t *
+    (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return 1 - (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * tail;
+}

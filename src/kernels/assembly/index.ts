@@ -1,0 +1,8 @@
+// The module's exports: pointers and counts in, nothing allocated. The caller owns the memory.
+
+export * from './dots';
+export * from './hadamard';
+export * from './hamming';
+export * from './signs';
+export * from './sums';
+export { hashBytes } from './xxhash';

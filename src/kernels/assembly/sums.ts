@@ -1,0 +1,198 @@
+// Accumulators: f float64 sums over the entries of one vector, in ascending order of dimension.
+// Each accumulator sees its additions in that order whatever the lanes do, so a scalar loop gets
+// the same bits. Sums are padded to whole 64-bit words of a pattern.
+
+import { hashOfKey, keyOf } from './xxhash';
+
+/** Four lanes for each nibble of a pattern: a lane keeps the sign where its bit is 1, flips it where it is 0. */
+const FLIPS = memory.data<u64>([
+  0x8000000000000000, 0x8000000000000000, 0x8000000000000000, 0x8000000000000000,
+  0x0000000000000000, 0x8000000000000000, 0x8000000000000000, 0x8000000000000000,
+  0x8000000000000000, 0x0000000000000000, 0x8000000000000000, 0x8000000000000000,
+  0x0000000000000000, 0x0000000000000000, 0x8000000000000000, 0x8000000000000000,
+  0x8000000000000000, 0x8000000000000000, 0x0000000000000000, 0x8000000000000000,
+  0x0000000000000000, 0x8000000000000000, 0x0000000000000000, 0x8000000000000000,
+  0x8000000000000000, 0x0000000000000000, 0x0000000000000000, 0x8000000000000000,
+  0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x8000000000000000,
+  0x8000000000000000, 0x8000000000000000, 0x8000000000000000, 0x0000000000000000,
+  0x0000000000000000, 0x8000000000000000, 0x8000000000000000, 0x0000000000000000,
+  0x8000000000000000, 0x0000000000000000, 0x8000000000000000, 0x0000000000000000,
+  0x0000000000000000, 0x0000000000000000, 0x8000000000000000, 0x0000000000000000,
+  0x8000000000000000, 0x8000000000000000, 0x0000000000000000, 0x0000000000000000,
+  0x0000000000000000, 0x8000000000000000, 0x0000000000000000, 0x0000000000000000,
+  0x8000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000,
+  0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000,
+]);
+
+/** Turns `count` dimensions (u64) into their keys, in place. */
+export function keysInPlace(dimensions: usize, count: i32): void {
+  const end = dimensions + (<usize>count << 3);
+  for (; dimensions < end; dimensions += 8) store<u64>(dimensions, keyOf(load<u64>(dimensions)));
+}
+
+/** The keys of `count` dimensions from `first` on. */
+export function keysOfRange(first: u64, count: i32, keys: usize): void {
+  for (const end = keys + (<usize>count << 3); keys < end; keys += 8) store<u64>(keys, keyOf(first++));
+}
+
+/** One pattern word of each of `count` keys; `seed` has the word's number added already. */
+function patternsInto(keys: usize, count: i32, seed: u64, patterns: usize): void {
+  const end = keys + (<usize>count << 3);
+  for (; keys < end; keys += 8, patterns += 8) {
+    store<u64>(patterns, hashOfKey(load<u64>(keys), seed));
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function flipped(x: v128, flips: usize): v128 {
+  return v128.xor(x, v128.load(flips));
+}
+
+/**
+ * Adds ±value to 64 sums, by the bits of each entry's pattern word. Sixteen sums at a time stay in
+ * registers: eight add chains hide the latency of one.
+ */
+export function addSigns(patterns: usize, values: usize, count: i32, sums: usize): void {
+  const end = values + (<usize>count << 3);
+  for (let group = 0; group < 4; group++, patterns += 2, sums += 128) {
+    let s0 = v128.load(sums);
+    let s1 = v128.load(sums, 16);
+    let s2 = v128.load(sums, 32);
+    let s3 = v128.load(sums, 48);
+    let s4 = v128.load(sums, 64);
+    let s5 = v128.load(sums, 80);
+    let s6 = v128.load(sums, 96);
+    let s7 = v128.load(sums, 112);
+    let pattern = patterns;
+    for (let value = values; value < end; value += 8, pattern += 8) {
+      const x = v128.load64_splat(value);
+      const bits = <usize>load<u16>(pattern);
+      const flips0 = FLIPS + ((bits & 15) << 5);
+      const flips1 = FLIPS + ((bits << 1) & 0x1e0);
+      const flips2 = FLIPS + ((bits >> 3) & 0x1e0);
+      const flips3 = FLIPS + ((bits >> 7) & 0x1e0);
+      s0 = f64x2.add(s0, flipped(x, flips0));
+      s1 = f64x2.add(s1, flipped(x, flips0 + 16));
+      s2 = f64x2.add(s2, flipped(x, flips1));
+      s3 = f64x2.add(s3, flipped(x, flips1 + 16));
+      s4 = f64x2.add(s4, flipped(x, flips2));
+      s5 = f64x2.add(s5, flipped(x, flips2 + 16));
+      s6 = f64x2.add(s6, flipped(x, flips3));
+      s7 = f64x2.add(s7, flipped(x, flips3 + 16));
+    }
+    v128.store(sums, s0);
+    v128.store(sums, s1, 16);
+    v128.store(sums, s2, 32);
+    v128.store(sums, s3, 48);
+    v128.store(sums, s4, 64);
+    v128.store(sums, s5, 80);
+    v128.store(sums, s6, 96);
+    v128.store(sums, s7, 112);
+  }
+}
+
+/**
+ * The hashed +-1 patterns: for each of `vectors` runs of `count` values, `stride` bytes apart, adds to
+ * `words` x 64 sums. A pattern word is made once for all of them; `patterns` is room for `count` u64.
+ */
+export function addHashedSigns(
+  keys: usize,
+  count: i32,
+  values: usize,
+  vectors: i32,
+  stride: usize,
+  words: i32,
+  seed: u64,
+  patterns: usize,
+  sums: usize,
+): void {
+  const step = <usize>words << 9;
+  for (let word = 0; word < words; word++, seed++, sums += 512) {
+    patternsInto(keys, count, seed, patterns);
+    for (let vector = 0; vector < vectors; vector++) {
+      addSigns(patterns, values + vector * stride, count, sums + vector * step);
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function tablePair(table: usize, index0: usize, index1: usize): v128 {
+  return v128.load64_lane(table + (index1 << 3), v128.load64_zero(table + (index0 << 3)), 1);
+}
+
+/** Two Gaussians from the low 32 bits of a hash: each the sum of two table entries, one a byte. */
+// @ts-ignore: decorator
+@inline
+function gaussianPair(table: usize, hash: usize): v128 {
+  return f64x2.add(
+    tablePair(table, hash & 255, (hash >> 16) & 255),
+    tablePair(table, (hash >> 8) & 255, (hash >> 24) & 255),
+  );
+}
+
+/** Eight Gaussians for each key, from two hash words of four 16-bit fields each. */
+function gaussiansInto(keys: usize, count: i32, seed: u64, table: usize, gaussians: usize): void {
+  const end = keys + (<usize>count << 3);
+  for (; keys < end; keys += 8, gaussians += 64) {
+    const key = load<u64>(keys);
+    const low = hashOfKey(key, seed);
+    const high = hashOfKey(key, seed + 1);
+    v128.store(gaussians, gaussianPair(table, <usize>low));
+    v128.store(gaussians, gaussianPair(table, <usize>(low >> 32)), 16);
+    v128.store(gaussians, gaussianPair(table, <usize>high), 32);
+    v128.store(gaussians, gaussianPair(table, <usize>(high >> 32)), 48);
+  }
+}
+
+/** Adds value x Gaussian to eight sums. */
+function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): void {
+  const end = values + (<usize>count << 3);
+  let s0 = v128.load(sums);
+  let s1 = v128.load(sums, 16);
+  let s2 = v128.load(sums, 32);
+  let s3 = v128.load(sums, 48);
+  for (; values < end; values += 8, gaussians += 64) {
+    const x = v128.load64_splat(values);
+    s0 = f64x2.add(s0, f64x2.mul(x, v128.load(gaussians)));
+    s1 = f64x2.add(s1, f64x2.mul(x, v128.load(gaussians, 16)));
+    s2 = f64x2.add(s2, f64x2.mul(x, v128.load(gaussians, 32)));
+    s3 = f64x2.add(s3, f64x2.mul(x, v128.load(gaussians, 48)));
+  }
+  v128.store(sums, s0);
+  v128.store(sums, s1, 16);
+  v128.store(sums, s2, 32);
+  v128.store(sums, s3, 48);
+}
+
+/**
+ * The hashed Gaussian patterns, laid out as `addHashedSigns`. `table` is 256 float64, `gaussians` room
+ * for `count` x 8 float64.
+ */
+export function addHashedGaussians(
+  keys: usize,
+  count: i32,
+  values: usize,
+  vectors: i32,
+  stride: usize,
+  words: i32,
+  seed: u64,
+  table: usize,
+  gaussians: usize,
+  sums: usize,
+): void {
+  const step = <usize>words << 9;
+  for (let octet = 0; octet < words << 3; octet++, seed += 2, sums += 64) {
+    gaussiansInto(keys, count, seed, table, gaussians);
+    for (let vector = 0; vector < vectors; vector++) {
+      addProducts(gaussians, values + vector * stride, count, sums + vector * step);
+    }
+  }
+}
+
+/** Widens a run of float32 to float64. */
+export function widenInto(from: usize, count: i32, to: usize): void {
+  const end = to + (<usize>count << 3);
+  for (; to < end; to += 8, from += 4) store<f64>(to, <f64>load<f32>(from));
+}

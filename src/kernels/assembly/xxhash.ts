@@ -1,0 +1,76 @@
+// xxHash64 (Yann Collet, https://xxhash.com), twice: of one 8-byte dimension, split so that what does
+// not depend on the seed is computed once, and of any run of bytes, for checksums.
+
+const PRIME_1: u64 = 0x9e3779b185ebca87;
+const PRIME_2: u64 = 0xc2b2ae3d27d4eb4f;
+const PRIME_3: u64 = 0x165667b19e3779f9;
+const PRIME_4: u64 = 0x85ebca77c2b2ae63;
+const PRIME_5: u64 = 0x27d4eb2f165667c5;
+
+/** The part of a dimension's hash that no seed enters. */
+// @ts-ignore: decorator
+@inline
+export function keyOf(dimension: u64): u64 {
+  return rotl<u64>(dimension * PRIME_2, 31) * PRIME_1;
+}
+
+/** xxHash64 of the dimension behind `key`, as 8 little-endian bytes. */
+// @ts-ignore: decorator
+@inline
+export function hashOfKey(key: u64, seed: u64): u64 {
+  return avalanche(rotl<u64>((seed + PRIME_5 + 8) ^ key, 27) * PRIME_1 + PRIME_4);
+}
+
+// @ts-ignore: decorator
+@inline
+function avalanche(hash: u64): u64 {
+  hash = (hash ^ (hash >> 33)) * PRIME_2;
+  hash = (hash ^ (hash >> 29)) * PRIME_3;
+  return hash ^ (hash >> 32);
+}
+
+// @ts-ignore: decorator
+@inline
+function round(lane: u64, input: u64): u64 {
+  return rotl<u64>(lane + input * PRIME_2, 31) * PRIME_1;
+}
+
+// @ts-ignore: decorator
+@inline
+function merge(hash: u64, lane: u64): u64 {
+  return (hash ^ round(0, lane)) * PRIME_1 + PRIME_4;
+}
+
+/** xxHash64 of `count` bytes. */
+export function hashBytes(bytes: usize, count: usize, seed: u64): u64 {
+  const end = bytes + count;
+  let hash: u64;
+  if (count >= 32) {
+    let a = seed + PRIME_1 + PRIME_2;
+    let b = seed + PRIME_2;
+    let c = seed;
+    let d = seed - PRIME_1;
+    for (; bytes + 32 <= end; bytes += 32) {
+      a = round(a, load<u64>(bytes));
+      b = round(b, load<u64>(bytes, 8));
+      c = round(c, load<u64>(bytes, 16));
+      d = round(d, load<u64>(bytes, 24));
+    }
+    hash = rotl<u64>(a, 1) + rotl<u64>(b, 7) + rotl<u64>(c, 12) + rotl<u64>(d, 18);
+    hash = merge(merge(merge(merge(hash, a), b), c), d);
+  } else {
+    hash = seed + PRIME_5;
+  }
+  hash += <u64>count;
+  for (; bytes + 8 <= end; bytes += 8) {
+    hash = rotl<u64>(hash ^ round(0, load<u64>(bytes)), 27) * PRIME_1 + PRIME_4;
+  }
+  if (bytes + 4 <= end) {
+    hash = rotl<u64>(hash ^ (<u64>load<u32>(bytes) * PRIME_1), 23) * PRIME_2 + PRIME_3;
+    bytes += 4;
+  }
+  for (; bytes < end; bytes++) {
+    hash = rotl<u64>(hash ^ (<u64>load<u8>(bytes) * PRIME_5), 11) * PRIME_1;
+  }
+  return avalanche(hash);
+}

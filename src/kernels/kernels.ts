@@ -1,0 +1,92 @@
+/**
+ * Which twins of each kernel exist, which one runs, and how to force one: by an option `kernel`, or for
+ * a whole process by the environment variable HALFSPACE_KERNEL. Every choice gives equal results.
+ */
+
+import { checkOneOf } from '../check';
+import { type DotsKernel, scalarDots } from './dots.scalar';
+import { wasmDots } from './dots.wasm';
+import { type HammingKernel, scalarHamming } from './hamming.scalar';
+import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
+import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
+import { type SumsKernel, scalarSums } from './sums.scalar';
+import { wasmSums } from './sums.wasm';
+import { hashBytes } from './xxhash.scalar';
+
+/** 'scalar': plain loops. 'popcnt64', 'popcnt8': WebAssembly, counting bits by 64 or by 16 x 8. */
+export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
+export type KernelName = (typeof KERNELS)[number];
+
+/** What `choice` comes to: the environment's word where the option says 'auto'. */
+export function resolveKernel(choice: KernelName = 'auto'): KernelName {
+  checkOneOf('kernel', choice, KERNELS);
+  if (choice !== 'auto') return refuseMissing(choice);
+  const forced = globalThis.process?.env?.HALFSPACE_KERNEL;
+  if (forced) return refuseMissing(checkOneOf('HALFSPACE_KERNEL', forced, KERNELS));
+  return kernelModule() === null ? 'scalar' : 'auto';
+}
+
+function refuseMissing(choice: KernelName): KernelName {
+  if (choice === 'scalar' || kernelModule() !== null) return choice;
+  if (choice === 'auto') return 'scalar';
+  throw new Error(`"kernel" '${choice}' needs WebAssembly with SIMD, which this engine lacks`);
+}
+
+export function sumsKernel(choice?: KernelName): SumsKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarSums : wasmSums;
+}
+
+export function dotsKernel(choice?: KernelName): DotsKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarDots : wasmDots;
+}
+
+export function hammingKernel(choice?: KernelName): HammingKernel {
+  const resolved = resolveKernel(choice);
+  if (resolved === 'scalar') return scalarHamming;
+  if (resolved === 'popcnt64') return popcnt64Hamming;
+  if (resolved === 'popcnt8') return popcnt8Hamming;
+  return fasterHamming();
+}
+
+/** Every Hamming twin that runs here, for tests and benches. */
+export function hammingKernels(): HammingKernel[] {
+  if (kernelModule() === null) return [scalarHamming];
+  return [scalarHamming, popcnt64Hamming, popcnt8Hamming];
+}
+
+let faster: HammingKernel | undefined;
+
+/**
+ * The faster of the two WebAssembly twins, timed at first use: x86 has a fast 64-bit count, arm64 a
+ * fast byte-wise one. Takes about a millisecond.
+ */
+function fasterHamming(): HammingKernel {
+  faster ??= seconds(popcnt8Hamming) < seconds(popcnt64Hamming) ? popcnt8Hamming : popcnt64Hamming;
+  return faster;
+}
+
+function seconds(kernel: HammingKernel): number {
+  const rows = 4096;
+  const query = new Uint8Array(32).fill(0x5a);
+  const codes = allocateCodes(rows * query.length);
+  const hits = new Uint32Array(2 * rows);
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 8; round++) {
+    const start = performance.now();
+    kernel.hitsInto(codes, 0, rows, query, 0, hits);
+    best = Math.min(best, performance.now() - start);
+  }
+  return best;
+}
+
+/** xxHash64 of bytes. */
+export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): bigint {
+  if (resolveKernel(choice) === 'scalar') return hashBytes(bytes, seed);
+  if (bytes.length > LARGEST_HASHED) return hashBytes(bytes, seed);
+  const memory = scratch(bytes.length);
+  memory.bytes.set(bytes, FREE_START);
+  return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
+}
+
+/** Batches are far below this; beyond, a copy into linear memory could fail. */
+const LARGEST_HASHED = 1 << 30;

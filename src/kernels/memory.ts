@@ -1,0 +1,165 @@
+/**
+ * The linear memory of the WebAssembly kernels: where it is made, viewed and grown. Codes of some size
+ * live in a memory of their own, below them room for a scan's query and hits, so that a scan reads
+ * them where they lie; such a memory never grows, so views on it stay valid. Everything else passes
+ * through one shared scratch memory, whose views are good until the next `scratch()`.
+ */
+
+import { MODULE_BASE64 } from './module.generated';
+
+/** The module's functions: addresses, counts and flags are numbers, seeds and hashes 64-bit. */
+export interface KernelExports {
+  dots32(rows: number, count: number, width: number, query: number, out: number): void;
+  dots64(rows: number, count: number, width: number, query: number, out: number): void;
+  distances64: Distances;
+  distances8: Distances;
+  hits64: Hits;
+  hits8: Hits;
+  keysInPlace(dimensions: number, count: number): void;
+  keysOfRange(first: bigint, count: number, keys: number): void;
+  addSigns(patterns: number, values: number, count: number, sums: number): void;
+  addHashedSigns(
+    keys: number,
+    count: number,
+    values: number,
+    vectors: number,
+    stride: number,
+    words: number,
+    seed: bigint,
+    patterns: number,
+    sums: number,
+  ): void;
+  addHashedGaussians(
+    keys: number,
+    count: number,
+    values: number,
+    vectors: number,
+    stride: number,
+    words: number,
+    seed: bigint,
+    table: number,
+    gaussians: number,
+    sums: number,
+  ): void;
+  widenInto(from: number, count: number, to: number): void;
+  signsInto(sums: number, bits: number, code: number): number;
+  signsOfPairsInto(sums: number, bits: number, code0: number, code1: number): number;
+  flipsInto(size: number, seed: bigint, flips: number): void;
+  loadPairs32: LoadPairs;
+  loadPairs64: LoadPairs;
+  mixPairs(pairs: number, size: number, flips: number): void;
+  laneInto(pairs: number, lane: number, count: number, sums: number): void;
+  hashBytes(bytes: number, count: number, seed: bigint): bigint;
+}
+export type Distances = (
+  codes: number,
+  count: number,
+  bytes: number,
+  query: number,
+  out: number,
+) => void;
+export type Hits = (
+  codes: number,
+  row: number,
+  count: number,
+  bytes: number,
+  query: number,
+  limit: number,
+  hits: number,
+) => number;
+type LoadPairs = (
+  a: number,
+  b: number,
+  width: number,
+  size: number,
+  flips: number,
+  pairs: number,
+) => void;
+
+const PAGE_BYTES = 65_536;
+/** The first address that is free to use; the module's constants are below. */
+export const FREE_START = PAGE_BYTES;
+/** Where codes begin in a memory of their own; between is a scan's scratch. */
+const CODES_START = FREE_START + 8 * PAGE_BYTES;
+/** Below this a copy per scan costs less than a memory of its own. */
+const RESIDENT_BYTES = 65_536;
+/** A scratch memory that grew beyond this is not kept for later calls. */
+const KEPT_SCRATCH_BYTES = 64 << 20;
+
+let compiled: WebAssembly.Module | null | undefined;
+
+/** The kernels' module, or null where WebAssembly or its SIMD is missing or forbidden. */
+export function kernelModule(): WebAssembly.Module | null {
+  if (compiled === undefined) {
+    try {
+      const bytes = Uint8Array.from(atob(MODULE_BASE64), (character) => character.charCodeAt(0));
+      compiled = new WebAssembly.Module(bytes);
+    } catch {
+      compiled = null;
+    }
+  }
+  return compiled;
+}
+
+/** One WebAssembly memory with the kernels bound to it. */
+export class LinearMemory {
+  readonly kernels: KernelExports;
+  readonly #memory: WebAssembly.Memory;
+  #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(byteLength: number) {
+    this.#memory = new WebAssembly.Memory({ initial: Math.ceil(byteLength / PAGE_BYTES) });
+    this.#bytes = new Uint8Array(this.#memory.buffer);
+    const module = kernelModule() as WebAssembly.Module;
+    const imports = { env: { memory: this.#memory } };
+    this.kernels = new WebAssembly.Instance(module, imports).exports as unknown as KernelExports;
+  }
+
+  /** The whole memory; make other views from its `buffer`, after the last `reserve`. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes;
+  }
+
+  /** Makes addresses below `end` valid. Detaches earlier views when it has to grow. */
+  reserve(end: number): void {
+    const missing = end - this.#bytes.length;
+    if (missing <= 0) return;
+    this.#memory.grow(Math.ceil(missing / PAGE_BYTES));
+    this.#bytes = new Uint8Array(this.#memory.buffer);
+  }
+}
+
+let shared: LinearMemory | undefined;
+
+/** The shared memory with at least `byteLength` free bytes from `FREE_START` on. */
+export function scratch(byteLength: number): LinearMemory {
+  const end = FREE_START + byteLength;
+  if (shared === undefined || (shared.bytes.length > KEPT_SCRATCH_BYTES && end < KEPT_SCRATCH_BYTES)) {
+    shared = new LinearMemory(end);
+  }
+  shared.reserve(end);
+  return shared;
+}
+
+const residents = new WeakMap<ArrayBufferLike, LinearMemory>();
+
+/**
+ * Zeroed bytes for codes, in a linear memory of their own when they are many and the engine has
+ * WebAssembly. The engine's own RangeError when there is no memory for them.
+ */
+export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
+  if (byteLength < RESIDENT_BYTES || kernelModule() === null) return new Uint8Array(byteLength);
+  let memory: LinearMemory;
+  try {
+    memory = new LinearMemory(CODES_START + byteLength);
+  } catch {
+    return new Uint8Array(byteLength); // beyond 4 GiB, or too many memories: scans will copy blocks
+  }
+  residents.set(memory.bytes.buffer, memory);
+  return memory.bytes.subarray(CODES_START, CODES_START + byteLength);
+}
+
+/** The linear memory in which these bytes lie, if they came from `allocateCodes`. */
+export function residenceOf(bytes: Uint8Array): LinearMemory | undefined {
+  return residents.get(bytes.buffer);
+}

@@ -1,0 +1,146 @@
+/**
+ * xxHash64 (Yann Collet, https://xxhash.com) on pairs of 32-bit halves: the reference twin of
+ * assembly/xxhash.ts. A 64-bit value is `low` and `high`, both unsigned.
+ */
+
+const PRIME_1 = [0x85ebca87, 0x9e3779b1] as const;
+const PRIME_2 = [0x27d4eb4f, 0xc2b2ae3d] as const;
+const PRIME_3 = [0x9e3779f9, 0x165667b1] as const;
+const PRIME_4 = [0xc2b2ae63, 0x85ebca77] as const;
+const PRIME_5 = [0x165667c5, 0x27d4eb2f] as const;
+type Constant = readonly [low: number, high: number];
+
+/** A 64-bit register: every operation changes it in place. */
+class Register {
+  low = 0;
+  high = 0;
+
+  set(low: number, high: number): this {
+    this.low = low >>> 0;
+    this.high = high >>> 0;
+    return this;
+  }
+
+  add(low: number, high: number): this {
+    const sum = this.low + (low >>> 0);
+    return this.set(sum, this.high + high + (sum > 0xffff_ffff ? 1 : 0));
+  }
+
+  xor(low: number, high: number): this {
+    return this.set(this.low ^ low, this.high ^ high);
+  }
+
+  times([low, high]: Constant): this {
+    const a0 = this.low & 0xffff;
+    const a1 = this.low >>> 16;
+    const b0 = low & 0xffff;
+    const b1 = low >>> 16;
+    // Partial products are below 2^32, their sums below 2^53: exact as float64.
+    const middle = a1 * b0 + Math.floor((a0 * b0) / 65_536);
+    const middle2 = a0 * b1 + (middle % 65_536);
+    const carry = a1 * b1 + Math.floor(middle / 65_536) + Math.floor(middle2 / 65_536);
+    const cross = Math.imul(this.low, high) + Math.imul(this.high, low);
+    return this.set(Math.imul(this.low, low), (carry | 0) + cross);
+  }
+
+  /** Rotates left by 1..31. */
+  rotate(count: number): this {
+    const back = 32 - count;
+    return this.set(
+      (this.low << count) | (this.high >>> back),
+      (this.high << count) | (this.low >>> back),
+    );
+  }
+
+  /** x ^= x >> count, for count 1..63. */
+  xorShifted(count: number): this {
+    if (count >= 32) return this.xor(count === 32 ? this.high : this.high >>> (count - 32), 0);
+    return this.xor((this.low >>> count) | (this.high << (32 - count)), this.high >>> count);
+  }
+
+  round(low: number, high: number): this {
+    input.set(low, high).times(PRIME_2);
+    return this.add(input.low, input.high).rotate(31).times(PRIME_1);
+  }
+
+  merge(lane: Register): this {
+    mixed.set(0, 0).round(lane.low, lane.high);
+    return this.xor(mixed.low, mixed.high).times(PRIME_1).add(...PRIME_4);
+  }
+
+  avalanche(): this {
+    return this.xorShifted(33).times(PRIME_2).xorShifted(29).times(PRIME_3).xorShifted(32);
+  }
+}
+
+const input = new Register();
+const mixed = new Register();
+const result = new Register();
+
+/** Halves of a 64-bit unsigned integer. */
+export function halves(value: bigint): { low: number; high: number } {
+  return { low: Number(value & 0xffff_ffffn), high: Number(value >> 32n) };
+}
+
+/**
+ * xxHash64 of one dimension as 8 little-endian bytes. The register that comes back is overwritten by
+ * the next call.
+ */
+export function hashDimension(low: number, high: number, seedLow: number, seedHigh: number) {
+  mixed.set(0, 0).round(low, high);
+  return result
+    .set(seedLow, seedHigh)
+    .add(...PRIME_5)
+    .add(8, 0)
+    .xor(mixed.low, mixed.high)
+    .rotate(27)
+    .times(PRIME_1)
+    .add(...PRIME_4)
+    .avalanche();
+}
+
+/** xxHash64 of any bytes. */
+export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const start = halves(seed);
+  let at = 0;
+  result.set(start.low, start.high);
+  if (bytes.length >= 32) {
+    const lane = () => new Register().set(start.low, start.high);
+    const lanes = [
+      lane().add(...PRIME_1).add(...PRIME_2),
+      lane().add(...PRIME_2),
+      lane(),
+      lane().add(0x7a143579, 0x61c8864e), // minus PRIME_1
+    ];
+    for (; at + 32 <= bytes.length; at += 32) {
+      for (let i = 0; i < 4; i++) {
+        lanes[i].round(view.getUint32(at + 8 * i, true), view.getUint32(at + 8 * i + 4, true));
+      }
+    }
+    result.set(0, 0);
+    for (let i = 0; i < 4; i++) {
+      mixed.set(lanes[i].low, lanes[i].high).rotate([1, 7, 12, 18][i]);
+      result.add(mixed.low, mixed.high);
+    }
+    for (const one of lanes) result.merge(one);
+  } else {
+    result.add(...PRIME_5);
+  }
+  result.add(bytes.length, Math.floor(bytes.length / 2 ** 32));
+  for (; at + 8 <= bytes.length; at += 8) {
+    mixed.set(0, 0).round(view.getUint32(at, true), view.getUint32(at + 4, true));
+    result.xor(mixed.low, mixed.high).rotate(27).times(PRIME_1).add(...PRIME_4);
+  }
+  if (at + 4 <= bytes.length) {
+    mixed.set(view.getUint32(at, true), 0).times(PRIME_1);
+    result.xor(mixed.low, mixed.high).rotate(23).times(PRIME_2).add(...PRIME_3);
+    at += 4;
+  }
+  for (; at < bytes.length; at++) {
+    mixed.set(bytes[at], 0).times(PRIME_5);
+    result.xor(mixed.low, mixed.high).rotate(11).times(PRIME_1);
+  }
+  result.avalanche();
+  return (BigInt(result.high) << 32n) | BigInt(result.low);
+}

@@ -1,0 +1,130 @@
+/**
+ * The exact linear scan over codes: the k nearest by (distance, row), and all within a distance, for
+ * one query and for many. It misses nothing, and is the oracle of whatever is faster. Null rows match
+ * nothing.
+ */
+
+import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../check';
+import { Codes } from '../codes/codes';
+import { hammingKernel, type KernelName } from '../kernels/kernels';
+import { LONG_CALL, type LongCall } from '../long-call';
+import { type Collector, Nearest, type Neighbors, Within } from './nearest';
+
+export interface ScanOptions {
+  /** How many neighbours; fewer come back when there are fewer rows. */
+  k?: number;
+  /** Which twin of the kernels runs; all give equal results. */
+  kernel?: KernelName;
+}
+
+export interface WithinOptions {
+  /** Inclusive. */
+  maxDistance: number;
+  kernel?: KernelName;
+}
+
+export const SCAN_DEFAULTS = { k: 10, kernel: 'auto' } as const;
+
+/** Codes that many queries visit while they stay in the second-level cache. */
+const TILE_BYTES = 1 << 18;
+const MAX_TILE_ROWS = 8192;
+/** The first tiles are shorter, to find a limit early. */
+const FIRST_TILE_ROWS = 256;
+
+/** The hits of one kernel call; calls do not overlap. */
+const hits = new Uint32Array(2 * MAX_TILE_ROWS);
+
+/** The k nearest codes to `query`, by distance, then row. */
+export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
+  const given = checkOptions('options', options, ['k', 'kernel']);
+  return scanAll(codes, oneQuery(codes, query), given)[0];
+}
+
+/** The k nearest codes to each of `queries`; a null query has no neighbours. */
+export function scanAll(
+  codes: Codes,
+  queries: Codes,
+  options?: ScanOptions & LongCall,
+): Neighbors[] {
+  const given = checkOptions('options', options, ['k', 'kernel', ...LONG_CALL]);
+  const k = checkK(given.k ?? SCAN_DEFAULTS.k);
+  checkQueries(codes, queries);
+  return collect(codes, queries, given, () => new Nearest(k, codes.count, codes.bits));
+}
+
+/** All codes within `maxDistance` of `query`, by distance, then row. */
+export function scanWithin(codes: Codes, query: Uint8Array, options: WithinOptions): Neighbors {
+  const given = checkOptions('options', options, ['maxDistance', 'kernel']);
+  return scanWithinAll(codes, oneQuery(codes, query), given)[0];
+}
+
+/** All codes within `maxDistance` of each of `queries`; a null query has none. */
+export function scanWithinAll(
+  codes: Codes,
+  queries: Codes,
+  options: WithinOptions & LongCall,
+): Neighbors[] {
+  const given = checkOptions('options', options, ['maxDistance', 'kernel', ...LONG_CALL]);
+  checkQueries(codes, queries);
+  const maxDistance = checkMaxDistance(given.maxDistance, codes.bits);
+  return collect(codes, queries, given, () => new Within(maxDistance));
+}
+
+/** Runs all queries over the codes, a tile at a time. */
+function collect(
+  codes: Codes,
+  queries: Codes,
+  options: { kernel?: KernelName } & LongCall,
+  collector: () => Collector,
+): Neighbors[] {
+  const hamming = hammingKernel(options.kernel);
+  const collectors = Array.from({ length: queries.count }, collector);
+  const most = Math.min(MAX_TILE_ROWS, Math.ceil(TILE_BYTES / codes.bytesPerCode));
+  let first = 0;
+  for (let rows = FIRST_TILE_ROWS; first < codes.count; rows *= 2) {
+    options.signal?.throwIfAborted();
+    const count = Math.min(rows, most, codes.count - first);
+    for (let row = 0; row < queries.count; row++) {
+      const { limit } = collectors[row];
+      if (limit === 0 || queries.isNull(row)) continue;
+      const found = hamming.hitsInto(codes.bytes, first, count, queries.at(row), limit, hits);
+      if (found > 0) collectors[row].offer(hits, withoutNulls(codes, found));
+    }
+    first += count;
+    options.onProgress?.(first, codes.count);
+  }
+  return collectors.map((one) => one.result());
+}
+
+/** Drops hits on null rows, in place; returns how many are left. */
+function withoutNulls(codes: Codes, found: number): number {
+  if (codes.validity === null) return found;
+  let kept = 0;
+  for (let i = 0; i < found; i++) {
+    if (codes.isNull(hits[2 * i])) continue;
+    hits[2 * kept] = hits[2 * i];
+    hits[2 * kept++ + 1] = hits[2 * i + 1];
+  }
+  return kept;
+}
+
+function oneQuery(codes: Codes, query: Uint8Array): Codes {
+  checkCodes('codes', codes);
+  if (!(query instanceof Uint8Array)) throw wrongType('query', 'a Uint8Array', query);
+  if (query.length !== codes.bytesPerCode) {
+    throw wrongValue('query', `${codes.bytesPerCode} bytes for ${codes.bits} bits`, query.length);
+  }
+  return Codes.from(query, { bits: codes.bits });
+}
+
+function checkQueries(codes: Codes, queries: Codes): void {
+  checkCodes('codes', codes);
+  checkCodes('queries', queries);
+  if (queries.bits !== codes.bits) {
+    throw wrongValue('queries', `codes of ${codes.bits} bits`, queries.bits);
+  }
+}
+
+function checkCodes(name: string, codes: unknown): void {
+  if (!(codes instanceof Codes)) throw wrongType(name, 'Codes', codes);
+}
