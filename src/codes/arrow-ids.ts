@@ -1,0 +1,144 @@
+/**
+ * Ids: the user's own names of rows, integers or strings, in and out of Arrow. Integers of up to 32
+ * bits are numbers; BigInt only where the column has 64.
+ */
+
+import {
+  type Data,
+  type Field,
+  type Int,
+  Int32,
+  Int64,
+  makeData,
+  Type,
+  Uint32,
+  Uint64,
+  Utf8,
+  Vector,
+} from 'apache-arrow';
+import { wrongType, wrongValue } from '../check';
+import { type ArrowBatches, type Chunk, chunksOf, pickField } from './arrow-source';
+
+export type Ids =
+  | readonly string[]
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
+
+const STRINGS: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View];
+
+function isIdType(type: Field['type']): boolean {
+  if (type.typeId === Type.Dictionary) return isIdType(type.dictionary);
+  return type.typeId === Type.Int || STRINGS.includes(type.typeId);
+}
+
+/** The ids of all rows: of the named column, or of one called "id" if there is one; else null. */
+export function readIds(source: ArrowBatches, column: string | undefined): Ids | null {
+  const fits = (field: Field) => isIdType(field.type);
+  const hasDefault = source.schema.fields.some((field) => field.name === 'id' && fits(field));
+  if (column === undefined && !hasDefault) return null;
+  const options = { column: column ?? 'id', usual: [], option: 'id' };
+  const field = pickField(source, 'id column of integers or strings', fits, options);
+  const chunks = chunksOf(source, field.name);
+  return field.type.typeId === Type.Int ? readIntegers(field, chunks, source.count) : readAny(chunks);
+}
+
+function readIntegers(field: Field, chunks: readonly Chunk[], count: number): Ids {
+  const { bitWidth, isSigned } = field.type as Int;
+  const Wide = isSigned ? BigInt64Array : BigUint64Array;
+  const Narrow = isSigned ? Int32Array : Uint32Array;
+  const ids = bitWidth === 64 ? new Wide(count) : new Narrow(count);
+  for (const { data, firstRow } of chunks) {
+    refuseNulls(data, firstRow);
+    if (data.values.length < data.length) throw new Error('the ids are shorter than their batch');
+    ids.set(data.values.subarray(0, data.length) as never, firstRow);
+  }
+  return ids;
+}
+
+/** Strings, and dictionaries of strings or integers, by the library's own accessors. */
+function readAny(chunks: readonly Chunk[]): Ids {
+  const ids: string[] = [];
+  for (const { data, firstRow } of chunks) {
+    refuseNulls(data, firstRow);
+    const values = new Vector([data]);
+    for (let row = 0; row < data.length; row++) {
+      const id: unknown = values.get(row);
+      if (id === null || id === undefined) throw new Error(`row ${firstRow + row}: no id`);
+      ids.push(String(id));
+    }
+  }
+  return ids;
+}
+
+function refuseNulls(data: Data, firstRow: number): void {
+  if (data.nullCount === 0) return;
+  for (let row = 0; row < data.length; row++) {
+    if (!data.getValid(row)) throw new Error(`row ${firstRow + row}: the id is null`);
+  }
+}
+
+/** Ids as they are given, checked: strings, or integers that a column of one type can hold. */
+export function checkIds(ids: unknown, count: number): Ids {
+  const checked = Array.isArray(ids) ? checkIdArray(ids) : (ids as Ids);
+  const isTyped =
+    checked instanceof Int32Array ||
+    checked instanceof Uint32Array ||
+    checked instanceof BigInt64Array ||
+    checked instanceof BigUint64Array;
+  if (!isTyped && !Array.isArray(checked)) {
+    throw wrongType('ids', 'an array of strings or integers, or an integer array', ids);
+  }
+  if (checked.length !== count) throw wrongValue('ids', `${count}, one a row`, checked.length);
+  return checked;
+}
+
+function checkIdArray(ids: readonly unknown[]): Ids {
+  if (ids.every((id) => typeof id === 'string')) return ids as string[];
+  const wrong = ids.findIndex((id) => !Number.isSafeInteger(id));
+  if (wrong >= 0) {
+    throw wrongType(`ids"[${wrong}] of "options`, 'all strings or all integers', ids[wrong]);
+  }
+  const integers = ids as readonly number[];
+  const isNarrow = integers.every((id) => id === (id | 0));
+  return isNarrow ? Int32Array.from(integers) : BigInt64Array.from(integers, BigInt);
+}
+
+/** The column type of ids, and a function that cuts the rows of one batch out of them. */
+export function idColumn(ids: Ids): { type: Field['type']; slice(first: number, end: number): Data } {
+  if (!ArrayBuffer.isView(ids)) {
+    const type = new Utf8();
+    return { type, slice: (first, end) => strings(ids.slice(first, end), type) };
+  }
+  const type =
+    ids instanceof Int32Array
+      ? new Int32()
+      : ids instanceof Uint32Array
+        ? new Uint32()
+        : ids instanceof BigInt64Array
+          ? new Int64()
+          : new Uint64();
+  return {
+    type,
+    slice: (first, end) =>
+      makeData({
+        type: type as Int32,
+        length: end - first,
+        nullCount: 0,
+        data: ids.slice(first, end) as Int32Array,
+      }),
+  };
+}
+
+function strings(values: readonly string[], type: Utf8): Data {
+  const encoder = new TextEncoder();
+  const encoded = values.map((value) => encoder.encode(value));
+  const valueOffsets = new Int32Array(values.length + 1);
+  encoded.forEach((bytes, row) => {
+    valueOffsets[row + 1] = valueOffsets[row] + bytes.length;
+  });
+  const data = new Uint8Array(valueOffsets[values.length]);
+  encoded.forEach((bytes, row) => data.set(bytes, valueOffsets[row]));
+  return makeData({ type, length: values.length, nullCount: 0, valueOffsets, data });
+}

@@ -1,0 +1,131 @@
+/**
+ * What makes our own files explain themselves and tell damage: one metadata key `halfspace` with JSON.
+ * In the schema it says how the codes were made; in each batch it holds the batch's place among the
+ * rows and a checksum of each column and of the schema. So a flipped bit, a lost batch and a stream
+ * that was cut are found. docs/format.md is the specification.
+ */
+
+import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
+import { checksum } from '../kernels/kernels';
+import type { ArrowBatches } from './arrow-source';
+import type { CodeOrigin } from './codes';
+
+export const KEY = 'halfspace';
+export const FORMAT_VERSION = 1;
+
+/** The schema's JSON. */
+export interface Header extends Partial<CodeOrigin> {
+  readonly version: number;
+  readonly bits: number;
+}
+
+/** A batch's JSON. */
+interface Seal {
+  /** The first row, and how many. */
+  row: number;
+  rows: number;
+  /** True for the last batch. */
+  end: boolean;
+  schema: string;
+  columns: string[];
+}
+
+export function sealOf(schema: Schema, columns: readonly Data[], row: number, end: boolean): string {
+  const seal: Seal = {
+    row,
+    rows: columns[0].length,
+    end,
+    schema: schemaChecksum(schema),
+    columns: columns.map(columnChecksum),
+  };
+  return JSON.stringify(seal);
+}
+
+/**
+ * The header of one of our files whose every batch is sound, or null for a file of another maker.
+ * Throws an Error that names what is damaged.
+ */
+export function openSealed(source: ArrowBatches): Header | null {
+  const text = source.schema.metadata.get(KEY);
+  const isSealed = source.batches.some((batch) => batch.metadata.has(KEY));
+  if (text === undefined && !isSealed) return null;
+  if (text === undefined) throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
+  const header = parse(text, 'schema') as Header;
+  if (header.version !== FORMAT_VERSION) {
+    throw new Error(
+      `format version ${header.version} is not known, this release reads ${FORMAT_VERSION}`,
+    );
+  }
+  let row = 0;
+  source.batches.forEach((batch, index) => {
+    const isLast = index === source.batches.length - 1;
+    checkSeal(batch, source.schema, row, isLast, `batch ${index}`);
+    row += batch.numRows;
+  });
+  if (source.batches.length === 0) throw new Error('damaged or cut short: it has no batch');
+  return header;
+}
+
+function checkSeal(batch: RecordBatch, schema: Schema, row: number, isLast: boolean, name: string) {
+  const seal = parse(batch.metadata.get(KEY), name) as Seal;
+  if (seal.row !== row || seal.rows !== batch.numRows) {
+    throw new Error(`damaged: ${name} starts at row ${seal.row}, expected ${row}`);
+  }
+  if (seal.end !== isLast) {
+    throw new Error(isLast ? 'cut short: the last batches are missing' : `damaged: ${name} is last`);
+  }
+  if (seal.schema !== schemaChecksum(schema)) throw new Error('damaged: the schema was changed');
+  schema.fields.forEach((field, i) => {
+    if (seal.columns[i] !== columnChecksum(batch.data.children[i])) {
+      throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
+    }
+  });
+}
+
+function parse(text: string | undefined, name: string): object {
+  try {
+    const value: unknown = JSON.parse(text as string);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // told below
+  }
+  throw new Error(`damaged: the "${KEY}" metadata of ${name} is no JSON object`);
+}
+
+/** Over the header's text and each field's name, type and nullability. */
+function schemaChecksum(schema: Schema): string {
+  const fields = schema.fields.map((field) => [field.name, String(field.type), field.nullable]);
+  return hex(checksum(new TextEncoder().encode(schema.metadata.get(KEY) + JSON.stringify(fields))));
+}
+
+/** Chained over what a reader sees of the column: validity, offsets, values, children. */
+function columnChecksum(data: Data): string {
+  return hex(chain(data, 0n));
+}
+
+function chain(data: Data, start: bigint): bigint {
+  let hash = start;
+  const add = (part: ArrayBufferView) => {
+    const bytes = new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+    hash = checksum(bytes, hash);
+  };
+  if (data.nullCount > 0) {
+    const validity = new Uint8Array(Math.ceil(data.length / 8));
+    for (let i = 0; i < data.length; i++) if (data.getValid(i)) validity[i >> 3] |= 1 << (i & 7);
+    add(validity);
+  }
+  const { values, valueOffsets } = data;
+  if (valueOffsets) {
+    const offsets = (valueOffsets as Int32Array).subarray(0, data.length + 1);
+    add(offsets);
+    if (values) add((values as Uint8Array).subarray(offsets[0], offsets[data.length]));
+  } else if (values) {
+    const width = data.typeId === Type.FixedSizeBinary ? data.stride : 1;
+    add((values as Uint8Array).subarray(0, data.length * width));
+  }
+  return data.children.reduce((sum, child) => chain(child, sum), hash);
+}
+
+function hex(hash: bigint): string {
+  return hash.toString(16).padStart(16, '0');
+}

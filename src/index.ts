@@ -1,0 +1,76 @@
+/** The door of the library: safe in a browser, named re-exports and nothing else. */
+
+export {
+  type CodesFromArrowOptions,
+  type CodesToArrowOptions,
+  type CodesWithIds,
+  codesFromArrow,
+  codesToArrow,
+  codesToTable,
+} from './codes/arrow-codes';
+export type { Ids } from './codes/arrow-ids';
+export type { ArrowSource } from './codes/arrow-source';
+export {
+  type SparseFromArrowOptions,
+  type SparseWithIds,
+  sparseFromArrow,
+  type VectorsFromArrowOptions,
+  type VectorsWithIds,
+  vectorsFromArrow,
+} from './codes/arrow-vectors';
+export {
+  type BitOrder,
+  bitString,
+  type CodeOrigin,
+  Codes,
+  type CodesOptions,
+  hammingDistance,
+  parseBits,
+} from './codes/codes';
+export type {
+  DenseMatrix,
+  DenseVector,
+  Indices,
+  SparseMatrix,
+  SparseVector,
+  Values,
+  Vector,
+  VectorBatch,
+} from './codes/vectors';
+export { FormatError } from './format-error';
+export {
+  type AngleEstimate,
+  angleOf,
+  bitsFor,
+  catchProbability,
+  cosineOf,
+  distanceFor,
+  estimateAngle,
+  expectedDistance,
+} from './hashing/angle';
+export type { PatternFunction } from './hashing/patterns';
+export {
+  type Projection,
+  SIMHASHER_DEFAULTS,
+  SimHasher,
+  type SimHasherOptions,
+} from './hashing/simhash';
+export type { KernelName } from './kernels/kernels';
+export type { LongCall } from './long-call';
+export type { Neighbors } from './search/nearest';
+export {
+  SCAN_DEFAULTS,
+  type ScanOptions,
+  scan,
+  scanAll,
+  scanWithin,
+  scanWithinAll,
+  type WithinOptions,
+} from './search/scan';
+export {
+  type CosineNeighbors,
+  SCAN_VECTORS_DEFAULTS,
+  type ScanVectorsOptions,
+  scanVectors,
+  scanVectorsAll,
+} from './search/scan-vectors';
