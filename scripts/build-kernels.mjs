@@ -15,7 +15,16 @@ const { error, stderr } = await asc.main([
   join(kernels, 'assembly/index.ts'),
   '--outFile',
   output,
-  ...['--runtime', 'stub', '--optimizeLevel', '3', '--shrinkLevel', process.env.SHRINK ?? '0', '--noAssert', '--converge'],
+  ...[
+    '--runtime',
+    'stub',
+    '--optimizeLevel',
+    '3',
+    '--shrinkLevel',
+    process.env.SHRINK ?? '0',
+    '--noAssert',
+    '--converge',
+  ],
   ...['--enable', 'simd', '--importMemory', '--noExportMemory'],
   ...['--use', 'abort='],
 ]);

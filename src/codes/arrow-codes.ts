@@ -13,12 +13,12 @@ import {
   Schema,
   Struct,
   Table,
-  tableToIPC,
   Type,
+  tableToIPC,
   Vector,
 } from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions, MAX_BITS, wrongType } from '../check';
-import { type Ids, checkIds, idColumn, readIds } from './arrow-ids';
+import { checkIds, type Ids, idColumn, readIds } from './arrow-ids';
 import { FORMAT_VERSION, type Header, KEY, openSealed, sealOf } from './arrow-seal';
 import {
   type ArrowBatches,
@@ -31,8 +31,14 @@ import {
   rangesOf,
   validityOf,
 } from './arrow-source';
-import { type BitOrder, bytesPerCode, type CodeOrigin, Codes, reverseBits } from './codes';
-import { checkUnusedBits } from './codes';
+import {
+  type BitOrder,
+  bytesPerCode,
+  type CodeOrigin,
+  Codes,
+  checkUnusedBits,
+  reverseBits,
+} from './codes';
 import { isValid } from './vectors';
 
 export interface CodesFromArrowOptions {
@@ -73,7 +79,9 @@ export function codesFromArrow(source: ArrowSource, options?: CodesFromArrowOpti
     const width = widthOf(opened, name, chunks, given.bits ?? header?.bits);
     const bits = given.bits ?? header?.bits ?? 8 * width;
     if (bytesPerCode(bits) !== width) {
-      throw new Error(`column "${name}" has ${width} bytes a code, ${bits} bits need another width`);
+      throw new Error(
+        `column "${name}" has ${width} bytes a code, ${bits} bits need another width`,
+      );
     }
     const origin = header?.projection === undefined ? {} : { origin: originOf(header) };
     const codes = Codes.allocate(opened.count, { bits: checkBits(bits), validity, ...origin });
@@ -140,7 +148,9 @@ function copyChunk({ data, firstRow }: Chunk, codes: Codes, bitOrder: BitOrder):
       const code: Uint8Array | null = values.get(row);
       if (code === null) continue;
       if (code.length !== width) {
-        throw new Error(`row ${firstRow + row}: expected a code of ${width} bytes, got ${code.length}`);
+        throw new Error(
+          `row ${firstRow + row}: expected a code of ${width} bytes, got ${code.length}`,
+        );
       }
       target.set(code, row * width);
     }

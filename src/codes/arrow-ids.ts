@@ -19,12 +19,7 @@ import {
 import { wrongType, wrongValue } from '../check';
 import { type ArrowBatches, type Chunk, chunksOf, pickField } from './arrow-source';
 
-export type Ids =
-  | readonly string[]
-  | Int32Array
-  | Uint32Array
-  | BigInt64Array
-  | BigUint64Array;
+export type Ids = readonly string[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
 
 const STRINGS: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View];
 
@@ -41,7 +36,9 @@ export function readIds(source: ArrowBatches, column: string | undefined): Ids |
   const options = { column: column ?? 'id', usual: [], option: 'id' };
   const field = pickField(source, 'id column of integers or strings', fits, options);
   const chunks = chunksOf(source, field.name);
-  return field.type.typeId === Type.Int ? readIntegers(field, chunks, source.count) : readAny(chunks);
+  return field.type.typeId === Type.Int
+    ? readIntegers(field, chunks, source.count)
+    : readAny(chunks);
 }
 
 function readIntegers(field: Field, chunks: readonly Chunk[], count: number): Ids {
@@ -106,7 +103,10 @@ function checkIdArray(ids: readonly unknown[]): Ids {
 }
 
 /** The column type of ids, and a function that cuts the rows of one batch out of them. */
-export function idColumn(ids: Ids): { type: Field['type']; slice(first: number, end: number): Data } {
+export function idColumn(ids: Ids): {
+  type: Field['type'];
+  slice(first: number, end: number): Data;
+} {
   if (!ArrayBuffer.isView(ids)) {
     const type = new Utf8();
     return { type, slice: (first, end) => strings(ids.slice(first, end), type) };

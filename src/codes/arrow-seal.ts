@@ -30,7 +30,12 @@ interface Seal {
   columns: string[];
 }
 
-export function sealOf(schema: Schema, columns: readonly Data[], row: number, end: boolean): string {
+export function sealOf(
+  schema: Schema,
+  columns: readonly Data[],
+  row: number,
+  end: boolean,
+): string {
   const seal: Seal = {
     row,
     rows: columns[0].length,
@@ -72,7 +77,9 @@ function checkSeal(batch: RecordBatch, schema: Schema, row: number, isLast: bool
     throw new Error(`damaged: ${name} starts at row ${seal.row}, expected ${row}`);
   }
   if (seal.end !== isLast) {
-    throw new Error(isLast ? 'cut short: the last batches are missing' : `damaged: ${name} is last`);
+    throw new Error(
+      isLast ? 'cut short: the last batches are missing' : `damaged: ${name} is last`,
+    );
   }
   if (seal.schema !== schemaChecksum(schema)) throw new Error('damaged: the schema was changed');
   schema.fields.forEach((field, i) => {

@@ -136,7 +136,10 @@ function namesOf(fields: readonly Field[]): string {
 }
 
 /** Where the elements of each row of a list column lie in its child. */
-export function rangesOf({ data, firstRow }: Chunk): { start(row: number): number; end(row: number): number } {
+export function rangesOf({ data, firstRow }: Chunk): {
+  start(row: number): number;
+  end(row: number): number;
+} {
   const { typeId, stride, valueOffsets, length } = data;
   const childLength = data.children[0]?.length ?? 0;
   if (typeId === Type.FixedSizeList) {

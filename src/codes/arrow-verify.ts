@@ -35,7 +35,12 @@ const FIELD: Table = {
   6: tables(() => KEY_VALUE),
 };
 const SCHEMA: Table = { 1: tables(() => FIELD), 2: tables(() => KEY_VALUE), 3: structs(8) };
-const RECORD_BATCH: Table = { 1: structs(16), 2: structs(16), 3: table(() => PLAIN), 4: structs(8) };
+const RECORD_BATCH: Table = {
+  1: structs(16),
+  2: structs(16),
+  3: table(() => PLAIN),
+  4: structs(8),
+};
 const DICTIONARY_BATCH: Table = { 1: table(() => RECORD_BATCH) };
 const FOOTER: Table = {
   1: table(() => SCHEMA),
@@ -80,8 +85,15 @@ function verifyFile(bytes: Uint8Array): ArrowOutline {
       const metadataBytes = footer.int32(block + 8);
       const bodyBytes = footer.int64(block + 16);
       const last = end - length;
-      if (offset < 8 || metadataBytes < 8 || bodyBytes < 0 || offset + metadataBytes + bodyBytes > last) {
-        throw new Error(`the footer points to ${bodyBytes} bytes at ${offset}, outside of the file`);
+      if (
+        offset < 8 ||
+        metadataBytes < 8 ||
+        bodyBytes < 0 ||
+        offset + metadataBytes + bodyBytes > last
+      ) {
+        throw new Error(
+          `the footer points to ${bodyBytes} bytes at ${offset}, outside of the file`,
+        );
       }
       const message = readMessage(bytes, offset, last);
       if (message === null) throw new Error(`the footer points to no message at ${offset}`);

@@ -4,14 +4,7 @@
  * of some size live in a WebAssembly memory, where a scan reads them in place.
  */
 
-import {
-  checkBits,
-  checkInteger,
-  checkOneOf,
-  checkOptions,
-  wrongType,
-  wrongValue,
-} from '../check';
+import { checkBits, checkInteger, checkOneOf, checkOptions, wrongType, wrongValue } from '../check';
 import { distance } from '../kernels/hamming.scalar';
 import { allocateCodes } from '../kernels/memory';
 

@@ -48,9 +48,7 @@ export function isSparse(vector: unknown): vector is SparseVector {
 }
 
 export function isDense(vector: unknown): vector is DenseVector {
-  return (
-    vector instanceof Float32Array || vector instanceof Float64Array || Array.isArray(vector)
-  );
+  return vector instanceof Float32Array || vector instanceof Float64Array || Array.isArray(vector);
 }
 
 export function isSparseMatrix(batch: unknown): batch is SparseMatrix {
@@ -95,7 +93,8 @@ export function checkDenseMatrix(matrix: DenseMatrix): number {
 /** Number of rows of a sparse matrix whose shape is sound. */
 export function checkSparseMatrix(matrix: SparseMatrix): number {
   const { offsets, indices, values } = matrix;
-  if (!isList(offsets)) throw wrongType('offsets', 'a Uint32Array, an Int32Array or an array', offsets);
+  if (!isList(offsets))
+    throw wrongType('offsets', 'a Uint32Array, an Int32Array or an array', offsets);
   checkEntries('', indices, values);
   const count = offsets.length - 1;
   if (count < 0) throw wrongValue('offsets', 'one entry more than rows', 'none');

@@ -32,7 +32,6 @@ import {
   type Vector,
   type VectorBatch,
 } from '../codes/vectors';
-import { LONG_CALL, type LongCall } from '../long-call';
 import { type KernelName, resolveKernel, sumsKernel } from '../kernels/kernels';
 import {
   ALL_ZERO,
@@ -42,6 +41,7 @@ import {
   type SparseRows,
   type SumsKernel,
 } from '../kernels/sums.scalar';
+import { LONG_CALL, type LongCall } from '../long-call';
 import { type PatternFunction, patternWords } from './patterns';
 import { badValue, canonicalRows } from './sparse-rows';
 

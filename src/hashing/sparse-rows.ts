@@ -27,7 +27,12 @@ export function canonicalRows(matrix: SparseMatrix, first: number, end: number):
   } else {
     values.set((matrix.values as Float64Array).subarray(from, to));
   }
-  const rows = { count: end - first, offsets: new Uint32Array(end - first + 1), dimensions, values };
+  const rows = {
+    count: end - first,
+    offsets: new Uint32Array(end - first + 1),
+    dimensions,
+    values,
+  };
   for (let row = first; row <= end; row++) rows.offsets[row - first] = offsets[row] - from;
   for (let row = 0; row < rows.count; row++) {
     if (!isAscending(words, rows.offsets[row], rows.offsets[row + 1])) return sorted(rows, first);
@@ -106,7 +111,8 @@ function sorted(rows: SparseRows, firstRow: number): SparseRows {
   for (let row = 0; row < rows.count; row++) {
     const order: number[] = [];
     for (let i = rows.offsets[row]; i < rows.offsets[row + 1]; i++) {
-      if (!Number.isFinite(values[i])) throw badValue(firstRow + row, rows.dimensions[i], values[i]);
+      if (!Number.isFinite(values[i]))
+        throw badValue(firstRow + row, rows.dimensions[i], values[i]);
       order.push(i);
     }
     order.sort(

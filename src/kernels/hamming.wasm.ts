@@ -4,7 +4,14 @@
  */
 
 import type { HammingKernel } from './hamming.scalar';
-import { FREE_START, type Distances, type Hits, type LinearMemory, residenceOf, scratch } from './memory';
+import {
+  type Distances,
+  FREE_START,
+  type Hits,
+  type LinearMemory,
+  residenceOf,
+  scratch,
+} from './memory';
 
 const CODE_BYTES = 8192; // the widest code
 const QUERY_AT = FREE_START;

@@ -134,7 +134,10 @@ let shared: LinearMemory | undefined;
 /** The shared memory with at least `byteLength` free bytes from `FREE_START` on. */
 export function scratch(byteLength: number): LinearMemory {
   const end = FREE_START + byteLength;
-  if (shared === undefined || (shared.bytes.length > KEPT_SCRATCH_BYTES && end < KEPT_SCRATCH_BYTES)) {
+  if (
+    shared === undefined ||
+    (shared.bytes.length > KEPT_SCRATCH_BYTES && end < KEPT_SCRATCH_BYTES)
+  ) {
     shared = new LinearMemory(end);
   }
   shared.reserve(end);

@@ -87,16 +87,44 @@ function areasFor(rule: Rule, entries: number, vectors: number) {
 type Areas = ReturnType<typeof areasFor>;
 
 /** Adds a run of entries, whose keys and values are in place, to the sums of `vectors` vectors. */
-function addRun(rule: Rule, areas: Areas, keys: number, values: number, entries: number, vectors: number): void {
+function addRun(
+  rule: Rule,
+  areas: Areas,
+  keys: number,
+  values: number,
+  entries: number,
+  vectors: number,
+): void {
   const { kernels, bytes } = areas.memory;
   const words = wordsOf(rule.bits);
   const { patterns, table, sums } = areas;
   const stride = entries * 8;
   if (rule.projection === 'gaussian') {
     new Float64Array(bytes.buffer, table, GAUSSIAN_TABLE.length).set(GAUSSIAN_TABLE);
-    kernels.addHashedGaussians(keys, entries, values, vectors, stride, words, rule.seed, table, patterns, sums);
+    kernels.addHashedGaussians(
+      keys,
+      entries,
+      values,
+      vectors,
+      stride,
+      words,
+      rule.seed,
+      table,
+      patterns,
+      sums,
+    );
   } else {
-    kernels.addHashedSigns(keys, entries, values, vectors, stride, words, rule.seed, patterns, sums);
+    kernels.addHashedSigns(
+      keys,
+      entries,
+      values,
+      vectors,
+      stride,
+      words,
+      rule.seed,
+      patterns,
+      sums,
+    );
   }
 }
 
@@ -168,7 +196,8 @@ function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
       if (start < from || Math.min(end, start + RUN_ENTRIES) > to) stage(start);
       const run = Math.min(end, to) - start;
       const at = 8 * (start - from);
-      if (rule.projection === 'given') addGivenRun(rule, areas, rows, start, areas.values + at, run);
+      if (rule.projection === 'given')
+        addGivenRun(rule, areas, rows, start, areas.values + at, run);
       else addRun(rule, areas, areas.keys + at, areas.values + at, run, 1);
       start += run;
     }
@@ -177,7 +206,14 @@ function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
 }
 
 /** Adds a run of entries by the caller's own patterns, a word at a time. */
-function addGivenRun(rule: Rule, areas: Areas, rows: SparseRows, start: number, values: number, run: number): void {
+function addGivenRun(
+  rule: Rule,
+  areas: Areas,
+  rows: SparseRows,
+  start: number,
+  values: number,
+  run: number,
+): void {
   const patterns = rows.patterns as BigUint64Array<ArrayBuffer>;
   const area = new BigUint64Array(areas.memory.bytes.buffer, areas.patterns, run);
   for (let word = 0; word < wordsOf(rule.bits); word++) {

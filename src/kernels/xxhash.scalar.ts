@@ -65,7 +65,9 @@ class Register {
 
   merge(lane: Register): this {
     mixed.set(0, 0).round(lane.low, lane.high);
-    return this.xor(mixed.low, mixed.high).times(PRIME_1).add(...PRIME_4);
+    return this.xor(mixed.low, mixed.high)
+      .times(PRIME_1)
+      .add(...PRIME_4);
   }
 
   avalanche(): this {
@@ -108,7 +110,9 @@ export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
   if (bytes.length >= 32) {
     const lane = () => new Register().set(start.low, start.high);
     const lanes = [
-      lane().add(...PRIME_1).add(...PRIME_2),
+      lane()
+        .add(...PRIME_1)
+        .add(...PRIME_2),
       lane().add(...PRIME_2),
       lane(),
       lane().add(0x7a143579, 0x61c8864e), // minus PRIME_1
@@ -130,11 +134,19 @@ export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
   result.add(bytes.length, Math.floor(bytes.length / 2 ** 32));
   for (; at + 8 <= bytes.length; at += 8) {
     mixed.set(0, 0).round(view.getUint32(at, true), view.getUint32(at + 4, true));
-    result.xor(mixed.low, mixed.high).rotate(27).times(PRIME_1).add(...PRIME_4);
+    result
+      .xor(mixed.low, mixed.high)
+      .rotate(27)
+      .times(PRIME_1)
+      .add(...PRIME_4);
   }
   if (at + 4 <= bytes.length) {
     mixed.set(view.getUint32(at, true), 0).times(PRIME_1);
-    result.xor(mixed.low, mixed.high).rotate(23).times(PRIME_2).add(...PRIME_3);
+    result
+      .xor(mixed.low, mixed.high)
+      .rotate(23)
+      .times(PRIME_2)
+      .add(...PRIME_3);
     at += 4;
   }
   for (; at < bytes.length; at++) {

@@ -32,7 +32,7 @@ describe.each(['scalar', 'popcnt64'] as const)('codes of another program, %s ker
       hasher.hashInto(vector, code);
       expect(Buffer.from(code).toString('hex')).toBe(fixture.codes[i]);
       const sums = [...hasher.accumulate(vector).subarray(0, fixture.sums[i].length)];
-      sums.forEach((sum, j) => expect(sum === fixture.sums[i][j]).toBe(true));
+      for (let j = 0; j < sums.length; j++) expect(sums[j] === fixture.sums[i][j]).toBe(true);
     });
     const all = hasher.hashAll(vectors);
     expect(Buffer.from(all.bytes).toString('hex')).toBe(fixture.codes.join(''));

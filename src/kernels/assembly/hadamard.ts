@@ -16,8 +16,15 @@ export function flipsInto(size: i32, seed: u64, flips: usize): void {
 }
 
 /** Sets the pairs from two vectors of float64, flipped by the first round; zeros behind `width`. */
-export function loadPairs64(a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize): void {
-  const end = pairs + (<usize>size << 4);
+export function loadPairs64(
+  a: usize,
+  b: usize,
+  width: i32,
+  size: i32,
+  flips: usize,
+  pairs: usize,
+): void {
+  const end = pairs + ((<usize>size) << 4);
   for (let i = 0; i < width; i++, a += 8, b += 8, flips += 8, pairs += 16) {
     const x = v128.load64_lane(b, v128.load64_zero(a), 1);
     v128.store(pairs, v128.xor(x, v128.load64_splat(flips)));
@@ -26,8 +33,15 @@ export function loadPairs64(a: usize, b: usize, width: i32, size: i32, flips: us
 }
 
 /** The same from two vectors of float32. */
-export function loadPairs32(a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize): void {
-  const end = pairs + (<usize>size << 4);
+export function loadPairs32(
+  a: usize,
+  b: usize,
+  width: i32,
+  size: i32,
+  flips: usize,
+  pairs: usize,
+): void {
+  const end = pairs + ((<usize>size) << 4);
   for (let i = 0; i < width; i++, a += 4, b += 4, flips += 8, pairs += 16) {
     const x = f64x2.promote_low_f32x4(v128.load32_lane(b, v128.load32_zero(a), 1));
     v128.store(pairs, v128.xor(x, v128.load64_splat(flips)));
@@ -37,7 +51,7 @@ export function loadPairs32(a: usize, b: usize, width: i32, size: i32, flips: us
 
 /** Flips the pairs by the masks of a later round. */
 function flip(pairs: usize, size: i32, flips: usize): void {
-  const end = pairs + (<usize>size << 4);
+  const end = pairs + ((<usize>size) << 4);
   for (; pairs < end; pairs += 16, flips += 8) {
     v128.store(pairs, v128.xor(v128.load(pairs), v128.load64_splat(flips)));
   }
@@ -99,7 +113,7 @@ function threeStages(pairs: usize, end: usize, span: usize): void {
 
 /** The transform of `size` pairs (a power of two), in place, not normalised. */
 function transform(pairs: usize, size: i32): void {
-  const bytes = <usize>size << 4;
+  const bytes = (<usize>size) << 4;
   let span: usize = 16;
   for (; span << 3 <= bytes; span <<= 3) threeStages(pairs, pairs + bytes, span);
   for (; span < bytes; span <<= 1) stage(pairs, pairs + bytes, span);
@@ -107,7 +121,7 @@ function transform(pairs: usize, size: i32): void {
 
 /** The three rounds over loaded pairs; `flips` holds 3 x `size` masks, the first applied already. */
 export function mixPairs(pairs: usize, size: i32, flips: usize): void {
-  const step = <usize>size << 3;
+  const step = (<usize>size) << 3;
   transform(pairs, size);
   flip(pairs, size, flips + step);
   transform(pairs, size);
@@ -117,6 +131,6 @@ export function mixPairs(pairs: usize, size: i32, flips: usize): void {
 
 /** One lane of the pairs, as sums. */
 export function laneInto(pairs: usize, lane: i32, count: i32, sums: usize): void {
-  const end = sums + (<usize>count << 3);
+  const end = sums + ((<usize>count) << 3);
   for (pairs += lane << 3; sums < end; sums += 8, pairs += 16) store<u64>(sums, load<u64>(pairs));
 }
