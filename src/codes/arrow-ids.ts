@@ -139,6 +139,6 @@ function strings(values: readonly string[], type: Utf8): Data {
     valueOffsets[row + 1] = valueOffsets[row] + bytes.length;
   });
   const data = new Uint8Array(valueOffsets[values.length]);
-  encoded.forEach((bytes, row) => data.set(bytes, valueOffsets[row]));
+  for (let row = 0; row < encoded.length; row++) data.set(encoded[row], valueOffsets[row]);
   return makeData({ type, length: values.length, nullCount: 0, valueOffsets, data });
 }

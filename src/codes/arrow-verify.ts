@@ -226,7 +226,10 @@ class Flatbuffer {
 
   #verifySlot(at: number, slot: number, kind: Kind, depth: number): void {
     const target = this.reference(at, slot);
-    if (kind.kind === 'table') return this.verify(target, kind.of(), depth + 1);
+    if (kind.kind === 'table') {
+      this.verify(target, kind.of(), depth + 1);
+      return;
+    }
     const count = this.#uint32(target);
     const bytes = kind.kind === 'structs' ? kind.bytes : kind.kind === 'tables' ? 4 : 1;
     if (target + 4 + count * bytes > this.#view.byteLength) throw beyond();

@@ -1,7 +1,6 @@
 // Dot products in float64 of float32 or float64 rows with one query. Element i goes to partial sum
 // i % 4, each in ascending order; the result is (p0 + p2) + (p1 + p3). A scalar loop does the same.
 
-// @ts-ignore: decorator
 @inline
 function total(low: v128, high: v128): f64 {
   const s = f64x2.add(low, high);

@@ -3,7 +3,6 @@
 // depends on the data but the one taken for a hit. Codes may start at any byte; reads stay within.
 
 /** The last `count` (1..7) bytes before `end`; one load where `whole` says that 8 bytes exist. */
-// @ts-ignore: decorator
 @inline
 function tail(end: usize, count: usize, whole: bool): u64 {
   if (whole) return load<u64>(end - 8) >> ((8 - count) << 3);
@@ -12,7 +11,6 @@ function tail(end: usize, count: usize, whole: bool): u64 {
   return word;
 }
 
-// @ts-ignore: decorator
 @inline
 function tailDistance(code: usize, query: usize, at: usize, bytes: usize): i32 {
   if (at == bytes) return 0;
@@ -21,14 +19,12 @@ function tailDistance(code: usize, query: usize, at: usize, bytes: usize): i32 {
   return <i32>popcnt<u64>(tail(code + bytes, count, whole) ^ tail(query + bytes, count, whole));
 }
 
-// @ts-ignore: decorator
 @inline
 function words(code: usize, query: usize, offset: usize): i32 {
   return <i32>popcnt<u64>(load<u64>(code + offset) ^ load<u64>(query + offset));
 }
 
 /** Distance by 64-bit population counts, any width. */
-// @ts-ignore: decorator
 @inline
 function distance64(code: usize, query: usize, bytes: usize): i32 {
   let distance = 0;
@@ -43,13 +39,11 @@ function distance64(code: usize, query: usize, bytes: usize): i32 {
   return distance + tailDistance(code, query, at, bytes);
 }
 
-// @ts-ignore: decorator
 @inline
 function lanes(code: usize, query: usize, at: usize): v128 {
   return i8x16.popcnt(v128.xor(v128.load(code + at), v128.load(query + at)));
 }
 
-// @ts-ignore: decorator
 @inline
 function addLanes(sum: v128): i32 {
   const pairs = i32x4.extadd_pairwise_i16x8_u(sum);
@@ -58,7 +52,6 @@ function addLanes(sum: v128): i32 {
 }
 
 /** Distance by byte-wise population counts, any width. */
-// @ts-ignore: decorator
 @inline
 function distance8(code: usize, query: usize, bytes: usize): i32 {
   let sum = i16x8.splat(0); // a lane gains at most 16 a step: 512 steps stay below 2^16
@@ -94,7 +87,6 @@ export function distances8(codes: usize, count: i32, bytes: usize, query: usize,
 }
 
 /** Hits as pairs of u32 (row, distance). Returns where the next one would go. */
-// @ts-ignore: decorator
 @inline
 function hit(hits: usize, row: i32, distance: i32): usize {
   store<u32>(hits, row);

@@ -6,13 +6,11 @@ const NOT_FINITE: i32 = 1; // some sum is NaN or infinite
 const ALL_ZERO: i32 = 2; // no sum differs from zero
 
 // `residue` gathers s - s by OR: +0 for a finite s, NaN otherwise. `seen` gathers the sums themselves.
-// @ts-ignore: decorator
 @inline
 function flagsOf(residue: u64, seen: u64): i32 {
   return (residue != 0 ? NOT_FINITE : 0) | (seen << 1 == 0 ? ALL_ZERO : 0);
 }
 
-// @ts-ignore: decorator
 @inline
 function above(sums: usize, offset: usize): v128 {
   return f64x2.gt(v128.load(sums + offset), f64x2.splat(0));

@@ -43,7 +43,6 @@ function patternsInto(keys: usize, count: i32, seed: u64, patterns: usize): void
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function flipped(x: v128, flips: usize): v128 {
   return v128.xor(x, v128.load(flips));
@@ -116,14 +115,12 @@ export function addHashedSigns(
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function tablePair(table: usize, index0: usize, index1: usize): v128 {
   return v128.load64_lane(table + (index1 << 3), v128.load64_zero(table + (index0 << 3)), 1);
 }
 
 /** Two Gaussians from the low 32 bits of a hash: each the sum of two table entries, one a byte. */
-// @ts-ignore: decorator
 @inline
 function gaussianPair(table: usize, hash: usize): v128 {
   return f64x2.add(

@@ -8,20 +8,17 @@ const PRIME_4: u64 = 0x85ebca77c2b2ae63;
 const PRIME_5: u64 = 0x27d4eb2f165667c5;
 
 /** The part of a dimension's hash that no seed enters. */
-// @ts-ignore: decorator
 @inline
 export function keyOf(dimension: u64): u64 {
   return rotl<u64>(dimension * PRIME_2, 31) * PRIME_1;
 }
 
 /** xxHash64 of the dimension behind `key`, as 8 little-endian bytes. */
-// @ts-ignore: decorator
 @inline
 export function hashOfKey(key: u64, seed: u64): u64 {
   return avalanche(rotl<u64>((seed + PRIME_5 + 8) ^ key, 27) * PRIME_1 + PRIME_4);
 }
 
-// @ts-ignore: decorator
 @inline
 function avalanche(hash: u64): u64 {
   hash = (hash ^ (hash >> 33)) * PRIME_2;
@@ -29,13 +26,11 @@ function avalanche(hash: u64): u64 {
   return hash ^ (hash >> 32);
 }
 
-// @ts-ignore: decorator
 @inline
 function round(lane: u64, input: u64): u64 {
   return rotl<u64>(lane + input * PRIME_2, 31) * PRIME_1;
 }
 
-// @ts-ignore: decorator
 @inline
 function merge(hash: u64, lane: u64): u64 {
   return (hash ^ round(0, lane)) * PRIME_1 + PRIME_4;
