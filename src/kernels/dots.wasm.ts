@@ -10,24 +10,24 @@ export const wasmDots: DotsKernel = {
 
   dotsInto(values, first, count, query, out) {
     const width = query.length;
-    const rowBytes = width * values.BYTES_PER_ELEMENT;
-    const block = Math.max(1, Math.min(count, Math.floor(BLOCK_BYTES / rowBytes)));
+    const block = Math.max(1, Math.min(count, Math.floor(BLOCK_BYTES / (8 * width))));
     const queryAt = FREE_START;
     const outAt = queryAt + (width + 3) * 8;
     const rowsAt = outAt + block * 8;
-    const { kernels, bytes } = scratch(rowsAt + block * rowBytes + 16 - FREE_START);
+    const narrowAt = rowsAt + (block * width + 3) * 8;
+    const { kernels, bytes } = scratch(narrowAt + block * width * 4 - FREE_START);
     const staged = new Float64Array(bytes.buffer, queryAt, width + 3);
     staged.set(query);
     staged.fill(0, width);
     const isNarrow = values instanceof Float32Array;
     const rows = isNarrow
-      ? new Float32Array(bytes.buffer, rowsAt, block * width)
+      ? new Float32Array(bytes.buffer, narrowAt, block * width)
       : new Float64Array(bytes.buffer, rowsAt, block * width);
-    const dots = isNarrow ? kernels.dots32 : kernels.dots64;
     for (let row = 0; row < count; row += block) {
       const here = Math.min(block, count - row);
       rows.set(values.subarray((first + row) * width, (first + row + here) * width));
-      dots(rowsAt, here, width, queryAt, outAt);
+      if (isNarrow) kernels.widenInto(narrowAt, here * width, rowsAt);
+      kernels.dotsInto(rowsAt, here, width, queryAt, outAt);
       out.set(new Float64Array(bytes.buffer, outAt, here), row);
     }
   },

@@ -30,7 +30,41 @@ export interface HammingKernel {
     limit: number,
     hits: Uint32Array,
   ): number;
+
+  /**
+   * The same rows for many queries (codes one after another), each with a limit of its own, told one
+   * by one: the rows of a query in order, queries in any. `limits` is read again from time to time,
+   * so that `take` may lower them; until then a hit may come that is no longer below its limit.
+   */
+  hitsOfMany(
+    codes: Uint8Array,
+    first: number,
+    count: number,
+    queries: Uint8Array,
+    limits: Uint32Array,
+    take: (query: number, row: number, distance: number) => void,
+  ): void;
 }
+
+/** Queries one after another over blocks of rows that stay in the second-level cache. */
+export function hitsByQuery(
+  kernel: HammingKernel,
+  ...[codes, first, count, queries, limits, take]: Parameters<HammingKernel['hitsOfMany']>
+): void {
+  const bytesPerCode = queries.length / limits.length;
+  const rows = Math.max(1, Math.min(count, Math.floor(TILE_BYTES / bytesPerCode)));
+  const hits = new Uint32Array(2 * rows);
+  for (let row = first; row < first + count; row += rows) {
+    const here = Math.min(rows, first + count - row);
+    for (let query = 0; query < limits.length; query++) {
+      const code = queries.subarray(query * bytesPerCode, (query + 1) * bytesPerCode);
+      const found = kernel.hitsInto(codes, row, here, code, limits[query], hits);
+      for (let i = 0; i < 2 * found; i += 2) take(query, hits[i], hits[i + 1]);
+    }
+  }
+}
+
+const TILE_BYTES = 1 << 18;
 
 /** The distance of two codes of equal length. */
 export function distance(a: Uint8Array, b: Uint8Array): number {
@@ -63,5 +97,9 @@ export const scalarHamming: HammingKernel = {
       }
     }
     return found;
+  },
+
+  hitsOfMany(...scan) {
+    hitsByQuery(this, ...scan);
   },
 };

@@ -9,12 +9,24 @@ import { MODULE_BASE64 } from './module.generated';
 
 /** The module's functions: addresses, counts and flags are numbers, seeds and hashes 64-bit. */
 export interface KernelExports {
-  dots32(rows: number, count: number, width: number, query: number, out: number): void;
-  dots64(rows: number, count: number, width: number, query: number, out: number): void;
-  distances64: Distances;
-  distances8: Distances;
+  dotsInto(rows: number, count: number, width: number, query: number, out: number): void;
   hits64: Hits;
   hits8: Hits;
+  planesInto(codes: number, bytes: number, groups: number, slices: number, planes: number): void;
+  hitsOfTile(
+    codes: number,
+    row: number,
+    bytes: number,
+    queries: number,
+    limits: number,
+    count: number,
+    choices: number,
+    groups: number,
+    planes: number,
+    rest: number,
+    restEnd: number,
+    hits: number,
+  ): number;
   keysInPlace(dimensions: number, count: number): void;
   keysOfRange(first: bigint, count: number, keys: number): void;
   addSigns(patterns: number, values: number, count: number, sums: number): void;
@@ -51,13 +63,6 @@ export interface KernelExports {
   laneInto(pairs: number, lane: number, count: number, sums: number): void;
   hashBytes(bytes: number, count: number, seed: bigint): bigint;
 }
-export type Distances = (
-  codes: number,
-  count: number,
-  bytes: number,
-  query: number,
-  out: number,
-) => void;
 export type Hits = (
   codes: number,
   row: number,
@@ -79,8 +84,11 @@ type LoadPairs = (
 const PAGE_BYTES = 65_536;
 /** The first address that is free to use; the module's constants are below. */
 export const FREE_START = PAGE_BYTES;
-/** Where codes begin in a memory of their own; between is a scan's scratch. */
-const CODES_START = FREE_START + 8 * PAGE_BYTES;
+/** Room for a scan: from `FREE_START` on, and below codes in a memory of their own. */
+export const SCAN_BYTES = 10 * PAGE_BYTES;
+const CODES_START = FREE_START + SCAN_BYTES;
+/** A scan may read, but not use, so many bytes behind the last code. */
+const BEHIND_BYTES = 16;
 /** Below this a copy per scan costs less than a memory of its own. */
 const RESIDENT_BYTES = 65_536;
 /** A scratch memory that grew beyond this is not kept for later calls. */
@@ -154,7 +162,7 @@ export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
   if (byteLength < RESIDENT_BYTES || kernelModule() === null) return new Uint8Array(byteLength);
   let memory: LinearMemory;
   try {
-    memory = new LinearMemory(CODES_START + byteLength);
+    memory = new LinearMemory(CODES_START + byteLength + BEHIND_BYTES);
   } catch {
     return new Uint8Array(byteLength); // beyond 4 GiB, or too many memories: scans will copy blocks
   }

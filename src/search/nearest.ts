@@ -14,13 +14,13 @@ export interface Neighbors {
 export interface Collector {
   /** Only hits below this distance are of use. */
   readonly limit: number;
-  /** Takes `found` pairs (row, distance), rows above all those seen before. */
-  offer(hits: Uint32Array, found: number): void;
+  /** Takes one hit, of a row above all those seen before. */
+  take(row: number, distance: number): void;
   result(): Neighbors;
 }
 
 /** Held before thinning; each thinning is one pass over them, so its cost a hit stays constant. */
-const SPARE = 1024;
+const SPARE = 128;
 
 /** Keeps the k nearest. */
 export class Nearest implements Collector {
@@ -35,22 +35,16 @@ export class Nearest implements Collector {
     this.#k = Math.min(k, count);
     this.limit = this.#k === 0 ? 0 : bits + 1;
     this.#counts = new Uint32Array(bits + 1);
-    const room = Math.min(count, 2 * this.#k + SPARE);
+    const room = this.#k + Math.min(count, this.#k + SPARE);
     this.#rows = new Uint32Array(room);
     this.#distances = new Uint16Array(room);
   }
 
-  offer(hits: Uint32Array, found: number): void {
-    for (let i = 0; i < 2 * found; i += 2) {
-      if (hits[i + 1] >= this.limit) continue;
-      if (this.#held === this.#rows.length) {
-        this.#thin();
-        if (hits[i + 1] >= this.limit) continue;
-      }
-      this.#rows[this.#held] = hits[i];
-      this.#distances[this.#held++] = hits[i + 1];
-    }
-    if (this.#held > this.#k) this.#thin();
+  take(row: number, distance: number): void {
+    if (distance >= this.limit) return;
+    this.#rows[this.#held] = row;
+    this.#distances[this.#held++] = distance;
+    if (this.#held === this.#rows.length) this.#thin();
   }
 
   /** Keeps the best k in order of row: all below the k-th distance, and the first ones at it. */
@@ -73,6 +67,7 @@ export class Nearest implements Collector {
   }
 
   result(): Neighbors {
+    if (this.#held > this.#k) this.#thin();
     return inOrder(this.#rows, this.#distances, this.#held, this.#counts);
   }
 }
@@ -88,13 +83,10 @@ export class Within implements Collector {
     this.limit = maxDistance + 1;
   }
 
-  offer(hits: Uint32Array, found: number): void {
-    const needed = this.#held + found;
-    if (needed > this.#rows.length) this.#grow(Math.max(needed, 2 * this.#rows.length));
-    for (let i = 0; i < found; i++) {
-      this.#rows[this.#held] = hits[2 * i];
-      this.#distances[this.#held++] = hits[2 * i + 1];
-    }
+  take(row: number, distance: number): void {
+    if (this.#held === this.#rows.length) this.#grow(2 * this.#held);
+    this.#rows[this.#held] = row;
+    this.#distances[this.#held++] = distance;
   }
 
   #grow(room: number): void {

@@ -25,14 +25,9 @@ export interface WithinOptions {
 
 export const SCAN_DEFAULTS = { k: 10, kernel: 'auto' } as const;
 
-/** Codes that many queries visit while they stay in the second-level cache. */
-const TILE_BYTES = 1 << 18;
-const MAX_TILE_ROWS = 8192;
-/** The first tiles are shorter, to find a limit early. */
-const FIRST_TILE_ROWS = 256;
-
-/** The hits of one kernel call; calls do not overlap. */
-const hits = new Uint32Array(2 * MAX_TILE_ROWS);
+/** Rows between two looks at the signal; the first steps are shorter, to find a limit early. */
+const STEP_BYTES = 1 << 21;
+const FIRST_ROWS = 128;
 
 /** The k nearest codes to `query`, by distance, then row. */
 export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
@@ -70,7 +65,7 @@ export function scanWithinAll(
   return collect(codes, queries, given, () => new Within(maxDistance));
 }
 
-/** Runs all queries over the codes, a tile at a time. */
+/** Runs all queries over the codes. */
 function collect(
   codes: Codes,
   queries: Codes,
@@ -79,33 +74,23 @@ function collect(
 ): Neighbors[] {
   const hamming = hammingKernel(options.kernel);
   const collectors = Array.from({ length: queries.count }, collector);
-  const most = Math.min(MAX_TILE_ROWS, Math.ceil(TILE_BYTES / codes.bytesPerCode));
-  let first = 0;
-  for (let rows = FIRST_TILE_ROWS; first < codes.count; rows *= 2) {
+  const limits = Uint32Array.from(collectors, ({ limit }, row) =>
+    queries.isNull(row) ? 0 : limit,
+  );
+  const take = (query: number, row: number, distance: number) => {
+    if (limits[query] === 0 || codes.isNull(row)) return;
+    collectors[query].take(row, distance);
+    limits[query] = collectors[query].limit;
+  };
+  const most = Math.max(FIRST_ROWS, Math.floor(STEP_BYTES / codes.bytesPerCode));
+  for (let first = 0, rows = FIRST_ROWS; first < codes.count; rows *= 2) {
     options.signal?.throwIfAborted();
     const count = Math.min(rows, most, codes.count - first);
-    for (let row = 0; row < queries.count; row++) {
-      const { limit } = collectors[row];
-      if (limit === 0 || queries.isNull(row)) continue;
-      const found = hamming.hitsInto(codes.bytes, first, count, queries.at(row), limit, hits);
-      if (found > 0) collectors[row].offer(hits, withoutNulls(codes, found));
-    }
+    hamming.hitsOfMany(codes.bytes, first, count, queries.bytes, limits, take);
     first += count;
     options.onProgress?.(first, codes.count);
   }
   return collectors.map((one) => one.result());
-}
-
-/** Drops hits on null rows, in place; returns how many are left. */
-function withoutNulls(codes: Codes, found: number): number {
-  if (codes.validity === null) return found;
-  let kept = 0;
-  for (let i = 0; i < found; i++) {
-    if (codes.isNull(hits[2 * i])) continue;
-    hits[2 * kept] = hits[2 * i];
-    hits[2 * kept++ + 1] = hits[2 * i + 1];
-  }
-  return kept;
 }
 
 function oneQuery(codes: Codes, query: Uint8Array): Codes {

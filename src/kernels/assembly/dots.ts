@@ -1,4 +1,4 @@
-// Dot products in float64 of float32 or float64 rows with one query. Element i goes to partial sum
+// Dot products in float64 of float64 rows with one query. Element i goes to partial sum
 // i % 4, each in ascending order; the result is (p0 + p2) + (p1 + p3). A scalar loop does the same.
 
 @inline
@@ -7,33 +7,8 @@ function total(low: v128, high: v128): f64 {
   return f64x2.extract_lane(s, 0) + f64x2.extract_lane(s, 1);
 }
 
-/** Row . query for `count` rows of float32; `query` is float64, padded by zeros to a multiple of 4. */
-export function dots32(rows: usize, count: i32, width: i32, query: usize, out: usize): void {
-  const whole = <usize>(width & ~3) << 3;
-  const left = width & 3;
-  for (let row = 0; row < count; row++, out += 8) {
-    let low = f64x2.splat(0);
-    let high = f64x2.splat(0);
-    let at: usize = 0;
-    for (; at < whole; at += 32, rows += 16) {
-      const x = v128.load(rows);
-      low = f64x2.add(low, f64x2.mul(f64x2.promote_low_f32x4(x), v128.load(query + at)));
-      const y = i8x16.shuffle(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-      high = f64x2.add(high, f64x2.mul(f64x2.promote_low_f32x4(y), v128.load(query + at, 16)));
-    }
-    if (left > 0) {
-      const x1 = left > 1 ? <f64>load<f32>(rows, 4) : 0;
-      const x2 = left > 2 ? <f64>load<f32>(rows, 8) : 0;
-      low = f64x2.add(low, f64x2.mul(f64x2(<f64>load<f32>(rows), x1), v128.load(query + at)));
-      high = f64x2.add(high, f64x2.mul(f64x2(x2, 0), v128.load(query + at, 16)));
-      rows += <usize>left << 2;
-    }
-    store<f64>(out, total(low, high));
-  }
-}
-
-/** The same for rows of float64. */
-export function dots64(rows: usize, count: i32, width: i32, query: usize, out: usize): void {
+/** Row . query for `count` rows; `query` is padded by zeros to a multiple of 4. */
+export function dotsInto(rows: usize, count: i32, width: i32, query: usize, out: usize): void {
   const whole = <usize>(width & ~3) << 3;
   const left = width & 3;
   for (let row = 0; row < count; row++, out += 8) {

@@ -2,41 +2,44 @@
 // A hit is a row below `limit`: its number and distance are appended, in order of row. No branch
 // depends on the data but the one taken for a hit. Codes may start at any byte; reads stay within.
 
-/** The last `count` (1..7) bytes before `end`; one load where `whole` says that 8 bytes exist. */
+/** Distance of the last 1..7 bytes; by one load where 8 bytes end with them. */
 @inline
-function tail(end: usize, count: usize, whole: bool): u64 {
-  if (whole) return load<u64>(end - 8) >> ((8 - count) << 3);
-  let word: u64 = 0;
-  for (let i = end - count; i < end; i++) word = (word << 8) | <u64>load<u8>(i);
-  return word;
+function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64 {
+  if (whole) return popcnt<u64>(lastOfWord(code, count) ^ lastOfWord(query, count));
+  let sum: u64 = 0;
+  for (let i: usize = 0; i < count; i++) sum += popcnt<u32>(load<u8>(code + i) ^ load<u8>(query + i));
+  return sum;
 }
 
 @inline
-function tailDistance(code: usize, query: usize, at: usize, bytes: usize): i32 {
-  if (at == bytes) return 0;
-  const whole = bytes >= 8;
-  const count = bytes - at;
-  return <i32>popcnt<u64>(tail(code + bytes, count, whole) ^ tail(query + bytes, count, whole));
+function lastOfWord(at: usize, count: usize): u64 {
+  return load<u64>(at + count - 8) >> ((8 - count) << 3);
 }
 
 @inline
-function words(code: usize, query: usize, offset: usize): i32 {
-  return <i32>popcnt<u64>(load<u64>(code + offset) ^ load<u64>(query + offset));
+function words(code: usize, query: usize, offset: usize): u64 {
+  return popcnt<u64>(load<u64>(code + offset) ^ load<u64>(query + offset));
 }
 
 /** Distance by 64-bit population counts, any width. */
 @inline
-function distance64(code: usize, query: usize, bytes: usize): i32 {
-  let distance = 0;
-  let at: usize = 0;
-  for (; at + 32 <= bytes; at += 32) {
-    distance +=
-      words(code, query, at) +
-      words(code, query, at + 8) +
-      (words(code, query, at + 16) + words(code, query, at + 24));
+function distanceInline(code: usize, query: usize, bytes: usize): i32 {
+  const last = code + bytes;
+  let sum: u64 = 0;
+  for (; code + 32 <= last; code += 32, query += 32) {
+    sum +=
+      words(code, query, 0) +
+      words(code, query, 8) +
+      (words(code, query, 16) + words(code, query, 24));
   }
-  for (; at + 8 <= bytes; at += 8) distance += words(code, query, at);
-  return distance + tailDistance(code, query, at, bytes);
+  for (; code + 8 <= last; code += 8, query += 8) sum += words(code, query, 0);
+  if (code < last) sum += tailDistance(code, query, last - code, bytes >= 8);
+  return <i32>sum;
+}
+
+/** The same as a call, for the few places where it is not in the hot loop. */
+export function distance64(code: usize, query: usize, bytes: usize): i32 {
+  return distanceInline(code, query, bytes);
 }
 
 @inline
@@ -46,111 +49,157 @@ function lanes(code: usize, query: usize, at: usize): v128 {
 
 @inline
 function addLanes(sum: v128): i32 {
-  const pairs = i32x4.extadd_pairwise_i16x8_u(sum);
-  const halves = i32x4.add(pairs, i8x16.shuffle(pairs, pairs, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-  return i32x4.extract_lane(halves, 0) + i32x4.extract_lane(halves, 1);
+  const quads = i32x4.extadd_pairwise_i16x8_u(sum);
+  const halves = i64x2.extract_lane(quads, 0) + i64x2.extract_lane(quads, 1);
+  return <i32>halves + <i32>(halves >> 32);
 }
 
 /** Distance by byte-wise population counts, any width. */
 @inline
 function distance8(code: usize, query: usize, bytes: usize): i32 {
-  let sum = i16x8.splat(0); // a lane gains at most 16 a step: 512 steps stay below 2^16
-  let at: usize = 0;
-  for (; at + 32 <= bytes; at += 32) {
+  const last = code + bytes;
+  let sum = i16x8.splat(0); // a lane gains at most 32 a step: the widest code stays below 2^16
+  for (; code + 32 <= last; code += 32, query += 32) {
     sum = i16x8.add(
       sum,
-      i16x8.extadd_pairwise_i8x16_u(i8x16.add(lanes(code, query, at), lanes(code, query, at + 16))),
+      i16x8.extadd_pairwise_i8x16_u(i8x16.add(lanes(code, query, 0), lanes(code, query, 16))),
     );
   }
-  if (at + 16 <= bytes) {
-    sum = i16x8.add(sum, i16x8.extadd_pairwise_i8x16_u(lanes(code, query, at)));
-    at += 16;
+  if (code + 16 <= last) {
+    sum = i16x8.add(sum, i16x8.extadd_pairwise_i8x16_u(lanes(code, query, 0)));
+    code += 16;
+    query += 16;
   }
   let distance = addLanes(sum);
-  if (at + 8 <= bytes) {
-    distance += words(code, query, at);
-    at += 8;
+  if (code + 8 <= last) {
+    distance += <i32>words(code, query, 0);
+    code += 8;
+    query += 8;
   }
-  return distance + tailDistance(code, query, at, bytes);
+  if (code < last) distance += <i32>tailDistance(code, query, last - code, bytes >= 8);
+  return distance;
 }
 
-/** Distances of `count` codes as u16, by 64-bit counts. */
-export function distances64(codes: usize, count: i32, bytes: usize, query: usize, out: usize): void {
-  const end = out + (<usize>count << 1);
-  for (; out < end; out += 2, codes += bytes) store<u16>(out, distance64(codes, query, bytes));
-}
+// Each width has a function that looks for the next code below the limit and holds so little that no
+// register is spilled in its loop; the callers around them store the hits, which are few.
 
-/** Distances of `count` codes as u16, by byte counts. */
-export function distances8(codes: usize, count: i32, bytes: usize, query: usize, out: usize): void {
-  const end = out + (<usize>count << 1);
-  for (; out < end; out += 2, codes += bytes) store<u16>(out, distance8(codes, query, bytes));
-}
-
-/** Hits as pairs of u32 (row, distance). Returns where the next one would go. */
 @inline
-function hit(hits: usize, row: i32, distance: i32): usize {
-  store<u32>(hits, row);
-  store<u32>(hits, distance, 4);
-  return hits + 8;
+function distance1(code: usize, q0: u64): i32 {
+  return <i32>popcnt<u64>(load<u64>(code) ^ q0);
 }
 
-/** Hits among `count` codes by 64-bit counts; the usual widths have a loop with the query held. */
-export function hits64(codes: usize, row: i32, count: i32, bytes: usize, query: usize, limit: i32, hits: usize): usize {
-  const end = row + count;
-  if (bytes == 8) {
-    const q0 = load<u64>(query);
-    for (; row < end; row++, codes += 8) {
-      const distance = <i32>popcnt<u64>(load<u64>(codes) ^ q0);
-      if (distance < limit) hits = hit(hits, row, distance);
-    }
-  } else if (bytes == 16) {
-    const q0 = load<u64>(query);
-    const q1 = load<u64>(query, 8);
-    for (; row < end; row++, codes += 16) {
-      const distance = <i32>(popcnt<u64>(load<u64>(codes) ^ q0) + popcnt<u64>(load<u64>(codes, 8) ^ q1));
-      if (distance < limit) hits = hit(hits, row, distance);
-    }
-  } else if (bytes == 32) {
-    const q0 = load<u64>(query);
-    const q1 = load<u64>(query, 8);
-    const q2 = load<u64>(query, 16);
-    const q3 = load<u64>(query, 24);
-    for (; row < end; row++, codes += 32) {
-      const distance = <i32>(
-        (popcnt<u64>(load<u64>(codes) ^ q0) +
-          popcnt<u64>(load<u64>(codes, 8) ^ q1) +
-          (popcnt<u64>(load<u64>(codes, 16) ^ q2) + popcnt<u64>(load<u64>(codes, 24) ^ q3)))
-      );
-      if (distance < limit) hits = hit(hits, row, distance);
-    }
-  } else {
-    for (; row < end; row++, codes += bytes) {
-      const distance = distance64(codes, query, bytes);
-      if (distance < limit) hits = hit(hits, row, distance);
-    }
+function next1(code: usize, end: usize, limit: i32, q0: u64): usize {
+  for (; code + 24 < end; code += 32) {
+    if (distance1(code, q0) < limit) return code;
+    if (distance1(code + 8, q0) < limit) return code + 8;
+    if (distance1(code + 16, q0) < limit) return code + 16;
+    if (distance1(code + 24, q0) < limit) return code + 24;
+  }
+  while (code < end && distance1(code, q0) >= limit) code += 8;
+  return code;
+}
+
+@inline
+function distance2(code: usize, q0: u64, q1: u64): i32 {
+  return <i32>(popcnt<u64>(load<u64>(code) ^ q0) + popcnt<u64>(load<u64>(code, 8) ^ q1));
+}
+
+function next2(code: usize, end: usize, limit: i32, q0: u64, q1: u64): usize {
+  for (; code + 16 < end; code += 32) {
+    if (distance2(code, q0, q1) < limit) return code;
+    if (distance2(code + 16, q0, q1) < limit) return code + 16;
+  }
+  return code < end && distance2(code, q0, q1) >= limit ? code + 16 : code;
+}
+
+@inline
+function distance4(code: usize, q0: u64, q1: u64, q2: u64, q3: u64): i32 {
+  return <i32>(
+    (popcnt<u64>(load<u64>(code) ^ q0) +
+      popcnt<u64>(load<u64>(code, 8) ^ q1) +
+      (popcnt<u64>(load<u64>(code, 16) ^ q2) + popcnt<u64>(load<u64>(code, 24) ^ q3)))
+  );
+}
+
+function next4(code: usize, end: usize, limit: i32, q0: u64, q1: u64, q2: u64, q3: u64): usize {
+  for (; code + 32 < end; code += 64) {
+    if (distance4(code, q0, q1, q2, q3) < limit) return code;
+    if (distance4(code + 32, q0, q1, q2, q3) < limit) return code + 32;
+  }
+  return code < end && distance4(code, q0, q1, q2, q3) >= limit ? code + 32 : code;
+}
+
+/** Widths of whole 32-byte blocks. */
+function nextBlocks(code: usize, end: usize, limit: u64, query: usize, bytes: usize): usize {
+  while (code < end) {
+    const last = code + bytes;
+    let sum: u64 = 0;
+    let q = query;
+    do {
+      sum += words(code, q, 0) + words(code, q, 8) + (words(code, q, 16) + words(code, q, 24));
+      code += 32;
+      q += 32;
+    } while (code != last);
+    if (sum < limit) return code - bytes;
+  }
+  return code;
+}
+
+function nextAny(code: usize, end: usize, limit: i32, query: usize, bytes: usize): usize {
+  while (code < end && distanceInline(code, query, bytes) >= limit) code += bytes;
+  return code;
+}
+
+/** Hits among `count` codes by 64-bit counts, as pairs of u32 (row, distance). Returns their end. */
+export function hits64(codes: usize, row: u32, count: i32, bytes: usize, query: usize, limit: i32, hits: usize): usize {
+  const end = codes + <usize>count * bytes;
+  const q0 = bytes >= 8 ? load<u64>(query) : 0;
+  const q1 = bytes >= 16 ? load<u64>(query, 8) : 0;
+  const q2 = bytes >= 32 ? load<u64>(query, 16) : 0;
+  const q3 = bytes >= 32 ? load<u64>(query, 24) : 0;
+  for (let code = codes; code < end; code += bytes) {
+    if (bytes == 32) code = next4(code, end, limit, q0, q1, q2, q3);
+    else if (bytes == 16) code = next2(code, end, limit, q0, q1);
+    else if (bytes == 8) code = next1(code, end, limit, q0);
+    else if ((bytes & 31) == 0) code = nextBlocks(code, end, limit, query, bytes);
+    else code = nextAny(code, end, limit, query, bytes);
+    if (code >= end) break;
+    store<u32>(hits, row + <u32>((code - codes) / bytes));
+    store<u32>(hits, distance64(code, query, bytes), 4);
+    hits += 8;
   }
   return hits;
 }
 
-/** Hits among `count` codes by byte counts. */
-export function hits8(codes: usize, row: i32, count: i32, bytes: usize, query: usize, limit: i32, hits: usize): usize {
-  const end = row + count;
-  if (bytes == 32) {
-    const q0 = v128.load(query);
-    const q1 = v128.load(query, 16);
-    for (; row < end; row++, codes += 32) {
-      const counts = i8x16.add(
-        i8x16.popcnt(v128.xor(v128.load(codes), q0)),
-        i8x16.popcnt(v128.xor(v128.load(codes, 16), q1)),
-      );
-      const distance = addLanes(i16x8.extadd_pairwise_i8x16_u(counts));
-      if (distance < limit) hits = hit(hits, row, distance);
-    }
-  } else {
-    for (; row < end; row++, codes += bytes) {
-      const distance = distance8(codes, query, bytes);
-      if (distance < limit) hits = hit(hits, row, distance);
-    }
+@inline
+function distance32(code: usize, q0: v128, q1: v128): i32 {
+  const low = i8x16.popcnt(v128.xor(v128.load(code), q0));
+  const high = i8x16.popcnt(v128.xor(v128.load(code, 16), q1));
+  return addLanes(i16x8.extadd_pairwise_i8x16_u(i8x16.add(low, high)));
+}
+
+function next32(code: usize, end: usize, limit: i32, query: usize): usize {
+  const q0 = v128.load(query);
+  const q1 = v128.load(query, 16);
+  while (code < end && distance32(code, q0, q1) >= limit) code += 32;
+  return code;
+}
+
+function nextAny8(code: usize, end: usize, limit: i32, query: usize, bytes: usize): usize {
+  while (code < end && distance8(code, query, bytes) >= limit) code += bytes;
+  return code;
+}
+
+/** The same by byte counts. */
+export function hits8(codes: usize, row: u32, count: i32, bytes: usize, query: usize, limit: i32, hits: usize): usize {
+  const end = codes + <usize>count * bytes;
+  for (let code = codes; code < end; code += bytes) {
+    if (bytes == 32) code = next32(code, end, limit, query);
+    else code = nextAny8(code, end, limit, query, bytes);
+    if (code >= end) break;
+    store<u32>(hits, row + <u32>((code - codes) / bytes));
+    store<u32>(hits, distance64(code, query, bytes), 4);
+    hits += 8;
   }
   return hits;
 }

@@ -2,7 +2,8 @@
 
 export * from './dots';
 export * from './hadamard';
-export * from './hamming';
+export { hits64, hits8 } from './hamming';
 export * from './signs';
+export { hitsOfTile, planesInto } from './slices';
 export * from './sums';
 export { hashBytes } from './xxhash';

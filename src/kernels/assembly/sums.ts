@@ -109,7 +109,7 @@ export function addHashedSigns(
   const step = <usize>words << 9;
   for (let word = 0; word < words; word++, seed++, sums += 512) {
     patternsInto(keys, count, seed, patterns);
-    for (let vector = 0; vector < vectors; vector++) {
+    for (let vector: usize = 0; vector < <usize>vectors; vector++) {
       addSigns(patterns, values + vector * stride, count, sums + vector * step);
     }
   }
@@ -182,7 +182,7 @@ export function addHashedGaussians(
   const step = <usize>words << 9;
   for (let octet = 0; octet < words << 3; octet++, seed += 2, sums += 64) {
     gaussiansInto(keys, count, seed, table, gaussians);
-    for (let vector = 0; vector < vectors; vector++) {
+    for (let vector: usize = 0; vector < <usize>vectors; vector++) {
       addProducts(gaussians, values + vector * stride, count, sums + vector * step);
     }
   }
