@@ -14,7 +14,7 @@ export function patternWords(
   pattern: PatternFunction,
   dimensions: BigUint64Array,
   bits: number,
-): BigUint64Array<ArrayBuffer> {
+): BigUint64Array {
   const words = Math.ceil(bits / 64);
   const entries = dimensions.length;
   const out = new BigUint64Array(words * entries);

@@ -43,7 +43,7 @@ import {
 } from '../kernels/sums.scalar';
 import { LONG_CALL, type LongCall } from '../long-call';
 import { type PatternFunction, patternWords } from './patterns';
-import { badValue, canonicalRows } from './sparse-rows';
+import { badValue, canonicalRows, wideDimensions } from './sparse-rows';
 
 export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct'] as const;
 export type Projection = (typeof PROJECTIONS)[number];
@@ -265,15 +265,17 @@ export class SimHasher {
     }
     const rows = canonicalRows(matrix, first, end);
     if (this.dimensions !== undefined) this.#checkDimensions(rows, first);
-    if (this.#pattern !== undefined) {
-      return { ...rows, patterns: patternWords(this.#pattern, rows.dimensions, this.bits) };
-    }
-    return this.projection === 'direct' ? { ...rows, patterns: rows.dimensions } : rows;
+    const isGiven = this.#pattern !== undefined || this.projection === 'direct';
+    if (!isGiven) return rows;
+    const dimensions = wideDimensions(rows.dimensions);
+    const patterns =
+      this.#pattern === undefined ? dimensions : patternWords(this.#pattern, dimensions, this.bits);
+    return { ...rows, patterns };
   }
 
   /** The last dimension of a row is its largest. */
   #checkDimensions(rows: SparseRows, first: number): void {
-    const limit = BigInt(this.dimensions as number);
+    const limit = this.dimensions as number;
     for (let row = 0; row < rows.count; row++) {
       const end = rows.offsets[row + 1];
       if (end === rows.offsets[row] || rows.dimensions[end - 1] < limit) continue;

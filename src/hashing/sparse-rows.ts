@@ -1,41 +1,31 @@
 /**
- * Sparse rows as kernels want them: 64-bit dimensions in ascending order, each once. The order of a
- * caller's entries does not matter: they are sorted by dimension, and values of a repeated dimension
- * are summed in ascending order of value, so that even the rounding is the same.
+ * Sparse rows as kernels want them: dimensions in ascending order, each once. The order of a caller's
+ * entries does not matter: they are sorted by dimension, and values of a repeated dimension are summed
+ * in ascending order of value, so that even the rounding is the same. Rows that are in order already
+ * are not copied.
  */
 
 import { describe } from '../check';
-import type { Indices, SparseMatrix } from '../codes/vectors';
-import { checkNumbers } from '../codes/vectors';
+import { checkNumbers, type Indices, type SparseMatrix } from '../codes/vectors';
 import type { SparseRows } from '../kernels/sums.scalar';
+
+type Dimensions = SparseRows['dimensions'];
 
 /** The rows `first` to `end - 1` of a matrix whose shape is checked. */
 export function canonicalRows(matrix: SparseMatrix, first: number, end: number): SparseRows {
   const { offsets } = matrix;
   const from = offsets[first];
   const to = offsets[end];
-  const dimensions = new BigUint64Array(to - from);
-  const words = new Uint32Array(dimensions.buffer);
-  const rowOf = (entry: number) => rowAt(offsets, first, entry);
-  widen(matrix.indices, from, to, words, rowOf);
-  const values = new Float64Array(to - from);
-  if (Array.isArray(matrix.values)) {
-    for (let row = first; row < end; row++) {
-      checkNumbers(matrix.values.slice(offsets[row], offsets[row + 1]), row);
-    }
-    values.set(matrix.values.slice(from, to));
-  } else {
-    values.set((matrix.values as Float64Array).subarray(from, to));
-  }
-  const rows = {
+  const starts = new Uint32Array(end - first + 1);
+  for (let row = first; row <= end; row++) starts[row - first] = offsets[row] - from;
+  const rows: SparseRows = {
     count: end - first,
-    offsets: new Uint32Array(end - first + 1),
-    dimensions,
-    values,
+    offsets: starts,
+    dimensions: dimensionsOf(matrix.indices, from, to, (entry) => rowAt(offsets, first, entry)),
+    values: valuesOf(matrix, first, end),
   };
-  for (let row = first; row <= end; row++) rows.offsets[row - first] = offsets[row] - from;
   for (let row = 0; row < rows.count; row++) {
-    if (!isAscending(words, rows.offsets[row], rows.offsets[row + 1])) return sorted(rows, first);
+    if (!isAscending(rows.dimensions, starts[row], starts[row + 1])) return sorted(rows, first);
   }
   return rows;
 }
@@ -46,40 +36,47 @@ function rowAt(offsets: SparseMatrix['offsets'], first: number, entry: number): 
   return row;
 }
 
-/** Writes each index as two 32-bit words, low first. */
-function widen(
+function valuesOf({ values, offsets }: SparseMatrix, first: number, end: number): Float64Array {
+  const from = offsets[first];
+  const to = offsets[end];
+  if (values instanceof Float64Array) return values.subarray(from, to);
+  if (values instanceof Float32Array) return Float64Array.from(values.subarray(from, to));
+  for (let row = first; row < end; row++) {
+    checkNumbers(values.slice(offsets[row], offsets[row + 1]), row);
+  }
+  return Float64Array.from(values.slice(from, to));
+}
+
+/** A view of the caller's indices where their kind allows it, a checked copy elsewhere. */
+function dimensionsOf(
   indices: Indices,
   from: number,
   to: number,
-  words: Uint32Array,
   rowOf: (entry: number) => number,
-): void {
-  if (indices instanceof BigUint64Array || indices instanceof BigInt64Array) {
-    const start = indices.byteOffset + 8 * from;
-    // A view needs an offset of whole words, which a 64-bit array has.
-    words.set(new Uint32Array(indices.buffer, start, words.length));
-    if (indices instanceof BigUint64Array) return;
-    for (let i = 0; i < to - from; i++) {
-      if (words[2 * i + 1] > 0x7fff_ffff) throw badIndex(indices[from + i], from + i, rowOf);
-    }
-    return;
+): Dimensions {
+  if (indices instanceof Uint32Array || indices instanceof BigUint64Array) {
+    return indices.subarray(from, to);
   }
-  if (indices instanceof Uint32Array) {
-    for (let i = from, at = 0; i < to; i++, at += 2) words[at] = indices[i];
-    return;
+  if (indices instanceof Int32Array || indices instanceof BigInt64Array) {
+    for (let i = from; i < to; i++) if (indices[i] < 0) throw badIndex(indices[i], i, rowOf);
+    const { buffer, byteOffset, BYTES_PER_ELEMENT: bytes } = indices;
+    return indices instanceof Int32Array
+      ? new Uint32Array(buffer, byteOffset + from * bytes, to - from)
+      : new BigUint64Array(buffer, byteOffset + from * bytes, to - from);
   }
-  for (let i = from, at = 0; i < to; i++, at += 2) {
-    const index = indices[i];
-    if (typeof index === 'number' && Number.isSafeInteger(index) && index >= 0) {
-      words[at] = index;
-      words[at + 1] = index / 2 ** 32;
-    } else if (typeof index === 'bigint' && index >= 0n && index <= 0xffff_ffff_ffff_ffffn) {
-      words[at] = Number(index & 0xffff_ffffn);
-      words[at + 1] = Number(index >> 32n);
-    } else {
-      throw badIndex(index, i, rowOf);
-    }
+  let largest = 0;
+  for (let i = from; i < to; i++) {
+    if (!isDimension(indices[i])) throw badIndex(indices[i], i, rowOf);
+    largest = Math.max(largest, Number(indices[i]));
   }
+  const some = indices.slice(from, to);
+  if (largest < 2 ** 32) return Uint32Array.from(some as ArrayLike<unknown>, Number);
+  return BigUint64Array.from(some as ArrayLike<unknown>, (index) => BigInt(index as number));
+}
+
+function isDimension(index: unknown): boolean {
+  if (typeof index === 'number') return Number.isSafeInteger(index) && index >= 0;
+  return typeof index === 'bigint' && index >= 0n && index <= 0xffff_ffff_ffff_ffffn;
 }
 
 function badIndex(index: unknown, entry: number, rowOf: (entry: number) => number): Error {
@@ -90,49 +87,45 @@ function badIndex(index: unknown, entry: number, rowOf: (entry: number) => numbe
   return isNumeric ? new RangeError(message) : new TypeError(message);
 }
 
-function isAscending(words: Uint32Array, from: number, to: number): boolean {
+function isAscending(dimensions: Dimensions, from: number, to: number): boolean {
+  if (dimensions instanceof Uint32Array) {
+    for (let i = from + 1; i < to; i++) if (dimensions[i] <= dimensions[i - 1]) return false;
+    return true;
+  }
+  // Halves, since each element read from a 64-bit array is a BigInt in the heap.
+  const halves = new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length);
   for (let at = 2 * from + 2; at < 2 * to; at += 2) {
-    const high = words[at + 1];
-    const before = words[at - 1];
-    if (high < before || (high === before && words[at] <= words[at - 2])) return false;
+    const high = halves[at + 1];
+    const before = halves[at - 1];
+    if (high < before || (high === before && halves[at] <= halves[at - 2])) return false;
   }
   return true;
 }
 
 /** The same rows with sorted entries and repeats summed. */
 function sorted(rows: SparseRows, firstRow: number): SparseRows {
-  const words = new Uint32Array(rows.dimensions.buffer);
   const { values } = rows;
-  const dimensions = new BigUint64Array(rows.dimensions.length);
-  const outWords = new Uint32Array(dimensions.buffer);
+  const given = rows.dimensions;
+  const dimensions = given.slice();
   const outValues = new Float64Array(values.length);
   const offsets = new Uint32Array(rows.count + 1);
+  const compare = (a: number, b: number) =>
+    given[a] < given[b] ? -1 : given[a] > given[b] ? 1 : values[a] - values[b];
   let filled = 0;
   for (let row = 0; row < rows.count; row++) {
     const order: number[] = [];
     for (let i = rows.offsets[row]; i < rows.offsets[row + 1]; i++) {
-      if (!Number.isFinite(values[i]))
-        throw badValue(firstRow + row, rows.dimensions[i], values[i]);
+      if (!Number.isFinite(values[i])) throw badValue(firstRow + row, given[i], values[i]);
       order.push(i);
     }
-    order.sort(
-      (a, b) =>
-        words[2 * a + 1] - words[2 * b + 1] || words[2 * a] - words[2 * b] || values[a] - values[b],
-    );
     const start = filled;
-    for (const i of order) {
-      const last = filled - 1;
-      const isRepeat =
-        last >= start &&
-        outWords[2 * last] === words[2 * i] &&
-        outWords[2 * last + 1] === words[2 * i + 1];
-      if (isRepeat) {
-        outValues[last] += values[i];
-        continue;
+    for (const i of order.sort(compare)) {
+      if (filled > start && dimensions[filled - 1] === given[i]) {
+        outValues[filled - 1] += values[i];
+      } else {
+        dimensions[filled] = given[i];
+        outValues[filled++] = values[i];
       }
-      outWords[2 * filled] = words[2 * i];
-      outWords[2 * filled + 1] = words[2 * i + 1];
-      outValues[filled++] = values[i];
     }
     offsets[row + 1] = filled;
   }
@@ -142,6 +135,13 @@ function sorted(rows: SparseRows, firstRow: number): SparseRows {
     dimensions: dimensions.subarray(0, filled),
     values: outValues.subarray(0, filled),
   };
+}
+
+/** 64-bit dimensions, for those who need them as such. */
+export function wideDimensions(dimensions: Dimensions): BigUint64Array<ArrayBufferLike> {
+  return dimensions instanceof BigUint64Array
+    ? dimensions
+    : BigUint64Array.from(dimensions as ArrayLike<unknown>, (index) => BigInt(index as number));
 }
 
 /** NaN or an infinity in a vector. */

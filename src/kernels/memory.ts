@@ -28,6 +28,7 @@ export interface KernelExports {
     hits: number,
   ): number;
   keysInPlace(dimensions: number, count: number): void;
+  keysOf32(dimensions: number, count: number, keys: number): void;
   keysOfRange(first: bigint, count: number, keys: number): void;
   addSigns(patterns: number, values: number, count: number, sums: number): void;
   addHashedSigns(

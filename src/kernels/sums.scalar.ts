@@ -28,10 +28,10 @@ export interface DenseRows {
 export interface SparseRows {
   readonly count: number;
   readonly offsets: Uint32Array;
-  readonly dimensions: BigUint64Array<ArrayBuffer>;
+  readonly dimensions: Uint32Array | BigUint64Array;
   readonly values: Float64Array;
   /** For projection 'given': word w of entry i's pattern at [w * entries + i]. */
-  readonly patterns?: BigUint64Array<ArrayBuffer>;
+  readonly patterns?: BigUint64Array;
 }
 
 /** Seen while taking signs: some sum is NaN or infinite; no sum differs from zero. */
@@ -69,11 +69,14 @@ export const scalarSums: SumsKernel = {
 
   sparseSumsInto(rule, rows, row, sums) {
     const { offsets, dimensions, values, patterns } = rows;
-    const words = new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length);
     sums.fill(0, 0, rule.bits);
     for (let i = offsets[row]; i < offsets[row + 1]; i++) {
-      if (patterns === undefined) addEntry(rule, words[2 * i], words[2 * i + 1], values[i], sums);
-      else addGiven(patterns, i, dimensions.length, values[i], rule.bits, sums);
+      if (patterns === undefined) {
+        const { low, high } = halves(BigInt(dimensions[i]));
+        addEntry(rule, low, high, values[i], sums);
+      } else {
+        addGiven(patterns, i, dimensions.length, values[i], rule.bits, sums);
+      }
     }
   },
 

@@ -176,7 +176,6 @@ function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
   const { count, offsets, dimensions, values } = rows;
   const areas = areasFor(rule, RUN_ENTRIES, 1);
   const { bytes } = areas.memory;
-  const keys = new BigUint64Array(bytes.buffer, areas.keys, RUN_ENTRIES);
   const staged = new Float64Array(bytes.buffer, areas.values, RUN_ENTRIES);
   let from = 0; // entries staged: those from `from` to `to`
   let to = 0;
@@ -185,8 +184,14 @@ function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
     to = Math.min(start + RUN_ENTRIES, offsets[count]);
     staged.set(values.subarray(from, to));
     if (rule.projection === 'given') return;
-    keys.set(dimensions.subarray(from, to));
-    areas.memory.kernels.keysInPlace(areas.keys, to - from);
+    const some = dimensions.subarray(from, to);
+    if (some instanceof Uint32Array) {
+      new Uint32Array(bytes.buffer, areas.narrow, some.length).set(some);
+      areas.memory.kernels.keysOf32(areas.narrow, some.length, areas.keys);
+    } else {
+      new BigUint64Array(bytes.buffer, areas.keys, some.length).set(some);
+      areas.memory.kernels.keysInPlace(areas.keys, some.length);
+    }
   };
   for (let row = 0; row < count; row++) {
     const end = offsets[row + 1];
