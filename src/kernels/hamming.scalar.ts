@@ -9,6 +9,9 @@ const POPCOUNT = Uint8Array.from({ length: 256 }, (_, byte) => {
   return count;
 });
 
+/** A tile of codes that many queries visit while it stays in the second-level cache. */
+const TILE_BYTES = 1 << 18;
+
 export interface HammingKernel {
   readonly name: string;
 
@@ -57,14 +60,13 @@ export function hitsByQuery(
   for (let row = first; row < first + count; row += rows) {
     const here = Math.min(rows, first + count - row);
     for (let query = 0; query < limits.length; query++) {
+      if (limits[query] === 0) continue;
       const code = queries.subarray(query * bytesPerCode, (query + 1) * bytesPerCode);
       const found = kernel.hitsInto(codes, row, here, code, limits[query], hits);
       for (let i = 0; i < 2 * found; i += 2) take(query, hits[i], hits[i + 1]);
     }
   }
 }
-
-const TILE_BYTES = 1 << 18;
 
 /** The distance of two codes of equal length. */
 export function distance(a: Uint8Array, b: Uint8Array): number {
