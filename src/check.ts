@@ -1,6 +1,6 @@
 /**
- * Argument guards and their wording, in one place: TypeError for a wrong type, RangeError for a wrong
- * value, always as `"name" expected X, got Y`. A guard returns what it checked.
+ * Argument guards and their wording, in one place: TypeError for a wrong type, RangeError for a
+ * wrong value, always as `"name" expected X, got Y`. A guard returns what it checked.
  */
 
 /** A distance must fit 16 bits. */

@@ -104,8 +104,8 @@ export function chunksOf(source: ArrowBatches, column: string): Chunk[] {
 }
 
 /**
- * The field to read: the one asked for, else one called by a usual name, else the only one of a fitting
- * type. `what` says in messages what is looked for.
+ * The field to read: the one asked for, else one called by a usual name, else the only one of a
+ * fitting type. `what` says in messages what is looked for.
  */
 export function pickField(
   { schema }: ArrowBatches,

@@ -1,6 +1,7 @@
 /**
- * Vectors in from Arrow: dense ones as FixedSizeList or List of float16, 32, 64, int8 or uint8; sparse
- * ones as two list columns (dimensions and values) or as a Map. In many batches, sliced, with nulls.
+ * Vectors in from Arrow: dense ones as FixedSizeList or List of float16, 32, 64, int8 or uint8;
+ * sparse ones as two list columns (dimensions and values) or as a Map. In many batches, sliced,
+ * with nulls.
  */
 
 import { type Data, type Field, type Float, type Int, Type } from 'apache-arrow';
@@ -48,8 +49,8 @@ const USUAL = ['vector', 'embedding'];
 const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.FixedSizeList];
 
 /**
- * Dense vectors, all of one width. Values come as float32, or float64 where the column has them, and
- * may lie in the source's own memory when no conversion is needed.
+ * Dense vectors, all of one width. Values come as float32, or float64 where the column has them,
+ * and may lie in the source's own memory when no conversion is needed.
  */
 export function vectorsFromArrow(
   source: ArrowSource,

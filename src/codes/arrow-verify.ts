@@ -1,7 +1,7 @@
 /**
- * The guard before the Arrow library: walks the flatbuffers of an IPC file or stream and bounds every
- * offset, length and row count by the bytes that are there. What passes cannot make a reader loop or
- * allocate beyond what the file justifies. Says nothing about whether the values are right.
+ * The guard before the Arrow library: walks the flatbuffers of an IPC file or stream and bounds
+ * every offset, length and row count by the bytes that are there. What passes cannot make a reader
+ * loop or allocate beyond what the file justifies. Says nothing about whether the values are right.
  */
 
 const MAGIC = 'ARROW1';
@@ -22,7 +22,9 @@ const structs = (bytes: number): Kind => ({ kind: 'structs', bytes });
 
 // Only slots that hold offsets matter; scalars lie within their table, which is bounded as a whole.
 const KEY_VALUE: Table = { 0: STRING, 1: STRING };
-/** Of the type tables only Union (slot 1: type ids) and Timestamp (slot 1: a zone) hold an offset. */
+/**
+ * Of the type tables only Union (slot 1: type ids) and Timestamp (slot 1: a zone) hold an offset.
+ */
 const UNION: Table = { 1: structs(4) };
 const TIMESTAMP: Table = { 1: STRING };
 const PLAIN: Table = {};
@@ -189,7 +191,9 @@ function verifyBatch(buffer: Flatbuffer, batch: number, body: Uint8Array): void 
   for (const at of buffer.structsAt(batch, 1, 16)) check(buffer.int64(at), 'a column');
 }
 
-/** Bounds-checked reading of one flatbuffer. Addresses are offsets into its bytes; 0 means absent. */
+/**
+ * Bounds-checked reading of one flatbuffer. Addresses are offsets into its bytes; 0 means absent.
+ */
 class Flatbuffer {
   readonly #view: DataView;
   #tables = 0;

@@ -1,14 +1,16 @@
 /**
  * Codes of equal width, one after another in one run of bytes. Bit j of a code is bit j % 8 of byte
- * j >> 3, lowest first (the order of Arrow and FAISS); unused high bits of the last byte are 0. Codes
- * of some size live in a WebAssembly memory, where a scan reads them in place.
+ * j >> 3, lowest first (the order of Arrow and FAISS); unused high bits of the last byte are 0.
+ * Codes of some size live in a WebAssembly memory, where a scan reads them in place.
  */
 
 import { checkBits, checkInteger, checkOneOf, checkOptions, wrongType, wrongValue } from '../check';
 import { distance } from '../kernels/hamming.scalar';
 import { allocateCodes } from '../kernels/memory';
 
-/** Which bit of a byte comes first: 'lsb' the lowest, as here; 'msb' the highest, as numpy.packbits. */
+/**
+ * Which bit of a byte comes first: 'lsb' the lowest, as here; 'msb' the highest, as numpy.packbits.
+ */
 export type BitOrder = 'lsb' | 'msb';
 
 /** How codes were made, as far as it is known; written into files. */

@@ -1,7 +1,8 @@
 /**
  * LZ4 frames to bytes: what pyarrow's Feather files and Polars' IPC files are compressed with by
- * default. A first walk over the sequences finds the length, so that nothing larger than the answer is
- * allocated. Checksums of the frame are not checked. Format: github.com/lz4/lz4, doc/lz4_Frame_format.md.
+ * default. A first walk over the sequences finds the length, so that nothing larger than the answer
+ * is allocated. Checksums of the frame are not checked. Format: github.com/lz4/lz4,
+ * doc/lz4_Frame_format.md.
  */
 
 const MAGIC = 0x184d2204;
@@ -39,7 +40,9 @@ export function decodeLz4(frame: Uint8Array): Uint8Array {
   return out;
 }
 
-/** Decodes a block to `out` from `start` on, or only counts where `out` is null. Returns its length. */
+/**
+ * Decodes a block to `out` from `start` on, or only counts where `out` is null. Returns its length.
+ */
 function walk(block: Uint8Array, out: Uint8Array | null, start: number): number {
   let at = 0;
   let to = start;

@@ -1,6 +1,7 @@
 /**
- * The shapes in which vectors come: dense, sparse, and batches of both. Shapes are checked here, values
- * are not: a NaN or an infinity shows in the sums that it makes, and is looked for only then.
+ * The shapes in which vectors come: dense, sparse, and batches of both. Shapes are checked here,
+ * values are not: a NaN or an infinity shows in the sums that it makes, and is looked for only
+ * then.
  */
 
 import { describe, wrongType, wrongValue } from '../check';

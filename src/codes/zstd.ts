@@ -1,6 +1,6 @@
 /**
- * ZSTD frames to bytes by fzstd, guarded: fzstd takes the memory that a frame's header asks for before
- * it looks further, and its answer may start at any address, where Arrow wants whole words.
+ * ZSTD frames to bytes by fzstd, guarded: fzstd takes the memory that a frame's header asks for
+ * before it looks further, and its answer may start at any address, where Arrow wants whole words.
  */
 
 import { decompress } from 'fzstd';

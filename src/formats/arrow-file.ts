@@ -1,6 +1,6 @@
 /**
- * Arrow files by path. Node's readFile stops at 2 GiB, so a file is read in pieces into one buffer; a
- * file is written beside its place, synced and renamed, so that it is there whole or not at all.
+ * Arrow files by path. Node's readFile stops at 2 GiB, so a file is read in pieces into one buffer;
+ * a file is written beside its place, synced and renamed, so that it is there whole or not at all.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -1,7 +1,8 @@
 /**
- * Distance, angle and cosine, one from the other, with their errors. Two vectors at angle θ differ in a
- * share θ/π of random bits (Charikar 2002), so a distance is binomial: Binomial(bits, θ/π). Orthogonal
- * planes ('hadamard') err somewhat less than these formulas say. Nothing here enters a code.
+ * Distance, angle and cosine, one from the other, with their errors. Two vectors at angle θ differ
+ * in a share θ/π of random bits (Charikar 2002), so a distance is binomial: Binomial(bits, θ/π).
+ * Orthogonal planes ('hadamard') err somewhat less than these formulas say. Nothing here enters a
+ * code.
  */
 
 import { checkBits, checkInteger, checkMaxDistance, checkNumber, checkOptions } from '../check';

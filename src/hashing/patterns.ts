@@ -1,6 +1,7 @@
 /**
- * Patterns that come from the caller: a function from dimension to the f bits of its pattern, as bytes,
- * lowest bit first. Published worked examples and codes of other programs are replayed with it.
+ * Patterns that come from the caller: a function from dimension to the f bits of its pattern, as
+ * bytes, lowest bit first. Published worked examples and codes of other programs are replayed with
+ * it.
  */
 
 import { describe } from '../check';

@@ -1,8 +1,8 @@
 /**
- * Vectors to codes by random hyperplanes that are never stored (Charikar 2002; Manku, Jain & Das Sarma
- * 2007): the pattern of each dimension is derived from a hash, the vector's values are summed into f
- * accumulators by it, and bit j is 1 when sum j is above zero. The same vector and options give the
- * same code on every engine.
+ * Vectors to codes by random hyperplanes that are never stored (Charikar 2002; Manku, Jain & Das
+ * Sarma 2007): the pattern of each dimension is derived from a hash, the vector's values are summed
+ * into f accumulators by it, and bit j is 1 when sum j is above zero. The same vector and options
+ * give the same code on every engine.
  */
 
 import {
@@ -171,7 +171,8 @@ export class SimHasher {
 
   /**
    * The codes of a batch: a dense matrix `{ values, dimensions }`, sparse rows `{ offsets, indices,
-   * values }`, or an array of vectors. Null rows, and all-zero ones with `zero: 'null'`, get null codes.
+   * values }`, or an array of vectors. Null rows, and all-zero ones with `zero: 'null'`, get null
+   * codes.
    */
   hashAll(batch: VectorBatch, options?: LongCall): Codes {
     const { onProgress, signal } = checkOptions('options', options, LONG_CALL);

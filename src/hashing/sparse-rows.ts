@@ -1,8 +1,8 @@
 /**
- * Sparse rows as kernels want them: dimensions in ascending order, each once. The order of a caller's
- * entries does not matter: they are sorted by dimension, and values of a repeated dimension are summed
- * in ascending order of value, so that even the rounding is the same. Rows that are in order already
- * are not copied.
+ * Sparse rows as kernels want them: dimensions in ascending order, each once. The order of a
+ * caller's entries does not matter: they are sorted by dimension, and values of a repeated
+ * dimension are summed in ascending order of value, so that even the rounding is the same. Rows
+ * that are in order already are not copied.
  */
 
 import { describe } from '../check';

@@ -1,7 +1,7 @@
 /**
- * The 256 values from which hashed Gaussians are added up: a 16-bit field of a hash gives the sum of
- * two of them, one a byte. Value i is the mean of the i-th of 128 slices of equal probability of a
- * half Gaussian with variance 1/2, in units of 1/8192 so that the sum of two is exact, and value
+ * The 256 values from which hashed Gaussians are added up: a 16-bit field of a hash gives the sum
+ * of two of them, one a byte. Value i is the mean of the i-th of 128 slices of equal probability of
+ * a half Gaussian with variance 1/2, in units of 1/8192 so that the sum of two is exact, and value
  * 128 + i its negative. The angle of (1, .9) and (1, -.9) then shows .46651 instead of .46652.
  */
 const SLICES = [

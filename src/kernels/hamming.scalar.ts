@@ -1,6 +1,7 @@
 /**
  * Hamming distances in plain loops: the reference twin, and the contract the others keep. A code is
- * `query.length` bytes, lowest bit first. A faster twin returns exactly these numbers in this order.
+ * `query.length` bytes, lowest bit first. A faster twin returns exactly these numbers in this
+ * order.
  */
 
 const POPCOUNT = Uint8Array.from({ length: 256 }, (_, byte) => {
@@ -16,14 +17,14 @@ export interface HammingKernel {
   readonly name: string;
 
   /**
-   * Distance in bits from `query` to each of `count` codes, written to `out[0]..out[count - 1]`. The
-   * rest of `out` is left alone.
+   * Distance in bits from `query` to each of `count` codes, written to `out[0]..out[count - 1]`.
+   * The rest of `out` is left alone.
    */
   distancesInto(codes: Uint8Array, count: number, query: Uint8Array, out: Uint16Array): void;
 
   /**
-   * The rows from `first` to `first + count - 1` whose distance is below `limit`, in order, as pairs
-   * (row, distance) from `hits[0]` on; returns how many. `hits` has room for `count` pairs.
+   * The rows from `first` to `first + count - 1` whose distance is below `limit`, in order, as
+   * pairs (row, distance) from `hits[0]` on; returns how many. `hits` has room for `count` pairs.
    */
   hitsInto(
     codes: Uint8Array,
@@ -35,9 +36,10 @@ export interface HammingKernel {
   ): number;
 
   /**
-   * The same rows for many queries (codes one after another), each with a limit of its own, told one
-   * by one: the rows of a query in order, queries in any. `limits` is read again from time to time,
-   * so that `take` may lower them; until then a hit may come that is no longer below its limit.
+   * The same rows for many queries (codes one after another), each with a limit of its own, told
+   * one by one: the rows of a query in order, queries in any. `limits` is read again from time to
+   * time, so that `take` may lower them; until then a hit may come that is no longer below its
+   * limit.
    */
   hitsOfMany(
     codes: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * The WebAssembly twins of hamming.scalar.ts: bits counted 64 at a time, or 16 bytes at a time, and for
- * many queries at once a plane of 128 codes at a time. Codes that live in a linear memory are read
- * where they are; others pass through scratch in blocks.
+ * The WebAssembly twins of hamming.scalar.ts: bits counted 64 at a time, or 16 bytes at a time, and
+ * for many queries at once a plane of 128 codes at a time. Codes that live in a linear memory are
+ * read where they are; others pass through scratch in blocks.
  */
 
 import { type HammingKernel, hitsByQuery } from './hamming.scalar';

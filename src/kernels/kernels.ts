@@ -1,6 +1,7 @@
 /**
- * Which twins of each kernel exist, which one runs, and how to force one: by an option `kernel`, or for
- * a whole process by the environment variable HALFSPACE_KERNEL. Every choice gives equal results.
+ * Which twins of each kernel exist, which one runs, and how to force one: by an option `kernel`, or
+ * for a whole process by the environment variable HALFSPACE_KERNEL. Every choice gives equal
+ * results.
  */
 
 import { checkOneOf } from '../check';

@@ -1,8 +1,8 @@
 /**
- * The linear memory of the WebAssembly kernels: where it is made, viewed and grown. Codes of some size
- * live in a memory of their own, below them room for a scan's query and hits, so that a scan reads
- * them where they lie; such a memory never grows, so views on it stay valid. Everything else passes
- * through one shared scratch memory, whose views are good until the next `scratch()`.
+ * The linear memory of the WebAssembly kernels: where it is made, viewed and grown. Codes of some
+ * size live in a memory of their own, below them room for a scan's query and hits, so that a scan
+ * reads them where they lie; such a memory never grows, so views on it stay valid. Everything else
+ * passes through one shared scratch memory, whose views are good until the next `scratch()`.
  */
 
 import { MODULE_BASE64 } from './module.generated';
@@ -60,7 +60,7 @@ export interface KernelExports {
   flipsInto(size: number, seed: bigint, flips: number): void;
   loadPairs32: LoadPairs;
   loadPairs64: LoadPairs;
-  mixPairs(pairs: number, size: number, flips: number): void;
+  mixPairs(pairs: number, size: number, rounds: number, flips: number): void;
   laneInto(pairs: number, lane: number, count: number, sums: number): void;
   hashBytes(bytes: number, count: number, seed: bigint): bigint;
 }

@@ -1,7 +1,7 @@
 /**
- * The twin of sums.scalar.ts in WebAssembly. Rows pass through the scratch memory in blocks: several
- * vectors share each pattern word while it is hot, and a long vector comes in runs of entries whose
- * sums stay. No pattern outlives its run, so memory does not grow with dimensions.
+ * The twin of sums.scalar.ts in WebAssembly. Rows pass through the scratch memory in blocks:
+ * several vectors share each pattern word while it is hot, and a long vector comes in runs of
+ * entries whose sums stay. No pattern outlives its run, so memory does not grow with dimensions.
  */
 
 import { GAUSSIAN_TABLE } from './gaussian-table';
@@ -9,6 +9,7 @@ import { FREE_START, type LinearMemory, scratch } from './memory';
 import {
   ALL_ZERO,
   type DenseRows,
+  HADAMARD_ROUNDS,
   hadamardSize,
   NOT_FINITE,
   type Rule,
@@ -235,7 +236,7 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const bytesPerCode = Math.ceil(rule.bits / 8);
   const vectors = Math.min(count + (count & 1), width > RUN_ENTRIES ? 2 : BLOCK_VECTORS);
   const layout = new Layout();
-  const flips = layout.area(3 * size * 8);
+  const flips = layout.area(HADAMARD_ROUNDS * size * 8);
   const pairs = layout.area(size * 16);
   const inputAt = layout.area(vectors * width * values.BYTES_PER_ELEMENT);
   const sumsAt = layout.area(size * 8);
@@ -255,13 +256,13 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
     const flags = new Uint8Array(here + 1).fill(ALL_ZERO);
     for (let block = 0; block < blocks; block++) {
       const bits = Math.min(size, rule.bits - block * size);
-      for (let round = 0; round < 3; round++) {
-        const seed = BigInt.asUintN(64, rule.seed + BigInt(3 * block + round));
+      for (let round = 0; round < HADAMARD_ROUNDS; round++) {
+        const seed = BigInt.asUintN(64, rule.seed + BigInt(HADAMARD_ROUNDS * block + round));
         kernels.flipsInto(size, seed, flips + round * size * 8);
       }
       for (let i = 0; i < here; i += 2) {
         load(inputAt + i * stride, inputAt + (i + 1) * stride, width, size, flips, pairs);
-        kernels.mixPairs(pairs, size, flips);
+        kernels.mixPairs(pairs, size, HADAMARD_ROUNDS, flips);
         if ('sums' in wanted) {
           kernels.laneInto(pairs, 0, bits, sumsAt);
           wanted.sums.set(new Float64Array(bytes.buffer, sumsAt, bits), block * size);

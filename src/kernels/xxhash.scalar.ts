@@ -85,8 +85,8 @@ export function halves(value: bigint): { low: number; high: number } {
 }
 
 /**
- * xxHash64 of one dimension as 8 little-endian bytes. The register that comes back is overwritten by
- * the next call.
+ * xxHash64 of one dimension as 8 little-endian bytes. The register that comes back is overwritten
+ * by the next call.
  */
 export function hashDimension(low: number, high: number, seedLow: number, seedHigh: number) {
   mixed.set(0, 0).round(low, high);

@@ -1,7 +1,7 @@
 /**
- * What becomes of a scan's hits. They come in order of row, below a limit that may fall as better ones
- * are seen, and leave in the total order of distance, then row, by a counting sort: nothing is sorted
- * by comparison, and for the k nearest no more than a few times k are ever held.
+ * What becomes of a scan's hits. They come in order of row, below a limit that may fall as better
+ * ones are seen, and leave in the total order of distance, then row, by a counting sort: nothing is
+ * sorted by comparison, and for the k nearest no more than a few times k are ever held.
  */
 
 /** Rows and their distances, nearest first; equal distances in order of row. */

@@ -1,7 +1,7 @@
 /**
- * The exact linear scan over codes: the k nearest by (distance, row), and all within a distance, for
- * one query and for many. It misses nothing, and is the oracle of whatever is faster. Null rows match
- * nothing.
+ * The exact linear scan over codes: the k nearest by (distance, row), and all within a distance,
+ * for one query and for many. It misses nothing, and is the oracle of whatever is faster. Null rows
+ * match nothing.
  */
 
 import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../check';

@@ -1,6 +1,7 @@
-// Three rounds of hashed sign flips and a fast Walsh-Hadamard transform, on two vectors at a time,
-// one in each float64 lane, so that no step needs a shuffle. Every output is a tree of additions and
-// subtractions whose shape depends on the size alone; passes of eight only walk it in another order.
+// Rounds of hashed sign flips and a fast Walsh-Hadamard transform, on two vectors at a time,
+// one in each float64 lane, so that no step needs a shuffle. Every output is a tree of additions
+// and subtractions whose shape depends on the size alone; passes of eight only walk it in another
+// order.
 
 import { hashOfKey, keyOf } from './xxhash';
 
@@ -119,14 +120,14 @@ function transform(pairs: usize, size: i32): void {
   for (; span < bytes; span <<= 1) stage(pairs, pairs + bytes, span);
 }
 
-/** The three rounds over loaded pairs; `flips` holds 3 x `size` masks, the first applied already. */
-export function mixPairs(pairs: usize, size: i32, flips: usize): void {
-  const step = (<usize>size) << 3;
+/** All rounds over loaded pairs; `flips` holds `size` masks a round, the first applied already. */
+export function mixPairs(pairs: usize, size: i32, rounds: i32, flips: usize): void {
   transform(pairs, size);
-  flip(pairs, size, flips + step);
-  transform(pairs, size);
-  flip(pairs, size, flips + step + step);
-  transform(pairs, size);
+  while (--rounds > 0) {
+    flips += (<usize>size) << 3;
+    flip(pairs, size, flips);
+    transform(pairs, size);
+  }
 }
 
 /** One lane of the pairs, as sums. */

@@ -80,8 +80,8 @@ function distance8(code: usize, query: usize, bytes: usize): i32 {
   return distance;
 }
 
-// Each width has a function that looks for the next code below the limit and holds so little that no
-// register is spilled in its loop; the callers around them store the hits, which are few.
+// Each width has a function that looks for the next code below the limit and holds so little that
+// no register is spilled in its loop; the callers around them store the hits, which are few.
 
 @inline
 function distance1(code: usize, q0: u64): i32 {
@@ -150,7 +150,9 @@ function nextAny(code: usize, end: usize, limit: i32, query: usize, bytes: usize
   return code;
 }
 
-/** Hits among `count` codes by 64-bit counts, as pairs of u32 (row, distance). Returns their end. */
+/**
+ * Hits among `count` codes by 64-bit counts, as pairs of u32 (row, distance). Returns their end.
+ */
 export function hits64(codes: usize, row: u32, count: i32, bytes: usize, query: usize, limit: i32, hits: usize): usize {
   const end = codes + <usize>count * bytes;
   const q0 = bytes >= 8 ? load<u64>(query) : 0;

@@ -5,7 +5,8 @@
 const NOT_FINITE: i32 = 1; // some sum is NaN or infinite
 const ALL_ZERO: i32 = 2; // no sum differs from zero
 
-// `residue` gathers s - s by OR: +0 for a finite s, NaN otherwise. `seen` gathers the sums themselves.
+// `residue` gathers s - s by OR: +0 for a finite s, NaN otherwise. `seen` gathers the sums
+// themselves.
 @inline
 function flagsOf(residue: u64, seen: u64): i32 {
   return (residue != 0 ? NOT_FINITE : 0) | (seen << 1 == 0 ? ALL_ZERO : 0);
@@ -40,8 +41,9 @@ export function signsInto(sums: usize, bits: i32, code: usize): i32 {
 }
 
 /**
- * The same for two vectors at once whose sums alternate: pair j holds sum j of both. Codes may start
- * within a longer code, at a whole byte. Returns flags of the first, and of the second shifted by 2.
+ * The same for two vectors at once whose sums alternate: pair j holds sum j of both. Codes may
+ * start within a longer code, at a whole byte. Returns flags of the first, and of the second
+ * shifted by 2.
  */
 export function signsOfPairsInto(sums: usize, bits: i32, code0: usize, code1: usize): i32 {
   const zero = f64x2.splat(0);

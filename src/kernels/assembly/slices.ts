@@ -1,15 +1,18 @@
-// Many queries against the same codes, bit by bit. 128 codes are turned into slices: slice j holds bit
-// j of each. Three slices make a group; for each of the 8 ways in which a query's three bits can fall,
-// the number of differing bits (0..3) is made once for all queries, as two planes. A query adds up its
-// planes by carry-save adders, compares all 128 distances with its limit at once, and only for hits
-// counts a distance. About 11 operations a code of 256 bits, where counting words takes 20.
+// Many queries against the same codes, bit by bit. 128 codes are turned into slices: slice j holds
+// bit j of each. Three slices make a group; for each of the 8 ways in which a query's three bits
+// can fall, the number of differing bits (0..3) is made once for all queries, as two planes. A
+// query adds up its planes by carry-save adders, compares all 128 distances with its limit at once,
+// and only for hits counts a distance. About 11 operations a code of 256 bits, where counting words
+// takes 20.
 
 import { distance64 } from './hamming';
 
 /** Codes of a tile, one bit each of a v128. */
 const TILE: usize = 128;
 
-/** One of four rounds that turn 16 rows of 16 bytes into columns: rows i and i + 8 are interleaved. */
+/**
+ * One of four rounds that turn 16 rows of 16 bytes into columns: rows i and i + 8 are interleaved.
+ */
 function interleave(from: usize, to: usize): void {
   for (const end = from + 128; from < end; from += 16, to += 32) {
     const a = v128.load(from);
@@ -20,8 +23,8 @@ function interleave(from: usize, to: usize): void {
 }
 
 /**
- * Slices of a tile of `bytes`-wide codes; slice j at `slices` + 16 j. Sixteen codes by sixteen bytes
- * at a time; `room` is 512 bytes. Reads up to 15 bytes behind the last code.
+ * Slices of a tile of `bytes`-wide codes; slice j at `slices` + 16 j. Sixteen codes by sixteen
+ * bytes at a time; `room` is 512 bytes. Reads up to 15 bytes behind the last code.
  */
 function slicesInto(codes: usize, bytes: usize, slices: usize, room: usize): void {
   for (let part: usize = 0; part < TILE / 8; part += 2, codes += bytes << 4) {
@@ -56,8 +59,9 @@ function storePair(planes: usize, pattern: usize, low: v128, high: v128): void {
 }
 
 /**
- * The planes of each group for each of 8 patterns of a query: its low plane at `planes` + 256 group +
- * 32 pattern, its high plane behind. `slices` has room for 3 slices a group, and 512 bytes behind.
+ * The planes of each group for each of 8 patterns of a query: its low plane at `planes` + 256 group
+ * + 32 pattern, its high plane behind. `slices` has room for 3 slices a group, and 512 bytes
+ * behind.
  */
 export function planesInto(codes: usize, bytes: usize, groups: i32, slices: usize, planes: usize): void {
   const end = slices + <usize>groups * 48;
@@ -95,7 +99,9 @@ function pairOf(planes: usize, choices: usize, group: usize): usize {
   return planes + <usize>load<u8>(choices + group);
 }
 
-/** Which of a tile's codes are nearer than `limit`. Five planes stay in registers, others in `rest`. */
+/**
+ * Which of a tile's codes are nearer than `limit`. Five planes stay in registers, others in `rest`.
+ */
 function below(planes: usize, choices: usize, groups: i32, limit: i32, rest: usize, restEnd: usize): v128 {
   let ones = i64x2.splat(0);
   let twos = ones;
@@ -177,7 +183,9 @@ function below(planes: usize, choices: usize, groups: i32, limit: i32, rest: usi
   return less;
 }
 
-/** One step of "distance < limit", from the lowest bit up: a differing bit overrules those below. */
+/**
+ * One step of "distance < limit", from the lowest bit up: a differing bit overrules those below.
+ */
 @inline
 function lessBy(less: v128, plane: v128, limit: i32): v128 {
   const isSet = i32x4.splat(-(limit & 1));

@@ -4,7 +4,10 @@
 
 import { hashOfKey, keyOf } from './xxhash';
 
-/** Four lanes for each nibble of a pattern: a lane keeps the sign where its bit is 1, flips it where it is 0. */
+/**
+ * Four lanes for each nibble of a pattern: a lane keeps the sign where its bit is 1, flips it where
+ * it is 0.
+ */
 const FLIPS = memory.data<u64>([
   0x8000000000000000, 0x8000000000000000, 0x8000000000000000, 0x8000000000000000,
   0x0000000000000000, 0x8000000000000000, 0x8000000000000000, 0x8000000000000000,
@@ -98,8 +101,9 @@ export function addSigns(patterns: usize, values: usize, count: i32, sums: usize
 }
 
 /**
- * The hashed +-1 patterns: for each of `vectors` runs of `count` values, `stride` bytes apart, adds to
- * `words` x 64 sums. A pattern word is made once for all of them; `patterns` is room for `count` u64.
+ * The hashed +-1 patterns: for each of `vectors` runs of `count` values, `stride` bytes apart, adds
+ * to `words` x 64 sums. A pattern word is made once for all of them; `patterns` is room for `count`
+ * u64.
  */
 export function addHashedSigns(
   keys: usize,
@@ -170,8 +174,8 @@ function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): 
 }
 
 /**
- * The hashed Gaussian patterns, laid out as `addHashedSigns`. `table` is 256 float64, `gaussians` room
- * for `count` x 8 float64.
+ * The hashed Gaussian patterns, laid out as `addHashedSigns`. `table` is 256 float64, `gaussians`
+ * room for `count` x 8 float64.
  */
 export function addHashedGaussians(
   keys: usize,

@@ -1,5 +1,5 @@
-// xxHash64 (Yann Collet, https://xxhash.com), twice: of one 8-byte dimension, split so that what does
-// not depend on the seed is computed once, and of any run of bytes, for checksums.
+// xxHash64 (Yann Collet, https://xxhash.com), twice: of one 8-byte dimension, split so that what
+// does not depend on the seed is computed once, and of any run of bytes, for checksums.
 
 const PRIME_1: u64 = 0x9e3779b185ebca87;
 const PRIME_2: u64 = 0xc2b2ae3d27d4eb4f;
