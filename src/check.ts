@@ -19,12 +19,17 @@ export function describe(value: unknown): string {
   return typeof value === 'bigint' ? `${value}n` : String(value);
 }
 
+/** Quotes the name itself: `row 3: ids[1]` becomes `row 3: "ids"[1]`. */
+function quoted(name: string): string {
+  return name.replace(/(\w+)((?:\[\d+\])?)$/, '"$1"$2');
+}
+
 export function wrongType(name: string, expected: string, value: unknown): TypeError {
-  return new TypeError(`"${name}" expected ${expected}, got ${describe(value)}`);
+  return new TypeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
 
 export function wrongValue(name: string, expected: string, value: unknown): RangeError {
-  return new RangeError(`"${name}" expected ${expected}, got ${describe(value)}`);
+  return new RangeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
 
 /** An integer within limits, both included. */
@@ -76,7 +81,10 @@ export function checkOneOf<T extends string>(
   throw wrongValue(name, expected, value);
 }
 
-/** An options object with no unknown key; a wrong key is told the nearest known one. */
+/**
+ * The options that are given, without those that are undefined. An unknown key throws, with the
+ * nearest known one.
+ */
 export function checkOptions<T extends object>(
   name: string,
   options: T | undefined,
@@ -89,7 +97,8 @@ export function checkOptions<T extends object>(
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw unknownKey(name, key, known);
   }
-  return options;
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as T;
 }
 
 function unknownKey(name: string, key: string, known: readonly string[]): TypeError {

@@ -18,7 +18,7 @@ import {
   Vector,
 } from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions, MAX_BITS, wrongType } from '../check';
-import { checkIds, type Ids, idColumn, readIds } from './arrow-ids';
+import { checkIds, type Ids, idColumn, pickIds, readIds } from './arrow-ids';
 import { FORMAT_VERSION, type Header, KEY, openSealed, sealOf } from './arrow-seal';
 import {
   type ArrowBatches,
@@ -73,6 +73,7 @@ export function codesFromArrow(source: ArrowSource, options?: CodesFromArrowOpti
   const opened = openArrow(source, file);
   const header = asFormatError(file, () => openSealed(opened));
   const name = pickCodes(opened, given.column);
+  const id = pickIds(opened, given.id);
   return asFormatError(file, () => {
     const chunks = chunksOf(opened, name);
     const validity = validityOf(chunks, opened.count);
@@ -86,7 +87,7 @@ export function codesFromArrow(source: ArrowSource, options?: CodesFromArrowOpti
     const origin = header?.projection === undefined ? {} : { origin: originOf(header) };
     const codes = Codes.allocate(opened.count, { bits: checkBits(bits), validity, ...origin });
     for (const chunk of chunks) copyChunk(chunk, codes, bitOrder);
-    return { codes, ids: readIds(opened, given.id) };
+    return { codes, ids: readIds(opened, id) };
   });
 }
 
@@ -201,7 +202,11 @@ export function codesToTable(codes: Codes, options?: CodesToArrowOptions): Table
   const { ids } = checkOptions('options', options, ['ids']);
   if (!(codes instanceof Codes)) throw wrongType('codes', 'Codes', codes);
   const id = ids === undefined ? null : idColumn(checkIds(ids, codes.count));
-  const header: Header = { version: FORMAT_VERSION, bits: codes.bits, ...codes.origin };
+  const { projection, seed, dimensions } = codes.origin ?? {};
+  const header: Header = {
+    ...{ version: FORMAT_VERSION, bits: codes.bits },
+    ...(projection !== undefined && { projection, seed, dimensions }),
+  };
   const fields = [
     ...(id === null ? [] : [new Field('id', id.type, false)]),
     new Field('code', new FixedSizeBinary(codes.bytesPerCode), codes.validity !== null),

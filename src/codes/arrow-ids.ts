@@ -4,11 +4,14 @@
  */
 
 import {
+  Binary,
+  BinaryView,
   type Data,
   type Field,
   type Int,
   Int32,
   Int64,
+  LargeBinary,
   makeData,
   Type,
   Uint32,
@@ -28,17 +31,31 @@ function isIdType(type: Field['type']): boolean {
   return type.typeId === Type.Int || STRINGS.includes(type.typeId);
 }
 
-/** The ids of all rows: of the named column, or of one called "id" if there is one; else null. */
-export function readIds(source: ArrowBatches, column: string | undefined): Ids | null {
+/** The named column of ids, or one called "id" if there is one; else null. */
+export function pickIds(source: ArrowBatches, column: string | undefined): Field | null {
   const fits = (field: Field) => isIdType(field.type);
   const hasDefault = source.schema.fields.some((field) => field.name === 'id' && fits(field));
   if (column === undefined && !hasDefault) return null;
   const options = { column: column ?? 'id', usual: [], option: 'id' };
-  const field = pickField(source, 'id column of integers or strings', fits, options);
+  return pickField(source, 'id column of integers or strings', fits, options);
+}
+
+/** The ids of all rows. */
+export function readIds(source: ArrowBatches, field: Field | null): Ids | null {
+  if (field === null) return null;
   const chunks = chunksOf(source, field.name);
-  return field.type.typeId === Type.Int
-    ? readIntegers(field, chunks, source.count)
-    : readAny(chunks);
+  if (field.type.typeId === Type.Int) return readIntegers(field, chunks, source.count);
+  const ids: string[] = [];
+  for (const { data, firstRow } of chunks) {
+    refuseNulls(data, firstRow);
+    const strings = stringsOf(data);
+    for (let row = 0; row < data.length; row++) {
+      const id = strings(row);
+      if (id === null) throw new Error(`row ${firstRow + row}: no id`);
+      ids.push(id);
+    }
+  }
+  return ids;
 }
 
 function readIntegers(field: Field, chunks: readonly Chunk[], count: number): Ids {
@@ -54,19 +71,32 @@ function readIntegers(field: Field, chunks: readonly Chunk[], count: number): Id
   return ids;
 }
 
-/** Strings, and dictionaries of strings or integers, by the library's own accessors. */
-function readAny(chunks: readonly Chunk[]): Ids {
-  const ids: string[] = [];
-  for (const { data, firstRow } of chunks) {
-    refuseNulls(data, firstRow);
-    const values = new Vector([data]);
-    for (let row = 0; row < data.length; row++) {
-      const id: unknown = values.get(row);
-      if (id === null || id === undefined) throw new Error(`row ${firstRow + row}: no id`);
-      ids.push(String(id));
-    }
+/** The library's own decoder drops a byte order mark, and two ids could become one. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+const BINARY_OF = new Map<number, Field['type']>([
+  [Type.Utf8, new Binary()],
+  [Type.LargeUtf8, new LargeBinary()],
+  [Type.Utf8View, new BinaryView()],
+]);
+
+/** Reads the strings of a chunk; of a dictionary those that its indices stand for. */
+function stringsOf(data: Data): (row: number) => string | null {
+  if (data.typeId === Type.Dictionary) {
+    const entries = (data.dictionary?.data ?? []).flatMap((chunk) => {
+      const string = stringsOf(chunk);
+      return Array.from({ length: chunk.length }, (_, i) => (chunk.getValid(i) ? string(i) : null));
+    });
+    const indices = data.values as ArrayLike<number | bigint>;
+    return (row) => entries[Number(indices[row])] ?? null;
   }
-  return ids;
+  const binary = BINARY_OF.get(data.typeId);
+  const values = new Vector([binary === undefined ? data : data.clone(binary)]);
+  return (row) => {
+    const value: unknown = values.get(row);
+    if (value instanceof Uint8Array) return decoder.decode(value);
+    return value === null || value === undefined ? null : String(value);
+  };
 }
 
 function refuseNulls(data: Data, firstRow: number): void {
@@ -92,11 +122,18 @@ export function checkIds(ids: unknown, count: number): Ids {
 }
 
 function checkIdArray(ids: readonly unknown[]): Ids {
-  if (ids.every((id) => typeof id === 'string')) return ids as string[];
-  const wrong = ids.findIndex((id) => !Number.isSafeInteger(id));
-  if (wrong >= 0) {
-    throw wrongType(`ids"[${wrong}] of "options`, 'all strings or all integers', ids[wrong]);
+  const isText = typeof ids[0] === 'string';
+  for (let row = 0; row < ids.length; row++) {
+    const name = `ids[${row}]`;
+    if (isText ? typeof ids[row] !== 'string' : !Number.isSafeInteger(ids[row])) {
+      throw wrongType(name, 'all strings or all integers', ids[row]);
+    }
+    // Half of a surrogate pair has no UTF-8: it would come back as another string.
+    if (isText && /\p{Surrogate}/u.test(ids[row] as string)) {
+      throw wrongValue(name, 'well-formed Unicode', ids[row]);
+    }
   }
+  if (isText || ids.length === 0) return ids as string[];
   const integers = ids as readonly number[];
   const isNarrow = integers.every((id) => id === (id | 0));
   return isNarrow ? Int32Array.from(integers) : BigInt64Array.from(integers, BigInt);

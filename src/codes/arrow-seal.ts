@@ -47,13 +47,13 @@ export function sealOf(
 }
 
 /**
- * The header of one of our files whose every batch is sound, or null for a file of another maker.
- * Throws an Error that names what is damaged.
+ * The header of one of our files, or null for a file of another maker. Of bytes every batch is checked;
+ * a table in memory may be a slice of what a file held. Throws an Error that names what is damaged.
  */
 export function openSealed(source: ArrowBatches): Header | null {
   const text = source.schema.metadata.get(KEY);
   const isSealed = source.batches.some((batch) => batch.metadata.has(KEY));
-  if (text === undefined && !isSealed) return null;
+  if (text === undefined && !(isSealed && source.isWhole)) return null;
   if (text === undefined) throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
   const header = parse(text, 'schema') as Header;
   if (header.version !== FORMAT_VERSION) {
@@ -61,6 +61,7 @@ export function openSealed(source: ArrowBatches): Header | null {
       `format version ${header.version} is not known, this release reads ${FORMAT_VERSION}`,
     );
   }
+  if (!source.isWhole) return header;
   let row = 0;
   source.batches.forEach((batch, index) => {
     const isLast = index === source.batches.length - 1;

@@ -29,6 +29,8 @@ export interface ArrowBatches {
   readonly batches: readonly RecordBatch[];
   /** Rows of all batches. */
   readonly count: number;
+  /** True of a file or a stream, which has all batches as they were written. */
+  readonly isWhole: boolean;
 }
 
 /** Opens a source; `file` names it in errors. */
@@ -37,7 +39,7 @@ export function openArrow(source: ArrowSource, file?: string): ArrowBatches {
   if (source instanceof Uint8Array) return fromBytes(source, file);
   const isTable = Array.isArray((source as Table)?.batches) && 'schema' in source;
   if (!isTable) throw wrongType('source', 'Arrow bytes or an Arrow table', source);
-  return outline(source.schema, source.batches);
+  return outline(source.schema, source.batches, false);
 }
 
 function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
@@ -53,12 +55,13 @@ function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
     if (batches.length !== batchCount) {
       throw new Error(`${batchCount} batches expected, ${batches.length} could be read`);
     }
-    return outline(schema, batches);
+    return outline(schema, batches, true);
   });
 }
 
-function outline(schema: Schema, batches: readonly RecordBatch[]): ArrowBatches {
-  return { schema, batches, count: batches.reduce((sum, batch) => sum + batch.numRows, 0) };
+function outline(schema: Schema, batches: readonly RecordBatch[], isWhole: boolean): ArrowBatches {
+  const count = batches.reduce((sum, batch) => sum + batch.numRows, 0);
+  return { schema, batches, count, isWhole };
 }
 
 /** Runs `read`; what it throws becomes a FormatError that names the file. */

@@ -6,7 +6,7 @@
 
 import { type Data, type Field, type Float, type Int, Type } from 'apache-arrow';
 import { checkOptions } from '../check';
-import { type Ids, readIds } from './arrow-ids';
+import { type Ids, pickIds, readIds } from './arrow-ids';
 import {
   type ArrowBatches,
   type ArrowSource,
@@ -63,9 +63,10 @@ export function vectorsFromArrow(
     column: given.column,
     usual: USUAL,
   });
+  const id = pickIds(opened, given.id);
   return asFormatError(given.file, () => ({
     vectors: readDense(opened, field),
-    ids: readIds(opened, given.id),
+    ids: readIds(opened, id),
   }));
 }
 
@@ -173,10 +174,12 @@ export function sparseFromArrow(
     throw new TypeError('"indices" and "values" go together, or a Map "column" in their place');
   }
   const opened = openArrow(source, given.file);
-  const parts = given.indices === undefined ? mapParts(opened, given) : listParts(opened, given);
+  const pick = given.indices === undefined ? pickMap : pickLists;
+  const parts = pick(opened, given);
+  const id = pickIds(opened, given.id);
   return asFormatError(given.file, () => ({
-    vectors: readSparse(parts, opened.count),
-    ids: readIds(opened, given.id),
+    vectors: readSparse(parts(), opened.count),
+    ids: readIds(opened, id),
   }));
 }
 
@@ -196,31 +199,38 @@ function isFloat(type: Field['type'] | undefined): boolean {
   return type?.typeId === Type.Float;
 }
 
-function mapParts(source: ArrowBatches, { column }: SparseFromArrowOptions): Part[] {
+type Fits = (type: Field['type'] | undefined) => boolean;
+
+/** Picks the column; the parts are read later, when what is wrong is the file's fault. */
+function pickMap(source: ArrowBatches, { column }: SparseFromArrowOptions): () => Part[] {
   const fits = ({ type }: Field) => {
     const entry = type.typeId === Type.Map ? type.children[0].type.children : [];
     return isInteger(entry[0]?.type) && isFloat(entry[1]?.type);
   };
   const field = pickField(source, 'Map of integers to floats', fits, { column, usual: USUAL });
-  return chunksOf(source, field.name).map((chunk) => {
-    const [keys, weights] = chunk.data.children[0].children;
-    return { indices: chunk, values: chunk, keys, weights };
-  });
+  return () =>
+    chunksOf(source, field.name).map((chunk) => {
+      const [keys, weights] = chunk.data.children[0].children;
+      return { indices: chunk, values: chunk, keys, weights };
+    });
 }
 
-function listParts(source: ArrowBatches, options: SparseFromArrowOptions): Part[] {
-  const listOf = (fits: typeof isInteger) => (field: Field) =>
+function pickLists(source: ArrowBatches, options: SparseFromArrowOptions): () => Part[] {
+  const listOf = (fits: Fits) => (field: Field) =>
     LISTS.includes(field.type.typeId) && fits(field.type.children[0].type);
-  const pick = (option: 'indices' | 'values', what: string, fits: typeof isInteger) =>
-    pickField(source, what, listOf(fits), { column: options[option], usual: [], option });
-  const indices = chunksOf(source, pick('indices', 'column of integer lists', isInteger).name);
-  const values = chunksOf(source, pick('values', 'column of float lists', isFloat).name);
-  return indices.map((chunk, i) => ({
-    indices: chunk,
-    values: values[i],
-    keys: chunk.data.children[0],
-    weights: values[i].data.children[0],
-  }));
+  const pick = (option: 'indices' | 'values', what: string, fits: Fits) =>
+    pickField(source, what, listOf(fits), { column: options[option], usual: [], option }).name;
+  const indices = pick('indices', 'column of integer lists', isInteger);
+  const values = pick('values', 'column of float lists', isFloat);
+  return () => {
+    const weights = chunksOf(source, values);
+    return chunksOf(source, indices).map((chunk, i) => ({
+      indices: chunk,
+      values: weights[i],
+      keys: chunk.data.children[0],
+      weights: weights[i].data.children[0],
+    }));
+  };
 }
 
 function readSparse(parts: readonly Part[], count: number): SparseMatrix {

@@ -31,6 +31,15 @@ export interface CodesOptions {
 
 const OPTIONS = ['bits', 'bitOrder', 'validity', 'origin'];
 
+/** A bitmap in Arrow's layout, long enough; or none. */
+export function checkValidity(validity: unknown, count: number): void {
+  if (validity === undefined || validity === null) return;
+  if (!(validity instanceof Uint8Array)) throw wrongType('validity', 'a Uint8Array', validity);
+  if (validity.length * 8 < count) {
+    throw wrongValue('validity', `a bit for each of ${count} rows`, `${validity.length} bytes`);
+  }
+}
+
 export function bytesPerCode(bits: number): number {
   return Math.ceil(bits / 8);
 }
@@ -54,29 +63,32 @@ export class Codes {
     this.origin = options.origin;
   }
 
-  /** `count` codes of zeros, to be filled by their maker; `validity` may be filled too. */
-  static allocate(count: number, options: CodesOptions): Codes {
-    checkBits(options.bits);
+  /** `count` codes of zeros, to be filled by their maker; `validity`, not copied, may be too. */
+  static allocate(count: number, options: Omit<CodesOptions, 'bitOrder'>): Codes {
+    const given = checkOptions('options', options, ['bits', 'validity', 'origin']);
+    const bits = checkBits(given.bits);
     checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
-    return new Codes(allocateCodes(count * bytesPerCode(options.bits)), count, options);
+    checkValidity(given.validity, count);
+    if (given.origin !== undefined && typeof given.origin !== 'object') {
+      throw wrongType('origin', 'an object', given.origin);
+    }
+    return new Codes(allocateCodes(count * bytesPerCode(bits)), count, given);
   }
 
   /** Codes made elsewhere, copied. Unused bits of a last byte must be 0. */
   static from(bytes: Uint8Array, options: CodesOptions): Codes {
-    checkOptions('options', options, OPTIONS);
-    const bits = checkBits(options.bits);
-    const bitOrder = checkOneOf('bitOrder', options.bitOrder ?? 'lsb', ['lsb', 'msb']);
-    const { validity } = options;
+    const { bitOrder: order, ...given } = checkOptions('options', options, OPTIONS);
+    const bits = checkBits(given.bits);
+    const bitOrder = checkOneOf('bitOrder', order ?? 'lsb', ['lsb', 'msb']);
     if (!(bytes instanceof Uint8Array)) throw wrongType('bytes', 'a Uint8Array', bytes);
     const width = bytesPerCode(bits);
     const count = bytes.length / width;
     if (!Number.isInteger(count)) {
       throw wrongValue('bytes', `a multiple of ${width} bytes for ${bits} bits`, bytes.length);
     }
-    if (validity && validity.length * 8 < count) {
-      throw wrongValue('validity', `a bit for each of ${count} rows`, `${validity.length} bytes`);
-    }
-    const codes = Codes.allocate(count, { ...options, bits });
+    checkValidity(given.validity, count);
+    const validity = given.validity?.slice() ?? null;
+    const codes = Codes.allocate(count, { ...given, validity });
     codes.bytes.set(bytes);
     if (bitOrder === 'msb') reverseBits(codes.bytes);
     for (let row = 0; validity && row < count; row++) if (codes.isNull(row)) codes.at(row).fill(0);
@@ -105,10 +117,11 @@ export class Codes {
 
   /** Number of bits in which two rows differ. */
   distance(rowA: number, rowB: number): number {
+    const codes = [this.at(rowA), this.at(rowB)];
     for (const row of [rowA, rowB]) {
       if (this.isNull(row)) throw wrongValue('row', 'a row with a code', `${row}, which is null`);
     }
-    return distance(this.at(rowA), this.at(rowB));
+    return distance(codes[0], codes[1]);
   }
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { describe, wrongType, wrongValue } from '../check';
+import { checkValidity } from './codes';
 
 export type DenseVector = Float32Array | Float64Array | readonly number[];
 
@@ -64,6 +65,15 @@ export function isValid(validity: Uint8Array | null | undefined, row: number): b
   return !validity || ((validity[row >> 3] >> (row & 7)) & 1) === 1;
 }
 
+/** A dense vector by itself, whose plain numbers are numbers. */
+export function checkDenseVector(name: string, vector: unknown): DenseVector {
+  if (!isDense(vector)) {
+    throw wrongType(name, 'a Float32Array, a Float64Array or an array of numbers', vector);
+  }
+  if (Array.isArray(vector)) checkNumbers(vector, null);
+  return vector;
+}
+
 /** What a vector is expected to be, in one place for all messages. */
 export function notAVector(name: string, value: unknown): TypeError {
   return wrongType(
@@ -74,7 +84,8 @@ export function notAVector(name: string, value: unknown): TypeError {
 }
 
 /** Number of rows of a dense matrix whose shape is sound. */
-export function checkDenseMatrix(matrix: DenseMatrix): number {
+export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
+  if (!isDenseMatrix(matrix)) throw wrongType(name, '{ values, dimensions }', matrix);
   const { values, dimensions } = matrix;
   if (!(values instanceof Float32Array || values instanceof Float64Array)) {
     throw wrongType('values', 'a Float32Array or a Float64Array', values);
@@ -101,8 +112,10 @@ export function checkSparseMatrix(matrix: SparseMatrix): number {
   if (count < 0) throw wrongValue('offsets', 'one entry more than rows', 'none');
   for (let row = 0; row <= count; row++) {
     const from = row === 0 ? 0 : offsets[row - 1];
+    if (typeof offsets[row] !== 'number')
+      throw wrongType(`offsets[${row}]`, 'a number', offsets[row]);
     if (!Number.isInteger(offsets[row]) || offsets[row] < from) {
-      throw wrongValue(`offsets"[${row}] of "matrix`, `an integer from ${from} on`, offsets[row]);
+      throw wrongValue(`offsets[${row}]`, `an integer from ${from} on`, offsets[row]);
     }
   }
   if (offsets[count] > indices.length) {
@@ -129,18 +142,10 @@ function isList(value: unknown): value is { length: number } {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
 
-function checkValidity(validity: unknown, count: number): void {
-  if (validity === undefined || validity === null) return;
-  if (!(validity instanceof Uint8Array)) throw wrongType('validity', 'a Uint8Array', validity);
-  if (validity.length * 8 < count) {
-    throw wrongValue('validity', `a bit for each of ${count} rows`, `${validity.length} bytes`);
-  }
-}
-
 /** Packs an array of vectors, all dense of one width or all sparse, into a matrix. */
 export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMatrix {
   if (isSparse(vectors[0])) return packSparse(vectors);
-  if (!isDense(vectors[0])) throw notAVector('vectors"[0] of "batch', vectors[0]);
+  if (!isDense(vectors[0])) throw notAVector('batch[0]', vectors[0]);
   const dimensions = vectors[0].length;
   const isNarrow = vectors.every((vector) => vector instanceof Float32Array);
   const length = vectors.length * dimensions;

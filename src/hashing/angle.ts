@@ -9,7 +9,7 @@ import { checkBits, checkInteger, checkMaxDistance, checkNumber, checkOptions } 
 
 /** Angle in radians, 0 to π, that a distance estimates. */
 export function angleOf(distance: number, bits: number): number {
-  checkMaxDistance(distance, checkBits(bits));
+  checkInteger('distance', distance, 0, checkBits(bits));
   return (Math.PI * distance) / bits;
 }
 
@@ -71,13 +71,38 @@ export function wilson(
   return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)];
 }
 
-/** Bits needed for a wanted standard error of the cosine, for pairs near a given cosine. */
+/**
+ * Bits needed for a wanted error of the cosine, for pairs near a given cosine: enough by the first
+ * order, and also by the exact root mean square, which near cosine 1 does not fall with the sine.
+ */
 export function bitsFor(options: { cosineError: number; cosine?: number }): number {
   const { cosineError, cosine = 0 } = checkOptions('options', options, ['cosineError', 'cosine']);
-  checkNumber('cosineError', cosineError, Number.MIN_VALUE, 1);
+  checkNumber('cosineError', cosineError, 0.0001, 1);
   const share = shareOf(cosine);
   const slope = Math.PI * Math.sin(Math.PI * share);
-  return Math.max(1, Math.ceil((slope * slope * share * (1 - share)) / cosineError ** 2));
+  let low = Math.max(1, Math.ceil((slope * slope * share * (1 - share)) / cosineError ** 2));
+  if (rootMeanSquare(share, low) <= cosineError) return low;
+  let high = 2 * low;
+  while (rootMeanSquare(share, high) > cosineError) high *= 2;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (rootMeanSquare(share, middle) > cosineError) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/** Root mean square of cos(π X / bits) - cos(π share), X binomial: by X's characteristic function. */
+function rootMeanSquare(share: number, bits: number): number {
+  /** E cos(frequency X): the real part of (1 - share + share e^(i frequency))^bits. */
+  const meanCosine = (frequency: number) => {
+    const re = 1 - share + share * Math.cos(frequency);
+    const im = share * Math.sin(frequency);
+    return Math.hypot(re, im) ** bits * Math.cos(bits * Math.atan2(im, re));
+  };
+  const cosine = Math.cos(Math.PI * share);
+  const square = (1 + meanCosine((2 * Math.PI) / bits)) / 2;
+  return Math.sqrt(Math.max(0, square - 2 * cosine * meanCosine(Math.PI / bits) + cosine ** 2));
 }
 
 /** Probability that a pair at a given cosine is found within `maxDistance`. */

@@ -41,7 +41,7 @@ import {
   type SparseRows,
   type SumsKernel,
 } from '../kernels/sums.scalar';
-import { LONG_CALL, type LongCall } from '../long-call';
+import { checkLongCall, LONG_CALL, type LongCall } from '../long-call';
 import { type PatternFunction, patternWords } from './patterns';
 import { badValue, canonicalRows, wideDimensions } from './sparse-rows';
 
@@ -175,11 +175,12 @@ export class SimHasher {
    * codes.
    */
   hashAll(batch: VectorBatch, options?: LongCall): Codes {
-    const { onProgress, signal } = checkOptions('options', options, LONG_CALL);
+    const given = checkOptions('options', options, LONG_CALL);
+    const { onProgress, signal } = checkLongCall(given);
     const matrix = this.#matrixOf(batch);
     const isDenseBatch = isDenseMatrix(matrix);
     const count = isDenseBatch ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
-    if (isDenseBatch) this.#checkWidth(matrix.dimensions);
+    if (isDenseBatch && count > 0) this.#checkWidth(matrix.dimensions);
     const validity = new Uint8Array(Math.ceil(count / 8)).fill(0xff);
     const codes = Codes.allocate(count, { bits: this.bits, validity, origin: this.origin });
     let nullCount = 0;
@@ -219,7 +220,7 @@ export class SimHasher {
       );
     }
     if (batch.length > 0) return packVectors(batch as readonly Vector[]);
-    return { values: new Float64Array(0), dimensions: this.dimensions ?? 1 };
+    return { offsets: [0], indices: [], values: [] };
   }
 
   #oneRow(vector: Vector): DenseRows | SparseRows {

@@ -6,26 +6,53 @@
  */
 
 import { describe } from '../check';
-import { checkNumbers, type Indices, type SparseMatrix } from '../codes/vectors';
+import { checkNumbers, type Indices, isValid, type SparseMatrix } from '../codes/vectors';
 import type { SparseRows } from '../kernels/sums.scalar';
 
 type Dimensions = SparseRows['dimensions'];
 
-/** The rows `first` to `end - 1` of a matrix whose shape is checked. */
+/** The rows `first` to `end - 1` of a matrix whose shape is checked; null rows have no entries. */
 export function canonicalRows(matrix: SparseMatrix, first: number, end: number): SparseRows {
+  for (let row = first; row < end; row++) {
+    if (isValid(matrix.validity, row)) continue;
+    return readRows(withoutNulls(matrix, first, end), 0, end - first, first);
+  }
+  return readRows(matrix, first, end, first);
+}
+
+/** A copy of some rows in which the null ones are empty. */
+function withoutNulls(matrix: SparseMatrix, first: number, end: number): SparseMatrix {
+  const offsets = [0];
+  const kept: number[] = [];
+  for (let row = first; row < end; row++) {
+    const isPresent = isValid(matrix.validity, row);
+    const to = isPresent ? matrix.offsets[row + 1] : 0;
+    for (let i = matrix.offsets[row]; i < to; i++) kept.push(i);
+    offsets.push(kept.length);
+  }
+  return {
+    offsets,
+    indices: kept.map((i) => matrix.indices[i]),
+    values: kept.map((i) => matrix.values[i]),
+  };
+}
+
+/** Reads rows; `named` is the number of the first in messages. */
+function readRows(matrix: SparseMatrix, first: number, end: number, named: number): SparseRows {
   const { offsets } = matrix;
   const from = offsets[first];
   const to = offsets[end];
   const starts = new Uint32Array(end - first + 1);
   for (let row = first; row <= end; row++) starts[row - first] = offsets[row] - from;
+  const nameOf = (entry: number) => rowAt(offsets, first, entry) - first + named;
   const rows: SparseRows = {
     count: end - first,
     offsets: starts,
-    dimensions: dimensionsOf(matrix.indices, from, to, (entry) => rowAt(offsets, first, entry)),
-    values: valuesOf(matrix, first, end),
+    dimensions: dimensionsOf(matrix.indices, from, to, nameOf),
+    values: valuesOf(matrix, first, end, named),
   };
   for (let row = 0; row < rows.count; row++) {
-    if (!isAscending(rows.dimensions, starts[row], starts[row + 1])) return sorted(rows, first);
+    if (!isAscending(rows.dimensions, starts[row], starts[row + 1])) return sorted(rows, named);
   }
   return rows;
 }
@@ -36,13 +63,18 @@ function rowAt(offsets: SparseMatrix['offsets'], first: number, entry: number): 
   return row;
 }
 
-function valuesOf({ values, offsets }: SparseMatrix, first: number, end: number): Float64Array {
+function valuesOf(
+  { values, offsets }: SparseMatrix,
+  first: number,
+  end: number,
+  named: number,
+): Float64Array {
   const from = offsets[first];
   const to = offsets[end];
   if (values instanceof Float64Array) return values.subarray(from, to);
   if (values instanceof Float32Array) return Float64Array.from(values.subarray(from, to));
   for (let row = first; row < end; row++) {
-    checkNumbers(values.slice(offsets[row], offsets[row + 1]), row);
+    checkNumbers(values.slice(offsets[row], offsets[row + 1]), row - first + named);
   }
   return Float64Array.from(values.slice(from, to));
 }

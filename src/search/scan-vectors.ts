@@ -4,9 +4,15 @@
  */
 
 import { checkK, checkNumber, checkOptions, wrongValue } from '../check';
-import { checkDenseMatrix, type DenseMatrix, isValid } from '../codes/vectors';
+import {
+  checkDenseMatrix,
+  checkDenseVector,
+  type DenseMatrix,
+  type DenseVector,
+  isValid,
+} from '../codes/vectors';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
-import { LONG_CALL, type LongCall } from '../long-call';
+import { checkLongCall, LONG_CALL, type LongCall } from '../long-call';
 
 /** Rows and their exact cosines, highest first; equal cosines in order of row. */
 export interface CosineNeighbors {
@@ -28,11 +34,16 @@ const TILE_BYTES = 1 << 18;
 /** The k nearest rows of `matrix` to one dense vector. */
 export function scanVectors(
   matrix: DenseMatrix,
-  query: Float32Array | Float64Array | readonly number[],
+  query: DenseVector,
   options?: ScanVectorsOptions,
 ): CosineNeighbors {
   const given = checkOptions('options', options, ['k', 'minCosine', 'kernel']);
-  const queries = { values: Float64Array.from(query), dimensions: query.length };
+  const values = Float64Array.from(checkDenseVector('query', query));
+  const count = checkDenseMatrix(matrix);
+  if (values.length !== matrix.dimensions && count > 0) {
+    throw wrongValue('query', `${matrix.dimensions} dimensions`, values.length);
+  }
+  const queries = { values, dimensions: matrix.dimensions };
   return scanVectorsAll(matrix, queries, given)[0];
 }
 
@@ -42,11 +53,12 @@ export function scanVectorsAll(
   queries: DenseMatrix,
   options?: ScanVectorsOptions & LongCall,
 ): CosineNeighbors[] {
-  const given = checkOptions('options', options, ['k', 'minCosine', 'kernel', ...LONG_CALL]);
+  const known = ['k', 'minCosine', 'kernel', ...LONG_CALL];
+  const given = checkLongCall(checkOptions('options', options, known));
   const k = checkK(given.k ?? SCAN_VECTORS_DEFAULTS.k);
   const least = checkNumber('minCosine', given.minCosine ?? SCAN_VECTORS_DEFAULTS.minCosine, -1, 1);
   const count = checkDenseMatrix(matrix);
-  const queryCount = checkDenseMatrix(queries);
+  const queryCount = checkDenseMatrix(queries, 'queries');
   const width = matrix.dimensions;
   if (queries.dimensions !== width) {
     throw wrongValue('queries', `vectors of ${width} dimensions`, queries.dimensions);
@@ -102,7 +114,14 @@ function normsOf(matrix: DenseMatrix, first: number, count: number): Float64Arra
 function length(values: Float32Array | Float64Array, from: number, to: number): number {
   let sum = 0;
   for (let i = from; i < to; i++) sum += values[i] * values[i];
-  return Math.sqrt(sum);
+  if (sum > 1e-280 && sum < 1e280) return Math.sqrt(sum);
+  // The squares leave the range of float64, the values may not: measure in units of the largest.
+  let largest = 0;
+  for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i]));
+  if (largest === 0 || !Number.isFinite(largest)) return largest;
+  sum = 0;
+  for (let i = from; i < to; i++) sum += (values[i] / largest) ** 2;
+  return largest * Math.sqrt(sum);
 }
 
 function clamp(cosine: number): number {

@@ -7,7 +7,7 @@
 import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../check';
 import { Codes } from '../codes/codes';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
-import { LONG_CALL, type LongCall } from '../long-call';
+import { checkLongCall, LONG_CALL, type LongCall } from '../long-call';
 import { type Collector, Nearest, type Neighbors, Within } from './nearest';
 
 export interface ScanOptions {
@@ -72,6 +72,7 @@ function collect(
   options: { kernel?: KernelName } & LongCall,
   collector: () => Collector,
 ): Neighbors[] {
+  checkLongCall(options);
   const hamming = hammingKernel(options.kernel);
   const collectors = Array.from({ length: queries.count }, collector);
   const limits = Uint32Array.from(collectors, ({ limit }, row) =>

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import * as library from '../../src/index';
+import { KERNELS } from '../../src/kernels/kernels';
+import { goldenDigests } from './golden';
+
+/**
+ * Codes are for ever: who has stored some must get the same tomorrow. A change of golden.json is a
+ * change of the format, and needs a version of its own. That the codes are right is shown elsewhere
+ * (fixtures.test.ts has the same rules computed by another program).
+ */
+const golden: Record<string, string> = JSON.parse(
+  readFileSync(new URL('golden.json', import.meta.url), 'utf8'),
+);
+
+it.each(KERNELS)('codes are those of the committed digests, %s kernels', (kernel) => {
+  expect(goldenDigests(library, kernel)).toEqual(golden);
+});
+
+describe('the committed digests', () => {
+  it('cover every projection, and differ from each other', () => {
+    for (const projection of ['signs', 'gaussian', 'hadamard', 'direct', 'own patterns']) {
+      expect(Object.keys(golden).some((name) => name.startsWith(projection))).toBe(true);
+    }
+    expect(new Set(Object.values(golden)).size).toBe(Object.keys(golden).length);
+  });
+
+  it('see a single wrong bit', () => {
+    class Wrong extends library.SimHasher {
+      override hashAll(...given: Parameters<library.SimHasher['hashAll']>) {
+        const codes = super.hashAll(...given);
+        codes.bytes[3] ^= 1;
+        return codes;
+      }
+    }
+    const wrong = goldenDigests({ SimHasher: Wrong as typeof library.SimHasher }, 'auto');
+    const equal = Object.keys(golden).filter((name) => wrong[name] === golden[name]);
+    expect(equal.every((name) => name.endsWith('sums'))).toBe(true);
+  });
+});

@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { scalarDots } from '../../src/kernels/dots.scalar';
+import { wasmDots } from '../../src/kernels/dots.wasm';
+import { difference } from '../reference/difference';
+import { Draws, dot } from '../reference/random';
+
+/** The twins agree to the bit, and with the sum that anyone would write, but for its rounding. */
+const SEED = 31_337;
+
+it('is equal in both twins, whatever the width, the rows and the type', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 300 }),
+      fc.integer({ min: 0, max: 30 }),
+      fc.integer({ min: 0, max: 5 }),
+      fc.boolean(),
+      fc.integer(),
+      (width, count, first, narrow, start) => {
+        const draws = new Draws(start);
+        const wide = draws.gaussians((first + count) * width);
+        const values = narrow ? Float32Array.from(wide) : wide;
+        const query = draws.gaussians(width);
+        const expected = new Float64Array(count + 1).fill(7);
+        const actual = new Float64Array(count + 1).fill(7);
+        scalarDots.dotsInto(values, first, count, query, expected);
+        wasmDots.dotsInto(values, first, count, query, actual);
+        expect(difference(actual, expected)).toBeNull();
+        expect(actual[count]).toBe(7);
+      },
+    ),
+    { seed: SEED, numRuns: 200 },
+  );
+});
+
+describe.each([scalarDots, wasmDots])('$name', (kernel) => {
+  it.each([1, 2, 3, 4, 5, 100, 40_000])('gives the dot products of rows of %i', (width) => {
+    const draws = new Draws(width);
+    const values = draws.gaussians(9 * width);
+    const query = draws.gaussians(width);
+    const out = new Float64Array(7);
+    kernel.dotsInto(values, 2, 7, query, out);
+    for (let row = 0; row < 7; row++) {
+      const expected = dot(values.subarray((row + 2) * width, (row + 3) * width), query);
+      expect(Math.abs(out[row] - expected)).toBeLessThan(1e-12 * width);
+    }
+  });
+
+  it('gives NaN and infinities where a row has them, and nowhere else', () => {
+    const values = Float64Array.of(1, 2, Number.NaN, 1, Number.POSITIVE_INFINITY, 1, 3, 4);
+    const out = new Float64Array(4);
+    kernel.dotsInto(values, 0, 4, Float64Array.of(1, 1), out);
+    expect([...out]).toEqual([3, Number.NaN, Number.POSITIVE_INFINITY, 7]);
+  });
+});

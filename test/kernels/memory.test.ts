@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { SimHasher } from '../../src/hashing/simhash';
+import { allocateCodes, residenceOf } from '../../src/kernels/memory';
+import { difference } from '../reference/difference';
+import { Draws } from '../reference/random';
+
+it.each([0, 1, 31, 65_535, 65_536, 1_000_001])('gives %i bytes, all zero', (byteLength) => {
+  const bytes = allocateCodes(byteLength);
+  expect(bytes.length).toBe(byteLength);
+  expect(bytes.every((byte) => byte === 0)).toBe(true);
+});
+
+it('keeps large codes in a linear memory of their own, and knows it', () => {
+  const bytes = allocateCodes(1 << 20);
+  expect(residenceOf(bytes)).toBeDefined();
+  expect(residenceOf(bytes.subarray(77))).toBe(residenceOf(bytes));
+  expect(residenceOf(allocateCodes(1 << 20))).not.toBe(residenceOf(bytes));
+  expect(residenceOf(new Uint8Array(1 << 20))).toBeUndefined();
+});
+
+it('refuses more than the engine has by a RangeError', () => {
+  expect(() => allocateCodes(2 ** 45)).toThrow(RangeError);
+});
+
+it('keeps codes valid while the memory of other calls grows', () => {
+  const hasher = new SimHasher({ bits: 512 });
+  const values = new Draws('memory').gaussians(2000 * 10);
+  const codes = hasher.hashAll({ values, dimensions: 10 });
+  const before = codes.bytes.slice();
+  for (const dimensions of [100_000, 1_000_000]) {
+    const wide = new SimHasher({ projection: 'hadamard', bits: 64, dimensions });
+    wide.hash(new Float64Array(dimensions).fill(1));
+  }
+  expect(codes.bytes.length).toBe(2000 * 64);
+  expect(difference(codes.bytes, before)).toBeNull();
+  expect(difference(hasher.hashAll({ values, dimensions: 10 }).bytes, before)).toBeNull();
+});

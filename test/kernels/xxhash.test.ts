@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import xxhash from 'xxhash-wasm';
+import { SimHasher } from '../../src/hashing/simhash';
+import { checksum } from '../../src/kernels/kernels';
+import { halves, hashBytes, hashDimension } from '../../src/kernels/xxhash.scalar';
+import { Draws } from '../reference/random';
+
+/** Our two xxHash64 against xxhash-wasm, which Yann Collet's own vectors have tested. */
+const { h64Raw, create64 } = await xxhash();
+const COUNT = 100_000;
+
+/** Corners of 64-bit arithmetic, before the random ones. */
+const CORNERS = [0n, 1n, 0xffff_ffffn, 2n ** 32n, 2n ** 63n, 2n ** 64n - 1n];
+
+function dimensionBytes(dimension: bigint): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setBigUint64(0, dimension, true);
+  return bytes;
+}
+
+it(`hashes dimensions as xxhash-wasm does: ${COUNT} random ones and seeds`, () => {
+  const draws = new Draws('xxhash dimensions');
+  const wrong: bigint[][] = [];
+  for (let i = 0; i < COUNT; i++) {
+    const dimension = CORNERS[i % 7] ?? draws.word();
+    const seed = CORNERS[Math.floor(i / 7) % 31] ?? draws.word();
+    const [d, s] = [halves(dimension), halves(seed)];
+    const { low, high } = hashDimension(d.low, d.high, s.low, s.high);
+    const hash = (BigInt(high) << 32n) | BigInt(low);
+    if (hash !== h64Raw(dimensionBytes(dimension), seed)) wrong.push([dimension, seed]);
+  }
+  expect(wrong).toEqual([]);
+});
+
+describe.each(['scalar', 'popcnt64'] as const)('%s kernels', (kernel) => {
+  it(`checksum 8 bytes as xxhash-wasm does: ${COUNT} random ones and seeds`, () => {
+    const draws = new Draws('xxhash words');
+    const wrong: bigint[][] = [];
+    for (let i = 0; i < COUNT; i++) {
+      const word = CORNERS[i % 7] ?? draws.word();
+      const seed = CORNERS[Math.floor(i / 7) % 31] ?? draws.word();
+      const bytes = dimensionBytes(word);
+      if (checksum(bytes, seed, kernel) !== h64Raw(bytes, seed)) wrong.push([word, seed]);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('checksum byte strings of every length to 300 at every alignment', () => {
+    const draws = new Draws('xxhash lengths');
+    const buffer = draws.bytes(400);
+    const wrong: number[][] = [];
+    for (let length = 0; length <= 300; length++) {
+      for (let offset = 0; offset < 16; offset++) {
+        const bytes = buffer.subarray(offset, offset + length);
+        const seed = draws.word();
+        if (checksum(bytes, seed, kernel) !== h64Raw(bytes, seed)) wrong.push([length, offset]);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('checksum a long run of bytes as one fed in pieces', () => {
+    const bytes = new Draws('xxhash long').bytes(1_000_003);
+    const pieces = create64(99n);
+    for (let at = 0; at < bytes.length; at += 7777) pieces.update(bytes.subarray(at, at + 7777));
+    expect(checksum(bytes, 99n, kernel)).toBe(pieces.digest());
+  });
+
+  it('checksum with seed 0 when none is given', () => {
+    const bytes = new TextEncoder().encode('halfspace');
+    expect(checksum(bytes, undefined, kernel)).toBe(h64Raw(bytes, 0n));
+  });
+
+  it(`make the pattern of a dimension from xxHash64: ${COUNT} random ones, 2,000 seeds`, () => {
+    // A vector of one entry, 1, has its pattern as its code.
+    const draws = new Draws('patterns');
+    const wrong: bigint[][] = [];
+    for (let i = 0; i < 2000; i++) {
+      const seed = CORNERS[i] ?? draws.word();
+      const indices = BigUint64Array.from({ length: COUNT / 2000 }, () => draws.word());
+      indices.set(CORNERS, 0);
+      const codes = patternsOf({ bits: 64, seed, kernel }, indices);
+      const words = new DataView(codes.buffer, codes.byteOffset);
+      indices.forEach((dimension, row) => {
+        const expected = h64Raw(dimensionBytes(dimension), seed);
+        if (words.getBigUint64(8 * row, true) !== expected) wrong.push([dimension, seed]);
+      });
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('make word w of a pattern with seed + w, which wraps at 2^64', () => {
+    const draws = new Draws('words');
+    for (const seed of [0n, 7n, 2n ** 32n - 2n, 2n ** 64n - 3n, draws.word()]) {
+      const indices = BigUint64Array.from({ length: 50 }, () => draws.word());
+      const codes = patternsOf({ bits: 600, seed, kernel }, indices);
+      indices.forEach((dimension, row) => {
+        const expected = Buffer.alloc(80);
+        for (let word = 0; word < 10; word++) {
+          const wordSeed = BigInt.asUintN(64, seed + BigInt(word));
+          expected.writeBigUInt64LE(h64Raw(dimensionBytes(dimension), wordSeed), 8 * word);
+        }
+        const code = Buffer.from(codes.subarray(75 * row, 75 * (row + 1)));
+        expect(code.toString('hex')).toBe(expected.toString('hex', 0, 75));
+      });
+    }
+  });
+
+  it('sum by the patterns of xxhash-wasm, a step at a time', () => {
+    const draws = new Draws('sums');
+    for (const bits of [1, 64, 65, 130]) {
+      const indices = BigUint64Array.from({ length: 30 }, () => draws.word()).sort();
+      const values = draws.gaussians(30);
+      const expected = new Array<number>(bits).fill(0);
+      indices.forEach((dimension, i) => {
+        for (let j = 0; j < bits; j++) {
+          const word = h64Raw(dimensionBytes(dimension), 40n + BigInt(j >> 6));
+          expected[j] += (word >> BigInt(j & 63)) & 1n ? values[i] : -values[i];
+        }
+      });
+      const hasher = new SimHasher({ bits, seed: 40, kernel });
+      expect([...hasher.accumulate({ indices, values })]).toEqual(expected);
+    }
+  });
+});
+
+/** The codes of vectors with one entry each, whose value is 1. */
+function patternsOf(
+  options: { bits: number; seed: bigint; kernel: 'scalar' | 'popcnt64' },
+  indices: BigUint64Array,
+): Uint8Array {
+  const offsets = Uint32Array.from({ length: indices.length + 1 }, (_, row) => row);
+  const values = new Float64Array(indices.length).fill(1);
+  return new SimHasher(options).hashAll({ offsets, indices, values }).bytes;
+}
+
+it('hashes nothing as the specification says', () => {
+  // The digest of the empty input with seed 0 stands in the specification of xxHash.
+  expect(hashBytes(new Uint8Array(0), 0n)).toBe(0xef46db3751d8e999n);
+  expect(checksum(new Uint8Array(0))).toBe(0xef46db3751d8e999n);
+});
