@@ -47,8 +47,9 @@ export function sealOf(
 }
 
 /**
- * The header of one of our files, or null for a file of another maker. Of bytes every batch is checked;
- * a table in memory may be a slice of what a file held. Throws an Error that names what is damaged.
+ * The header of one of our files, or null for a file of another maker. Of bytes every batch is
+ * checked; a table in memory may be a slice of what a file held. Throws an Error that names what is
+ * damaged.
  */
 export function openSealed(source: ArrowBatches): Header | null {
   const text = source.schema.metadata.get(KEY);

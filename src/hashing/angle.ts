@@ -92,7 +92,9 @@ export function bitsFor(options: { cosineError: number; cosine?: number }): numb
   return high;
 }
 
-/** Root mean square of cos(π X / bits) - cos(π share), X binomial: by X's characteristic function. */
+/**
+ * Root mean square of cos(π X / bits) - cos(π share), X binomial: by X's characteristic function.
+ */
 function rootMeanSquare(share: number, bits: number): number {
   /** E cos(frequency X): the real part of (1 - share + share e^(i frequency))^bits. */
   const meanCosine = (frequency: number) => {

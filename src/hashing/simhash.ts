@@ -330,6 +330,6 @@ function notFinite(rows: DenseRows | SparseRows, index: number, row: number): Ra
 
 function allZero(row: number): RangeError {
   return new RangeError(
-    `row ${row}: an all-zero vector has no direction (zero: 'null' gives it a null code in hashAll)`,
+    `row ${row}: an all-zero vector has no direction (hashAll makes its code null by zero: 'null')`,
   );
 }

@@ -50,8 +50,8 @@ export interface SumsKernel {
 
 /**
  * Rounds of flips and transform. With three, and with transforms below 128, the coefficients of a
- * plane are so few that vectors of few coordinates are biased: (1, .9) and (1, -.9) differ in .447 of
- * the bits at size 64 and .462 at 128, where .4665 is true; with four rounds in .463 and .466.
+ * plane are so few that vectors of few coordinates are biased: (1, .9) and (1, -.9) differ in .447
+ * of the bits at size 64 and .462 at 128, where .4665 is true; with four rounds in .463 and .466.
  */
 export const HADAMARD_ROUNDS = 4;
 const LEAST_HADAMARD_SIZE = 128;

@@ -39,19 +39,22 @@ describe('the README', () => {
     expect(examples.length).toBeGreaterThan(2);
   });
 
-  it.each(
-    examples.map((code, i) => [i, code] as const),
-  )('tells the truth in example %i', async (_, code) => {
-    const printed: string[] = [];
-    vi.spyOn(console, 'log').mockImplementation((...values) => {
-      const text = values.map((value) => (typeof value === 'string' ? value : inspect(value)));
-      printed.push(text.join(' '));
-    });
-    await run(code);
-    const promised = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map((match) => match[1]);
-    expect(promised.length).toBeGreaterThan(0);
-    expect(printed).toEqual(promised);
-  });
+  it.each(examples.map((code, i) => [i, code] as const))(
+    'tells the truth in example %i',
+    async (_, code) => {
+      const printed: string[] = [];
+      vi.spyOn(console, 'log').mockImplementation((...values) => {
+        const text = values.map((value) => (typeof value === 'string' ? value : inspect(value)));
+        printed.push(text.join(' '));
+      });
+      await run(code);
+      const promised = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(
+        (match) => match[1],
+      );
+      expect(promised.length).toBeGreaterThan(0);
+      expect(printed).toEqual(promised);
+    },
+  );
 
   it('names the default of every option', () => {
     for (const [name, value] of Object.entries(SIMHASHER_DEFAULTS)) {

@@ -7,7 +7,9 @@
 function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64 {
   if (whole) return popcnt<u64>(lastOfWord(code, count) ^ lastOfWord(query, count));
   let sum: u64 = 0;
-  for (let i: usize = 0; i < count; i++) sum += popcnt<u32>(load<u8>(code + i) ^ load<u8>(query + i));
+  for (let i: usize = 0; i < count; i++) {
+    sum += popcnt<u32>(load<u8>(code + i) ^ load<u8>(query + i));
+  }
   return sum;
 }
 
@@ -153,7 +155,15 @@ function nextAny(code: usize, end: usize, limit: i32, query: usize, bytes: usize
 /**
  * Hits among `count` codes by 64-bit counts, as pairs of u32 (row, distance). Returns their end.
  */
-export function hits64(codes: usize, row: u32, count: i32, bytes: usize, query: usize, limit: i32, hits: usize): usize {
+export function hits64(
+  codes: usize,
+  row: u32,
+  count: i32,
+  bytes: usize,
+  query: usize,
+  limit: i32,
+  hits: usize,
+): usize {
   const end = codes + <usize>count * bytes;
   const q0 = bytes >= 8 ? load<u64>(query) : 0;
   const q1 = bytes >= 16 ? load<u64>(query, 8) : 0;
@@ -193,7 +203,15 @@ function nextAny8(code: usize, end: usize, limit: i32, query: usize, bytes: usiz
 }
 
 /** The same by byte counts. */
-export function hits8(codes: usize, row: u32, count: i32, bytes: usize, query: usize, limit: i32, hits: usize): usize {
+export function hits8(
+  codes: usize,
+  row: u32,
+  count: i32,
+  bytes: usize,
+  query: usize,
+  limit: i32,
+  hits: usize,
+): usize {
   const end = codes + <usize>count * bytes;
   for (let code = codes; code < end; code += bytes) {
     if (bytes == 32) code = next32(code, end, limit, query);

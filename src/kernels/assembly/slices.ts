@@ -17,8 +17,10 @@ function interleave(from: usize, to: usize): void {
   for (const end = from + 128; from < end; from += 16, to += 32) {
     const a = v128.load(from);
     const b = v128.load(from, 128);
-    v128.store(to, i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
-    v128.store(to, i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), 16);
+    const low = i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const high = i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    v128.store(to, low);
+    v128.store(to, high, 16);
   }
 }
 
@@ -63,7 +65,13 @@ function storePair(planes: usize, pattern: usize, low: v128, high: v128): void {
  * + 32 pattern, its high plane behind. `slices` has room for 3 slices a group, and 512 bytes
  * behind.
  */
-export function planesInto(codes: usize, bytes: usize, groups: i32, slices: usize, planes: usize): void {
+export function planesInto(
+  codes: usize,
+  bytes: usize,
+  groups: i32,
+  slices: usize,
+  planes: usize,
+): void {
   const end = slices + <usize>groups * 48;
   memory.fill(slices + (bytes << 7), 0, end - slices - (bytes << 7));
   slicesInto(codes, bytes, slices, end);
@@ -102,7 +110,14 @@ function pairOf(planes: usize, choices: usize, group: usize): usize {
 /**
  * Which of a tile's codes are nearer than `limit`. Five planes stay in registers, others in `rest`.
  */
-function below(planes: usize, choices: usize, groups: i32, limit: i32, rest: usize, restEnd: usize): v128 {
+function below(
+  planes: usize,
+  choices: usize,
+  groups: i32,
+  limit: i32,
+  rest: usize,
+  restEnd: usize,
+): v128 {
   let ones = i64x2.splat(0);
   let twos = ones;
   let fours = ones;
@@ -179,7 +194,9 @@ function below(planes: usize, choices: usize, groups: i32, limit: i32, rest: usi
   less = lessBy(less, eights, limit >> 3);
   less = lessBy(less, sixteens, limit >> 4);
   limit >>= 5;
-  for (let at = rest; at < restEnd; at += 16, limit >>= 1) less = lessBy(less, v128.load(at), limit);
+  for (let at = rest; at < restEnd; at += 16, limit >>= 1) {
+    less = lessBy(less, v128.load(at), limit);
+  }
   return less;
 }
 

@@ -36,12 +36,15 @@ export function keysInPlace(dimensions: usize, count: i32): void {
 /** The keys of `count` dimensions of 32 bits. */
 export function keysOf32(dimensions: usize, count: i32, keys: usize): void {
   const end = keys + (<usize>count << 3);
-  for (; keys < end; keys += 8, dimensions += 4) store<u64>(keys, keyOf(<u64>load<u32>(dimensions)));
+  for (; keys < end; keys += 8, dimensions += 4) {
+    store<u64>(keys, keyOf(<u64>load<u32>(dimensions)));
+  }
 }
 
 /** The keys of `count` dimensions from `first` on. */
 export function keysOfRange(first: u64, count: i32, keys: usize): void {
-  for (const end = keys + (<usize>count << 3); keys < end; keys += 8) store<u64>(keys, keyOf(first++));
+  const end = keys + (<usize>count << 3);
+  for (; keys < end; keys += 8) store<u64>(keys, keyOf(first++));
 }
 
 /** One pattern word of each of `count` keys; `seed` has the word's number added already. */
