@@ -1,6 +1,6 @@
 /**
  * Distance, angle and cosine, one from the other, with their errors. Two vectors at angle θ differ
- * in a share θ/π of random bits (Charikar 2002), so a distance is binomial: Binomial(bits, θ/π).
+ * in a share θ/π of random bits (Charikar 2002): a distance is binomial, of `bits` and θ/π.
  * Orthogonal planes ('hadamard') err somewhat less than these formulas say. Nothing here enters a
  * code.
  */
@@ -98,9 +98,13 @@ export function bitsFor(options: { cosineError: number; cosine?: number }): numb
 function rootMeanSquare(share: number, bits: number): number {
   /** E cos(frequency X): the real part of (1 - share + share e^(i frequency))^bits. */
   const meanCosine = (frequency: number) => {
-    const re = 1 - share + share * Math.cos(frequency);
-    const im = share * Math.sin(frequency);
-    return Math.hypot(re, im) ** bits * Math.cos(bits * Math.atan2(im, re));
+    // |…|^2 is 1 - 4 share (1 - share) sin^2(frequency / 2), close to 1: its logarithm is exact.
+    const loss = 4 * share * (1 - share) * Math.sin(frequency / 2) ** 2;
+    const angle = Math.atan2(
+      share * Math.sin(frequency),
+      1 - 2 * share * Math.sin(frequency / 2) ** 2,
+    );
+    return Math.exp((bits * Math.log1p(-loss)) / 2) * Math.cos(bits * angle);
   };
   const cosine = Math.cos(Math.PI * share);
   const square = (1 + meanCosine((2 * Math.PI) / bits)) / 2;

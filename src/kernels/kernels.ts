@@ -41,12 +41,13 @@ export function dotsKernel(choice?: KernelName): DotsKernel {
   return resolveKernel(choice) === 'scalar' ? scalarDots : wasmDots;
 }
 
-export function hammingKernel(choice?: KernelName): HammingKernel {
+/** The kernel for codes of some width; the faster of two may depend on it. */
+export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKernel {
   const resolved = resolveKernel(choice);
   if (resolved === 'scalar') return scalarHamming;
   if (resolved === 'popcnt64') return popcnt64Hamming;
   if (resolved === 'popcnt8') return popcnt8Hamming;
-  return fasterHamming();
+  return fasterHamming(Math.min(64, 8 * Math.ceil(bytesPerCode / 8)));
 }
 
 /** Every Hamming twin that runs here, for tests and benches. */
@@ -55,27 +56,27 @@ export function hammingKernels(): HammingKernel[] {
   return [scalarHamming, popcnt64Hamming, popcnt8Hamming];
 }
 
-let faster: HammingKernel | undefined;
+const faster = new Map<number, HammingKernel>();
 
 /**
- * The faster of the two WebAssembly twins, timed at first use: x86 has a fast 64-bit count, arm64 a
- * fast byte-wise one. Takes a few milliseconds, once.
+ * The faster of the two WebAssembly twins, timed when a width is first used: x86 has a fast 64-bit
+ * count, arm64 a fast byte-wise one. Takes a few milliseconds, once a width.
  */
-function fasterHamming(): HammingKernel {
-  if (faster !== undefined) return faster;
-  const times = [popcnt64Hamming, popcnt8Hamming].map((kernel) => ({
-    kernel,
-    time: timeOf(kernel),
-  }));
-  faster = times[1].time < times[0].time ? popcnt8Hamming : popcnt64Hamming;
-  return faster;
+function fasterHamming(bytesPerCode: number): HammingKernel {
+  let kernel = faster.get(bytesPerCode);
+  if (kernel === undefined) {
+    const is8Faster = timeOf(popcnt8Hamming, bytesPerCode) < timeOf(popcnt64Hamming, bytesPerCode);
+    kernel = is8Faster ? popcnt8Hamming : popcnt64Hamming;
+    faster.set(bytesPerCode, kernel);
+  }
+  return kernel;
 }
 
 /** Least time of some runs, each long enough for the coarse clock of a browser. */
-function timeOf(kernel: HammingKernel): number {
-  const rows = 4096;
-  const query = new Uint8Array(32).fill(0x5a);
-  const codes = allocateCodes(rows * query.length);
+function timeOf(kernel: HammingKernel, bytesPerCode: number): number {
+  const rows = Math.floor((1 << 17) / bytesPerCode);
+  const query = new Uint8Array(bytesPerCode).fill(0x5a);
+  const codes = allocateCodes(rows * bytesPerCode);
   const hits = new Uint32Array(2 * rows);
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 4; run++) {

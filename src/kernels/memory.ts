@@ -42,6 +42,18 @@ export interface KernelExports {
     patterns: number,
     sums: number,
   ): void;
+  hashRows(
+    offsets: number,
+    rows: number,
+    keys: number,
+    values: number,
+    bits: number,
+    seed: bigint,
+    patterns: number,
+    sums: number,
+    codes: number,
+    flags: number,
+  ): void;
   addHashedGaussians(
     keys: number,
     count: number,

@@ -22,6 +22,8 @@ const RUN_ENTRIES = 8192;
 /** Vectors that share a pattern word, and the most bytes that their sums may take. */
 const BLOCK_VECTORS = 16;
 const BLOCK_SUM_BYTES = 1 << 19;
+/** Short sparse rows of one call. */
+const BLOCK_ROWS = 256;
 
 export const wasmSums: SumsKernel = {
   name: 'wasm',
@@ -43,7 +45,8 @@ export const wasmSums: SumsKernel = {
   },
 
   sparseCodesInto(rule, rows, codes, flags) {
-    sparse(rule, rows, { codes, flags });
+    if (rule.projection === 'signs') sparseSignCodes(rule, rows, codes, flags);
+    else sparse(rule, rows, { codes, flags });
   },
 };
 
@@ -70,8 +73,7 @@ function wordsOf(bits: number): number {
 }
 
 /** Areas that the hashed projections share, for runs of `entries` of `vectors` vectors. */
-function areasFor(rule: Rule, entries: number, vectors: number) {
-  const layout = new Layout();
+function areasFor(rule: Rule, entries: number, vectors: number, layout = new Layout()) {
   const sumBytes = wordsOf(rule.bits) * 512;
   return {
     sumBytes,
@@ -173,42 +175,82 @@ function dense(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   }
 }
 
+/** Copies the entries from `from` to `to` into place: their values, and their keys if hashed. */
+function stageEntries(rule: Rule, rows: SparseRows, areas: Areas, from: number, to: number): void {
+  const { kernels, bytes } = areas.memory;
+  new Float64Array(bytes.buffer, areas.values, to - from).set(rows.values.subarray(from, to));
+  if (rule.projection === 'given') return;
+  const some = rows.dimensions.subarray(from, to);
+  if (some instanceof Uint32Array) {
+    new Uint32Array(bytes.buffer, areas.narrow, some.length).set(some);
+    kernels.keysOf32(areas.narrow, some.length, areas.keys);
+  } else {
+    new BigUint64Array(bytes.buffer, areas.keys, some.length).set(some);
+    kernels.keysInPlace(areas.keys, some.length);
+  }
+}
+
+/** Any projection and any length, a row at a time. */
 function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
-  const { count, offsets, dimensions, values } = rows;
+  const { count, offsets } = rows;
   const areas = areasFor(rule, RUN_ENTRIES, 1);
-  const { bytes } = areas.memory;
-  const staged = new Float64Array(bytes.buffer, areas.values, RUN_ENTRIES);
   let from = 0; // entries staged: those from `from` to `to`
   let to = 0;
-  const stage = (start: number) => {
-    from = start;
-    to = Math.min(start + RUN_ENTRIES, offsets[count]);
-    staged.set(values.subarray(from, to));
-    if (rule.projection === 'given') return;
-    const some = dimensions.subarray(from, to);
-    if (some instanceof Uint32Array) {
-      new Uint32Array(bytes.buffer, areas.narrow, some.length).set(some);
-      areas.memory.kernels.keysOf32(areas.narrow, some.length, areas.keys);
-    } else {
-      new BigUint64Array(bytes.buffer, areas.keys, some.length).set(some);
-      areas.memory.kernels.keysInPlace(areas.keys, some.length);
-    }
-  };
   for (let row = 0; row < count; row++) {
     const end = offsets[row + 1];
-    bytes.fill(0, areas.sums, areas.sums + areas.sumBytes);
+    areas.memory.bytes.fill(0, areas.sums, areas.sums + areas.sumBytes);
     for (let start = offsets[row]; start < end; ) {
       // Stage anew when the row's entries are not all there, unless a full run of them is.
-      if (start < from || Math.min(end, start + RUN_ENTRIES) > to) stage(start);
+      if (start < from || Math.min(end, start + RUN_ENTRIES) > to) {
+        from = start;
+        to = Math.min(start + RUN_ENTRIES, offsets[count]);
+        stageEntries(rule, rows, areas, from, to);
+      }
       const run = Math.min(end, to) - start;
-      const at = 8 * (start - from);
-      if (rule.projection === 'given')
-        addGivenRun(rule, areas, rows, start, areas.values + at, run);
-      else addRun(rule, areas, areas.keys + at, areas.values + at, run, 1);
+      const values = areas.values + 8 * (start - from);
+      if (rule.projection === 'given') addGivenRun(rule, areas, rows, start, values, run);
+      else addRun(rule, areas, areas.keys + 8 * (start - from), values, run, 1);
       start += run;
     }
     deliver(rule, areas, row, 1, wanted);
   }
+}
+
+/** Sign codes, many short rows a call; a row longer than a run goes by itself. */
+function sparseSignCodes(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void {
+  const { count, offsets } = rows;
+  const bytesPerCode = Math.ceil(rule.bits / 8);
+  for (let first = 0; first < count; ) {
+    let end = first + 1;
+    const most = Math.min(count, first + BLOCK_ROWS);
+    while (end < most && offsets[end + 1] - offsets[first] <= RUN_ENTRIES) end++;
+    const some = { ...rows, count: end - first, offsets: offsets.subarray(first, end + 1) };
+    const out = codes.subarray(first * bytesPerCode, end * bytesPerCode);
+    const seen = flags.subarray(first, end);
+    if (offsets[end] - offsets[first] > RUN_ENTRIES)
+      sparse(rule, some, { codes: out, flags: seen });
+    else shortRows(rule, some, out, seen);
+    first = end;
+  }
+}
+
+function shortRows(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void {
+  const { count, offsets } = rows;
+  const layout = new Layout();
+  const offsetsAt = layout.area((count + 1) * 4);
+  const codesAt = layout.area(codes.length);
+  const flagsAt = layout.area(count);
+  const areas = areasFor(rule, RUN_ENTRIES, 1, layout);
+  const { kernels, bytes } = areas.memory;
+  stageEntries(rule, rows, areas, offsets[0], offsets[count]);
+  new Uint32Array(bytes.buffer, offsetsAt, count + 1).set(offsets);
+  const { keys, values, patterns, sums } = areas;
+  kernels.hashRows(
+    ...([offsetsAt, count, keys, values, rule.bits, rule.seed, patterns, sums] as const),
+    ...([codesAt, flagsAt] as const),
+  );
+  codes.set(bytes.subarray(codesAt, codesAt + codes.length));
+  flags.set(bytes.subarray(flagsAt, flagsAt + count));
 }
 
 /** Adds a run of entries by the caller's own patterns, a word at a time. */

@@ -39,8 +39,8 @@ export function scanVectors(
 ): CosineNeighbors {
   const given = checkOptions('options', options, ['k', 'minCosine', 'kernel']);
   const values = Float64Array.from(checkDenseVector('query', query));
-  const count = checkDenseMatrix(matrix);
-  if (values.length !== matrix.dimensions && count > 0) {
+  checkDenseMatrix(matrix);
+  if (values.length !== matrix.dimensions) {
     throw wrongValue('query', `${matrix.dimensions} dimensions`, values.length);
   }
   const queries = { values, dimensions: matrix.dimensions };

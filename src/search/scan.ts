@@ -73,7 +73,7 @@ function collect(
   collector: () => Collector,
 ): Neighbors[] {
   checkLongCall(options);
-  const hamming = hammingKernel(options.kernel);
+  const hamming = hammingKernel(options.kernel, codes.bytesPerCode);
   const collectors = Array.from({ length: queries.count }, collector);
   const limits = Uint32Array.from(collectors, ({ limit }, row) =>
     queries.isNull(row) ? 0 : limit,

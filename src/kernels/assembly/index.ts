@@ -2,7 +2,7 @@
 
 export * from './dots';
 export * from './hadamard';
-export { hits64, hits8 } from './hamming';
+export * from './hamming';
 export * from './signs';
 export { hitsOfTile, planesInto } from './slices';
 export * from './sums';

@@ -2,6 +2,7 @@
 // Each accumulator sees its additions in that order whatever the lanes do, so a scalar loop gets
 // the same bits. Sums are padded to whole 64-bit words of a pattern.
 
+import { signsInto } from './signs';
 import { hashOfKey, keyOf } from './xxhash';
 
 /**
@@ -125,6 +126,34 @@ export function addHashedSigns(
     for (let vector: usize = 0; vector < <usize>vectors; vector++) {
       addSigns(patterns, values + vector * stride, count, sums + vector * step);
     }
+  }
+}
+
+/**
+ * Codes and flags of `rows` sparse rows: entries of row r lie from `offsets[r]` (u32) on, where
+ * `offsets[0]` is the first key's. `sums` is room for one row.
+ */
+export function hashRows(
+  offsets: usize,
+  rows: i32,
+  keys: usize,
+  values: usize,
+  bits: i32,
+  seed: u64,
+  patterns: usize,
+  sums: usize,
+  codes: usize,
+  flags: usize,
+): void {
+  const words = (bits + 63) >> 6;
+  const base = load<u32>(offsets);
+  for (const end = flags + rows; flags < end; flags++, offsets += 4, codes += (bits + 7) >> 3) {
+    const first = load<u32>(offsets);
+    const at = (<usize>(first - base)) << 3;
+    memory.fill(sums, 0, (<usize>words) << 9);
+    const count = load<u32>(offsets, 4) - first;
+    addHashedSigns(keys + at, count, values + at, 1, 0, words, seed, patterns, sums);
+    store<u8>(flags, signsInto(sums, bits, codes));
   }
 }
 
