@@ -15,26 +15,16 @@ const { error, stderr } = await asc.main([
   join(kernels, 'assembly/index.ts'),
   '--outFile',
   output,
-  ...[
-    '--runtime',
-    'stub',
-    '--optimizeLevel',
-    '3',
-    '--shrinkLevel',
-    process.env.SHRINK ?? '0',
-    '--noAssert',
-    '--converge',
-  ],
+  ...['--runtime', 'stub', '-O3', '--noAssert', '--converge'],
   ...['--enable', 'simd', '--importMemory', '--noExportMemory'],
   ...['--use', 'abort='],
 ]);
-if (error) {
-  process.stderr.write(stderr.toString());
-  throw error;
-}
-
-const wasm = await readFile(output);
+const wasm = error ? null : await readFile(output);
 await rm(folder, { recursive: true });
+if (wasm === null) {
+  process.stderr.write(stderr.toString());
+  process.exit(1);
+}
 const text = `// Made by scripts/build-kernels.mjs from assembly/: ${wasm.length} bytes.
 export const MODULE_BASE64 =
   '${wasm.toString('base64')}';

@@ -74,7 +74,7 @@ export const SIMHASHER_DEFAULTS = {
 } as const;
 
 const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel'];
-/** The transform of so many dimensions takes half a gigabyte. */
+/** The transform of so many dimensions takes almost a gigabyte. */
 const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
 /** Rows, and entries of sparse rows, between two reports of progress. */
 const BLOCK_ROWS = 4096;
@@ -187,8 +187,8 @@ export class SimHasher {
     for (let first = 0; first < count; ) {
       signal?.throwIfAborted();
       const end = isDenseBatch
-        ? Math.min(count, first + BLOCK_ROWS)
-        : blockEnd(matrix.offsets, first, count);
+        ? Math.min(count, first + this.#rowsOfWidth(matrix.dimensions))
+        : blockEnd(matrix.offsets, first, count, this.#blockEntries);
       const rows = isDenseBatch
         ? this.#rows(denseBlock(matrix, first, end))
         : this.#sparse(matrix, first, end);
@@ -208,6 +208,17 @@ export class SimHasher {
       onProgress?.(first, count);
     }
     return nullCount > 0 ? codes : codes.withoutValidity();
+  }
+
+  /** Entries of a block of sparse rows. Own patterns are written out, a word for each 64 bits. */
+  get #blockEntries(): number {
+    return this.#pattern === undefined ? BLOCK_ENTRIES : BLOCK_ENTRIES / Math.ceil(this.bits / 64);
+  }
+
+  /** Dense rows of a block. */
+  #rowsOfWidth(width: number): number {
+    if (this.#pattern === undefined) return BLOCK_ROWS;
+    return Math.max(1, Math.min(BLOCK_ROWS, Math.floor(this.#blockEntries / width)));
   }
 
   #matrixOf(batch: VectorBatch): DenseMatrix | SparseMatrix {
@@ -305,10 +316,15 @@ function denseBlock(matrix: DenseMatrix, first: number, end: number): DenseRows 
   };
 }
 
-/** As many whole rows as stay below the block's entries, one at least. */
-function blockEnd(offsets: SparseMatrix['offsets'], first: number, count: number): number {
+/** As many whole rows as stay below a block's entries, one at least. */
+function blockEnd(
+  offsets: SparseMatrix['offsets'],
+  first: number,
+  count: number,
+  entries: number,
+): number {
   let end = first + 1;
-  const most = offsets[first] + BLOCK_ENTRIES;
+  const most = offsets[first] + entries;
   while (end < count && end - first < BLOCK_ROWS && offsets[end + 1] <= most) end++;
   return end;
 }

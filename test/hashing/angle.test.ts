@@ -256,6 +256,21 @@ describe('the bits needed for a wanted error of the cosine', () => {
     expect(bitsFor({ cosineError: 1 })).toBe(3);
   });
 
+  it.each([0.003, 0.001, 0.0005, 0.0002, 0.0001])(
+    'are those of the first order where the error is small: %d',
+    (cosineError) => {
+      // Once the exact error was the difference of large numbers: at an error of .0001 three times
+      // the bits were asked for.
+      for (const cosine of [-0.9, -0.5, 0, 0.2, 0.5, 0.7, 0.9]) {
+        const share = shareAt(cosine);
+        const slope = Math.PI * Math.sin(Math.PI * share);
+        const firstOrder = (slope ** 2 * share * (1 - share)) / cosineError ** 2;
+        expect(bitsFor({ cosineError, cosine }) / firstOrder).toBeGreaterThan(0.99);
+        expect(bitsFor({ cosineError, cosine }) / firstOrder).toBeLessThan(1.01);
+      }
+    },
+  );
+
   it.each([-0.9, -0.5, 0, 0.2, 0.5, 0.8, 0.9])(
     'give the error when simulated, at cosine %d',
     (cosine) => {

@@ -398,6 +398,33 @@ describe.each(TWINS)('%s kernels', (kernel) => {
     expect([...codes.at(2)]).toEqual([...hasher.hash({ indices: [3, 4], values: [3, 4] })]);
   });
 
+  it('hash the other rows of a sparse batch as if there were no null ones, and name a bad one', () => {
+    const draws = new Draws('null rows');
+    const rows = 9000;
+    const lengths = Array.from({ length: rows }, () => 1 + draws.integer(5));
+    const offsets = [0];
+    for (const length of lengths) offsets.push((offsets.at(-1) ?? 0) + length);
+    const indices = BigUint64Array.from({ length: offsets[rows] }, () => draws.word() >> 40n);
+    const values = draws.gaussians(offsets[rows]);
+    const validity = draws.bytes(Math.ceil(rows / 8));
+    const isNull = (row: number) => ((validity[row >> 3] >> (row & 7)) & 1) === 0;
+    for (let row = 0; row < rows; row++) if (isNull(row)) values[offsets[row]] = Number.NaN;
+    const hasher = new SimHasher({ kernel });
+    const codes = hasher.hashAll({ offsets, indices, values, validity });
+    for (let row = 0; row < rows; row += 7) {
+      const [from, to] = [offsets[row], offsets[row + 1]];
+      const vector = { indices: indices.subarray(from, to), values: values.subarray(from, to) };
+      const expected = isNull(row) ? new Uint8Array(8) : hasher.hash(vector);
+      expect(codes.isNull(row)).toBe(isNull(row));
+      expect(difference(codes.at(row), expected)).toBeNull();
+    }
+    let bad = rows - 1;
+    while (isNull(bad)) bad--;
+    values[offsets[bad]] = Number.NaN;
+    const words = `row ${bad}: expected finite values, got NaN at dimension ${indices[offsets[bad]]}`;
+    expect(() => hasher.hashAll({ offsets, indices, values, validity })).toThrow(words);
+  });
+
   it('take a vector whose sums are all zero for a vector with a direction', () => {
     // No sum differs from zero, though the vector does: its code is all 0 and not null.
     const pattern = (index: number | bigint) => Uint8Array.of(index === 0 ? 255 : 0);

@@ -146,18 +146,27 @@ describe.each(KERNELS)('$name', (kernel) => {
   });
 
   it.each([1, 7, 8, 16, 32, 33])('reads codes of %i bytes at the end of their memory', (width) => {
-    const memory = allocateCodes(4 * 65_536 - 16); // fills its pages, but for the 16 bytes kept free
-    memory.set(new Draws(`end ${width}`).bytes(memory.length));
-    const count = 100;
-    const codes = memory.subarray(memory.length - count * width);
-    expect(codes.buffer.byteLength - codes.byteOffset - codes.length).toBeLessThan(17);
-    const query = new Draws(`query ${width}`).bytes(width);
-    const expected = naiveDistances(codes, count, query);
-    const out = new Uint16Array(count);
-    kernel.distancesInto(codes, count, query, out);
-    expect(difference(out, expected)).toBeNull();
-    const hits = naiveHits(expected, 3, count - 3, 4 * width);
-    expect(difference(hitsOf(codes, 3, count - 3, query, 4 * width), hits)).toBeNull();
+    const count = 130;
+    const queries = new Draws(`query ${width}`).bytes(9 * width);
+    const limits = new Uint32Array(9).fill(4 * width);
+    const query = queries.subarray(0, width);
+    // Whole pages of codes, and whole pages but for the 16 bytes that may be kept free behind them.
+    for (const byteLength of [4 * 65_536, 4 * 65_536 - 16]) {
+      const memory = allocateCodes(byteLength);
+      memory.set(new Draws(`end ${width}`).bytes(memory.length));
+      const codes = memory.subarray(memory.length - count * width);
+      const expected = naiveDistances(codes, count, query);
+      const out = new Uint16Array(count);
+      kernel.distancesInto(codes, count, query, out);
+      expect(difference(out, expected)).toBeNull();
+      const hits = naiveHits(expected, 2, count - 2, 4 * width);
+      expect(difference(hitsOf(codes, 2, count - 2, query, 4 * width), hits)).toBeNull();
+      const ofFirst: number[] = [];
+      kernel.hitsOfMany(codes, 2, count - 2, queries, limits, (asked, ...hit) => {
+        if (asked === 0) ofFirst.push(...hit);
+      });
+      expect(difference(ofFirst, hits)).toBeNull();
+    }
   });
 
   it('counts the widest code, 65,535 of 65,535 bits apart', () => {

@@ -212,6 +212,19 @@ it('takes a query of any kind', () => {
   expect([...expected.rows]).toEqual([1, 0]);
 });
 
+it('treats a query of another width alike, whichever it is, when there are no rows', () => {
+  const empty = { values: new Float32Array(0), dimensions: 2 };
+  const outcomes = [1, 3, 4, 5].map((width) => {
+    try {
+      return `${scanVectors(empty, new Float32Array(width).fill(1)).rows.length} rows`;
+    } catch (error) {
+      return String(error).replace(String(width), 'that');
+    }
+  });
+  expect(new Set(outcomes).size).toBe(1);
+  expect(outcomes[0]).toMatch(/^0 rows$|^RangeError: "query" expected .*2 dimensions, got that$/);
+});
+
 it('finds 10 where nothing else is said', () => {
   expect(SCAN_VECTORS_DEFAULTS).toEqual({ k: 10, minCosine: -1, kernel: 'auto' });
   const matrix = { values: new Float32Array(40).fill(1), dimensions: 1 };

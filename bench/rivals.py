@@ -1,0 +1,109 @@
+"""The rivals that speak Python. One JSON request a line on stdin, one JSON answer a line on stdout.
+
+Times are taken here, so the pipe is not in them. Everything runs on one thread.
+"""
+
+import json
+import sys
+import time
+
+import faiss
+import numpy as np
+import pyarrow as pa
+import usearch
+from usearch.index import MetricKind
+from usearch.index import search as usearch_search
+
+faiss.omp_set_num_threads(1)
+pa.set_cpu_count(1)
+state = {}
+
+
+def timed(work):
+    start = time.perf_counter()
+    result = work()
+    return (time.perf_counter() - start) * 1e3, result
+
+
+def versions():
+    modules = {"faiss": faiss, "numpy": np, "pyarrow": pa, "usearch": usearch}
+    return {name: module.__version__ for name, module in modules.items()}
+
+
+def codes(codes, queries, bits):
+    state["codes"] = np.fromfile(codes, dtype=np.uint8).reshape(-1, bits // 8)
+    state["queries"] = np.fromfile(queries, dtype=np.uint8).reshape(-1, bits // 8)
+    state["flat"] = faiss.IndexBinaryFlat(bits)
+    state["flat"].add(state["codes"])
+    return {}
+
+
+def search(engine, first, count, k):
+    queries = state["queries"][first : first + count]
+    if engine == "faiss":
+        ms, (distances, _) = timed(lambda: state["flat"].search(queries, k))
+    else:
+        ms, found = timed(
+            lambda: usearch_search(
+                state["codes"], queries, k, MetricKind.Hamming, exact=True, threads=1
+            )
+        )
+        distances = found.distances.astype(int)
+    return {"ms": ms, "distances": distances.reshape(-1).tolist()}
+
+
+def vectors(vectors, dimensions, bits, seed):
+    state["vectors"] = np.fromfile(vectors, dtype=np.float32).reshape(-1, dimensions)
+    ms_planes, planes = timed(
+        lambda: np.random.default_rng(seed).standard_normal((dimensions, bits), dtype=np.float32)
+    )
+    state["planes"] = planes
+    # Rotation keeps the planes orthogonal, as 'hadamard' does; seeded by FAISS itself.
+    state["lsh"] = faiss.IndexLSH(dimensions, bits, True)
+    return {"ms": ms_planes, "bytes": planes.nbytes}
+
+
+def encode(engine, count, out=None):
+    rows = state["vectors"][:count]
+    if engine == "faiss":
+        ms, made = timed(lambda: state["lsh"].sa_encode(rows))
+    else:
+        ms, made = timed(
+            lambda: np.packbits(rows @ state["planes"] > 0, axis=1, bitorder="little")
+        )
+    if out is not None:
+        made.tofile(out)
+    return {"ms": ms}
+
+
+def arrow(file):
+    with open(file, "rb") as opened:
+        state["arrow"] = pa.py_buffer(opened.read())
+    return {}
+
+
+def read_arrow():
+    """All codes as one contiguous array, as codesFromArrow gives them."""
+
+    def work():
+        column = pa.ipc.open_file(state["arrow"]).read_all().column("code")
+        width = column.type.byte_width
+        parts = [
+            np.frombuffer(chunk.buffers()[1], np.uint8, len(chunk) * width, chunk.offset * width)
+            for chunk in column.chunks
+        ]
+        return np.concatenate(parts)
+
+    ms, made = timed(work)
+    return {"ms": ms, "sum": int(made.sum(dtype=np.int64))}
+
+
+VERBS = {f.__name__: f for f in (versions, codes, search, vectors, encode, arrow, read_arrow)}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    try:
+        answer = VERBS[request.pop("verb")](**request)
+    except Exception as error:  # the other side throws it
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(answer), flush=True)

@@ -1,0 +1,244 @@
+// Packs the library as npm would publish it, installs the tarball into an empty folder and uses it as
+// users do: ES modules, CommonJS, TypeScript, a browser. Everywhere the golden digests must be equal
+// to the committed ones. Stops at the first check that fails.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { access, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { checkChromium, openBrowser } from './check-package/browser.mjs';
+
+// esbuild is tsup's own: the same version that built the package.
+const esbuild = createRequire(import.meta.resolve('tsup'))('esbuild');
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const goldenSource = join(root, 'test/hashing/golden.ts');
+const goldenFile = join(root, 'test/hashing/golden.json');
+const KERNELS = ['scalar', 'popcnt64', 'popcnt8'];
+const LIMIT_MS = 5 * 60_000;
+
+/** Every file of the tarball; chunks are what the entries share, named by their content. */
+const FILES = [
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  ...['index', 'node'].flatMap((door) =>
+    ['cjs', 'd.cts', 'd.ts', 'js'].map((ending) => `dist/${door}.${ending}`),
+  ),
+  'docs/format.md',
+  'package.json',
+];
+const CHUNK = /^dist\/[a-z]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
+
+let passed = 0;
+
+/** Runs one check; what it returns is printed beside its name. */
+async function check(name, work) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end after ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+  });
+  try {
+    const note = await Promise.race([work(), late]);
+    console.log(`✓ ${name}${note ? `: ${note}` : ''}`);
+    passed++;
+  } catch (error) {
+    console.log(`✗ ${name}\n${error.message}`);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Runs a program and returns its output; its whole output is the error when it fails. */
+async function run(program, parameters, { cwd = root, env = {} } = {}) {
+  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 1 << 26, timeout: LIMIT_MS };
+  try {
+    return (await promisify(execFile)(program, parameters, options)).stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '', message } = error;
+    throw new Error(`${program} ${parameters.join(' ')}: ${stdout}${stderr || message}`);
+  }
+}
+
+const tool = (name) => join(root, 'node_modules/.bin', name);
+const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
+
+const folder = await mkdtemp(join(tmpdir(), 'halfspace-package-'));
+const consumer = join(folder, 'consumer');
+let tarball;
+let golden;
+let expected;
+let browser;
+
+/** What the package comes to in Node: the output of main.mjs or main.cjs. */
+async function reportOf(script, kernel = 'auto') {
+  const file = join(folder, `${script}-${kernel}.arrow`);
+  const env = { HALFSPACE_KERNEL: kernel };
+  return JSON.parse(await run(process.execPath, [script, file], { cwd: consumer, env }));
+}
+
+/** In a browser the same as in Node, of what there is in a browser. */
+function checkReport(report, problems = []) {
+  assert.deepEqual(problems, [], 'the page has errors');
+  assert.deepEqual(report.digests, golden, 'other digests than test/hashing/golden.json');
+  assert.deepEqual(report.job, expected.job, 'other results than in Node');
+}
+
+async function checkTypes(files, options) {
+  const common = ['--noEmit', '--strict', '--target', 'es2022', '--skipLibCheck', 'false'];
+  await run(tool('tsc'), [...common, ...options, ...files], { cwd: consumer });
+}
+
+async function main() {
+  await check('the golden digests are there', async () => {
+    for (const file of [goldenSource, goldenFile]) {
+      await access(file).catch(() => {
+        throw new Error(`${file} is missing: without it no engine can be checked`);
+      });
+    }
+    golden = JSON.parse(await readFile(goldenFile, 'utf8'));
+    const count = Object.keys(golden).length;
+    assert.ok(count > 0, `${goldenFile} is empty`);
+    return `${count} of them`;
+  });
+
+  await check('there is a Chromium', checkChromium);
+
+  await check('builds and packs', async () => {
+    await run('npm', ['pack', '--pack-destination', folder]);
+    const name = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
+    tarball = join(folder, name);
+    return `${name}, ${kilobytes((await stat(tarball)).size)}`;
+  });
+
+  await check('the tarball has the files it should have and no others', async () => {
+    const listing = (await run('tar', ['-tzf', tarball])).trim().split('\n');
+    const files = listing.map((path) => path.replace(/^package\//, '')).sort();
+    const chunks = files.filter((file) => CHUNK.test(file));
+    assert.deepEqual(
+      files.filter((file) => !chunks.includes(file)),
+      [...FILES].sort(),
+    );
+    return `${FILES.length} and ${chunks.length} chunks`;
+  });
+
+  await check('publint has nothing to say', async () => {
+    const data = await readFile(tarball);
+    const { messages, pkg } = await publint({ pack: { tarball: data.buffer }, strict: true });
+    const found = messages.map((message) => formatMessage(message, pkg, { color: false }));
+    assert.deepEqual(found, []);
+  });
+
+  await check('attw finds the right types for node16 and bundlers', async () => {
+    // The profile leaves out Node 10's resolution, which knows no "exports" and so no halfspace/node.
+    const options = ['--profile', 'node16', '--no-definitely-typed', '--no-color', '--no-emoji'];
+    await run(tool('attw'), [tarball, ...options, '--format', 'ascii']);
+  });
+
+  await check('installs into an empty folder', async () => {
+    await cp(join(root, 'scripts/check-package/consumer'), consumer, { recursive: true });
+    await writeFile(join(consumer, 'package.json'), '{ "private": true }');
+    await run('npm', ['install', tarball, '--no-audit', '--no-fund'], { cwd: consumer });
+    for (const [name, source] of [
+      ['golden', goldenSource],
+      ['job', join(consumer, 'job.mjs')],
+    ]) {
+      for (const [format, ending] of [
+        ['esm', 'mjs'],
+        ['cjs', 'cjs'],
+      ]) {
+        const outfile = join(consumer, `${name}.${ending}`);
+        if (outfile === source) continue;
+        await esbuild.build({
+          entryPoints: [source],
+          outfile,
+          format,
+          bundle: true,
+          logLevel: 'silent',
+        });
+      }
+    }
+    const lock = JSON.parse(await readFile(join(consumer, 'package-lock.json'), 'utf8'));
+    const others = Object.keys(lock.packages).length - 2;
+    return `with ${others} packages below it`;
+  });
+
+  await check('works with import', async () => {
+    expected = await reportOf('main.mjs');
+    assert.deepEqual(expected.digests, golden, 'other digests than test/hashing/golden.json');
+    return `Node ${process.versions.node}`;
+  });
+  await check('works with require, and comes to the same', async () => {
+    assert.deepEqual(await reportOf('main.cjs'), expected);
+  });
+  for (const kernel of KERNELS) {
+    await check(`comes to the same in Node with the kernel '${kernel}'`, async () => {
+      assert.deepEqual(await reportOf('main.mjs', kernel), expected);
+    });
+  }
+
+  const types = join(consumer, 'types.ts');
+  await cp(types, join(consumer, 'types.mts'));
+  await cp(types, join(consumer, 'types.cts'));
+  await check('types: node16, ES module', () => checkTypes(['types.mts'], ['--module', 'node16']));
+  await check('types: node16, CommonJS', () => checkTypes(['types.cts'], ['--module', 'node16']));
+  await check('types: bundler', () =>
+    checkTypes(['types.ts'], ['--module', 'esnext', '--moduleResolution', 'bundler']),
+  );
+
+  let script;
+  await check('is bundled for browsers', async () => {
+    const { outputFiles } = await esbuild.build({
+      entryPoints: [join(consumer, 'page.mjs')],
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      platform: 'browser',
+      write: false,
+      logLevel: 'silent',
+    });
+    script = outputFiles[0].contents;
+    return `${kilobytes(script.length)} minified`;
+  });
+  await check('starts in a headless Chromium', async () => {
+    browser = await openBrowser(script);
+    return browser.version;
+  });
+  const { page, strictPage, problems, requests } = browser;
+  for (const kernel of ['auto', ...KERNELS]) {
+    await check(`comes to the same in a page with the kernel '${kernel}'`, async () => {
+      checkReport(await page.evaluate((name) => globalThis.packed.report(name), kernel), problems);
+    });
+  }
+  await check('comes to the same in a Web Worker', async () => {
+    checkReport(await page.evaluate(() => globalThis.packed.reportOfWorker('auto')), problems);
+  });
+  await check('comes to the same where a page forbids WebAssembly', async () => {
+    const forced = await strictPage.evaluate(() => globalThis.packed.force('popcnt64'));
+    assert.match(forced, /needs WebAssembly/, 'the policy does not forbid WebAssembly');
+    checkReport(await strictPage.evaluate(() => globalThis.packed.report('auto')));
+  });
+  await check('asks for nothing but the page and its script', async () => {
+    assert.deepEqual([...new Set(requests)].sort(), ['/', '/page.js', '/strict']);
+  });
+}
+
+let failed = 0;
+try {
+  await main();
+} catch (error) {
+  failed = 1;
+  process.exitCode = 1;
+  if (process.env.DEBUG) console.error(error);
+} finally {
+  await browser?.close();
+  await rm(folder, { recursive: true, force: true });
+}
+console.log(`${passed} passed, ${failed} failed`);

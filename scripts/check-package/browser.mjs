@@ -1,0 +1,98 @@
+// A real headless Chromium and the tiny server whose pages it opens. Nothing but the page and its one
+// script is served, and every request is recorded.
+
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+const ARGUMENTS = [
+  '--no-sandbox', // Chromium refuses to run as root with its sandbox, and CI is root
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** A policy under which scripts of the page's origin run and WebAssembly does not compile. */
+const WITHOUT_WASM = "default-src 'self'; img-src data:";
+
+const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+<title>halfspace</title><script type="module" src="/page.js"></script>`;
+
+/** Throws a sentence when there is no Chromium. */
+export async function checkChromium() {
+  await access(EXECUTABLE).catch(() => {
+    throw new Error(
+      `no Chromium at ${EXECUTABLE}: install it with "apt-get install chromium", or name another one in the environment variable CHROMIUM`,
+    );
+  });
+}
+
+/**
+ * Serves `script` as the script of two pages and opens them: `page` allows WebAssembly, `strictPage`
+ * does not. `requests` are the paths asked for, `problems` the errors on the console of `page`.
+ */
+export async function openBrowser(script) {
+  const requests = [];
+  const server = createServer(({ url }, response) => {
+    requests.push(url);
+    if (url === '/page.js') {
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
+    } else if (url === '/' || url === '/strict') {
+      const policy = url === '/strict' ? { 'content-security-policy': WITHOUT_WASM } : {};
+      response.writeHead(200, { 'content-type': 'text/html', ...policy }).end(PAGE);
+    } else {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${server.address().port}`;
+  const profile = await mkdtemp(join(tmpdir(), 'halfspace-chromium-'));
+  let context;
+
+  async function close() {
+    await context?.close();
+    server.closeAllConnections();
+    server.close();
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** Opens a page and waits for its script; what it asks of other servers is a request too. */
+  async function open(path) {
+    const page = await context.newPage();
+    const problems = [];
+    page.on('pageerror', (error) => problems.push(String(error)));
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(origin)) requests.push(request.url());
+    });
+    await page.goto(origin + path);
+    await page
+      .waitForFunction(() => globalThis.packed !== undefined)
+      .catch((error) => {
+        throw new Error(`${path} did not start: ${problems.join('; ') || error.message}`);
+      });
+    return { page, problems };
+  }
+
+  try {
+    context = await chromium.launchPersistentContext(profile, {
+      executablePath: EXECUTABLE,
+      args: ARGUMENTS,
+      headless: true,
+    });
+    const version = context.browser()?.version() ?? 'of unknown version';
+    const { page, problems } = await open('/');
+    const { page: strictPage } = await open('/strict');
+    return { version, page, problems, strictPage, requests, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
