@@ -25,6 +25,8 @@ import {
   type ArrowSource,
   asFormatError,
   type Chunk,
+  checkExpansion,
+  checkOffsets,
   chunksOf,
   openArrow,
   pickField,
@@ -84,8 +86,11 @@ export function codesFromArrow(source: ArrowSource, options?: CodesFromArrowOpti
         `column "${name}" has ${width} bytes a code, ${bits} bits need another width`,
       );
     }
+    checkBits(bits);
+    for (const chunk of chunks) checkWidths(chunk, width);
+    checkExpansion(chunks, opened.count, width);
     const origin = header?.projection === undefined ? {} : { origin: originOf(header) };
-    const codes = Codes.allocate(opened.count, { bits: checkBits(bits), validity, ...origin });
+    const codes = Codes.allocate(opened.count, { bits, validity, ...origin });
     for (const chunk of chunks) copyChunk(chunk, codes, bitOrder);
     return { codes, ids: readIds(opened, id) };
   });
@@ -99,12 +104,12 @@ function originOf({ projection, seed, dimensions }: Header): CodeOrigin {
 const BINARY: readonly number[] = [Type.Binary, Type.LargeBinary, Type.BinaryView];
 
 function isCodeField({ type }: Field): boolean {
-  if (type.typeId === Type.FixedSizeList) return isUnsigned(type.children[0].type, 8);
+  if (type.typeId === Type.FixedSizeList) return isUnsigned(type.children?.[0]?.type, 8);
   return type.typeId === Type.FixedSizeBinary || BINARY.includes(type.typeId);
 }
 
-function isUnsigned(type: Field['type'], bitWidth: number): boolean {
-  return type.typeId === Type.Int && !type.isSigned && type.bitWidth === bitWidth;
+function isUnsigned(type: Field['type'] | undefined, bitWidth: number): boolean {
+  return type?.typeId === Type.Int && !type.isSigned && type.bitWidth === bitWidth;
 }
 
 /** 64-bit integers may be fingerprints, but only where they are asked for or named so. */
@@ -147,13 +152,7 @@ function copyChunk({ data, firstRow }: Chunk, codes: Codes, bitOrder: BitOrder):
     const values = new Vector([data]);
     for (let row = 0; row < data.length; row++) {
       const code: Uint8Array | null = values.get(row);
-      if (code === null) continue;
-      if (code.length !== width) {
-        throw new Error(
-          `row ${firstRow + row}: expected a code of ${width} bytes, got ${code.length}`,
-        );
-      }
-      target.set(code, row * width);
+      if (code !== null) target.set(code, row * width);
     }
   } else {
     target.set(fixedBytes(data, firstRow, target.length));
@@ -163,6 +162,22 @@ function copyChunk({ data, firstRow }: Chunk, codes: Codes, bitOrder: BitOrder):
   }
   if (bitOrder === 'msb') reverseBits(target);
   checkUnusedBits(target, codes.bits, firstRow);
+}
+
+/** All codes of a chunk are there and of the width, before memory is taken for them. */
+function checkWidths(chunk: Chunk, width: number): void {
+  const { data, firstRow } = chunk;
+  if (!BINARY.includes(data.typeId)) {
+    fixedBytes(data, firstRow, data.length * width);
+    return;
+  }
+  if (data.valueOffsets) checkOffsets(chunk, data.values.length);
+  const values = new Vector([data]);
+  for (let row = 0; row < data.length; row++) {
+    const code: Uint8Array | null = values.get(row);
+    if (code === null || code.length === width) continue;
+    throw new Error(`row ${firstRow + row}: expected a code of ${width} bytes, got ${code.length}`);
+  }
 }
 
 /** The bytes of codes of a fixed width, where they lie. */

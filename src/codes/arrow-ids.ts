@@ -20,7 +20,7 @@ import {
   Vector,
 } from 'apache-arrow';
 import { wrongType, wrongValue } from '../check';
-import { type ArrowBatches, type Chunk, chunksOf, pickField } from './arrow-source';
+import { type ArrowBatches, type Chunk, checkOffsets, chunksOf, pickField } from './arrow-source';
 
 export type Ids = readonly string[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
 
@@ -48,7 +48,7 @@ export function readIds(source: ArrowBatches, field: Field | null): Ids | null {
   const ids: string[] = [];
   for (const { data, firstRow } of chunks) {
     refuseNulls(data, firstRow);
-    const strings = stringsOf(data);
+    const strings = stringsOf(data, firstRow);
     for (let row = 0; row < data.length; row++) {
       const id = strings(row);
       if (id === null) throw new Error(`row ${firstRow + row}: no id`);
@@ -81,15 +81,16 @@ const BINARY_OF = new Map<number, Field['type']>([
 ]);
 
 /** Reads the strings of a chunk; of a dictionary those that its indices stand for. */
-function stringsOf(data: Data): (row: number) => string | null {
+function stringsOf(data: Data, firstRow: number): (row: number) => string | null {
   if (data.typeId === Type.Dictionary) {
     const entries = (data.dictionary?.data ?? []).flatMap((chunk) => {
-      const string = stringsOf(chunk);
+      const string = stringsOf(chunk, 0);
       return Array.from({ length: chunk.length }, (_, i) => (chunk.getValid(i) ? string(i) : null));
     });
     const indices = data.values as ArrayLike<number | bigint>;
     return (row) => entries[Number(indices[row])] ?? null;
   }
+  if (data.valueOffsets) checkOffsets({ data, firstRow }, data.values.length);
   const binary = BINARY_OF.get(data.typeId);
   const values = new Vector([binary === undefined ? data : data.clone(binary)]);
   return (row) => {

@@ -77,12 +77,24 @@ export function asFormatError<T>(file: string | undefined, read: () => T): T {
 
 /** Bodies in LZ4 and ZSTD; a codec that the program registered itself is left. */
 function registerCodecs(): void {
-  if (!compressionRegistry.get(CompressionType.LZ4_FRAME)?.decode) {
-    compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: decodeLz4 });
+  for (const [type, decode] of [
+    [CompressionType.LZ4_FRAME, decodeLz4],
+    [CompressionType.ZSTD, decodeZstd],
+  ] as const) {
+    if (compressionRegistry.get(type)?.decode) continue;
+    compressionRegistry.set(type, { decode: (frame) => decodeAsClaimed(frame, decode) });
   }
-  if (!compressionRegistry.get(CompressionType.ZSTD)?.decode) {
-    compressionRegistry.set(CompressionType.ZSTD, { decode: decodeZstd });
+}
+
+/** A compressed buffer's length stands in the 8 bytes before it; the library does not compare. */
+function decodeAsClaimed(frame: Uint8Array, decode: (frame: Uint8Array) => Uint8Array): Uint8Array {
+  const prefix = new DataView(frame.buffer, frame.byteOffset - 8, 8);
+  const claimed = Number(prefix.getBigInt64(0, true));
+  const bytes = decode(frame);
+  if (bytes.length !== claimed) {
+    throw new Error(`a buffer of ${bytes.length} bytes claims to be ${claimed}`);
   }
+  return bytes;
 }
 
 /** One column of one batch, with the row at which the batch starts. */
@@ -91,19 +103,21 @@ export interface Chunk {
   readonly firstRow: number;
 }
 
-/** The chunks of a column; every batch has as many rows of it as it says. */
+/** The chunks of a column that have rows; every batch has as many of them as it says. */
 export function chunksOf(source: ArrowBatches, column: string): Chunk[] {
   const index = source.schema.fields.findIndex((field) => field.name === column);
+  const chunks: Chunk[] = [];
   let firstRow = 0;
-  return source.batches.map((batch) => {
+  for (const batch of source.batches) {
     const data = batch.data.children[index];
     if (data === undefined || data.length !== batch.numRows) {
       throw new Error(`column "${column}" is shorter than its batch`);
     }
-    const chunk = { data, firstRow };
+    checkBitmaps(data);
+    if (data.length > 0) chunks.push({ data, firstRow });
     firstRow += batch.numRows;
-    return chunk;
-  });
+  }
+  return chunks;
 }
 
 /**
@@ -138,27 +152,54 @@ function namesOf(fields: readonly Field[]): string {
   return fields.map(({ name }) => `"${name}"`).join(', ') || 'no columns';
 }
 
+/** Where there are nulls, the bitmap covers all elements; nobody looks beyond it later. */
+function checkBitmaps(data: Data): void {
+  if (data.nullCount > 0 && data.nullBitmap.length * 8 < data.offset + data.length) {
+    throw new Error('a validity bitmap is shorter than its column');
+  }
+  for (const child of data.children ?? []) checkBitmaps(child);
+}
+
+/** Null rows take no memory in a file and a row's here: so much more may be asked for. */
+const EXPANSION = 64;
+const EXPANDED_BYTES = 1 << 22;
+
+/** Refuses rows that would take far more memory than the column's bytes justify. */
+export function checkExpansion(chunks: readonly Chunk[], count: number, bytesPerRow: number): void {
+  const held = chunks.reduce((sum, { data }) => sum + data.byteLength, 0);
+  if (count * bytesPerRow <= Math.max(EXPANDED_BYTES, EXPANSION * held)) return;
+  throw new Error(`${count} rows of ${bytesPerRow} bytes cannot come from ${held}`);
+}
+
+/** Offsets of variable-length elements ascend and stay within `elements`. */
+export function checkOffsets({ data, firstRow }: Chunk, elements: number): void {
+  if (data.length === 0) return;
+  const offsets = data.valueOffsets as unknown as Int32Array | BigInt64Array;
+  if (offsets.length < data.length + 1) throw new Error('a column without offsets');
+  let before = 0;
+  for (let row = 0; row <= data.length; row++) {
+    const offset = Number(offsets[row]);
+    if (offset < before || offset > elements) {
+      throw new Error(`row ${firstRow + row}: an element lies outside of its column's values`);
+    }
+    before = offset;
+  }
+}
+
 /** Where the elements of each row of a list column lie in its child. */
-export function rangesOf({ data, firstRow }: Chunk): {
+export function rangesOf(chunk: Chunk): {
   start(row: number): number;
   end(row: number): number;
 } {
+  const { data, firstRow } = chunk;
   const { typeId, stride, valueOffsets, length } = data;
   const childLength = data.children[0]?.length ?? 0;
   if (typeId === Type.FixedSizeList) {
     if (length * stride > childLength) throw new Error(`row ${firstRow}: a list without values`);
     return { start: (row) => row * stride, end: (row) => (row + 1) * stride };
   }
+  checkOffsets(chunk, childLength);
   const offsets = valueOffsets as unknown as Int32Array | BigInt64Array;
-  if (length > 0 && offsets.length < length + 1) throw new Error('a list column without offsets');
-  let before = length > 0 ? Number(offsets[0]) : 0;
-  for (let row = 0; row <= length && length > 0; row++) {
-    const offset = Number(offsets[row]);
-    if (offset < before || offset > childLength) {
-      throw new Error(`row ${firstRow + row}: a list ends beyond its values`);
-    }
-    before = offset;
-  }
   return { start: (row) => Number(offsets[row]), end: (row) => Number(offsets[row + 1]) };
 }
 

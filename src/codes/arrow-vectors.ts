@@ -12,6 +12,7 @@ import {
   type ArrowSource,
   asFormatError,
   type Chunk,
+  checkExpansion,
   chunksOf,
   openArrow,
   pickField,
@@ -58,7 +59,8 @@ export function vectorsFromArrow(
 ): VectorsWithIds {
   const given = checkOptions('options', options, ['column', 'id', 'file']);
   const opened = openArrow(source, given.file);
-  const fits = ({ type }: Field) => LISTS.includes(type.typeId) && isNumber(type.children[0].type);
+  const fits = ({ type }: Field) =>
+    LISTS.includes(type.typeId) && isNumber(type.children?.[0]?.type);
   const field = pickField(opened, 'column of dense vectors', fits, {
     column: given.column,
     usual: USUAL,
@@ -71,14 +73,15 @@ export function vectorsFromArrow(
 }
 
 /** Floats of any width; of integers those with 8 bits, as quantized vectors have. */
-function isNumber(type: Field['type']): boolean {
-  return type.typeId === Type.Float || (type.typeId === Type.Int && type.bitWidth === 8);
+function isNumber(type: Field['type'] | undefined): boolean {
+  return type?.typeId === Type.Float || (type?.typeId === Type.Int && type.bitWidth === 8);
 }
 
 function readDense(source: ArrowBatches, field: Field): DenseMatrix {
   const chunks = chunksOf(source, field.name);
   const validity = validityOf(chunks, source.count);
   const isFixed = field.type.typeId === Type.FixedSizeList;
+  if (isFixed && field.type.listSize < 1) throw new Error('vectors without values');
   const dimensions = isFixed ? field.type.listSize : commonLength(chunks);
   const element = field.type.children[0].type;
   const isWide = element.typeId === Type.Float && element.precision === 2;
@@ -91,6 +94,14 @@ function readDense(source: ArrowBatches, field: Field): DenseMatrix {
     return { values: whole(values, source.count * dimensions), dimensions };
   }
   const ranges = chunks.map(rangesOf); // checked before memory is taken
+  chunks.forEach(({ data, firstRow }, i) => {
+    for (let row = 0; row < data.length; row++) {
+      const width = ranges[i].end(row) - ranges[i].start(row);
+      if (width === dimensions || !isValid(validity, firstRow + row)) continue;
+      throw new Error(`row ${firstRow + row}: expected ${dimensions} values, got ${width}`);
+    }
+  });
+  checkExpansion(chunks, source.count, dimensions * (isWide ? 8 : 4));
   const length = source.count * dimensions;
   const values = isWide ? new Float64Array(length) : new Float32Array(length);
   chunks.forEach((chunk, i) => {
@@ -98,11 +109,7 @@ function readDense(source: ArrowBatches, field: Field): DenseMatrix {
     for (let at = 0, row = chunk.firstRow; at < chunk.data.length; at++, row++) {
       if (!isValid(validity, row)) continue;
       const start = ranges[i].start(at);
-      const end = ranges[i].end(at);
-      if (end - start !== dimensions) {
-        throw new Error(`row ${row}: expected ${dimensions} values, got ${end - start}`);
-      }
-      copyNumbers(child, start, end, values, row * dimensions, row);
+      copyNumbers(child, start, start + dimensions, values, row * dimensions, row);
     }
   });
   return { values, dimensions, validity };
@@ -204,7 +211,7 @@ type Fits = (type: Field['type'] | undefined) => boolean;
 /** Picks the column; the parts are read later, when what is wrong is the file's fault. */
 function pickMap(source: ArrowBatches, { column }: SparseFromArrowOptions): () => Part[] {
   const fits = ({ type }: Field) => {
-    const entry = type.typeId === Type.Map ? type.children[0].type.children : [];
+    const entry = (type.typeId === Type.Map && type.children?.[0]?.type?.children) || [];
     return isInteger(entry[0]?.type) && isFloat(entry[1]?.type);
   };
   const field = pickField(source, 'Map of integers to floats', fits, { column, usual: USUAL });
@@ -217,7 +224,7 @@ function pickMap(source: ArrowBatches, { column }: SparseFromArrowOptions): () =
 
 function pickLists(source: ArrowBatches, options: SparseFromArrowOptions): () => Part[] {
   const listOf = (fits: Fits) => (field: Field) =>
-    LISTS.includes(field.type.typeId) && fits(field.type.children[0].type);
+    LISTS.includes(field.type.typeId) && fits(field.type.children?.[0]?.type);
   const pick = (option: 'indices' | 'values', what: string, fits: Fits) =>
     pickField(source, what, listOf(fits), { column: options[option], usual: [], option }).name;
   const indices = pick('indices', 'column of integer lists', isInteger);

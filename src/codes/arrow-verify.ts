@@ -4,53 +4,62 @@
  * loop or allocate beyond what the file justifies. Says nothing about whether the values are right.
  */
 
+import { Flatbuffer, type Kind, type Table } from './flatbuffer';
+
 const MAGIC = 'ARROW1';
 /** LZ4 cannot exceed 255:1; ZSTD's shortest run-length block makes 128 KiB from 4 bytes. */
 const MAX_RATIO = [255, 32_768];
-const MAX_DEPTH = 64;
-
-type Table = { readonly [slot: number]: Kind };
-type Kind =
-  | { readonly kind: 'string' }
-  | { readonly kind: 'table' | 'tables'; readonly of: () => Table }
-  | { readonly kind: 'structs'; readonly bytes: number };
 
 const STRING = { kind: 'string' } as const;
 const table = (of: () => Table): Kind => ({ kind: 'table', of });
 const tables = (of: () => Table): Kind => ({ kind: 'tables', of });
 const structs = (bytes: number): Kind => ({ kind: 'structs', bytes });
 
-// Only slots that hold offsets matter; scalars lie within their table, which is bounded as a whole.
-const KEY_VALUE: Table = { 0: STRING, 1: STRING };
-/**
- * Of the type tables only Union (slot 1: type ids) and Timestamp (slot 1: a zone) hold an offset.
- */
-const UNION: Table = { 1: structs(4) };
-const TIMESTAMP: Table = { 1: STRING };
-const PLAIN: Table = {};
-const ENCODING: Table = { 1: table(() => PLAIN) };
+const KEY_VALUE: Table = { slots: { 0: STRING, 1: STRING } };
+const PLAIN: Table = { slots: {} };
+const ENCODING: Table = { slots: { 1: table(() => PLAIN) } };
+/** Of the type tables only Union (its type ids) and Timestamp (its zone) hold an offset. */
+const TYPES: Record<number, Table> = {
+  10: { slots: { 1: STRING } },
+  14: { slots: { 1: structs(4) } },
+};
+/** LargeListView, the last type of the format as it is now. */
+const LAST_TYPE = 26;
+const MAP = 17;
+/** List, FixedSizeList, Map, LargeList. */
+const LISTS = [12, 16, MAP, 21];
 const FIELD: Table = {
-  0: STRING,
-  3: table(() => PLAIN),
-  4: table(() => ENCODING),
-  5: tables(() => FIELD),
-  6: tables(() => KEY_VALUE),
+  slots: {
+    0: STRING,
+    4: table(() => ENCODING),
+    5: tables(() => FIELD),
+    6: tables(() => KEY_VALUE),
+  },
+  union(buffer, at, depth) {
+    const type = buffer.uint8(at, 2);
+    const target = buffer.reference(at, 3);
+    if (type < 1 || type > LAST_TYPE || target === 0) {
+      throw new Error(`a column of no known type, ${type}`);
+    }
+    buffer.verify(target, TYPES[type] ?? PLAIN, depth);
+    const children = [...buffer.tablesAt(at, 5)];
+    const entries = type === MAP && children.length === 1 ? buffer.tablesAt(children[0], 5) : null;
+    if ((LISTS.includes(type) && children.length !== 1) || (entries && [...entries].length !== 2)) {
+      throw new Error('a list or map column without its elements');
+    }
+  },
 };
-const SCHEMA: Table = { 1: tables(() => FIELD), 2: tables(() => KEY_VALUE), 3: structs(8) };
+const SCHEMA: Table = {
+  slots: { 1: tables(() => FIELD), 2: tables(() => KEY_VALUE), 3: structs(8) },
+};
 const RECORD_BATCH: Table = {
-  1: structs(16),
-  2: structs(16),
-  3: table(() => PLAIN),
-  4: structs(8),
+  slots: { 1: structs(16), 2: structs(16), 3: table(() => PLAIN), 4: structs(8) },
 };
-const DICTIONARY_BATCH: Table = { 1: table(() => RECORD_BATCH) };
+const DICTIONARY_BATCH: Table = { slots: { 1: table(() => RECORD_BATCH) } };
 const FOOTER: Table = {
-  1: table(() => SCHEMA),
-  2: structs(24),
-  3: structs(24),
-  4: tables(() => KEY_VALUE),
+  slots: { 1: table(() => SCHEMA), 2: structs(24), 3: structs(24), 4: tables(() => KEY_VALUE) },
 };
-const MESSAGE: Table = { 4: tables(() => KEY_VALUE) };
+const MESSAGE: Table = { slots: { 4: tables(() => KEY_VALUE) } };
 const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECORD_BATCH };
 
 /** What an IPC file or stream consists of. */
@@ -81,6 +90,8 @@ function verifyFile(bytes: Uint8Array): ArrowOutline {
   const root = footer.root();
   footer.verify(root, FOOTER);
   if (footer.slot(root, 1) === 0) throw new Error('the footer has no schema');
+  const columns = columnsOf(footer, footer.reference(root, 1));
+  const seen = new Set<number>();
   for (const slot of [2, 3]) {
     for (const block of footer.structsAt(root, slot, 24)) {
       const offset = footer.int64(block);
@@ -97,7 +108,9 @@ function verifyFile(bytes: Uint8Array): ArrowOutline {
           `the footer points to ${bodyBytes} bytes at ${offset}, outside of the file`,
         );
       }
-      const message = readMessage(bytes, offset, last);
+      if (seen.has(offset)) throw new Error(`the footer names the message at ${offset} twice`);
+      seen.add(offset);
+      const message = readMessage(bytes, offset, last, columns);
       if (message === null) throw new Error(`the footer points to no message at ${offset}`);
       if (message.header !== slot) throw new Error(`the footer mistakes the message at ${offset}`);
     }
@@ -108,12 +121,14 @@ function verifyFile(bytes: Uint8Array): ArrowOutline {
 function verifyStream(bytes: Uint8Array): ArrowOutline {
   let batchCount = 0;
   let at = 0;
+  let columns: Columns | null = null;
   for (let index = 0; at < bytes.length; index++) {
-    const message = readMessage(bytes, at, bytes.length);
+    const message = readMessage(bytes, at, bytes.length, columns);
     if (message === null) break;
     if ((index === 0) !== (message.header === 1)) {
       throw new Error(index === 0 ? 'no Arrow file or stream' : 'a second schema in the stream');
     }
+    columns ??= message.columns;
     if (message.header === 3) batchCount++;
     at = message.end;
   }
@@ -126,7 +141,8 @@ function readMessage(
   bytes: Uint8Array,
   at: number,
   last: number,
-): { header: number; end: number } | null {
+  columns: Columns | null,
+): { header: number; end: number; columns: Columns | null } | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (at + 4 > last) throw new Error('cut short within a message');
   let start = at + 4;
@@ -153,13 +169,49 @@ function readMessage(
   if (header !== 1) {
     const batch = header === 3 ? headerTable : buffer.reference(headerTable, 1);
     if (batch === 0) throw new Error('a dictionary without values');
-    verifyBatch(buffer, batch, bytes.subarray(body, body + bodyBytes));
+    const schema = header === 3 ? columns : null;
+    verifyBatch(buffer, batch, bytes.subarray(body, body + bodyBytes), schema);
   }
-  return { header, end: body + bodyBytes };
+  const end = body + bodyBytes;
+  return { header, end, columns: header === 1 ? columnsOf(buffer, headerTable) : null };
 }
 
-/** Buffers lie within the body, and no column claims more rows than its bytes can hold. */
-function verifyBatch(buffer: Flatbuffer, batch: number, body: Uint8Array): void {
+/** How the columns of a schema lie in the list of a batch's nodes. */
+interface Columns {
+  /** The node of each column; those of its children follow it. */
+  readonly nodes: readonly number[];
+  readonly nodeCount: number;
+}
+
+function columnsOf(buffer: Flatbuffer, schema: number): Columns {
+  const endianness = buffer.slot(schema, 0);
+  if (endianness !== 0 && buffer.int16(endianness) !== 0) {
+    throw new Error('big-endian values are not supported');
+  }
+  const nodes: number[] = [];
+  let nodeCount = 0;
+  const count = (field: number) => {
+    nodeCount++;
+    if (buffer.slot(field, 4) !== 0) return; // of a dictionary the batch holds indices only
+    for (const child of buffer.tablesAt(field, 5)) count(child);
+  };
+  for (const field of buffer.tablesAt(schema, 1)) {
+    nodes.push(nodeCount);
+    count(field);
+  }
+  return { nodes, nodeCount };
+}
+
+/**
+ * Buffers lie within the body, no column claims more rows than its bytes can hold, and all columns
+ * have as many rows as the batch: shorter ones would be filled up with nulls.
+ */
+function verifyBatch(
+  buffer: Flatbuffer,
+  batch: number,
+  body: Uint8Array,
+  columns: Columns | null,
+): void {
   const compression = buffer.reference(batch, 3);
   const codec = compression === 0 ? -1 : buffer.uint8(compression, 0);
   if (codec > 1) throw new Error(`a body compressed by an unknown codec, ${codec}`);
@@ -187,123 +239,22 @@ function verifyBatch(buffer: Flatbuffer, batch: number, body: Uint8Array): void 
       throw new Error(`${what} of ${count} rows in ${held} bytes cannot be`);
     }
   };
-  check(buffer.int64Slot(batch, 0), 'a batch');
-  for (const at of buffer.structsAt(batch, 1, 16)) check(buffer.int64(at), 'a column');
-}
-
-/**
- * Bounds-checked reading of one flatbuffer. Addresses are offsets into its bytes; 0 means absent.
- */
-class Flatbuffer {
-  readonly #view: DataView;
-  #tables = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  }
-
-  root(): number {
-    return this.#follow(0);
-  }
-
-  /** Checks a table and all that it refers to. */
-  verify(at: number, spec: Table, depth = 0): void {
-    // A table takes 4 bytes at least; more visits than that mean tables shared to explode.
-    if (depth > MAX_DEPTH || ++this.#tables > this.#view.byteLength / 4) {
-      throw new Error('metadata nested too deep');
-    }
-    const { size, vtable } = this.#vtable(at);
-    if (at + size > this.#view.byteLength) throw beyond();
-    for (let entry = vtable + 4; entry < vtable + this.#uint16(vtable); entry += 2) {
-      if (this.#uint16(entry) >= size) throw beyond();
-    }
-    for (const [slot, kind] of Object.entries(spec)) {
-      if (this.slot(at, Number(slot)) !== 0) this.#verifySlot(at, Number(slot), kind, depth);
-    }
-    // A field's type is a union whose tables differ; two kinds hold an offset.
-    if (spec === FIELD && this.reference(at, 3) !== 0) {
-      const type = this.uint8(at, 2);
-      if (type === 10) this.verify(this.reference(at, 3), TIMESTAMP, depth + 1);
-      if (type === 14) this.verify(this.reference(at, 3), UNION, depth + 1);
+  const rows = buffer.int64Slot(batch, 0);
+  check(rows, 'a batch');
+  const nodes = [...buffer.structsAt(batch, 1, 16)];
+  for (const at of nodes) check(buffer.int64(at), 'a column');
+  if (columns !== null) {
+    const isShort = columns.nodes.some((node) => buffer.int64(nodes[node] ?? 0) !== rows);
+    if (nodes.length !== columns.nodeCount || isShort) {
+      throw new Error(`a batch of ${rows} rows whose columns have not as many`);
     }
   }
-
-  #verifySlot(at: number, slot: number, kind: Kind, depth: number): void {
-    const target = this.reference(at, slot);
-    if (kind.kind === 'table') {
-      this.verify(target, kind.of(), depth + 1);
-      return;
-    }
-    const count = this.#uint32(target);
-    const bytes = kind.kind === 'structs' ? kind.bytes : kind.kind === 'tables' ? 4 : 1;
-    if (target + 4 + count * bytes > this.#view.byteLength) throw beyond();
-    if (kind.kind !== 'tables') return;
-    for (let i = 0; i < count; i++) {
-      this.verify(this.#follow(target + 4 + 4 * i), kind.of(), depth + 1);
-    }
+  let viewBuffers = 0;
+  for (const at of buffer.structsAt(batch, 4, 8)) {
+    const count = buffer.int64(at);
+    viewBuffers += count < 0 ? Number.POSITIVE_INFINITY : count;
   }
-
-  /** Address of a slot's content, 0 where the table leaves it out. */
-  slot(at: number, slot: number): number {
-    const { vtable } = this.#vtable(at);
-    const entry = 4 + 2 * slot;
-    if (entry + 2 > this.#uint16(vtable)) return 0;
-    const offset = this.#uint16(vtable + entry);
-    return offset === 0 ? 0 : at + offset;
+  if (viewBuffers > [...buffer.structsAt(batch, 2, 16)].length) {
+    throw new Error('views into more buffers than there are');
   }
-
-  /** Address that a slot's offset refers to, 0 where the table leaves it out. */
-  reference(at: number, slot: number): number {
-    const content = this.slot(at, slot);
-    return content === 0 ? 0 : this.#follow(content);
-  }
-
-  /** Addresses of a vector's structs. */
-  *structsAt(at: number, slot: number, bytes: number): Generator<number> {
-    const vector = this.reference(at, slot);
-    const count = vector === 0 ? 0 : this.#uint32(vector);
-    for (let i = 0; i < count; i++) yield vector + 4 + i * bytes;
-  }
-
-  uint8(at: number, slot: number): number {
-    const content = this.slot(at, slot);
-    return content === 0 ? 0 : this.#view.getUint8(content);
-  }
-
-  int64Slot(at: number, slot: number): number {
-    const content = this.slot(at, slot);
-    return content === 0 ? 0 : this.int64(content);
-  }
-
-  int32(at: number): number {
-    return this.#view.getInt32(at, true);
-  }
-
-  int64(at: number): number {
-    return Number(this.#view.getBigInt64(at, true));
-  }
-
-  #vtable(at: number): { vtable: number; size: number } {
-    const vtable = at - this.#view.getInt32(at, true);
-    const length = this.#uint16(vtable);
-    const size = this.#uint16(vtable + 2);
-    if (length < 4 || vtable + length > this.#view.byteLength || size < 4) throw beyond();
-    return { vtable, size };
-  }
-
-  #follow(at: number): number {
-    return at + this.#uint32(at);
-  }
-
-  #uint16(at: number): number {
-    return this.#view.getUint16(at, true);
-  }
-
-  #uint32(at: number): number {
-    return this.#view.getUint32(at, true);
-  }
-}
-
-function beyond(): Error {
-  return new Error('the metadata points outside of itself');
 }

@@ -22,6 +22,7 @@ import {
   vectorsFromArrow,
 } from '../codes/arrow-vectors';
 import type { Codes } from '../codes/codes';
+import { FormatError } from '../format-error';
 
 const PIECE_BYTES = 1 << 30;
 
@@ -78,7 +79,9 @@ export async function writeCodes(
 async function readBytes(path: string): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
-    const { size } = await file.stat();
+    const stat = await file.stat();
+    if (stat.isDirectory()) throw new FormatError('a folder, not an Arrow file', path);
+    const { size } = stat;
     const bytes = new Uint8Array(size);
     let filled = 0;
     while (filled < size) {

@@ -282,9 +282,9 @@ describe('hostile files', () => {
         }
         isDone = lines.at(-1) === 'null';
         if (isDone) break;
+        if (end.note === '') throw new Error(`${end.death}`); // it did not even start
         outcomes.set(end.note, `${end.death}`); // the note is the file's number and name
         first += lines.length + 1;
-        expect(first).toBeLessThan(1000);
       }
     });
   }, 120_000);
