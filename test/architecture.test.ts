@@ -27,7 +27,6 @@ const NODE_ONLY = ['storage', 'formats', 'node', 'cli'];
 /** Packages, and the folders or files that may import each. */
 const DOORS: Record<string, string[]> = {
   'apache-arrow': ['codes'],
-  fzstd: ['codes/zstd.ts'],
   'xxhash-wasm': ['text'],
   seedrandom: ['search', 'groups'],
 };

@@ -1,6 +1,6 @@
 /**
- * The entropy codes of ZSTD: bytes read forward, bits read backward, FSE and Huffman tables. No read
- * leaves its source, tables have a fixed size, and every loop is bounded by one of the two.
+ * The entropy codes of ZSTD: bytes read forward, bits read backward, FSE and Huffman tables. Reads
+ * stay within the input, tables have a fixed size, and every loop is bounded by one of the two.
  * Format: RFC 8878, sections 4.1 and 4.2.
  */
 
@@ -204,7 +204,8 @@ export class HuffmanTable {
       sum += (1 << weights[i]) >> 1;
     }
     const log = bitLength(sum);
-    if (log === 0 || log > MAX_HUFFMAN_LOG) throw new Error('no ZSTD Huffman code has such weights');
+    if (log === 0 || log > MAX_HUFFMAN_LOG)
+      throw new Error('no ZSTD Huffman code has such weights');
     const rest = (1 << log) - sum;
     if ((rest & (rest - 1)) !== 0) throw new Error('a ZSTD Huffman code is not complete');
     weights[count] = bitLength(rest);

@@ -4,7 +4,7 @@
  * Checksums are verified. No dictionaries. Format: RFC 8878, section 3.
  */
 
-import { hashBytes } from '../kernels/xxhash.scalar';
+import { checksum } from '../kernels/kernels';
 import { BackwardBits, FseTable, HuffmanTable, Source } from './zstd-entropy';
 
 const MAGIC = 0xfd2fb528;
@@ -25,10 +25,10 @@ interface Field {
 }
 
 const ones = (count: number, value = 1): number[] => Array(count).fill(value);
-const field = (symbolCount: number, maxLog: number, log: number, shares: number[]): Field => ({
-  ...{ symbolCount, maxLog },
-  predefined: new FseTable().build(shares, log),
-});
+function field(symbolCount: number, maxLog: number, log: number, shares: number[]): Field {
+  return { symbolCount, maxLog, predefined: new FseTable().build(shares, log) };
+}
+
 /** Literal lengths, offsets, match lengths: in this order their tables are told. */
 const FIELDS = [
   field(36, 9, 6, [
@@ -116,7 +116,7 @@ class Decoder {
   #limit = 0;
 
   /** The block's literals: `#literals` from `#literalsAt` to `#literalsEnd`. */
-  #literals = new Uint8Array(0);
+  #literals: Uint8Array = new Uint8Array(0);
   #literalsAt = 0;
   #literalsEnd = 0;
   #scratch = new Uint8Array(0);
@@ -169,8 +169,8 @@ class Decoder {
       throw new Error(`a ZSTD frame makes less than its ${contentBytes} bytes`);
     }
     if (hasChecksum) {
-      const hash = hashBytes(this.#out.subarray(this.#frameStart, this.#filled), 0n);
-      if (source.uint(4) !== Number(hash & 0xffff_ffffn)) {
+      const content = this.#out.subarray(this.#frameStart, this.#filled);
+      if (source.uint(4) !== Number(checksum(content) & 0xffff_ffffn)) {
         throw new Error('the checksum of a ZSTD frame is another');
       }
     }

@@ -98,7 +98,7 @@ describe('decodeZstd', () => {
   });
 
   it('refuses frames cut at any byte, and survives any byte changed', async () => {
-    // fzstd 0.1.1 does not come back from a few of these: its tables' loops have no end.
+    // Damaged entropy tables have made other decoders loop without end.
     const sweep = await runInChild<FrameSweep>('frames.child.ts', {
       ...{ nodeOptions: ['--max-old-space-size=64'], args: ['zstd'], timeoutMs: 20_000 },
     });
