@@ -5,28 +5,7 @@
 import { signsInto } from './signs';
 import { hashOfKey, keyOf } from './xxhash';
 
-/**
- * Four lanes for each nibble of a pattern: a lane keeps the sign where its bit is 1, flips it where
- * it is 0.
- */
-const FLIPS = memory.data<u64>([
-  0x8000000000000000, 0x8000000000000000, 0x8000000000000000, 0x8000000000000000,
-  0x0000000000000000, 0x8000000000000000, 0x8000000000000000, 0x8000000000000000,
-  0x8000000000000000, 0x0000000000000000, 0x8000000000000000, 0x8000000000000000,
-  0x0000000000000000, 0x0000000000000000, 0x8000000000000000, 0x8000000000000000,
-  0x8000000000000000, 0x8000000000000000, 0x0000000000000000, 0x8000000000000000,
-  0x0000000000000000, 0x8000000000000000, 0x0000000000000000, 0x8000000000000000,
-  0x8000000000000000, 0x0000000000000000, 0x0000000000000000, 0x8000000000000000,
-  0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x8000000000000000,
-  0x8000000000000000, 0x8000000000000000, 0x8000000000000000, 0x0000000000000000,
-  0x0000000000000000, 0x8000000000000000, 0x8000000000000000, 0x0000000000000000,
-  0x8000000000000000, 0x0000000000000000, 0x8000000000000000, 0x0000000000000000,
-  0x0000000000000000, 0x0000000000000000, 0x8000000000000000, 0x0000000000000000,
-  0x8000000000000000, 0x8000000000000000, 0x0000000000000000, 0x0000000000000000,
-  0x0000000000000000, 0x8000000000000000, 0x0000000000000000, 0x0000000000000000,
-  0x8000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000,
-  0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000,
-]);
+const SIGN: u64 = 0x8000000000000000;
 
 /** Turns `count` dimensions (u64) into their keys, in place. */
 export function keysInPlace(dimensions: usize, count: i32): void {
@@ -56,51 +35,64 @@ function patternsInto(keys: usize, count: i32, seed: u64, patterns: usize): void
   }
 }
 
+/** Two sums half a word apart: those of bits j and j + 32. */
 @inline
-function flipped(x: v128, flips: usize): v128 {
-  return v128.xor(x, v128.load(flips));
+function sumPair(sums: usize, j: usize): v128 {
+  return v128.load64_lane(sums + (j << 3) + 256, v128.load64_zero(sums + (j << 3)), 1);
+}
+
+@inline
+function storePair(sums: usize, j: usize, pair: v128): void {
+  v128.store64_lane(sums + (j << 3), pair, 0);
+  v128.store64_lane(sums + (j << 3) + 256, pair, 1);
+}
+
+/** s + x, or s - x in the lanes whose top bit of `bits` is 0. */
+@inline
+function addSigned(s: v128, x: v128, bits: v128): v128 {
+  return f64x2.add(s, v128.xor(x, v128.andnot(i64x2.splat(SIGN), bits)));
 }
 
 /**
  * Adds ±value to 64 sums, by the bits of each entry's pattern word. Sixteen sums at a time stay in
- * registers: eight add chains hide the latency of one.
+ * registers, bits j and j + 32 of the word in the two lanes: each shift brings up the next pair.
  */
 export function addSigns(patterns: usize, values: usize, count: i32, sums: usize): void {
-  const end = values + (<usize>count << 3);
-  for (let group = 0; group < 4; group++, patterns += 2, sums += 128) {
-    let s0 = v128.load(sums);
-    let s1 = v128.load(sums, 16);
-    let s2 = v128.load(sums, 32);
-    let s3 = v128.load(sums, 48);
-    let s4 = v128.load(sums, 64);
-    let s5 = v128.load(sums, 80);
-    let s6 = v128.load(sums, 96);
-    let s7 = v128.load(sums, 112);
+  const end = values + ((<usize>count) << 3);
+  for (let group = 0; group < 4; group++, sums += 64) {
+    const shift = 24 - (group << 3);
+    let s0 = sumPair(sums, 0);
+    let s1 = sumPair(sums, 1);
+    let s2 = sumPair(sums, 2);
+    let s3 = sumPair(sums, 3);
+    let s4 = sumPair(sums, 4);
+    let s5 = sumPair(sums, 5);
+    let s6 = sumPair(sums, 6);
+    let s7 = sumPair(sums, 7);
     let pattern = patterns;
     for (let value = values; value < end; value += 8, pattern += 8) {
       const x = v128.load64_splat(value);
-      const bits = <usize>load<u16>(pattern);
-      const flips0 = FLIPS + ((bits & 15) << 5);
-      const flips1 = FLIPS + ((bits << 1) & 0x1e0);
-      const flips2 = FLIPS + ((bits >> 3) & 0x1e0);
-      const flips3 = FLIPS + ((bits >> 7) & 0x1e0);
-      s0 = f64x2.add(s0, flipped(x, flips0));
-      s1 = f64x2.add(s1, flipped(x, flips0 + 16));
-      s2 = f64x2.add(s2, flipped(x, flips1));
-      s3 = f64x2.add(s3, flipped(x, flips1 + 16));
-      s4 = f64x2.add(s4, flipped(x, flips2));
-      s5 = f64x2.add(s5, flipped(x, flips2 + 16));
-      s6 = f64x2.add(s6, flipped(x, flips3));
-      s7 = f64x2.add(s7, flipped(x, flips3 + 16));
+      const word = v128.load64_splat(pattern);
+      // The low half of the word on top of lane 0, the high half on top of lane 1.
+      const halves = i32x4.shuffle(word, word, 1, 0, 2, 3);
+      const bits = i64x2.shl(halves, shift);
+      s7 = addSigned(s7, x, bits);
+      s6 = addSigned(s6, x, i64x2.shl(bits, 1));
+      s5 = addSigned(s5, x, i64x2.shl(bits, 2));
+      s4 = addSigned(s4, x, i64x2.shl(bits, 3));
+      s3 = addSigned(s3, x, i64x2.shl(bits, 4));
+      s2 = addSigned(s2, x, i64x2.shl(bits, 5));
+      s1 = addSigned(s1, x, i64x2.shl(bits, 6));
+      s0 = addSigned(s0, x, i64x2.shl(bits, 7));
     }
-    v128.store(sums, s0);
-    v128.store(sums, s1, 16);
-    v128.store(sums, s2, 32);
-    v128.store(sums, s3, 48);
-    v128.store(sums, s4, 64);
-    v128.store(sums, s5, 80);
-    v128.store(sums, s6, 96);
-    v128.store(sums, s7, 112);
+    storePair(sums, 0, s0);
+    storePair(sums, 1, s1);
+    storePair(sums, 2, s2);
+    storePair(sums, 3, s3);
+    storePair(sums, 4, s4);
+    storePair(sums, 5, s5);
+    storePair(sums, 6, s6);
+    storePair(sums, 7, s7);
   }
 }
 
