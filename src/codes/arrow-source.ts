@@ -46,7 +46,7 @@ function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
   // Typed arrays over the body need whole words; the writers align them to the start of the file.
   const aligned = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   return asFormatError(file, () => {
-    const { batchCount } = verifyArrow(aligned);
+    const batchCount = verifyArrow(aligned);
     registerCodecs();
     const reader = RecordBatchReader.from(aligned).open();
     const { schema } = reader; // gone once the reader is at its end

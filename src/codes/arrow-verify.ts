@@ -62,14 +62,8 @@ const FOOTER: Table = {
 const MESSAGE: Table = { slots: { 4: tables(() => KEY_VALUE) } };
 const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECORD_BATCH };
 
-/** What an IPC file or stream consists of. */
-export interface ArrowOutline {
-  readonly isFile: boolean;
-  readonly batchCount: number;
-}
-
-/** Throws an Error that says what is wrong, or tells the outline of sound bytes. */
-export function verifyArrow(bytes: Uint8Array): ArrowOutline {
+/** Throws an Error that says what is wrong, or tells how many batches sound bytes hold. */
+export function verifyArrow(bytes: Uint8Array): number {
   if (bytes.length === 0) throw new Error('empty, not an Arrow file or stream');
   return hasMagic(bytes, 0) ? verifyFile(bytes) : verifyStream(bytes);
 }
@@ -79,7 +73,7 @@ function hasMagic(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-function verifyFile(bytes: Uint8Array): ArrowOutline {
+function verifyFile(bytes: Uint8Array): number {
   const end = bytes.length - MAGIC.length - 4;
   if (end < 8 || !hasMagic(bytes, bytes.length - MAGIC.length)) {
     throw new Error('cut short: an Arrow file ends with "ARROW1"');
@@ -115,10 +109,10 @@ function verifyFile(bytes: Uint8Array): ArrowOutline {
       if (message.header !== slot) throw new Error(`the footer mistakes the message at ${offset}`);
     }
   }
-  return { isFile: true, batchCount: [...footer.structsAt(root, 3, 24)].length };
+  return [...footer.structsAt(root, 3, 24)].length;
 }
 
-function verifyStream(bytes: Uint8Array): ArrowOutline {
+function verifyStream(bytes: Uint8Array): number {
   let batchCount = 0;
   let at = 0;
   let columns: Columns | null = null;
@@ -133,7 +127,7 @@ function verifyStream(bytes: Uint8Array): ArrowOutline {
     at = message.end;
   }
   if (at === 0) throw new Error('no Arrow file or stream');
-  return { isFile: false, batchCount };
+  return batchCount;
 }
 
 /** Verifies the message at `at`; null at an end-of-stream mark. */
