@@ -74,3 +74,4 @@ export {
   scanVectors,
   scanVectorsAll,
 } from './search/scan-vectors';
+export { type Comparison, type IdList, type IndexRow, SimHashIndex } from './search/simhash-index';

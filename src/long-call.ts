@@ -1,4 +1,7 @@
-/** What every call that may take long accepts. */
+/**
+ * What every call that may take long accepts, and how its work is cut: a generator that stops
+ * between steps of a few milliseconds, run straight through, or in turns with the event loop.
+ */
 
 import { wrongType } from './check';
 
@@ -20,4 +23,59 @@ export function checkLongCall<T extends LongCall>(options: T): T {
     throw wrongType('signal', 'an AbortSignal', signal);
   }
   return options;
+}
+
+/** Yielded between steps that must not be stopped: what they change belongs together. */
+export const GO_ON = Symbol('go on');
+
+/** Work in steps: each yield tells how much is done, or nothing. */
+export type Steps<T> = Generator<
+  readonly [done: number, total: number] | typeof GO_ON | undefined,
+  T,
+  void
+>;
+
+/** Longest time for which the event loop waits, but for one step. */
+const TURN_MILLISECONDS = 16;
+
+/** The work at once. */
+export function runSteps<T>(steps: Steps<T>, call: LongCall): T {
+  const step = stepper(steps, call);
+  for (;;) {
+    const result = step();
+    if (result.done) return result.value;
+  }
+}
+
+/** The work in turns: timers, messages and input are served in between. */
+export async function runInTurns<T>(steps: Steps<T>, call: LongCall): Promise<T> {
+  const step = stepper(steps, call);
+  let start = performance.now();
+  for (;;) {
+    const result = step();
+    if (result.done) return result.value;
+    if (performance.now() - start < TURN_MILLISECONDS) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    start = performance.now();
+  }
+}
+
+/** Takes a step a call. An abort ends the work where it is, with its `finally` blocks. */
+function stepper<T>(steps: Steps<T>, { signal, onProgress }: LongCall) {
+  let mayStop = true;
+  return () => {
+    try {
+      if (mayStop) signal?.throwIfAborted();
+      const result = steps.next();
+      mayStop = result.value !== GO_ON;
+      if (!result.done && Array.isArray(result.value)) {
+        const [done, total] = result.value as [number, number];
+        onProgress?.(done, total);
+      }
+      return result;
+    } catch (error) {
+      steps.return(undefined as never);
+      throw error;
+    }
+  };
 }

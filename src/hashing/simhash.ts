@@ -41,7 +41,7 @@ import {
   type SparseRows,
   type SumsKernel,
 } from '../kernels/sums.scalar';
-import { checkLongCall, LONG_CALL, type LongCall } from '../long-call';
+import { checkLongCall, LONG_CALL, type LongCall, runSteps, type Steps } from '../long-call';
 import { type PatternFunction, patternWords } from './patterns';
 import { badValue, canonicalRows, wideDimensions } from './sparse-rows';
 
@@ -79,6 +79,8 @@ const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
 /** Rows, and entries of sparse rows, between two reports of progress. */
 const BLOCK_ROWS = 4096;
 const BLOCK_ENTRIES = 65_536;
+/** Words of patterns of dense rows between two reports. */
+const BLOCK_WORK = 2 ** 19;
 
 export class SimHasher {
   readonly bits: number;
@@ -176,7 +178,11 @@ export class SimHasher {
    */
   hashAll(batch: VectorBatch, options?: LongCall): Codes {
     const given = checkOptions('options', options, LONG_CALL);
-    const { onProgress, signal } = checkLongCall(given);
+    return runSteps(this.hashInSteps(batch), checkLongCall(given));
+  }
+
+  /** The same, in steps. */
+  *hashInSteps(batch: VectorBatch): Steps<Codes> {
     const matrix = this.#matrixOf(batch);
     const isDenseBatch = isDenseMatrix(matrix);
     const count = isDenseBatch ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
@@ -185,7 +191,6 @@ export class SimHasher {
     const codes = Codes.allocate(count, { bits: this.bits, validity, origin: this.origin });
     let nullCount = 0;
     for (let first = 0; first < count; ) {
-      signal?.throwIfAborted();
       const end = isDenseBatch
         ? Math.min(count, first + this.#rowsOfWidth(matrix.dimensions))
         : blockEnd(matrix.offsets, first, count, this.#blockEntries);
@@ -205,7 +210,7 @@ export class SimHasher {
         nullCount++;
       }
       first = end;
-      onProgress?.(first, count);
+      yield [first, count];
     }
     return nullCount > 0 ? codes : codes.withoutValidity();
   }
@@ -215,9 +220,12 @@ export class SimHasher {
     return this.#pattern === undefined ? BLOCK_ENTRIES : BLOCK_ENTRIES / Math.ceil(this.bits / 64);
   }
 
-  /** Dense rows of a block. */
+  /** Dense rows of a block: some milliseconds of work. */
   #rowsOfWidth(width: number): number {
-    if (this.#pattern === undefined) return BLOCK_ROWS;
+    if (this.#pattern === undefined) {
+      const words = this.projection === 'hadamard' ? 1 : Math.ceil(this.bits / 64);
+      return Math.max(1, Math.min(BLOCK_ROWS, Math.floor(BLOCK_WORK / (width * words))));
+    }
     return Math.max(1, Math.min(BLOCK_ROWS, Math.floor(this.#blockEntries / width)));
   }
 

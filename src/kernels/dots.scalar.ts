@@ -1,32 +1,46 @@
 /**
  * Dot products of rows with one query in plain loops: the reference twin. Products and sums are
- * float64. Element i goes to partial sum i % 4, in ascending order, and the result is
- * (p0 + p2) + (p1 + p3): the twins agree to the bit.
+ * float64. Element i goes to partial sum i % 8, in ascending order, and the result is
+ * ((p0 + p2) + (p4 + p6)) + ((p1 + p3) + (p5 + p7)): the twins agree to the bit.
  */
+
+export type RowValues = Float32Array | Float64Array | Int8Array;
 
 export interface DotsKernel {
   readonly name: string;
-  /** rows `first` to `first + count - 1`, each `query.length` wide, to `out[0]..out[count - 1]`. */
+
+  /** Rows `first` to `first + count - 1`, each `query.length` wide, to `out[0]..out[count - 1]`. */
   dotsInto(
-    values: Float32Array | Float64Array,
+    values: RowValues,
     first: number,
     count: number,
     query: Float64Array,
     out: Float64Array,
   ): void;
+
+  /** The rows that `rows` names, to `out[0]..out[rows.length - 1]`. */
+  dotsOfRows(values: RowValues, rows: Uint32Array, query: Float64Array, out: Float64Array): void;
+}
+
+const parts = new Float64Array(8);
+
+function dot(values: RowValues, row: number, query: Float64Array): number {
+  const width = query.length;
+  const at = row * width;
+  parts.fill(0);
+  for (let i = 0; i < width; i++) parts[i & 7] += values[at + i] * query[i];
+  const [p0, p1, p2, p3, p4, p5, p6, p7] = parts;
+  return p0 + p2 + (p4 + p6) + (p1 + p3 + (p5 + p7));
 }
 
 export const scalarDots: DotsKernel = {
   name: 'scalar',
 
   dotsInto(values, first, count, query, out) {
-    const width = query.length;
-    const parts = new Float64Array(4);
-    for (let row = 0; row < count; row++) {
-      const at = (first + row) * width;
-      parts.fill(0);
-      for (let i = 0; i < width; i++) parts[i & 3] += values[at + i] * query[i];
-      out[row] = parts[0] + parts[2] + (parts[1] + parts[3]);
-    }
+    for (let i = 0; i < count; i++) out[i] = dot(values, first + i, query);
+  },
+
+  dotsOfRows(values, rows, query, out) {
+    for (let i = 0; i < rows.length; i++) out[i] = dot(values, rows[i], query);
   },
 };

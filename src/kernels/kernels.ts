@@ -10,8 +10,12 @@ import { wasmDots } from './dots.wasm';
 import { type HammingKernel, scalarHamming } from './hamming.scalar';
 import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
+import { type ProductsKernel, scalarProducts } from './products.scalar';
+import { wasmProducts } from './products.wasm';
 import { type SumsKernel, scalarSums } from './sums.scalar';
 import { wasmSums } from './sums.wasm';
+import { scalarWeighted, type WeightedKernel } from './weighted.scalar';
+import { wasmWeighted } from './weighted.wasm';
 import { hashBytes } from './xxhash.scalar';
 
 /** 'scalar': plain loops. 'popcnt64', 'popcnt8': WebAssembly, counting bits by 64 or by 16 x 8. */
@@ -39,6 +43,14 @@ export function sumsKernel(choice?: KernelName): SumsKernel {
 
 export function dotsKernel(choice?: KernelName): DotsKernel {
   return resolveKernel(choice) === 'scalar' ? scalarDots : wasmDots;
+}
+
+export function productsKernel(choice?: KernelName): ProductsKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarProducts : wasmProducts;
+}
+
+export function weightedKernel(choice?: KernelName): WeightedKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarWeighted : wasmWeighted;
 }
 
 /** The kernel for codes of some width; the faster of two may depend on it. */

@@ -9,7 +9,34 @@ import { MODULE_BASE64 } from './module.generated';
 
 /** The module's functions: addresses, counts and flags are numbers, seeds and hashes 64-bit. */
 export interface KernelExports {
-  dotsInto(rows: number, count: number, width: number, query: number, out: number): void;
+  dots64: Dots;
+  dots32: Dots;
+  dots8: Dots;
+  productsInto(
+    rows: number,
+    rowCount: number,
+    others: number,
+    otherCount: number,
+    width: number,
+    out: number,
+  ): void;
+  largestInto(
+    products: number,
+    count: number,
+    length: number,
+    first: number,
+    largest: number,
+    places: number,
+  ): void;
+  weightedHits(
+    codes: number,
+    first: number,
+    end: number,
+    bytes: number,
+    tables: number,
+    rows: number,
+    state: number,
+  ): number;
   hits64: Hits;
   hits8: Hits;
   planesInto(codes: number, bytes: number, groups: number, slices: number, planes: number): void;
@@ -85,6 +112,14 @@ export type Hits = (
   limit: number,
   hits: number,
 ) => number;
+export type Dots = (
+  rows: number,
+  list: number,
+  count: number,
+  width: number,
+  query: number,
+  out: number,
+) => void;
 type LoadPairs = (
   a: number,
   b: number,
@@ -99,7 +134,8 @@ const PAGE_BYTES = 65_536;
 export const FREE_START = PAGE_BYTES;
 /** Room for a scan: from `FREE_START` on, and below codes in a memory of their own. */
 export const SCAN_BYTES = 10 * PAGE_BYTES;
-const CODES_START = FREE_START + SCAN_BYTES;
+/** Where codes begin in a memory of their own: behind the room for a scan. */
+export const CODES_START = FREE_START + SCAN_BYTES;
 /** A scan may read, but not use, so many bytes behind the last code. */
 const BEHIND_BYTES = 16;
 /** Below this a copy per scan costs less than a memory of its own. */
@@ -168,22 +204,66 @@ export function scratch(byteLength: number): LinearMemory {
 const residents = new WeakMap<ArrayBufferLike, LinearMemory>();
 
 /**
+ * Bytes that grow, in a linear memory of their own with room for a scan below them; in plain memory
+ * where the engine has no WebAssembly. Growing detaches views: take `bytes` anew after `reserve`.
+ */
+export class Arena {
+  readonly #memory: LinearMemory | null;
+  #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(byteLength = 0) {
+    this.#memory = newMemory(CODES_START + byteLength);
+    this.#bytes = this.#memory === null ? new Uint8Array(byteLength) : new Uint8Array();
+    this.#view();
+  }
+
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes;
+  }
+
+  /** Makes room for `byteLength` bytes; new ones are 0. */
+  reserve(byteLength: number): void {
+    if (byteLength <= this.#bytes.length) return;
+    if (this.#memory === null) {
+      const grown = new Uint8Array(byteLength);
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    } else {
+      this.#memory.reserve(CODES_START + byteLength);
+      this.#view();
+    }
+  }
+
+  #view(): void {
+    if (this.#memory === null) return;
+    residents.set(this.#memory.bytes.buffer, this.#memory);
+    this.#bytes = this.#memory.bytes.subarray(CODES_START);
+  }
+}
+
+/** A memory, or null where there is no WebAssembly or no room for one. */
+function newMemory(byteLength: number): LinearMemory | null {
+  if (kernelModule() === null) return null;
+  try {
+    return new LinearMemory(byteLength);
+  } catch {
+    return null;
+  }
+}
+
+/**
  * Zeroed bytes for codes, in a linear memory of their own when they are many and the engine has
  * WebAssembly. The engine's own RangeError when there is no memory for them.
  */
 export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
-  if (byteLength < RESIDENT_BYTES || kernelModule() === null) return new Uint8Array(byteLength);
-  let memory: LinearMemory;
-  try {
-    memory = new LinearMemory(CODES_START + byteLength + BEHIND_BYTES);
-  } catch {
-    return new Uint8Array(byteLength); // beyond 4 GiB, or too many memories: scans will copy blocks
-  }
+  if (byteLength < RESIDENT_BYTES) return new Uint8Array(byteLength);
+  const memory = newMemory(CODES_START + byteLength + BEHIND_BYTES);
+  if (memory === null) return new Uint8Array(byteLength); // scans will copy blocks
   residents.set(memory.bytes.buffer, memory);
   return memory.bytes.subarray(CODES_START, CODES_START + byteLength);
 }
 
-/** The linear memory in which these bytes lie, if they came from `allocateCodes`. */
-export function residenceOf(bytes: Uint8Array): LinearMemory | undefined {
-  return residents.get(bytes.buffer);
+/** The linear memory in which these values lie, if they have one of their own. */
+export function residenceOf(values: ArrayBufferView): LinearMemory | undefined {
+  return residents.get(values.buffer);
 }

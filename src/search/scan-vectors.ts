@@ -13,6 +13,7 @@ import {
 } from '../codes/vectors';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
 import { checkLongCall, LONG_CALL, type LongCall } from '../long-call';
+import { lengthOf } from './length';
 
 /** Rows and their exact cosines, highest first; equal cosines in order of row. */
 export interface CosineNeighbors {
@@ -89,7 +90,7 @@ function unit(queries: DenseMatrix, row: number): Float64Array | null {
   if (!isValid(queries.validity, row)) return null;
   const from = row * queries.dimensions;
   const vector = Float64Array.from(queries.values.subarray(from, from + queries.dimensions));
-  const norm = length(vector, 0, vector.length);
+  const norm = lengthOf(vector);
   if (!Number.isFinite(norm)) {
     throw new RangeError(`query ${row}: expected finite values of a finite length`);
   }
@@ -103,25 +104,12 @@ function normsOf(matrix: DenseMatrix, first: number, count: number): Float64Arra
   const norms = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     if (!isValid(validity, first + i)) continue;
-    norms[i] = length(values, (first + i) * dimensions, (first + i + 1) * dimensions);
+    norms[i] = lengthOf(values, (first + i) * dimensions, (first + i + 1) * dimensions);
     if (!Number.isFinite(norms[i])) {
       throw new RangeError(`row ${first + i}: expected finite values of a finite length`);
     }
   }
   return norms;
-}
-
-function length(values: Float32Array | Float64Array, from: number, to: number): number {
-  let sum = 0;
-  for (let i = from; i < to; i++) sum += values[i] * values[i];
-  if (sum > 1e-280 && sum < 1e280) return Math.sqrt(sum);
-  // The squares leave the range of float64, the values may not: measure in units of the largest.
-  let largest = 0;
-  for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i]));
-  if (largest === 0 || !Number.isFinite(largest)) return largest;
-  sum = 0;
-  for (let i = from; i < to; i++) sum += (values[i] / largest) ** 2;
-  return largest * Math.sqrt(sum);
 }
 
 function clamp(cosine: number): number {

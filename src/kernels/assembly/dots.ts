@@ -1,31 +1,97 @@
-// Dot products in float64 of float64 rows with one query. Element i goes to partial sum
-// i % 4, each in ascending order; the result is (p0 + p2) + (p1 + p3). A scalar loop does the same.
+// Dot products in float64 of rows with one query, the rows being float64, float32 or int8. Element
+// i goes to partial sum i % 8, each in ascending order; the result is ((p0 + p2) + (p4 + p6)) +
+// ((p1 + p3) + (p5 + p7)). A scalar loop does the same. The query is float64, padded by zeros to a
+// multiple of 8; behind it are 64 bytes of room for the rest of a row.
+
+/** Elements 2 `pair` and 2 `pair` + 1 from `at` on, as float64. */
+@inline
+function twoOf<T>(at: usize, pair: usize): v128 {
+  if (sizeof<T>() == 8) return v128.load(at + (pair << 4));
+  if (sizeof<T>() == 4) return f64x2.promote_low_f32x4(v128.load64_zero(at + (pair << 3)));
+  const bytes = v128.load32_zero(at + (pair << 1));
+  return f64x2.convert_low_i32x4_s(
+    i32x4.extend_low_i16x8_s(i16x8.extend_low_i8x16_s(bytes)),
+  );
+}
 
 @inline
-function total(low: v128, high: v128): f64 {
-  const s = f64x2.add(low, high);
+function product<T>(at: usize, query: usize, pair: usize): v128 {
+  return f64x2.mul(twoOf<T>(at, pair), v128.load(query + (pair << 4)));
+}
+
+@inline
+function dotOf<T>(row: usize, width: usize, query: usize): f64 {
+  let a = f64x2.splat(0);
+  let b = f64x2.splat(0);
+  let c = f64x2.splat(0);
+  let d = f64x2.splat(0);
+  for (const end = row + (width & ~7) * sizeof<T>(); row < end; row += 8 * sizeof<T>()) {
+    a = f64x2.add(a, product<T>(row, query, 0));
+    b = f64x2.add(b, product<T>(row, query, 1));
+    c = f64x2.add(c, product<T>(row, query, 2));
+    d = f64x2.add(d, product<T>(row, query, 3));
+    query += 64;
+  }
+  const rest = width & 7;
+  if (rest > 0) {
+    const room = query + 64;
+    for (let i: usize = 0; i < 8; i++) {
+      store<T>(room + i * sizeof<T>(), i < rest ? load<T>(row + i * sizeof<T>()) : 0);
+    }
+    a = f64x2.add(a, product<T>(room, query, 0));
+    b = f64x2.add(b, product<T>(room, query, 1));
+    c = f64x2.add(c, product<T>(room, query, 2));
+    d = f64x2.add(d, product<T>(room, query, 3));
+  }
+  const s = f64x2.add(f64x2.add(a, b), f64x2.add(c, d));
   return f64x2.extract_lane(s, 0) + f64x2.extract_lane(s, 1);
 }
 
-/** Row . query for `count` rows; `query` is padded by zeros to a multiple of 4. */
-export function dotsInto(rows: usize, count: i32, width: i32, query: usize, out: usize): void {
-  const whole = <usize>(width & ~3) << 3;
-  const left = width & 3;
-  for (let row = 0; row < count; row++, out += 8) {
-    let low = f64x2.splat(0);
-    let high = f64x2.splat(0);
-    let at: usize = 0;
-    for (; at < whole; at += 32, rows += 32) {
-      low = f64x2.add(low, f64x2.mul(v128.load(rows), v128.load(query + at)));
-      high = f64x2.add(high, f64x2.mul(v128.load(rows, 16), v128.load(query + at, 16)));
-    }
-    if (left > 0) {
-      const x1 = left > 1 ? load<f64>(rows, 8) : 0;
-      const x2 = left > 2 ? load<f64>(rows, 16) : 0;
-      low = f64x2.add(low, f64x2.mul(f64x2(load<f64>(rows), x1), v128.load(query + at)));
-      high = f64x2.add(high, f64x2.mul(f64x2(x2, 0), v128.load(query + at, 16)));
-      rows += <usize>left << 3;
-    }
-    store<f64>(out, total(low, high));
+/** Of the rows that `list` (u32) names, or of rows 0 to `count - 1` when it is 0. */
+@inline
+function dotsOf<T>(
+  rows: usize,
+  list: usize,
+  count: usize,
+  width: usize,
+  query: usize,
+  out: usize,
+): void {
+  for (let i: usize = 0; i < count; i++) {
+    const row = list == 0 ? i : <usize>load<u32>(list + (i << 2));
+    store<f64>(out + (i << 3), dotOf<T>(rows + row * width * sizeof<T>(), width, query));
   }
+}
+
+export function dots64(
+  rows: usize,
+  list: usize,
+  count: usize,
+  width: usize,
+  query: usize,
+  out: usize,
+): void {
+  dotsOf<f64>(rows, list, count, width, query, out);
+}
+
+export function dots32(
+  rows: usize,
+  list: usize,
+  count: usize,
+  width: usize,
+  query: usize,
+  out: usize,
+): void {
+  dotsOf<f32>(rows, list, count, width, query, out);
+}
+
+export function dots8(
+  rows: usize,
+  list: usize,
+  count: usize,
+  width: usize,
+  query: usize,
+  out: usize,
+): void {
+  dotsOf<i8>(rows, list, count, width, query, out);
 }

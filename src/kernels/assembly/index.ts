@@ -5,5 +5,8 @@ export * from './hadamard';
 export * from './hamming';
 export * from './signs';
 export { hitsOfTile, planesInto } from './slices';
+export { largestInto, productsInto } from './products';
 export * from './sums';
+export { weightedHits } from './weighted';
 export { hashBytes } from './xxhash';
+

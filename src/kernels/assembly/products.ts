@@ -1,0 +1,142 @@
+// Dot products of 16-bit integer vectors, as 32-bit sums: exact whatever the order, so that every
+// engine gives the same. Unit vectors times 32,767 cannot overflow (Cauchy and Schwarz). Widths are
+// multiples of 8, the rest zeros. Four rows by two others at a time stay in registers.
+
+@inline
+function pairs(a: v128, at: usize): v128 {
+  return i32x4.dot_i16x8_s(a, v128.load(at));
+}
+
+/** The sums of the lanes of four registers, as four lanes. */
+@inline
+function totals(a: v128, b: v128, c: v128, d: v128): v128 {
+  const ab = i32x4.add(i32x4.shuffle(a, b, 0, 4, 1, 5), i32x4.shuffle(a, b, 2, 6, 3, 7));
+  const cd = i32x4.add(i32x4.shuffle(c, d, 0, 4, 1, 5), i32x4.shuffle(c, d, 2, 6, 3, 7));
+  return i32x4.add(i64x2.shuffle(ab, cd, 0, 2), i64x2.shuffle(ab, cd, 1, 3));
+}
+
+/** Products of four rows with one other: four lanes. `stride` is a row's bytes. */
+export function four(rows: usize, stride: usize, other: usize): v128 {
+  let s0 = i32x4.splat(0);
+  let s1 = i32x4.splat(0);
+  let s2 = i32x4.splat(0);
+  let s3 = i32x4.splat(0);
+  const end = rows + stride;
+  for (; rows < end; rows += 16, other += 16) {
+    const x = v128.load(other);
+    s0 = i32x4.add(s0, pairs(x, rows));
+    s1 = i32x4.add(s1, pairs(x, rows + stride));
+    s2 = i32x4.add(s2, pairs(x, rows + stride * 2));
+    s3 = i32x4.add(s3, pairs(x, rows + stride * 3));
+  }
+  return totals(s0, s1, s2, s3);
+}
+
+/** Products of four rows with two others, to `out` and `out` + `outStride`. */
+export function fourByTwo(
+  rows: usize,
+  stride: usize,
+  other: usize,
+  out: usize,
+  outStride: usize,
+): void {
+  let s0 = i32x4.splat(0);
+  let s1 = i32x4.splat(0);
+  let s2 = i32x4.splat(0);
+  let s3 = i32x4.splat(0);
+  let t0 = i32x4.splat(0);
+  let t1 = i32x4.splat(0);
+  let t2 = i32x4.splat(0);
+  let t3 = i32x4.splat(0);
+  const end = rows + stride;
+  for (; rows < end; rows += 16, other += 16) {
+    const x = v128.load(other);
+    const y = v128.load(other + stride);
+    const r0 = v128.load(rows);
+    s0 = i32x4.add(s0, i32x4.dot_i16x8_s(x, r0));
+    t0 = i32x4.add(t0, i32x4.dot_i16x8_s(y, r0));
+    const r1 = v128.load(rows + stride);
+    s1 = i32x4.add(s1, i32x4.dot_i16x8_s(x, r1));
+    t1 = i32x4.add(t1, i32x4.dot_i16x8_s(y, r1));
+    const r2 = v128.load(rows + stride * 2);
+    s2 = i32x4.add(s2, i32x4.dot_i16x8_s(x, r2));
+    t2 = i32x4.add(t2, i32x4.dot_i16x8_s(y, r2));
+    const r3 = v128.load(rows + stride * 3);
+    s3 = i32x4.add(s3, i32x4.dot_i16x8_s(x, r3));
+    t3 = i32x4.add(t3, i32x4.dot_i16x8_s(y, r3));
+  }
+  v128.store(out, totals(s0, s1, s2, s3));
+  v128.store(out + outStride, totals(t0, t1, t2, t3));
+}
+
+/**
+ * out[j * rowCount + i] = row i . other j, as i32. `rowCount` is a multiple of 4; `width` counts
+ * values.
+ */
+export function productsInto(
+  rows: usize,
+  rowCount: usize,
+  others: usize,
+  otherCount: usize,
+  width: usize,
+  out: usize,
+): void {
+  const stride = width << 1;
+  const outStride = rowCount << 2;
+  const whole = otherCount & ~1;
+  for (let other: usize = 0; other < otherCount; other += 2) {
+    const at = others + other * stride;
+    const to = out + other * outStride;
+    if (other < whole) {
+      for (let row: usize = 0; row < rowCount; row += 4) {
+        fourByTwo(rows + row * stride, stride, at, to + (row << 2), outStride);
+      }
+    } else {
+      for (let row: usize = 0; row < rowCount; row += 4) {
+        v128.store(to + (row << 2), four(rows + row * stride, stride, at));
+      }
+    }
+  }
+}
+
+/**
+ * For each of `count` runs of `length` products (a multiple of 4) the largest so far and where it
+ * is, the first of equals: runs number their products from `first` on. `largest` and `places` are
+ * i32 a run.
+ */
+export function largestInto(
+  products: usize,
+  count: usize,
+  length: usize,
+  first: i32,
+  largest: usize,
+  places: usize,
+): void {
+  for (let run: usize = 0; run < count; run++, largest += 4, places += 4) {
+    let most = v128.load(products);
+    let at = i32x4.add(i32x4.splat(first), i32x4(0, 1, 2, 3));
+    let where = at;
+    const end = products + (length << 2);
+    for (products += 16; products < end; products += 16) {
+      const values = v128.load(products);
+      at = i32x4.add(at, i32x4.splat(4));
+      const isMore = i32x4.gt_s(values, most);
+      most = v128.bitselect(values, most, isMore);
+      where = v128.bitselect(at, where, isMore);
+    }
+    let value = load<i32>(largest);
+    let place = load<i32>(places);
+    for (let lane = 0; lane < 4; lane++) {
+      const other = i32x4.extract_lane(most, 0);
+      const otherPlace = i32x4.extract_lane(where, 0);
+      if (other > value || (other == value && otherPlace < place)) {
+        value = other;
+        place = otherPlace;
+      }
+      most = i32x4.shuffle(most, most, 1, 2, 3, 0);
+      where = i32x4.shuffle(where, where, 1, 2, 3, 0);
+    }
+    store<i32>(largest, value);
+    store<i32>(places, place);
+  }
+}

@@ -1,0 +1,152 @@
+/** New rows: checked and hashed first, then added, so that a refused batch changes nothing. */
+
+import { wrongValue } from '../check';
+import { Codes } from '../codes/codes';
+import {
+  checkDenseMatrix,
+  type DenseMatrix,
+  isDenseMatrix,
+  isValid,
+  packVectors,
+  type Vector,
+  type VectorBatch,
+} from '../codes/vectors';
+import { GO_ON, type Steps } from '../long-call';
+import type { Id } from './id-table';
+import type { KeptVectors } from './kept-vectors';
+import { groupedSlots, Partitions } from './partitions';
+import { centred, refuseMean } from './query';
+import { MOST_ROWS } from './slots';
+import { spaceOf } from './space';
+import type { IndexState } from './state';
+
+interface Addition {
+  readonly codes: Codes;
+  readonly ids: readonly Id[] | null;
+  readonly vectors: DenseMatrix | null;
+  readonly isForeign: boolean;
+}
+
+/** Rows added between two turns: some milliseconds. */
+const BLOCK_ROWS = 8192;
+/** Late slots are put in order when they are more than this, and an eighth of all. */
+const MOST_LATE = 1024;
+
+export function* additionOf(
+  state: IndexState,
+  batch: VectorBatch | Codes,
+  ids: unknown,
+): Steps<Addition> {
+  if (batch instanceof Codes) return foreignAddition(state, batch, ids);
+  if (state.isForeign) {
+    throw new Error('this index holds codes made elsewhere: add codes, not vectors');
+  }
+  const isArray = Array.isArray(batch);
+  const packed = isArray && batch.length > 0 ? packVectors(batch as readonly Vector[]) : batch;
+  const dense = isDenseMatrix(packed) ? packed : null;
+  if (dense === null && state.vectors !== null && !(isArray && batch.length === 0)) {
+    throw new TypeError(`an index with "keep" takes dense vectors, got sparse ones`);
+  }
+  if (dense === null) refuseMean(packed, state.mean);
+  const hashed = dense !== null && state.mean !== null ? centredMatrix(dense, state.mean) : packed;
+  const codes = yield* state.hasher.hashInSteps(hashed);
+  checkRoom(state, codes.count);
+  if (dense !== null && state.vectors !== null) checkKept(dense, codes);
+  return { codes, ids: state.ids.check(ids, codes.count), vectors: dense, isForeign: false };
+}
+
+function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
+  const count = checkDenseMatrix(matrix);
+  const { values, dimensions } = matrix;
+  if (dimensions !== mean.length) return matrix; // the hasher tells
+  const less = new Float64Array(values.length);
+  for (let row = 0; row < count; row++) {
+    const from = row * dimensions;
+    less.set(centred(values.subarray(from, from + dimensions), mean), from);
+  }
+  return { ...matrix, values: less };
+}
+
+function foreignAddition(state: IndexState, codes: Codes, ids: unknown): Addition {
+  if (codes.bits !== state.bits)
+    throw wrongValue('codes', `codes of ${state.bits} bits`, codes.bits);
+  if (state.vectors !== null) {
+    throw new TypeError(`an index with "keep" takes vectors, got codes`);
+  }
+  checkRoom(state, codes.count);
+  const own = JSON.stringify(state.hasher.origin);
+  const isForeign = state.mean !== null || JSON.stringify(codes.origin) !== own;
+  if (isForeign && !state.isForeign && state.slots.rowCount > 0) {
+    throw new Error('these codes were made otherwise than those of the index');
+  }
+  return { codes, ids: state.ids.check(ids, codes.count), vectors: null, isForeign };
+}
+
+function checkRoom({ slots }: IndexState, count: number): void {
+  if (slots.rowCount + count > MOST_ROWS) {
+    throw new RangeError(`an index holds at most ${MOST_ROWS} rows`);
+  }
+}
+
+/** What has a direction in float64 must keep one as float32. */
+function checkKept({ values, dimensions }: DenseMatrix, codes: Codes): void {
+  if (values instanceof Float32Array) return;
+  for (let row = 0; row < codes.count; row++) {
+    if (codes.isNull(row)) continue;
+    let most = 0;
+    for (let i = row * dimensions; i < (row + 1) * dimensions; i++) {
+      most = Math.max(most, Math.abs(Math.fround(values[i])));
+    }
+    if (most > 0 && Number.isFinite(most)) continue;
+    throw new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
+  }
+}
+
+/** Adds what was checked, all of it; returns the first new row. */
+export function* addRows(state: IndexState, addition: Addition): Steps<number> {
+  const { codes, ids, vectors } = addition;
+  const firstRow = state.slots.rowCount;
+  // Memory first: what can fail, fails before anything is changed.
+  state.slots.reserve(codes.count);
+  state.vectors?.reserve(codes.count);
+  if (codes.count > 0 && addition.isForeign) state.isForeign = true;
+  for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
+    const end = Math.min(codes.count, first + BLOCK_ROWS);
+    state.ids.append(ids && ids.slice(first, end), end - first);
+    if (state.vectors !== null && vectors !== null)
+      appendVectors(state.vectors, vectors, codes, first, end);
+    for (let row = first; row < end; row++) {
+      const slot = state.slots.add(codes.isNull(row) ? null : codes.at(row));
+      if (slot >= 0) state.partitions?.add(slot);
+    }
+    regroup(state);
+    if (state.report !== null) {
+      state.report = { ...state.report, rowsAdded: state.report.rowsAdded + end - first };
+    }
+    if (end < codes.count) yield GO_ON;
+  }
+  return firstRow;
+}
+
+function appendVectors(
+  kept: KeptVectors,
+  { values, dimensions, validity }: DenseMatrix,
+  codes: Codes,
+  first: number,
+  end: number,
+): void {
+  const isPresent = (row: number) => isValid(validity, first + row) && !codes.isNull(first + row);
+  kept.append(values.subarray(first * dimensions, end * dimensions), isPresent);
+}
+
+/** Puts late slots among those of their partitions when they have become many. */
+function regroup(state: IndexState): void {
+  const { partitions, slots } = state;
+  if (partitions === null || partitions.lateCount <= MOST_LATE) return;
+  if (8 * partitions.lateCount <= slots.count) return;
+  const { centres, count } = partitions;
+  const grouped = groupedSlots(slots, partitions.partitionOfSlots(slots.count), count);
+  state.slots = grouped.slots;
+  const space = spaceOf(state, grouped.slots);
+  state.partitions = new Partitions(space, centres, grouped.starts, state.kernel);
+}

@@ -1,0 +1,266 @@
+/** From a checked request to a result: picks the plan, runs it, ranks, and tells what was done. */
+
+import {
+  checkInteger,
+  checkK,
+  checkMaxDistance,
+  checkNumber,
+  checkOneOf,
+  wrongValue,
+} from '../check';
+import { distance } from '../kernels/hamming.scalar';
+import type { Steps } from '../long-call';
+import { checkFilter, type RowFilter } from './filter';
+import { type RowsByDistance, SlotCollector, scanSlots } from './hamming-search';
+import type { Id } from './id-table';
+import {
+  type IndexWithinOptions,
+  PLANS,
+  type Plan,
+  RANKS,
+  type Rank,
+  SEARCH_DEFAULTS,
+  type SearchOptions,
+} from './index-options';
+import type { IndexState, Query } from './state';
+import { bestByCosine, lightest, type Work } from './weighted-search';
+
+/** Neighbours, best first; all arrays have one entry a neighbour. */
+export interface SearchResult {
+  readonly rows: Uint32Array;
+  readonly ids: readonly Id[];
+  readonly distances: Uint16Array;
+  /** By rank: exact, or estimated from weights or from the distance. */
+  readonly cosines: Float64Array;
+  readonly rank: Rank;
+  readonly explain?: Explanation;
+}
+
+/** What a search did, and how long it took. */
+export interface Explanation {
+  readonly plan: 'scan' | 'bands' | 'partitions';
+  readonly why: string;
+  readonly codesCompared: number;
+  /** Rows ranked by cosine. */
+  readonly reranked: number;
+  /** Partitions visited. */
+  readonly probes: number;
+  /** Milliseconds to find candidates, and to rank them. */
+  readonly milliseconds: { readonly find: number; readonly rank: number };
+}
+
+export interface Request {
+  readonly k: number;
+  readonly maxDistance: number;
+  readonly rank: Rank | null;
+  readonly plan: Plan;
+  readonly oversample: number | null;
+  readonly probes: number | null;
+  readonly filter: RowFilter | null;
+  readonly isExplained: boolean;
+}
+
+export function searchRequest(state: IndexState, given: SearchOptions): Request {
+  const { oversample, probes } = given;
+  const plan = checkOneOf('plan', given.plan ?? SEARCH_DEFAULTS.plan, PLANS);
+  const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
+  if (rank === 'exact' && state.vectors === null) {
+    throw new Error(`rank 'exact' needs kept vectors: make the index with "keep"`);
+  }
+  if (plan === 'partitions' && state.partitions === null) {
+    throw new Error(`plan 'partitions' needs an index of some size after optimize()`);
+  }
+  return {
+    k: checkK(given.k ?? SEARCH_DEFAULTS.k),
+    maxDistance: state.bits,
+    rank,
+    plan,
+    oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
+    probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
+    filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
+    isExplained: given.explain === true,
+  };
+}
+
+export function withinRequest(state: IndexState, given: IndexWithinOptions): Request {
+  return {
+    k: Number.MAX_SAFE_INTEGER,
+    maxDistance: checkMaxDistance(given.maxDistance, state.bits),
+    rank: 'hamming',
+    plan: checkOneOf('plan', given.plan ?? 'auto', ['auto', 'scan', 'bands']),
+    oversample: null,
+    probes: null,
+    filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
+    isExplained: given.explain === true,
+  };
+}
+
+/** The best rank that an index can give a query. */
+export function bestRank(state: IndexState, query: Query): Rank {
+  if (query.sums === null) return 'hamming';
+  return state.vectors !== null && query.unit !== null ? 'exact' : 'estimate';
+}
+
+/** Queries per pass of a scan by distance. */
+const TOGETHER = 128;
+
+/** The answers to queries, null ones having none, one result after the other. */
+export function* answers(
+  state: IndexState,
+  queries: { count: number; at(index: number): Query | null },
+  request: Request,
+): Steps<SearchResult[]> {
+  const results: SearchResult[] = [];
+  for (let first = 0; first < queries.count; first += TOGETHER) {
+    const count = Math.min(TOGETHER, queries.count - first);
+    const some = Array.from({ length: count }, (_, i) => queries.at(first + i));
+    const byDistance = some.map(
+      (query) => query !== null && rankOf(state, query, request) === 'hamming',
+    );
+    if (count > 1 && byDistance.every(Boolean)) {
+      results.push(...(yield* byDistanceTogether(state, some as Query[], request)));
+      yield [first + count, queries.count];
+      continue;
+    }
+    for (const query of some) {
+      results.push(
+        query === null ? noResult(state, request) : yield* answer(state, query, request),
+      );
+      yield [results.length, queries.count];
+    }
+  }
+  return results;
+}
+
+function rankOf(state: IndexState, query: Query, { rank }: Request): Rank {
+  if (rank === 'exact' && query.unit === null) {
+    throw new TypeError(`rank 'exact' needs a dense vector as query`);
+  }
+  return rank ?? bestRank(state, query);
+}
+
+export function noResult(state: IndexState, { rank }: Request): SearchResult {
+  return {
+    ...{
+      rows: new Uint32Array(),
+      ids: [],
+      distances: new Uint16Array(),
+      cosines: new Float64Array(),
+    },
+    rank: rank ?? (state.vectors === null ? 'estimate' : 'exact'),
+  };
+}
+
+/** The answer to one query. */
+export function* answer(state: IndexState, query: Query, request: Request): Steps<SearchResult> {
+  const rank = rankOf(state, query, request);
+  const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
+  if (rank === 'hamming') return yield* byDistance(state, query, request, work);
+  if (request.plan === 'bands') throw planError('scan', 'partitions', rank, request.plan);
+  const start = performance.now();
+  const probes = probesOf(state, request);
+  const want = rank === 'exact' ? wantOf(state, request) : request.k;
+  const ranked = yield* lightest(state, query, { ...request, want, probes }, work);
+  const found = performance.now();
+  let rows = ranked.rows.subarray(0, request.k);
+  let cosines = ranked.estimates.subarray(0, request.k);
+  if (rank === 'exact' && state.vectors !== null && query.unit !== null) {
+    const exact = state.vectors.cosinesOf(ranked.rows, query.unit);
+    ({ rows, cosines } = bestByCosine(ranked.rows, exact, request.k));
+    work.candidates = ranked.rows.length;
+  }
+  const { slots } = state;
+  const distances = Uint16Array.from(rows, (row) => {
+    return distance(slots.codeAt(slots.slotOf(row)), query.code);
+  });
+  const result = resultOf(state, { rows, distances }, cosines, rank);
+  if (!request.isExplained) return result;
+  const plan = work.probes > 0 ? 'partitions' : 'scan';
+  return explained(result, plan, whyOf(state, request, plan), work, start, found);
+}
+
+/** Null for a scan. */
+function probesOf(state: IndexState, { plan, probes }: Request): number | null {
+  if (plan === 'scan' || state.partitions === null) return null;
+  if (plan === 'auto' && state.report === null) return null;
+  return probes ?? state.report?.probes ?? SEARCH_DEFAULTS.probes;
+}
+
+function wantOf(state: IndexState, { oversample, k }: Request): number {
+  const times = oversample ?? state.report?.oversample ?? SEARCH_DEFAULTS.oversample;
+  return Math.min(Math.ceil(times * k), Math.max(k, state.slots.count));
+}
+
+function whyOf(state: IndexState, { plan, filter }: Request, ran: string): string {
+  if (plan !== 'auto') return 'as asked for';
+  if (ran === 'partitions') {
+    return `measured by optimize(): recall ${state.report?.recall.toFixed(3)}`;
+  }
+  if (filter?.rows && state.partitions !== null) return 'the filter leaves few rows';
+  return state.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
+}
+
+function planError(a: string, b: string, rank: Rank, plan: Plan): RangeError {
+  return wrongValue('plan', `'auto', '${a}' or '${b}' with rank '${rank}'`, plan);
+}
+
+function* byDistance(
+  state: IndexState,
+  query: Query,
+  request: Request,
+  work: Work,
+): Steps<SearchResult> {
+  if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
+  const start = performance.now();
+  const collector = collectorOf(state, request);
+  yield* scanSlots(state, [query.code], [collector], work);
+  const found = performance.now();
+  const result = ofDistances(state, collector.result());
+  if (!request.isExplained) return result;
+  return explained(result, 'scan', 'tables of bands would not pay', work, start, found);
+}
+
+function* byDistanceTogether(
+  state: IndexState,
+  queries: readonly Query[],
+  request: Request,
+): Steps<SearchResult[]> {
+  if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
+  const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
+  const collectors = queries.map(() => collectorOf(state, request));
+  const codes = queries.map(({ code }) => code);
+  yield* scanSlots(state, codes, collectors, work);
+  return collectors.map((collector) => ofDistances(state, collector.result()));
+}
+
+function collectorOf(state: IndexState, { k, maxDistance, filter }: Request): SlotCollector {
+  return new SlotCollector(state, Math.min(k, state.slots.rowCount), maxDistance, filter);
+}
+
+function ofDistances(state: IndexState, found: RowsByDistance): SearchResult {
+  const { bits } = state;
+  const cosines = Float64Array.from(found.distances, (d) => Math.cos((Math.PI * d) / bits));
+  return resultOf(state, found, cosines, 'hamming');
+}
+
+function resultOf(
+  { ids }: IndexState,
+  { rows, distances }: RowsByDistance,
+  cosines: Float64Array,
+  rank: Rank,
+): SearchResult {
+  return { rows, ids: Array.from(rows, (row) => ids.idOf(row)), distances, cosines, rank };
+}
+
+function explained(
+  result: SearchResult,
+  plan: Explanation['plan'],
+  why: string,
+  work: Work,
+  start: number,
+  found: number,
+): SearchResult {
+  const milliseconds = { find: found - start, rank: performance.now() - found };
+  const { codesCompared, candidates: reranked, probes } = work;
+  return { ...result, explain: { plan, why, codesCompared, reranked, probes, milliseconds } };
+}

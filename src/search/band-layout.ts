@@ -1,0 +1,209 @@
+/**
+ * Which bits of a code are the keys of which table. Cut in m blocks, two codes within distance
+ * m - 1 agree in a whole block (pigeonhole), and within r in a block to floor(r / m) bits: Norouzi,
+ * Punjani & Fleet 2012. Keys of several blocks make buckets small at the price of more tables:
+ * Manku, Jain & Das Sarma 2007, section 3.
+ */
+
+import { checkBits, checkInteger, wrongValue } from '../check';
+
+/** Bits of a code that follow one another. */
+export interface BitRun {
+  readonly firstBit: number;
+  readonly bits: number;
+}
+
+/** A table a list of runs, whose bits one after another are the table's key. */
+export type BandLayout = readonly (readonly BitRun[])[];
+
+/** Tables of `mankuLayout`. */
+export const MANKU_TABLES = [4, 10, 16, 20] as const;
+export type MankuTables = (typeof MANKU_TABLES)[number];
+
+/** Keys up to this width may be bucket numbers as they are: 64 MiB of offsets. */
+const MAX_DIRECT_BITS = 24;
+/** Offsets of a table take 4 bytes a bucket. */
+const MAX_BUCKET_BITS = 28;
+/** More tables than these are not worth their memory, 4 bytes a code each. */
+const MAX_CHOSEN_BLOCKS = 64;
+
+/** Number of key bits of one table. */
+export function keyBits(table: readonly BitRun[]): number {
+  return table.reduce((sum, { bits }) => sum + bits, 0);
+}
+
+/** A run cut in nearly equal parts, the wider ones first. */
+function cut({ firstBit, bits }: BitRun, parts: number): BitRun[] {
+  const wider = bits % parts;
+  return Array.from({ length: parts }, (_, part) => ({
+    firstBit: firstBit + part * Math.floor(bits / parts) + Math.min(part, wider),
+    bits: Math.floor(bits / parts) + (part < wider ? 1 : 0),
+  }));
+}
+
+/** The code in `blocks` nearly equal blocks, each the key of one table. */
+export function blockLayout(bits: number, blocks: number): BandLayout {
+  checkInteger('blocks', blocks, 1, checkBits(bits));
+  return cut({ firstBit: 0, bits }, blocks).map((block) => [block]);
+}
+
+/**
+ * The four ways of Manku et al. to look up all 64-bit codes within distance 3 by equal keys:
+ * 4 tables of 16 bits, 10 of two of five blocks (25 or 26 bits), 16 of one of four blocks and one of
+ * four parts of the rest (28 bits), 20 of three of six blocks (31 to 33 bits).
+ */
+export function mankuLayout(tables: MankuTables): BandLayout {
+  const code = { firstBit: 0, bits: 64 };
+  if (tables === 4) return blockLayout(64, 4);
+  if (tables === 10) return choicesOf(cut(code, 5), 2);
+  if (tables === 20) return choicesOf(cut(code, 6), 3);
+  if (tables !== 16) throw wrongValue('tables', `one of ${MANKU_TABLES.join(', ')}`, tables);
+  const blocks = cut(code, 4);
+  return blocks.flatMap((block) => {
+    const rest = blocks.filter((other) => other !== block);
+    return cut({ firstBit: 0, bits: 48 }, 4).map((part) => [block, ...slice(rest, part)]);
+  });
+}
+
+/** All ways to take `count` of the runs. */
+function choicesOf(runs: readonly BitRun[], count: number): BitRun[][] {
+  if (count === 0) return [[]];
+  return runs.flatMap((run, i) =>
+    choicesOf(runs.slice(i + 1), count - 1).map((others) => [run, ...others]),
+  );
+}
+
+/** The bits of `runs`, laid end to end, that `part` names. */
+function slice(runs: readonly BitRun[], part: BitRun): BitRun[] {
+  let before = 0;
+  return runs.flatMap(({ firstBit, bits }) => {
+    const from = Math.max(0, part.firstBit - before);
+    const to = Math.min(bits, part.firstBit + part.bits - before);
+    before += bits;
+    return from < to ? [{ firstBit: firstBit + from, bits: to - from }] : [];
+  });
+}
+
+/** A layout of at least one table, each with a key inside the code and no bit twice in it. */
+export function checkLayout(layout: BandLayout, bits: number): BandLayout {
+  if (layout.length === 0) throw wrongValue('layout', 'at least one table', layout.length);
+  layout.forEach((table, t) => {
+    const seen = new Set<number>();
+    for (const run of table) {
+      checkInteger(`layout[${t}].bits`, run.bits, 1, bits);
+      checkInteger(`layout[${t}].firstBit`, run.firstBit, 0, bits - run.bits);
+      for (let bit = run.firstBit; bit < run.firstBit + run.bits; bit++) seen.add(bit);
+    }
+    if (seen.size === 0 || seen.size < keyBits(table)) {
+      throw wrongValue(`layout[${t}]`, 'a key without a bit twice', `${seen.size} different bits`);
+    }
+  });
+  return layout;
+}
+
+/** True when no bit is in the keys of two tables; only then can keys be varied to go farther. */
+export function isDisjoint(layout: BandLayout): boolean {
+  return [...tablesOfBits(layout).values()].every((tables) => tables.length === 1);
+}
+
+/** For each bit that is in a key, the tables that have it. */
+function tablesOfBits(layout: BandLayout): Map<number, number[]> {
+  const tables = new Map<number, number[]>();
+  layout.forEach((table, t) => {
+    for (const { firstBit, bits } of table) {
+      for (let bit = firstBit; bit < firstBit + bits; bit++) {
+        tables.set(bit, [...(tables.get(bit) ?? []), t]);
+      }
+    }
+  });
+  return tables;
+}
+
+/**
+ * The largest distance at which two codes surely agree in the whole key of some table: one less
+ * than the fewest bits that touch every table.
+ */
+export function guaranteedDistance(layout: BandLayout): number {
+  if (isDisjoint(layout)) return layout.length - 1;
+  const kinds = new Map<string, number[]>();
+  for (const tables of tablesOfBits(layout).values()) kinds.set(tables.join(), tables);
+  const touches = [...kinds.values()];
+  /** Whether `bits` more bits can touch the rest: one of them has to touch its first table. */
+  const canTouch = (rest: readonly number[], bits: number): boolean => {
+    if (rest.length === 0) return true;
+    if (bits === 0) return false;
+    return touches.some(
+      (tables) =>
+        tables.includes(rest[0]) &&
+        canTouch(
+          rest.filter((table) => !tables.includes(table)),
+          bits - 1,
+        ),
+    );
+  };
+  const all = layout.map((_, table) => table);
+  let distance = 0;
+  while (!canTouch(all, distance + 1)) distance++;
+  return distance;
+}
+
+/** The number of ways to take `some` of `all`, exact below 2^53; 0 where there is none. */
+export function binomial(all: number, some: number): number {
+  if (some > all) return 0;
+  let ways = 1;
+  for (let i = 1; i <= Math.min(some, all - some); i++) ways = (ways * (all - i + 1)) / i;
+  return ways;
+}
+
+/**
+ * How many bits number the buckets of a table, and whether they are the key itself: they are while
+ * there are not many more keys than codes; beyond, keys are hashed to about a bucket a code.
+ */
+export function bucketBits(key: number, count: number): { bits: number; isDirect: boolean } {
+  const near = Math.max(0, 32 - Math.clz32(Math.max(0, count - 1))); // 2^near >= count
+  if (key <= Math.min(near + 1, MAX_DIRECT_BITS)) return { bits: key, isDirect: true };
+  const distinct = 32 - Math.clz32(key); // single flips need masks that differ, and none of 0
+  return { bits: Math.min(MAX_BUCKET_BITS, Math.max(near, distinct, 4)), isDirect: false };
+}
+
+/**
+ * The expected work units of a search to `radius`, look-ups plus candidates, where bits are tossed
+ * coins; `skew` is how many times fuller than that the buckets near a query are (`Bands.skew`).
+ * Infinity where the layout cannot reach the radius.
+ */
+export function searchCost(layout: BandLayout, count: number, radius: number, skew = 1): number {
+  const widths = layout.map(keyBits);
+  if (isDisjoint(layout)) return disjointCost(widths, count, radius, skew);
+  if (radius > guaranteedDistance(layout)) return Number.POSITIVE_INFINITY;
+  return widths.reduce((sum, width) => sum + lookUpCost(width, count, skew), 0);
+}
+
+/** One look-up and its candidates: equal keys, and others of the same bucket. */
+function lookUpCost(width: number, count: number, skew: number): number {
+  const { bits, isDirect } = bucketBits(width, count);
+  return 1 + count * (skew / 2 ** Math.min(width, 1000) + (isDirect ? 0 : 2 ** -bits));
+}
+
+/** Step by step as `Bands.search` goes: block r mod m at floor(r / m) differing bits. */
+function disjointCost(widths: readonly number[], count: number, radius: number, skew: number) {
+  const costs = widths.map((width) => lookUpCost(width, count, skew));
+  let cost = 0;
+  for (let step = 0; step <= radius && cost < Number.POSITIVE_INFINITY; step++) {
+    const table = step % widths.length;
+    cost += binomial(widths[table], Math.floor(step / widths.length)) * costs[table];
+  }
+  return cost;
+}
+
+/** The number of blocks whose search to `radius` is the cheapest by `searchCost`. */
+export function chooseBlocks(bits: number, count: number, radius: number, skew = 1): number {
+  let best = 1;
+  let least = Number.POSITIVE_INFINITY;
+  for (let blocks = 1; blocks <= Math.min(bits, MAX_CHOSEN_BLOCKS); blocks++) {
+    const cost = disjointCost(blockLayout(bits, blocks).map(keyBits), count, radius, skew);
+    if (cost >= least) continue;
+    least = cost;
+    best = blocks;
+  }
+  return best;
+}

@@ -1,0 +1,114 @@
+/**
+ * Search by distance: exact, whichever plan runs. Hits are slots in any order; what comes out is
+ * rows in the order of (distance, row).
+ */
+
+import { hammingKernel } from '../kernels/kernels';
+import { NO_ROW } from '../kernels/weighted.scalar';
+import type { Steps } from '../long-call';
+import type { RowFilter } from './filter';
+import type { Collector } from './nearest';
+import { keyOf, rowOf, Smallest, weightOf } from './smallest';
+import type { IndexState } from './state';
+import type { Work } from './weighted-search';
+
+/** Slots between two steps, and between two looks at the limits. */
+const STEP_BYTES = 2 ** 21;
+const FIRST_SLOTS = 128;
+
+/** Rows and distances, nearest first. */
+export interface RowsByDistance {
+  readonly rows: Uint32Array;
+  readonly distances: Uint16Array;
+}
+
+/** Takes slots; a slot counts by its first row that the filter accepts. */
+export class SlotCollector implements Collector {
+  readonly #state: IndexState;
+  readonly #filter: RowFilter | null;
+  readonly #k: number;
+  readonly #best: Smallest;
+  readonly #most: number;
+
+  /** The k nearest of those within `maxDistance`. */
+  constructor(state: IndexState, k: number, maxDistance: number, filter: RowFilter | null) {
+    this.#state = state;
+    this.#filter = filter;
+    this.#k = k;
+    this.#best = new Smallest(k);
+    this.#most = maxDistance + 1;
+  }
+
+  get limit(): number {
+    const { bound } = this.#best; // a lower row at the same distance comes before
+    return bound < 0 ? 0 : Math.min(this.#most, weightOf(bound) + 1);
+  }
+
+  take(slot: number, distance: number): void {
+    if (distance >= this.#most) return;
+    const row = this.#firstRow(slot);
+    if (row !== undefined) this.#best.take(distance, row);
+  }
+
+  #firstRow(slot: number): number | undefined {
+    const { slots } = this.#state;
+    const first = slots.memory.rows[slot];
+    if (first === NO_ROW) return undefined;
+    if (this.#filter === null) return first;
+    for (const row of slots.rowsOf(slot)) if (this.#filter.accepts(row)) return row;
+    return undefined;
+  }
+
+  result(): RowsByDistance {
+    const { slots } = this.#state;
+    let keys = this.#best.result();
+    if (keys.some((key) => slots.hasMore(slots.slotOf(rowOf(key))))) {
+      const all = new Smallest(this.#k);
+      for (const key of keys) this.#expand(key, all);
+      keys = all.result();
+    }
+    return { rows: Uint32Array.from(keys, rowOf), distances: Uint16Array.from(keys, weightOf) };
+  }
+
+  #expand(key: number, all: Smallest): void {
+    const { slots } = this.#state;
+    const distance = weightOf(key);
+    for (const row of slots.rowsOf(slots.slotOf(rowOf(key)))) {
+      if (keyOf(distance, row) >= all.bound) return;
+      if (this.#filter === null || this.#filter.accepts(row)) all.take(distance, row);
+    }
+  }
+}
+
+/** All slots past each collector, for the codes of one query or of many. */
+export function* scanSlots(
+  state: IndexState,
+  codes: readonly Uint8Array[],
+  collectors: readonly Collector[],
+  work: Work,
+): Steps<void> {
+  const { slots, kernel: choice } = state;
+  const { bytesPerCode } = slots;
+  const kernel = hammingKernel(choice, bytesPerCode);
+  const queries = new Uint8Array(codes.length * bytesPerCode);
+  codes.forEach((code, i) => {
+    queries.set(code, i * bytesPerCode);
+  });
+  const limits = new Uint32Array(codes.length);
+  const step = Math.max(FIRST_SLOTS, Math.floor(STEP_BYTES / bytesPerCode / codes.length));
+  for (let first = 0, here = FIRST_SLOTS; first < slots.count; first += here, here = step) {
+    here = Math.min(here, slots.count - first);
+    collectors.forEach((collector, i) => {
+      limits[i] = collector.limit;
+    });
+    const { codes: bytes } = slots.memory;
+    kernel.hitsOfMany(bytes, first, here, queries, limits, (query, slot, distance) => {
+      const collector = collectors[query];
+      if (distance >= collector.limit) return;
+      collector.take(slot, distance);
+      limits[query] = collector.limit;
+    });
+    work.codesCompared += here * codes.length;
+    yield undefined;
+  }
+}

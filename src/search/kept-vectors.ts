@@ -1,0 +1,163 @@
+/**
+ * The vectors that an index keeps beside its codes, for exact ranking: as float32, or as int8 with
+ * a scale a row. They live in memories of their own, a part of the rows in each, where the kernel
+ * reads them.
+ */
+
+import type { RowValues } from '../kernels/dots.scalar';
+import { dotsKernel, type KernelName } from '../kernels/kernels';
+import { Arena } from '../kernels/memory';
+import { lengthOf } from './length';
+
+export type Keep = 'none' | 'float32' | 'int8';
+export const KEEPS = ['none', 'float32', 'int8'] as const;
+
+/** Rows of a part take at most so much. */
+const PART_BYTES = 2 ** 28;
+const MOST_INT8 = 127;
+
+export class KeptVectors {
+  readonly keep: 'float32' | 'int8';
+  readonly dimensions: number;
+  readonly #rowsPerPart: number;
+  readonly #parts: Arena[] = [];
+  readonly #kernel: KernelName;
+  #norms = new Float64Array(64);
+  #scales = new Float32Array(0);
+  #count = 0;
+
+  constructor(keep: 'float32' | 'int8', dimensions: number, kernel: KernelName = 'auto') {
+    this.keep = keep;
+    this.dimensions = dimensions;
+    this.#kernel = kernel;
+    this.#rowsPerPart = 2 ** Math.max(0, Math.floor(Math.log2(PART_BYTES / this.#rowBytes)));
+  }
+
+  get #rowBytes(): number {
+    return this.dimensions * (this.keep === 'float32' ? 4 : 1);
+  }
+
+  get bytes(): number {
+    return this.#count * (this.#rowBytes + 8 + (this.keep === 'int8' ? 4 : 0));
+  }
+
+  /** Appends rows of a dense matrix; null rows as zeros. */
+  append(values: Float32Array | Float64Array, isPresent: (row: number) => boolean): void {
+    const { dimensions } = this;
+    const count = values.length / dimensions;
+    this.reserve(count);
+    for (let i = 0; i < count; i++) {
+      const row = this.#count++;
+      const kept = this.#rowView(row);
+      if (!isPresent(i)) {
+        kept.fill(0);
+        this.#norms[row] = 0;
+        continue;
+      }
+      const vector = values.subarray(i * dimensions, (i + 1) * dimensions);
+      if (this.keep === 'float32') kept.set(vector);
+      else this.#scales[row] = roundInto(vector, kept as Int8Array);
+      this.#norms[row] = lengthOf(kept);
+    }
+  }
+
+  /** Makes room for so many more rows. */
+  reserve(more: number): void {
+    const count = this.#count + more;
+    for (let first = 0, part = 0; first < count; first += this.#rowsPerPart, part++) {
+      this.#parts[part] ??= new Arena();
+      const rows = Math.min(this.#rowsPerPart, count - first);
+      const room = this.#parts[part].bytes.length;
+      const wanted = rows * this.#rowBytes + 8;
+      if (wanted > room) this.#parts[part].reserve(Math.max(wanted, Math.floor(1.25 * room)));
+    }
+    if (count <= this.#norms.length) return;
+    const room = Math.max(count, Math.ceil(1.25 * this.#norms.length));
+    const norms = new Float64Array(room);
+    norms.set(this.#norms);
+    this.#norms = norms;
+    if (this.keep === 'float32') return;
+    const scales = new Float32Array(room);
+    scales.set(this.#scales);
+    this.#scales = scales;
+  }
+
+  /** All rows of a part as they are kept. */
+  #partValues(part: number): RowValues {
+    const { buffer, byteOffset } = this.#parts[part].bytes;
+    const first = part * this.#rowsPerPart;
+    const length = Math.min(this.#rowsPerPart, this.#count - first) * this.dimensions;
+    if (this.keep === 'float32') return new Float32Array(buffer, byteOffset, length);
+    return new Int8Array(buffer, byteOffset, length);
+  }
+
+  #rowView(row: number): Float32Array | Int8Array {
+    const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)].bytes;
+    const at = byteOffset + (row % this.#rowsPerPart) * this.#rowBytes;
+    if (this.keep === 'float32') return new Float32Array(buffer, at, this.dimensions);
+    return new Int8Array(buffer, at, this.dimensions);
+  }
+
+  /** The vector of a row as it is kept, a copy. */
+  at(row: number): Float32Array {
+    const kept = this.#rowView(row);
+    if (this.keep === 'float32') return Float32Array.from(kept);
+    return Float32Array.from(kept, (value) => value * this.#scales[row]);
+  }
+
+  /** A row's values as they are kept, a view until the next `append`; int8 without its scale. */
+  valuesAt(row: number): Float32Array | Int8Array {
+    return this.#rowView(row);
+  }
+
+  normOf(row: number): number {
+    return this.#norms[row];
+  }
+
+  scaleOf(row: number): number {
+    return this.keep === 'int8' ? this.#scales[row] : 1;
+  }
+
+  /** Exact cosines of rows with a query of length 1; 0 for an all-zero row. */
+  cosinesOf(rows: Uint32Array, query: Float64Array): Float64Array {
+    const cosines = new Float64Array(rows.length);
+    const kernel = dotsKernel(this.#kernel);
+    if (this.#parts.length === 1) kernel.dotsOfRows(this.#partValues(0), rows, query, cosines);
+    else this.#dotsByPart(rows, query, cosines);
+    for (let i = 0; i < rows.length; i++) {
+      const norm = this.#norms[rows[i]];
+      cosines[i] = norm > 0 ? Math.max(-1, Math.min(1, cosines[i] / norm)) : 0;
+    }
+    return cosines;
+  }
+
+  #dotsByPart(rows: Uint32Array, query: Float64Array, out: Float64Array): void {
+    const kernel = dotsKernel(this.#kernel);
+    for (let part = 0; part < this.#parts.length; part++) {
+      const first = part * this.#rowsPerPart;
+      const places: number[] = [];
+      rows.forEach((row, i) => {
+        if (row >= first && row < first + this.#rowsPerPart) places.push(i);
+      });
+      if (places.length === 0) continue;
+      const dots = new Float64Array(places.length);
+      const local = Uint32Array.from(places, (i) => rows[i] - first);
+      kernel.dotsOfRows(this.#partValues(part), local, query, dots);
+      places.forEach((place, i) => {
+        out[place] = dots[i];
+      });
+    }
+  }
+}
+
+/** Rounds to -127..127, the largest value to the ends; returns the scale. */
+function roundInto(vector: Float32Array | Float64Array, out: Int8Array): number {
+  let most = 0;
+  for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]));
+  if (most === 0) {
+    out.fill(0);
+    return 0;
+  }
+  for (let i = 0; i < vector.length; i++) out[i] = Math.round((vector[i] / most) * MOST_INT8);
+  return most / MOST_INT8;
+}

@@ -1,0 +1,12 @@
+/** The length of a vector, safe where squares leave the range of float64 and the values do not. */
+export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length): number {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += values[i] * values[i];
+  if (sum > 1e-280 && sum < 1e280) return Math.sqrt(sum);
+  let largest = 0;
+  for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i]));
+  if (largest === 0 || !Number.isFinite(largest)) return largest;
+  sum = 0; // in units of the largest
+  for (let i = from; i < to; i++) sum += (values[i] / largest) ** 2;
+  return largest * Math.sqrt(sum);
+}

@@ -1,0 +1,241 @@
+/**
+ * Makes an index fast at a wanted recall, and says what it measured: partitions by k-means, then
+ * the cheapest number of partitions to visit and of rows to re-rank that finds enough of the true
+ * neighbours of held-out rows. Half of these choose, the other half measure. Works on a copy: an
+ * index whose optimizing is cancelled is as it was.
+ */
+
+import seedrandom from 'seedrandom';
+import { wilson } from '../hashing/angle';
+import type { Steps } from '../long-call';
+import { trainCentres } from './k-means';
+import { groupedSlots, nearestCentres, Partitions } from './partitions';
+import { queryOfRow } from './query';
+import {
+  candidatesOf,
+  foundBy,
+  type HeldOut,
+  type RecallReport,
+  type Setting,
+  surelyEnough,
+  toBeFound,
+} from './recall';
+import { spaceOf } from './space';
+import type { IndexState } from './state';
+import { trueNeighbors } from './truth';
+import { bestByCosine } from './weighted-search';
+
+export interface Wanted {
+  readonly recall: number;
+  readonly k: number;
+  readonly queries: number;
+  readonly partitions: number | undefined;
+  readonly seed: string;
+}
+
+/** Fewer slots are scanned as fast as their partitions are found. */
+const LEAST_SLOTS = 4096;
+const MOST_PARTITIONS = 8192;
+/** Partitions by the root of the slots: fewer make visits long, more make choosing them long. */
+const PARTITIONS_PER_ROOT = 3.5;
+/** Rows that train a centre, and what share of them each round looks at. */
+const SAMPLE_PER_CENTRE = 64;
+const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
+/** Most rows re-ranked for each of k. */
+const MOST_OVERSAMPLE = 128;
+/** Steps between numbers of probes that are tried. */
+const PROBE_RATIO = Math.SQRT2;
+const FINE_RATIO = 2 ** (1 / 8);
+
+export interface Optimized {
+  readonly slots: IndexState['slots'];
+  readonly partitions: Partitions | null;
+  readonly report: RecallReport;
+}
+
+export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> {
+  const random = seedrandom.alea(wanted.seed);
+  const grouped = yield* inPartitions(state, wanted, random);
+  const trial: IndexState = { ...state, ...grouped, report: null };
+  const rows = drawn(rowsWithCodes(trial), 2 * Math.ceil(wanted.queries / 2), random);
+  const neighbors = yield* trueNeighbors(trial, rows, wanted.k);
+  const heldOut = Array.from(rows, (row, i) => {
+    return { row, query: queryOfRow(trial, row), neighbors: neighbors[i] };
+  });
+  const half = Math.ceil(heldOut.length / 2);
+  const choice = yield* chosen(trial, heldOut.slice(0, half), wanted);
+  const measuredBy = heldOut.length > 1 ? heldOut.slice(half) : heldOut;
+  const report = yield* measured(trial, measuredBy, wanted, choice);
+  const partitions = report.plan === 'scan' ? null : trial.partitions;
+  return { slots: trial.slots, partitions, report };
+}
+
+/** The slots in partitions, when there are enough of them. */
+function* inPartitions(
+  state: IndexState,
+  wanted: Wanted,
+  random: () => number,
+): Steps<{ slots: IndexState['slots']; partitions: Partitions | null }> {
+  const { slots } = state;
+  const used = usedSlots(slots);
+  const usual = 2 ** Math.round(Math.log2(PARTITIONS_PER_ROOT * Math.sqrt(used.length)));
+  const count = Math.min(wanted.partitions ?? Math.min(usual, MOST_PARTITIONS), used.length);
+  if (wanted.partitions === undefined && used.length < LEAST_SLOTS) {
+    return { slots: slots.rearranged(used), partitions: null };
+  }
+  const space = spaceOf(state, slots);
+  const drawnSlots = drawn(used, Math.max(SAMPLE_PER_CENTRE * count, 2 ** 14), random);
+  const sample = new Int16Array(drawnSlots.length * space.width);
+  drawnSlots.forEach((slot, i) => {
+    space.slotInto(slot, sample, i * space.width);
+  });
+  const centres = yield* trainCentres(sample, space.width, {
+    ...{ count, seed: wanted.seed, rounds: ROUNDS },
+    ...(state.kernel !== undefined && { kernel: state.kernel }),
+  });
+  const nearest = yield* nearestCentres(space, centres, slots, state.kernel);
+  const grouped = groupedSlots(slots, nearest, count);
+  yield undefined;
+  const newSpace = spaceOf(state, grouped.slots);
+  const partitions = new Partitions(newSpace, centres, grouped.starts, state.kernel);
+  return { slots: grouped.slots, partitions };
+}
+
+function usedSlots(slots: IndexState['slots']): Uint32Array {
+  const used = new Uint32Array(slots.count);
+  let count = 0;
+  for (let slot = 0; slot < slots.count; slot++) if (!slots.isEmpty(slot)) used[count++] = slot;
+  return used.slice(0, count);
+}
+
+function rowsWithCodes({ slots }: IndexState): Uint32Array {
+  const rows = new Uint32Array(slots.liveCount);
+  let count = 0;
+  for (let row = 0; row < slots.rowCount; row++) if (slots.hasCode(row)) rows[count++] = row;
+  return rows.slice(0, count);
+}
+
+/** Up to `count` of them in random order; all by Fisher and Yates. */
+function drawn(from: Uint32Array, count: number, random: () => number): Uint32Array {
+  const left = from.slice();
+  const most = Math.min(count, left.length);
+  for (let i = 0; i < most; i++) {
+    const other = i + Math.floor(random() * (left.length - i));
+    [left[i], left[other]] = [left[other], left[i]];
+  }
+  return left.slice(0, most);
+}
+
+interface Choice extends Setting {
+  readonly recall: number;
+  readonly ms: number;
+}
+
+/** The cheapest setting that surely finds enough, or the one that finds most. */
+function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<Choice> {
+  const { k } = wanted;
+  const total = toBeFound(heldOut);
+  const enough = total === 0 ? 0 : surelyEnough(wanted.recall, total);
+  const most = state.vectors === null ? k : Math.min(MOST_OVERSAMPLE * k, state.slots.rowCount);
+  const rowMs = state.vectors === null ? 0 : timeOfRow(state, heldOut);
+  let cheapest: Choice | null = null;
+  let best: Choice | null = null;
+  const tried = new Set<number | null>();
+  function* attempt(probes: number | null): Steps<void> {
+    if (tried.has(probes)) return;
+    tried.add(probes);
+    const { found, ms } = yield* foundBy(state, heldOut, k, { probes, want: most });
+    const place = found.findIndex((count) => count >= enough);
+    const want = place < 0 ? most : Math.max(k, place);
+    const cost = ms - rowMs * (most - want);
+    const choice = { probes, want, recall: found[want] / Math.max(1, total), ms: cost };
+    if (best === null || choice.recall > best.recall) best = choice;
+    if (place >= 0 && (cheapest === null || cost < cheapest.ms)) cheapest = choice;
+  }
+  yield* attempt(null);
+  const count = state.partitions?.count ?? 0;
+  for (let probes = 1; probes < count; probes = Math.ceil(probes * PROBE_RATIO)) {
+    yield* attempt(probes);
+    const isFound = cheapest as Choice | null;
+    if (isFound?.probes && probes > 2 * isFound.probes) break;
+  }
+  const middle = (cheapest as Choice | null)?.probes;
+  for (let step = -3; middle && step <= 3; step++) {
+    const probes = Math.round(middle * FINE_RATIO ** step);
+    if (probes >= 1 && probes < count) yield* attempt(probes);
+  }
+  return (cheapest ?? best) as unknown as Choice;
+}
+
+/** Milliseconds that a further candidate costs: its cosine, and its place among the others. */
+function timeOfRow(state: IndexState, heldOut: readonly HeldOut[]): number {
+  const { vectors } = state;
+  if (vectors === null) return 0;
+  const start = performance.now();
+  let rows = 0;
+  for (const { query, neighbors } of heldOut) {
+    if (query.unit === null) continue;
+    bestByCosine(neighbors, vectors.cosinesOf(neighbors, query.unit), neighbors.length);
+    rows += neighbors.length;
+  }
+  return rows === 0 ? 0 : (performance.now() - start) / rows;
+}
+
+/** Recall and speed of a setting, with more probes or candidates while it finds too few. */
+function* measured(
+  state: IndexState,
+  heldOut: readonly HeldOut[],
+  wanted: Wanted,
+  choice: Choice,
+): Steps<RecallReport> {
+  const { k } = wanted;
+  const total = toBeFound(heldOut);
+  const { vectors } = state;
+  const rank = vectors === null ? 'estimate' : 'exact';
+  let { probes, want } = choice;
+  for (let isRetry = false; ; isRetry = true) {
+    let found = 0;
+    let ms = 0;
+    for (const one of heldOut) {
+      const start = performance.now();
+      let rows = yield* candidatesOf(state, one, k, { probes, want });
+      if (vectors !== null && one.query.unit !== null) {
+        ({ rows } = bestByCosine(rows, vectors.cosinesOf(rows, one.query.unit), k));
+      }
+      ms += performance.now() - start;
+      const truth = new Set(one.neighbors);
+      for (const row of rows.subarray(0, k)) if (truth.has(row)) found++;
+      yield undefined;
+    }
+    const recall = total === 0 ? 1 : found / total;
+    const count = state.partitions?.count ?? 0;
+    if (
+      recall < wanted.recall &&
+      probes !== null &&
+      probes < count &&
+      choice.recall >= wanted.recall
+    ) {
+      probes = Math.min(count, Math.ceil(probes * FINE_RATIO));
+      if (!isRetry) want = Math.ceil(want * FINE_RATIO);
+      continue;
+    }
+    return {
+      wanted: wanted.recall,
+      isReached: recall >= wanted.recall,
+      recall,
+      interval: total === 0 ? [0, 1] : wilson(found, total),
+      k,
+      rank,
+      truth: vectors === null ? 'distance' : 'cosine',
+      queries: heldOut.length,
+      queriesPerSecond: heldOut.length === 0 ? 0 : (1000 * heldOut.length) / ms,
+      plan: probes === null ? 'scan' : 'partitions',
+      partitions: probes === null ? 0 : count,
+      probes: probes ?? 0,
+      oversample: Math.ceil(want / k),
+      rows: state.slots.liveCount,
+      rowsAdded: 0,
+      rowsRemoved: 0,
+    };
+  }
+}

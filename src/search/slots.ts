@@ -1,0 +1,269 @@
+/**
+ * The distinct codes of an index: equal codes are held once, in a slot, with the rows that have
+ * them, so that a million equal rows cost a search as much as one. A slot whose rows are all removed
+ * stays, empty, until the slots are put in another order.
+ */
+
+import { CodeMemory } from '../kernels/code-memory';
+import { NO_ROW, type WeightedCodes } from '../kernels/weighted.scalar';
+
+/** In place of a row's slot: it has no code, or is removed. */
+export const NULL_ROW = 0xffff_ffff;
+const REMOVED = 0xffff_fffe;
+/** Most rows of an index: beyond are the marks above. */
+export const MOST_ROWS = 0xffff_fff0;
+
+/** Rows of a slot beyond its first: `rows` from `head` on, ascending; some may be removed. */
+interface More {
+  rows: number[];
+  head: number;
+  removed: number;
+}
+
+const FREE = 0xffff_ffff;
+
+export class Slots {
+  readonly bytesPerCode: number;
+  #memory: CodeMemory;
+  #count = 0;
+  #slotOfRow = new Uint32Array(64);
+  #rowCount = 0;
+  #liveCount = 0;
+  #more = new Map<number, More>();
+  /** Slots by the hash of their code, open addressing; null until a code is added. */
+  #table: Uint32Array | null = null;
+  #gathered: CodeMemory | null = null;
+
+  constructor(bytesPerCode: number) {
+    this.bytesPerCode = bytesPerCode;
+    this.#memory = new CodeMemory(bytesPerCode);
+  }
+
+  /** Slots, empty ones included. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Rows ever added. */
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
+  /** Rows that are there, those without a code included. */
+  get liveCount(): number {
+    return this.#liveCount;
+  }
+
+  /** The codes of all slots and behind them room; `rows` holds each slot's first row. */
+  get memory(): CodeMemory {
+    return this.#memory;
+  }
+
+  get bytes(): number {
+    const table = this.#table?.byteLength ?? 0;
+    let more = 0;
+    for (const { rows } of this.#more.values()) more += 8 * rows.length + 64;
+    return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + table + more;
+  }
+
+  codeAt(slot: number): Uint8Array {
+    return this.#memory.codes.subarray(slot * this.bytesPerCode, (slot + 1) * this.bytesPerCode);
+  }
+
+  /** The slot of a row; NULL_ROW when it has no code. */
+  slotOf(row: number): number {
+    return this.#slotOfRow[row];
+  }
+
+  isLive(row: number): boolean {
+    return row < this.#rowCount && this.#slotOfRow[row] !== REMOVED;
+  }
+
+  /** True of a live row that is not null. */
+  hasCode(row: number): boolean {
+    return row < this.#rowCount && this.#slotOfRow[row] < REMOVED;
+  }
+
+  /** Makes room for so many more rows. */
+  reserve(count: number): void {
+    this.#memory.reserve(this.#count + count);
+    this.#reserveRows(this.#rowCount + count);
+  }
+
+  /** Appends the next row; returns its slot if it is a new one, else -1. */
+  add(code: Uint8Array | null): number {
+    this.#reserveRows(this.#rowCount + 1);
+    const row = this.#rowCount++;
+    this.#liveCount++;
+    if (code === null) {
+      this.#slotOfRow[row] = NULL_ROW;
+      return -1;
+    }
+    const table = this.#tableWithRoom();
+    let at = hashOf(code, 0, this.bytesPerCode) & (table.length - 1);
+    for (; table[at] !== FREE; at = (at + 1) & (table.length - 1)) {
+      if (!this.#isEqual(table[at], code)) continue;
+      const slot = table[at];
+      this.#slotOfRow[row] = slot;
+      if (this.#memory.rows[slot] === NO_ROW) this.#memory.rows[slot] = row;
+      else this.#moreOf(slot).rows.push(row);
+      return -1;
+    }
+    const slot = this.#count++;
+    this.#memory.reserve(this.#count);
+    this.#memory.codes.set(code, slot * this.bytesPerCode);
+    this.#memory.rows[slot] = row;
+    this.#slotOfRow[row] = slot;
+    table[at] = slot;
+    return slot;
+  }
+
+  #moreOf(slot: number): More {
+    let more = this.#more.get(slot);
+    if (more === undefined) {
+      more = { rows: [], head: 0, removed: 0 };
+      this.#more.set(slot, more);
+    }
+    return more;
+  }
+
+  remove(row: number): void {
+    const slot = this.#slotOfRow[row];
+    this.#slotOfRow[row] = REMOVED;
+    this.#liveCount--;
+    if (slot === NULL_ROW) return;
+    const more = this.#more.get(slot);
+    if (this.#memory.rows[slot] === row) {
+      this.#memory.rows[slot] = more === undefined ? NO_ROW : this.#takeFirst(slot, more);
+    } else if (more !== undefined) {
+      more.removed++;
+    }
+    if (more !== undefined) this.#tidy(slot, more);
+  }
+
+  /** The least of the further rows, taken out of them. */
+  #takeFirst(slot: number, more: More): number {
+    while (more.head < more.rows.length) {
+      const row = more.rows[more.head++];
+      if (this.#slotOfRow[row] === slot) return row;
+      more.removed--;
+    }
+    return NO_ROW;
+  }
+
+  /** Removed rows are passed over when they are met: an eighth of a slot's rows at most. */
+  #tidy(slot: number, more: More): void {
+    const { rows, head, removed } = more;
+    if (rows.length - head === removed) this.#more.delete(slot);
+    else if (2 * head > rows.length || 8 * removed > rows.length - head) {
+      more.rows = rows.slice(head).filter((row) => this.#slotOfRow[row] === slot);
+      more.head = 0;
+      more.removed = 0;
+    }
+  }
+
+  /** The live rows of a slot, ascending. */
+  *rowsOf(slot: number): Generator<number> {
+    const first = this.#memory.rows[slot];
+    if (first === NO_ROW) return;
+    yield first;
+    const more = this.#more.get(slot);
+    if (more === undefined) return;
+    for (let i = more.head; i < more.rows.length; i++) {
+      if (this.#slotOfRow[more.rows[i]] === slot) yield more.rows[i];
+    }
+  }
+
+  /** True when all rows of a slot are removed. */
+  isEmpty(slot: number): boolean {
+    return this.#memory.rows[slot] === NO_ROW;
+  }
+
+  hasMore(slot: number): boolean {
+    return this.#more.has(slot);
+  }
+
+  /** The codes of some rows, each code once with its first row. Valid until the next call. */
+  gather(rows: readonly number[]): WeightedCodes & { count: number } {
+    const slots = new Set<number>();
+    for (const row of rows) if (this.hasCode(row)) slots.add(this.#slotOfRow[row]);
+    this.#gathered ??= new CodeMemory(this.bytesPerCode);
+    this.#gathered.reserve(slots.size);
+    const { codes, rows: firstRows } = this.#gathered;
+    let count = 0;
+    for (const slot of slots) {
+      codes.set(this.codeAt(slot), count * this.bytesPerCode);
+      firstRows[count++] = this.#memory.rows[slot];
+    }
+    return { bytesPerCode: this.bytesPerCode, codes, rows: firstRows, count };
+  }
+
+  /** The same rows with slots in another order, `order` naming these; those left out are empty. */
+  rearranged(order: Uint32Array): Slots {
+    const { bytesPerCode } = this;
+    const other = new Slots(bytesPerCode);
+    other.#memory = new CodeMemory(bytesPerCode, order.length);
+    other.#count = order.length;
+    other.#rowCount = this.#rowCount;
+    other.#liveCount = this.#liveCount;
+    other.#slotOfRow = this.#slotOfRow.slice(0, this.#rowCount);
+    const { codes, rows } = this.#memory;
+    const places = new Uint32Array(this.#count);
+    order.forEach((slot, place) => {
+      const from = slot * bytesPerCode;
+      other.#memory.codes.set(codes.subarray(from, from + bytesPerCode), place * bytesPerCode);
+      other.#memory.rows[place] = rows[slot];
+      places[slot] = place;
+    });
+    for (let row = 0; row < this.#rowCount; row++) {
+      if (this.hasCode(row)) other.#slotOfRow[row] = places[this.#slotOfRow[row]];
+    }
+    for (const [slot, more] of this.#more) {
+      other.#more.set(places[slot], { ...more, rows: more.rows.slice() });
+    }
+    return other;
+  }
+
+  #reserveRows(count: number): void {
+    if (count <= this.#slotOfRow.length) return;
+    const grown = new Uint32Array(Math.max(count, Math.ceil(1.25 * this.#slotOfRow.length)));
+    grown.set(this.#slotOfRow);
+    this.#slotOfRow = grown;
+  }
+
+  /** The table, at most three quarters full after one more; made anew when it has to grow. */
+  #tableWithRoom(): Uint32Array {
+    if (this.#table !== null && 4 * (this.#count + 1) <= 3 * this.#table.length) return this.#table;
+    let size = 128;
+    while (3 * size < 4 * (this.#count + 1)) size *= 2;
+    const table = new Uint32Array(size).fill(FREE);
+    for (let slot = 0; slot < this.#count; slot++) {
+      let at = hashOf(this.#memory.codes, slot * this.bytesPerCode, this.bytesPerCode) & (size - 1);
+      while (table[at] !== FREE) at = (at + 1) & (size - 1);
+      table[at] = slot;
+    }
+    this.#table = table;
+    return table;
+  }
+
+  #isEqual(slot: number, code: Uint8Array): boolean {
+    const { codes } = this.#memory;
+    let at = slot * this.bytesPerCode;
+    for (let i = 0; i < code.length; i++) if (codes[at++] !== code[i]) return false;
+    return true;
+  }
+}
+
+/** Any hash will do: it decides nothing that is seen. */
+function hashOf(bytes: Uint8Array, from: number, count: number): number {
+  let hash = count;
+  let at = from;
+  for (const end = from + (count & ~3); at < end; at += 4) {
+    const word = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+    hash = Math.imul(hash ^ word, 0x9e37_79b1);
+    hash ^= hash >>> 15;
+  }
+  for (; at < from + count; at++) hash = Math.imul(hash ^ bytes[at], 0x9e37_79b1);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
+  return hash ^ (hash >>> 13);
+}

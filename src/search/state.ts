@@ -1,0 +1,33 @@
+/** What an index holds, for the files that search it, tune it and save it. */
+
+import type { SimHasher } from '../hashing/simhash';
+import type { KernelName } from '../kernels/kernels';
+import type { IdTable } from './id-table';
+import type { KeptVectors } from './kept-vectors';
+import type { Partitions } from './partitions';
+import type { RecallReport } from './recall';
+import type { Slots } from './slots';
+
+export interface IndexState {
+  readonly bits: number;
+  readonly hasher: SimHasher;
+  readonly mean: Float64Array | null;
+  readonly kernel: KernelName | undefined;
+  /** This and `partitions` are replaced together. */
+  slots: Slots;
+  readonly ids: IdTable;
+  readonly vectors: KeptVectors | null;
+  /** True when codes were added that this index's own options did not make. */
+  isForeign: boolean;
+  partitions: Partitions | null;
+  report: RecallReport | null;
+}
+
+/** A query that is ready to be searched with. */
+export interface Query {
+  readonly code: Uint8Array;
+  /** Null when a code is all there is. */
+  readonly sums: Float64Array | null;
+  /** The vector at length 1, where it is dense. */
+  readonly unit: Float64Array | null;
+}

@@ -1,0 +1,105 @@
+/**
+ * The true neighbours of an index's own rows, each row held out of its own answer: by exact cosine
+ * where vectors are kept, else by distance. Integer products find what can be among the k nearest,
+ * within a proven error; cosines in float64 decide.
+ */
+
+import { productsKernel } from '../kernels/kernels';
+import { integerWidth, UNIT } from '../kernels/products.scalar';
+import type { Steps } from '../long-call';
+import { SlotCollector, scanSlots } from './hamming-search';
+import type { KeptVectors } from './kept-vectors';
+import { rowOf, Smallest, weightOf } from './smallest';
+import { roundInto } from './space';
+import type { IndexState } from './state';
+import { bestByCosine } from './weighted-search';
+
+const BLOCK_ROWS = 512;
+/** Looked at by cosine, in units of k. */
+const SPARE = 4;
+/** Weights of products in the order of `Smallest`, which is exact below 2^21. */
+const PRODUCT_STEP = 2 ** 11;
+
+/** For each of `queries`, rows with codes, its k nearest other rows. */
+export function* trueNeighbors(
+  state: IndexState,
+  queries: Uint32Array,
+  k: number,
+): Steps<Uint32Array[]> {
+  if (state.vectors !== null) return yield* byCosine(state, state.vectors, queries, k);
+  return yield* byDistance(state, queries, k);
+}
+
+function* byDistance(state: IndexState, queries: Uint32Array, k: number): Steps<Uint32Array[]> {
+  const { slots } = state;
+  const codes = Array.from(queries, (row) => slots.codeAt(slots.slotOf(row)));
+  const collectors = codes.map((_, i) => {
+    const others = { accepts: (row: number) => row !== queries[i], rows: null };
+    return new SlotCollector(state, k, state.bits, others);
+  });
+  const work = { codesCompared: 0, candidates: 0, probes: 0 };
+  yield* scanSlots(state, codes, collectors, work);
+  return collectors.map((collector) => collector.result().rows);
+}
+
+function* byCosine(
+  state: IndexState,
+  vectors: KeptVectors,
+  queries: Uint32Array,
+  k: number,
+): Steps<Uint32Array[]> {
+  const { slots } = state;
+  const width = integerWidth(vectors.dimensions);
+  const rounded = new Int16Array(queries.length * width);
+  queries.forEach((row, i) => {
+    roundInto(vectors.valuesAt(row), vectors.normOf(row), rounded, i * width);
+  });
+  const best = Array.from(queries, () => new Smallest(SPARE * k + 1));
+  const least = new Float64Array(queries.length).fill(Number.NEGATIVE_INFINITY);
+  const block = new Int16Array(BLOCK_ROWS * width);
+  const kernel = productsKernel(state.kernel);
+  for (let first = 0; first < slots.rowCount; first += BLOCK_ROWS) {
+    const count = Math.min(BLOCK_ROWS, slots.rowCount - first);
+    for (let i = 0; i < count; i++) {
+      if (!slots.hasCode(first + i)) block.fill(0, i * width, (i + 1) * width);
+      else roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), block, i * width);
+    }
+    const rows = { values: block, width };
+    kernel.productsOfMany(rows, 0, count, rounded, (row, here, query, products, at) => {
+      for (let i = 0; i < here; i++) {
+        if (products[at + i] < least[query] || !slots.hasCode(first + row + i)) continue;
+        const weight = Math.ceil((2 ** 31 - products[at + i]) / PRODUCT_STEP);
+        best[query].take(weight, first + row + i);
+        least[query] = 2 ** 31 - PRODUCT_STEP * (weightOf(best[query].bound) + 1);
+      }
+    });
+    yield [first + count, slots.rowCount];
+  }
+  return Array.from(queries, (row, i) => decided(state, vectors, row, best[i].result(), k));
+}
+
+/** The k nearest by cosine: among the candidates when they must hold them, else among all rows. */
+function decided(
+  { slots }: IndexState,
+  vectors: KeptVectors,
+  query: number,
+  keys: Float64Array,
+  k: number,
+): Uint32Array {
+  // A product is off by at most half a unit a coordinate on both sides, and the step of the keys.
+  const error = (Math.sqrt(vectors.dimensions) + 1) * UNIT + PRODUCT_STEP;
+  const kth = weightOf(keys[Math.min(k + 1, keys.length) - 1]) * PRODUCT_STEP;
+  const last = weightOf(keys[keys.length - 1]) * PRODUCT_STEP;
+  const isCertain = keys.length <= SPARE * k || last - kth > 2 * error;
+  const rows = isCertain ? Uint32Array.from(keys, rowOf) : allRows(slots);
+  const others = rows.filter((row) => row !== query);
+  const norm = vectors.normOf(query);
+  const unit = Float64Array.from(vectors.valuesAt(query), (value) => value / norm);
+  return bestByCosine(others, vectors.cosinesOf(others, unit), k).rows;
+}
+
+function allRows(slots: IndexState['slots']): Uint32Array {
+  const rows: number[] = [];
+  for (let row = 0; row < slots.rowCount; row++) if (slots.hasCode(row)) rows.push(row);
+  return Uint32Array.from(rows);
+}
