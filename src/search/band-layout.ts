@@ -160,7 +160,7 @@ export function binomial(all: number, some: number): number {
  * there are not many more keys than codes; beyond, keys are hashed to about a bucket a code.
  */
 export function bucketBits(key: number, count: number): { bits: number; isDirect: boolean } {
-  const near = Math.max(0, 32 - Math.clz32(Math.max(0, count - 1))); // 2^near >= count
+  const near = 31 - Math.clz32(Math.max(1, Math.floor(1.4 * count))); // 2^near about count
   if (key <= Math.min(near + 1, MAX_DIRECT_BITS)) return { bits: key, isDirect: true };
   const distinct = 32 - Math.clz32(key); // single flips need masks that differ, and none of 0
   return { bits: Math.min(MAX_BUCKET_BITS, Math.max(near, distinct, 4)), isDirect: false };
@@ -178,10 +178,9 @@ export function searchCost(layout: BandLayout, count: number, radius: number, sk
   return widths.reduce((sum, width) => sum + lookUpCost(width, count, skew), 0);
 }
 
-/** One look-up and its candidates: equal keys, and others of the same bucket. */
+/** One look-up and its candidates, those of hashed keys that share a bucket included. */
 function lookUpCost(width: number, count: number, skew: number): number {
-  const { bits, isDirect } = bucketBits(width, count);
-  return 1 + count * (skew / 2 ** Math.min(width, 1000) + (isDirect ? 0 : 2 ** -bits));
+  return 1 + skew * count * 2 ** -bucketBits(width, count).bits;
 }
 
 /** Step by step as `Bands.search` goes: block r mod m at floor(r / m) differing bits. */

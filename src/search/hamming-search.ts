@@ -62,7 +62,7 @@ export class SlotCollector implements Collector {
   result(): RowsByDistance {
     const { slots } = this.#state;
     let keys = this.#best.result();
-    if (keys.some((key) => slots.hasMore(slots.slotOf(rowOf(key))))) {
+    if (slots.hasDuplicates) {
       const all = new Smallest(this.#k);
       for (const key of keys) this.#expand(key, all);
       keys = all.result();

@@ -8,7 +8,6 @@ import { type KernelName, productsKernel } from '../kernels/kernels';
 import type { WeightedSearch } from '../kernels/weighted.scalar';
 import type { Steps } from '../long-call';
 import type { Slots } from './slots';
-import { selected } from './smallest';
 import type { Space } from './space';
 
 const BLOCK_SLOTS = 512;
@@ -67,12 +66,18 @@ export class Partitions {
 
   /** The `probes` partitions nearest to a query, nearest first. */
   nearest(query: Int16Array, probes: number): Uint32Array {
-    productsKernel(this.#kernel).productsInto(this.#rows, query, this.#products);
+    const products = this.#products;
+    productsKernel(this.#kernel).productsInto(this.#rows, query, products);
+    const least = leastOfMost(products, probes);
     const keys = this.#keys;
-    for (let p = 0; p < this.count; p++) keys[p] = (2 ** 31 - this.#products[p]) * PLACES + p;
-    const most = Math.min(probes, this.count);
-    selected(keys, this.count, most);
-    return Uint32Array.from(keys.subarray(0, most).sort(), (key) => key % PLACES);
+    let held = 0;
+    for (let p = 0; p < products.length; p++) {
+      if (products[p] >= least) keys[held++] = (2 ** 31 - products[p]) * PLACES + p;
+    }
+    const order = keys.subarray(0, held).sort();
+    const nearest = new Uint32Array(Math.min(probes, held));
+    for (let i = 0; i < nearest.length; i++) nearest[i] = order[i] % PLACES;
+    return nearest;
   }
 
   /** Shows the slots of a partition to a search; returns how many. */
@@ -94,6 +99,26 @@ export class Partitions {
     }
     return partitions;
   }
+}
+
+const BINS = 512;
+const bins = new Uint32Array(BINS);
+
+/** A bound that at least `count` products reach, and few more: by counting them in bins. */
+function leastOfMost(products: Int32Array, count: number): number {
+  if (count >= products.length) return Number.NEGATIVE_INFINITY;
+  let most = products[0];
+  let least = products[0];
+  for (let p = 1; p < products.length; p++) {
+    if (products[p] > most) most = products[p];
+    else if (products[p] < least) least = products[p];
+  }
+  const scale = (BINS - 1) / (most - least || 1);
+  bins.fill(0);
+  for (let p = 0; p < products.length; p++) bins[((most - products[p]) * scale) | 0]++;
+  let bin = 0;
+  for (let seen = bins[0]; seen < count; seen += bins[bin]) bin++;
+  return most - (bin + 1) / scale;
 }
 
 /** The nearest centre of each slot. */

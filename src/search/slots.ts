@@ -179,6 +179,11 @@ export class Slots {
     return this.#memory.rows[slot] === NO_ROW;
   }
 
+  /** True when some slot has more than one row. */
+  get hasDuplicates(): boolean {
+    return this.#more.size > 0;
+  }
+
   hasMore(slot: number): boolean {
     return this.#more.has(slot);
   }

@@ -33,10 +33,9 @@ export interface Work {
   probes: number;
 }
 
-/** Rows and their weights, lightest first. */
+/** Rows and the cosines that their weights estimate, lightest first. */
 export interface Ranked {
   readonly rows: Uint32Array;
-  readonly weights: Uint32Array;
   readonly estimates: Float64Array;
 }
 
@@ -163,8 +162,11 @@ function rowsOf(
   weights: Weights,
   { k, want, filter }: WeightedRequest,
 ): Ranked {
-  let keys = best.result();
-  if (keys.some((key) => slots.hasMore(slots.slotOf(rowOf(key))))) {
+  const keys = best.result();
+  return ranked(slots.hasDuplicates ? expanded(keys) : keys, weights);
+
+  /** With the further rows of each slot: k of each, and more while there are fewer than wanted. */
+  function expanded(keys: Float64Array): Float64Array {
     const all: number[] = [];
     const spare: number[] = [];
     for (const key of keys) {
@@ -176,14 +178,19 @@ function rowsOf(
         else break;
       }
     }
-    keys = Float64Array.from(all.concat(spare.slice(0, Math.max(0, want - all.length)))).sort();
+    return Float64Array.from(all.concat(spare.slice(0, Math.max(0, want - all.length)))).sort();
   }
-  const weight = Uint32Array.from(keys, weightOf);
-  return {
-    rows: Uint32Array.from(keys, rowOf),
-    weights: weight,
-    estimates: Float64Array.from(weight, weights.cosineOf),
-  };
+}
+
+function ranked(keys: Float64Array, weights: Weights): Ranked {
+  const { length } = keys;
+  const rows = new Uint32Array(length);
+  const estimates = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    rows[i] = rowOf(keys[i]);
+    estimates[i] = weights.cosineOf(weightOf(keys[i]));
+  }
+  return { rows, estimates };
 }
 
 /** The k rows of the highest cosines, then row. */

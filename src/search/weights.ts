@@ -40,6 +40,8 @@ export function weightsOf(sums: Float64Array): Weights {
   return { tables, most, cosineOf: (weight) => Math.max(-1, 1 - weight * share) };
 }
 
+const sumsOfValues = new Float64Array(TABLE);
+
 /** The weights of all values of four bits; returns the largest. */
 function tableInto(
   sums: Float64Array,
@@ -48,15 +50,21 @@ function tableInto(
   tables: Uint8Array,
   at: number,
 ): number {
+  const weights = sumsOfValues;
+  weights[0] = 0;
+  for (let i = 0, step = 1; i < BITS_A_TABLE; i++, step *= 2) {
+    const sum = firstBit + i < sums.length ? sums[firstBit + i] : 0;
+    const isSet = sum > 0;
+    for (let value = 0; value < step; value++) {
+      weights[step + value] = isSet ? weights[value] : weights[value] - sum;
+      if (isSet) weights[value] += sum;
+    }
+  }
   let most = 0;
   for (let value = 0; value < TABLE; value++) {
-    let weight = 0;
-    for (let i = 0; i < BITS_A_TABLE && firstBit + i < sums.length; i++) {
-      const sum = sums[firstBit + i];
-      if (((value >> i) & 1) !== Number(sum > 0)) weight += Math.abs(sum);
-    }
-    tables[at + value] = Math.round(weight * scale);
-    most = Math.max(most, tables[at + value]);
+    const entry = (weights[value] * scale + 0.5) | 0;
+    tables[at + value] = entry;
+    if (entry > most) most = entry;
   }
   return most;
 }

@@ -1,0 +1,307 @@
+/**
+ * One table of multi-index hashing: slots in buckets by a key of some bits of their code, made by a
+ * radix sort whose parts stay in the cache. A bucket's number is XOR-linear in the key (class H3 of
+ * Carter & Wegman 1979), so that flipping a key bit is one XOR, whether keys are hashed or not.
+ */
+
+import { type BitRun, bucketBits } from './band-layout';
+
+/** Where codes are. Read anew at every step, since growing may move them. */
+export interface CodeSource {
+  readonly codes: Uint8Array;
+}
+
+export interface TableOptions {
+  readonly bits: number;
+  readonly count: number;
+  readonly validity?: Uint8Array | null;
+  readonly sketches?: boolean;
+}
+
+/** How a code comes to its bucket. */
+interface TableKeys {
+  /** Number of key bits. */
+  readonly width: number;
+  /** The key bits, by their place in the code. */
+  readonly keyBits: Uint16Array;
+  readonly bucketBits: number;
+  /** Whether all codes of a bucket have the same key. */
+  readonly isDirect: boolean;
+  /** What flipping a key bit does to the bucket's number. */
+  readonly flipOf: Uint32Array;
+  /** Bytes of a code with key bits in them, and what their 256 values add to the number. */
+  readonly touched: Uint16Array;
+  readonly addends: Uint32Array;
+  /** The key bits as 32-bit words of a code. */
+  readonly words: Uint16Array;
+  readonly masks: Int32Array;
+  /** The word of a code whose bits `sketchMask`, none of them in the key, are its sketch. */
+  readonly sketchWord: number;
+  readonly sketchMask: number;
+}
+
+export interface BandTable extends TableKeys {
+  /** Bucket b holds `slots[offsets[b]]` to `slots[offsets[b + 1] - 1]`, ascending. */
+  readonly offsets: Uint32Array;
+  /** One entry more than is used, so that where the last bucket ends can be read. */
+  readonly slots: Uint32Array;
+  readonly sketches: Int32Array | null;
+  /** The sum of the squares of the buckets' sizes. */
+  readonly squares: number;
+}
+
+/** Rows whose keys are made at once; rows or buckets between two yields: a few milliseconds. */
+const KEY_ROWS = 2 ** 13;
+const STEP_ROWS = 2 ** 16;
+/** A part of so many rows, and its buckets, are sorted within the second-level cache. */
+const PART_ROW_BITS = 13;
+const MAX_PART_BITS = 10;
+/** A sketch of fewer bits dismisses too few. */
+const LEAST_SKETCH_BITS = 12;
+
+/** Room for sorting: a key, a slot and a sketch for each code; of use for one table at a time. */
+export class Sorting {
+  readonly rowKeys = new Uint32Array(KEY_ROWS);
+  readonly keys: Uint32Array;
+  readonly slots: Uint32Array;
+  readonly sketches: Int32Array;
+
+  constructor({ count, sketches }: TableOptions) {
+    this.keys = new Uint32Array(count);
+    this.slots = new Uint32Array(count);
+    this.sketches = new Int32Array(sketches ? count : 0);
+  }
+}
+
+/** Makes a table in short steps; each yields how many of `3 * count` rows are done. */
+export function* tableSteps(
+  runs: readonly BitRun[],
+  source: CodeSource,
+  options: TableOptions,
+  sorting: Sorting,
+): Generator<number, BandTable> {
+  const { bits, count } = options;
+  const table = new TableMaker(tableKeys(runs, bits, count), options, sorting);
+  for (let from = 0; from < count; from += KEY_ROWS) {
+    table.countPart(source.codes, from, Math.min(count, from + KEY_ROWS));
+    if (from % STEP_ROWS === 0) yield from;
+  }
+  const entries = table.beginParts();
+  for (let from = 0; from < count; from += KEY_ROWS) {
+    table.spread(source.codes, from, Math.min(count, from + KEY_ROWS));
+    if (from % STEP_ROWS === 0) yield count + from;
+  }
+  table.slots = new Uint32Array(entries + 1);
+  if (table.hasSketches) table.sketches = new Int32Array(entries + 1);
+  let work = 0;
+  for (let part = 0; part < table.ends.length; part++) {
+    const [start, end] = [part === 0 ? 0 : table.ends[part - 1], table.ends[part]];
+    for (let from = start; from < end; from += STEP_ROWS) {
+      table.countBuckets(from, Math.min(end, from + STEP_ROWS));
+      if (end - start > STEP_ROWS) yield 2 * count + from;
+    }
+    table.endBuckets(part);
+    for (let to = end; to > start; to -= STEP_ROWS) {
+      table.place(Math.max(start, to - STEP_ROWS), to);
+      if (end - start > STEP_ROWS) yield 2 * count + to;
+    }
+    work += end - start + 2 ** table.shift;
+    if (work < STEP_ROWS) continue;
+    work = 0;
+    yield 2 * count + end;
+  }
+  return table.result();
+}
+
+/** The loops of a build, each over some rows or buckets. */
+class TableMaker {
+  readonly shift: number;
+  /** Where the parts end; before, where the next row of each goes. */
+  readonly ends: Uint32Array;
+  readonly hasSketches: boolean;
+  slots = new Uint32Array(0);
+  sketches: Int32Array | null = null;
+  readonly #keys: TableKeys;
+  readonly #bytesPerCode: number;
+  readonly #validity: Uint8Array | null;
+  readonly #sorting: Sorting;
+  readonly #offsets: Uint32Array;
+  #sum = 0;
+  #squares = 0;
+
+  constructor(keys: TableKeys, options: TableOptions, sorting: Sorting) {
+    const parts = Math.min(
+      keys.bucketBits,
+      MAX_PART_BITS,
+      bitLength(options.count) - PART_ROW_BITS,
+    );
+    this.shift = keys.bucketBits - Math.max(0, parts);
+    this.ends = new Uint32Array(2 ** (keys.bucketBits - this.shift));
+    this.hasSketches = (options.sketches ?? false) && keys.sketchMask !== 0;
+    this.#keys = keys;
+    this.#bytesPerCode = Math.ceil(options.bits / 8);
+    this.#validity = options.validity ?? null;
+    this.#sorting = sorting;
+    this.#offsets = new Uint32Array(2 ** keys.bucketBits + 1);
+  }
+
+  countPart(codes: Uint8Array, from: number, to: number): void {
+    const { shift, ends } = this;
+    const { rowKeys } = this.#sorting;
+    this.#keysOf(codes, from, to);
+    for (let row = from; row < to; row++) {
+      if (this.#hasCode(row)) ends[rowKeys[row - from] >>> shift]++;
+    }
+  }
+
+  beginParts(): number {
+    let entries = 0;
+    for (let part = 0; part < this.ends.length; part++) {
+      const size = this.ends[part];
+      this.ends[part] = entries;
+      entries += size;
+    }
+    return entries;
+  }
+
+  /** Puts rows behind those that are in their parts already. */
+  spread(codes: Uint8Array, from: number, to: number): void {
+    const { shift, ends, hasSketches } = this;
+    const { rowKeys, keys, slots, sketches } = this.#sorting;
+    const { sketchWord, sketchMask } = this.#keys;
+    this.#keysOf(codes, from, to);
+    for (let row = from; row < to; row++) {
+      if (!this.#hasCode(row)) continue;
+      const key = rowKeys[row - from];
+      const at = ends[key >>> shift]++;
+      keys[at] = key;
+      slots[at] = row;
+      if (!hasSketches) continue;
+      const b = row * this.#bytesPerCode + 4 * sketchWord;
+      const low = codes[b] | (codes[b + 1] << 8) | (codes[b + 2] << 16);
+      sketches[at] = (low | (codes[b + 3] << 24)) & sketchMask;
+    }
+  }
+
+  /** The buckets of some rows, each byte for all rows in turn: no inner loop is short. */
+  #keysOf(codes: Uint8Array, from: number, to: number): void {
+    const { rowKeys } = this.#sorting;
+    const { touched, addends } = this.#keys;
+    const width = this.#bytesPerCode;
+    rowKeys.fill(0);
+    for (let i = 0; i < touched.length; i++) {
+      const values = addends.subarray(256 * i, 256 * i + 256);
+      for (let r = 0, at = from * width + touched[i]; r < to - from; r++, at += width) {
+        rowKeys[r] ^= values[codes[at]];
+      }
+    }
+  }
+
+  #hasCode(row: number): boolean {
+    return this.#validity === null || ((this.#validity[row >> 3] >> (row & 7)) & 1) === 1;
+  }
+
+  countBuckets(from: number, to: number): void {
+    const { keys } = this.#sorting;
+    const offsets = this.#offsets;
+    for (let i = from; i < to; i++) offsets[keys[i]]++;
+  }
+
+  /** From the sizes of a part's buckets to where they end. */
+  endBuckets(part: number): void {
+    const offsets = this.#offsets;
+    let [sum, squares] = [this.#sum, this.#squares];
+    for (let b = part * 2 ** this.shift, end = b + 2 ** this.shift; b < end; b++) {
+      squares += offsets[b] * offsets[b];
+      sum += offsets[b];
+      offsets[b] = sum;
+    }
+    [this.#sum, this.#squares] = [sum, squares];
+  }
+
+  /** Last row first, so that offsets end as where the buckets begin, and slots ascend. */
+  place(from: number, to: number): void {
+    const { keys, slots: unsorted, sketches: unsortedSketches } = this.#sorting;
+    const { slots, sketches } = this;
+    const offsets = this.#offsets;
+    for (let i = to - 1; i >= from; i--) {
+      const at = --offsets[keys[i]];
+      slots[at] = unsorted[i];
+      if (sketches !== null) sketches[at] = unsortedSketches[i];
+    }
+  }
+
+  result(): BandTable {
+    this.#offsets[this.#offsets.length - 1] = this.#sum;
+    const { slots, sketches } = this;
+    return {
+      ...this.#keys,
+      offsets: this.#offsets,
+      slots,
+      sketches,
+      squares: this.#squares,
+    };
+  }
+}
+
+function tableKeys(runs: readonly BitRun[], bits: number, count: number): TableKeys {
+  const keyBits = runs.flatMap(({ firstBit, bits: length }) =>
+    Array.from({ length }, (_, i) => firstBit + i),
+  );
+  const buckets = bucketBits(keyBits.length, count);
+  const flipOf = buckets.isDirect
+    ? Uint32Array.from(keyBits, (_, j) => 2 ** j)
+    : hashedFlips(keyBits.length, buckets.bits);
+  const touched = [...new Set(keyBits.map((bit) => bit >> 3))];
+  const addends = new Uint32Array(256 * touched.length);
+  const masks = new Int32Array(Math.ceil(bits / 32));
+  keyBits.forEach((bit, j) => {
+    masks[bit >> 5] |= 1 << (bit & 31);
+    const at = 256 * touched.indexOf(bit >> 3);
+    for (let byte = 0; byte < 256; byte++) {
+      if ((byte >> (bit & 7)) & 1) addends[at + byte] ^= flipOf[j];
+    }
+  });
+  const words = [...masks.keys()].filter((w) => masks[w] !== 0);
+  const free = Array.from({ length: Math.floor(bits / 32) }, (_, w) => 32 - ones(masks[w]));
+  const sketchWord = Math.max(0, free.indexOf(Math.max(...free)));
+  return {
+    width: keyBits.length,
+    keyBits: Uint16Array.from(keyBits),
+    bucketBits: buckets.bits,
+    isDirect: buckets.isDirect,
+    flipOf,
+    touched: Uint16Array.from(touched),
+    addends,
+    words: Uint16Array.from(words),
+    masks: Int32Array.from(words, (w) => masks[w]),
+    sketchWord,
+    sketchMask: (free[sketchWord] ?? 0) < LEAST_SKETCH_BITS ? 0 : ~masks[sketchWord],
+  };
+}
+
+/**
+ * What flipping a key bit does where keys are hashed to `bits` bits: the first ones are themselves,
+ * so that every bucket has as many keys; the others flip some, no two of them the same.
+ */
+function hashedFlips(width: number, bits: number): Uint32Array {
+  const flips = new Set(Array.from({ length: bits }, (_, j) => 2 ** j));
+  for (let i = 1; flips.size < width; i++) {
+    let word = Math.imul(i, 0x9e37_79b9);
+    word = Math.imul(word ^ (word >>> 16), 0x85eb_ca6b);
+    word = Math.imul(word ^ (word >>> 13), 0xc2b2_ae35);
+    word = (word ^ (word >>> 16)) >>> (32 - bits);
+    if (word !== 0) flips.add(word);
+  }
+  return Uint32Array.from(flips);
+}
+
+function ones(word: number): number {
+  let count = 0;
+  for (let rest = word >>> 0; rest > 0; rest >>>= 1) count += rest & 1;
+  return count;
+}
+
+function bitLength(value: number): number {
+  return 32 - Math.clz32(value);
+}
