@@ -20,8 +20,6 @@ export type BandLayout = readonly (readonly BitRun[])[];
 export const MANKU_TABLES = [4, 10, 16, 20] as const;
 export type MankuTables = (typeof MANKU_TABLES)[number];
 
-/** Keys up to this width may be bucket numbers as they are: 64 MiB of offsets. */
-const MAX_DIRECT_BITS = 24;
 /** Offsets of a table take 4 bytes a bucket. */
 const MAX_BUCKET_BITS = 28;
 /** More tables than these are not worth their memory, 4 bytes a code each. */
@@ -49,8 +47,8 @@ export function blockLayout(bits: number, blocks: number): BandLayout {
 
 /**
  * The four ways of Manku et al. to look up all 64-bit codes within distance 3 by equal keys:
- * 4 tables of 16 bits, 10 of two of five blocks (25 or 26 bits), 16 of one of four blocks and one of
- * four parts of the rest (28 bits), 20 of three of six blocks (31 to 33 bits).
+ * 4 tables of 16 bits, 10 of two of five blocks (25 or 26 bits), 16 of one of four blocks and one
+ * of four parts of the rest (28 bits), 20 of three of six blocks (31 to 33 bits).
  */
 export function mankuLayout(tables: MankuTables): BandLayout {
   const code = { firstBit: 0, bits: 64 };
@@ -159,33 +157,63 @@ export function binomial(all: number, some: number): number {
  * How many bits number the buckets of a table, and whether they are the key itself: they are while
  * there are not many more keys than codes; beyond, keys are hashed to about a bucket a code.
  */
-export function bucketBits(key: number, count: number): { bits: number; isDirect: boolean } {
+export function bucketBits(width: number, count: number): { bits: number; isDirect: boolean } {
   const near = 31 - Math.clz32(Math.max(1, Math.floor(1.4 * count))); // 2^near about count
-  if (key <= Math.min(near + 1, MAX_DIRECT_BITS)) return { bits: key, isDirect: true };
-  const distinct = 32 - Math.clz32(key); // single flips need masks that differ, and none of 0
-  return { bits: Math.min(MAX_BUCKET_BITS, Math.max(near, distinct, 4)), isDirect: false };
+  const distinct = 32 - Math.clz32(width); // enough to tell single flips apart
+  const hashed = Math.min(MAX_BUCKET_BITS, Math.max(near, distinct));
+  if (width <= Math.min(MAX_BUCKET_BITS, Math.max(near + 1, hashed))) {
+    return { bits: width, isDirect: true };
+  }
+  return { bits: hashed, isDirect: false };
+}
+
+/** What a search is expected to meet. */
+export interface Expectation {
+  /** How many times fuller than by chance the buckets near a query are: `Bands.skew`. */
+  skew?: number;
+  /** Whether the tables hold sketches. */
+  sketches?: boolean;
+}
+
+/** A sketch is read in order, so it costs so much of a candidate whose code is fetched. */
+export const SKETCH_UNITS = 1 / 8;
+/** Candidates that a sketch lets pass, roughly: few near by, many at a third of the bits. */
+const PASSED = 1 / 16;
+/**
+ * A unit, a look-up or a candidate, waits for memory about as long as a scan reads so many bytes:
+ * 20 to 60 ns here, where a scan runs at 8 to 20 GB/s. In the caches both are faster.
+ */
+const SCANNED_BYTES = 512;
+
+/** The work units of a search that takes as long as a scan: a limit for its budget. */
+export function scanUnits(bits: number, count: number): number {
+  return (count * Math.ceil(bits / 8)) / SCANNED_BYTES;
 }
 
 /**
  * The expected work units of a search to `radius`, look-ups plus candidates, where bits are tossed
- * coins; `skew` is how many times fuller than that the buckets near a query are (`Bands.skew`).
- * Infinity where the layout cannot reach the radius.
+ * coins. Infinity where the layout cannot reach the radius.
  */
-export function searchCost(layout: BandLayout, count: number, radius: number, skew = 1): number {
-  const widths = layout.map(keyBits);
-  if (isDisjoint(layout)) return disjointCost(widths, count, radius, skew);
+export function searchCost(
+  layout: BandLayout,
+  count: number,
+  radius: number,
+  expected: Expectation = {},
+): number {
+  const costs = layout.map((table) => lookUpCost(keyBits(table), count, expected));
+  if (isDisjoint(layout)) return disjointCost(layout.map(keyBits), costs, radius);
   if (radius > guaranteedDistance(layout)) return Number.POSITIVE_INFINITY;
-  return widths.reduce((sum, width) => sum + lookUpCost(width, count, skew), 0);
+  return costs.reduce((sum, cost) => sum + cost, 0);
 }
 
 /** One look-up and its candidates, those of hashed keys that share a bucket included. */
-function lookUpCost(width: number, count: number, skew: number): number {
-  return 1 + skew * count * 2 ** -bucketBits(width, count).bits;
+function lookUpCost(width: number, count: number, { skew = 1, sketches }: Expectation): number {
+  const candidates = skew * count * 2 ** -bucketBits(width, count).bits;
+  return 1 + candidates * (sketches ? SKETCH_UNITS + PASSED : 1);
 }
 
 /** Step by step as `Bands.search` goes: block r mod m at floor(r / m) differing bits. */
-function disjointCost(widths: readonly number[], count: number, radius: number, skew: number) {
-  const costs = widths.map((width) => lookUpCost(width, count, skew));
+function disjointCost(widths: readonly number[], costs: readonly number[], radius: number): number {
   let cost = 0;
   for (let step = 0; step <= radius && cost < Number.POSITIVE_INFINITY; step++) {
     const table = step % widths.length;
@@ -195,11 +223,18 @@ function disjointCost(widths: readonly number[], count: number, radius: number, 
 }
 
 /** The number of blocks whose search to `radius` is the cheapest by `searchCost`. */
-export function chooseBlocks(bits: number, count: number, radius: number, skew = 1): number {
+export function chooseBlocks(
+  bits: number,
+  count: number,
+  radius: number,
+  expected: Expectation = {},
+): number {
   let best = 1;
   let least = Number.POSITIVE_INFINITY;
   for (let blocks = 1; blocks <= Math.min(bits, MAX_CHOSEN_BLOCKS); blocks++) {
-    const cost = disjointCost(blockLayout(bits, blocks).map(keyBits), count, radius, skew);
+    const widths = blockLayout(bits, blocks).map(keyBits);
+    const costs = widths.map((width) => lookUpCost(width, count, expected));
+    const cost = disjointCost(widths, costs, radius);
     if (cost >= least) continue;
     least = cost;
     best = blocks;

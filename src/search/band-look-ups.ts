@@ -4,15 +4,13 @@
  * told from the codes themselves. Time is cache misses, so memory is read in batches, twice.
  */
 
-import { binomial } from './band-layout';
+import { binomial, SKETCH_UNITS } from './band-layout';
 import type { BandTable } from './band-table';
 import type { Collector } from './nearest';
 
 /** Buckets and candidates are gathered, then read twice, so that their cache misses overlap. */
 const BUCKETS = 128;
 const BATCH = 512;
-/** A sketch is read in order: so much of the work of a candidate that is not. */
-const SKETCH_UNITS = 1 / 8;
 
 /** Its state, of use for one search after another. */
 export class BandLookUps {

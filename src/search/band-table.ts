@@ -188,6 +188,7 @@ class TableMaker {
     const { rowKeys } = this.#sorting;
     const { touched, addends } = this.#keys;
     const width = this.#bytesPerCode;
+    if (codes.length < to * width) throw new Error('the codes were moved while tables were made');
     rowKeys.fill(0);
     for (let i = 0; i < touched.length; i++) {
       const values = addends.subarray(256 * i, 256 * i + 256);

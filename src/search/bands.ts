@@ -133,9 +133,13 @@ export class Bands {
     if (query.length !== bytesPerCode(this.bits)) {
       throw wrongValue('query', `${bytesPerCode(this.bits)} bytes`, query.length);
     }
+    const { codes } = this.#source;
+    if (codes.length < this.count * query.length) {
+      throw new Error(`the codes were moved: ${codes.length} bytes for ${this.count} of them`);
+    }
     const run = this.#idle ?? new BandLookUps(this.#tables, query.length);
     this.#idle = null; // a collector may search in turn
-    run.start(this.#source.codes, query, collector, budget);
+    run.start(codes, query, collector, budget);
     const count = this.#tables.length;
     let radius = -1;
     for (let step = 0; run.limit > radius + 1 && radius < maxRadius; step++) {

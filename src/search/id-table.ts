@@ -36,7 +36,7 @@ export class IdTable {
     return this.#count * (8 + (this.#maps === null ? 0 : 48));
   }
 
-  /** Ids for `count` new rows, checked against each other and those that are there. Adds nothing. */
+  /** Ids for `count` new rows, checked against each other and those that are there. */
   check(ids: unknown, count: number): readonly Id[] | null {
     if (ids === undefined || ids === null) {
       if (this.#kind !== null && this.#kind !== 'row') {

@@ -1,7 +1,7 @@
 /**
  * The distinct codes of an index: equal codes are held once, in a slot, with the rows that have
- * them, so that a million equal rows cost a search as much as one. A slot whose rows are all removed
- * stays, empty, until the slots are put in another order.
+ * them, so that a million equal rows cost a search as much as one. A slot whose rows are all
+ * removed stays, empty, until the slots are put in another order.
  */
 
 import { CodeMemory } from '../kernels/code-memory';

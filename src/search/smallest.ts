@@ -36,7 +36,10 @@ export class Smallest {
 
   #makeRoom(): void {
     const most = 2 * this.#k + SPARE;
-    if (this.#keys.length >= most) return this.#thin();
+    if (this.#keys.length >= most) {
+      this.#thin();
+      return;
+    }
     const grown = new Float64Array(Math.min(2 * this.#keys.length, most));
     grown.set(this.#keys);
     this.#keys = grown;

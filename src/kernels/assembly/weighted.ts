@@ -37,7 +37,7 @@ function highNibbles(bytes: v128, table: usize): v128 {
   return i8x16.swizzle(v128.load(table, 16), nibbles);
 }
 
-/** Adds the weights of one byte of codes 0..7 in `low`, of 8..15 in `high`, and of the next byte. */
+/** Weights of a byte, and of the next: `low` holds both of codes 0..7, `high` of codes 8..15. */
 @inline
 function twoBytes(low: v128, high: v128, tables: usize, isHigh: bool): v128 {
   const first = i64x2.shuffle(low, high, 0, 2);
@@ -118,8 +118,9 @@ function count(state: usize, weight: u32): void {
 }
 
 /**
- * Hits among codes `first` to `end - 1`, as pairs of u32 (code, weight) in order. A code whose entry
- * in `rows` is 2^32 - 1 is passed over. Returns the code to go on with: `end`, unless hits were full.
+ * Hits among codes `first` to `end - 1`, as pairs of u32 (code, weight) in order. A code whose
+ * entry in `rows` is 2^32 - 1 is passed over. Returns the code to go on with: `end`, unless the hits
+ * were full.
  * Reads up to 16 codes behind the last.
  */
 export function weightedHits(

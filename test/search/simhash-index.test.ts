@@ -1,0 +1,342 @@
+import { describe, expect, it } from 'vitest';
+import { Codes, SimHashIndex, scan, scanVectors, scanWithin } from '../../src/index';
+import { Draws } from '../reference/random';
+
+/** The index against its oracles: a Map, and the public exact scans. */
+
+const DIMENSIONS = 12;
+const BITS = 24;
+
+function matrix(draws: Draws, count: number, dimensions = DIMENSIONS) {
+  return { values: Float32Array.from(draws.gaussians(count * dimensions)), dimensions };
+}
+
+const rowOf = ({ values, dimensions }: { values: Float32Array; dimensions: number }, row: number) =>
+  values.subarray(row * dimensions, (row + 1) * dimensions);
+
+describe('life', () => {
+  it('finds a row as soon as it is added, by its row number when no id is given', () => {
+    const index = new SimHashIndex({ bits: 64 });
+    expect(index.add([1, 2, 3])).toBe(0);
+    expect(index.add({ indices: [0, 1, 2], values: [2, 4, 6] })).toBe(1);
+    const { rows, ids, distances } = index.search([1, 2, 3], { k: 5 });
+    expect([...rows]).toEqual([0, 1]);
+    expect(ids).toEqual([0, 1]);
+    expect([...distances]).toEqual([0, 0]);
+  });
+
+  it.each([
+    ['strings', ['a', 'b', 'c'], 'b'],
+    ['numbers', [7, -2, 9e9], -2],
+    ['big integers', [1n, 2n ** 60n, 3n], 2n ** 60n],
+  ])('knows ids that are %s', (_name, ids, second) => {
+    const index = new SimHashIndex({ bits: 64, dimensions: 2, keep: 'float32' });
+    const vectors = [Float32Array.of(1, 0), Float32Array.of(0, 1), Float32Array.of(-1, 0.5)];
+    index.addAll(vectors, ids as string[]);
+    expect(index.search([0.1, 1], { k: 1 }).ids).toEqual([second]);
+    expect(index.get(second)).toMatchObject({ row: 1, id: second, vector: vectors[1] });
+    expect(index.compare(ids[0], second).cosine).toBe(0);
+    expect(index.remove(second)).toBe(true);
+    expect(index.remove(second)).toBe(false);
+    expect([index.has(second), index.get(second), index.count]).toEqual([false, undefined, 2]);
+    expect(index.search([0.1, 1], { k: 5 }).ids).toHaveLength(2);
+  });
+
+  it('answers nothing when everything was removed, and goes on', () => {
+    const index = new SimHashIndex({ bits: 16 });
+    index.addAll(
+      [
+        [1, 2],
+        [3, -4],
+      ],
+      ['x', 'y'],
+    );
+    index.remove('x');
+    index.remove('y');
+    expect(index.search([1, 2]).ids).toEqual([]);
+    expect(index.within([1, 2], { maxDistance: 16 }).ids).toEqual([]);
+    index.add([1, 2], 'x');
+    expect(index.search([1, 2]).ids).toEqual(['x']);
+  });
+
+  it('holds a million equal rows as one code, and gives their ties in order', () => {
+    const index = new SimHashIndex({ bits: 64 });
+    const one = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+    const near = Uint8Array.of(0, 2, 3, 4, 5, 6, 7, 8);
+    const bytes = new Uint8Array(8_000_000);
+    for (let row = 0; row < 1_000_000; row++) bytes.set(one, 8 * row);
+    index.addAll(Codes.from(bytes, { bits: 64 }));
+    index.add(near);
+    expect([...index.search(one, { k: 3 }).rows]).toEqual([0, 1, 2]);
+    const { rows, explain } = index.search(near, { k: 3, explain: true });
+    expect([...rows]).toEqual([1_000_000, 0, 1]);
+    expect(explain?.codesCompared).toBe(2);
+    for (let row = 0; row < 999_999; row++) index.remove(row);
+    expect([...index.search(one, { k: 3 }).rows]).toEqual([999_999, 1_000_000]);
+  });
+});
+
+describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
+  it('is that of the exact scans: by distance, and by cosine when all are re-ranked', () => {
+    const draws = new Draws(5);
+    const vectors = matrix(draws, 700);
+    const index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, keep: 'float32', kernel });
+    index.addAll(vectors);
+    const codes = index.hasher.hashAll(vectors);
+    for (let i = 0; i < 20; i++) {
+      const query = Float32Array.from(draws.gaussians(DIMENSIONS));
+      const code = index.hasher.hash(query);
+      const byDistance = index.search(query, { k: 9, rank: 'hamming' });
+      expect(byDistance).toMatchObject(scan(codes, code, { k: 9 }));
+      expect(index.search(code, { k: 9 }).rows).toEqual(byDistance.rows);
+      const maxDistance = draws.integer(BITS + 1);
+      const within = index.within(query, { maxDistance });
+      expect(within).toMatchObject(scanWithin(codes, code, { maxDistance }));
+      const exact = index.search(query, { k: 9, oversample: 80 });
+      expect(exact.rank).toBe('exact');
+      expect(exact).toMatchObject(scanVectors(vectors, query, { k: 9 }));
+    }
+  });
+});
+
+it('estimates cosines without bias, and better than the distance alone', () => {
+  const draws = new Draws(11);
+  const dimensions = 64;
+  const index = new SimHashIndex({ bits: 256, dimensions, projection: 'gaussian' });
+  const vectors = matrix(draws, 600, dimensions);
+  index.addAll(vectors);
+  const cosine = (a: ArrayLike<number>, b: ArrayLike<number>) => {
+    let dot = 0;
+    for (let i = 0; i < dimensions; i++) dot += a[i] * b[i];
+    return dot / Math.hypot(...Array.from(a)) / Math.hypot(...Array.from(b));
+  };
+  const errors = { estimate: [] as number[], hamming: [] as number[] };
+  for (let i = 0; i < 60; i++) {
+    // Each query is a row's vector and noise of its own, so that all cosines occur.
+    const near = rowOf(vectors, i);
+    const query = near.map((value) => 2 * draws.uniform() * value + draws.gaussian());
+    for (const rank of ['estimate', 'hamming'] as const) {
+      const { rows, cosines } = index.search(query, { k: 600, rank });
+      rows.forEach((row, j) => {
+        errors[rank].push(cosines[j] - cosine(query, rowOf(vectors, row)));
+      });
+    }
+  }
+  const mean = (list: number[]) => list.reduce((sum, value) => sum + value, 0) / list.length;
+  const spread = (list: number[]) => Math.sqrt(mean(list.map((value) => value * value)));
+  expect(errors.estimate).toHaveLength(60 * 600);
+  expect(Math.abs(mean(errors.estimate))).toBeLessThan(0.003);
+  expect(spread(errors.estimate)).toBeLessThan(0.9 * spread(errors.hamming));
+});
+
+describe('optimize', () => {
+  const draws = new Draws(3);
+  const dimensions = 16;
+  const centres = matrix(draws, 60, dimensions);
+  const clustered = (count: number) => {
+    const values = new Float32Array(count * dimensions);
+    for (let row = 0; row < count; row++) {
+      const centre = rowOf(centres, draws.integer(60));
+      for (let i = 0; i < dimensions; i++) {
+        values[row * dimensions + i] = centre[i] + 0.5 * draws.gaussian();
+      }
+    }
+    return { values, dimensions };
+  };
+  const vectors = clustered(6000);
+
+  it('reaches the recall that it reports, by partitions and by a scan', () => {
+    const index = new SimHashIndex({ bits: 128, dimensions, keep: 'float32' });
+    index.addAll(vectors);
+    const before = index.search(rowOf(vectors, 7), { k: 10, plan: 'scan', oversample: 60 });
+    const report = index.optimize({ recall: 0.9, k: 10, partitions: 64, queries: 200 });
+    expect(report).toMatchObject({ wanted: 0.9, isReached: true, truth: 'cosine', queries: 100 });
+    expect(report.recall).toBeGreaterThanOrEqual(0.9);
+    expect(report.interval[0]).toBeLessThan(report.recall);
+    expect(index.search(rowOf(vectors, 7), { k: 10, plan: 'scan', oversample: 60 })).toEqual(
+      before,
+    );
+    const queries = clustered(200);
+    let found = 0;
+    for (let i = 0; i < 200; i++) {
+      const truth = new Set(scanVectors(vectors, rowOf(queries, i), { k: 10 }).rows);
+      const options = { k: 10, plan: 'partitions', probes: report.probes || 16 } as const;
+      for (const row of index.search(rowOf(queries, i), options).rows) if (truth.has(row)) found++;
+    }
+    expect(found / 2000).toBeGreaterThan(0.85);
+    const everything = { k: 10, oversample: 600, probes: 64, plan: 'partitions' } as const;
+    const exact = index.search(rowOf(queries, 0), everything);
+    expect(exact).toMatchObject(scanVectors(vectors, rowOf(queries, 0), { k: 10 }));
+  });
+
+  it('says when the recall is out of reach, and counts what came later', () => {
+    const index = new SimHashIndex({ bits: 8, dimensions, keep: 'int8' });
+    index.addAll(vectors);
+    const report = index.optimize({ recall: 1, k: 5, queries: 60, partitions: 32 });
+    expect(report.isReached).toBe(report.recall === 1);
+    index.addAll(clustered(3000));
+    index.remove(0);
+    expect(index.report).toMatchObject({ rowsAdded: 3000, rowsRemoved: 1 });
+  });
+
+  it('leaves the index as it was when it is cancelled', async () => {
+    const index = new SimHashIndex({ bits: 128, dimensions, keep: 'float32' });
+    index.addAll(vectors);
+    const before = index.search(rowOf(vectors, 1));
+    const abort = new AbortController();
+    const work = index.optimizeAsync({ signal: abort.signal });
+    expect(() => index.add(rowOf(vectors, 0))).toThrow(/optimizeAsync\(\) is still at work/);
+    abort.abort(new Error('enough'));
+    await expect(work).rejects.toThrow('enough');
+    expect(index.report).toBeNull();
+    expect(index.search(rowOf(vectors, 1))).toEqual(before);
+    expect(index.add(rowOf(vectors, 0))).toBe(6000);
+  });
+});
+
+describe('filter', () => {
+  const vectors = matrix(new Draws(8), 3000);
+  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, keep: 'float32' });
+  index.addAll(vectors);
+  const query = rowOf(vectors, 42);
+  const allowed = [5, 9, 700, 42, 2999, 100, 101, 102];
+
+  it.each(['hamming', 'estimate', 'exact'] as const)('gives all allowed rows, rank %s', (rank) => {
+    const bySet = index.search(query, { k: 20, rank, filter: new Set(allowed) });
+    const byFunction = index.search(query, {
+      ...{ k: 20, rank },
+      filter: (id: never, row: number) => allowed.includes(row) && id === row,
+    });
+    expect([...bySet.rows].sort()).toEqual([...allowed].sort());
+    expect(byFunction).toEqual(bySet);
+    expect(bySet.rows[0]).toBe(42);
+  });
+
+  it('gives what a scan of everything gives, less the others', () => {
+    const isEven = (_id: never, row: number) => row % 2 === 0;
+    const all = index.search(query, { k: 3000, rank: 'estimate' });
+    const expected = all.rows.filter((row) => row % 2 === 0).slice(0, 50);
+    const even = index.search(query, { k: 50, rank: 'estimate', filter: isEven });
+    expect(even.rows).toEqual(expected);
+  });
+});
+
+describe('bad input', () => {
+  const index = new SimHashIndex({ bits: 16, dimensions: 2, keep: 'float32' });
+  index.addAll(
+    [
+      [1, 0],
+      [0, 1],
+    ],
+    ['a', 'b'],
+  );
+  it.each([
+    [() => index.search([1, 0], { k: 0 }), RangeError, /"k" expected/],
+    [() => index.search([1, 0], { k: -3 }), RangeError, /"k" expected/],
+    [() => index.search([1, 0, 0]), RangeError, /2 dimensions, got 3/],
+    [() => index.search([0, 0]), RangeError, /all-zero/],
+    [() => index.search([Number.NaN, 0]), RangeError, /NaN/],
+    [() => index.search([1, 0], { kk: 1 } as never), TypeError, /did you mean "k"/],
+    [() => index.search([1, 0], { plan: 'partitions' }), Error, /needs an index .* optimize/],
+    [() => index.search(new Uint8Array(3)), RangeError, /code of 2 bytes/],
+    [() => index.add([1, 1], 'a'), RangeError, /not there yet, got "a"/],
+    [
+      () =>
+        index.addAll(
+          [
+            [1, 1],
+            [1, 2],
+          ],
+          ['c', 'c'],
+        ),
+      RangeError,
+      /"ids"\[1\]/,
+    ],
+    [
+      () =>
+        index.addAll(
+          [
+            [1, 1],
+            [1, 2],
+          ],
+          ['c', 4] as never,
+        ),
+      TypeError,
+      /"ids"\[1\]/,
+    ],
+    [() => index.add([1, 1], 4), TypeError, /string, as the ids before/],
+    [() => index.add([1, 1]), TypeError, /ids of kind string/],
+    [
+      () =>
+        index.addAll(
+          [
+            [1, 1],
+            [0, 0],
+          ],
+          ['c', 'd'],
+        ),
+      RangeError,
+      /row 1: an all-zero/,
+    ],
+    [() => index.add(new Uint8Array(2), 'c'), TypeError, /takes vectors/],
+    [() => index.add({ indices: [0], values: [1] }, 'c'), TypeError, /dense vectors/],
+    [() => index.optimize({ recall: 1.5 }), RangeError, /"recall"/],
+    [() => index.compare('a', 'z'), RangeError, /"b" expected an id/],
+    [() => new SimHashIndex().optimize(), Error, /empty/],
+    [() => new SimHashIndex({ keep: 'float32' }), TypeError, /"dimensions"/],
+  ])('%s is refused, and nothing changes', (call, type, message) => {
+    expect(call).toThrow(type);
+    expect(call).toThrow(message);
+    expect(index.count).toBe(2);
+    expect(index.search([1, 0.1], { k: 7 }).ids).toEqual(['a', 'b']);
+  });
+
+  it('an empty index has no neighbours', () => {
+    expect(new SimHashIndex().search([1, 2]).ids).toEqual([]);
+  });
+});
+
+it('agrees with a Map and brute force through thousands of random steps', () => {
+  const draws = new Draws('model');
+  const pool = matrix(draws, 300);
+  const index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, keep: 'float32' });
+  const model = new Map<string, { row: number; vector: Float32Array }>();
+  let nextRow = 0;
+  for (let step = 0; step < 3000; step++) {
+    const choice = draws.uniform();
+    const id = `id ${draws.integer(400)}`;
+    if (choice < 0.5) {
+      const vector = rowOf(pool, draws.integer(300));
+      if (model.has(id)) expect(() => index.add(vector, id)).toThrow(RangeError);
+      else {
+        expect(index.add(vector, id)).toBe(nextRow);
+        model.set(id, { row: nextRow++, vector });
+      }
+    } else if (choice < 0.75) {
+      expect(index.remove(id)).toBe(model.delete(id));
+    } else if (choice < 0.755 && model.size > 10) {
+      index.optimize({ recall: 0.9, k: 3, queries: 10, partitions: 4 });
+    } else {
+      const query = rowOf(pool, draws.integer(300));
+      const k = 1 + draws.integer(12);
+      const code = index.hasher.hash(query);
+      const held = [...model].map(([key, { row, vector }]) => {
+        const own = index.hasher.hash(vector);
+        let distance = 0;
+        for (let bit = 0; bit < BITS; bit++) {
+          distance += ((own[bit >> 3] ^ code[bit >> 3]) >> (bit & 7)) & 1;
+        }
+        return { key, row, distance };
+      });
+      held.sort((a, b) => a.distance - b.distance || a.row - b.row);
+      const found = index.search(query, { k, rank: 'hamming' });
+      expect(found.ids).toEqual(held.slice(0, k).map(({ key }) => key));
+      const maxDistance = draws.integer(10);
+      const near = held.filter(({ distance }) => distance <= maxDistance);
+      expect(index.within(query, { maxDistance }).ids).toEqual(near.map(({ key }) => key));
+      expect(index.search(query, { k }).ids).toHaveLength(Math.min(k, model.size));
+    }
+    expect(index.count).toBe(model.size);
+    expect(index.has(id)).toBe(model.has(id));
+  }
+});
