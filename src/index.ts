@@ -57,7 +57,23 @@ export {
 } from './hashing/simhash';
 export type { KernelName } from './kernels/kernels';
 export type { LongCall } from './long-call';
+export type { Explanation, SearchResult } from './search/answer';
+export type { Filter } from './search/filter';
+export type { Id } from './search/id-table';
+export {
+  type IndexWithinOptions,
+  OPTIMIZE_DEFAULTS,
+  type OptimizeOptions,
+  type Plan,
+  type Rank,
+  SEARCH_DEFAULTS,
+  type SearchOptions,
+  SIMHASH_INDEX_DEFAULTS,
+  type SimHashIndexOptions,
+} from './search/index-options';
+export type { Keep } from './search/kept-vectors';
 export type { Neighbors } from './search/nearest';
+export type { RecallReport } from './search/recall-report';
 export {
   SCAN_DEFAULTS,
   type ScanOptions,
@@ -74,4 +90,9 @@ export {
   scanVectors,
   scanVectorsAll,
 } from './search/scan-vectors';
-export { type Comparison, type IdList, type IndexRow, SimHashIndex } from './search/simhash-index';
+export {
+  type Comparison,
+  type IdList,
+  type IndexRow,
+  SimHashIndex,
+} from './search/simhash-index';

@@ -16,7 +16,8 @@ export interface WeightedCodes {
 
 /**
  * Weights by four bits: entry 16 g + v is the weight of code bits 4 g to 4 g + 3 being v. Two
- * groups a byte, padded by zeros to 8 bytes; entries are at most 31, a code's sum at most `most`, 65,535.
+ * groups a byte, padded by zeros to 8 bytes; entries are at most 31, a code's sum at most `most`,
+ * 65,535.
  */
 export interface WeightTables {
   readonly tables: Uint8Array;

@@ -8,6 +8,7 @@ import {
   checkOneOf,
   wrongValue,
 } from '../check';
+import { cosineOf } from '../hashing/angle';
 import { distance } from '../kernels/hamming.scalar';
 import type { Steps } from '../long-call';
 import { checkFilter, type RowFilter } from './filter';
@@ -239,7 +240,7 @@ function collectorOf(state: IndexState, { k, maxDistance, filter }: Request): Sl
 
 function ofDistances(state: IndexState, found: RowsByDistance): SearchResult {
   const { bits } = state;
-  const cosines = Float64Array.from(found.distances, (d) => Math.cos((Math.PI * d) / bits));
+  const cosines = Float64Array.from(found.distances, (one) => cosineOf(one, bits));
   return resultOf(state, found, cosines, 'hamming');
 }
 

@@ -156,8 +156,10 @@ export class BandLookUps {
       let start = offsets[buckets[i]];
       const end = offsets[buckets[i] + 1];
       if (start === end) continue;
+      const units = sketches === null ? end - start : (end - start) * SKETCH_UNITS;
+      if (units > this.#budget) return false;
+      this.#budget -= units;
       this.candidates += end - start;
-      this.#budget -= sketches === null ? 0 : (end - start) * SKETCH_UNITS;
       while (start < end) {
         if (held === BATCH) {
           this.#held = held;
@@ -176,15 +178,17 @@ export class BandLookUps {
       }
     }
     this.#held = held;
-    return this.#budget >= 0;
+    return true;
   }
 
   /** Offers those of the batch whose distance is below the limit; false when over budget. */
   #compareBatch(): boolean {
     const held = this.#held;
     this.#held = 0;
-    if (held > this.#budget) return false;
-    this.#budget -= held;
+    if (this.#tables[this.#table].sketches !== null) {
+      if (held > this.#budget) return false;
+      this.#budget -= held;
+    }
     this.compared += held;
     if (this.#words === null) this.#compareBytes(held);
     else if (this.#query.length === 2) this.#compare64(this.#words, held);
@@ -240,10 +244,13 @@ export class BandLookUps {
     const query = this.#query;
     const xor = this.#xor;
     const width = this.#code.length;
+    let sink = 0;
+    for (let i = 0; i < held; i++) sink ^= bytes[batch[i] * width];
+    this.sink ^= sink;
     for (let i = 0; i < held; i++) {
+      const at = batch[i] * width;
       xor.set(query);
-      for (let b = 0, at = batch[i] * width; b < width; b++)
-        xor[b >> 2] ^= bytes[at++] << (8 * (b & 3));
+      for (let b = 0; b < width; b++) xor[b >> 2] ^= bytes[at + b] << (8 * (b & 3));
       let distance = 0;
       for (let w = 0; w < xor.length; w++) distance += bitCount(xor[w]);
       if (distance < this.limit) this.#offer(batch[i], distance);

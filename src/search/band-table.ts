@@ -50,8 +50,10 @@ export interface BandTable extends TableKeys {
   readonly squares: number;
 }
 
-/** Rows whose keys are made at once; rows or buckets between two yields: a few milliseconds. */
-const KEY_ROWS = 2 ** 13;
+/** Rows whose keys are made at once, at most, and bytes of codes that go into them. */
+const KEY_ROWS = 2 ** 14;
+const KEY_BYTES = 2 ** 20;
+/** Rows or buckets that are sorted between two yields: a few milliseconds. */
 const STEP_ROWS = 2 ** 16;
 /** A part of so many rows, and its buckets, are sorted within the second-level cache. */
 const PART_ROW_BITS = 13;
@@ -73,42 +75,47 @@ export class Sorting {
   }
 }
 
-/** Makes a table in short steps; each yields how many of `3 * count` rows are done. */
+/** Makes a table in short steps; most of them yield how many of `3 * count` rows are done. */
 export function* tableSteps(
   runs: readonly BitRun[],
   source: CodeSource,
   options: TableOptions,
   sorting: Sorting,
-): Generator<number, BandTable> {
+): Generator<number | undefined, BandTable> {
   const { bits, count } = options;
-  const table = new TableMaker(tableKeys(runs, bits, count), options, sorting);
-  for (let from = 0; from < count; from += KEY_ROWS) {
-    table.countPart(source.codes, from, Math.min(count, from + KEY_ROWS));
-    if (from % STEP_ROWS === 0) yield from;
+  const keys = tableKeys(runs, bits, count);
+  const table = new TableMaker(keys, options, sorting);
+  const rows = Math.min(KEY_ROWS, Math.ceil(KEY_BYTES / keys.touched.length));
+  for (let from = 0, to = 0; from < count; from = to) {
+    to = Math.min(count, from + rows);
+    table.countParts(source.codes, from, to);
+    yield to;
   }
   const entries = table.beginParts();
-  for (let from = 0; from < count; from += KEY_ROWS) {
-    table.spread(source.codes, from, Math.min(count, from + KEY_ROWS));
-    if (from % STEP_ROWS === 0) yield count + from;
+  for (let from = 0, to = 0; from < count; from = to) {
+    to = Math.min(count, from + rows);
+    table.spread(source.codes, from, to);
+    yield count + to;
   }
   table.slots = new Uint32Array(entries + 1);
   if (table.hasSketches) table.sketches = new Int32Array(entries + 1);
-  let work = 0;
-  for (let part = 0; part < table.ends.length; part++) {
-    const [start, end] = [part === 0 ? 0 : table.ends[part - 1], table.ends[part]];
+  const parts = table.ends.length;
+  for (let part = 0, work = 0; part < parts; part++) {
+    const start = part === 0 ? 0 : table.ends[part - 1];
+    const end = table.ends[part];
     for (let from = start; from < end; from += STEP_ROWS) {
       table.countBuckets(from, Math.min(end, from + STEP_ROWS));
-      if (end - start > STEP_ROWS) yield 2 * count + from;
+      if (end - start > STEP_ROWS) yield undefined;
     }
     table.endBuckets(part);
     for (let to = end; to > start; to -= STEP_ROWS) {
       table.place(Math.max(start, to - STEP_ROWS), to);
-      if (end - start > STEP_ROWS) yield 2 * count + to;
+      if (end - start > STEP_ROWS) yield undefined;
     }
     work += end - start + 2 ** table.shift;
-    if (work < STEP_ROWS) continue;
+    if (work < STEP_ROWS || part + 1 === parts) continue;
     work = 0;
-    yield 2 * count + end;
+    yield 2 * count + Math.floor((count * (part + 1)) / parts);
   }
   return table.result();
 }
@@ -145,7 +152,7 @@ class TableMaker {
     this.#offsets = new Uint32Array(2 ** keys.bucketBits + 1);
   }
 
-  countPart(codes: Uint8Array, from: number, to: number): void {
+  countParts(codes: Uint8Array, from: number, to: number): void {
     const { shift, ends } = this;
     const { rowKeys } = this.#sorting;
     this.#keysOf(codes, from, to);
@@ -211,13 +218,15 @@ class TableMaker {
   /** From the sizes of a part's buckets to where they end. */
   endBuckets(part: number): void {
     const offsets = this.#offsets;
-    let [sum, squares] = [this.#sum, this.#squares];
+    let sum = this.#sum;
+    let squares = this.#squares;
     for (let b = part * 2 ** this.shift, end = b + 2 ** this.shift; b < end; b++) {
       squares += offsets[b] * offsets[b];
       sum += offsets[b];
       offsets[b] = sum;
     }
-    [this.#sum, this.#squares] = [sum, squares];
+    this.#sum = sum;
+    this.#squares = squares;
   }
 
   /** Last row first, so that offsets end as where the buckets begin, and slots ascend. */

@@ -84,13 +84,16 @@ export class Bands {
     const { count, layout } = options;
     const sorting = new Sorting(options);
     const tables: BandTable[] = [];
+    const rows = 3 * count;
     for (const runs of layout) {
       const steps = tableSteps(runs, source, options, sorting);
       let step = steps.next();
       for (; !step.done; step = steps.next()) {
-        yield [3 * tables.length * count + step.value, 3 * layout.length * count];
+        const { value } = step;
+        yield value === undefined ? value : [tables.length * rows + value, layout.length * rows];
       }
       tables.push(step.value);
+      yield [tables.length * rows, layout.length * rows];
     }
     return new Bands(source, options, tables);
   }
@@ -114,7 +117,8 @@ export class Bands {
    * uniform codes, more where codes crowd. For `searchCost` and `chooseBlocks`.
    */
   get skew(): number {
-    let [met, expected] = [0, 0];
+    let met = 0;
+    let expected = 0;
     for (const { slots, squares, bucketBits } of this.#tables) {
       const entries = slots.length - 1;
       met += squares - entries;
@@ -130,14 +134,13 @@ export class Bands {
    */
   search(query: Uint8Array, collector: Collector, options: BandSearchOptions = {}): BandSearch {
     const { maxRadius = this.bits, budget = Number.POSITIVE_INFINITY } = options;
-    if (query.length !== bytesPerCode(this.bits)) {
-      throw wrongValue('query', `${bytesPerCode(this.bits)} bytes`, query.length);
-    }
+    const width = bytesPerCode(this.bits);
+    if (query.length !== width) throw wrongValue('query', `${width} bytes`, query.length);
     const { codes } = this.#source;
-    if (codes.length < this.count * query.length) {
+    if (codes.length < this.count * width) {
       throw new Error(`the codes were moved: ${codes.length} bytes for ${this.count} of them`);
     }
-    const run = this.#idle ?? new BandLookUps(this.#tables, query.length);
+    const run = this.#idle ?? new BandLookUps(this.#tables, width);
     this.#idle = null; // a collector may search in turn
     run.start(codes, query, collector, budget);
     const count = this.#tables.length;

@@ -30,7 +30,9 @@ export class KeptVectors {
     this.keep = keep;
     this.dimensions = dimensions;
     this.#kernel = kernel;
-    this.#rowsPerPart = 2 ** Math.max(0, Math.floor(Math.log2(PART_BYTES / this.#rowBytes)));
+    let rows = 1;
+    while (2 * rows * this.#rowBytes <= PART_BYTES) rows *= 2;
+    this.#rowsPerPart = rows;
   }
 
   get #rowBytes(): number {

@@ -15,11 +15,11 @@ import {
   candidatesOf,
   foundBy,
   type HeldOut,
-  type RecallReport,
   type Setting,
   surelyEnough,
   toBeFound,
 } from './recall';
+import type { RecallReport } from './recall-report';
 import { spaceOf } from './space';
 import type { IndexState } from './state';
 import { trueNeighbors } from './truth';
@@ -78,8 +78,8 @@ function* inPartitions(
 ): Steps<{ slots: IndexState['slots']; partitions: Partitions | null }> {
   const { slots } = state;
   const used = usedSlots(slots);
-  const usual = 2 ** Math.round(Math.log2(PARTITIONS_PER_ROOT * Math.sqrt(used.length)));
-  const count = Math.min(wanted.partitions ?? Math.min(usual, MOST_PARTITIONS), used.length);
+  const usual = usualPartitions(used.length);
+  const count = Math.min(wanted.partitions ?? usual, used.length);
   if (wanted.partitions === undefined && used.length < LEAST_SLOTS) {
     return { slots: slots.rearranged(used), partitions: null };
   }
@@ -99,6 +99,14 @@ function* inPartitions(
   const newSpace = spaceOf(state, grouped.slots);
   const partitions = new Partitions(newSpace, centres, grouped.starts, state.kernel);
   return { slots: grouped.slots, partitions };
+}
+
+/** The power of two nearest to a multiple of the root of the slots. */
+function usualPartitions(slots: number): number {
+  const wanted = PARTITIONS_PER_ROOT * Math.sqrt(slots);
+  let count = 1;
+  while (count < MOST_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
+  return count;
 }
 
 function usedSlots(slots: IndexState['slots']): Uint32Array {

@@ -41,7 +41,7 @@ import {
 import { type Keep, KeptVectors } from './kept-vectors';
 import { optimized } from './optimize';
 import { queriesOf, queryOf } from './query';
-import type { RecallReport } from './recall';
+import type { RecallReport } from './recall-report';
 import { Slots } from './slots';
 import type { IndexState } from './state';
 

@@ -8,7 +8,6 @@ import { integerWidth, UNIT } from '../kernels/products.scalar';
 import type { KeptVectors } from './kept-vectors';
 import { lengthOf } from './length';
 import type { Slots } from './slots';
-import type { IndexState } from './state';
 
 export interface Space {
   /** Integers a vector takes. */
@@ -20,7 +19,10 @@ export interface Space {
 }
 
 /** The space of an index's slots, in this or another order of them. */
-export function spaceOf({ vectors, bits }: IndexState, slots: Slots): Space {
+export function spaceOf(
+  { vectors, bits }: { vectors: KeptVectors | null; bits: number },
+  slots: Slots,
+): Space {
   return vectors === null ? codeSpace(slots, bits) : vectorSpace(slots, vectors);
 }
 

@@ -5,7 +5,7 @@ import type { KernelName } from '../kernels/kernels';
 import type { IdTable } from './id-table';
 import type { KeptVectors } from './kept-vectors';
 import type { Partitions } from './partitions';
-import type { RecallReport } from './recall';
+import type { RecallReport } from './recall-report';
 import type { Slots } from './slots';
 
 export interface IndexState {

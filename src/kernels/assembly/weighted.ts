@@ -119,9 +119,8 @@ function count(state: usize, weight: u32): void {
 
 /**
  * Hits among codes `first` to `end - 1`, as pairs of u32 (code, weight) in order. A code whose
- * entry in `rows` is 2^32 - 1 is passed over. Returns the code to go on with: `end`, unless the hits
- * were full.
- * Reads up to 16 codes behind the last.
+ * entry in `rows` is 2^32 - 1 is passed over. Returns the code to go on with: `end`, unless the
+ * hits were full. Reads up to 16 codes behind the last.
  */
 export function weightedHits(
   codes: usize,
