@@ -17,11 +17,12 @@ await announce();
 const rivals = graphRivals(given.ef.split(',').map(Number), { isRebuilt: given.rebuild });
 printTable(
   'Graphs of 340,479 GloVe vectors of 100 dimensions, one thread',
-  ['way', 'parameters', 's to build', 'built', 'read from its file'],
+  ['way', 'parameters', 's to build', 'CPU s', 'built', 'read from its file'],
   rivals.map(({ name, version, parameters, built, bytes }) => [
     `${name} ${version}`,
     ...[JSON.stringify(parameters).replaceAll(/["{}]/g, '').replaceAll(/[:,]/g, '$& ')],
-    ...[short(built.seconds), bytesText(built.bytes), bytesText(bytes)],
+    ...[short(built.seconds), short(built.cpuSeconds)],
+    ...[bytesText(built.bytes), bytesText(bytes)],
   ]),
   2,
 );

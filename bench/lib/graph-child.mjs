@@ -18,11 +18,13 @@ async function build() {
   const engine = await openEngine(name, train.dimensions);
   const before = resident();
   const start = performance.now();
+  const startCpu = process.cpuUsage();
   const graph = engine.build(train);
   const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(startCpu);
   const bytes = resident() - before;
   engine.save(graph, path);
-  return { seconds, bytes };
+  return { seconds, cpuSeconds: (user + system) / 1e6, bytes };
 }
 
 async function search() {

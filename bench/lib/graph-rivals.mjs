@@ -2,7 +2,7 @@
 // by width of the search. Graphs take minutes to build and are kept in bench/.cache with their time
 // and memory; a file's name tells the version, the parameters and the data.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inChild } from './child.mjs';
@@ -13,8 +13,9 @@ const child = fileURLToPath(new URL('graph-child.mjs', import.meta.url));
 const cache = fileURLToPath(new URL('../.cache/', import.meta.url));
 
 /**
- * `{ name, version, parameters, built: { seconds, bytes }, bytes, points }` of each rival that is
- * installed: `bytes` of the graph read from its file, `points` with `{ ef, recall, perSecond }`.
+ * `{ name, version, parameters, built, bytes, points }` of each rival that is installed. `built` has
+ * `{ seconds, cpuSeconds, bytes }`, of which a busy machine lengthens the first; `bytes` is of the
+ * graph read from its file; `points` have `{ ef, recall, perSecond }`.
  */
 export function graphRivals(efs, { isRebuilt = false } = {}) {
   buildGlove();
@@ -40,9 +41,10 @@ function graphOf(name, version, isRebuilt) {
   // The record is written last: where there is one, the graph is whole.
   if (isRebuilt || !existsSync(record)) {
     console.error(`${name}: building the graph, which takes some minutes ...`);
-    rmSync(record, { force: true });
     mkdirSync(cache, { recursive: true });
-    const built = inChild(child, { verb: 'build', name, path });
+    const unfinished = `${path}.${process.pid}`;
+    const built = inChild(child, { verb: 'build', name, path: unfinished });
+    renameSync(unfinished, path);
     writeFileSync(record, `${JSON.stringify(built, null, 2)}\n`);
   }
   return { path, built: JSON.parse(readFileSync(record, 'utf8')) };

@@ -4,7 +4,7 @@
  * told from the codes themselves. Time is cache misses, so memory is read in batches, twice.
  */
 
-import { binomial, SKETCH_UNITS } from './band-layout';
+import { binomial, unitsOf } from './band-layout';
 import type { BandTable } from './band-table';
 import type { Collector } from './nearest';
 
@@ -91,10 +91,11 @@ export class BandLookUps {
 
   /** Looks up all keys of a table with so many bits flipped; false when over budget. */
   visit(t: number, flips: number): boolean {
-    const { width, isDirect, flipOf } = this.#tables[t];
+    const { width, isDirect, flipOf, sketches } = this.#tables[t];
     const ways = binomial(width, flips);
-    if (ways > this.#budget) return false;
-    this.#budget -= ways;
+    const { lookUp } = unitsOf(sketches !== null);
+    if (ways * lookUp > this.#budget) return false;
+    this.#budget -= ways * lookUp;
     this.lookUps += ways;
     if (ways === 0) return true;
     this.#table = t;
@@ -151,12 +152,13 @@ export class BandLookUps {
     for (let i = 0; i < count; i++) sink ^= slots[offsets[buckets[i]]];
     this.sink ^= sink;
     const wanted = this.#query[sketchWord] & sketchMask;
+    const { entry } = unitsOf(sketches !== null);
     let held = this.#held;
     for (let i = 0; i < count; i++) {
       let start = offsets[buckets[i]];
       const end = offsets[buckets[i] + 1];
       if (start === end) continue;
-      const units = sketches === null ? end - start : (end - start) * SKETCH_UNITS;
+      const units = (end - start) * entry;
       if (units > this.#budget) return false;
       this.#budget -= units;
       this.candidates += end - start;

@@ -29,7 +29,7 @@ export interface BandsOptions {
 export interface BandSearchOptions {
   /** The last distance to search to the end; by default as far as the collector needs. */
   maxRadius?: number;
-  /** Most work units, look-ups plus candidates, that may be spent; by default any number. */
+  /** Most work units that may be spent (`unitsOf`, `scanUnits`); by default any number. */
   budget?: number;
 }
 
