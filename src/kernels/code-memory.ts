@@ -3,14 +3,14 @@
  * that a kernel reads both where they lie.
  */
 
+import { NO_ROW, type RowCodes } from './hits';
 import { Arena } from './memory';
-import { NO_ROW, type WeightedCodes } from './weighted.scalar';
 
 /** Kernels read, but do not use, up to so many codes behind the last. */
 const BEHIND_CODES = 16;
 const LEAST_CODES = 64;
 
-export class CodeMemory implements WeightedCodes {
+export class CodeMemory implements RowCodes {
   readonly bytesPerCode: number;
   readonly #arena: Arena;
   #room = 0;

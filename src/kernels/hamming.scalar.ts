@@ -4,6 +4,8 @@
  * order.
  */
 
+import { FallingLimit, type HitSearch, NO_ROW, type RowCodes, searchOf } from './hits';
+
 const POPCOUNT = Uint8Array.from({ length: 256 }, (_, byte) => {
   let count = 0;
   for (let rest = byte; rest > 0; rest >>= 1) count += rest & 1;
@@ -49,6 +51,9 @@ export interface HammingKernel {
     limits: Uint32Array,
     take: (query: number, row: number, distance: number) => void,
   ): void;
+
+  /** The `want` nearest, and those at equal distance, by ranges of codes. */
+  search(from: RowCodes, query: Uint8Array, want: number): HitSearch;
 }
 
 /** Queries one after another over blocks of rows that stay in the second-level cache. */
@@ -105,5 +110,14 @@ export const scalarHamming: HammingKernel = {
 
   hitsOfMany(...scan) {
     hitsByQuery(this, ...scan);
+  },
+
+  search({ codes, rows, bytesPerCode }, query, want) {
+    const hits = new FallingLimit(8 * bytesPerCode, want);
+    return searchOf(hits, (code) => {
+      if (rows[code] === NO_ROW) return;
+      const at = code * bytesPerCode;
+      hits.take(code, distance(codes.subarray(at, at + bytesPerCode), query));
+    });
   },
 };

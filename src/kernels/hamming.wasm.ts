@@ -4,7 +4,8 @@
  * read where they are; others pass through scratch in blocks.
  */
 
-import { type HammingKernel, hitsByQuery } from './hamming.scalar';
+import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming.scalar';
+import { HitState, searchInRanges } from './hit-state';
 import {
   FREE_START,
   type Hits,
@@ -23,12 +24,31 @@ const HITS_AT = QUERY_AT + QUERY_BYTES;
 const REST_AT = HITS_AT + BLOCK_ROWS * 8;
 const COPIES_BYTES = FREE_START + SCAN_BYTES - REST_AT;
 
-export const popcnt64Hamming = wasmHamming('popcnt64', 'hits64');
-export const popcnt8Hamming = wasmHamming('popcnt8', 'hits8');
+export const popcnt64Hamming = wasmHamming('popcnt64', '64');
+export const popcnt8Hamming = wasmHamming('popcnt8', '8');
 
-function wasmHamming(name: string, hitsName: 'hits64' | 'hits8'): HammingKernel {
+function wasmHamming(name: string, counts: '64' | '8'): HammingKernel {
+  const hitsName = `hits${counts}` as const;
+  const fallingName = `fallingHits${counts}` as const;
   return {
     name,
+
+    search(from, query, want) {
+      const { codes, rows, bytesPerCode } = from;
+      const home = residenceOf(codes);
+      if (home === undefined || rows.buffer !== codes.buffer) {
+        return scalarHamming.search(from, query, want);
+      }
+      const state = new HitState(home, 8 * bytesPerCode, want, bytesPerCode);
+      home.bytes.set(query, state.roomAt);
+      const falling = home.kernels[fallingName];
+      return searchInRanges(state, (first, end) => {
+        return falling(
+          ...([codes.byteOffset, first, end, bytesPerCode] as const),
+          ...([state.roomAt, rows.byteOffset, state.at] as const),
+        );
+      });
+    },
 
     distancesInto(codes, count, query, out) {
       const everything = 8 * query.length + 1;

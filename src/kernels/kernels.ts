@@ -5,6 +5,8 @@
  */
 
 import { checkOneOf } from '../check';
+import { type Cosines8Kernel, scalarCosines8 } from './cosines8.scalar';
+import { wasmCosines8 } from './cosines8.wasm';
 import { type DotsKernel, scalarDots } from './dots.scalar';
 import { wasmDots } from './dots.wasm';
 import { type HammingKernel, scalarHamming } from './hamming.scalar';
@@ -47,6 +49,10 @@ export function dotsKernel(choice?: KernelName): DotsKernel {
 
 export function productsKernel(choice?: KernelName): ProductsKernel {
   return resolveKernel(choice) === 'scalar' ? scalarProducts : wasmProducts;
+}
+
+export function cosines8Kernel(choice?: KernelName): Cosines8Kernel {
+  return resolveKernel(choice) === 'scalar' ? scalarCosines8 : wasmCosines8;
 }
 
 export function weightedKernel(choice?: KernelName): WeightedKernel {

@@ -28,6 +28,16 @@ export interface KernelExports {
     largest: number,
     places: number,
   ): void;
+  orderInto(products: number, count: number, counts: number, order: number): void;
+  hitsOfRanges8(
+    rows: number,
+    scales: number,
+    ranges: number,
+    rangeCount: number,
+    width: number,
+    query: number,
+    state: number,
+  ): number;
   weightedHits(
     codes: number,
     first: number,
@@ -37,6 +47,8 @@ export interface KernelExports {
     rows: number,
     state: number,
   ): number;
+  fallingHits64: FallingHits;
+  fallingHits8: FallingHits;
   hits64: Hits;
   hits8: Hits;
   planesInto(codes: number, bytes: number, groups: number, slices: number, planes: number): void;
@@ -111,6 +123,15 @@ export type Hits = (
   query: number,
   limit: number,
   hits: number,
+) => number;
+export type FallingHits = (
+  codes: number,
+  first: number,
+  end: number,
+  bytes: number,
+  query: number,
+  rows: number,
+  state: number,
 ) => number;
 export type Dots = (
   rows: number,

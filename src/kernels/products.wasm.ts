@@ -16,6 +16,9 @@ import { type IntegerRows, type ProductsKernel, scalarProducts } from './product
 /** Rows and queries of a tile: its products take 16 KB. */
 const TILE = 64;
 
+/** Of `orderInto`'s counts. */
+const ORDER_BYTES = 4096;
+
 /** Room below resident rows: for a query, or a tile of them and of products. */
 function fits(width: number): boolean {
   return 2 * TILE * width + 4 * TILE * TILE + 8 * TILE + 64 <= SCAN_BYTES;
@@ -43,6 +46,23 @@ export const wasmProducts: ProductsKernel = {
       );
       out.set(new Int32Array(memory.bytes.buffer, outAt, here), row);
     }
+  },
+
+  orderInto(rows, query, out) {
+    const { width } = rows;
+    const count = rows.values.length / width;
+    const roomBytes = 2 * width + 8 * (count + 3) + ORDER_BYTES + 16;
+    if (roomBytes > SCAN_BYTES) return scalarProducts.orderInto(rows, query, out);
+    const { memory, at } = staged(rows, 0, count);
+    const { kernels, bytes } = memory;
+    new Int16Array(bytes.buffer, FREE_START, width).set(query);
+    const countsAt = FREE_START + 2 * width;
+    const productsAt = countsAt + ORDER_BYTES;
+    const padded = (count + 3) & ~3;
+    const orderAt = productsAt + 4 * padded;
+    kernels.productsInto(at, padded, FREE_START, 1, width, productsAt);
+    kernels.orderInto(productsAt, count, countsAt, orderAt);
+    out.set(new Uint32Array(bytes.buffer, orderAt, count));
   },
 
   nearestInto(rows, queries, out) {

@@ -17,7 +17,6 @@ import type { KeptVectors } from './kept-vectors';
 import { groupedSlots, Partitions } from './partitions';
 import { centred, refuseMean } from './query';
 import { MOST_ROWS } from './slots';
-import { spaceOf } from './space';
 import type { IndexState } from './state';
 
 interface Addition {
@@ -116,8 +115,7 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
     if (state.vectors !== null && vectors !== null)
       appendVectors(state.vectors, vectors, codes, first, end);
     for (let row = first; row < end; row++) {
-      const slot = state.slots.add(codes.isNull(row) ? null : codes.at(row));
-      if (slot >= 0) state.partitions?.add(slot);
+      addRow(state, codes.isNull(row) ? null : codes.at(row));
     }
     regroup(state);
     if (state.report !== null) {
@@ -126,6 +124,14 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
     if (end < codes.count) yield GO_ON;
   }
   return firstRow;
+}
+
+function addRow({ slots, partitions }: IndexState, code: Uint8Array | null): void {
+  const { count } = slots;
+  const row = slots.add(code);
+  if (partitions === null || code === null) return;
+  const slot = slots.slotOf(row);
+  if (slots.memory.rows[slot] === row) partitions.take(slot, slot === count);
 }
 
 function appendVectors(
@@ -147,6 +153,5 @@ function regroup(state: IndexState): void {
   const { centres, count } = partitions;
   const grouped = groupedSlots(slots, partitions.partitionOfSlots(slots.count), count);
   state.slots = grouped.slots;
-  const space = spaceOf(state, grouped.slots);
-  state.partitions = new Partitions(space, centres, grouped.starts, state.kernel);
+  state.partitions = new Partitions(state, grouped.slots, centres, grouped.starts);
 }

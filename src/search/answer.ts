@@ -11,6 +11,7 @@ import {
 import { cosineOf } from '../hashing/angle';
 import { distance } from '../kernels/hamming.scalar';
 import type { Steps } from '../long-call';
+import { candidates, type Setting } from './candidates';
 import { checkFilter, type RowFilter } from './filter';
 import { type RowsByDistance, SlotCollector, scanSlots } from './hamming-search';
 import type { Id } from './id-table';
@@ -23,8 +24,8 @@ import {
   SEARCH_DEFAULTS,
   type SearchOptions,
 } from './index-options';
+import { bestByCosine, type Work } from './rank-rows';
 import type { IndexState, Query } from './state';
-import { bestByCosine, lightest, type Work } from './weighted-search';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
 export interface SearchResult {
@@ -159,9 +160,8 @@ export function* answer(state: IndexState, query: Query, request: Request): Step
   if (rank === 'hamming') return yield* byDistance(state, query, request, work);
   if (request.plan === 'bands') throw planError('scan', 'partitions', rank, request.plan);
   const start = performance.now();
-  const probes = probesOf(state, request);
-  const want = rank === 'exact' ? wantOf(state, request) : request.k;
-  const ranked = yield* lightest(state, query, { ...request, want, probes }, work);
+  const setting = settingOf(state, request, rank);
+  const ranked = yield* candidates(state, query, { ...request, ...setting, rank }, work);
   const found = performance.now();
   let rows = ranked.rows.subarray(0, request.k);
   let cosines = ranked.estimates.subarray(0, request.k);
@@ -180,16 +180,19 @@ export function* answer(state: IndexState, query: Query, request: Request): Step
   return explained(result, plan, whyOf(state, request, plan), work, start, found);
 }
 
-/** Null for a scan. */
-function probesOf(state: IndexState, { plan, probes }: Request): number | null {
-  if (plan === 'scan' || state.partitions === null) return null;
-  if (plan === 'auto' && state.report === null) return null;
-  return probes ?? state.report?.probes ?? SEARCH_DEFAULTS.probes;
-}
-
-function wantOf(state: IndexState, { oversample, k }: Request): number {
-  const times = oversample ?? state.report?.oversample ?? SEARCH_DEFAULTS.oversample;
-  return Math.min(Math.ceil(times * k), Math.max(k, state.slots.count));
+/** How to search: as measured by `optimize`, or as told. */
+function settingOf(state: IndexState, request: Request, rank: Rank): Setting {
+  const { plan, k, oversample } = request;
+  const { report, partitions } = state;
+  const isPartitioned =
+    partitions !== null && (plan === 'partitions' || (plan === 'auto' && report !== null));
+  const measured = report?.plan === (isPartitioned ? 'partitions' : 'scan') ? report : null;
+  const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
+  const want = Math.min(Math.ceil(times * k), Math.max(k, state.slots.count));
+  return {
+    probes: isPartitioned ? (request.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
+    want: rank === 'exact' ? want : k,
+  };
 }
 
 function whyOf(state: IndexState, { plan, filter }: Request, ran: string): string {

@@ -3,14 +3,14 @@
  * rows in the order of (distance, row).
  */
 
+import { NO_ROW } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
-import { NO_ROW } from '../kernels/weighted.scalar';
 import type { Steps } from '../long-call';
 import type { RowFilter } from './filter';
 import type { Collector } from './nearest';
+import type { Work } from './rank-rows';
 import { keyOf, rowOf, Smallest, weightOf } from './smallest';
 import type { IndexState } from './state';
-import type { Work } from './weighted-search';
 
 /** Slots between two steps, and between two looks at the limits. */
 const STEP_BYTES = 2 ** 21;

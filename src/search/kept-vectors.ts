@@ -58,7 +58,7 @@ export class KeptVectors {
       }
       const vector = values.subarray(i * dimensions, (i + 1) * dimensions);
       if (this.keep === 'float32') kept.set(vector);
-      else this.#scales[row] = roundInto(vector, kept as Int8Array);
+      else this.#scales[row] = roundToBytes(vector, kept as Int8Array);
       this.#norms[row] = lengthOf(kept);
     }
   }
@@ -153,7 +153,10 @@ export class KeptVectors {
 }
 
 /** Rounds to -127..127, the largest value to the ends; returns the scale. */
-function roundInto(vector: Float32Array | Float64Array, out: Int8Array): number {
+export function roundToBytes(
+  vector: Float32Array | Float64Array | Int8Array,
+  out: Int8Array,
+): number {
   let most = 0;
   for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]));
   if (most === 0) {

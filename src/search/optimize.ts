@@ -8,14 +8,16 @@
 import seedrandom from 'seedrandom';
 import { wilson } from '../hashing/angle';
 import type { Steps } from '../long-call';
+import type { Setting } from './candidates';
 import { trainCentres } from './k-means';
 import { groupedSlots, nearestCentres, Partitions } from './partitions';
 import { queryOfRow } from './query';
+import { bestByCosine } from './rank-rows';
 import {
   candidatesOf,
   foundBy,
+  foundByProbes,
   type HeldOut,
-  type Setting,
   surelyEnough,
   toBeFound,
 } from './recall';
@@ -23,7 +25,6 @@ import type { RecallReport } from './recall-report';
 import { spaceOf } from './space';
 import type { IndexState } from './state';
 import { trueNeighbors } from './truth';
-import { bestByCosine } from './weighted-search';
 
 export interface Wanted {
   readonly recall: number;
@@ -41,11 +42,11 @@ const PARTITIONS_PER_ROOT = 3.5;
 /** Rows that train a centre, and what share of them each round looks at. */
 const SAMPLE_PER_CENTRE = 64;
 const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
-/** Most rows re-ranked for each of k. */
+/** Most rows re-ranked for each of k, after codes and after vectors of 8 bits. */
 const MOST_OVERSAMPLE = 128;
-/** Steps between numbers of probes that are tried. */
-const PROBE_RATIO = Math.SQRT2;
-const FINE_RATIO = 2 ** (1 / 8);
+const MOST_OVERSAMPLE_OF_BYTES = 16;
+/** Step between numbers of probes that are tried. */
+const PROBE_RATIO = 2 ** (1 / 8);
 
 export interface Optimized {
   readonly slots: IndexState['slots'];
@@ -96,8 +97,7 @@ function* inPartitions(
   const nearest = yield* nearestCentres(space, centres, slots, state.kernel);
   const grouped = groupedSlots(slots, nearest, count);
   yield undefined;
-  const newSpace = spaceOf(state, grouped.slots);
-  const partitions = new Partitions(newSpace, centres, grouped.starts, state.kernel);
+  const partitions = new Partitions(state, grouped.slots, centres, grouped.starts);
   return { slots: grouped.slots, partitions };
 }
 
@@ -136,57 +136,49 @@ function drawn(from: Uint32Array, count: number, random: () => number): Uint32Ar
 
 interface Choice extends Setting {
   readonly recall: number;
+  /** Milliseconds a query. */
   readonly ms: number;
 }
 
 /** The cheapest setting that surely finds enough, or the one that finds most. */
 function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<Choice> {
-  const { k } = wanted;
   const total = toBeFound(heldOut);
   const enough = total === 0 ? 0 : surelyEnough(wanted.recall, total);
-  const most = state.vectors === null ? k : Math.min(MOST_OVERSAMPLE * k, state.slots.rowCount);
-  const rowMs = state.vectors === null ? 0 : timeOfRow(state, heldOut);
-  let cheapest: Choice | null = null;
+  const { partitions } = state;
   let best: Choice | null = null;
-  const tried = new Set<number | null>();
-  function* attempt(probes: number | null): Steps<void> {
-    if (tried.has(probes)) return;
-    tried.add(probes);
-    const { found, ms } = yield* foundBy(state, heldOut, k, { probes, want: most });
-    const place = found.findIndex((count) => count >= enough);
-    const want = place < 0 ? most : Math.max(k, place);
-    const cost = ms - rowMs * (most - want);
-    const choice = { probes, want, recall: found[want] / Math.max(1, total), ms: cost };
-    if (best === null || choice.recall > best.recall) best = choice;
-    if (place >= 0 && (cheapest === null || cost < cheapest.ms)) cheapest = choice;
+  if (partitions !== null) {
+    // Candidates lose some of what the partitions hold: more partitions, until enough are left.
+    const least = foundByProbes(state, heldOut).findIndex((found) => found >= enough);
+    let probes = Math.max(1, least);
+    for (;;) {
+      best = yield* tried(state, heldOut, wanted.k, probes, enough);
+      if (best.recall * total >= enough || probes === partitions.count) break;
+      probes = Math.min(partitions.count, Math.ceil(probes * PROBE_RATIO));
+    }
+    if (2 * probes < partitions.count) return best;
   }
-  yield* attempt(null);
-  const count = state.partitions?.count ?? 0;
-  for (let probes = 1; probes < count; probes = Math.ceil(probes * PROBE_RATIO)) {
-    yield* attempt(probes);
-    const isFound = cheapest as Choice | null;
-    if (isFound?.probes && probes > 2 * isFound.probes) break;
-  }
-  const middle = (cheapest as Choice | null)?.probes;
-  for (let step = -3; middle && step <= 3; step++) {
-    const probes = Math.round(middle * FINE_RATIO ** step);
-    if (probes >= 1 && probes < count) yield* attempt(probes);
-  }
-  return (cheapest ?? best) as unknown as Choice;
+  const scan = yield* tried(state, heldOut, wanted.k, null, enough);
+  if (best === null) return scan;
+  const areEnough = [best, scan].map(({ recall }) => recall * total >= enough);
+  if (areEnough[0] !== areEnough[1]) return areEnough[0] ? best : scan;
+  return areEnough[0] ? (best.ms < scan.ms ? best : scan) : best.recall > scan.recall ? best : scan;
 }
 
-/** Milliseconds that a further candidate costs: its cosine, and its place among the others. */
-function timeOfRow(state: IndexState, heldOut: readonly HeldOut[]): number {
-  const { vectors } = state;
-  if (vectors === null) return 0;
-  const start = performance.now();
-  let rows = 0;
-  for (const { query, neighbors } of heldOut) {
-    if (query.unit === null) continue;
-    bestByCosine(neighbors, vectors.cosinesOf(neighbors, query.unit), neighbors.length);
-    rows += neighbors.length;
-  }
-  return rows === 0 ? 0 : (performance.now() - start) / rows;
+/** With as few candidates as find enough, or as many as may be. */
+function* tried(
+  state: IndexState,
+  heldOut: readonly HeldOut[],
+  k: number,
+  probes: number | null,
+  enough: number,
+): Steps<Choice> {
+  const { vectors, slots, partitions } = state;
+  const times = probes !== null && partitions?.near ? MOST_OVERSAMPLE_OF_BYTES : MOST_OVERSAMPLE;
+  const most = vectors === null ? k : Math.min(times * k, slots.rowCount);
+  const { found, ms } = yield* foundBy(state, heldOut, k, { probes, want: most });
+  const place = found.findIndex((count) => count >= enough);
+  const want = place < 0 ? most : Math.max(k, place);
+  return { probes, want, recall: found[want] / Math.max(1, toBeFound(heldOut)), ms };
 }
 
 /** Recall and speed of a setting, with more probes or candidates while it finds too few. */
@@ -223,8 +215,8 @@ function* measured(
       probes < count &&
       choice.recall >= wanted.recall
     ) {
-      probes = Math.min(count, Math.ceil(probes * FINE_RATIO));
-      if (!isRetry) want = Math.ceil(want * FINE_RATIO);
+      probes = Math.min(count, Math.ceil(probes * PROBE_RATIO));
+      if (!isRetry) want = Math.ceil(want * PROBE_RATIO);
       continue;
     }
     return {

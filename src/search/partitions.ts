@@ -4,15 +4,22 @@
  * groups are put in order again.
  */
 
+import type { HitSearch } from '../kernels/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
-import type { WeightedSearch } from '../kernels/weighted.scalar';
 import type { Steps } from '../long-call';
+import { ByteVectors } from './byte-vectors';
+import type { KeptVectors } from './kept-vectors';
 import type { Slots } from './slots';
-import type { Space } from './space';
+import { type Space, spaceOf } from './space';
 
 const BLOCK_SLOTS = 512;
-/** Orders partitions by product, then number, in one float64. */
-const PLACES = 2 ** 20;
+
+/** Of the index whose slots they are. */
+interface Origin {
+  readonly vectors: KeptVectors | null;
+  readonly bits: number;
+  readonly kernel: KernelName | undefined;
+}
 
 export class Partitions {
   readonly count: number;
@@ -20,25 +27,34 @@ export class Partitions {
   readonly space: Space;
   /** Slots of partition p lie at `starts[p]` to `starts[p + 1]`. */
   readonly starts: Uint32Array;
+  /** The slots' vectors for a first look at them; null where none are kept. */
+  readonly near: ByteVectors | null;
+  readonly #slots: Slots;
   readonly #late: number[][];
   #lateCount = 0;
   readonly #kernel: KernelName | undefined;
-  readonly #products: Int32Array;
-  readonly #keys: Float64Array;
+  readonly #order: Uint32Array;
 
-  constructor(space: Space, centres: Int16Array, starts: Uint32Array, kernel?: KernelName) {
-    this.space = space;
+  constructor(
+    { vectors, bits, kernel }: Origin,
+    slots: Slots,
+    centres: Int16Array,
+    starts: Uint32Array,
+  ) {
+    this.#slots = slots;
+    this.space = spaceOf({ vectors, bits }, slots);
+    this.near = ByteVectors.of(slots, vectors);
     this.centres = centres;
-    this.count = centres.length / space.width;
+    this.count = centres.length / this.space.width;
     this.starts = starts;
     this.#late = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
-    this.#products = new Int32Array(this.count);
-    this.#keys = new Float64Array(this.count);
+    this.#order = new Uint32Array(this.count);
   }
 
   get bytes(): number {
-    return this.centres.byteLength + 20 * this.count + 8 * this.#lateCount;
+    const near = this.near?.bytes ?? 0;
+    return this.centres.byteLength + 20 * this.count + 8 * this.#lateCount + near;
   }
 
   /** Slots added since the groups were put in order. */
@@ -46,8 +62,10 @@ export class Partitions {
     return this.#lateCount;
   }
 
-  /** The group of a new slot. */
-  add(slot: number): void {
+  /** Slots that were added, or have rows again. */
+  take(slot: number, isNew: boolean): void {
+    this.near?.set(slot, this.#slots.memory.rows[slot]);
+    if (!isNew) return;
     const vector = new Int16Array(this.space.width);
     this.space.slotInto(slot, vector, 0);
     const nearest = new Uint32Array(1);
@@ -64,30 +82,43 @@ export class Partitions {
     return { values: this.centres, width: this.space.width };
   }
 
-  /** The `probes` partitions nearest to a query, nearest first. */
-  nearest(query: Int16Array, probes: number): Uint32Array {
-    const products = this.#products;
-    productsKernel(this.#kernel).productsInto(this.#rows, query, products);
-    const least = leastOfMost(products, probes);
-    const keys = this.#keys;
-    let held = 0;
-    for (let p = 0; p < products.length; p++) {
-      if (products[p] >= least) keys[held++] = (2 ** 31 - products[p]) * PLACES + p;
-    }
-    const order = keys.subarray(0, held).sort();
-    const nearest = new Uint32Array(Math.min(probes, held));
-    for (let i = 0; i < nearest.length; i++) nearest[i] = order[i] % PLACES;
-    return nearest;
+  /** All partitions, from the nearest to a query on. Valid until the next call. */
+  order(query: Int16Array): Uint32Array {
+    productsKernel(this.#kernel).orderInto(this.#rows, query, this.#order);
+    return this.#order;
   }
 
-  /** Shows the slots of a partition to a search; returns how many. */
-  visit(partition: number, search: WeightedSearch): number {
-    const first = this.starts[partition];
-    const end = this.starts[partition + 1];
-    search.range(first, end);
-    const late = this.#late[partition];
-    for (const slot of late) search.range(slot, slot + 1);
-    return end - first + late.length;
+  /** Shows the slots of partitions to a search; returns how many. */
+  visit(partitions: Uint32Array, search: HitSearch): number {
+    let count = 0;
+    for (const partition of partitions) {
+      const first = this.starts[partition];
+      const end = this.starts[partition + 1];
+      search.range(first, end);
+      const late = this.#late[partition];
+      for (const slot of late) search.range(slot, slot + 1);
+      count += end - first + late.length;
+    }
+    return count;
+  }
+
+  /** The slots of partitions as pairs (first, end), and how many. */
+  rangesOf(partitions: Uint32Array): { pairs: Uint32Array; codes: number } {
+    let late = 0;
+    if (this.#lateCount > 0) for (const p of partitions) late += this.#late[p].length;
+    const pairs = new Uint32Array(2 * (partitions.length + late));
+    let at = 0;
+    let codes = late;
+    for (const partition of partitions) {
+      pairs[at++] = this.starts[partition];
+      pairs[at++] = this.starts[partition + 1];
+      codes += pairs[at - 1] - pairs[at - 2];
+      for (const slot of this.#late[partition]) {
+        pairs[at++] = slot;
+        pairs[at++] = slot + 1;
+      }
+    }
+    return { pairs, codes };
   }
 
   /** The partition of each slot. */
@@ -99,26 +130,6 @@ export class Partitions {
     }
     return partitions;
   }
-}
-
-const BINS = 512;
-const bins = new Uint32Array(BINS);
-
-/** A bound that at least `count` products reach, and few more: by counting them in bins. */
-function leastOfMost(products: Int32Array, count: number): number {
-  if (count >= products.length) return Number.NEGATIVE_INFINITY;
-  let most = products[0];
-  let least = products[0];
-  for (let p = 1; p < products.length; p++) {
-    if (products[p] > most) most = products[p];
-    else if (products[p] < least) least = products[p];
-  }
-  const scale = (BINS - 1) / (most - least || 1);
-  bins.fill(0);
-  for (let p = 0; p < products.length; p++) bins[((most - products[p]) * scale) | 0]++;
-  let bin = 0;
-  for (let seen = bins[0]; seen < count; seen += bins[bin]) bin++;
-  return most - (bin + 1) / scale;
 }
 
 /** The nearest centre of each slot. */

@@ -5,8 +5,10 @@
 
 import { wilson } from '../hashing/angle';
 import type { Steps } from '../long-call';
+import { candidates, type Setting } from './candidates';
+import type { Work } from './rank-rows';
 import type { IndexState, Query } from './state';
-import { lightest, type Ranked, type Work } from './weighted-search';
+import { evenSums } from './weights';
 
 /** A held-out row as a query, and its true neighbours. */
 export interface HeldOut {
@@ -15,40 +17,36 @@ export interface HeldOut {
   readonly neighbors: Uint32Array;
 }
 
-/** How to search: null probes for a scan, `want` rows to be re-ranked. */
-export interface Setting {
-  readonly probes: number | null;
-  readonly want: number;
-}
-
 /** The candidates of a held-out row, without itself. */
 export function* candidatesOf(
   state: IndexState,
   { row, query }: HeldOut,
   k: number,
-  { probes, want }: Setting,
+  setting: Setting,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const request = { k: k + 1, want: want + 1, probes, filter: null };
-  const { rows }: Ranked = yield* lightest(state, query, request, work);
-  return rows.filter((other) => other !== row).subarray(0, want);
+  const rank = query.unit !== null ? 'exact' : 'estimate';
+  const want = setting.want + 1;
+  const request = { ...setting, k: k + 1, want, filter: null, rank } as const;
+  const { rows } = yield* candidates(state, query, request, work);
+  return rows.filter((other) => other !== row).subarray(0, setting.want);
 }
 
 /**
- * For each number of candidates up to `most`, how many true neighbours are among so many: summed
- * over the queries; and the milliseconds a query took.
+ * For each number of candidates up to those wanted, how many true neighbours are among so many:
+ * summed over the queries; and the milliseconds a query took.
  */
 export function* foundBy(
   state: IndexState,
   heldOut: readonly HeldOut[],
   k: number,
-  { probes, want }: Setting,
+  setting: Setting,
 ): Steps<{ found: Uint32Array; ms: number }> {
-  const found = new Uint32Array(want + 1);
+  const found = new Uint32Array(setting.want + 1);
   let ms = 0;
   for (const one of heldOut) {
     const start = performance.now();
-    const candidates = yield* candidatesOf(state, one, k, { probes, want });
+    const candidates = yield* candidatesOf(state, one, k, setting);
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);
     candidates.forEach((row, i) => {
@@ -58,6 +56,30 @@ export function* foundBy(
   }
   for (let i = 1; i < found.length; i++) found[i] += found[i - 1];
   return { found, ms: ms / heldOut.length };
+}
+
+/**
+ * For each number of partitions visited, how many true neighbours lie in so many: no search finds
+ * more.
+ */
+export function foundByProbes(
+  { slots, partitions, bits }: IndexState,
+  heldOut: readonly HeldOut[],
+): Uint32Array {
+  if (partitions === null) return new Uint32Array(1);
+  const { count, space } = partitions;
+  const partitionOf = partitions.partitionOfSlots(slots.count);
+  const found = new Uint32Array(count + 1);
+  const placeOf = new Uint32Array(count);
+  for (const { query, neighbors } of heldOut) {
+    const sums = query.sums ?? evenSums(query.code, bits);
+    partitions.order(space.queryOf(sums, query.unit)).forEach((partition, place) => {
+      placeOf[partition] = place;
+    });
+    for (const row of neighbors) found[placeOf[partitionOf[slots.slotOf(row)]] + 1]++;
+  }
+  for (let i = 1; i <= count; i++) found[i] += found[i - 1];
+  return found;
 }
 
 /** True neighbours there are to be found. */

@@ -151,8 +151,10 @@ export class SimHashIndex {
     this.#refuseIfBusy();
     const row = this.#rowOf(id);
     if (row === undefined) return false;
-    const { slots, ids, report } = this.#state;
+    const { slots, ids, report, partitions } = this.#state;
+    const slot = slots.slotOf(row);
     slots.remove(row);
+    if (slot < slots.count && slots.isEmpty(slot)) partitions?.near?.remove(slot);
     ids.remove(row);
     if (report !== null) {
       this.#state.report = { ...report, rowsRemoved: report.rowsRemoved + 1 };

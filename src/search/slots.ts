@@ -5,7 +5,7 @@
  */
 
 import { CodeMemory } from '../kernels/code-memory';
-import { NO_ROW, type WeightedCodes } from '../kernels/weighted.scalar';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
 
 /** In place of a row's slot: it has no code, or is removed. */
 export const NULL_ROW = 0xffff_ffff;
@@ -90,14 +90,14 @@ export class Slots {
     this.#reserveRows(this.#rowCount + count);
   }
 
-  /** Appends the next row; returns its slot if it is a new one, else -1. */
+  /** Appends the next row; returns its number. */
   add(code: Uint8Array | null): number {
     this.#reserveRows(this.#rowCount + 1);
     const row = this.#rowCount++;
     this.#liveCount++;
     if (code === null) {
       this.#slotOfRow[row] = NULL_ROW;
-      return -1;
+      return row;
     }
     const table = this.#tableWithRoom();
     let at = hashOf(code, 0, this.bytesPerCode) & (table.length - 1);
@@ -107,7 +107,7 @@ export class Slots {
       this.#slotOfRow[row] = slot;
       if (this.#memory.rows[slot] === NO_ROW) this.#memory.rows[slot] = row;
       else this.#moreOf(slot).rows.push(row);
-      return -1;
+      return row;
     }
     const slot = this.#count++;
     this.#memory.reserve(this.#count);
@@ -115,7 +115,7 @@ export class Slots {
     this.#memory.rows[slot] = row;
     this.#slotOfRow[row] = slot;
     table[at] = slot;
-    return slot;
+    return row;
   }
 
   #moreOf(slot: number): More {
@@ -189,7 +189,7 @@ export class Slots {
   }
 
   /** The codes of some rows, each code once with its first row. Valid until the next call. */
-  gather(rows: readonly number[]): WeightedCodes & { count: number } {
+  gather(rows: readonly number[]): RowCodes & { count: number } {
     const slots = new Set<number>();
     for (const row of rows) if (this.hasCode(row)) slots.add(this.#slotOfRow[row]);
     this.#gathered ??= new CodeMemory(this.bytesPerCode);

@@ -9,10 +9,10 @@ import { integerWidth, UNIT } from '../kernels/products.scalar';
 import type { Steps } from '../long-call';
 import { SlotCollector, scanSlots } from './hamming-search';
 import type { KeptVectors } from './kept-vectors';
+import { bestByCosine } from './rank-rows';
 import { rowOf, Smallest, weightOf } from './smallest';
 import { roundInto } from './space';
 import type { IndexState } from './state';
-import { bestByCosine } from './weighted-search';
 
 const BLOCK_ROWS = 512;
 /** Looked at by cosine, in units of k. */

@@ -2,6 +2,8 @@
 // A hit is a row below `limit`: its number and distance are appended, in order of row. No branch
 // depends on the data but the one taken for a hit. Codes may start at any byte; reads stay within.
 
+import { END, HIT, NEXT, take } from './hits';
+
 /** Distance of the last 1..7 bytes; by one load where 8 bytes end with them. */
 @inline
 function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64 {
@@ -161,6 +163,87 @@ export function nextAny(code: usize, end: usize, limit: i32, query: usize, bytes
   return code;
 }
 
+/** The first code from `code` on that is below the limit, by 64-bit counts; or the end. */
+@inline
+function next64(code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
+  if (bytes == 32) {
+    const q0 = load<u64>(query);
+    const q1 = load<u64>(query, 8);
+    return next4(code, end, limit, q0, q1, load<u64>(query, 16), load<u64>(query, 24));
+  }
+  if (bytes == 16) return next2(code, end, limit, load<u64>(query), load<u64>(query, 8));
+  if (bytes == 8) return next1(code, end, limit, load<u64>(query));
+  if ((bytes & 31) == 0) return nextBlocks(code, end, limit, query, bytes);
+  return nextAny(code, end, limit, query, bytes);
+}
+
+@inline
+function next8(code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
+  if (bytes == 32) return next32(code, end, limit, query);
+  return nextAny8(code, end, limit, query, bytes);
+}
+
+/**
+ * Hits among codes `first` to `end - 1` within a limit that falls, as pairs of u32 (code,
+ * distance) in order. A code whose entry in `rows` is 2^32 - 1 is passed over. Returns the code to
+ * go on with: `end`, unless the hits were full.
+ */
+@inline
+function fallingHits(
+  is64: bool,
+  codes: usize,
+  first: u32,
+  end: u32,
+  bytes: usize,
+  query: usize,
+  rows: usize,
+  state: usize,
+): u32 {
+  const full = load<u32>(state, END) - <u32>HIT;
+  const last = codes + <usize>end * bytes;
+  let hits = load<u32>(state, NEXT);
+  for (let code = codes + <usize>first * bytes; code < last; code += bytes) {
+    const limit = load<u32>(state) + 1;
+    if (is64) code = next64(code, last, limit, bytes, query);
+    else code = next8(code, last, limit, bytes, query);
+    if (code >= last) break;
+    const number = <u32>((code - codes) / bytes);
+    if (load<u32>(rows + (<usize>number << 2)) == 0xffffffff) continue;
+    if (hits > full) {
+      store<u32>(state, hits, NEXT);
+      return number;
+    }
+    take(state, hits, number, distance64(code, query, bytes));
+    hits += <u32>HIT;
+  }
+  store<u32>(state, hits, NEXT);
+  return end;
+}
+
+export function fallingHits64(
+  codes: usize,
+  first: u32,
+  end: u32,
+  bytes: usize,
+  query: usize,
+  rows: usize,
+  state: usize,
+): u32 {
+  return fallingHits(true, codes, first, end, bytes, query, rows, state);
+}
+
+export function fallingHits8(
+  codes: usize,
+  first: u32,
+  end: u32,
+  bytes: usize,
+  query: usize,
+  rows: usize,
+  state: usize,
+): u32 {
+  return fallingHits(false, codes, first, end, bytes, query, rows, state);
+}
+
 /**
  * Hits among `count` codes by 64-bit counts, as pairs of u32 (row, distance). Returns their end.
  */
@@ -174,16 +257,8 @@ export function hits64(
   hits: usize,
 ): usize {
   const end = codes + <usize>count * bytes;
-  const q0 = bytes >= 8 ? load<u64>(query) : 0;
-  const q1 = bytes >= 16 ? load<u64>(query, 8) : 0;
-  const q2 = bytes >= 32 ? load<u64>(query, 16) : 0;
-  const q3 = bytes >= 32 ? load<u64>(query, 24) : 0;
   for (let code = codes; code < end; code += bytes) {
-    if (bytes == 32) code = next4(code, end, limit, q0, q1, q2, q3);
-    else if (bytes == 16) code = next2(code, end, limit, q0, q1);
-    else if (bytes == 8) code = next1(code, end, limit, q0);
-    else if ((bytes & 31) == 0) code = nextBlocks(code, end, limit, query, bytes);
-    else code = nextAny(code, end, limit, query, bytes);
+    code = next64(code, end, limit, bytes, query);
     if (code >= end) break;
     store<u32>(hits, row + <u32>((code - codes) / bytes));
     store<u32>(hits, distance64(code, query, bytes), 4);
@@ -223,8 +298,7 @@ export function hits8(
 ): usize {
   const end = codes + <usize>count * bytes;
   for (let code = codes; code < end; code += bytes) {
-    if (bytes == 32) code = next32(code, end, limit, query);
-    else code = nextAny8(code, end, limit, query, bytes);
+    code = next8(code, end, limit, bytes, query);
     if (code >= end) break;
     store<u32>(hits, row + <u32>((code - codes) / bytes));
     store<u32>(hits, distance64(code, query, bytes), 4);

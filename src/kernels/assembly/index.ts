@@ -1,11 +1,12 @@
 // The module's exports: pointers and counts in, nothing allocated. The caller owns the memory.
 
+export { hitsOfRanges8 } from './cosines8';
 export * from './dots';
 export * from './hadamard';
 export * from './hamming';
 export * from './signs';
 export { hitsOfTile, planesInto } from './slices';
-export { largestInto, productsInto } from './products';
+export { largestInto, orderInto, productsInto } from './products';
 export * from './sums';
 export { weightedHits } from './weighted';
 export { hashBytes } from './xxhash';

@@ -9,7 +9,7 @@ function pairs(a: v128, at: usize): v128 {
 
 /** The sums of the lanes of four registers, as four lanes. */
 @inline
-function totals(a: v128, b: v128, c: v128, d: v128): v128 {
+export function totals(a: v128, b: v128, c: v128, d: v128): v128 {
   const ab = i32x4.add(i32x4.shuffle(a, b, 0, 4, 1, 5), i32x4.shuffle(a, b, 2, 6, 3, 7));
   const cd = i32x4.add(i32x4.shuffle(c, d, 0, 4, 1, 5), i32x4.shuffle(c, d, 2, 6, 3, 7));
   return i32x4.add(i64x2.shuffle(ab, cd, 0, 2), i64x2.shuffle(ab, cd, 1, 3));
@@ -138,5 +138,41 @@ export function largestInto(
     }
     store<i32>(largest, value);
     store<i32>(places, place);
+  }
+}
+
+const BINS: usize = 1024;
+
+/**
+ * Places of `count` products from the largest on, to `order` as u32: sorted by the distance from
+ * the largest in at most 1,024 even steps, then by place. `counts` is room for 1,024 u32.
+ */
+export function orderInto(products: usize, count: usize, counts: usize, order: usize): void {
+  let most = load<i32>(products);
+  let least = most;
+  const end = products + (count << 2);
+  for (let at = products; at < end; at += 4) {
+    most = max(most, load<i32>(at));
+    least = min(least, load<i32>(at));
+  }
+  const range = <u32>(most - least);
+  const shift = <u32>max<i32>(0, 22 - <i32>clz<u32>(range));
+  memory.fill(counts, 0, BINS << 2);
+  for (let at = products; at < end; at += 4) {
+    const bin = counts + (<usize>(<u32>(most - load<i32>(at)) >> shift) << 2);
+    store<u32>(bin, load<u32>(bin) + 1);
+  }
+  let before: u32 = 0;
+  for (let bin = counts; bin < counts + (BINS << 2); bin += 4) {
+    const here = load<u32>(bin);
+    store<u32>(bin, before);
+    before += here;
+  }
+  for (let place: usize = 0; place < count; place++) {
+    const product = load<i32>(products + (place << 2));
+    const bin = counts + (<usize>(<u32>(most - product) >> shift) << 2);
+    const at = load<u32>(bin);
+    store<u32>(bin, at + 1);
+    store<u32>(order + (<usize>at << 2), <u32>place);
   }
 }

@@ -3,13 +3,11 @@
 // so that a register holds the same byte of each. An entry is at most 31, so that the eight of 8
 // bytes stay below 256 and are widened once. The limit falls as better codes are seen.
 
-// The state of a search, as u32: the limit (inclusive), how many are wanted, how many hits are
-// within the limit, where the next hit goes, where hits end; from 32 on hits counted by weight.
+import { END, HIT, NEXT, ROOM, take } from './hits';
 
 const BLOCK: usize = 16;
-/** Room for two registers of 16-bit sums, in the state. */
-const SUMS: usize = 32;
-const COUNTS: usize = 64;
+/** The 16-bit sums of a block, in the state. */
+const SUMS: usize = ROOM;
 
 @inline
 function pairOf(code: usize, bytes: usize): v128 {
@@ -102,21 +100,6 @@ function blockMask(code: usize, bytes: usize, tables: usize, state: usize, limit
   return i8x16.bitmask(i8x16.narrow_i16x8_s(first, last));
 }
 
-/** Counts a hit; lowers the limit while enough hits are below it. */
-function count(state: usize, weight: u32): void {
-  const want = load<u32>(state, 4);
-  const at = state + COUNTS;
-  let limit = load<u32>(state);
-  store<u32>(at + (weight << 2), load<u32>(at + (weight << 2)) + 1);
-  let held = load<u32>(state, 8) + 1;
-  while (limit > 0 && held - load<u32>(at + (limit << 2)) >= want) {
-    held -= load<u32>(at + (limit << 2));
-    limit--;
-  }
-  store<u32>(state, limit);
-  store<u32>(state, held, 8);
-}
-
 /**
  * Hits among codes `first` to `end - 1`, as pairs of u32 (code, weight) in order. A code whose
  * entry in `rows` is 2^32 - 1 is passed over. Returns the code to go on with: `end`, unless the
@@ -131,16 +114,16 @@ export function weightedHits(
   rows: usize,
   state: usize,
 ): u32 {
-  let hits = load<u32>(state, 12);
-  const full = load<u32>(state, 16);
+  let hits = load<u32>(state, NEXT);
+  const full = load<u32>(state, END);
   let top = load<u32>(state);
   let limit = i16x8.splat(<i16>top);
   for (let code = first; code < end; code += <u32>BLOCK) {
     let mask = blockMask(codes + <usize>code * bytes, bytes, tables, state, limit);
     if (end - code < <u32>BLOCK) mask &= (1 << (end - code)) - 1;
     if (mask == 0) continue;
-    if (hits + (BLOCK << 3) > full) {
-      store<u32>(state, hits, 12);
+    if (hits + <u32>(BLOCK * HIT) > full) {
+      store<u32>(state, hits, NEXT);
       return code;
     }
     for (; mask != 0; mask &= mask - 1) {
@@ -148,14 +131,12 @@ export function weightedHits(
       if (load<u32>(rows + (<usize>(code + lane) << 2)) == 0xffffffff) continue;
       const weight = <u32>load<u16>(state + (<usize>lane << 1), SUMS);
       if (weight > top) continue;
-      store<u32>(hits, code + lane);
-      store<u32>(hits, weight, 4);
-      hits += 8;
-      count(state, weight);
+      take(state, hits, code + lane, weight);
+      hits += <u32>HIT;
       top = load<u32>(state);
     }
     limit = i16x8.splat(<i16>top);
   }
-  store<u32>(state, hits, 12);
+  store<u32>(state, hits, NEXT);
   return end;
 }

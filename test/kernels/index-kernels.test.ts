@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { ByteMemory } from '../../src/kernels/byte-memory';
 import { CodeMemory } from '../../src/kernels/code-memory';
+import { byteScale, ONE_WEIGHT, scalarCosines8 } from '../../src/kernels/cosines8.scalar';
+import { wasmCosines8 } from '../../src/kernels/cosines8.wasm';
 import { scalarDots } from '../../src/kernels/dots.scalar';
 import { wasmDots } from '../../src/kernels/dots.wasm';
+import { scalarHamming } from '../../src/kernels/hamming.scalar';
+import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming.wasm';
+import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
-import { integerWidth, scalarProducts } from '../../src/kernels/products.scalar';
+import { integerWidth, scalarProducts, UNIT } from '../../src/kernels/products.scalar';
 import { wasmProducts } from '../../src/kernels/products.wasm';
-import { NO_ROW, scalarWeighted } from '../../src/kernels/weighted.scalar';
+import { scalarWeighted } from '../../src/kernels/weighted.scalar';
 import { wasmWeighted } from '../../src/kernels/weighted.wasm';
 import { Draws } from '../reference/random';
 
@@ -128,4 +134,119 @@ describe.each([scalarDots, wasmDots])('dots of listed rows, $name twin', (kernel
       }
     }
   });
+});
+
+describe.each([scalarHamming, popcnt64Hamming, popcnt8Hamming])('nearest, $name twin', (kernel) => {
+  it.each([1, 7, 8, 12, 16, 32, 64, 100])('finds the nearest of %i bytes', (bytes) => {
+    const { memory } = example(bytes, 333, bytes);
+    const query = Uint8Array.from({ length: bytes }, (_, i) => 37 * i);
+    const all = Array.from({ length: 333 }, (_, code) => {
+      const own = memory.codes.subarray(code * bytes, (code + 1) * bytes);
+      return [code, own.reduce((sum, value, i) => sum + bitsOf(value ^ query[i]), 0)];
+    }).filter(([code]) => code % 7 !== 3);
+    for (const want of [1, 20, 1000]) {
+      const search = kernel.search(memory, query, want);
+      search.range(0, 100);
+      search.range(100, 333);
+      const { limit } = search;
+      const { codes, weights, count } = search.hits();
+      const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
+      const expected = all.filter(([, d]) => d <= limit);
+      expect(hits.filter(([, d]) => d <= limit).sort((a, b) => a[0] - b[0])).toEqual(expected);
+      const distances = all.map(([, d]) => d).sort((a, b) => a - b);
+      expect(limit).toBe(want < all.length ? distances[want - 1] : 8 * bytes);
+    }
+  });
+});
+
+function bitsOf(value: number): number {
+  return [...value.toString(2)].filter((digit) => digit === '1').length;
+}
+
+describe.each([scalarCosines8, wasmCosines8])('cosines of 8-bit vectors, $name twin', (kernel) => {
+  it.each([3, 8, 13, 100, 1030])('finds the nearest of %i dimensions', (dimensions) => {
+    const draws = new Draws(dimensions);
+    const rows = Array.from({ length: 333 }, () =>
+      Int8Array.from({ length: dimensions }, () => Math.floor(draws.uniform() * 255) - 127),
+    );
+    const memory = new ByteMemory((dimensions + 7) & ~7, 10);
+    memory.reserve(rows.length);
+    const length = (row: ArrayLike<number>) =>
+      Math.sqrt(Array.from(row).reduce((sum, value) => sum + value * value, 0));
+    rows.forEach((row, i) => {
+      memory.set(i, row, i % 7 === 3 ? 0 : byteScale(length(row)));
+    });
+    const query = Float64Array.from({ length: dimensions }, () => draws.uniform() - 0.4);
+    const rounded = new Int16Array(memory.width);
+    query.forEach((value, i) => {
+      rounded[i] = Math.round((value / length(query)) * UNIT);
+    });
+    const cosines = rows.map((row) => {
+      const dot = row.reduce((sum, value, i) => sum + value * query[i], 0);
+      return dot / length(row) / length(query);
+    });
+    const live = [...rows.keys()].filter((row) => row % 7 !== 3);
+    for (const want of [1, 20, 1000]) {
+      const search = kernel.search(memory, rounded, want);
+      search.ranges(Uint32Array.of(0, 2, 2, 7, 7, 101));
+      search.ranges(Uint32Array.of(101, 333));
+      const { limit } = search;
+      const { codes, weights, count } = search.hits();
+      const hits = Array.from({ length: count }, (_, i) => i).filter((i) => weights[i] <= limit);
+      for (const i of hits) {
+        const cosine = 1 - weights[i] / ONE_WEIGHT;
+        expect(Math.abs(cosine - cosines[codes[i]])).toBeLessThan(0.002);
+      }
+      // A step of the weights, and what rounding the query takes away.
+      const least = live.map((row) => cosines[row]).sort((a, b) => b - a)[want - 1] ?? -1;
+      const found = new Set(hits.map((i) => codes[i]));
+      expect(live.filter((row) => cosines[row] > least + 0.002 && !found.has(row))).toEqual([]);
+      expect(hits.length).toBeGreaterThanOrEqual(Math.min(want, live.length));
+    }
+  });
+});
+
+it('both twins of 8-bit cosines, and of the order of products, agree', () => {
+  const draws = new Draws(5);
+  const memory = new ByteMemory(24, 500);
+  for (let i = 0; i < 500; i++) {
+    const row = Int8Array.from({ length: 20 }, () => Math.floor(draws.uniform() * 255) - 127);
+    memory.set(i, row, byteScale(300 + 10 * draws.uniform()));
+  }
+  const query = Int16Array.from({ length: 24 }, (_, i) =>
+    i < 20 ? Math.floor(draws.uniform() * 14_000) - 7000 : 0,
+  );
+  const [a, b] = [scalarCosines8, wasmCosines8].map((kernel) => {
+    const search = kernel.search(memory, query, 25);
+    search.ranges(Uint32Array.of(17, 300, 301, 500));
+    const { codes, weights, count } = search.hits();
+    const { limit } = search;
+    const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
+    return hits.filter(([, weight]) => weight <= limit).sort((x, y) => x[0] - y[0]);
+  });
+  expect(a).toEqual(b);
+  expect(a.length).toBeGreaterThanOrEqual(25);
+  for (const [count, step] of [
+    [1, 1],
+    [57, 1],
+    [2000, 30],
+  ]) {
+    const values = Int16Array.from({ length: 24 * count }, () =>
+      Math.floor((draws.uniform() - 0.5) * step),
+    );
+    const orders = [scalarProducts, wasmProducts].map((kernel) => {
+      const order = new Uint32Array(count);
+      kernel.orderInto({ values, width: 24 }, query, order);
+      return [...order];
+    });
+    expect(orders[0]).toEqual(orders[1]);
+    expect([...orders[0]].sort((x, y) => x - y)).toEqual([...Array(count).keys()]);
+    const products = new Int32Array(count);
+    scalarProducts.productsInto({ values, width: 24 }, query, products);
+    const ordered = orders[0].map((row) => products[row]);
+    const range = ordered[0] - Math.min(...ordered);
+    for (let i = 1; i < count; i++) {
+      expect(ordered[i]).toBeLessThanOrEqual(ordered[i - 1] + range / 512 + 1);
+    }
+  }
 });

@@ -1,0 +1,39 @@
+/** The rows that are worth a full look: by codes, or by vectors of 8 bits. */
+
+import type { Steps } from '../long-call';
+import { nearestByBytes } from './byte-search';
+import type { Rank } from './index-options';
+import type { Ranked, Wanted, Work } from './rank-rows';
+import type { IndexState, Query } from './state';
+import { fewRows, lightest } from './weighted-search';
+
+/** How to search. */
+export interface Setting {
+  /** Partitions to visit; null for a scan. */
+  readonly probes: number | null;
+  /** Rows to be re-ranked. */
+  readonly want: number;
+}
+
+/** A filter's rows up to so many are all re-ranked. */
+const ALL_ROWS = 1024;
+
+/** Candidates, likeliest first, for a search of this rank. */
+export function* candidates(
+  state: IndexState,
+  query: Query,
+  request: Wanted & Setting & { rank: Rank },
+  work: Work,
+): Steps<Ranked> {
+  const { probes, rank } = request;
+  const few = fewRows(state, request);
+  if (few !== null && rank === 'exact') {
+    const want = Math.max(request.want, Math.min(few.length, ALL_ROWS));
+    return yield* lightest(state, query, { ...request, want }, work);
+  }
+  const byBytes = rank === 'exact' && few === null && query.unit !== null;
+  if (!byBytes || probes === null || !state.partitions?.near) {
+    return yield* lightest(state, query, request, work);
+  }
+  return nearestByBytes(state, query, { ...request, probes }, work);
+}

@@ -1,0 +1,140 @@
+/** The end of every search: from the best slots to rows in order, from candidates to the best. */
+
+import type { Hits, Search } from '../kernels/hits';
+import type { RowFilter } from './filter';
+import { keyOf, rowOf, Smallest, weightOf } from './smallest';
+import type { IndexState } from './state';
+
+export interface Wanted {
+  readonly k: number;
+  /** Slots to be ranked: k, or more for re-ranking. */
+  readonly want: number;
+  readonly filter: RowFilter | null;
+}
+
+/** What a search did, for `explain`. */
+export interface Work {
+  codesCompared: number;
+  candidates: number;
+  probes: number;
+}
+
+/** Rows and the cosines that their weights estimate, lightest first. */
+export interface Ranked {
+  readonly rows: Uint32Array;
+  readonly estimates: Float64Array;
+}
+
+/**
+ * The wanted slots among those that a search sees, each by its first row that the filter accepts;
+ * `rows` tells the first row of each code. A kernel knows no filter: it is asked for more, and the
+ * search is run again, until enough of its hits are accepted.
+ */
+export function takeLightest(
+  best: Smallest,
+  state: IndexState,
+  rows: Uint32Array,
+  { want, filter }: Wanted,
+  run: (ask: number) => Search,
+): void {
+  if (filter === null) {
+    const search = run(want);
+    takeHits(best, rows, search.hits(), search.limit);
+    return;
+  }
+  for (let ask = 4 * want; ; ask *= 8) {
+    const search = run(ask);
+    const { codes, weights, count } = search.hits();
+    const slots = new Smallest(want);
+    let passing = 0;
+    for (let i = 0; i < count; i++) {
+      if (weights[i] > search.limit) continue;
+      const row = firstAccepted(state, rows[codes[i]], filter);
+      if (row === undefined) continue;
+      slots.take(weights[i], row);
+      passing++;
+    }
+    if (passing < want && search.held >= ask) continue;
+    for (const key of slots.result()) best.take(weightOf(key), rowOf(key));
+    return;
+  }
+}
+
+function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number): void {
+  const { codes, weights, count } = hits;
+  for (let i = 0; i < count; i++) if (weights[i] <= limit) best.take(weights[i], rows[codes[i]]);
+}
+
+/** The first row of this row's slot that the filter accepts. */
+function firstAccepted({ slots }: IndexState, row: number, filter: RowFilter): number | undefined {
+  if (!slots.hasMore(slots.slotOf(row))) return filter.accepts(row) ? row : undefined;
+  for (const other of slots.rowsOf(slots.slotOf(row))) if (filter.accepts(other)) return other;
+  return undefined;
+}
+
+/** The slots' rows, at most k of each, in order; all of them candidates for re-ranking. */
+export function rankedRows(
+  { slots }: IndexState,
+  best: Smallest,
+  cosineOf: (weight: number) => number,
+  { k, want, filter }: Wanted,
+): Ranked {
+  const keys = best.result();
+  return ranked(slots.hasDuplicates ? expanded(keys) : keys, cosineOf);
+
+  /** With the further rows of each slot: k of each, and more while there are fewer than wanted. */
+  function expanded(keys: Float64Array): Float64Array {
+    const all: number[] = [];
+    const spare: number[] = [];
+    for (const key of keys) {
+      let taken = 0;
+      for (const row of slots.rowsOf(slots.slotOf(rowOf(key)))) {
+        if (filter !== null && !filter.accepts(row)) continue;
+        if (taken++ < k) all.push(keyOf(weightOf(key), row));
+        else if (spare.length < want) spare.push(keyOf(weightOf(key), row));
+        else break;
+      }
+    }
+    return Float64Array.from(all.concat(spare.slice(0, Math.max(0, want - all.length)))).sort();
+  }
+}
+
+function ranked(keys: Float64Array, cosineOf: (weight: number) => number): Ranked {
+  const { length } = keys;
+  const rows = new Uint32Array(length);
+  const estimates = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    rows[i] = rowOf(keys[i]);
+    estimates[i] = cosineOf(weightOf(keys[i]));
+  }
+  return { rows, estimates };
+}
+
+/** The k rows of the highest cosines, then row. */
+export function bestByCosine(
+  rows: Uint32Array,
+  cosines: Float64Array,
+  k: number,
+): { rows: Uint32Array; cosines: Float64Array } {
+  const order = new Uint32Array(Math.min(k, rows.length));
+  let held = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const isBetter = (other: number) =>
+      cosines[i] > cosines[other] || (cosines[i] === cosines[other] && rows[i] < rows[other]);
+    if (held === order.length && !isBetter(order[held - 1])) continue;
+    let low = 0;
+    let high = held;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isBetter(order[middle])) high = middle;
+      else low = middle + 1;
+    }
+    order.copyWithin(low + 1, low, held);
+    order[low] = i;
+    held = Math.min(held + 1, order.length);
+  }
+  return {
+    rows: Uint32Array.from(order, (i) => rows[i]),
+    cosines: Float64Array.from(order, (i) => cosines[i]),
+  };
+}
