@@ -52,8 +52,11 @@ export interface HammingKernel {
     take: (query: number, row: number, distance: number) => void,
   ): void;
 
-  /** The `want` nearest, and those at equal distance, by ranges of codes. */
-  search(from: RowCodes, query: Uint8Array, want: number): HitSearch;
+  /**
+   * The `want` nearest of those within `maxDistance`, and those at equal distance, by ranges of
+   * codes.
+   */
+  search(from: RowCodes, query: Uint8Array, want: number, maxDistance?: number): HitSearch;
 }
 
 /** Queries one after another over blocks of rows that stay in the second-level cache. */
@@ -112,8 +115,8 @@ export const scalarHamming: HammingKernel = {
     hitsByQuery(this, ...scan);
   },
 
-  search({ codes, rows, bytesPerCode }, query, want) {
-    const hits = new FallingLimit(8 * bytesPerCode, want);
+  search({ codes, rows, bytesPerCode }, query, want, maxDistance = 8 * bytesPerCode) {
+    const hits = new FallingLimit(maxDistance, want);
     return searchOf(hits, (code) => {
       if (rows[code] === NO_ROW) return;
       const at = code * bytesPerCode;

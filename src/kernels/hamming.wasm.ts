@@ -33,13 +33,13 @@ function wasmHamming(name: string, counts: '64' | '8'): HammingKernel {
   return {
     name,
 
-    search(from, query, want) {
+    search(from, query, want, maxDistance = 8 * query.length) {
       const { codes, rows, bytesPerCode } = from;
       const home = residenceOf(codes);
       if (home === undefined || rows.buffer !== codes.buffer) {
-        return scalarHamming.search(from, query, want);
+        return scalarHamming.search(from, query, want, maxDistance);
       }
-      const state = new HitState(home, 8 * bytesPerCode, want, bytesPerCode);
+      const state = new HitState(home, maxDistance, want, bytesPerCode);
       home.bytes.set(query, state.roomAt);
       const falling = home.kernels[fallingName];
       return searchInRanges(state, (first, end) => {

@@ -12,8 +12,9 @@ import { cosineOf } from '../hashing/angle';
 import { distance } from '../kernels/hamming.scalar';
 import type { Steps } from '../long-call';
 import { candidates, type Setting } from './candidates';
+import { allNearestByDistance, isScanned, nearestByDistance } from './distance-plan';
 import { checkFilter, type RowFilter } from './filter';
-import { type RowsByDistance, SlotCollector, scanSlots } from './hamming-search';
+import type { RowsByDistance } from './hamming-search';
 import type { Id } from './id-table';
 import {
   type IndexWithinOptions,
@@ -119,7 +120,7 @@ export function* answers(
     const byDistance = some.map(
       (query) => query !== null && rankOf(state, query, request) === 'hamming',
     );
-    if (count > 1 && byDistance.every(Boolean)) {
+    if (count > 1 && byDistance.every(Boolean) && isScanned(state, request)) {
       results.push(...(yield* byDistanceTogether(state, some as Query[], request)));
       yield [first + count, queries.count];
       continue;
@@ -216,12 +217,11 @@ function* byDistance(
 ): Steps<SearchResult> {
   if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
   const start = performance.now();
-  const collector = collectorOf(state, request);
-  yield* scanSlots(state, [query.code], [collector], work);
-  const found = performance.now();
-  const result = ofDistances(state, collector.result());
+  const found = yield* nearestByDistance(state, query.code, request, work);
+  const ranked = performance.now();
+  const result = ofDistances(state, found.rows);
   if (!request.isExplained) return result;
-  return explained(result, 'scan', 'tables of bands would not pay', work, start, found);
+  return explained(result, found.plan, found.why, work, start, ranked);
 }
 
 function* byDistanceTogether(
@@ -230,15 +230,9 @@ function* byDistanceTogether(
   request: Request,
 ): Steps<SearchResult[]> {
   if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
-  const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const collectors = queries.map(() => collectorOf(state, request));
   const codes = queries.map(({ code }) => code);
-  yield* scanSlots(state, codes, collectors, work);
-  return collectors.map((collector) => ofDistances(state, collector.result()));
-}
-
-function collectorOf(state: IndexState, { k, maxDistance, filter }: Request): SlotCollector {
-  return new SlotCollector(state, Math.min(k, state.slots.rowCount), maxDistance, filter);
+  const found = yield* allNearestByDistance(state, codes, request);
+  return found.map((rows) => ofDistances(state, rows));
 }
 
 function ofDistances(state: IndexState, found: RowsByDistance): SearchResult {

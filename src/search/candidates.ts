@@ -26,7 +26,7 @@ export function* candidates(
   work: Work,
 ): Steps<Ranked> {
   const { probes, rank } = request;
-  const few = fewRows(state, request);
+  const few = fewRows(state.slots, request.filter);
   if (few !== null && rank === 'exact') {
     const want = Math.max(request.want, Math.min(few.length, ALL_ROWS));
     return yield* lightest(state, query, { ...request, want }, work);

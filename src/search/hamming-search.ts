@@ -12,8 +12,9 @@ import type { Work } from './rank-rows';
 import { keyOf, rowOf, Smallest, weightOf } from './smallest';
 import type { IndexState } from './state';
 
-/** Slots between two steps, and between two looks at the limits. */
+/** Slots between two steps, and between two looks at the limits: of many queries, and of one. */
 const STEP_BYTES = 2 ** 21;
+const ONE_STEP_BYTES = 2 ** 25;
 const FIRST_SLOTS = 128;
 
 /** Rows and distances, nearest first. */
@@ -37,6 +38,11 @@ export class SlotCollector implements Collector {
     this.#k = k;
     this.#best = new Smallest(k);
     this.#most = maxDistance + 1;
+  }
+
+  /** Slots within the limit that a scan must tell of: all, where some may not be accepted. */
+  get want(): number {
+    return this.#filter === null ? this.#k : NO_ROW;
   }
 
   get limit(): number {
@@ -80,23 +86,40 @@ export class SlotCollector implements Collector {
   }
 }
 
-/** All slots past each collector, for the codes of one query or of many. */
+/** All slots from `firstSlot` on past each collector, for the codes of one query or of many. */
 export function* scanSlots(
   state: IndexState,
   codes: readonly Uint8Array[],
-  collectors: readonly Collector[],
+  collectors: readonly SlotCollector[],
   work: Work,
+  firstSlot = 0,
 ): Steps<void> {
   const { slots, kernel: choice } = state;
   const { bytesPerCode } = slots;
   const kernel = hammingKernel(choice, bytesPerCode);
+  if (codes.length === 1) {
+    const step = Math.max(FIRST_SLOTS, Math.floor(ONE_STEP_BYTES / bytesPerCode));
+    const [collector] = collectors;
+    for (let first = firstSlot; first < slots.count; first += step) {
+      const { want, limit } = collector;
+      if (limit === 0) return;
+      const search = kernel.search(slots.memory, codes[0], want, limit - 1);
+      const end = Math.min(first + step, slots.count);
+      search.range(first, end);
+      const { codes: found, weights, count } = search.hits();
+      for (let i = 0; i < count; i++) collector.take(found[i], weights[i]);
+      work.codesCompared += end - first;
+      yield undefined;
+    }
+    return;
+  }
   const queries = new Uint8Array(codes.length * bytesPerCode);
   codes.forEach((code, i) => {
     queries.set(code, i * bytesPerCode);
   });
   const limits = new Uint32Array(codes.length);
   const step = Math.max(FIRST_SLOTS, Math.floor(STEP_BYTES / bytesPerCode / codes.length));
-  for (let first = 0, here = FIRST_SLOTS; first < slots.count; first += here, here = step) {
+  for (let first = firstSlot, here = FIRST_SLOTS; first < slots.count; first += here, here = step) {
     here = Math.min(here, slots.count - first);
     collectors.forEach((collector, i) => {
       limits[i] = collector.limit;

@@ -25,6 +25,7 @@ import {
   searchRequest,
   withinRequest,
 } from './answer';
+import { BandPlan } from './band-plan';
 import { type Id, IdTable } from './id-table';
 import {
   checkIndexOptions,
@@ -55,6 +56,16 @@ export interface IndexRow {
   readonly vector: Float32Array | null;
 }
 
+/** Memory in bytes, by what it holds. */
+export interface IndexBytes {
+  readonly codes: number;
+  readonly vectors: number;
+  readonly ids: number;
+  readonly partitions: number;
+  readonly bands: number;
+  readonly total: number;
+}
+
 /** Two rows beside each other. */
 export interface Comparison {
   readonly distance: number;
@@ -81,6 +92,7 @@ export class SimHashIndex {
     this.#state = {
       ...{ bits: this.bits, hasher: this.hasher, mean, kernel: hasher.kernel },
       slots: new Slots(this.hasher.bytesPerCode),
+      bandPlan: new BandPlan(this.bits),
       ids: new IdTable(),
       vectors:
         keep === 'none' ? null : new KeptVectors(keep, this.dimensions as number, hasher.kernel),
@@ -106,15 +118,16 @@ export class SimHashIndex {
   }
 
   /** Memory in bytes that the rows take, by what it holds. */
-  get bytes(): { codes: number; vectors: number; ids: number; partitions: number; total: number } {
-    const { slots, vectors, ids, partitions } = this.#state;
+  get bytes(): IndexBytes {
+    const { slots, vectors, ids, partitions, bandPlan } = this.#state;
     const parts = {
       codes: slots.bytes,
       vectors: vectors?.bytes ?? 0,
       ids: ids.bytes,
       partitions: partitions?.bytes ?? 0,
+      bands: bandPlan.bytes,
     };
-    return { ...parts, total: parts.codes + parts.vectors + parts.ids + parts.partitions };
+    return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) };
   }
 
   /** Adds a vector, or a ready code; returns its row. */

@@ -2,6 +2,7 @@
 
 import type { SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
+import type { BandPlan } from './band-plan';
 import type { IdTable } from './id-table';
 import type { KeptVectors } from './kept-vectors';
 import type { Partitions } from './partitions';
@@ -19,6 +20,8 @@ export interface IndexState {
   readonly vectors: KeptVectors | null;
   /** True when codes were added that this index's own options did not make. */
   isForeign: boolean;
+  /** When to use tables for searches by distance, and the tables. */
+  readonly bandPlan: BandPlan;
   partitions: Partitions | null;
   report: RecallReport | null;
 }

@@ -6,7 +6,9 @@
 import type { HitSearch, RowCodes } from '../kernels/hits';
 import { weightedKernel } from '../kernels/kernels';
 import type { Steps } from '../long-call';
+import type { RowFilter } from './filter';
 import { type Ranked, rankedRows, takeLightest, type Wanted, type Work } from './rank-rows';
+import type { Slots } from './slots';
 import { Smallest } from './smallest';
 import type { IndexState, Query } from './state';
 import { evenSums, type Weights, weightsOf } from './weights';
@@ -29,7 +31,7 @@ export function* lightest(
   work: Work,
 ): Steps<Ranked> {
   const weights = queryWeights(state, query);
-  const few = fewRows(state, request);
+  const few = fewRows(state.slots, request.filter);
   if (few !== null) {
     const some = state.slots.gather(few);
     const best = new Smallest(request.want);
@@ -42,7 +44,7 @@ export function* lightest(
 }
 
 /** The rows that a filter leaves, when they are so few that they are looked at one by one. */
-export function fewRows({ slots }: IndexState, { filter }: Wanted): readonly number[] | null {
+export function fewRows(slots: Slots, filter: RowFilter | null): readonly number[] | null {
   return filter?.rows && filter.rows.length < FEW * slots.count ? filter.rows : null;
 }
 

@@ -1,0 +1,200 @@
+/**
+ * Whether tables of bands are to answer a search by distance. What a scan and a look-up take is
+ * measured as searches run. Tables are built once scans have taken as long as building them would,
+ * and are tried only with time that was saved before, or a tenth of a scan: so the searches of an
+ * index never take much longer than scans alone, whatever its codes are like.
+ */
+
+import type { Steps } from '../long-call';
+import { blockLayout, chooseBlocks, scanUnits, searchCost } from './band-layout';
+import { Bands } from './bands';
+import type { Collector } from './nearest';
+import type { Slots } from './slots';
+
+/** Scans of fewer bytes take a few hundredths of a millisecond. */
+const LEAST_BYTES = 2 ** 18;
+/** Building a table takes so many milliseconds a slot, roughly; only the first is a guess. */
+const GUESSED_BUILD_MS = 1e-4;
+/** What may be lost against a scan, as a share of it. */
+const STAKE = 0.1;
+/** Tables asked for by name give up when they took so many times as long as a scan, and more. */
+const MOST_SCANS = 10;
+const MOST_UNITS = 1e5;
+/** Fewer tables will do that cost not much more than the best number, or little of a scan. */
+const NEARLY = 1.5;
+const FEW = 1 / 500;
+/** Slots added since, beyond which tables are dropped. */
+const MOST_LATE = 1 / 4;
+/** Weight of a new measurement among the old. */
+const NEW = 1 / 8;
+const FORGET = 1 / 64;
+
+/** What a search by distance wants. */
+export interface Reach {
+  readonly k: number;
+  readonly maxDistance: number;
+}
+
+/** What the tables did for one search. */
+export interface Attempt {
+  /** False: the collector holds some hits only, and a scan must begin anew. */
+  readonly isComplete: boolean;
+  readonly compared: number;
+}
+
+interface Choice {
+  readonly count: number;
+  readonly radius: number;
+  readonly blocks: number;
+  readonly units: number;
+}
+
+export class BandPlan {
+  readonly #bits: number;
+  #bands: Bands | null = null;
+  /** Those that the tables are of. */
+  #slots: Slots | null = null;
+  /** Milliseconds a slot of a scan, and a unit of a search by tables; 0 when not known yet. */
+  #slotMs = 0;
+  #unitMs = 0;
+  #buildMs = GUESSED_BUILD_MS;
+  /** Milliseconds that scans took since there are no tables, and those that tables may lose. */
+  #scannedMs = 0;
+  #credit = 0;
+  #choice: Choice | null = null;
+  /** Distances to the k-th neighbour, by k. */
+  readonly #radii = new Map<number, number>();
+
+  constructor(bits: number) {
+    this.#bits = bits;
+  }
+
+  get bytes(): number {
+    return this.#bands?.bytes ?? 0;
+  }
+
+  /** Tells how long a scan by one query took, and the distance to the last one found. */
+  noteScan(slots: Slots, ms: number, { k }: Reach, last: number | undefined): void {
+    const slotMs = ms / Math.max(1, slots.count);
+    this.#slotMs = this.#slotMs === 0 ? slotMs : this.#slotMs + NEW * (slotMs - this.#slotMs);
+    this.#scannedMs += ms;
+    this.#credit = Math.min(this.#credit + STAKE * ms, ms);
+    this.#noteRadius(k, last);
+    // What tables took once, perhaps before the engine had compiled them, is forgotten by and by.
+    if (this.#unitMs > 0) this.#unitMs += FORGET * (this.#usualUnit(slots) - this.#unitMs);
+  }
+
+  #noteRadius(k: number, last: number | undefined): void {
+    if (last === undefined) return;
+    const before = this.#radii.get(k) ?? last;
+    if (this.#radii.size > 64) this.#radii.clear();
+    this.#radii.set(k, before + NEW * (last - before));
+  }
+
+  /** Whether a search is expected to be worth trying by tables, which may have to be built. */
+  isWorth(slots: Slots, reach: Reach): boolean {
+    if (slots.count * slots.bytesPerCode < LEAST_BYTES || this.#slotMs === 0) return false;
+    const scanMs = this.#slotMs * slots.count;
+    const radius = this.#radiusOf(reach);
+    if (radius === undefined) return false;
+    const bands = this.#usable(slots);
+    if (bands !== null) {
+      const units = searchCost(bands.layout, bands.count, radius, { skew: bands.skew });
+      return this.#msOf(units, slots) <= this.#credit + STAKE * scanMs;
+    }
+    if (this.#scannedMs < this.#buildMs * slots.count) return false; // one table at least
+    const { blocks, units } = this.#choiceFor(slots.count, radius);
+    if (this.#scannedMs < this.#buildMs * slots.count * blocks) return false;
+    return this.#msOf(units, slots) < scanMs / 2;
+  }
+
+  /** The best number of blocks and its cost, found anew when the number of slots has changed. */
+  #choiceFor(count: number, radius: number): Choice {
+    const last = this.#choice;
+    if (last !== null && last.radius === radius && Math.abs(count - last.count) < count / 16) {
+      return last;
+    }
+    const costOf = (blocks: number) => searchCost(blockLayout(this.#bits, blocks), count, radius);
+    const most = chooseBlocks(this.#bits, count, radius);
+    const enough = Math.max(NEARLY * costOf(most), FEW * scanUnits(this.#bits, count));
+    let blocks = 1;
+    while (blocks < most && costOf(blocks) > enough) blocks++;
+    this.#choice = { count, radius, blocks, units: costOf(blocks) };
+    return this.#choice;
+  }
+
+  /** Builds the tables if there are none for these slots. */
+  *prepare(slots: Slots, reach: Reach): Steps<Bands> {
+    const ready = this.#usable(slots);
+    if (ready !== null) return ready;
+    const { count } = slots;
+    const radius = this.#radiusOf(reach) ?? Math.floor(this.#bits / 8);
+    const { blocks } = this.#choiceFor(count, radius);
+    const start = performance.now();
+    const layout = blockLayout(this.#bits, blocks);
+    const bands = yield* Bands.buildSteps(slots.memory, { bits: this.#bits, count, layout });
+    this.#buildMs = (performance.now() - start) / Math.max(1, count * blocks);
+    this.#bands = bands;
+    this.#slots = slots;
+    this.#scannedMs = 0;
+    return bands;
+  }
+
+  /** Searches by tables; with a plan asked for, for as long as it takes within reason. */
+  search(
+    bands: Bands,
+    slots: Slots,
+    query: Uint8Array,
+    collector: Collector,
+    reach: Reach,
+    isAsked: boolean,
+  ): Attempt {
+    const scanMs = this.#slotMs * slots.count;
+    const allowed = this.#credit + STAKE * scanMs;
+    const budget = isAsked
+      ? MOST_SCANS * scanUnits(this.#bits, slots.count) + MOST_UNITS
+      : allowed / this.#unit(slots);
+    const start = performance.now();
+    const found = bands.search(query, collector, { maxRadius: reach.maxDistance, budget });
+    const ms = performance.now() - start;
+    const isComplete = found.isComplete || found.radius >= reach.maxDistance;
+    const units = 2 * found.lookUps + found.candidates;
+    if (units > 0) {
+      const before = this.#unit(slots);
+      this.#unitMs = before + NEW * (ms / units - before);
+    }
+    const saved = (isComplete ? scanMs : 0) + STAKE * scanMs - ms;
+    this.#credit = Math.max(0, Math.min(this.#credit + saved, scanMs));
+    if (isComplete) this.#noteRadius(reach.k, Math.min(collector.limit - 1, reach.maxDistance));
+    return { isComplete, compared: found.compared };
+  }
+
+  #usable(slots: Slots): Bands | null {
+    const bands = this.#bands;
+    if (bands === null) return null;
+    if (this.#slots === slots && slots.count - bands.count <= MOST_LATE * bands.count) return bands;
+    this.#bands = null;
+    this.#slots = null;
+    return null;
+  }
+
+  /** How far a search has to go: as far as asked for, or as searches for k went. */
+  #radiusOf({ k, maxDistance }: Reach): number | undefined {
+    if (maxDistance < this.#bits) return maxDistance;
+    const usual = this.#radii.get(k);
+    return usual === undefined ? undefined : Math.ceil(usual);
+  }
+
+  #unit(slots: Slots): number {
+    return this.#unitMs > 0 ? this.#unitMs : this.#usualUnit(slots);
+  }
+
+  /** As band-layout.ts has it: in times of a scan. */
+  #usualUnit(slots: Slots): number {
+    return (this.#slotMs * slots.count) / scanUnits(this.#bits, slots.count);
+  }
+
+  #msOf(units: number, slots: Slots): number {
+    return units * this.#unit(slots);
+  }
+}

@@ -1,0 +1,112 @@
+/** Picks how a search by distance runs: by tables of bands, by the filter's rows, or by a scan. */
+
+import { distance } from '../kernels/hamming.scalar';
+import type { Steps } from '../long-call';
+import type { RowFilter } from './filter';
+import { type RowsByDistance, SlotCollector, scanSlots } from './hamming-search';
+import type { Plan } from './index-options';
+import type { Work } from './rank-rows';
+import type { IndexState } from './state';
+import { fewRows } from './weighted-search';
+
+export interface DistanceRequest {
+  readonly k: number;
+  readonly maxDistance: number;
+  readonly plan: Plan;
+  readonly filter: RowFilter | null;
+}
+
+interface Found {
+  readonly rows: RowsByDistance;
+  readonly plan: 'scan' | 'bands';
+  readonly why: string;
+}
+
+/** Whether queries are to be scanned for together. */
+export function isScanned({ slots, bandPlan }: IndexState, request: DistanceRequest): boolean {
+  if (request.plan === 'auto') return !bandPlan.isWorth(slots, request);
+  return request.plan === 'scan';
+}
+
+/** The nearest rows to one code. */
+export function* nearestByDistance(
+  state: IndexState,
+  code: Uint8Array,
+  request: DistanceRequest,
+  work: Work,
+): Steps<Found> {
+  const { slots, bandPlan } = state;
+  const few = fewRows(slots, request.filter);
+  if (few !== null && request.plan !== 'bands') {
+    const rows = ofRows(state, few, code, request);
+    work.codesCompared += few.length;
+    return { rows, plan: 'scan', why: 'the filter leaves few rows' };
+  }
+  const isAsked = request.plan === 'bands';
+  const isWorth = isAsked || (request.plan === 'auto' && bandPlan.isWorth(slots, request));
+  if (isWorth) {
+    const bands = yield* bandPlan.prepare(slots, request);
+    const collector = collectorOf(state, request);
+    if (bands.count < slots.count) yield* scanSlots(state, [code], [collector], work, bands.count);
+    const tried = bandPlan.search(bands, slots, code, collector, request, isAsked);
+    work.codesCompared += tried.compared;
+    if (tried.isComplete) {
+      const why = isAsked ? 'as asked for' : 'tables are expected to be faster than a scan';
+      return { rows: collector.result(), plan: 'bands', why };
+    }
+  }
+  const start = performance.now();
+  const collector = collectorOf(state, request);
+  yield* scanSlots(state, [code], [collector], work);
+  bandPlan.noteScan(slots, performance.now() - start, request, lastOf(collector, request));
+  const why = isWorth
+    ? 'tables took too long'
+    : request.plan === 'scan'
+      ? 'as asked for'
+      : 'tables would not pay';
+  return { rows: collector.result(), plan: 'scan', why };
+}
+
+/** The nearest rows to each of many codes, by one scan for all. */
+export function* allNearestByDistance(
+  state: IndexState,
+  codes: readonly Uint8Array[],
+  request: DistanceRequest,
+): Steps<RowsByDistance[]> {
+  const collectors = codes.map(() => collectorOf(state, request));
+  const start = performance.now();
+  yield* scanSlots(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
+  const ms = (performance.now() - start) / codes.length;
+  for (const collector of collectors) {
+    state.bandPlan.noteScan(state.slots, ms, request, lastOf(collector, request));
+  }
+  return collectors.map((collector) => collector.result());
+}
+
+function collectorOf(state: IndexState, request: DistanceRequest): SlotCollector {
+  const k = Math.min(request.k, state.slots.rowCount);
+  return new SlotCollector(state, k, request.maxDistance, request.filter);
+}
+
+/** How far a search had to go. */
+function lastOf(collector: SlotCollector, { maxDistance }: DistanceRequest): number {
+  return Math.min(collector.limit - 1, maxDistance);
+}
+
+function ofRows(
+  state: IndexState,
+  rows: readonly number[],
+  code: Uint8Array,
+  request: DistanceRequest,
+): RowsByDistance {
+  const { slots } = state;
+  const collector = collectorOf(state, request);
+  const seen = new Set<number>();
+  for (const row of rows) {
+    if (!slots.hasCode(row)) continue;
+    const slot = slots.slotOf(row);
+    if (!seen.has(slot)) collector.take(slot, distance(slots.codeAt(slot), code));
+    seen.add(slot);
+  }
+  return collector.result();
+}
