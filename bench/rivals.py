@@ -3,7 +3,9 @@
 Times are taken here, so the pipe is not in them. Everything runs on one thread.
 """
 
+import ctypes
 import json
+import os
 import sys
 import time
 
@@ -34,14 +36,43 @@ def codes(codes, queries, bits):
     state["codes"] = np.fromfile(codes, dtype=np.uint8).reshape(-1, bits // 8)
     state["queries"] = np.fromfile(queries, dtype=np.uint8).reshape(-1, bits // 8)
     state["flat"] = faiss.IndexBinaryFlat(bits)
-    state["flat"].add(state["codes"])
+    ms, _ = timed(lambda: state["flat"].add(state["codes"]))
+    state.pop("multi", None)
+    return {"ms": ms}
+
+
+def queries(queries, bits):
+    """Other queries to the same codes."""
+    state["queries"] = np.fromfile(queries, dtype=np.uint8).reshape(-1, bits // 8)
     return {}
 
 
-def search(engine, first, count, k):
+def multi_hash(tables, width):
+    """Tables of the codes, by blocks of `width` bits; memory is what the process has grown by."""
+    state.pop("multi", None)
+    before = resident()
+    state["multi"] = faiss.IndexBinaryMultiHash(8 * state["codes"].shape[1], tables, width)
+    ms, _ = timed(lambda: state["multi"].add(state["codes"]))
+    return {"ms": ms, "bytes": max(0, resident() - before)}
+
+
+def resident():
+    """Bytes of this process in memory; only Linux tells."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        with open("/proc/self/statm") as opened:
+            return int(opened.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, TypeError):
+        return 0
+
+
+def search(engine, first, count, k, flips=0):
     queries = state["queries"][first : first + count]
     if engine == "faiss":
         ms, (distances, _) = timed(lambda: state["flat"].search(queries, k))
+    elif engine == "multi":
+        state["multi"].nflip = flips
+        ms, (distances, _) = timed(lambda: state["multi"].search(queries, k))
     else:
         ms, found = timed(
             lambda: usearch_search(
@@ -50,6 +81,17 @@ def search(engine, first, count, k):
         )
         distances = found.distances.astype(int)
     return {"ms": ms, "distances": distances.reshape(-1).tolist()}
+
+
+def within(engine, first, distance, flips=0):
+    """All rows within a distance of one query."""
+    if engine == "multi":
+        state["multi"].nflip = flips
+    index = state["flat" if engine == "faiss" else "multi"]
+    query = state["queries"][first : first + 1]
+    # FAISS finds what is nearer than the radius, not as near.
+    ms, (_, distances, rows) = timed(lambda: index.range_search(query, distance + 1))
+    return {"ms": ms, "rows": rows.tolist(), "distances": distances.astype(int).tolist()}
 
 
 def vectors(vectors, dimensions, bits, seed):
@@ -98,7 +140,13 @@ def read_arrow():
     return {"ms": ms, "sum": int(made.sum(dtype=np.int64))}
 
 
-VERBS = {f.__name__: f for f in (versions, codes, search, vectors, encode, arrow, read_arrow)}
+VERBS = {
+    f.__name__: f
+    for f in (
+        *(versions, codes, queries, multi_hash, search, within),
+        *(vectors, encode, arrow, read_arrow),
+    )
+}
 
 for line in sys.stdin:
     request = json.loads(line)

@@ -18,7 +18,8 @@ export function timed(work) {
 /**
  * Runs contestants `{ name, run }` in turns and adds `ms`, `low` and `high` to each. `run` gives its
  * milliseconds or a promise of them. Each warms up until its engine has compiled it well; in a turn of
- * three calls the first, with cold caches, does not count. Those with `isSlow` have five calls in all.
+ * three calls, or of `calls`, the first, with cold caches, does not count. Those with `isSlow` have
+ * five calls in all.
  */
 export async function race(contestants, rounds = 12) {
   const samples = contestants.map(() => []);
@@ -28,10 +29,9 @@ export async function race(contestants, rounds = 12) {
     while (!isSlow && performance.now() - start < WARM_UP_MS) await run(call++);
   }
   for (let round = 0; round < rounds; round++) {
-    for (const [i, { run, isSlow }] of contestants.entries()) {
+    for (const [i, { run, isSlow, calls = 3 }] of contestants.entries()) {
       if (isSlow && round >= 5) continue;
-      const calls = isSlow ? 1 : 3;
-      for (let j = 0; j < calls; j++) {
+      for (let j = 0; j < (isSlow ? 1 : calls); j++) {
         const ms = await run(call++);
         if (isSlow || j > 0) samples[i].push(ms);
       }

@@ -90,6 +90,21 @@ export class IdTable {
     this.#count += count;
   }
 
+  /** Rows that are not there, in place of removed ones. */
+  skip(count: number): void {
+    if (this.#kind !== 'row') this.#ids.length += count;
+    this.#count += count;
+  }
+
+  /** Ids of some rows as one column holds them; null where they are the row numbers. */
+  columnOf(rows: Uint32Array): Ids | null {
+    if (this.#kind === null || this.#kind === 'row') return null;
+    const ids = Array.from(rows, (row) => this.#ids[row]);
+    if (this.#kind !== 'bigint') return checkIds(ids, ids.length);
+    const integers = ids as bigint[];
+    return this.#signs.hasHuge ? BigUint64Array.from(integers) : BigInt64Array.from(integers);
+  }
+
   #noteSign(id: bigint): void {
     if (id < 0n) this.#signs.hasNegative = true;
     else if (id >= 2n ** 63n) this.#signs.hasHuge = true;

@@ -33,6 +33,7 @@ export class KeptVectors {
     let rows = 1;
     while (2 * rows * this.#rowBytes <= PART_BYTES) rows *= 2;
     this.#rowsPerPart = rows;
+    if (keep === 'int8') this.#scales = new Float32Array(this.#norms.length);
   }
 
   get #rowBytes(): number {
@@ -61,6 +62,37 @@ export class KeptVectors {
       else this.#scales[row] = roundToBytes(vector, kept as Int8Array);
       this.#norms[row] = lengthOf(kept);
     }
+  }
+
+  /** Appends rows as they were kept. */
+  restore(values: Float32Array | Int8Array, scales: Float32Array | null): void {
+    const { dimensions } = this;
+    const count = values.length / dimensions;
+    this.reserve(count);
+    for (let i = 0; i < count; i++) {
+      const row = this.#count++;
+      const kept = this.#rowView(row);
+      kept.set(values.subarray(i * dimensions, (i + 1) * dimensions));
+      if (scales !== null) this.#scales[row] = scales[i];
+      this.#norms[row] = lengthOf(kept);
+    }
+  }
+
+  /** Rows that are not there, in place of removed ones. */
+  skip(count: number): void {
+    this.reserve(count);
+    this.#count += count;
+  }
+
+  /** Rows one after another, as they are kept. */
+  gather(rows: Uint32Array): Float32Array | Int8Array {
+    const { dimensions } = this;
+    const Kept = this.keep === 'float32' ? Float32Array : Int8Array;
+    const values = new Kept(rows.length * dimensions);
+    rows.forEach((row, i) => {
+      values.set(this.#rowView(row), i * dimensions);
+    });
+    return values;
   }
 
   /** Makes room for so many more rows. */

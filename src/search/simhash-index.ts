@@ -4,6 +4,8 @@
  */
 
 import { checkInteger, checkNumber, checkOptions, wrongType, wrongValue } from '../check';
+import { indexFromArrow } from '../codes/arrow-index';
+import { type ArrowSource, asFormatError } from '../codes/arrow-source';
 import { Codes, hammingDistance } from '../codes/codes';
 import { isDense, isSparse, notAVector, type Vector, type VectorBatch } from '../codes/vectors';
 import { type AngleEstimate, estimateAngle } from '../hashing/angle';
@@ -27,6 +29,7 @@ import {
 } from './answer';
 import { BandPlan } from './band-plan';
 import { type Id, IdTable } from './id-table';
+import { bytesOfIndex, optionsOf, restoreInto } from './index-file';
 import {
   checkIndexOptions,
   type IndexWithinOptions,
@@ -166,8 +169,10 @@ export class SimHashIndex {
     if (row === undefined) return false;
     const { slots, ids, report, partitions } = this.#state;
     const slot = slots.slotOf(row);
+    const isFirst = slot < slots.count && slots.memory.rows[slot] === row;
     slots.remove(row);
-    if (slot < slots.count && slots.isEmpty(slot)) partitions?.near?.remove(slot);
+    if (isFirst && slots.isEmpty(slot)) partitions?.near?.remove(slot);
+    else if (isFirst) partitions?.take(slot, false);
     ids.remove(row);
     if (report !== null) {
       this.#state.report = { ...report, rowsRemoved: report.rowsRemoved + 1 };
@@ -313,6 +318,23 @@ export class SimHashIndex {
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
     Object.assign(this.#state, yield* optimized(this.#state, wanted));
     return this.#state.report as RecallReport;
+  }
+
+  /** The index as the bytes of one Arrow file, which any Arrow reader opens. */
+  toArrow(): Uint8Array {
+    this.#refuseIfBusy();
+    return bytesOfIndex(this.#state, this.keep);
+  }
+
+  /** An index that `toArrow` wrote; a damaged one is a FormatError. */
+  static fromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
+    const { file } = checkOptions('options', options, ['file']);
+    const opened = indexFromArrow(source, file);
+    return asFormatError(file, () => {
+      const index = new SimHashIndex(optionsOf(opened));
+      restoreInto(index.#state, opened);
+      return index;
+    });
   }
 
   #refuseIfBusy(): void {

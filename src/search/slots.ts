@@ -118,6 +118,13 @@ export class Slots {
     return row;
   }
 
+  /** Rows that are not there, in place of removed ones. */
+  skip(count: number): void {
+    this.#reserveRows(this.#rowCount + count);
+    this.#slotOfRow.fill(REMOVED, this.#rowCount, this.#rowCount + count);
+    this.#rowCount += count;
+  }
+
   #moreOf(slot: number): More {
     let more = this.#more.get(slot);
     if (more === undefined) {

@@ -299,7 +299,7 @@ describe('bad input', () => {
 it('agrees with a Map and brute force through thousands of random steps', () => {
   const draws = new Draws('model');
   const pool = matrix(draws, 300);
-  const index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, keep: 'float32' });
+  let index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, keep: 'float32' });
   const model = new Map<string, { row: number; vector: Float32Array }>();
   let nextRow = 0;
   for (let step = 0; step < 3000; step++) {
@@ -316,6 +316,11 @@ it('agrees with a Map and brute force through thousands of random steps', () => 
       expect(index.remove(id)).toBe(model.delete(id));
     } else if (choice < 0.755 && model.size > 10) {
       index.optimize({ recall: 0.9, k: 3, queries: 10, partitions: 4 });
+    } else if (choice < 0.765) {
+      const query = rowOf(pool, draws.integer(300));
+      const before = index.search(query, { k: 20 });
+      index = SimHashIndex.fromArrow(index.toArrow());
+      expect(index.search(query, { k: 20 })).toEqual(before);
     } else {
       const query = rowOf(pool, draws.integer(300));
       const k = 1 + draws.integer(12);

@@ -1,0 +1,207 @@
+// How long does an exact search take by the plans of an index, beside a scan and FAISS? One query at
+// a time: the 10 nearest by distance, and all within distance 3.
+
+import { SimHashIndex, scan, scanWithin } from '../dist/index.js';
+import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
+import { settle } from './lib/planner.mjs';
+import { openPython } from './lib/python.mjs';
+import { clusteredCodes, uniformCodes } from './lib/random.mjs';
+import { announce, bytesText, mark, mustHold, printTable, short, span } from './lib/table.mjs';
+import { race, timed } from './lib/timing.mjs';
+
+/** Codes of 64 bits and of 256. */
+const [MANY, WIDE] = process.env.BENCH_COUNTS?.split(',').map(Number) ?? [1e7, 1e6];
+const K = 10;
+const RADIUS = 3;
+/** Queries that are timed, and all of them checked; the planner settles on others. */
+const QUERIES = 50;
+const SETTLING = 250;
+const MOST_SETTLING = 1200;
+/** FAISS's tables get no more flips once a query takes so many times as long as FAISS's scan. */
+const MOST_SCANS = 10;
+
+const NEAREST = {
+  search: (index, query, plan) => index.search(query, { k: K, ...plan }),
+  scan: (codes, query) => scan(codes, query, { k: K }),
+  faiss: { verb: 'search', count: 1, k: K },
+  /** Distances are compared: FAISS breaks ties its own way. */
+  text: ({ distances }) => distances.join(),
+  farthest: ({ distances }) => distances[K - 1],
+  /** About log2 of the codes as the width of a table's key (Norouzi et al. 2012). */
+  tables: ({ bits, count }) => Math.round(bits / Math.log2(count)),
+};
+const WITHIN = {
+  search: (index, query, plan) => index.within(query, { maxDistance: RADIUS, ...plan }),
+  scan: (codes, query) => scanWithin(codes, query, { maxDistance: RADIUS }),
+  faiss: { verb: 'within', distance: RADIUS },
+  text: (found) => told(inOrder(found)),
+  farthest: () => RADIUS,
+  /** Four equal keys: no flips are needed (Manku et al. 2007). */
+  tables: () => RADIUS + 1,
+};
+const DATA = [
+  { kind: 'uniform', count: MANY, bits: 64, make: uniformCodes, tasks: [NEAREST, WITHIN] },
+  { kind: 'clustered', count: MANY, bits: 64, make: clusteredCodes, tasks: [NEAREST] },
+  { kind: 'near duplicates', count: MANY, bits: 64, make: nearCodes, tasks: [WITHIN] },
+  { kind: 'uniform', count: WIDE, bits: 256, make: uniformCodes, tasks: [NEAREST] },
+  { kind: 'clustered', count: WIDE, bits: 256, make: clusteredCodes, tasks: [NEAREST] },
+];
+
+const python = await openPython();
+await announce(python);
+const lines = new Map([
+  [NEAREST, []],
+  [WITHIN, []],
+]);
+const marks = [];
+for (const { kind, count, bits, make, tasks } of DATA) {
+  const codes = make(count, bits, 7);
+  const sent = await python?.ask('codes', { codes: codes.bytes, queries: codes.at(0), bits });
+  for (const task of tasks) {
+    const isFar = kind === 'uniform' && task === NEAREST;
+    const name = `${short(count)} × ${bits}, ${kind}`;
+    const queries = isFar
+      ? uniformQueries(SETTLING + QUERIES, bits)
+      : queriesNear(codes, SETTLING + QUERIES, RADIUS, 8);
+    const results = await contest(task, codes, queries, sent?.ms);
+    const msOf = (way) => results.find((one) => one.way === way)?.ms ?? Number.NaN;
+    for (const { title, ms, low, high, addMs, tablesMs, bytes } of results) {
+      const built = [addMs, tablesMs].map((one) => (one === undefined ? '-' : short(one / 1000)));
+      const ratios = ['index, scan', 'FAISS flat'].map((way) => short(msOf(way) / ms));
+      const times = [short(ms), span({ low, high })];
+      lines.get(task).push([name, title, ...times, ...ratios, ...built, bytesText(bytes)]);
+    }
+    if (task === WITHIN && count >= 1e7) {
+      marks.push([`speed of the scan, ${name}`, msOf('index, scan') / msOf('index, auto')]);
+    }
+  }
+}
+const head = ['codes', 'way', 'ms', 'p10..p90', 'scan / this', 'FAISS flat / this'];
+const columns = [...head, 'add s', 'tables s', 'memory'];
+printTable(`The ${K} nearest, one query`, columns, lines.get(NEAREST), 2);
+printTable(`All within distance ${RADIUS}, one query`, columns, lines.get(WITHIN), 2);
+for (const [what, ratio] of marks) mark(what, ratio, { least: 100 });
+python?.close();
+
+/** All ways in turns, after the planner has settled and all answers were found equal. */
+async function contest(task, codes, queries, flatMs) {
+  const index = new SimHashIndex({ bits: codes.bits });
+  const addMs = timed(() => index.addAll(codes))();
+  const { buildMs } = settle(
+    index,
+    (call) => task.search(index, queries[call % SETTLING], { explain: true }),
+    MOST_SETTLING,
+  );
+  const timedQueries = queries.slice(SETTLING);
+  const { truth, byTables } = checkOurs(task, index, codes, timedQueries);
+  const { bands, total } = index.bytes;
+  const share = byTables === 0 ? 'by scan' : `${short((100 * byTables) / QUERIES)} % by tables`;
+  const ways = [
+    {
+      ...{ way: 'index, auto', title: `index, auto: ${share}`, addMs, bytes: total },
+      ...{ tablesMs: bands > 0 ? buildMs : undefined, calls: byTables > 0 ? 10 : 3 },
+      run: inTurn(timedQueries, (query) => task.search(index, query, { plan: 'auto' })),
+    },
+    {
+      ...{ way: 'index, scan', addMs, bytes: total - bands },
+      run: inTurn(timedQueries, (query) => task.search(index, query, { plan: 'scan' })),
+    },
+    {
+      ...{ way: 'plain scan', bytes: codes.bytes.length },
+      run: inTurn(timedQueries, (query) => task.scan(codes, query)),
+    },
+  ];
+  if (python) ways.push(...(await faissWays(task, codes, timedQueries, truth, flatMs)));
+  const results = await race(ways);
+  return results.map((one) => ({ title: one.way, ...one }));
+}
+
+/** The scan's answers, after the plans were found to give equal ones. */
+function checkOurs(task, index, codes, queries) {
+  let byTables = 0;
+  const truth = queries.map((query) => {
+    const expected = task.scan(codes, query);
+    const auto = task.search(index, query, { plan: 'auto', explain: true });
+    mustHold(told(auto) === told(expected), 'plan auto and the plain scan');
+    mustHold(told(task.search(index, query, { plan: 'scan' })) === told(expected), 'plan scan');
+    if (auto.explain.plan === 'bands') byTables++;
+    return expected;
+  });
+  return { truth, byTables };
+}
+
+/** FAISS's scan, and its tables with the least flips that find all; or most of it, and it is said. */
+async function faissWays(task, codes, queries, truth, flatMs) {
+  const { bits } = codes;
+  const bytes = Uint8Array.from(queries.flatMap((query) => [...query]));
+  await python.ask('queries', { queries: bytes, bits });
+  const ask = (request) => (first) => {
+    const { verb, ...rest } = task.faiss;
+    return python.ask(verb, { ...rest, first, ...request });
+  };
+  const way = (run) => {
+    let turn = 0;
+    return async () => (await run(turn++ % QUERIES)).ms;
+  };
+  const flat = ask({ engine: 'faiss' });
+  const scanned = await tried(task, flat, truth);
+  mustHold(scanned.isEqual, 'FAISS flat and the plain scan');
+
+  const tables = task.tables(codes);
+  const width = Math.floor(bits / tables);
+  const built = await python.ask('multi_hash', { tables, width });
+  let multi;
+  let found = { recall: 0, ms: 0 };
+  let flips = -1;
+  while (found.recall < 1 && found.ms < MOST_SCANS * scanned.ms && flips < width) {
+    multi = ask({ engine: 'multi', flips: ++flips });
+    found = await tried(task, multi, truth);
+  }
+  mustHold(found.recall < 1 || found.isEqual, 'FAISS multi-hash and the plain scan');
+  const recall = found.recall < 1 ? `, recall ${short(found.recall)}: not comparable` : '';
+  const named = `${tables} × ${width} bits, ${flips} flips`;
+  return [
+    { way: 'FAISS flat', run: way(flat), addMs: flatMs, bytes: codes.bytes.length },
+    {
+      ...{ way: 'FAISS multi-hash', title: `FAISS multi-hash, ${named}${recall}` },
+      ...{ run: way(multi), tablesMs: built.ms, bytes: built.bytes },
+    },
+  ];
+}
+
+/** How much of the truth a way of FAISS finds, and its mean time. */
+async function tried(task, run, truth) {
+  let isEqual = true;
+  let ms = 0;
+  let hits = 0;
+  let wanted = 0;
+  for (const [i, expected] of truth.entries()) {
+    const found = await run(i);
+    isEqual &&= task.text(found) === task.text(expected);
+    ms += found.ms / truth.length;
+    hits += found.distances.filter((distance) => distance <= task.farthest(expected)).length;
+    wanted += expected.distances.length;
+  }
+  return { isEqual, ms, recall: hits / wanted };
+}
+
+/** A run that takes the queries one after another, whatever other ways do. */
+function inTurn(queries, work) {
+  let turn = 0;
+  return timed(() => work(queries[turn++ % queries.length]));
+}
+
+function inOrder({ rows, distances }) {
+  const order = Array.from(rows.keys());
+  order.sort((a, b) => distances[a] - distances[b] || rows[a] - rows[b]);
+  return { rows: order.map((i) => rows[i]), distances: order.map((i) => distances[i]) };
+}
+
+function nearCodes(count, bits, seed) {
+  return nearDuplicates(count, bits, RADIUS, seed);
+}
+
+function uniformQueries(count, bits) {
+  const codes = uniformCodes(count, bits, 8);
+  return Array.from({ length: count }, (_, row) => codes.at(row));
+}
