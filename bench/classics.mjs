@@ -5,7 +5,7 @@ import { mankuLayout, nearDuplicates, queriesNear, toldHits } from './lib/bands.
 import { bitLists, enumeration, linearScan, RADIUS, tables } from './lib/classics.mjs';
 import { uniformCodes } from './lib/random.mjs';
 import { announce, bytesText, mark, mustHold, printTable, short, span } from './lib/table.mjs';
-import { summary } from './lib/timing.mjs';
+import { summary, timed } from './lib/timing.mjs';
 
 const COUNTS = process.env.BENCH_COUNTS?.split(',').map(Number) ?? [1e6, 1e7];
 const QUERIES = 600;
@@ -22,8 +22,6 @@ const WAYS = [
   { name: '16 tables', make: (codes) => tables(codes, mankuLayout(16)) },
   { name: '20 tables', make: (codes) => tables(codes, mankuLayout(20)) },
 ];
-
-let sink = 0;
 
 await announce();
 for (const count of COUNTS) {
@@ -85,19 +83,13 @@ function takeTurns(way, scan, queries) {
   let candidates = 0;
   for (let i = 0; i < Math.min(3 * queries.length, QUERIES); i++) way.search(queries[i % some]);
   for (let round = 0; round < ROUNDS; round++) {
-    for (let i = 0; i < 4; i++) time(times.scans, () => scan.search(queries[i]));
+    for (let i = 0; i < 4; i++) times.scans.push(timed(() => scan.search(queries[i]))());
     for (const query of queries.slice(round * some, (round + 1) * some)) {
-      time(times.ways, () => way.search(query));
+      times.ways.push(timed(() => way.search(query))());
       lookUps += way.found?.lookUps ?? way.lookUps;
       candidates += way.found?.candidates ?? Number.NaN;
     }
   }
   times.work = [lookUps / queries.length, candidates / queries.length];
   return times;
-}
-
-function time(samples, work) {
-  const start = performance.now();
-  sink += work().length;
-  samples.push(performance.now() - start);
 }

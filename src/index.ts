@@ -72,6 +72,7 @@ export {
   type SimHashIndexOptions,
 } from './search/index-options';
 export type { Keep } from './search/kept-vectors';
+export { type MeanOptions, meanOf } from './search/mean';
 export type { Neighbors } from './search/nearest';
 export type { RecallReport } from './search/recall-report';
 export {
@@ -93,6 +94,7 @@ export {
 export {
   type Comparison,
   type IdList,
+  type IndexBytes,
   type IndexRow,
   SimHashIndex,
 } from './search/simhash-index';

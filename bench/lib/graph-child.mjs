@@ -10,7 +10,7 @@ import { summary, timed } from './timing.mjs';
 const K = 10;
 const PASSES = 3;
 
-const { verb, name, path, efs } = request();
+const { verb, name, path, efforts } = request();
 answer(await { build, search }[verb]());
 
 async function build() {
@@ -36,9 +36,9 @@ async function search() {
   );
   const before = resident();
   let bytes;
-  const points = efs.map((ef) => {
+  const points = efforts.map((effort) => {
     globalThis.gc(); // a graph that was opened for another width
-    const find = engine.open(path, ef);
+    const find = engine.open(path, effort);
     // The first pass, with cold caches, does not count for time.
     const found = queries.map((query) => engine.rowsOf(find(query, K)));
     bytes ??= resident() - before;
@@ -48,7 +48,7 @@ async function search() {
       return last;
     });
     const { ms } = summary(Array.from({ length: PASSES }, pass));
-    return { ef, recall: recall(found, truth), perSecond: (1000 * queries.length) / ms };
+    return { effort, recall: recall(found, truth), perSecond: (1000 * queries.length) / ms };
   });
   return { bytes, points };
 }

@@ -1,29 +1,64 @@
-// The rivals that search by graphs (HNSW, Malkov & Yashunin 2016), each used as it documents itself:
-// a graph of rows by cosine, made on one thread, saved, read again, searched with a width `ef`.
+// Our index and the rivals that search by graphs (HNSW, Malkov & Yashunin 2016), each used as it
+// documents itself: rows by cosine, built on one thread, saved, read again, searched with an effort:
+// the width `ef` of a graph's search, or the partitions that ours visits.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { SimHashIndex } from '../../dist/index.js';
 
 export const PARAMETERS = {
+  halfspace: { bits: 256, projection: 'hadamard', keep: 'float32' },
   'hnswlib-node': { m: 16, efConstruction: 200 },
   // expansion_add is usearch's own default, written out.
   usearch: { connectivity: 16, expansion_add: 128 },
 };
 
-const ENGINES = { 'hnswlib-node': hnswlib, usearch };
+export const EFFORTS = {
+  halfspace: [8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384],
+  'hnswlib-node': [10, 20, 40, 60, 80, 120, 160, 320, 640, 1000],
+  usearch: [10, 20, 40, 80, 120, 160, 320, 640, 1000],
+};
+
+/** Our build, optimizing included, is for this recall. */
+const WANTED = { recall: 0.95, k: 10 };
+/** Rows re-ranked for each of k: what `optimize` finds to be enough, and one more. */
+const OVERSAMPLE = 3;
+
+const ENGINES = { halfspace, 'hnswlib-node': hnswlib, usearch };
 
 /** The installed version, or null. */
 export function versionOf(name) {
-  const about = new URL(`../node_modules/${name}/package.json`, import.meta.url);
+  const folder = name === 'halfspace' ? '../..' : `../node_modules/${name}`;
+  const about = new URL(`${folder}/package.json`, import.meta.url);
   return existsSync(about) ? JSON.parse(readFileSync(about, 'utf8')).version : null;
 }
 
 /**
- * What each can: `build(vectors)` gives a graph, `save(graph, path)` writes it, `open(path, ef)`
+ * What each can: `build(vectors)` gives a graph, `save(graph, path)` writes it, `open(path, effort)`
  * gives a search of (query, k) and `rowsOf` the rows in its answer. A query is a vector that went
  * through `prepare`.
  */
 export function openEngine(name, dimensions) {
   return ENGINES[name](dimensions, PARAMETERS[name]);
+}
+
+async function halfspace(dimensions, parameters) {
+  let opened;
+  return {
+    build(vectors) {
+      const index = new SimHashIndex({ ...parameters, dimensions });
+      index.addAll(vectors);
+      index.optimize(WANTED);
+      return index;
+    },
+    save: (index, path) => writeFileSync(path, index.toArrow()),
+    prepare: (vector) => vector,
+    open(path, probes) {
+      opened ??= SimHashIndex.fromArrow(readFileSync(path));
+      const options = { plan: 'partitions', probes, oversample: OVERSAMPLE };
+      return (query, k) => opened.search(query, { k, ...options });
+    },
+    rowsOf: ({ rows }) => Array.from(rows),
+  };
 }
 
 async function hnswlib(dimensions, parameters) {

@@ -5,15 +5,16 @@
 const SERVED = 300;
 
 /**
- * Asks until tables have served for a while, or `most` times. `ask` gets the number of the call and
- * gives an explained result. Tables are built within a search, by far the longest.
+ * Asks until tables have served for a while, or `most` times, or for as long as `mostMs`. `ask` gets
+ * the number of the call and gives an explained result. Tables are built within a search, by far the
+ * longest.
  */
-export function settle(index, ask, most) {
+export function settle(index, ask, most, mostMs = Number.POSITIVE_INFINITY) {
   let served = 0;
   let calls = 0;
   let longest = 0;
   const start = performance.now();
-  while (served < SERVED && calls < most) {
+  while (served < SERVED && calls < most && performance.now() - start < mostMs) {
     const before = performance.now();
     if (ask(calls++).explain.plan === 'bands') served++;
     longest = Math.max(longest, performance.now() - before);

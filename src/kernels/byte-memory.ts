@@ -38,12 +38,12 @@ export class ByteMemory implements ByteRows {
     this.#room = rows;
   }
 
-  /** A row's integers, the rest of its width 0, and its scale. */
+  /** A row's integers, as many as its width, and its scale. */
   set(row: number, integers: Int8Array, scale: number): void {
-    const { width, values } = this;
-    for (let i = 0; i < width; i += 8) {
-      const at = placeOf(width, row, i);
-      for (let j = 0; j < 8; j++) values[at + j] = i + j < integers.length ? integers[i + j] : 0;
+    const { values } = this;
+    let at = placeOf(this.width, row, 0);
+    for (let i = 0; i < integers.length; i += 8, at += 32) {
+      for (let j = 0; j < 8; j++) values[at + j] = integers[i + j];
     }
     this.scales[row] = scale;
   }

@@ -6,9 +6,10 @@
 
 import { ByteMemory } from '../kernels/byte-memory';
 import { byteScale, MOST_BYTE_WIDTH } from '../kernels/cosines8.scalar';
-import { type KeptVectors, roundToBytes } from './kept-vectors';
-import { lengthOf } from './length';
+import type { KeptVectors } from './kept-vectors';
 import type { Slots } from './slots';
+
+const MOST_INT8 = 127;
 
 export class ByteVectors {
   readonly memory: ByteMemory;
@@ -29,7 +30,7 @@ export class ByteVectors {
   private constructor(count: number, vectors: KeptVectors) {
     this.memory = new ByteMemory(widthOf(vectors), count);
     this.#vectors = vectors;
-    this.#rounded = new Int8Array(vectors.dimensions);
+    this.#rounded = new Int8Array(this.memory.width);
   }
 
   get bytes(): number {
@@ -40,8 +41,18 @@ export class ByteVectors {
   set(slot: number, row: number): void {
     this.#count = Math.max(this.#count, slot + 1);
     this.memory.reserve(this.#count);
-    roundToBytes(this.#vectors.valuesAt(row), this.#rounded);
-    this.memory.set(slot, this.#rounded, byteScale(lengthOf(this.#rounded)));
+    const vector = this.#vectors.valuesAt(row);
+    const rounded = this.#rounded;
+    let most = 0;
+    for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]));
+    const scale = most > 0 ? MOST_INT8 / most : 0;
+    let squares = 0;
+    for (let i = 0; i < vector.length; i++) {
+      const value = Math.round(vector[i] * scale);
+      rounded[i] = value;
+      squares += value * value;
+    }
+    this.memory.set(slot, rounded, byteScale(Math.sqrt(squares)));
   }
 
   /** A slot whose rows are all removed. */

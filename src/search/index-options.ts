@@ -30,7 +30,7 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   projection?: Projection;
   /** The vectors held beside the codes, for rank 'exact'. */
   keep?: Keep;
-  /** Subtracted from dense vectors before they are hashed; see `meanOf`. */
+  /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
   mean?: ArrayLike<number>;
 }
 

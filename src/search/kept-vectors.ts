@@ -185,10 +185,7 @@ export class KeptVectors {
 }
 
 /** Rounds to -127..127, the largest value to the ends; returns the scale. */
-export function roundToBytes(
-  vector: Float32Array | Float64Array | Int8Array,
-  out: Int8Array,
-): number {
+function roundToBytes(vector: Float32Array | Float64Array, out: Int8Array): number {
   let most = 0;
   for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]));
   if (most === 0) {

@@ -102,10 +102,12 @@ function ofRows(
   };
 }
 
-/** A dense vector less the mean. */
+/** The direction of a dense vector less the mean. */
 export function centred(vector: DenseVector, mean: Float64Array | null): DenseVector {
   if (mean === null || vector.length !== mean.length) return vector;
-  return Float64Array.from(mean, (value, i) => vector[i] - value);
+  const length = lengthOf(vector);
+  if (!(length > 0)) return vector;
+  return Float64Array.from(mean, (value, i) => vector[i] / length - value);
 }
 
 export function refuseMean<T>(vector: T, mean: Float64Array | null): T {

@@ -174,7 +174,9 @@ describe.each([scalarCosines8, wasmCosines8])('cosines of 8-bit vectors, $name t
     const length = (row: ArrayLike<number>) =>
       Math.sqrt(Array.from(row).reduce((sum, value) => sum + value * value, 0));
     rows.forEach((row, i) => {
-      memory.set(i, row, i % 7 === 3 ? 0 : byteScale(length(row)));
+      const padded = new Int8Array(memory.width);
+      padded.set(row);
+      memory.set(i, padded, i % 7 === 3 ? 0 : byteScale(length(row)));
     });
     const query = Float64Array.from({ length: dimensions }, () => draws.uniform() - 0.4);
     const rounded = new Int16Array(memory.width);
@@ -210,7 +212,8 @@ it('both twins of 8-bit cosines, and of the order of products, agree', () => {
   const draws = new Draws(5);
   const memory = new ByteMemory(24, 500);
   for (let i = 0; i < 500; i++) {
-    const row = Int8Array.from({ length: 20 }, () => Math.floor(draws.uniform() * 255) - 127);
+    const integer = () => Math.floor(draws.uniform() * 255) - 127;
+    const row = Int8Array.from({ length: 24 }, (_, j) => (j < 20 ? integer() : 0));
     memory.set(i, row, byteScale(300 + 10 * draws.uniform()));
   }
   const query = Int16Array.from({ length: 24 }, (_, i) =>

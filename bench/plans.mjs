@@ -1,0 +1,143 @@
+// Does the planner of an index ever lose to a plain scan? The same queries by plan 'auto', after it has
+// settled, and by plan 'scan'; and what it takes to settle, with the tables that it builds.
+
+import { SimHashIndex } from '../dist/index.js';
+import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
+import { settle } from './lib/planner.mjs';
+import { clusteredCodes, duplicateCodes, uniformCodes } from './lib/random.mjs';
+import { announce, mark, mustHold, printTable, short } from './lib/table.mjs';
+
+/** Bytes of codes in the large indexes, and rows of the small ones. */
+const [BYTES, FEW] = process.env.BENCH_COUNTS?.split(',').map(Number) ?? [32e6, 20_000];
+const QUERIES = 400;
+/** Queries of one index before it is the other's turn. */
+const BLOCK = 20;
+const LEAST_MS = 300;
+const SETTLING = 300;
+const MOST_SETTLING = 1000;
+const CHECKED = 40;
+const K = 10;
+/** What 'auto' may take, in times of the scan. */
+const MOST = 1.1;
+/** Lines above that are measured twice more, and their median counts, unless noise cannot be why. */
+const BEYOND_NOISE = 2;
+/** No run of a line goes on for longer, once it has asked enough to tell. */
+const MOST_MS = 4000;
+
+const KINDS = [
+  ['uniform', uniformCodes],
+  ['clustered', clusteredCodes],
+  ['near duplicates', (count, bits, seed) => nearDuplicates(count, bits, 3, seed)],
+  ['duplicates', duplicateCodes],
+];
+
+await announce();
+const rows = [];
+let worst = 0;
+for (const bits of [64, 128, 256, 1024]) {
+  const tasks = [
+    [`${K} nearest`, (index, query, plan) => index.search(query, { k: K, ...plan })],
+    ...[bits / 16, 3].map((maxDistance) => [
+      `within ${maxDistance}`,
+      (index, query, plan) => index.within(query, { maxDistance, ...plan }),
+    ]),
+  ];
+  for (const count of [Math.floor((8 * BYTES) / bits), FEW]) {
+    for (const [kind, make] of KINDS) {
+      const codes = make(count, bits, 7);
+      const queries = queriesOf(kind, codes);
+      const scanned = indexOf(codes);
+      for (const [name, search] of tasks) {
+        const line = contest(codes, scanned, queries, search);
+        const verdict = line.ratio <= MOST ? 'passed' : '**MISSED**';
+        const cells = [line.auto, line.scan, line.ratio].map(short);
+        const settling = [line.calls, line.settlingMs, line.settlingRatio].map(short);
+        const tables = [line.buildMs, line.bands / 1e6].map((one) => (one > 0 ? short(one) : '-'));
+        const share = line.byTables > 0 ? `${short(100 * line.byTables)} %` : '-';
+        const what = [bits, short(count), kind, name];
+        rows.push([...what, verdict, ...cells, share, ...settling, ...tables]);
+        worst = Math.max(worst, line.ratio);
+      }
+    }
+  }
+}
+const head = ['bits', 'codes', 'kind', 'search', `≤ ${short(MOST)}`, 'auto ms', 'scan ms'];
+const settling = ['settling', 'in ms', '/ scans', 'build ms', 'tables MB'];
+printTable(
+  "Plan 'auto' beside plan 'scan', mean of a query",
+  [...head, 'auto / scan', 'by tables', ...settling],
+  rows,
+  5,
+);
+mark('worst time of plan auto, in times of the scan', worst, { most: MOST });
+
+/** An index for 'auto' alone, since scans would tell its planner more than its own searches do. */
+function contest(codes, scanned, queries, search) {
+  const index = indexOf(codes);
+  const settling = settle(
+    index,
+    (call) => search(index, queries[call % SETTLING], { explain: true }),
+    MOST_SETTLING,
+    MOST_MS,
+  );
+  const some = queries.slice(SETTLING);
+  for (const query of some.slice(0, CHECKED)) {
+    const [auto, scan] = [search(index, query), search(scanned, query, { plan: 'scan' })];
+    mustHold(told(auto) === told(scan), 'auto and the scan');
+  }
+  const runs = [beside(index, scanned, some, search)];
+  while (runs[0].ratio > MOST && runs[0].ratio < BEYOND_NOISE && runs.length < 3) {
+    runs.push(beside(index, scanned, some, search));
+  }
+  const run = runs.sort((a, b) => a.ratio - b.ratio)[runs.length >> 1];
+  const { calls, ms: settlingMs, buildMs, bands } = settling;
+  return {
+    ...{ ...run, calls, settlingMs, buildMs, bands },
+    settlingRatio: settlingMs / calls / run.scan,
+  };
+}
+
+/** Mean times of a query by both plans in turns: of all queries, not the median. */
+function beside(index, scanned, queries, search) {
+  const ways = [
+    { plan: 'auto', index, ms: 0 },
+    { plan: 'scan', index: scanned, ms: 0 },
+  ];
+  const [auto, scan] = ways;
+  let asked = 0;
+  let byTables = 0;
+  const block = ({ plan, index: one }) => {
+    const start = performance.now();
+    for (let i = 0; i < BLOCK; i++) {
+      const query = queries[(asked + i) % queries.length];
+      if (search(one, query, { plan, explain: true }).explain.plan === 'bands') byTables++;
+    }
+    return performance.now() - start;
+  };
+  for (const way of ways) block(way);
+  byTables = 0;
+  const isEnough = () =>
+    auto.ms + scan.ms > MOST_MS || (asked >= QUERIES && auto.ms + scan.ms > LEAST_MS);
+  for (; asked < 5 * BLOCK || !isEnough(); asked += BLOCK) {
+    const turn = (asked / BLOCK) % 2 === 0 ? ways : ways.toReversed();
+    for (const way of turn) way.ms += block(way);
+  }
+  return {
+    ...{ auto: auto.ms / asked, scan: scan.ms / asked, ratio: auto.ms / scan.ms },
+    byTables: byTables / asked,
+  };
+}
+
+function indexOf(codes) {
+  const index = new SimHashIndex({ bits: codes.bits });
+  index.addAll(codes);
+  return index;
+}
+
+/** Uniform queries are near nothing; the others are rows with up to three bits flipped. */
+function queriesOf(kind, codes) {
+  const count = SETTLING + QUERIES;
+  if (kind !== 'uniform') return queriesNear(codes, count, 3, 8);
+  const queries = uniformCodes(count, codes.bits, 8);
+  return Array.from({ length: count }, (_, row) => queries.at(row));
+}
