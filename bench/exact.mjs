@@ -132,7 +132,7 @@ function checkOurs(task, index, codes, queries) {
   return { truth, byTables };
 }
 
-/** FAISS's scan, and its tables with the least flips that find all; or most of it, and it is said. */
+/** FAISS's scan, and its tables with the least flips that find all, or as much as is told. */
 async function faissWays(task, codes, queries, truth, flatMs) {
   const { bits } = codes;
   const bytes = Uint8Array.from(queries.flatMap((query) => [...query]));

@@ -1,5 +1,5 @@
-// Does the planner of an index ever lose to a plain scan? The same queries by plan 'auto', after it has
-// settled, and by plan 'scan'; and what it takes to settle, with the tables that it builds.
+// Does the planner of an index ever lose to a plain scan? The same queries by plan 'auto', after it
+// has settled, and by plan 'scan'; and what it takes to settle, with the tables that it builds.
 
 import { SimHashIndex } from '../dist/index.js';
 import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
@@ -9,7 +9,7 @@ import { announce, mark, mustHold, printTable, short } from './lib/table.mjs';
 
 /** Bytes of codes in the large indexes, and rows of the small ones. */
 const [BYTES, FEW] = process.env.BENCH_COUNTS?.split(',').map(Number) ?? [32e6, 20_000];
-const QUERIES = 400;
+const QUERIES = 300;
 /** Queries of one index before it is the other's turn. */
 const BLOCK = 20;
 const LEAST_MS = 300;
@@ -19,7 +19,7 @@ const CHECKED = 40;
 const K = 10;
 /** What 'auto' may take, in times of the scan. */
 const MOST = 1.1;
-/** Lines above that are measured twice more, and their median counts, unless noise cannot be why. */
+/** Lines above that are measured twice more, the median counts, unless noise cannot be why. */
 const BEYOND_NOISE = 2;
 /** No run of a line goes on for longer, once it has asked enough to tell. */
 const MOST_MS = 4000;

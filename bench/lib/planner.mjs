@@ -5,9 +5,9 @@
 const SERVED = 300;
 
 /**
- * Asks until tables have served for a while, or `most` times, or for as long as `mostMs`. `ask` gets
- * the number of the call and gives an explained result. Tables are built within a search, by far the
- * longest.
+ * Asks until tables have served for a while, or `most` times, or for as long as `mostMs`. `ask`
+ * gets the number of the call and gives an explained result. Tables are built within a search, by
+ * far the longest.
  */
 export function settle(index, ask, most, mostMs = Number.POSITIVE_INFINITY) {
   let served = 0;

@@ -5,8 +5,6 @@
  */
 
 import { checkOneOf } from '../check';
-import { type Cosines8Kernel, scalarCosines8 } from './cosines8.scalar';
-import { wasmCosines8 } from './cosines8.wasm';
 import { type DotsKernel, scalarDots } from './dots.scalar';
 import { wasmDots } from './dots.wasm';
 import { type HammingKernel, scalarHamming } from './hamming.scalar';
@@ -14,6 +12,8 @@ import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
 import { type ProductsKernel, scalarProducts } from './products.scalar';
 import { wasmProducts } from './products.wasm';
+import { type SketchKernel, scalarSketches } from './sketches.scalar';
+import { wasmSketches } from './sketches.wasm';
 import { type SumsKernel, scalarSums } from './sums.scalar';
 import { wasmSums } from './sums.wasm';
 import { scalarWeighted, type WeightedKernel } from './weighted.scalar';
@@ -51,8 +51,8 @@ export function productsKernel(choice?: KernelName): ProductsKernel {
   return resolveKernel(choice) === 'scalar' ? scalarProducts : wasmProducts;
 }
 
-export function cosines8Kernel(choice?: KernelName): Cosines8Kernel {
-  return resolveKernel(choice) === 'scalar' ? scalarCosines8 : wasmCosines8;
+export function sketchKernel(choice?: KernelName): SketchKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarSketches : wasmSketches;
 }
 
 export function weightedKernel(choice?: KernelName): WeightedKernel {

@@ -29,13 +29,16 @@ export interface KernelExports {
     places: number,
   ): void;
   orderInto(products: number, count: number, counts: number, order: number): void;
-  hitsOfRanges8(
-    rows: number,
+  hitsOfSketches(
+    sketches: number,
     scales: number,
     ranges: number,
     rangeCount: number,
-    width: number,
-    query: number,
+    bytes: number,
+    tables: number,
+    base: number,
+    factor: number,
+    sums: number,
     state: number,
   ): number;
   weightedHits(

@@ -162,7 +162,12 @@ export function* answer(state: IndexState, query: Query, request: Request): Step
   if (request.plan === 'bands') throw planError('scan', 'partitions', rank, request.plan);
   const start = performance.now();
   const setting = settingOf(state, request, rank);
-  const ranked = yield* candidates(state, query, { ...request, ...setting, rank }, work);
+  const ranked = yield* candidates(
+    state,
+    query,
+    { ...request, ...setting, rank, isOrdered: rank !== 'exact' },
+    work,
+  );
   const found = performance.now();
   let rows = ranked.rows.subarray(0, request.k);
   let cosines = ranked.estimates.subarray(0, request.k);

@@ -1,9 +1,9 @@
-/** The rows that are worth a full look: by codes, or by vectors of 8 bits. */
+/** The rows that are worth a full look: by codes, or by sketches. */
 
 import type { Steps } from '../long-call';
-import { nearestByBytes } from './byte-search';
 import type { Rank } from './index-options';
 import type { Ranked, Wanted, Work } from './rank-rows';
+import { nearestBySketch } from './sketch-search';
 import type { IndexState, Query } from './state';
 import { fewRows, lightest } from './weighted-search';
 
@@ -31,9 +31,9 @@ export function* candidates(
     const want = Math.max(request.want, Math.min(few.length, ALL_ROWS));
     return yield* lightest(state, query, { ...request, want }, work);
   }
-  const byBytes = rank === 'exact' && few === null && query.unit !== null;
-  if (!byBytes || probes === null || !state.partitions?.near) {
+  const { unit } = query;
+  if (rank !== 'exact' || unit === null || probes === null || !state.partitions?.sketches) {
     return yield* lightest(state, query, request, work);
   }
-  return nearestByBytes(state, query, { ...request, probes }, work);
+  return nearestBySketch(state, { ...query, unit }, { ...request, probes }, work);
 }

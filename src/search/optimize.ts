@@ -12,15 +12,7 @@ import type { Setting } from './candidates';
 import { trainCentres } from './k-means';
 import { groupedSlots, nearestCentres, Partitions } from './partitions';
 import { queryOfRow } from './query';
-import { bestByCosine } from './rank-rows';
-import {
-  candidatesOf,
-  foundBy,
-  foundByProbes,
-  type HeldOut,
-  surelyEnough,
-  toBeFound,
-} from './recall';
+import { foundBy, foundByProbes, foundWith, type HeldOut, surelyEnough, toBeFound } from './recall';
 import type { RecallReport } from './recall-report';
 import { spaceOf } from './space';
 import type { IndexState } from './state';
@@ -42,11 +34,14 @@ const PARTITIONS_PER_ROOT = 3.5;
 /** Rows that train a centre, and what share of them each round looks at. */
 const SAMPLE_PER_CENTRE = 64;
 const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
-/** Most rows re-ranked for each of k, after codes and after vectors of 8 bits. */
+/** Most rows re-ranked for each of k, after codes and after sketches. */
 const MOST_OVERSAMPLE = 128;
-const MOST_OVERSAMPLE_OF_BYTES = 16;
+const MOST_OVERSAMPLE_OF_SKETCHES = 64;
 /** Step between numbers of probes that are tried. */
 const PROBE_RATIO = 2 ** (1 / 8);
+/** Numbers of probes that are tried beyond the least that finds enough, and queries to time by. */
+const MORE_PROBES = 5;
+const MOST_TIMED = 250;
 
 export interface Optimized {
   readonly slots: IndexState['slots'];
@@ -140,28 +135,30 @@ interface Choice extends Setting {
   readonly ms: number;
 }
 
-/** The cheapest setting that surely finds enough, or the one that finds most. */
+/** The fastest setting that surely finds enough, or the one that finds most. */
 function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<Choice> {
   const total = toBeFound(heldOut);
   const enough = total === 0 ? 0 : surelyEnough(wanted.recall, total);
   const { partitions } = state;
+  let fastest: Choice | null = null;
   let best: Choice | null = null;
-  if (partitions !== null) {
-    // Candidates lose some of what the partitions hold: more partitions, until enough are left.
-    const least = foundByProbes(state, heldOut).findIndex((found) => found >= enough);
-    let probes = Math.max(1, least);
-    for (;;) {
-      best = yield* tried(state, heldOut, wanted.k, probes, enough);
-      if (best.recall * total >= enough || probes === partitions.count) break;
-      probes = Math.min(partitions.count, Math.ceil(probes * PROBE_RATIO));
-    }
-    if (2 * probes < partitions.count) return best;
+  function* attempt(probes: number | null): Steps<boolean> {
+    const choice = yield* tried(state, heldOut, wanted.k, probes, enough);
+    if (best === null || choice.recall > best.recall) best = choice;
+    const isEnough = choice.recall * total >= enough;
+    if (isEnough && (fastest === null || choice.ms < fastest.ms)) fastest = choice;
+    return isEnough;
   }
-  const scan = yield* tried(state, heldOut, wanted.k, null, enough);
-  if (best === null) return scan;
-  const areEnough = [best, scan].map(({ recall }) => recall * total >= enough);
-  if (areEnough[0] !== areEnough[1]) return areEnough[0] ? best : scan;
-  return areEnough[0] ? (best.ms < scan.ms ? best : scan) : best.recall > scan.recall ? best : scan;
+  const count = partitions?.count ?? 0;
+  // Candidates lose some of what the partitions hold, and with more partitions fewer will do.
+  let probes = foundByProbes(state, heldOut).findIndex((found) => found >= enough);
+  for (let further = 0; count > 0 && further < MORE_PROBES && probes <= count; ) {
+    if (yield* attempt(Math.max(1, probes))) further++;
+    if (probes === count) break;
+    probes = Math.min(count, Math.ceil(Math.max(1, probes) * PROBE_RATIO));
+  }
+  if (2 * ((fastest as Choice | null)?.probes ?? count) >= count) yield* attempt(null);
+  return (fastest ?? best) as unknown as Choice;
 }
 
 /** With as few candidates as find enough, or as many as may be. */
@@ -173,12 +170,15 @@ function* tried(
   enough: number,
 ): Steps<Choice> {
   const { vectors, slots, partitions } = state;
-  const times = probes !== null && partitions?.near ? MOST_OVERSAMPLE_OF_BYTES : MOST_OVERSAMPLE;
+  const isBySketch = probes !== null && partitions?.sketches;
+  const times = isBySketch ? MOST_OVERSAMPLE_OF_SKETCHES : MOST_OVERSAMPLE;
   const most = vectors === null ? k : Math.min(times * k, slots.rowCount);
-  const { found, ms } = yield* foundBy(state, heldOut, k, { probes, want: most });
+  const found = yield* foundBy(state, heldOut, k, { probes, want: most });
   const place = found.findIndex((count) => count >= enough);
-  const want = place < 0 ? most : Math.max(k, place);
-  return { probes, want, recall: found[want] / Math.max(1, toBeFound(heldOut)), ms };
+  const want = place < 0 ? most : k * Math.max(1, Math.ceil(place / k));
+  const recall = found[Math.min(want, most)] / Math.max(1, toBeFound(heldOut));
+  const { ms } = yield* foundWith(state, heldOut.slice(0, MOST_TIMED), k, { probes, want });
+  return { probes, want, recall, ms };
 }
 
 /** Recall and speed of a setting, with more probes or candidates while it finds too few. */
@@ -194,19 +194,7 @@ function* measured(
   const rank = vectors === null ? 'estimate' : 'exact';
   let { probes, want } = choice;
   for (let isRetry = false; ; isRetry = true) {
-    let found = 0;
-    let ms = 0;
-    for (const one of heldOut) {
-      const start = performance.now();
-      let rows = yield* candidatesOf(state, one, k, { probes, want });
-      if (vectors !== null && one.query.unit !== null) {
-        ({ rows } = bestByCosine(rows, vectors.cosinesOf(rows, one.query.unit), k));
-      }
-      ms += performance.now() - start;
-      const truth = new Set(one.neighbors);
-      for (const row of rows.subarray(0, k)) if (truth.has(row)) found++;
-      yield undefined;
-    }
+    const { found, ms } = yield* foundWith(state, heldOut, k, { probes, want });
     const recall = total === 0 ? 1 : found / total;
     const count = state.partitions?.count ?? 0;
     if (
@@ -228,7 +216,7 @@ function* measured(
       rank,
       truth: vectors === null ? 'distance' : 'cosine',
       queries: heldOut.length,
-      queriesPerSecond: heldOut.length === 0 ? 0 : (1000 * heldOut.length) / ms,
+      queriesPerSecond: ms === 0 ? 0 : 1000 / ms,
       plan: probes === null ? 'scan' : 'partitions',
       partitions: probes === null ? 0 : count,
       probes: probes ?? 0,

@@ -6,9 +6,10 @@
 
 import type { HitSearch } from '../kernels/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
+import { BLOCK_ROWS, RANGE } from '../kernels/sketches.scalar';
 import type { Steps } from '../long-call';
-import { ByteVectors } from './byte-vectors';
 import type { KeptVectors } from './kept-vectors';
+import { Sketches } from './sketches';
 import type { Slots } from './slots';
 import { type Space, spaceOf } from './space';
 
@@ -27,8 +28,10 @@ export class Partitions {
   readonly space: Space;
   /** Slots of partition p lie at `starts[p]` to `starts[p + 1]`. */
   readonly starts: Uint32Array;
-  /** The slots' vectors for a first look at them; null where none are kept. */
-  readonly near: ByteVectors | null;
+  /** For a first look at the slots; null where no vectors are kept. */
+  readonly sketches: Sketches | null;
+  /** Where the sketches of partition p begin: at a block. */
+  readonly #places: Uint32Array;
   readonly #slots: Slots;
   readonly #late: number[][];
   #lateCount = 0;
@@ -43,17 +46,23 @@ export class Partitions {
   ) {
     this.#slots = slots;
     this.space = spaceOf({ vectors, bits }, slots);
-    this.near = ByteVectors.of(slots, vectors);
     this.centres = centres;
     this.count = centres.length / this.space.width;
     this.starts = starts;
+    this.#places = blocksOf(starts);
+    this.sketches = Sketches.of(vectors, this.#places[this.count]);
+    for (let p = 0; p < this.count && this.sketches !== null; p++) {
+      for (let slot = starts[p]; slot < starts[p + 1]; slot++) {
+        this.sketches.set(this.#places[p] + slot - starts[p], slots.memory.rows[slot]);
+      }
+    }
     this.#late = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
     this.#order = new Uint32Array(this.count);
   }
 
   get bytes(): number {
-    const near = this.near?.bytes ?? 0;
+    const near = this.sketches?.bytes ?? 0;
     return this.centres.byteLength + 20 * this.count + 8 * this.#lateCount + near;
   }
 
@@ -64,13 +73,18 @@ export class Partitions {
 
   /** Slots that were added, or have rows again. */
   take(slot: number, isNew: boolean): void {
-    this.near?.set(slot, this.#slots.memory.rows[slot]);
+    this.sketches?.set(this.#placeOf(slot), this.#slots.memory.rows[slot]);
     if (!isNew) return;
     const vector = new Int16Array(this.space.width);
     this.space.slotInto(slot, vector, 0);
     const nearest = new Uint32Array(1);
     productsKernel(this.#kernel).nearestInto(this.#rows, vector, nearest);
     this.addTo(nearest[0], slot);
+  }
+
+  /** A slot whose rows are all removed. */
+  drop(slot: number): void {
+    this.sketches?.remove(this.#placeOf(slot));
   }
 
   addTo(partition: number, slot: number): void {
@@ -102,23 +116,47 @@ export class Partitions {
     return count;
   }
 
-  /** The slots of partitions as pairs (first, end), and how many. */
-  rangesOf(partitions: Uint32Array): { pairs: Uint32Array; codes: number } {
+  /** The slots of partitions as ranges of sketches, and how many slots. */
+  rangesOf(partitions: Uint32Array): { ranges: Uint32Array; codes: number } {
     let late = 0;
     if (this.#lateCount > 0) for (const p of partitions) late += this.#late[p].length;
-    const pairs = new Uint32Array(2 * (partitions.length + late));
+    const ranges = new Uint32Array(RANGE * (partitions.length + late));
     let at = 0;
     let codes = late;
     for (const partition of partitions) {
-      pairs[at++] = this.starts[partition];
-      pairs[at++] = this.starts[partition + 1];
-      codes += pairs[at - 1] - pairs[at - 2];
+      const first = this.starts[partition];
+      const count = this.starts[partition + 1] - first;
+      ranges[at] = this.#places[partition];
+      ranges[at + 1] = first;
+      ranges[at + 2] = count;
+      at += RANGE;
+      codes += count;
       for (const slot of this.#late[partition]) {
-        pairs[at++] = slot;
-        pairs[at++] = slot + 1;
+        ranges[at] = this.#placeOfLate(slot);
+        ranges[at + 1] = slot;
+        ranges[at + 2] = 1;
+        at += RANGE;
       }
     }
-    return { pairs, codes };
+    return { ranges, codes };
+  }
+
+  /** Behind the partitions, in order. */
+  #placeOfLate(slot: number): number {
+    return this.#places[this.count] + slot - this.starts[this.count];
+  }
+
+  /** Where a slot's sketch is. */
+  #placeOf(slot: number): number {
+    if (slot >= this.starts[this.count]) return this.#placeOfLate(slot);
+    let low = 0;
+    let high = this.count - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.starts[middle] <= slot) low = middle;
+      else high = middle - 1;
+    }
+    return this.#places[low] + slot - this.starts[low];
   }
 
   /** The partition of each slot. */
@@ -130,6 +168,16 @@ export class Partitions {
     }
     return partitions;
   }
+}
+
+/** Where the blocks of each partition's sketches begin, and where those behind them do. */
+function blocksOf(starts: Uint32Array): Uint32Array {
+  const places = new Uint32Array(starts.length);
+  for (let p = 1; p < starts.length; p++) {
+    const blocks = Math.ceil((starts[p] - starts[p - 1]) / BLOCK_ROWS);
+    places[p] = places[p - 1] + BLOCK_ROWS * blocks;
+  }
+  return places;
 }
 
 /** The nearest centre of each slot. */

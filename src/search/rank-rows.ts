@@ -10,6 +10,8 @@ export interface Wanted {
   /** Slots to be ranked: k, or more for re-ranking. */
   readonly want: number;
   readonly filter: RowFilter | null;
+  /** False when all that is found is ranked anew, and may come in any order. */
+  readonly isOrdered?: boolean;
 }
 
 /** What a search did, for `explain`. */
@@ -77,10 +79,10 @@ export function rankedRows(
   { slots }: IndexState,
   best: Smallest,
   cosineOf: (weight: number) => number,
-  { k, want, filter }: Wanted,
+  { k, want, filter, isOrdered = true }: Wanted,
 ): Ranked {
-  const keys = best.result();
-  return ranked(slots.hasDuplicates ? expanded(keys) : keys, cosineOf);
+  if (slots.hasDuplicates) return ranked(expanded(best.result()), cosineOf);
+  return ranked(isOrdered ? best.result() : best.unordered(), cosineOf);
 
   /** With the further rows of each slot: k of each, and more while there are fewer than wanted. */
   function expanded(keys: Float64Array): Float64Array {

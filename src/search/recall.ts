@@ -6,7 +6,7 @@
 import { wilson } from '../hashing/angle';
 import type { Steps } from '../long-call';
 import { candidates, type Setting } from './candidates';
-import type { Work } from './rank-rows';
+import { bestByCosine, type Work } from './rank-rows';
 import type { IndexState, Query } from './state';
 import { evenSums } from './weights';
 
@@ -18,36 +18,58 @@ export interface HeldOut {
 }
 
 /** The candidates of a held-out row, without itself. */
-export function* candidatesOf(
+function* candidatesOf(
   state: IndexState,
   { row, query }: HeldOut,
   k: number,
   setting: Setting,
+  isOrdered: boolean,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = query.unit !== null ? 'exact' : 'estimate';
   const want = setting.want + 1;
-  const request = { ...setting, k: k + 1, want, filter: null, rank } as const;
+  const request = { ...setting, k: k + 1, want, filter: null, rank, isOrdered } as const;
   const { rows } = yield* candidates(state, query, request, work);
   return rows.filter((other) => other !== row).subarray(0, setting.want);
 }
 
+/** How many true neighbours searches find, and the milliseconds that one takes. */
+export function* foundWith(
+  state: IndexState,
+  heldOut: readonly HeldOut[],
+  k: number,
+  setting: Setting,
+): Steps<{ found: number; ms: number }> {
+  const { vectors } = state;
+  let found = 0;
+  let ms = 0;
+  for (const one of heldOut) {
+    const start = performance.now();
+    let rows = yield* candidatesOf(state, one, k, setting, vectors === null);
+    if (vectors !== null && one.query.unit !== null) {
+      ({ rows } = bestByCosine(rows, vectors.cosinesOf(rows, one.query.unit), k));
+    }
+    ms += performance.now() - start;
+    const truth = new Set(one.neighbors);
+    for (const row of rows.subarray(0, k)) if (truth.has(row)) found++;
+    yield undefined;
+  }
+  return { found, ms: ms / Math.max(1, heldOut.length) };
+}
+
 /**
- * For each number of candidates up to those wanted, how many true neighbours are among so many:
- * summed over the queries; and the milliseconds a query took.
+ * For each number of candidates up to those wanted, how many true neighbours are among so many,
+ * summed over the queries.
  */
 export function* foundBy(
   state: IndexState,
   heldOut: readonly HeldOut[],
   k: number,
   setting: Setting,
-): Steps<{ found: Uint32Array; ms: number }> {
+): Steps<Uint32Array> {
   const found = new Uint32Array(setting.want + 1);
-  let ms = 0;
   for (const one of heldOut) {
-    const start = performance.now();
-    const candidates = yield* candidatesOf(state, one, k, setting);
-    ms += performance.now() - start;
+    const candidates = yield* candidatesOf(state, one, k, setting, true);
     const truth = new Set(one.neighbors);
     candidates.forEach((row, i) => {
       if (truth.has(row)) found[i + 1]++;
@@ -55,7 +77,7 @@ export function* foundBy(
     yield undefined;
   }
   for (let i = 1; i < found.length; i++) found[i] += found[i - 1];
-  return { found, ms: ms / heldOut.length };
+  return found;
 }
 
 /**

@@ -171,7 +171,7 @@ export class SimHashIndex {
     const slot = slots.slotOf(row);
     const isFirst = slot < slots.count && slots.memory.rows[slot] === row;
     slots.remove(row);
-    if (isFirst && slots.isEmpty(slot)) partitions?.near?.remove(slot);
+    if (isFirst && slots.isEmpty(slot)) partitions?.drop(slot);
     else if (isFirst) partitions?.take(slot, false);
     ids.remove(row);
     if (report !== null) {

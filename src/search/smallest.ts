@@ -52,8 +52,13 @@ export class Smallest {
 
   /** Keys, smallest first. */
   result(): Float64Array {
+    return this.unordered().sort();
+  }
+
+  /** The same keys in no order. */
+  unordered(): Float64Array {
     if (this.#held > this.#k) this.#thin();
-    return this.#keys.slice(0, this.#held).sort();
+    return this.#keys.slice(0, this.#held);
   }
 }
 

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { ByteMemory } from '../../src/kernels/byte-memory';
 import { CodeMemory } from '../../src/kernels/code-memory';
-import { byteScale, ONE_WEIGHT, scalarCosines8 } from '../../src/kernels/cosines8.scalar';
-import { wasmCosines8 } from '../../src/kernels/cosines8.wasm';
 import { scalarDots } from '../../src/kernels/dots.scalar';
 import { wasmDots } from '../../src/kernels/dots.wasm';
 import { scalarHamming } from '../../src/kernels/hamming.scalar';
 import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming.wasm';
 import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
-import { integerWidth, scalarProducts, UNIT } from '../../src/kernels/products.scalar';
+import { integerWidth, scalarProducts } from '../../src/kernels/products.scalar';
 import { wasmProducts } from '../../src/kernels/products.wasm';
+import { SketchMemory } from '../../src/kernels/sketch-memory';
+import { ONE_WEIGHT, scalarSketches } from '../../src/kernels/sketches.scalar';
+import { wasmSketches } from '../../src/kernels/sketches.wasm';
 import { scalarWeighted } from '../../src/kernels/weighted.scalar';
 import { wasmWeighted } from '../../src/kernels/weighted.wasm';
 import { Draws } from '../reference/random';
@@ -163,65 +163,62 @@ function bitsOf(value: number): number {
   return [...value.toString(2)].filter((digit) => digit === '1').length;
 }
 
-describe.each([scalarCosines8, wasmCosines8])('cosines of 8-bit vectors, $name twin', (kernel) => {
-  it.each([3, 8, 13, 100, 1030])('finds the nearest of %i dimensions', (dimensions) => {
-    const draws = new Draws(dimensions);
-    const rows = Array.from({ length: 333 }, () =>
-      Int8Array.from({ length: dimensions }, () => Math.floor(draws.uniform() * 255) - 127),
-    );
-    const memory = new ByteMemory((dimensions + 7) & ~7, 10);
-    memory.reserve(rows.length);
-    const length = (row: ArrayLike<number>) =>
-      Math.sqrt(Array.from(row).reduce((sum, value) => sum + value * value, 0));
-    rows.forEach((row, i) => {
-      const padded = new Int8Array(memory.width);
-      padded.set(row);
-      memory.set(i, padded, i % 7 === 3 ? 0 : byteScale(length(row)));
-    });
-    const query = Float64Array.from({ length: dimensions }, () => draws.uniform() - 0.4);
-    const rounded = new Int16Array(memory.width);
-    query.forEach((value, i) => {
-      rounded[i] = Math.round((value / length(query)) * UNIT);
-    });
-    const cosines = rows.map((row) => {
-      const dot = row.reduce((sum, value, i) => sum + value * query[i], 0);
-      return dot / length(row) / length(query);
+/** Rows of random sketches, and a query's tables; every seventh row is none. */
+function sketches(bytesPerRow: number, count: number) {
+  const draws = new Draws(bytesPerRow);
+  const memory = new SketchMemory(bytesPerRow, 10);
+  memory.reserve(count);
+  const rows = Array.from({ length: count }, (_, row) => {
+    const sketch = Uint8Array.from({ length: bytesPerRow }, () => byte(draws));
+    const scale = row % 7 === 3 ? 0 : Math.fround(0.8 + draws.uniform() / 2);
+    memory.set(row, sketch, scale);
+    return { sketch, scale };
+  });
+  const tables = Uint8Array.from({ length: 32 * bytesPerRow }, () => draws.integer(32));
+  const query = { tables, base: 31 * bytesPerRow + 0.3, factor: 60 / bytesPerRow };
+  return { memory, rows, query };
+}
+
+describe.each([scalarSketches, wasmSketches])('sketches, $name twin', (kernel) => {
+  it.each([8, 16, 32, 40, 256])('finds the nearest of %i bytes', (bytesPerRow) => {
+    const { memory, rows, query } = sketches(bytesPerRow, 333);
+    const weights = rows.map(({ sketch, scale }) => {
+      const entries = [...sketch].flatMap((value, i) => [
+        query.tables[32 * i + (value & 15)],
+        query.tables[32 * i + 16 + (value >> 4)],
+      ]);
+      const sum = entries.reduce((a, b) => a + b, 0);
+      return ONE_WEIGHT - (sum - query.base) * scale * query.factor;
     });
     const live = [...rows.keys()].filter((row) => row % 7 !== 3);
     for (const want of [1, 20, 1000]) {
-      const search = kernel.search(memory, rounded, want);
-      search.ranges(Uint32Array.of(0, 2, 2, 7, 7, 101));
-      search.ranges(Uint32Array.of(101, 333));
+      const search = kernel.search(memory, query, want);
+      // Codes are told 1,000 above their places.
+      search.ranges(Uint32Array.of(0, 1000, 2, 0, 2, 1002, 5, 0, 7, 1007, 94, 0));
+      search.ranges(Uint32Array.of(101, 1101, 232, 0));
       const { limit } = search;
-      const { codes, weights, count } = search.hits();
-      const hits = Array.from({ length: count }, (_, i) => i).filter((i) => weights[i] <= limit);
+      const { codes, weights: found, count } = search.hits();
+      const hits = Array.from({ length: count }, (_, i) => i).filter((i) => found[i] <= limit);
       for (const i of hits) {
-        const cosine = 1 - weights[i] / ONE_WEIGHT;
-        expect(Math.abs(cosine - cosines[codes[i]])).toBeLessThan(0.002);
+        const exact = Math.min(Math.max(weights[codes[i] - 1000], 0), 2 * ONE_WEIGHT);
+        expect(Math.abs(found[i] - exact)).toBeLessThan(1.01);
       }
-      // A step of the weights, and what rounding the query takes away.
-      const least = live.map((row) => cosines[row]).sort((a, b) => b - a)[want - 1] ?? -1;
-      const found = new Set(hits.map((i) => codes[i]));
-      expect(live.filter((row) => cosines[row] > least + 0.002 && !found.has(row))).toEqual([]);
+      const seen = new Set(hits.map((i) => codes[i] - 1000));
+      expect(seen.size).toBe(hits.length);
+      const sorted = live.map((row) => weights[row]).sort((a, b) => a - b);
+      const bound = sorted[want - 1] ?? Number.POSITIVE_INFINITY;
+      expect(live.filter((row) => weights[row] < bound - 1.01 && !seen.has(row))).toEqual([]);
       expect(hits.length).toBeGreaterThanOrEqual(Math.min(want, live.length));
+      for (const row of seen) expect(row % 7).not.toBe(3);
     }
   });
 });
 
-it('both twins of 8-bit cosines, and of the order of products, agree', () => {
-  const draws = new Draws(5);
-  const memory = new ByteMemory(24, 500);
-  for (let i = 0; i < 500; i++) {
-    const integer = () => Math.floor(draws.uniform() * 255) - 127;
-    const row = Int8Array.from({ length: 24 }, (_, j) => (j < 20 ? integer() : 0));
-    memory.set(i, row, byteScale(300 + 10 * draws.uniform()));
-  }
-  const query = Int16Array.from({ length: 24 }, (_, i) =>
-    i < 20 ? Math.floor(draws.uniform() * 14_000) - 7000 : 0,
-  );
-  const [a, b] = [scalarCosines8, wasmCosines8].map((kernel) => {
-    const search = kernel.search(memory, query, 25);
-    search.ranges(Uint32Array.of(17, 300, 301, 500));
+it('both twins of sketches, and of the order of products, agree', () => {
+  const { memory, query: tables } = sketches(24, 500);
+  const [a, b] = [scalarSketches, wasmSketches].map((kernel) => {
+    const search = kernel.search(memory, tables, 25);
+    search.ranges(Uint32Array.of(17, 17, 283, 0, 301, 301, 199, 0));
     const { codes, weights, count } = search.hits();
     const { limit } = search;
     const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
@@ -229,6 +226,8 @@ it('both twins of 8-bit cosines, and of the order of products, agree', () => {
   });
   expect(a).toEqual(b);
   expect(a.length).toBeGreaterThanOrEqual(25);
+  const draws = new Draws(5);
+  const query = Int16Array.from({ length: 24 }, () => draws.integer(14_000) - 7000);
   for (const [count, step] of [
     [1, 1],
     [57, 1],

@@ -1,6 +1,6 @@
 // The module's exports: pointers and counts in, nothing allocated. The caller owns the memory.
 
-export { hitsOfRanges8 } from './cosines8';
+export { hitsOfSketches, sumBlock } from './sketches';
 export * from './dots';
 export * from './hadamard';
 export * from './hamming';

@@ -1,39 +1,37 @@
-/**
- * Search for candidates by the vectors themselves, as 8-bit integers, in the nearest partitions.
- */
+/** Search for candidates by sketches, in the nearest partitions. */
 
-import { ONE_WEIGHT } from '../kernels/cosines8.scalar';
-import { cosines8Kernel } from '../kernels/kernels';
-import type { ByteVectors } from './byte-vectors';
+import { sketchKernel } from '../kernels/kernels';
+import { ONE_WEIGHT } from '../kernels/sketches.scalar';
 import type { Partitions } from './partitions';
 import { type Ranked, rankedRows, takeLightest, type Wanted, type Work } from './rank-rows';
+import type { Sketches } from './sketches';
 import { Smallest } from './smallest';
 import type { IndexState, Query } from './state';
 
-export interface ByteRequest extends Wanted {
+export interface SketchRequest extends Wanted {
   /** Partitions to visit. */
   readonly probes: number;
 }
 
 /** The nearest slots' rows. Visits further partitions when those asked for hold too few rows. */
-export function nearestByBytes(
+export function nearestBySketch(
   state: IndexState,
-  query: Query,
-  request: ByteRequest,
+  query: Query & { unit: Float64Array },
+  request: SketchRequest,
   work: Work,
 ): Ranked {
   const partitions = state.partitions as Partitions;
-  const near = partitions.near as ByteVectors;
-  const place = partitions.space.queryOf([], query.unit);
-  const order = partitions.order(place);
-  const kernel = cosines8Kernel(state.kernel);
+  const sketches = partitions.sketches as Sketches;
+  const order = partitions.order(partitions.space.queryOf([], query.unit));
+  const tables = sketches.tablesOf(query.unit);
+  const kernel = sketchKernel(state.kernel);
   let probes = Math.min(request.probes, partitions.count);
   for (;;) {
-    const { pairs, codes } = partitions.rangesOf(order.subarray(0, probes));
+    const { ranges, codes } = partitions.rangesOf(order.subarray(0, probes));
     const best = new Smallest(request.want);
     takeLightest(best, state, state.slots.memory.rows, request, (ask) => {
-      const search = kernel.search(near.memory, place, ask);
-      search.ranges(pairs);
+      const search = kernel.search(sketches.memory, tables, ask);
+      search.ranges(ranges);
       return search;
     });
     work.codesCompared += codes;

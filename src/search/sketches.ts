@@ -1,0 +1,109 @@
+/**
+ * A second bit for each hyperplane: of every kept vector not only on which side of it the vector
+ * lies, but also whether far from it, for as many orthogonal hyperplanes as it has dimensions or
+ * more. Four times the length of a bit string that tells the angle as well, and a sixteenth of the
+ * vector: what tells of the rows in the partitions visited which are worth a full look. Slots are
+ * known by the vector of their first row, and lie in the order in which they are visited.
+ */
+
+import { SimHasher } from '../hashing/simhash';
+import { SketchMemory } from '../kernels/sketch-memory';
+import { MOST_SKETCH_BYTES, ONE_WEIGHT, type SketchTables } from '../kernels/sketches.scalar';
+import type { KeptVectors } from './kept-vectors';
+import { lengthOf } from './length';
+
+/** Where a coordinate of standard deviation 1 counts as far, and what near and far ones are like:
+ * the four levels that lose least of a Gaussian (Max 1960; Lloyd 1982). */
+const FAR = 0.9816;
+const NEAR_LEVEL = 0.4528;
+const FAR_LEVEL = 1.51;
+
+const LEAST_PLANES = 128;
+const ENTRIES = 16;
+const MOST_ENTRY = 31;
+
+export class Sketches {
+  readonly memory: SketchMemory;
+  readonly #vectors: KeptVectors;
+  readonly #planes: SimHasher;
+  readonly #sketch: Uint8Array;
+
+  /** Null where vectors are too wide. */
+  static of(vectors: KeptVectors | null, places: number): Sketches | null {
+    if (vectors === null || planesOf(vectors) > 4 * MOST_SKETCH_BYTES) return null;
+    return new Sketches(vectors, places);
+  }
+
+  private constructor(vectors: KeptVectors, places: number) {
+    const planes = planesOf(vectors);
+    const { dimensions } = vectors;
+    this.memory = new SketchMemory(planes / 4, places);
+    this.#vectors = vectors;
+    this.#planes = new SimHasher({ bits: planes, projection: 'hadamard', dimensions });
+    this.#sketch = new Uint8Array(planes / 4);
+  }
+
+  get bytes(): number {
+    return this.memory.scales.length * (this.memory.bytesPerRow + 4);
+  }
+
+  /** The sketch at a place, of a row. */
+  set(place: number, row: number): void {
+    this.memory.reserve(place + 1);
+    const sums = this.#planes.accumulate(this.#vectors.at(row));
+    const length = lengthOf(sums);
+    const far = (FAR * length) / Math.sqrt(sums.length);
+    const sketch = this.#sketch.fill(0);
+    let product = 0; // of the sketch with its vector
+    for (let i = 0; i < sums.length; i++) {
+      const size = Math.abs(sums[i]);
+      const isFar = size > far;
+      product += size * (isFar ? FAR_LEVEL : NEAR_LEVEL);
+      sketch[i >> 2] |= (Number(sums[i] > 0) | (isFar ? 2 : 0)) << (2 * (i & 3));
+    }
+    this.memory.set(place, sketch, product > 0 ? length / product : 0);
+  }
+
+  /** A place whose rows are all removed. */
+  remove(place: number): void {
+    this.memory.scales[place] = 0;
+  }
+
+  /** What a query says of sketches. */
+  tablesOf(query: Float64Array): SketchTables {
+    const sums = this.#planes.accumulate(query);
+    const groups = sums.length / 2;
+    let most = 0;
+    let total = 0;
+    for (let i = 0; i < sums.length; i += 2) {
+      const size = FAR_LEVEL * (Math.abs(sums[i]) + Math.abs(sums[i + 1]));
+      most = Math.max(most, size);
+      total += size;
+    }
+    const entriesPerUnit = most > 0 ? MOST_ENTRY / (2 * most) : 0;
+    const tables = new Uint8Array(ENTRIES * groups);
+    for (let group = 0; group < groups; group++) {
+      const [a, b] = [sums[2 * group], sums[2 * group + 1]];
+      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b));
+      for (let value = 0; value < ENTRIES; value++) {
+        const sum = a * levelOf(value & 3) + b * levelOf(value >> 2);
+        tables[ENTRIES * group + value] = Math.floor((sum + least) * entriesPerUnit + 0.5);
+      }
+    }
+    const length = lengthOf(sums);
+    const factor = length > 0 ? ONE_WEIGHT / (entriesPerUnit * length) : 0;
+    return { tables, base: total * entriesPerUnit, factor };
+  }
+}
+
+/** What two bits stand for: the side, and whether far. */
+function levelOf(bits: number): number {
+  const level = bits & 2 ? FAR_LEVEL : NEAR_LEVEL;
+  return bits & 1 ? level : -level;
+}
+
+function planesOf({ dimensions }: KeptVectors): number {
+  let planes = LEAST_PLANES;
+  while (planes < dimensions) planes *= 2;
+  return planes;
+}
