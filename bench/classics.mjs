@@ -1,5 +1,6 @@
-// All 64-bit codes within distance 3: how do the ways of the classic articles compare? A scan, 43,745
-// look-ups, 64 lists of bits, and the tables of Manku, Jain & Das Sarma (2007) and Norouzi et al. (2012).
+// All 64-bit codes within distance 3: how do the ways of the classic articles compare? A scan,
+// 43,745 look-ups, 64 lists of bits, and the tables of Manku, Jain & Das Sarma (2007) and Norouzi et
+// al. (2012).
 
 import { mankuLayout, nearDuplicates, queriesNear, toldHits } from './lib/bands.mjs';
 import { bitLists, enumeration, linearScan, RADIUS, tables } from './lib/classics.mjs';

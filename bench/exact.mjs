@@ -1,5 +1,5 @@
-// How long does an exact search take by the plans of an index, beside a scan and FAISS? One query at
-// a time: the 10 nearest by distance, and all within distance 3.
+// How long does an exact search take by the plans of an index, beside a scan and FAISS? One query
+// at a time: the 10 nearest by distance, and all within distance 3.
 
 import { SimHashIndex, scan, scanWithin } from '../dist/index.js';
 import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
