@@ -18,7 +18,7 @@ const { outputFiles } = await build({
   target: 'node20',
 });
 const source = Buffer.from(outputFiles[0].contents).toString('base64');
-export const { Bands, blockLayout, mankuLayout, chooseBlocks, scanUnits } = await import(
+export const { Bands, blockLayout, mankuLayout, scanUnits } = await import(
   `data:text/javascript;base64,${source}`
 );
 

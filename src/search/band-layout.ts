@@ -22,8 +22,6 @@ export type MankuTables = (typeof MANKU_TABLES)[number];
 
 /** Offsets of a table take 4 bytes a bucket. */
 const MAX_BUCKET_BITS = 28;
-/** More tables than these are not worth their memory, 4 bytes a code each. */
-const MAX_CHOSEN_BLOCKS = 64;
 
 /** Number of key bits of one table. */
 export function keyBits(table: readonly BitRun[]): number {
@@ -229,24 +227,4 @@ function disjointCost(widths: readonly number[], costs: readonly number[], radiu
     cost += binomial(widths[table], Math.floor(step / widths.length)) * costs[table];
   }
   return cost;
-}
-
-/** The number of blocks whose search to `radius` is the cheapest by `searchCost`. */
-export function chooseBlocks(
-  bits: number,
-  count: number,
-  radius: number,
-  expected: Expectation = {},
-): number {
-  let best = 1;
-  let least = Number.POSITIVE_INFINITY;
-  for (let blocks = 1; blocks <= Math.min(bits, MAX_CHOSEN_BLOCKS); blocks++) {
-    const widths = blockLayout(bits, blocks).map(keyBits);
-    const costs = widths.map((width) => lookUpCost(width, count, expected));
-    const cost = disjointCost(widths, costs, radius);
-    if (cost >= least) continue;
-    least = cost;
-    best = blocks;
-  }
-  return best;
 }

@@ -6,13 +6,13 @@
  */
 
 import type { Steps } from '../long-call';
-import { blockLayout, chooseBlocks, scanUnits, searchCost } from './band-layout';
+import { blockLayout, scanUnits, searchCost, unitsOf } from './band-layout';
 import { Bands } from './bands';
 import type { Collector } from './nearest';
 import type { Slots } from './slots';
 
-/** Scans of fewer bytes take a few hundredths of a millisecond. */
-const LEAST_BYTES = 2 ** 18;
+/** Scans of fewer bytes take a tenth of a millisecond. */
+const LEAST_BYTES = 2 ** 21;
 /** Building a table takes so many milliseconds a slot, roughly; only the first is a guess. */
 const GUESSED_BUILD_MS = 1e-4;
 /** What may be lost against a scan, as a share of it. */
@@ -43,9 +43,8 @@ export interface Attempt {
 }
 
 interface Choice {
-  readonly count: number;
-  readonly radius: number;
   readonly blocks: number;
+  readonly sketches: boolean;
   readonly units: number;
 }
 
@@ -61,7 +60,11 @@ export class BandPlan {
   /** Milliseconds that scans took since there are no tables, and those that tables may lose. */
   #scannedMs = 0;
   #credit = 0;
-  #choice: Choice | null = null;
+  #hasSketches = false;
+  /** By radius: the best tables for so many slots, and the cost of those that there are. */
+  readonly #choices = new Map<number, Choice>();
+  #choicesOf = 0;
+  readonly #costs = new Map<number, number>();
   /** Distances to the k-th neighbour, by k. */
   readonly #radii = new Map<number, number>();
 
@@ -99,8 +102,7 @@ export class BandPlan {
     if (radius === undefined) return false;
     const bands = this.#usable(slots);
     if (bands !== null) {
-      const units = searchCost(bands.layout, bands.count, radius, { skew: bands.skew });
-      return this.#msOf(units, slots) <= this.#credit + STAKE * scanMs;
+      return this.#msOf(this.#costOf(bands, radius), slots) <= this.#credit + STAKE * scanMs;
     }
     if (this.#scannedMs < this.#buildMs * slots.count) return false; // one table at least
     const { blocks, units } = this.#choiceFor(slots.count, radius);
@@ -108,19 +110,29 @@ export class BandPlan {
     return this.#msOf(units, slots) < scanMs / 2;
   }
 
-  /** The best number of blocks and its cost, found anew when the number of slots has changed. */
+  /** The best tables and their cost, found anew when the number of slots has changed. */
   #choiceFor(count: number, radius: number): Choice {
-    const last = this.#choice;
-    if (last !== null && last.radius === radius && Math.abs(count - last.count) < count / 16) {
-      return last;
+    if (Math.abs(count - this.#choicesOf) > this.#choicesOf / 16) {
+      this.#choices.clear();
+      this.#choicesOf = count;
     }
-    const costOf = (blocks: number) => searchCost(blockLayout(this.#bits, blocks), count, radius);
-    const most = chooseBlocks(this.#bits, count, radius);
-    const enough = Math.max(NEARLY * costOf(most), FEW * scanUnits(this.#bits, count));
-    let blocks = 1;
-    while (blocks < most && costOf(blocks) > enough) blocks++;
-    this.#choice = { count, radius, blocks, units: costOf(blocks) };
-    return this.#choice;
+    let choice = this.#choices.get(radius);
+    if (choice === undefined) {
+      choice = choiceOf(this.#bits, count, radius);
+      this.#choices.set(radius, choice);
+    }
+    return choice;
+  }
+
+  /** What a search by the tables is expected to cost. */
+  #costOf(bands: Bands, radius: number): number {
+    let cost = this.#costs.get(radius);
+    if (cost === undefined) {
+      const expected = { skew: bands.skew, sketches: this.#hasSketches };
+      cost = searchCost(bands.layout, bands.count, radius, expected);
+      this.#costs.set(radius, cost);
+    }
+    return cost;
   }
 
   /** Builds the tables if there are none for these slots. */
@@ -129,10 +141,13 @@ export class BandPlan {
     if (ready !== null) return ready;
     const { count } = slots;
     const radius = this.#radiusOf(reach) ?? Math.floor(this.#bits / 8);
-    const { blocks } = this.#choiceFor(count, radius);
+    const { blocks, sketches } = this.#choiceFor(count, radius);
     const start = performance.now();
     const layout = blockLayout(this.#bits, blocks);
-    const bands = yield* Bands.buildSteps(slots.memory, { bits: this.#bits, count, layout });
+    const options = { bits: this.#bits, count, layout, sketches };
+    const bands = yield* Bands.buildSteps(slots.memory, options);
+    this.#hasSketches = sketches;
+    this.#costs.clear();
     this.#buildMs = (performance.now() - start) / Math.max(1, count * blocks);
     this.#bands = bands;
     this.#slots = slots;
@@ -158,7 +173,8 @@ export class BandPlan {
     const found = bands.search(query, collector, { maxRadius: reach.maxDistance, budget });
     const ms = performance.now() - start;
     const isComplete = found.isComplete || found.radius >= reach.maxDistance;
-    const units = 2 * found.lookUps + found.candidates;
+    const { lookUp, entry } = unitsOf(this.#hasSketches);
+    const units = lookUp * found.lookUps + entry * found.candidates;
     if (units > 0) {
       const before = this.#unit(slots);
       this.#unitMs = before + NEW * (ms / units - before);
@@ -182,7 +198,7 @@ export class BandPlan {
   #radiusOf({ k, maxDistance }: Reach): number | undefined {
     if (maxDistance < this.#bits) return maxDistance;
     const usual = this.#radii.get(k);
-    return usual === undefined ? undefined : Math.ceil(usual);
+    return usual === undefined ? undefined : stepped(usual);
   }
 
   #unit(slots: Slots): number {
@@ -197,4 +213,32 @@ export class BandPlan {
   #msOf(units: number, slots: Slots): number {
     return units * this.#unit(slots);
   }
+}
+
+/** Up to the next of a few steps: what is found for one of them serves for all in between. */
+function stepped(radius: number): number {
+  const step = Math.max(1, 2 ** (30 - Math.clz32(radius)) / 2);
+  return Math.ceil(radius / step) * step;
+}
+
+/** Blocks of such widths are tried, in bits beside those that number the slots. */
+const WIDTHS = [-8, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8];
+const MOST_BLOCKS = 64;
+
+/** The fewest blocks that cost not much more than the best number; with sketches where these pay. */
+function choiceOf(bits: number, count: number, radius: number): Choice {
+  const number = 32 - Math.clz32(count);
+  const widths = WIDTHS.map((more) => Math.max(1, number + more));
+  const numbers = new Set(widths.map((width) => Math.min(MOST_BLOCKS, Math.ceil(bits / width))));
+  const choices = [...numbers].flatMap((blocks) => {
+    const layout = blockLayout(bits, blocks);
+    return [false, true].map((sketches) => {
+      return { blocks, sketches, units: searchCost(layout, count, radius, { sketches }) };
+    });
+  });
+  const least = Math.min(...choices.map(({ units }) => units));
+  const enough = Math.max(NEARLY * least, FEW * scanUnits(bits, count));
+  const size = ({ blocks, sketches }: Choice) => blocks * (sketches ? 2 : 1);
+  const fit = choices.filter(({ units }) => units <= enough);
+  return fit.reduce((best, choice) => (size(choice) < size(best) ? choice : best));
 }

@@ -114,7 +114,7 @@ export class Bands {
 
   /**
    * How many times fuller than others the bucket of a code's own key is, itself not counted: 1 of
-   * uniform codes, more where codes crowd. For `searchCost` and `chooseBlocks`.
+   * uniform codes, more where codes crowd. For `searchCost`.
    */
   get skew(): number {
     let met = 0;

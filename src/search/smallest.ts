@@ -4,8 +4,9 @@
  */
 
 const ROWS = 2 ** 32;
-/** Held before thinning, beside k. */
-const SPARE = 128;
+/** Held before thinning, beside k, and twice k. */
+const SPARE = 16;
+const LEAST_ROOM = 128;
 
 export const keyOf = (weight: number, row: number): number => weight * ROWS + row;
 export const weightOf = (key: number): number => Math.floor(key / ROWS);
@@ -19,7 +20,7 @@ export class Smallest {
 
   constructor(k: number) {
     this.#k = k;
-    this.#keys = new Float64Array(2 * Math.min(k, SPARE) + SPARE);
+    this.#keys = new Float64Array(2 * Math.min(k, LEAST_ROOM) + SPARE);
   }
 
   /** Only keys below it are of use. */
@@ -32,6 +33,11 @@ export class Smallest {
     if (key >= this.bound) return;
     if (this.#held === this.#keys.length) this.#makeRoom();
     this.#keys[this.#held++] = key;
+    // The first bound as soon as there is one: who asks for it saves by it.
+    if (this.#held === this.#k && this.#bound === Number.POSITIVE_INFINITY) {
+      this.#bound = 0;
+      for (let i = 0; i < this.#k; i++) this.#bound = Math.max(this.#bound, this.#keys[i] + 1);
+    }
   }
 
   #makeRoom(): void {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   blockLayout,
-  chooseBlocks,
   guaranteedDistance,
   isDisjoint,
   keyBits,
@@ -96,22 +95,5 @@ describe('layouts', () => {
       expect(units / searchCost(layout, rows.length, radius)).toBeLessThan(1.1);
     }
     expect(searchCost(mankuLayout(20), 1000, 4)).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  it('are chosen by that cost, also for the widest codes', () => {
-    for (const [bits, count, radius] of [
-      [64, 1e6, 3],
-      [64, 1e7, 14],
-      [256, 1e6, 20],
-      [9, 500, 2],
-    ]) {
-      const costs = Array.from({ length: Math.min(bits, 64) }, (_, i) =>
-        searchCost(blockLayout(bits, i + 1), count, radius),
-      );
-      expect(costs[chooseBlocks(bits, count, radius) - 1]).toBe(Math.min(...costs));
-    }
-    expect(chooseBlocks(64, 1e7, 3)).toBe(3); // 22 of 2^23 bits, all but one table by equal keys
-    expect(chooseBlocks(64, 1e7, 14, { sketches: true })).toBe(4);
-    expect(chooseBlocks(65_535, 1e6, 100)).toBeGreaterThan(20);
   });
 });
