@@ -72,7 +72,7 @@ describe.each([13, 64, 100])('%i bits', (bits) => {
 });
 
 it('turns to tables by itself, with the same answers as before', () => {
-  const codes = crowded(300_000, 64, 1);
+  const codes = crowded(400_000, 64, 1);
   const index = new SimHashIndex({ bits: 64 });
   index.addAll(codes);
   const plans = new Set<string>();
