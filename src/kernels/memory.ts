@@ -28,7 +28,7 @@ export interface KernelExports {
     largest: number,
     places: number,
   ): void;
-  orderInto(products: number, count: number, counts: number, order: number): void;
+  orderInto(products: number, count: number, want: number, counts: number, order: number): number;
   hitsOfSketches(
     sketches: number,
     scales: number,

@@ -19,8 +19,8 @@ export interface ProductsKernel {
   productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void;
 
   /**
-   * All rows to `out`, from the largest product with the query on: in order of the distance from
-   * the largest product, in at most 1,024 even steps, then of the row.
+   * The rows of the largest products with the query to `out`, as many as it has room for: in order
+   * of the distance from the largest product, in at most 1,024 even steps, then of the row.
    */
   orderInto(rows: IntegerRows, query: Int16Array, out: Uint32Array): void;
 
@@ -74,7 +74,8 @@ export const scalarProducts: ProductsKernel = {
     }
     const shift = Math.max(0, ORDER_BITS - Math.clz32(most - least));
     const steps = products.map((one) => (most - one) >>> shift);
-    out.set(Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b));
+    const order = Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b);
+    out.set(order.subarray(0, out.length));
   },
 
   nearestInto({ values, width }, queries, out) {

@@ -61,8 +61,8 @@ export const wasmProducts: ProductsKernel = {
     const padded = (count + 3) & ~3;
     const orderAt = productsAt + 4 * padded;
     kernels.productsInto(at, padded, FREE_START, 1, width, productsAt);
-    kernels.orderInto(productsAt, count, countsAt, orderAt);
-    out.set(new Uint32Array(bytes.buffer, orderAt, count));
+    kernels.orderInto(productsAt, count, out.length, countsAt, orderAt);
+    out.set(new Uint32Array(bytes.buffer, orderAt, out.length));
   },
 
   nearestInto(rows, queries, out) {

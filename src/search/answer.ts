@@ -177,9 +177,10 @@ export function* answer(state: IndexState, query: Query, request: Request): Step
     work.candidates = ranked.rows.length;
   }
   const { slots } = state;
-  const distances = Uint16Array.from(rows, (row) => {
-    return distance(slots.codeAt(slots.slotOf(row)), query.code);
-  });
+  const distances = new Uint16Array(rows.length);
+  for (let i = 0; i < rows.length; i++) {
+    distances[i] = distance(slots.codeAt(slots.slotOf(rows[i])), query.code);
+  }
   const result = resultOf(state, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const plan = work.probes > 0 ? 'partitions' : 'scan';
@@ -252,7 +253,9 @@ function resultOf(
   cosines: Float64Array,
   rank: Rank,
 ): SearchResult {
-  return { rows, ids: Array.from(rows, (row) => ids.idOf(row)), distances, cosines, rank };
+  const own: Id[] = [];
+  for (let i = 0; i < rows.length; i++) own.push(ids.idOf(rows[i]));
+  return { rows, ids: own, distances, cosines, rank };
 }
 
 function explained(

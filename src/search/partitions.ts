@@ -4,6 +4,7 @@
  * groups are put in order again.
  */
 
+import type { SimHasher } from '../hashing/simhash';
 import type { HitSearch } from '../kernels/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { BLOCK_ROWS, RANGE } from '../kernels/sketches.scalar';
@@ -19,6 +20,8 @@ const BLOCK_SLOTS = 512;
 interface Origin {
   readonly vectors: KeptVectors | null;
   readonly bits: number;
+  readonly hasher: SimHasher;
+  readonly mean: Float64Array | null;
   readonly kernel: KernelName | undefined;
 }
 
@@ -32,25 +35,27 @@ export class Partitions {
   readonly sketches: Sketches | null;
   /** Where the sketches of partition p begin: at a block. */
   readonly #places: Uint32Array;
+  /** Of each partition, as `rangesOf` gives them. */
+  readonly #ranges: Uint32Array;
   readonly #slots: Slots;
   readonly #late: number[][];
   #lateCount = 0;
   readonly #kernel: KernelName | undefined;
   readonly #order: Uint32Array;
 
-  constructor(
-    { vectors, bits, kernel }: Origin,
-    slots: Slots,
-    centres: Int16Array,
-    starts: Uint32Array,
-  ) {
+  constructor(origin: Origin, slots: Slots, centres: Int16Array, starts: Uint32Array) {
+    const { vectors, bits, kernel } = origin;
     this.#slots = slots;
     this.space = spaceOf({ vectors, bits }, slots);
     this.centres = centres;
     this.count = centres.length / this.space.width;
     this.starts = starts;
     this.#places = blocksOf(starts);
-    this.sketches = Sketches.of(vectors, this.#places[this.count]);
+    this.#ranges = new Uint32Array(RANGE * this.count);
+    for (let p = 0; p < this.count; p++) {
+      this.#ranges.set([this.#places[p], starts[p], starts[p + 1] - starts[p]], RANGE * p);
+    }
+    this.sketches = Sketches.of(origin, this.#places[this.count]);
     for (let p = 0; p < this.count && this.sketches !== null; p++) {
       for (let slot = starts[p]; slot < starts[p + 1]; slot++) {
         this.sketches.set(this.#places[p] + slot - starts[p], slots.memory.rows[slot]);
@@ -96,10 +101,11 @@ export class Partitions {
     return { values: this.centres, width: this.space.width };
   }
 
-  /** All partitions, from the nearest to a query on. Valid until the next call. */
-  order(query: Int16Array): Uint32Array {
-    productsKernel(this.#kernel).orderInto(this.#rows, query, this.#order);
-    return this.#order;
+  /** The partitions nearest to a query, nearest first. Valid until the next call. */
+  nearest(query: Int16Array, probes: number): Uint32Array {
+    const nearest = this.#order.subarray(0, probes);
+    productsKernel(this.#kernel).orderInto(this.#rows, query, nearest);
+    return nearest;
   }
 
   /** Shows the slots of partitions to a search; returns how many. */
@@ -120,18 +126,19 @@ export class Partitions {
   rangesOf(partitions: Uint32Array): { ranges: Uint32Array; codes: number } {
     let late = 0;
     if (this.#lateCount > 0) for (const p of partitions) late += this.#late[p].length;
+    const all = this.#ranges;
     const ranges = new Uint32Array(RANGE * (partitions.length + late));
-    let at = 0;
     let codes = late;
-    for (const partition of partitions) {
-      const first = this.starts[partition];
-      const count = this.starts[partition + 1] - first;
-      ranges[at] = this.#places[partition];
-      ranges[at + 1] = first;
-      ranges[at + 2] = count;
-      at += RANGE;
-      codes += count;
-      for (const slot of this.#late[partition]) {
+    let at = 0;
+    for (let i = 0; i < partitions.length; i++, at += RANGE) {
+      const from = RANGE * partitions[i];
+      ranges[at] = all[from];
+      ranges[at + 1] = all[from + 1];
+      ranges[at + 2] = all[from + 2];
+      codes += all[from + 2];
+    }
+    for (let i = 0; late > 0 && i < partitions.length; i++) {
+      for (const slot of this.#late[partitions[i]]) {
         ranges[at] = this.#placeOfLate(slot);
         ranges[at + 1] = slot;
         ranges[at + 2] = 1;

@@ -67,6 +67,34 @@ function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number):
   for (let i = 0; i < count; i++) if (weights[i] <= limit) best.take(weights[i], rows[codes[i]]);
 }
 
+/** What a search finds, as rows: in no order where none is asked for and slots are rows. */
+export function rankedHits(
+  state: IndexState,
+  wanted: Wanted,
+  cosineOf: (weight: number) => number,
+  run: (ask: number) => Search,
+): Ranked {
+  const { slots } = state;
+  if (wanted.filter !== null || wanted.isOrdered !== false || slots.hasDuplicates) {
+    const best = new Smallest(wanted.want);
+    takeLightest(best, state, slots.memory.rows, wanted, run);
+    return rankedRows(state, best, cosineOf, wanted);
+  }
+  const search = run(wanted.want);
+  const { codes, weights, count } = search.hits();
+  const { limit } = search;
+  const firstRows = slots.memory.rows;
+  const rows = new Uint32Array(count);
+  const estimates = new Float64Array(count);
+  let held = 0;
+  for (let i = 0; i < count; i++) {
+    if (weights[i] > limit) continue;
+    estimates[held] = cosineOf(weights[i]);
+    rows[held++] = firstRows[codes[i]];
+  }
+  return { rows: rows.subarray(0, held), estimates: estimates.subarray(0, held) };
+}
+
 /** The first row of this row's slot that the filter accepts. */
 function firstAccepted({ slots }: IndexState, row: number, filter: RowFilter): number | undefined {
   if (!slots.hasMore(slots.slotOf(row))) return filter.accepts(row) ? row : undefined;
@@ -119,24 +147,26 @@ export function bestByCosine(
   k: number,
 ): { rows: Uint32Array; cosines: Float64Array } {
   const order = new Uint32Array(Math.min(k, rows.length));
+  const isBetter = (one: number, other: number) =>
+    cosines[one] > cosines[other] || (cosines[one] === cosines[other] && rows[one] < rows[other]);
   let held = 0;
   for (let i = 0; i < rows.length; i++) {
-    const isBetter = (other: number) =>
-      cosines[i] > cosines[other] || (cosines[i] === cosines[other] && rows[i] < rows[other]);
-    if (held === order.length && !isBetter(order[held - 1])) continue;
+    if (held === order.length && !isBetter(i, order[held - 1])) continue;
     let low = 0;
     let high = held;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (isBetter(order[middle])) high = middle;
+      if (isBetter(i, order[middle])) high = middle;
       else low = middle + 1;
     }
     order.copyWithin(low + 1, low, held);
     order[low] = i;
     held = Math.min(held + 1, order.length);
   }
-  return {
-    rows: Uint32Array.from(order, (i) => rows[i]),
-    cosines: Float64Array.from(order, (i) => cosines[i]),
-  };
+  const bestCosines = new Float64Array(order.length);
+  for (let i = 0; i < order.length; i++) {
+    bestCosines[i] = cosines[order[i]];
+    order[i] = rows[order[i]];
+  }
+  return { rows: order, cosines: bestCosines };
 }

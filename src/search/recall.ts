@@ -95,7 +95,7 @@ export function foundByProbes(
   const placeOf = new Uint32Array(count);
   for (const { query, neighbors } of heldOut) {
     const sums = query.sums ?? evenSums(query.code, bits);
-    partitions.order(space.queryOf(sums, query.unit)).forEach((partition, place) => {
+    partitions.nearest(space.queryOf(sums, query.unit), count).forEach((partition, place) => {
       placeOf[partition] = place;
     });
     for (const row of neighbors) found[placeOf[partitionOf[slots.slotOf(row)]] + 1]++;

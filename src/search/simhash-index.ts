@@ -10,6 +10,7 @@ import { Codes, hammingDistance } from '../codes/codes';
 import { isDense, isSparse, notAVector, type Vector, type VectorBatch } from '../codes/vectors';
 import { type AngleEstimate, estimateAngle } from '../hashing/angle';
 import { SimHasher } from '../hashing/simhash';
+import { hammingKernel, type KernelName } from '../kernels/kernels';
 import {
   checkLongCall,
   LONG_CALL,
@@ -89,16 +90,17 @@ export class SimHashIndex {
   constructor(options?: SimHashIndexOptions) {
     const { hasher, keep, mean } = checkIndexOptions(options);
     this.hasher = new SimHasher(hasher);
+    // Resolved once: a search asks for its kernels several times.
+    const kernel = hammingKernel(hasher.kernel, this.hasher.bytesPerCode).name as KernelName;
     this.bits = this.hasher.bits;
     this.dimensions = this.hasher.dimensions;
     this.keep = keep;
     this.#state = {
-      ...{ bits: this.bits, hasher: this.hasher, mean, kernel: hasher.kernel },
+      ...{ bits: this.bits, hasher: this.hasher, mean, kernel },
       slots: new Slots(this.hasher.bytesPerCode),
       bandPlan: new BandPlan(this.bits),
       ids: new IdTable(),
-      vectors:
-        keep === 'none' ? null : new KeptVectors(keep, this.dimensions as number, hasher.kernel),
+      vectors: keep === 'none' ? null : new KeptVectors(keep, this.dimensions as number, kernel),
       ...{ isForeign: false, partitions: null, report: null },
     };
   }

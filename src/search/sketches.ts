@@ -18,6 +18,13 @@ const FAR = 0.9816;
 const NEAR_LEVEL = 0.4528;
 const FAR_LEVEL = 1.51;
 
+/** Of the index whose vectors they are of. */
+interface Origin {
+  readonly vectors: KeptVectors | null;
+  readonly hasher: SimHasher;
+  readonly mean: Float64Array | null;
+}
+
 const LEAST_PLANES = 128;
 const ENTRIES = 16;
 const MOST_ENTRY = 31;
@@ -27,19 +34,28 @@ export class Sketches {
   readonly #vectors: KeptVectors;
   readonly #planes: SimHasher;
   readonly #sketch: Uint8Array;
+  /** True when the first accumulators of the index are those of the sketches. */
+  readonly #sharesSums: boolean;
 
   /** Null where vectors are too wide. */
-  static of(vectors: KeptVectors | null, places: number): Sketches | null {
+  static of({ vectors, hasher, mean }: Origin, places: number): Sketches | null {
     if (vectors === null || planesOf(vectors) > 4 * MOST_SKETCH_BYTES) return null;
-    return new Sketches(vectors, places);
+    return new Sketches(vectors, hasher, mean, places);
   }
 
-  private constructor(vectors: KeptVectors, places: number) {
+  private constructor(
+    vectors: KeptVectors,
+    { projection, seed, bits }: SimHasher,
+    mean: Float64Array | null,
+    places: number,
+  ) {
     const planes = planesOf(vectors);
     const { dimensions } = vectors;
+    this.#sharesSums = projection === 'hadamard' && bits >= planes && mean === null;
     this.memory = new SketchMemory(planes / 4, places);
     this.#vectors = vectors;
-    this.#planes = new SimHasher({ bits: planes, projection: 'hadamard', dimensions });
+    const options = { bits: planes, projection: 'hadamard', dimensions, seed } as const;
+    this.#planes = new SimHasher(options);
     this.#sketch = new Uint8Array(planes / 4);
   }
 
@@ -69,9 +85,11 @@ export class Sketches {
     this.memory.scales[place] = 0;
   }
 
-  /** What a query says of sketches. */
-  tablesOf(query: Float64Array): SketchTables {
-    const sums = this.#planes.accumulate(query);
+  /** What a query says of sketches: a vector, and the index's accumulators of it. */
+  tablesOf(query: Float64Array, ofIndex: Float64Array | null): SketchTables {
+    const { bits } = this.#planes;
+    const isShared = this.#sharesSums && ofIndex !== null;
+    const sums = isShared ? ofIndex.subarray(0, bits) : this.#planes.accumulate(query);
     const groups = sums.length / 2;
     let most = 0;
     let total = 0;

@@ -80,13 +80,13 @@ function lightestOfPartitions(
 ): Ranked {
   const partitions = state.partitions as NonNullable<IndexState['partitions']>;
   const sums = query.sums ?? evenSums(query.code, state.bits);
-  const order = partitions.order(partitions.space.queryOf(sums, query.unit));
+  const place = partitions.space.queryOf(sums, query.unit);
   let probes = Math.min(request.probes as number, partitions.count);
   for (;;) {
     const best = new Smallest(request.want);
     let compared = 0;
     weigh(best, state, state.slots.memory, weights, request, (search) => {
-      compared = partitions.visit(order.subarray(0, probes), search);
+      compared = partitions.visit(partitions.nearest(place, probes), search);
     });
     work.codesCompared += compared;
     work.probes = probes;

@@ -144,14 +144,35 @@ export function largestInto(
 const BINS: usize = 1024;
 
 /**
- * Places of `count` products from the largest on, to `order` as u32: sorted by the distance from
- * the largest in at most 1,024 even steps, then by place. `counts` is room for 1,024 u32.
+ * Places of the products from the largest on, at least `want` of the `count`, to `order` as u32:
+ * sorted by the distance from the largest in at most 1,024 even steps, then by place. `counts` is
+ * room for 1,024 u32. Returns how many.
  */
-export function orderInto(products: usize, count: usize, counts: usize, order: usize): void {
-  let most = load<i32>(products);
-  let least = most;
+export function orderInto(
+  products: usize,
+  count: usize,
+  want: u32,
+  counts: usize,
+  order: usize,
+): u32 {
+  let largest = i32x4.splat(load<i32>(products));
+  let smallest = largest;
   const end = products + (count << 2);
-  for (let at = products; at < end; at += 4) {
+  const whole = products + ((count & ~3) << 2);
+  for (let at = products; at < whole; at += 16) {
+    const four = v128.load(at);
+    largest = i32x4.max_s(largest, four);
+    smallest = i32x4.min_s(smallest, four);
+  }
+  let most = i32x4.extract_lane(largest, 0);
+  let least = i32x4.extract_lane(smallest, 0);
+  for (let lane = 1; lane < 4; lane++) {
+    largest = i32x4.shuffle(largest, largest, 1, 2, 3, 0);
+    smallest = i32x4.shuffle(smallest, smallest, 1, 2, 3, 0);
+    most = max(most, i32x4.extract_lane(largest, 0));
+    least = min(least, i32x4.extract_lane(smallest, 0));
+  }
+  for (let at = whole; at < end; at += 4) {
     most = max(most, load<i32>(at));
     least = min(least, load<i32>(at));
   }
@@ -163,16 +184,20 @@ export function orderInto(products: usize, count: usize, counts: usize, order: u
     store<u32>(bin, load<u32>(bin) + 1);
   }
   let before: u32 = 0;
-  for (let bin = counts; bin < counts + (BINS << 2); bin += 4) {
+  let bins: usize = 0;
+  for (; bins < BINS && before < want; bins++) {
+    const bin = counts + (bins << 2);
     const here = load<u32>(bin);
     store<u32>(bin, before);
     before += here;
   }
   for (let place: usize = 0; place < count; place++) {
-    const product = load<i32>(products + (place << 2));
-    const bin = counts + (<usize>(<u32>(most - product) >> shift) << 2);
+    const step = <usize>(<u32>(most - load<i32>(products + (place << 2))) >> shift);
+    if (step >= bins) continue;
+    const bin = counts + (step << 2);
     const at = load<u32>(bin);
     store<u32>(bin, at + 1);
     store<u32>(order + (<usize>at << 2), <u32>place);
   }
+  return before;
 }
