@@ -35,6 +35,15 @@ export type Steps<T> = Generator<
   void
 >;
 
+/** The same work, not to be stopped on the way. */
+export function* unstopped<T>(steps: Steps<T>): Steps<T> {
+  for (;;) {
+    const result = steps.next();
+    if (result.done) return result.value;
+    yield GO_ON;
+  }
+}
+
 /** Longest time for which the event loop waits, but for one step. */
 const TURN_MILLISECONDS = 16;
 

@@ -20,8 +20,8 @@ export const EFFORTS = {
 
 /** Our build, optimizing included, is for this recall. */
 const WANTED = { recall: 0.95, k: 10 };
-/** Rows re-ranked for each of k: what `optimize` finds to be enough, and one more. */
-const OVERSAMPLE = 3;
+/** Rows re-ranked for each of k, by partitions visited: about what `optimize` chooses. */
+const oversampleOf = (probes) => Math.round(2.2 * Math.sqrt(probes));
 
 const ENGINES = { halfspace, 'hnswlib-node': hnswlib, usearch };
 
@@ -54,7 +54,7 @@ async function halfspace(dimensions, parameters) {
     prepare: (vector) => vector,
     open(path, probes) {
       opened ??= SimHashIndex.fromArrow(readFileSync(path));
-      const options = { plan: 'partitions', probes, oversample: OVERSAMPLE };
+      const options = { plan: 'partitions', probes, oversample: oversampleOf(probes) };
       return (query, k) => opened.search(query, { k, ...options });
     },
     rowsOf: ({ rows }) => Array.from(rows),

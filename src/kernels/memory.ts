@@ -165,7 +165,7 @@ const BEHIND_BYTES = 16;
 /** Below this a copy per scan costs less than a memory of its own. */
 const RESIDENT_BYTES = 65_536;
 /** A scratch memory that grew beyond this is not kept for later calls. */
-const KEPT_SCRATCH_BYTES = 64 << 20;
+const KEPT_SCRATCH_BYTES = 16 << 20;
 
 let compiled: WebAssembly.Module | null | undefined;
 

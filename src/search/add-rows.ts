@@ -11,7 +11,7 @@ import {
   type Vector,
   type VectorBatch,
 } from '../codes/vectors';
-import { GO_ON, type Steps } from '../long-call';
+import { GO_ON, type Steps, unstopped } from '../long-call';
 import type { Id } from './id-table';
 import type { KeptVectors } from './kept-vectors';
 import { groupedSlots, Partitions } from './partitions';
@@ -27,7 +27,7 @@ interface Addition {
 }
 
 /** Rows added between two turns: some milliseconds. */
-const BLOCK_ROWS = 8192;
+const BLOCK_ROWS = 2048;
 /** Late slots are put in order when they are more than this, and an eighth of all. */
 const MOST_LATE = 1024;
 
@@ -117,7 +117,7 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
     for (let row = first; row < end; row++) {
       addRow(state, codes.isNull(row) ? null : codes.at(row));
     }
-    regroup(state);
+    yield* regroup(state);
     if (state.report !== null) {
       state.report = { ...state.report, rowsAdded: state.report.rowsAdded + end - first };
     }
@@ -146,12 +146,15 @@ function appendVectors(
 }
 
 /** Puts late slots among those of their partitions when they have become many. */
-function regroup(state: IndexState): void {
+function* regroup(state: IndexState): Steps<void> {
   const { partitions, slots } = state;
   if (partitions === null || partitions.lateCount <= MOST_LATE) return;
   if (8 * partitions.lateCount <= slots.count) return;
   const { centres, count } = partitions;
-  const grouped = groupedSlots(slots, partitions.partitionOfSlots(slots.count), count);
+  const partitionOf = partitions.partitionOfSlots(slots.count);
+  const grouped = yield* unstopped(groupedSlots(slots, partitionOf, count));
+  const steps = Partitions.of(state, grouped.slots, centres, grouped.starts);
+  const regrouped = yield* unstopped(steps);
   state.slots = grouped.slots;
-  state.partitions = new Partitions(state, grouped.slots, centres, grouped.starts);
+  state.partitions = regrouped;
 }

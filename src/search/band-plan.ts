@@ -225,7 +225,7 @@ function stepped(radius: number): number {
 const WIDTHS = [-8, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8];
 const MOST_BLOCKS = 64;
 
-/** The fewest blocks that cost not much more than the best number; with sketches where these pay. */
+/** The fewest blocks that cost not much more than the best number; sketches where these pay. */
 function choiceOf(bits: number, count: number, radius: number): Choice {
   const number = 32 - Math.clz32(count);
   const widths = WIDTHS.map((more) => Math.max(1, number + more));

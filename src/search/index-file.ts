@@ -7,6 +7,7 @@ import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '..
 import { type IndexRows, indexToArrow, type OpenedIndex } from '../codes/arrow-index';
 import { isValid } from '../codes/vectors';
 import { integerWidth } from '../kernels/products.scalar';
+import { runSteps } from '../long-call';
 import type { IdKind } from './id-table';
 import { PLANS, RANKS, type SimHashIndexOptions } from './index-options';
 import { allocateCentres } from './k-means';
@@ -118,6 +119,8 @@ export function restoreInto(state: IndexState, { header, count, batches }: Opene
   if (typeof isForeign !== 'boolean') throw wrongType('isForeign', 'true or false', isForeign);
   checkInteger('nextRow', nextRow, count, mostNumbers(count));
   const partitionOf: number[] = [];
+  state.slots.reserve(nextRow);
+  state.vectors?.reserve(nextRow);
   for (const rows of batches()) restoreRows(state, rows, ids, nextRow, partitionOf);
   skipTo(state, nextRow);
   state.isForeign = isForeign;
@@ -143,7 +146,6 @@ function restoreRows(
   }
   const ids = idsOf(given, kind);
   const checked = state.ids.check(ids, given.count);
-  slots.reserve(given.count);
   for (let first = 0; first < given.count; ) {
     const row = given.rows?.[first] ?? slots.rowCount;
     if (row < slots.rowCount || row >= nextRow) {
@@ -209,9 +211,9 @@ function restorePartitions(state: IndexState, text: string, partitionOf: number[
   }
   const centres = allocateCentres(count, width);
   centres.set(values);
-  const grouped = groupedSlots(slots, ofSlots, count);
+  const grouped = runSteps(groupedSlots(slots, ofSlots, count), {});
   state.slots = grouped.slots;
-  state.partitions = new Partitions(state, grouped.slots, centres, grouped.starts);
+  state.partitions = runSteps(Partitions.of(state, grouped.slots, centres, grouped.starts), {});
 }
 
 /** A report decides how searches run, so its numbers are looked at. */

@@ -22,6 +22,7 @@ export interface Training {
 
 /** Vectors between two steps. */
 const BLOCK_ROWS = 512;
+const MOVED_ROWS = 16_384;
 
 /** Centres of `sample`, vectors of `width` integers in random order, in a memory of their own. */
 export function* trainCentres(
@@ -46,7 +47,7 @@ export function* trainCentres(
       done += end - first;
       yield [done, total];
     }
-    moveCentres(centres, sample, nearest.subarray(0, some), width, random);
+    yield* moveCentres(centres, sample, nearest.subarray(0, some), width, random);
     yield [done, total];
   }
   return centres;
@@ -59,18 +60,19 @@ export function allocateCentres(count: number, width: number): Int16Array {
 }
 
 /** Each centre to the direction of its vectors; one without any to a vector drawn at random. */
-function moveCentres(
+function* moveCentres(
   centres: Int16Array,
   sample: Int16Array,
   nearest: Uint32Array,
   width: number,
   random: () => number,
-): void {
+): Steps<void> {
   const sums = new Float64Array(centres.length);
   for (let row = 0; row < nearest.length; row++) {
     const from = row * width;
     const to = nearest[row] * width;
     for (let i = 0; i < width; i++) sums[to + i] += sample[from + i];
+    if (row % MOVED_ROWS === MOVED_ROWS - 1) yield undefined;
   }
   for (let at = 0; at < centres.length; at += width) {
     const sum = sums.subarray(at, at + width);

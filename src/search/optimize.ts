@@ -34,6 +34,9 @@ const PARTITIONS_PER_ROOT = 3.5;
 /** Rows that train a centre, and what share of them each round looks at. */
 const SAMPLE_PER_CENTRE = 64;
 const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
+/** Rows, and queries, between two steps. */
+const STEP_ROWS = 4096;
+const STEP_QUERIES = 64;
 /** Most rows re-ranked for each of k, after codes and after sketches. */
 const MOST_OVERSAMPLE = 128;
 const MOST_OVERSAMPLE_OF_SKETCHES = 64;
@@ -55,9 +58,11 @@ export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> 
   const trial: IndexState = { ...state, ...grouped, report: null };
   const rows = drawn(rowsWithCodes(trial), 2 * Math.ceil(wanted.queries / 2), random);
   const neighbors = yield* trueNeighbors(trial, rows, wanted.k);
-  const heldOut = Array.from(rows, (row, i) => {
-    return { row, query: queryOfRow(trial, row), neighbors: neighbors[i] };
-  });
+  const heldOut: HeldOut[] = [];
+  for (const [i, row] of rows.entries()) {
+    heldOut.push({ row, query: queryOfRow(trial, row), neighbors: neighbors[i] });
+    if (i % STEP_QUERIES === 0) yield undefined;
+  }
   const half = Math.ceil(heldOut.length / 2);
   const choice = yield* chosen(trial, heldOut.slice(0, half), wanted);
   const measuredBy = heldOut.length > 1 ? heldOut.slice(half) : heldOut;
@@ -77,22 +82,23 @@ function* inPartitions(
   const usual = usualPartitions(used.length);
   const count = Math.min(wanted.partitions ?? usual, used.length);
   if (wanted.partitions === undefined && used.length < LEAST_SLOTS) {
-    return { slots: slots.rearranged(used), partitions: null };
+    return { slots: yield* slots.rearranged(used), partitions: null };
   }
   const space = spaceOf(state, slots);
   const drawnSlots = drawn(used, Math.max(SAMPLE_PER_CENTRE * count, 2 ** 14), random);
   const sample = new Int16Array(drawnSlots.length * space.width);
-  drawnSlots.forEach((slot, i) => {
-    space.slotInto(slot, sample, i * space.width);
-  });
+  for (let i = 0; i < drawnSlots.length; i++) {
+    space.slotInto(drawnSlots[i], sample, i * space.width);
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
   const centres = yield* trainCentres(sample, space.width, {
     ...{ count, seed: wanted.seed, rounds: ROUNDS },
     ...(state.kernel !== undefined && { kernel: state.kernel }),
   });
   const nearest = yield* nearestCentres(space, centres, slots, state.kernel);
-  const grouped = groupedSlots(slots, nearest, count);
+  const grouped = yield* groupedSlots(slots, nearest, count);
   yield undefined;
-  const partitions = new Partitions(state, grouped.slots, centres, grouped.starts);
+  const partitions = yield* Partitions.of(state, grouped.slots, centres, grouped.starts);
   return { slots: grouped.slots, partitions };
 }
 
@@ -151,7 +157,8 @@ function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<C
   }
   const count = partitions?.count ?? 0;
   // Candidates lose some of what the partitions hold, and with more partitions fewer will do.
-  let probes = foundByProbes(state, heldOut).findIndex((found) => found >= enough);
+  const reached = yield* foundByProbes(state, heldOut);
+  let probes = reached.findIndex((found) => found >= enough);
   for (let further = 0; count > 0 && further < MORE_PROBES && probes <= count; ) {
     if (yield* attempt(Math.max(1, probes))) further++;
     if (probes === count) break;

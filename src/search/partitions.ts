@@ -15,6 +15,8 @@ import type { Slots } from './slots';
 import { type Space, spaceOf } from './space';
 
 const BLOCK_SLOTS = 512;
+/** Sketches between two steps: some milliseconds. */
+const STEP_SLOTS = 1024;
 
 /** Of the index whose slots they are. */
 interface Origin {
@@ -43,7 +45,7 @@ export class Partitions {
   readonly #kernel: KernelName | undefined;
   readonly #order: Uint32Array;
 
-  constructor(origin: Origin, slots: Slots, centres: Int16Array, starts: Uint32Array) {
+  private constructor(origin: Origin, slots: Slots, centres: Int16Array, starts: Uint32Array) {
     const { vectors, bits, kernel } = origin;
     this.#slots = slots;
     this.space = spaceOf({ vectors, bits }, slots);
@@ -56,14 +58,27 @@ export class Partitions {
       this.#ranges.set([this.#places[p], starts[p], starts[p + 1] - starts[p]], RANGE * p);
     }
     this.sketches = Sketches.of(origin, this.#places[this.count]);
-    for (let p = 0; p < this.count && this.sketches !== null; p++) {
-      for (let slot = starts[p]; slot < starts[p + 1]; slot++) {
-        this.sketches.set(this.#places[p] + slot - starts[p], slots.memory.rows[slot]);
-      }
-    }
     this.#late = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
     this.#order = new Uint32Array(this.count);
+  }
+
+  /** Partitions with the sketches of all their slots. */
+  static *of(
+    origin: Origin,
+    slots: Slots,
+    centres: Int16Array,
+    starts: Uint32Array,
+  ): Steps<Partitions> {
+    const partitions = new Partitions(origin, slots, centres, starts);
+    if (partitions.sketches === null) return partitions;
+    for (let slot = 0, p = 0; slot < starts[partitions.count]; slot++) {
+      while (starts[p + 1] <= slot) p++;
+      const place = partitions.#places[p] + slot - starts[p];
+      partitions.sketches.set(place, slots.memory.rows[slot]);
+      if (slot % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
+    }
+    return partitions;
   }
 
   get bytes(): number {
@@ -214,20 +229,22 @@ export function* nearestCentres(
 }
 
 /** Slots in the order of their partitions, empty ones left out, and where each partition starts. */
-export function groupedSlots(
+export function* groupedSlots(
   slots: Slots,
   partitionOf: Uint32Array,
   count: number,
-): { slots: Slots; starts: Uint32Array } {
+): Steps<{ slots: Slots; starts: Uint32Array }> {
   const starts = new Uint32Array(count + 1);
   for (let slot = 0; slot < slots.count; slot++) {
     if (!slots.isEmpty(slot)) starts[partitionOf[slot] + 1]++;
   }
+  yield undefined;
   for (let p = 0; p < count; p++) starts[p + 1] += starts[p];
   const order = new Uint32Array(starts[count]);
   const next = starts.slice(0, count);
   for (let slot = 0; slot < slots.count; slot++) {
     if (!slots.isEmpty(slot)) order[next[partitionOf[slot]]++] = slot;
   }
-  return { slots: slots.rearranged(order), starts };
+  yield undefined;
+  return { slots: yield* slots.rearranged(order), starts };
 }

@@ -84,10 +84,10 @@ export function* foundBy(
  * For each number of partitions visited, how many true neighbours lie in so many: no search finds
  * more.
  */
-export function foundByProbes(
+export function* foundByProbes(
   { slots, partitions, bits }: IndexState,
   heldOut: readonly HeldOut[],
-): Uint32Array {
+): Steps<Uint32Array> {
   if (partitions === null) return new Uint32Array(1);
   const { count, space } = partitions;
   const partitionOf = partitions.partitionOfSlots(slots.count);
@@ -99,6 +99,7 @@ export function foundByProbes(
       placeOf[partition] = place;
     });
     for (const row of neighbors) found[placeOf[partitionOf[slots.slotOf(row)]] + 1]++;
+    yield undefined;
   }
   for (let i = 1; i <= count; i++) found[i] += found[i - 1];
   return found;

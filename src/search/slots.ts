@@ -6,6 +6,7 @@
 
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
+import type { Steps } from '../long-call';
 
 /** In place of a row's slot: it has no code, or is removed. */
 export const NULL_ROW = 0xffff_ffff;
@@ -21,6 +22,9 @@ interface More {
 }
 
 const FREE = 0xffff_ffff;
+/** Slots, and rows, between two steps of putting them in another order. */
+const STEP_SLOTS = 2 ** 15;
+const STEP_ROWS = 2 ** 20;
 
 export class Slots {
   readonly bytesPerCode: number;
@@ -211,7 +215,7 @@ export class Slots {
   }
 
   /** The same rows with slots in another order, `order` naming these; those left out are empty. */
-  rearranged(order: Uint32Array): Slots {
+  *rearranged(order: Uint32Array): Steps<Slots> {
     const { bytesPerCode } = this;
     const other = new Slots(bytesPerCode);
     other.#memory = new CodeMemory(bytesPerCode, order.length);
@@ -221,14 +225,16 @@ export class Slots {
     other.#slotOfRow = this.#slotOfRow.slice(0, this.#rowCount);
     const { codes, rows } = this.#memory;
     const places = new Uint32Array(this.#count);
-    order.forEach((slot, place) => {
-      const from = slot * bytesPerCode;
+    for (let place = 0; place < order.length; place++) {
+      const from = order[place] * bytesPerCode;
       other.#memory.codes.set(codes.subarray(from, from + bytesPerCode), place * bytesPerCode);
-      other.#memory.rows[place] = rows[slot];
-      places[slot] = place;
-    });
+      other.#memory.rows[place] = rows[order[place]];
+      places[order[place]] = place;
+      if (place % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
+    }
     for (let row = 0; row < this.#rowCount; row++) {
       if (this.hasCode(row)) other.#slotOfRow[row] = places[this.#slotOfRow[row]];
+      if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     }
     for (const [slot, more] of this.#more) {
       other.#more.set(places[slot], { ...more, rows: more.rows.slice() });

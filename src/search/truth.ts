@@ -75,7 +75,12 @@ function* byCosine(
     });
     yield [first + count, slots.rowCount];
   }
-  return Array.from(queries, (row, i) => decided(state, vectors, row, best[i].result(), k));
+  const neighbors: Uint32Array[] = [];
+  for (const [i, row] of queries.entries()) {
+    neighbors.push(decided(state, vectors, row, best[i].result(), k));
+    yield undefined;
+  }
+  return neighbors;
 }
 
 /** The k nearest by cosine: among the candidates when they must hold them, else among all rows. */
