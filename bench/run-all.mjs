@@ -1,4 +1,5 @@
-// Runs every bench, prints what it prints, and writes it to results.md with command, machine and date.
+// Runs every bench, or those named, prints what they print, and writes it to results.md with command,
+// machine and date; sections of others stay as they are, each says what it was run on.
 
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -6,20 +7,20 @@ import { fileURLToPath } from 'node:url';
 import { openPython } from './lib/python.mjs';
 import { machineLine } from './lib/table.mjs';
 
-const SCRIPTS = ['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'];
+const SCRIPTS = [
+  ...['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'],
+  ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns'],
+];
+const results = new URL('results.md', import.meta.url);
+const named = process.argv.slice(2);
+for (const name of named) if (!SCRIPTS.includes(name)) throw new Error(`no bench "${name}"`);
 
 const started = performance.now();
-const python = await openPython();
-const parts = [
-  '# Results',
-  `\`npm run bench --prefix bench\` on ${await machineLine(python)}.`,
-  'Made by run-all.mjs, not by hand. Times in milliseconds are medians; times of other machines differ, ratios less.',
-];
-python?.close();
-console.log(parts.join('\n\n'));
+const { head, sections } = named.length > 0 ? earlier() : { head: await newHead(), sections: {} };
+console.log(head);
 
 let failed = 0;
-for (const name of SCRIPTS) {
+for (const name of named.length > 0 ? named : SCRIPTS) {
   const path = fileURLToPath(new URL(`${name}.mjs`, import.meta.url));
   const heading = `## ${name}\n\n${question(path)}`;
   console.log(`\n${heading}`);
@@ -28,13 +29,34 @@ for (const name of SCRIPTS) {
     failed++;
     console.error(`!!! ${name}.mjs FAILED with exit code ${code}`);
   }
-  parts.push(heading, code === 0 ? output.trim() : `${output}\n\n**FAILED**, see the log.`.trim());
+  const told = code === 0 ? output.trim() : `${output}\n\n**FAILED**, see the log.`.trim();
+  sections[name] = `${heading}\n\n${told}`;
 }
-writeFileSync(new URL('results.md', import.meta.url), `${parts.join('\n\n')}\n`);
+const parts = SCRIPTS.flatMap((name) => sections[name] ?? []);
+writeFileSync(results, `${[head, ...parts].join('\n\n')}\n`);
 console.error(
   `\n${Math.round((performance.now() - started) / 1000)} s, ${failed} failed; wrote bench/results.md`,
 );
 process.exitCode = failed === 0 ? 0 : 1;
+
+async function newHead() {
+  const python = await openPython();
+  const machine = await machineLine(python);
+  python?.close();
+  return [
+    '# Results',
+    `\`npm run bench --prefix bench\` on ${machine}; where a section names another, on that.`,
+    'Made by run-all.mjs, not by hand. Times in milliseconds are medians; times of other machines differ, ratios less.',
+  ].join('\n\n');
+}
+
+/** What results.md holds, by section. */
+function earlier() {
+  const [head, ...rest] = readFileSync(results, 'utf8')
+    .trim()
+    .split(/\n\n(?=## )/);
+  return { head, sections: Object.fromEntries(rest.map((one) => [/^## (\S+)/.exec(one)[1], one])) };
+}
 
 /** The comment that opens a script says what it asks. */
 function question(path) {
@@ -47,7 +69,8 @@ function question(path) {
 }
 
 function run(path) {
-  const env = { ...process.env, HALFSPACE_BENCH_ALL: '1' };
+  // A script that is run by itself names the machine and the commit.
+  const env = { ...process.env, ...(named.length === 0 && { HALFSPACE_BENCH_ALL: '1' }) };
   const child = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
