@@ -1,6 +1,6 @@
 // How fast are neighbours by cosine found, at which recall? On GloVe in full size, our index beside
 // hnswlib-node and usearch as npm installs them: build, memory, and the speed of each recall. Graphs
-// are kept in bench/.cache, `--rebuild` builds them anew; `--picture` draws docs/recall.svg.
+// are kept in bench/.cache, `--rebuild` builds them anew. Draws docs/recall.svg.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,6 @@ import { announce, bytesText, mark, printTable, short, times } from './lib/table
 const { values: given } = parseArgs({
   options: {
     rebuild: { type: 'boolean', default: false },
-    picture: { type: 'boolean', default: false },
   },
 });
 const RECALLS = [0.9, 0.95, 0.99];
@@ -66,6 +65,4 @@ for (const { name, built, bytes, points } of rivals) {
     mark(`CPU time of ${name} to build`, ours.built.cpuSeconds / built.cpuSeconds, { most: 0.1 });
   }
 }
-if (given.picture) {
-  writeFileSync(new URL('../docs/recall.svg', import.meta.url), recallPicture(engines));
-}
+writeFileSync(new URL('../docs/recall.svg', import.meta.url), recallPicture(engines));
