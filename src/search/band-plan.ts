@@ -1,7 +1,7 @@
 /**
  * Whether tables of bands are to answer a search by distance. What a scan and a look-up take is
  * measured as searches run. Tables are built once scans have taken as long as building them would,
- * and are tried only with time that was saved before, or a tenth of a scan: so the searches of an
+ * and are tried only with time that was saved before, or a sixteenth of a scan: so the searches of an
  * index never take much longer than scans alone, whatever its codes are like.
  */
 
@@ -15,8 +15,8 @@ import type { Slots } from './slots';
 const LEAST_BYTES = 2 ** 21;
 /** Building a table takes so many milliseconds a slot, roughly; only the first is a guess. */
 const GUESSED_BUILD_MS = 1e-4;
-/** What may be lost against a scan, as a share of it. */
-const STAKE = 0.1;
+/** What may be lost against a scan, as a share of it: with noise it stays below a tenth. */
+const STAKE = 1 / 16;
 /** Tables asked for by name give up when they took so many times as long as a scan, and more. */
 const MOST_SCANS = 10;
 const MOST_UNITS = 1e5;
