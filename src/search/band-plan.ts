@@ -1,8 +1,8 @@
 /**
  * Whether tables of bands are to answer a search by distance. What a scan and a look-up take is
  * measured as searches run. Tables are built once scans have taken as long as building them would,
- * and are tried only with time that was saved before, or a sixteenth of a scan: so the searches of an
- * index never take much longer than scans alone, whatever its codes are like.
+ * and are tried only with time that was saved before, or a sixteenth of a scan: so the searches of
+ * an index never take much longer than scans alone, whatever its codes are like.
  */
 
 import type { Steps } from '../long-call';
