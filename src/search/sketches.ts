@@ -1,9 +1,9 @@
 /**
  * A second bit for each hyperplane: of every kept vector not only on which side of it the vector
- * lies, but also whether far from it, for as many orthogonal hyperplanes as it has dimensions or
- * more. Four times the length of a bit string that tells the angle as well, and a sixteenth of the
- * vector: what tells of the rows in the partitions visited which are worth a full look. Slots are
- * known by the vector of their first row, and lie in the order in which they are visited.
+ * lies, but also whether far from it, for at least as many orthogonal hyperplanes as it has
+ * dimensions: a sixteenth of the vector. What tells of the rows in the partitions visited which are
+ * worth a full look. Slots are known by the vector of their first row, and lie in the order in
+ * which they are visited.
  */
 
 import { SimHasher } from '../hashing/simhash';
@@ -12,8 +12,10 @@ import { MOST_SKETCH_BYTES, ONE_WEIGHT, type SketchTables } from '../kernels/ske
 import type { KeptVectors } from './kept-vectors';
 import { lengthOf } from './length';
 
-/** Where a coordinate of standard deviation 1 counts as far, and what near and far ones are like:
- * the four levels that lose least of a Gaussian (Max 1960; Lloyd 1982). */
+/**
+ * Where a coordinate of standard deviation 1 counts as far, and what near and far ones are like:
+ * the four levels that lose least of a Gaussian (Max 1960; Lloyd 1982).
+ */
 const FAR = 0.9816;
 const NEAR_LEVEL = 0.4528;
 const FAR_LEVEL = 1.51;
