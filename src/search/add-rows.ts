@@ -111,6 +111,7 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
   if (codes.count > 0 && addition.isForeign) state.isForeign = true;
   for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
     const end = Math.min(codes.count, first + BLOCK_ROWS);
+    yield* unstopped(state.slots.tableSteps(end - first));
     state.ids.append(ids?.slice(first, end) ?? null, end - first);
     if (state.vectors !== null && vectors !== null)
       appendVectors(state.vectors, vectors, codes, first, end);

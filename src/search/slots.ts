@@ -6,7 +6,7 @@
 
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
-import type { Steps } from '../long-call';
+import { runSteps, type Steps } from '../long-call';
 
 /** In place of a row's slot: it has no code, or is removed. */
 export const NULL_ROW = 0xffff_ffff;
@@ -251,17 +251,27 @@ export class Slots {
 
   /** The table, at most three quarters full after one more; made anew when it has to grow. */
   #tableWithRoom(): Uint32Array {
-    if (this.#table !== null && 4 * (this.#count + 1) <= 3 * this.#table.length) return this.#table;
+    if (!this.#hasRoom(1)) runSteps(this.tableSteps(1), {});
+    return this.#table as Uint32Array;
+  }
+
+  #hasRoom(more: number): boolean {
+    return this.#table !== null && 4 * (this.#count + more) <= 3 * this.#table.length;
+  }
+
+  /** Room in the table for so many more codes, made in steps; until the end nothing changes. */
+  *tableSteps(more: number): Steps<void> {
+    if (this.#hasRoom(more)) return;
     let size = 128;
-    while (3 * size < 4 * (this.#count + 1)) size *= 2;
+    while (3 * size < 4 * (this.#count + more)) size *= 2;
     const table = new Uint32Array(size).fill(FREE);
     for (let slot = 0; slot < this.#count; slot++) {
       let at = hashOf(this.#memory.codes, slot * this.bytesPerCode, this.bytesPerCode) & (size - 1);
       while (table[at] !== FREE) at = (at + 1) & (size - 1);
       table[at] = slot;
+      if (slot % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
     }
     this.#table = table;
-    return table;
   }
 
   #isEqual(slot: number, code: Uint8Array): boolean {
