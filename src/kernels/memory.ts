@@ -31,7 +31,6 @@ export interface KernelExports {
   orderInto(products: number, count: number, want: number, counts: number, order: number): number;
   hitsOfSketches(
     sketches: number,
-    scales: number,
     ranges: number,
     rangeCount: number,
     bytes: number,

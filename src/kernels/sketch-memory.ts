@@ -1,10 +1,13 @@
-/**
- * Sketches that grow, and for each its scale, in one memory: sketches first, scales behind, so that
- * a kernel reads both where they lie.
- */
+/** Sketches that grow, in blocks where a kernel reads them, with a scale each. */
 
 import { Arena } from './memory';
-import { BLOCK_ROWS, type SketchRows, sketchByte } from './sketches.scalar';
+import {
+  BLOCK_ROWS,
+  SCALE_BYTES,
+  type SketchRows,
+  sketchByte,
+  sketchScale,
+} from './sketches.scalar';
 
 export class SketchMemory implements SketchRows {
   readonly bytesPerRow: number;
@@ -12,7 +15,7 @@ export class SketchMemory implements SketchRows {
   #room = 0;
   /** All rows there is room for. Views change with `reserve`. */
   bytes = new Uint8Array();
-  scales = new Float32Array();
+  floats = new Float32Array();
 
   /** `bytesPerRow` is a multiple of 8. */
   constructor(bytesPerRow: number, count = 0) {
@@ -20,26 +23,31 @@ export class SketchMemory implements SketchRows {
     this.reserve(count);
   }
 
+  /** Bytes of all rows there is room for. */
+  get byteLength(): number {
+    return this.bytes.length;
+  }
+
   /** Makes room for `count` rows; new ones are none. */
   reserve(count: number): void {
     if (count <= this.#room) return;
     const wanted = this.#room === 0 ? count : Math.max(count, 1.25 * this.#room);
-    const room = Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS;
-    const scales = this.scales.slice();
-    const scalesAt = room * this.bytesPerRow;
-    this.#arena.reserve(scalesAt + 4 * room);
+    this.#room = Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS;
+    const byteLength = this.#room * (this.bytesPerRow + SCALE_BYTES);
+    this.#arena.reserve(byteLength);
     const { buffer, byteOffset } = this.#arena.bytes;
-    this.bytes = new Uint8Array(buffer, byteOffset, scalesAt);
-    this.scales = new Float32Array(buffer, byteOffset + scalesAt, room);
-    this.scales.set(scales);
-    this.scales.fill(0, scales.length);
-    this.#room = room;
+    this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
   }
 
   set(place: number, sketch: Uint8Array, scale: number): void {
     const { bytes } = this;
     let at = sketchByte(this.bytesPerRow, place, 0);
     for (let i = 0; i < sketch.length; i++, at += BLOCK_ROWS) bytes[at] = sketch[i];
-    this.scales[place] = scale;
+    this.setScale(place, scale);
+  }
+
+  setScale(place: number, scale: number): void {
+    this.floats[sketchScale(this.bytesPerRow, place)] = scale;
   }
 }

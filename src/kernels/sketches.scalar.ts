@@ -7,19 +7,29 @@
 
 import { FallingLimit, type Search } from './hits';
 
-/** Rows of `bytesPerRow`, a multiple of 8, in blocks of 16: byte b of all 16 lies together. */
+/**
+ * Rows of `bytesPerRow`, a multiple of 8, in blocks of 16: byte b of all 16 lies together, and
+ * their scales, as float32, behind their last bytes. A row of scale 0 is passed over.
+ */
 export interface SketchRows {
   readonly bytesPerRow: number;
   readonly bytes: Uint8Array;
-  /** A row of scale 0 is passed over. */
-  readonly scales: Float32Array;
+  /** The same memory. */
+  readonly floats: Float32Array;
 }
 
 export const BLOCK_ROWS = 16;
+export const SCALE_BYTES = 4;
 
 /** Where byte `i` of the row at a place is. */
 export function sketchByte(bytesPerRow: number, place: number, i: number): number {
-  return (place & ~15) * bytesPerRow + i * BLOCK_ROWS + (place & 15);
+  return (place & ~15) * (bytesPerRow + SCALE_BYTES) + i * BLOCK_ROWS + (place & 15);
+}
+
+/** Where the scale of the row at a place is, of the floats. */
+export function sketchScale(bytesPerRow: number, place: number): number {
+  const block = (place & ~15) * (bytesPerRow + SCALE_BYTES) + bytesPerRow * BLOCK_ROWS;
+  return block / SCALE_BYTES + (place & 15);
 }
 
 /** What a query says of the values of four bits: 16 entries for each four, at most 31. */
@@ -51,7 +61,7 @@ export const MOST_SKETCH_BYTES = 1024;
 export const scalarSketches: SketchKernel = {
   name: 'scalar',
 
-  search({ bytesPerRow, bytes, scales }, { tables, base, factor }, want) {
+  search({ bytesPerRow, bytes, floats }, { tables, base, factor }, want) {
     const hits = new FallingLimit(MOST_SKETCH_WEIGHT, want);
     const [less, times] = [Math.fround(base), Math.fround(factor)];
     const weightOf = (place: number) => {
@@ -60,7 +70,7 @@ export const scalarSketches: SketchKernel = {
         const byte = bytes[sketchByte(bytesPerRow, place, i)];
         sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
       }
-      const scale = Math.fround(scales[place] * times);
+      const scale = Math.fround(floats[sketchScale(bytesPerRow, place)] * times);
       const cosine = Math.trunc(Math.fround(Math.fround(sum - less) * scale));
       return Math.min(Math.max(ONE_WEIGHT - cosine, 0), MOST_SKETCH_WEIGHT);
     };
@@ -75,7 +85,8 @@ export const scalarSketches: SketchKernel = {
         for (let at = 0; at < ranges.length; at += RANGE) {
           const [first, code, count] = ranges.subarray(at, at + RANGE);
           for (let i = 0; i < count; i++) {
-            if (scales[first + i] !== 0) hits.take(code + i, weightOf(first + i));
+            const isThere = floats[sketchScale(bytesPerRow, first + i)] !== 0;
+            if (isThere) hits.take(code + i, weightOf(first + i));
           }
         }
       },

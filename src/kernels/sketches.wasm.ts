@@ -1,6 +1,6 @@
 /**
- * The WebAssembly twin of sketches.scalar.ts, see assembly/sketches.ts. Bytes and scales must live
- * in one linear memory, as those of a SketchMemory do; others are looked at by the scalar twin.
+ * The WebAssembly twin of sketches.scalar.ts, see assembly/sketches.ts. Rows must live in a
+ * linear memory, as those of a SketchMemory do; others are looked at by the scalar twin.
  */
 
 import { HitState } from './hit-state';
@@ -16,9 +16,7 @@ export const wasmSketches: SketchKernel = {
 
   search(from, query, want) {
     const home = residenceOf(from.bytes);
-    if (home === undefined || from.scales.buffer !== from.bytes.buffer) {
-      return scalarSketches.search(from, query, want);
-    }
+    if (home === undefined) return scalarSketches.search(from, query, want);
     const { kernels, bytes } = home;
     const { tables, base, factor } = query;
     const roomBytes = tables.length + SUMS_BYTES + 4 * RANGE * MOST_RANGES;
@@ -40,8 +38,8 @@ export const wasmSketches: SketchKernel = {
           new Uint32Array(bytes.buffer, rangesAt, some.length).set(some);
           for (let done = 0; ; state.drain()) {
             done += kernels.hitsOfSketches(
-              ...([from.bytes.byteOffset, from.scales.byteOffset] as const),
-              ...([rangesAt + 4 * RANGE * done, count - done, from.bytesPerRow] as const),
+              ...([from.bytes.byteOffset, rangesAt + 4 * RANGE * done, count - done] as const),
+              from.bytesPerRow,
               ...([state.roomAt, base, factor, sumsAt, state.at] as const),
             );
             if (done === count) break;

@@ -62,7 +62,7 @@ export class Sketches {
   }
 
   get bytes(): number {
-    return this.memory.scales.length * (this.memory.bytesPerRow + 4);
+    return this.memory.byteLength;
   }
 
   /** The sketch at a place, of a row. */
@@ -84,7 +84,7 @@ export class Sketches {
 
   /** A place whose rows are all removed. */
   remove(place: number): void {
-    this.memory.scales[place] = 0;
+    this.memory.setScale(place, 0);
   }
 
   /** What a query says of sketches: a vector, and the index's accumulators of it. */

@@ -1,7 +1,8 @@
 // Sketches: two bits of each of many coordinates, on which side of a hyperplane a vector lies and
 // whether far from it. Four bits at a time look up what the two coordinates add to the product with
-// a query, in a table of 16 bytes, for 16 rows at a time: byte b of all 16 lies together. The sum
-// times the row's scale is a cosine; a weight is 2,048 (1 - cosine), cut to an integer.
+// a query, in a table of 16 bytes, for 16 rows at a time: byte b of all 16 lies together, and their
+// scales, as f32, behind their last bytes. The sum times the row's scale is a cosine; a weight is
+// 2,048 (1 - cosine), cut to an integer.
 
 import { END, HIT, NEXT, ROOM, take } from './hits';
 
@@ -97,7 +98,6 @@ function weightOf(sum: u16, scale: f32, base: f32, factor: f32): u32 {
  */
 export function hitsOfSketches(
   sketches: usize,
-  scales: usize,
   ranges: usize,
   rangeCount: u32,
   bytes: usize,
@@ -113,8 +113,8 @@ export function hitsOfSketches(
     const end = first + load<u32>(ranges, 8);
     const codes = load<u32>(ranges, 4) - first;
     for (let place = first & ~15; place < end; place += BLOCK) {
-      const scale = scales + (<usize>place << 2);
-      const block = sketches + <usize>place * bytes;
+      const block = sketches + <usize>place * (bytes + 4);
+      const scale = block + bytes * BLOCK;
       sumBlock(block, bytes, tables, sums);
       let mask = maskOf(sums, scale, base, factor, load<i32>(state));
       if (mask == 0) continue;
