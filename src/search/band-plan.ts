@@ -77,7 +77,7 @@ export class BandPlan {
   }
 
   /** Tells how long a scan by one query took, and the distance to the last one found. */
-  noteScan(slots: Slots, ms: number, { k }: Reach, last: number | undefined): void {
+  noteScan(slots: Slots, ms: number, { k }: Reach, last: number): void {
     const slotMs = ms / Math.max(1, slots.count);
     this.#slotMs = this.#slotMs === 0 ? slotMs : this.#slotMs + NEW * (slotMs - this.#slotMs);
     this.#scannedMs += ms;
@@ -87,8 +87,7 @@ export class BandPlan {
     if (this.#unitMs > 0) this.#unitMs += FORGET * (this.#usualUnit(slots) - this.#unitMs);
   }
 
-  #noteRadius(k: number, last: number | undefined): void {
-    if (last === undefined) return;
+  #noteRadius(k: number, last: number): void {
     const before = this.#radii.get(k) ?? last;
     if (this.#radii.size > 64) this.#radii.clear();
     this.#radii.set(k, before + NEW * (last - before));

@@ -46,6 +46,7 @@ export function* nearestByDistance(
   const isWorth = isAsked || (request.plan === 'auto' && bandPlan.isWorth(slots, request));
   if (isWorth) {
     const bands = yield* bandPlan.prepare(slots, request);
+    if (state.slots !== slots) return yield* nearestByDistance(state, code, request, work);
     const collector = collectorOf(state, request);
     if (bands.count < slots.count) yield* scanSlots(state, [code], [collector], work, bands.count);
     const tried = bandPlan.search(bands, slots, code, collector, request, isAsked);

@@ -9,6 +9,7 @@ import type { Steps } from '../long-call';
 import type { RowFilter } from './filter';
 import type { Collector } from './nearest';
 import type { Work } from './rank-rows';
+import type { Slots } from './slots';
 import { keyOf, rowOf, Smallest, weightOf } from './smallest';
 import type { IndexState } from './state';
 
@@ -25,7 +26,8 @@ export interface RowsByDistance {
 
 /** Takes slots; a slot counts by its first row that the filter accepts. */
 export class SlotCollector implements Collector {
-  readonly #state: IndexState;
+  /** Those of the index when the search began: others may take their place on the way. */
+  readonly slots: Slots;
   readonly #filter: RowFilter | null;
   readonly #k: number;
   readonly #best: Smallest;
@@ -33,7 +35,7 @@ export class SlotCollector implements Collector {
 
   /** The k nearest of those within `maxDistance`. */
   constructor(state: IndexState, k: number, maxDistance: number, filter: RowFilter | null) {
-    this.#state = state;
+    this.slots = state.slots;
     this.#filter = filter;
     this.#k = k;
     this.#best = new Smallest(k);
@@ -57,7 +59,7 @@ export class SlotCollector implements Collector {
   }
 
   #firstRow(slot: number): number | undefined {
-    const { slots } = this.#state;
+    const { slots } = this;
     const first = slots.memory.rows[slot];
     if (first === NO_ROW) return undefined;
     if (this.#filter === null) return first;
@@ -66,7 +68,7 @@ export class SlotCollector implements Collector {
   }
 
   result(): RowsByDistance {
-    const { slots } = this.#state;
+    const { slots } = this;
     let keys = this.#best.result();
     if (slots.hasDuplicates) {
       const all = new Smallest(this.#k);
@@ -77,7 +79,7 @@ export class SlotCollector implements Collector {
   }
 
   #expand(key: number, all: Smallest): void {
-    const { slots } = this.#state;
+    const { slots } = this;
     const distance = weightOf(key);
     for (const row of slots.rowsOf(slots.slotOf(rowOf(key)))) {
       if (keyOf(distance, row) >= all.bound) return;
@@ -86,7 +88,7 @@ export class SlotCollector implements Collector {
   }
 }
 
-/** All slots from `firstSlot` on past each collector, for the codes of one query or of many. */
+/** All of the collectors' slots from `firstSlot` on, for the codes of one query or of many. */
 export function* scanSlots(
   state: IndexState,
   codes: readonly Uint8Array[],
@@ -94,9 +96,9 @@ export function* scanSlots(
   work: Work,
   firstSlot = 0,
 ): Steps<void> {
-  const { slots, kernel: choice } = state;
+  const [{ slots }] = collectors;
   const { bytesPerCode } = slots;
-  const kernel = hammingKernel(choice, bytesPerCode);
+  const kernel = hammingKernel(state.kernel, bytesPerCode);
   if (codes.length === 1) {
     const step = Math.max(FIRST_SLOTS, Math.floor(ONE_STEP_BYTES / bytesPerCode));
     const [collector] = collectors;

@@ -9,7 +9,7 @@ import { isValid } from '../codes/vectors';
 import { integerWidth } from '../kernels/products.scalar';
 import { runSteps } from '../long-call';
 import type { IdKind } from './id-table';
-import { PLANS, RANKS, type SimHashIndexOptions } from './index-options';
+import { RANKS, type SimHashIndexOptions } from './index-options';
 import { allocateCentres } from './k-means';
 import { KEEPS } from './kept-vectors';
 import { groupedSlots, Partitions } from './partitions';
@@ -39,7 +39,7 @@ interface IndexHeader {
 
 export function bytesOfIndex(state: IndexState, keep: string): Uint8Array {
   const { slots, ids, vectors, partitions, hasher } = state;
-  const live = liveRows(state);
+  const live = slots.liveRows();
   const isSparse = slots.rowCount > mostNumbers(live.length);
   if (isSparse && ids.kind === 'row') {
     throw new Error('nearly all rows were removed, and their numbers are ids: add the rest anew');
@@ -79,13 +79,6 @@ export function bytesOfIndex(state: IndexState, keep: string): Uint8Array {
  */
 function mostNumbers(count: number): number {
   return Math.min(MOST_ROWS, Math.max(2 ** 26, 64 * count));
-}
-
-function liveRows({ slots }: IndexState): Uint32Array {
-  const rows = new Uint32Array(slots.liveCount);
-  let count = 0;
-  for (let row = 0; row < slots.rowCount; row++) if (slots.isLive(row)) rows[count++] = row;
-  return rows;
 }
 
 function codesOf({ slots }: IndexState, rows: Uint32Array) {
@@ -160,6 +153,7 @@ function restoreRows(
       const { dimensions } = vectors;
       const values = given.vectors.subarray(first * dimensions, end * dimensions);
       checkFinite(values, row, dimensions);
+      if (given.scales !== null) checkFinite(given.scales.subarray(first, end), row, 1);
       vectors.restore(values, given.scales?.subarray(first, end) ?? null);
     }
     for (let i = first; i < end; i++) {
@@ -195,7 +189,9 @@ function checkFinite(values: Float32Array | Int8Array, row: number, dimensions: 
   if (values instanceof Int8Array) return;
   for (let i = 0; i < values.length; i++) {
     if (Number.isFinite(values[i])) continue;
-    throw new Error(`row ${row + Math.floor(i / dimensions)}: its vector has ${values[i]}`);
+    throw new Error(
+      `row ${row + Math.floor(i / dimensions)}: its vector or scale has ${values[i]}`,
+    );
   }
 }
 
@@ -220,9 +216,11 @@ function restorePartitions(state: IndexState, text: string, partitionOf: number[
 function checkReport(report: RecallReport): RecallReport {
   checkNumber('report.recall', report.recall, 0, 1);
   checkNumber('report.wanted', report.wanted, 0, 1);
-  checkOneOf('report.plan', report.plan, PLANS);
+  checkOneOf('report.plan', report.plan, ['scan', 'partitions']);
+  checkInteger('report.oversample', report.oversample, 1, 2 ** 32);
+  checkInteger('report.probes', report.probes, report.plan === 'scan' ? 0 : 1, 2 ** 32);
   checkOneOf('report.rank', report.rank, RANKS);
-  for (const name of ['k', 'oversample', 'probes', 'rows', 'rowsAdded', 'rowsRemoved'] as const) {
+  for (const name of ['k', 'rows', 'rowsAdded', 'rowsRemoved'] as const) {
     checkInteger(`report.${name}`, report[name], 0, 2 ** 32);
   }
   return report;

@@ -56,7 +56,7 @@ export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> 
   const random = seedrandom.alea(wanted.seed);
   const grouped = yield* inPartitions(state, wanted, random);
   const trial: IndexState = { ...state, ...grouped, report: null };
-  const rows = drawn(rowsWithCodes(trial), 2 * Math.ceil(wanted.queries / 2), random);
+  const rows = drawn(trial.slots.rowsWithCodes(), 2 * Math.ceil(wanted.queries / 2), random);
   const neighbors = yield* trueNeighbors(trial, rows, wanted.k);
   const heldOut: HeldOut[] = [];
   for (const [i, row] of rows.entries()) {
@@ -117,13 +117,6 @@ function usedSlots(slots: IndexState['slots']): Uint32Array {
   return used.slice(0, count);
 }
 
-function rowsWithCodes({ slots }: IndexState): Uint32Array {
-  const rows = new Uint32Array(slots.liveCount);
-  let count = 0;
-  for (let row = 0; row < slots.rowCount; row++) if (slots.hasCode(row)) rows[count++] = row;
-  return rows.slice(0, count);
-}
-
 /** Up to `count` of them in random order; all by Fisher and Yates. */
 function drawn(from: Uint32Array, count: number, random: () => number): Uint32Array {
   const left = from.slice();
@@ -137,6 +130,7 @@ function drawn(from: Uint32Array, count: number, random: () => number): Uint32Ar
 
 interface Choice extends Setting {
   readonly recall: number;
+  readonly isEnough: boolean;
   /** Milliseconds a query. */
   readonly ms: number;
 }
@@ -151,7 +145,7 @@ function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<C
   function* attempt(probes: number | null): Steps<boolean> {
     const choice = yield* tried(state, heldOut, wanted.k, probes, enough);
     if (best === null || choice.recall > best.recall) best = choice;
-    const isEnough = choice.recall * total >= enough;
+    const { isEnough } = choice;
     if (isEnough && (fastest === null || choice.ms < fastest.ms)) fastest = choice;
     return isEnough;
   }
@@ -185,7 +179,7 @@ function* tried(
   const want = place < 0 ? most : k * Math.max(1, Math.ceil(place / k));
   const recall = found[Math.min(want, most)] / Math.max(1, toBeFound(heldOut));
   const { ms } = yield* foundWith(state, heldOut.slice(0, MOST_TIMED), k, { probes, want });
-  return { probes, want, recall, ms };
+  return { probes, want, recall, isEnough: place >= 0, ms };
 }
 
 /** Recall and speed of a setting, with more probes or candidates while it finds too few. */

@@ -88,6 +88,19 @@ export class Slots {
     return row < this.#rowCount && this.#slotOfRow[row] < REMOVED;
   }
 
+  /** The numbers of rows that are there, ascending. */
+  liveRows(): Uint32Array {
+    const rows = new Uint32Array(this.#liveCount);
+    let count = 0;
+    for (let row = 0; row < this.#rowCount; row++) if (this.isLive(row)) rows[count++] = row;
+    return rows;
+  }
+
+  /** Those of them that are not null. */
+  rowsWithCodes(): Uint32Array {
+    return this.liveRows().filter((row) => this.hasCode(row));
+  }
+
   /** Makes room for so many more rows. */
   reserve(count: number): void {
     this.#memory.reserve(this.#count + count);

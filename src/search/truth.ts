@@ -96,15 +96,9 @@ function decided(
   const kth = weightOf(keys[Math.min(k + 1, keys.length) - 1]) * PRODUCT_STEP;
   const last = weightOf(keys[keys.length - 1]) * PRODUCT_STEP;
   const isCertain = keys.length <= SPARE * k || last - kth > 2 * error;
-  const rows = isCertain ? Uint32Array.from(keys, rowOf) : allRows(slots);
+  const rows = isCertain ? Uint32Array.from(keys, rowOf) : slots.rowsWithCodes();
   const others = rows.filter((row) => row !== query);
   const norm = vectors.normOf(query);
   const unit = Float64Array.from(vectors.valuesAt(query), (value) => value / norm);
   return bestByCosine(others, vectors.cosinesOf(others, unit), k).rows;
-}
-
-function allRows(slots: IndexState['slots']): Uint32Array {
-  const rows: number[] = [];
-  for (let row = 0; row < slots.rowCount; row++) if (slots.hasCode(row)) rows.push(row);
-  return Uint32Array.from(rows);
 }

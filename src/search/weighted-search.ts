@@ -48,7 +48,7 @@ export function fewRows(slots: Slots, filter: RowFilter | null): readonly number
   return filter?.rows && filter.rows.length < FEW * slots.count ? filter.rows : null;
 }
 
-export function queryWeights({ bits }: IndexState, { sums, code }: Query): Weights {
+function queryWeights({ bits }: IndexState, { sums, code }: Query): Weights {
   return weightsOf(sums ?? evenSums(code, bits));
 }
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
+import { SimHasher } from '../../src/hashing/simhash';
+import { runSteps } from '../../src/long-call';
+import { BandPlan } from '../../src/search/band-plan';
+import { nearestByDistance } from '../../src/search/distance-plan';
+import { IdTable } from '../../src/search/id-table';
 import { SimHashIndex } from '../../src/search/simhash-index';
+import { Slots } from '../../src/search/slots';
+import type { IndexState } from '../../src/search/state';
 import { Draws } from '../reference/random';
 
 /** Tables of bands behind an index: the same answers as a scan and as brute force, and when used. */
@@ -101,4 +108,31 @@ it('scans only the rows that a filter leaves', () => {
   const expected = ranked(codes, codes.at(99)).filter(([, row]) => filter.includes(row));
   expect([...rows]).toEqual(expected.slice(0, 3).map(([, row]) => row));
   expect(explain?.codesCompared).toBeLessThanOrEqual(5);
+});
+
+it('answers from one order of the slots when another takes its place on the way', () => {
+  const bits = 64;
+  const codes = crowded(300_000, bits, 5);
+  const hasher = new SimHasher({ bits });
+  for (const plan of ['bands', 'scan'] as const) {
+    const slots = new Slots(8);
+    for (let row = 0; row < codes.count; row++) slots.add(codes.at(row));
+    const state: IndexState = {
+      ...{ bits, hasher, mean: null, kernel: undefined, slots, ids: new IdTable(), vectors: null },
+      ...{ isForeign: true, bandPlan: new BandPlan(bits), partitions: null, report: null },
+    };
+    const other = runSteps(
+      slots.rearranged(Uint32Array.from({ length: slots.count }, (_, i) => slots.count - 1 - i)),
+      {},
+    );
+    const request = { k: 20, maxDistance: bits, plan, filter: null };
+    const work = { codesCompared: 0, candidates: 0, probes: 0 };
+    const query = codes.at(123_456);
+    const steps = nearestByDistance(state, query, request, work);
+    expect(steps.next().done).toBe(false);
+    state.slots = other;
+    const { rows } = runSteps(steps, {});
+    const expected = ranked(codes, query).slice(0, 20);
+    expect([...rows.rows].map((row, i) => [rows.distances[i], row])).toEqual(expected);
+  }
 });

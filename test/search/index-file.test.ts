@@ -169,10 +169,15 @@ describe('a hostile file, its checksums right,', () => {
   };
   const made = (head: object, columns: object = {}) =>
     indexToArrow({ ...header, ...head } as never, 3, () => ({ ...rows, ...columns }) as never);
+  const report = {
+    ...{ wanted: 0.9, recall: 0.9, plan: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
+    ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0 },
+  };
   const centres = Buffer.from(new Int16Array(16).buffer).toString('base64');
 
   it('is read when nothing is wrong', () => {
     expect(SimHashIndex.fromArrow(made({})).count).toBe(3);
+    expect(SimHashIndex.fromArrow(made({ report })).report).toEqual(report);
     const partitioned = made({ centres }, { partitions: Uint32Array.of(0, 1, 1) });
     expect(SimHashIndex.fromArrow(partitioned).count).toBe(3);
   });
@@ -195,6 +200,14 @@ describe('a hostile file, its checksums right,', () => {
     [{ nextRow: 2 ** 33 }, {}, /nextRow/],
     [{ nextRow: 2 ** 32 - 17 }, {}, /nextRow/],
     [{ report: { plan: 'magic' } }, {}, /report/],
+    [{ report: { ...report, oversample: 0 } }, {}, /report.*oversample/],
+    [{ report: { ...report, plan: 'partitions', probes: 0 } }, {}, /report.*probes/],
+    [{ report: { ...report, plan: 'bands' } }, {}, /report.*plan/],
+    [
+      { keep: 'int8' },
+      { vectors: new Int8Array(6).fill(1), scales: Float32Array.of(1, Number.NaN, 1) },
+      /row 1/,
+    ],
     [{ centres: '?' }, {}, /./],
     [{ centres: 'AAAA' }, {}, /centres/],
     [{ centres }, {}, /partition/],
