@@ -78,10 +78,10 @@ export function hitsByQuery(
   }
 }
 
-/** The distance of two codes of equal length. */
-export function distance(a: Uint8Array, b: Uint8Array): number {
+/** The distance of a code from the bytes of another of equal length, which begin at `from`. */
+export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number {
   let sum = 0; // at most 8 * length; bits are capped at 65,535 so that it fits 16 bits
-  for (let i = 0; i < a.length; i++) sum += POPCOUNT[a[i] ^ b[i]];
+  for (let i = 0; i < code.length; i++) sum += POPCOUNT[code[i] ^ bytes[from + i]];
   return sum;
 }
 
@@ -119,8 +119,7 @@ export const scalarHamming: HammingKernel = {
     const hits = new FallingLimit(maxDistance, want);
     return searchOf(hits, (code) => {
       if (rows[code] === NO_ROW) return;
-      const at = code * bytesPerCode;
-      hits.take(code, distance(codes.subarray(at, at + bytesPerCode), query));
+      hits.take(code, distance(query, codes, code * bytesPerCode));
     });
   },
 };

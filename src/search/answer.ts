@@ -9,7 +9,6 @@ import {
   wrongValue,
 } from '../check';
 import { cosineOf } from '../hashing/angle';
-import { distance } from '../kernels/hamming.scalar';
 import type { Steps } from '../long-call';
 import { candidates, type Setting } from './candidates';
 import { allNearestByDistance, isScanned, nearestByDistance } from './distance-plan';
@@ -176,11 +175,7 @@ export function* answer(state: IndexState, query: Query, request: Request): Step
     ({ rows, cosines } = bestByCosine(ranked.rows, exact, request.k));
     work.candidates = ranked.rows.length;
   }
-  const { slots } = state;
-  const distances = new Uint16Array(rows.length);
-  for (let i = 0; i < rows.length; i++) {
-    distances[i] = distance(slots.codeAt(slots.slotOf(rows[i])), query.code);
-  }
+  const distances = state.slots.distancesOf(rows, query.code);
   const result = resultOf(state, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const plan = work.probes > 0 ? 'partitions' : 'scan';

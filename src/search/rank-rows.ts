@@ -21,7 +21,7 @@ export interface Work {
   probes: number;
 }
 
-/** Rows and the cosines that their weights estimate, lightest first. */
+/** Rows and the cosines that weights estimate, lightest first; or rows alone, in no order. */
 export interface Ranked {
   readonly rows: Uint32Array;
   readonly estimates: Float64Array;
@@ -85,15 +85,14 @@ export function rankedHits(
   const { limit } = search;
   const firstRows = slots.memory.rows;
   const rows = new Uint32Array(count);
-  const estimates = new Float64Array(count);
   let held = 0;
-  for (let i = 0; i < count; i++) {
-    if (weights[i] > limit) continue;
-    estimates[held] = cosineOf(weights[i]);
-    rows[held++] = firstRows[codes[i]];
-  }
-  return { rows: rows.subarray(0, held), estimates: estimates.subarray(0, held) };
+  for (let i = 0; i < count; i++) if (weights[i] <= limit) rows[held++] = codes[i];
+  // In a loop of its own, where cache misses overlap.
+  for (let i = 0; i < held; i++) rows[i] = firstRows[rows[i]];
+  return { rows: rows.subarray(0, held), estimates: NO_ESTIMATES };
 }
+
+const NO_ESTIMATES = new Float64Array();
 
 /** The first row of this row's slot that the filter accepts. */
 function firstAccepted({ slots }: IndexState, row: number, filter: RowFilter): number | undefined {

@@ -19,6 +19,8 @@ import { lengthOf } from './length';
 const FAR = 0.9816;
 const NEAR_LEVEL = 0.4528;
 const FAR_LEVEL = 1.51;
+/** By two bits: the side, and whether far. */
+const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
 
 /** Of the index whose vectors they are of. */
 interface Origin {
@@ -102,24 +104,24 @@ export class Sketches {
     }
     const entriesPerUnit = most > 0 ? MOST_ENTRY / (2 * most) : 0;
     const tables = new Uint8Array(ENTRIES * groups);
+    const low = new Float64Array(4);
+    const high = new Float64Array(4);
     for (let group = 0; group < groups; group++) {
-      const [a, b] = [sums[2 * group], sums[2 * group + 1]];
-      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b));
+      const a = sums[2 * group] * entriesPerUnit;
+      const b = sums[2 * group + 1] * entriesPerUnit;
+      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b)) + 0.5;
+      for (let bits = 0; bits < 4; bits++) {
+        low[bits] = a * LEVELS[bits] + least;
+        high[bits] = b * LEVELS[bits];
+      }
       for (let value = 0; value < ENTRIES; value++) {
-        const sum = a * levelOf(value & 3) + b * levelOf(value >> 2);
-        tables[ENTRIES * group + value] = Math.floor((sum + least) * entriesPerUnit + 0.5);
+        tables[ENTRIES * group + value] = (low[value & 3] + high[value >> 2]) | 0;
       }
     }
     const length = lengthOf(sums);
     const factor = length > 0 ? ONE_WEIGHT / (entriesPerUnit * length) : 0;
     return { tables, base: total * entriesPerUnit, factor };
   }
-}
-
-/** What two bits stand for: the side, and whether far. */
-function levelOf(bits: number): number {
-  const level = bits & 2 ? FAR_LEVEL : NEAR_LEVEL;
-  return bits & 1 ? level : -level;
 }
 
 function planesOf({ dimensions }: KeptVectors): number {

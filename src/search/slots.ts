@@ -5,6 +5,7 @@
  */
 
 import { CodeMemory } from '../kernels/code-memory';
+import { distance } from '../kernels/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { runSteps, type Steps } from '../long-call';
 
@@ -77,6 +78,16 @@ export class Slots {
   /** The slot of a row; NULL_ROW when it has no code. */
   slotOf(row: number): number {
     return this.#slotOfRow[row];
+  }
+
+  /** Distances from a code to rows that have one. */
+  distancesOf(rows: Uint32Array, code: Uint8Array): Uint16Array {
+    const { codes } = this.#memory;
+    const distances = new Uint16Array(rows.length);
+    for (let i = 0; i < rows.length; i++) {
+      distances[i] = distance(code, codes, this.#slotOfRow[rows[i]] * this.bytesPerCode);
+    }
+    return distances;
   }
 
   isLive(row: number): boolean {
