@@ -39,6 +39,15 @@ export type {
 } from './codes/vectors';
 export { FormatError } from './format-error';
 export {
+  PAIRS_DEFAULTS,
+  type PairBatch,
+  type Pairs,
+  type PairsOptions,
+  type PairsPlan,
+  pairs,
+} from './groups/pairs';
+export type { RowSource } from './groups/source';
+export {
   type AngleEstimate,
   angleOf,
   bitsFor,

@@ -28,12 +28,18 @@ export function checkLongCall<T extends LongCall>(options: T): T {
 /** Yielded between steps that must not be stopped: what they change belongs together. */
 export const GO_ON = Symbol('go on');
 
+type Step = readonly [done: number, total: number] | typeof GO_ON | undefined;
+
 /** Work in steps: each yield tells how much is done, or nothing. */
-export type Steps<T> = Generator<
-  readonly [done: number, total: number] | typeof GO_ON | undefined,
-  T,
-  void
->;
+export type Steps<T> = Generator<Step, T, void>;
+
+/** What a stream hands over on the way. */
+export class Item<T> {
+  constructor(readonly value: T) {}
+}
+
+/** Work in steps that hands things over. */
+export type Stream<T> = Generator<Step | Item<T>, void, void>;
 
 /** The same work, not to be stopped on the way. */
 export function* unstopped<T>(steps: Steps<T>): Steps<T> {
@@ -69,8 +75,39 @@ export async function runInTurns<T>(steps: Steps<T>, call: LongCall): Promise<T>
   }
 }
 
+/** What a stream hands over, one after the other. */
+export function* stream<T>(steps: Stream<T>, call: LongCall): Generator<T, void, void> {
+  const step = stepper(steps, call);
+  try {
+    for (let result = step(); !result.done; result = step()) {
+      if (result.value instanceof Item) yield result.value.value;
+    }
+  } finally {
+    steps.return();
+  }
+}
+
+/** The same in turns with the event loop. */
+export async function* streamInTurns<T>(
+  steps: Stream<T>,
+  call: LongCall,
+): AsyncGenerator<T, void, void> {
+  const step = stepper(steps, call);
+  let start = performance.now();
+  try {
+    for (let result = step(); !result.done; result = step()) {
+      if (result.value instanceof Item) yield result.value.value;
+      if (performance.now() - start < TURN_MILLISECONDS) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      start = performance.now();
+    }
+  } finally {
+    steps.return();
+  }
+}
+
 /** Takes a step a call. An abort ends the work where it is, with its `finally` blocks. */
-function stepper<T>(steps: Steps<T>, { signal, onProgress }: LongCall) {
+function stepper<S, T>(steps: Generator<S, T, void>, { signal, onProgress }: LongCall) {
   let mayStop = true;
   return () => {
     try {

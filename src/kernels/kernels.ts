@@ -9,6 +9,8 @@ import { type DotsKernel, scalarDots } from './dots.scalar';
 import { wasmDots } from './dots.wasm';
 import { type HammingKernel, scalarHamming } from './hamming.scalar';
 import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
+import { type JoinKernel, scalarJoins } from './joins.scalar';
+import { wasmJoins } from './joins.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
 import { type ProductsKernel, scalarProducts } from './products.scalar';
 import { wasmProducts } from './products.wasm';
@@ -49,6 +51,10 @@ export function dotsKernel(choice?: KernelName): DotsKernel {
 
 export function productsKernel(choice?: KernelName): ProductsKernel {
   return resolveKernel(choice) === 'scalar' ? scalarProducts : wasmProducts;
+}
+
+export function joinKernel(choice?: KernelName): JoinKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarJoins : wasmJoins;
 }
 
 export function sketchKernel(choice?: KernelName): SketchKernel {

@@ -28,6 +28,54 @@ export interface KernelExports {
     largest: number,
     places: number,
   ): void;
+  distinctInto(
+    codes: number,
+    words: number,
+    first: number,
+    end: number,
+    found: number,
+    table: number,
+    mask: number,
+    slots: number,
+  ): number;
+  keysInto(
+    codes: number,
+    words: number,
+    first: number,
+    end: number,
+    parts: number,
+    partCount: number,
+    hashShift: number,
+    lowBits: number,
+    entries: number,
+    counts: number,
+  ): void;
+  scatter(
+    from: number,
+    first: number,
+    end: number,
+    to: number,
+    shift: number,
+    mask: number,
+    offsets: number,
+  ): void;
+  joinRuns(
+    entries: number,
+    first: number,
+    end: number,
+    codes: number,
+    words: number,
+    most: number,
+    masks: number,
+    rejects: number,
+    fromSlot: number,
+    toSlot: number,
+    longest: number,
+    gather: number,
+    hits: number,
+    hitsEnd: number,
+    state: number,
+  ): number;
   orderInto(products: number, count: number, want: number, counts: number, order: number): number;
   hitsOfSketches(
     sketches: number,

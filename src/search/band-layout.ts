@@ -40,7 +40,7 @@ function cut({ firstBit, bits }: BitRun, parts: number): BitRun[] {
 /** The code in `blocks` nearly equal blocks, each the key of one table. */
 export function blockLayout(bits: number, blocks: number): BandLayout {
   checkInteger('blocks', blocks, 1, checkBits(bits));
-  return cut({ firstBit: 0, bits }, blocks).map((block) => [block]);
+  return blocksOf([{ firstBit: 0, bits }], blocks);
 }
 
 /**
@@ -49,24 +49,29 @@ export function blockLayout(bits: number, blocks: number): BandLayout {
  * of four parts of the rest (28 bits), 20 of three of six blocks (31 to 33 bits).
  */
 export function mankuLayout(tables: MankuTables): BandLayout {
-  const code = { firstBit: 0, bits: 64 };
   if (tables === 4) return blockLayout(64, 4);
-  if (tables === 10) return choicesOf(cut(code, 5), 2);
-  if (tables === 20) return choicesOf(cut(code, 6), 3);
+  if (tables === 10) return choicesOf(blockLayout(64, 5), 2);
+  if (tables === 20) return choicesOf(blockLayout(64, 6), 3);
   if (tables !== 16) throw wrongValue('tables', `one of ${MANKU_TABLES.join(', ')}`, tables);
-  const blocks = cut(code, 4);
+  const blocks = cut({ firstBit: 0, bits: 64 }, 4);
   return blocks.flatMap((block) => {
     const rest = blocks.filter((other) => other !== block);
     return cut({ firstBit: 0, bits: 48 }, 4).map((part) => [block, ...slice(rest, part)]);
   });
 }
 
-/** All ways to take `count` of the runs. */
-function choicesOf(runs: readonly BitRun[], count: number): BitRun[][] {
+/** All ways to take `count` of the blocks, each block a list of runs. */
+export function choicesOf(blocks: BandLayout, count: number): BitRun[][] {
   if (count === 0) return [[]];
-  return runs.flatMap((run, i) =>
-    choicesOf(runs.slice(i + 1), count - 1).map((others) => [run, ...others]),
+  return blocks.flatMap((block, i) =>
+    choicesOf(blocks.slice(i + 1), count - 1).map((others) => [...block, ...others]),
   );
+}
+
+/** The bits of some runs, laid end to end, in nearly equal blocks. */
+export function blocksOf(runs: readonly BitRun[], blocks: number): BandLayout {
+  const whole = { firstBit: 0, bits: keyBits(runs) };
+  return cut(whole, blocks).map((part) => slice(runs, part));
 }
 
 /** The bits of `runs`, laid end to end, that `part` names. */

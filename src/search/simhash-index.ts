@@ -78,6 +78,9 @@ export interface Comparison {
   readonly cosine: number | null;
 }
 
+/** What an index holds, for the floors above; the library's door does not show it. */
+export let stateOf: (index: SimHashIndex) => IndexState;
+
 export class SimHashIndex {
   readonly bits: number;
   readonly dimensions: number | undefined;
@@ -86,6 +89,10 @@ export class SimHashIndex {
   readonly #state: IndexState;
   /** A long call that changes the index, while it is at work. */
   #busy: string | null = null;
+
+  static {
+    stateOf = (index) => index.#state;
+  }
 
   constructor(options?: SimHashIndexOptions) {
     const { hasher, keep, mean } = checkIndexOptions(options);

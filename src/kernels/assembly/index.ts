@@ -6,6 +6,7 @@ export * from './hadamard';
 export * from './hamming';
 export * from './signs';
 export { hitsOfTile, planesInto } from './slices';
+export * from './joins';
 export { largestInto, orderInto, productsInto } from './products';
 export * from './sums';
 export { weightedHits } from './weighted';

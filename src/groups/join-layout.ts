@@ -1,0 +1,191 @@
+/**
+ * Which tables a join makes. Two codes within distance d agree in at least m - d of m blocks
+ * (pigeonhole), so a table for each choice of m - d blocks brings every such pair together: few
+ * wide tables of many candidates, or many narrow ones. Picked by what they are expected to cost on
+ * a sample of the codes; with no tables all codes are compared with all.
+ */
+
+import { MOST_BUCKET_BITS } from '../kernels/join-room';
+import { bucketOf, type JoinKey } from '../kernels/joins.scalar';
+import {
+  type BandLayout,
+  type BitRun,
+  binomial,
+  blocksOf,
+  choicesOf,
+  keyBits,
+  mankuLayout,
+} from '../search/band-layout';
+
+export interface JoinPlan {
+  /** Empty where all are compared with all. */
+  readonly layout: BandLayout;
+  /** Pairs that are expected to be compared. */
+  readonly comparisons: number;
+  readonly expectedMs: number;
+}
+
+/** Codes to plan by: some of those that are to be joined. */
+export interface JoinSample {
+  readonly codes: Uint32Array;
+  readonly words: number;
+  /** How many the sample has. */
+  readonly count: number;
+  /** Codes of a bucket that are compared in pairs, at most. */
+  readonly longestRun: number;
+}
+
+const MOST_TABLES = 64;
+const MOST_BLOCKS_MORE = 8;
+/** Nanoseconds, on the machine of bench/results.md; ratios are what counts. */
+const ENTRY_NS = 27;
+/** Of entries beyond the caches. */
+const FAR_ENTRY_NS = 43;
+const MOST_NEAR = 2 ** 21;
+const GATHERED_WORD_NS = 1.5;
+const COMPARED_NS = 0.85;
+const SCANNED_WORD_NS = 0.35;
+const SPLIT_ROW_NS = 200;
+/** A bucket is full when so many of a sample are in it. */
+const LEAST_SURE = 4;
+/** Wider keys are told apart by fewer bits. */
+const MOST_KEY_BITS = 64;
+
+/** The cheapest way to join so many codes that may differ in the bits of these runs. */
+export function planJoin(
+  sample: JoinSample,
+  count: number,
+  runs: readonly BitRun[],
+  maxDistance: number,
+): JoinPlan {
+  const all = (count * (count - 1)) / 2;
+  const chance = { comparisons: all, splitRows: 0 };
+  let best = planOf(sample, count, [], [chance]);
+  for (const layout of layouts(runs, maxDistance)) {
+    const byChance = layout.map((key) => tableByChance(key, count));
+    if (planOf(sample, count, layout, byChance).expectedMs >= best.expectedMs) continue;
+    const bySample = layout.map((key) => tableBySample(sample, count, key));
+    const plan = planOf(sample, count, layout, bySample);
+    if (plan.expectedMs < best.expectedMs) best = plan;
+  }
+  return best;
+}
+
+/** What a table brings together. */
+interface TableWork {
+  readonly comparisons: number;
+  /** Codes in buckets that are too full, and are joined over the bits left. */
+  readonly splitRows: number;
+}
+
+function planOf(
+  { words }: JoinSample,
+  count: number,
+  layout: BandLayout,
+  tables: readonly TableWork[],
+): JoinPlan {
+  const comparisons = tables.reduce((sum, table) => sum + table.comparisons, 0);
+  const splitRows = tables.reduce((sum, table) => sum + table.splitRows, 0);
+  const comparing = comparisons * (layout.length === 0 ? words * SCANNED_WORD_NS : COMPARED_NS);
+  const entry = count > MOST_NEAR ? FAR_ENTRY_NS : ENTRY_NS;
+  const sorting = layout.length * count * (entry + words * GATHERED_WORD_NS);
+  const expectedMs = (comparing + sorting + splitRows * SPLIT_ROW_NS) / 1e6;
+  return { layout, comparisons, expectedMs };
+}
+
+/** No layout has more tables. */
+export function mostTables(maxDistance: number): number {
+  return Math.max(MOST_TABLES, maxDistance + 1);
+}
+
+/** The layouts that find all pairs within the distance. */
+function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<BandLayout> {
+  const bits = keyBits(runs);
+  if (bits === 64 && runs.length === 1 && maxDistance === 3) yield mankuLayout(16);
+  for (let blocks = maxDistance + 1; blocks <= maxDistance + MOST_BLOCKS_MORE; blocks++) {
+    if (blocks > bits || binomial(blocks, maxDistance) > MOST_TABLES) {
+      if (blocks === maxDistance + 1 && blocks <= bits) yield blocksOf(runs, blocks);
+      return;
+    }
+    yield choicesOf(blocksOf(runs, blocks), blocks - maxDistance);
+  }
+}
+
+/** Where bits are tossed coins. */
+function tableByChance(key: readonly BitRun[], count: number): TableWork {
+  const { lowBits, highBits } = joinKeyOf(key, count);
+  return { comparisons: (count * (count - 1)) / 2 ** (lowBits + highBits + 1), splitRows: 0 };
+}
+
+/** The same as the sample shows it, where that is more. */
+function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]): TableWork {
+  const { codes, words, count, longestRun } = sample;
+  const joinKey = joinKeyOf(key, all);
+  const buckets = Uint32Array.from({ length: count }, (_, i) =>
+    bucketOf(codes, i * words, joinKey),
+  );
+  buckets.sort();
+  let pairs = 0;
+  let splitRows = 0;
+  for (let from = 0, to = 0; from < count; from = to) {
+    while (to < count && buckets[to] === buckets[from]) to++;
+    const size = to - from;
+    const rows = (size / count) * all;
+    if (size >= LEAST_SURE && rows > longestRun) splitRows += rows;
+    else pairs += (size * (size - 1)) / 2;
+  }
+  const sure = pairs - 3 * Math.sqrt(pairs + 1);
+  const comparisons = (sure * all * (all - 1)) / Math.max(1, count * (count - 1));
+  return { comparisons: Math.max(comparisons, tableByChance(key, all).comparisons), splitRows };
+}
+
+/** How codes come to the buckets of a table, about one a code. */
+export function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
+  const parts: JoinKey['parts'][number][] = [];
+  let left = MOST_KEY_BITS;
+  for (const { firstBit, bits } of key) {
+    const end = firstBit + Math.min(bits, left);
+    left -= end - firstBit;
+    for (let bit = firstBit; bit < end; ) {
+      const length = Math.min(32 - (bit % 32), end - bit);
+      const shift = bit % 32;
+      parts.push({ word: bit >> 5, left: 32 - shift - length, right: 32 - length });
+      bit += length;
+    }
+  }
+  const width = MOST_KEY_BITS - left;
+  const wanted = Math.max(8, 32 - Math.clz32(count));
+  const bucketBits = Math.min(width, wanted, MOST_BUCKET_BITS);
+  const lowBits = Math.ceil(bucketBits / 2);
+  const hashShift = bucketBits < width ? 32 - bucketBits : 0;
+  return { parts, hashShift, lowBits, highBits: bucketBits - lowBits };
+}
+
+/** The bits of these runs that are not in the key. */
+export function runsWithout(runs: readonly BitRun[], key: readonly BitRun[]): BitRun[] {
+  const taken = new Set(key.flatMap(({ firstBit, bits }) => range(firstBit, bits)));
+  const rest: BitRun[] = [];
+  for (const { firstBit, bits } of runs) {
+    for (const bit of range(firstBit, bits)) {
+      if (taken.has(bit)) continue;
+      const last = rest.at(-1);
+      if (last !== undefined && last.firstBit + last.bits === bit) {
+        rest[rest.length - 1] = { firstBit: last.firstBit, bits: last.bits + 1 };
+      } else rest.push({ firstBit: bit, bits: 1 });
+    }
+  }
+  return rest;
+}
+
+function range(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => first + i);
+}
+
+/** Ones at the bits of a key, over the words of a code. */
+export function maskOf(key: readonly BitRun[], words: number): Uint32Array {
+  const mask = new Uint32Array(words);
+  for (const { firstBit, bits } of key) {
+    for (const bit of range(firstBit, bits)) mask[bit >> 5] |= 1 << (bit & 31);
+  }
+  return mask;
+}

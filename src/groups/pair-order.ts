@@ -1,0 +1,273 @@
+/**
+ * Pairs of rows in the order of (a, b), in bounded memory. A join finds pairs of slots in no order;
+ * those whose first row lies in a window of rows are held, sorted and told of. The window is all
+ * rows to begin with, and is cut when more pairs are found than there is room for; the next one
+ * begins where it ended.
+ */
+
+import { HIT } from '../kernels/join-room';
+import { Item, type Steps, type Stream } from '../long-call';
+import { type Distinct, NONE, type SlotRows } from './distinct';
+import { type JoinWanted, join } from './join';
+import type { JoinPlan } from './join-layout';
+
+/** Pairs by their rows. Rows of a second collection count from 0 there. */
+export interface PairBatch {
+  readonly a: Uint32Array;
+  readonly b: Uint32Array;
+  readonly distances: Uint16Array;
+}
+
+/** Pairs of a batch. */
+const BATCH = 2 ** 16;
+/** Pairs of slots that there is room for at first; and, by the number of codes, at most. */
+const FIRST_HELD = 2 ** 14;
+const LEAST_MOST_HELD = 2 ** 18;
+const MOST_HELD = 2 ** 22;
+/** Values of those held from which the middle is found. */
+const MIDDLE_OF = 1023;
+
+export interface PairOrder extends Omit<JoinWanted, 'range'> {
+  /** Of equal rows only the first is paired with others; they are paired with it. */
+  readonly isFirstOnly: boolean;
+  /** Most pairs of slots to be held; tests make it small. */
+  readonly mostHeld?: number;
+}
+
+/** All pairs, batch by batch; what else is yielded are steps. */
+export function* pairsInOrder(
+  codes: Distinct,
+  plan: JoinPlan,
+  order: PairOrder,
+): Stream<PairBatch> {
+  const { left } = codes;
+  const most = Math.min(MOST_HELD, Math.max(LEAST_MOST_HELD, codes.count >> 1));
+  const held = new Held(codes, order.mostHeld ?? most);
+  const out = new Batches();
+  for (let from = left.start; from < left.end; from = held.to) {
+    held.begin(from);
+    for (const step of heldIn(codes, plan, order, held)) {
+      if (!Array.isArray(step)) yield undefined;
+      else yield [from + ((held.to - from) * step[0]) / step[1], left.end];
+    }
+    held.sort();
+    for (let row = from; row < held.to; row++) {
+      pairsOf(row, codes, held, order.isFirstOnly, out);
+      if (out.isFull) yield new Item(out.taken(codes));
+    }
+  }
+  if (out.count > 0) yield new Item(out.taken(codes));
+}
+
+/** Pairs of slots with a row in the window. */
+function* heldIn(codes: Distinct, plan: JoinPlan, order: PairOrder, held: Held): Steps<void> {
+  const isOne = codes.left === codes.right;
+  const isPlain = codes.slotOfRow === null;
+  const range = () =>
+    isPlain ? ([held.from, held.to] as const) : ([0, codes.firstSlots] as const);
+  yield* join(codes, plan, { ...order, range }, (hits, count) => {
+    for (let i = 0; i < HIT * count; i += HIT) {
+      held.take(hits[i], hits[i + 1], hits[i + 2], isOne);
+      if (!isPlain) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
+    }
+  });
+}
+
+/** Slots beside slots, the first of which has a row in the window. */
+class Held {
+  /** The window of rows, which is cut when there are too many. */
+  from = 0;
+  to = 0;
+  /** Those that may be held before the window is cut. */
+  readonly #most: number;
+  readonly #left: SlotRows;
+  readonly #right: SlotRows;
+  #slots: Uint32Array;
+  #others: Uint32Array;
+  #distances: Uint16Array;
+  #count = 0;
+  /** Those of slot s, when sorted, lie from `#starts[s]` to `#starts[s + 1]`. */
+  readonly #starts: Uint32Array;
+
+  constructor({ left, right, count }: Distinct, most: number) {
+    const room = Math.min(most, FIRST_HELD);
+    this.#most = most;
+    this.#left = left;
+    this.#right = right;
+    this.#slots = new Uint32Array(room);
+    this.#others = new Uint32Array(room);
+    this.#distances = new Uint16Array(room);
+    this.#starts = new Uint32Array(count + 1);
+  }
+
+  begin(from: number): void {
+    this.from = from;
+    this.to = this.#left.end;
+    this.#count = 0;
+  }
+
+  /** A pair, if it tells of rows in the window: of one collection, if the second may follow. */
+  take(slot: number, other: number, distance: number, isOne: boolean): void {
+    const first = this.#left.firstOf(slot);
+    const last = this.#left.lastOf(slot);
+    if (first === NONE || first >= this.to || last < this.from) return;
+    const lastOther = this.#right.lastOf(other);
+    if (lastOther === NONE) return;
+    if (isOne && lastOther <= Math.max(first, this.from)) return;
+    if (this.#count === this.#slots.length && !this.#makeRoom(first)) return;
+    this.#slots[this.#count] = slot;
+    this.#others[this.#count] = other;
+    this.#distances[this.#count++] = distance;
+  }
+
+  /** Cuts the window in the middle, or grows; false when `row` is no longer in the window. */
+  #makeRoom(row: number): boolean {
+    const to = Math.max(this.from + 1, this.#middle());
+    if (to === this.to || this.#count < this.#most) {
+      this.#grow();
+      return true;
+    }
+    this.to = to;
+    let count = 0;
+    for (let i = 0; i < this.#count; i++) {
+      if (this.#left.firstOf(this.#slots[i]) >= to) continue;
+      this.#slots[count] = this.#slots[i];
+      this.#others[count] = this.#others[i];
+      this.#distances[count++] = this.#distances[i];
+    }
+    if (2 * count > this.#count) this.#grow();
+    this.#count = count;
+    return row < to;
+  }
+
+  /** The row, roughly, that half of those held begin before. */
+  #middle(): number {
+    const some = Float64Array.from({ length: MIDDLE_OF }, (_, i) => {
+      return this.#left.firstOf(this.#slots[Math.floor((i * this.#count) / MIDDLE_OF)]);
+    }).sort();
+    return some[MIDDLE_OF >> 1];
+  }
+
+  #grow(): void {
+    const grow = <T extends Uint32Array | Uint16Array>(from: T): T => {
+      const grown = new (from.constructor as Uint32ArrayConstructor)(2 * from.length) as T;
+      grown.set(from);
+      return grown;
+    };
+    this.#slots = grow(this.#slots);
+    this.#others = grow(this.#others);
+    this.#distances = grow(this.#distances);
+  }
+
+  /** Puts them in the order of their first slot: the arrays change places with sorted ones. */
+  sort(): void {
+    const starts = this.#starts.fill(0);
+    for (let i = 0; i < this.#count; i++) starts[this.#slots[i]]++;
+    let sum = 0;
+    for (let slot = 0; slot < starts.length; slot++) {
+      sum += starts[slot];
+      starts[slot] = sum; // where they end, until all are placed
+    }
+    const others = new Uint32Array(this.#others.length);
+    const distances = new Uint16Array(this.#distances.length);
+    for (let i = this.#count - 1; i >= 0; i--) {
+      const at = --starts[this.#slots[i]];
+      others[at] = this.#others[i];
+      distances[at] = this.#distances[i];
+    }
+    this.#others = others;
+    this.#distances = distances;
+  }
+
+  isAlone(slot: number): boolean {
+    return this.#starts[slot] === this.#starts[slot + 1];
+  }
+
+  /** Calls with the slots beside a slot. */
+  forEach(slot: number, call: (other: number, distance: number) => void): void {
+    for (let i = this.#starts[slot]; i < this.#starts[slot + 1]; i++) {
+      call(this.#others[i], this.#distances[i]);
+    }
+  }
+}
+
+/** Appends the pairs of one row. */
+function pairsOf(
+  row: number,
+  { slotOfRow, left, right }: Distinct,
+  held: Held,
+  isFirstOnly: boolean,
+  out: Batches,
+): void {
+  const slot = slotOfRow === null ? row : slotOfRow[row];
+  if (slot === NONE || (slotOfRow === null && held.isAlone(slot))) return;
+  if (isFirstOnly && left.firstOf(slot) !== row) return;
+  const after = left === right ? row : -1;
+  out.begin(row);
+  const append = (other: number, distance: number, isAll: boolean) => {
+    for (let next = right.firstOf(other); next !== NONE; next = right.nextOf(next)) {
+      if (next > after) out.append(next, distance);
+      if (!isAll) break;
+    }
+  };
+  append(slot, 0, true);
+  held.forEach(slot, (other, distance) => append(other, distance, !isFirstOnly));
+  out.end();
+}
+
+/** Pairs on their way out, those of a row in the order of the other. */
+class Batches {
+  #a = new Uint32Array(BATCH);
+  #keys = new Float64Array(BATCH);
+  #count = 0;
+  #row = 0;
+  #start = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get isFull(): boolean {
+    return this.#count >= BATCH;
+  }
+
+  begin(row: number): void {
+    this.#row = row;
+    this.#start = this.#count;
+  }
+
+  append(other: number, distance: number): void {
+    if (this.#count === this.#keys.length) {
+      const grown = new Float64Array(2 * this.#count);
+      grown.set(this.#keys);
+      this.#keys = grown;
+    }
+    this.#keys[this.#count++] = other * 2 ** 16 + distance; // exact, and sorted by the row
+  }
+
+  end(): void {
+    const { length } = this.#a;
+    if (this.#count > length) {
+      const grown = new Uint32Array(this.#keys.length);
+      grown.set(this.#a);
+      this.#a = grown;
+    }
+    this.#a.fill(this.#row, this.#start, this.#count);
+    if (this.#count > this.#start + 1) this.#keys.subarray(this.#start, this.#count).sort();
+  }
+
+  /** All that were appended, and begins anew. */
+  taken({ left, right }: Distinct): PairBatch {
+    const count = this.#count;
+    const start = left === right ? 0 : right.start;
+    const b = new Uint32Array(count);
+    const distances = new Uint16Array(count);
+    for (let i = 0; i < count; i++) {
+      const key = this.#keys[i];
+      b[i] = Math.floor(key / 2 ** 16) - start;
+      distances[i] = key % 2 ** 16;
+    }
+    this.#count = 0;
+    return { a: this.#a.slice(0, count), b, distances };
+  }
+}
