@@ -38,6 +38,18 @@ export type {
   VectorBatch,
 } from './codes/vectors';
 export { FormatError } from './format-error';
+export { type DedupOptions, type DedupPlan, dedup, dedupAsync } from './groups/dedup';
+export { extendPlan, extendPlanAsync } from './groups/extend-plan';
+export type { Grouping } from './groups/grouping';
+export type { ColumnValues, Keeper } from './groups/keeper';
+export {
+  NEIGHBOR_LISTS_DEFAULTS,
+  type NeighborLists,
+  type NeighborListsOptions,
+  neighborLists,
+  neighborListsAsync,
+} from './groups/neighbor-lists';
+export { type ByteStream, pairsToArrow } from './groups/pair-stream';
 export {
   PAIRS_DEFAULTS,
   type PairBatch,
@@ -46,6 +58,22 @@ export {
   type PairsPlan,
   pairs,
 } from './groups/pairs';
+export {
+  type PlanTableOptions,
+  planFromArrow,
+  planFromText,
+  planToArrow,
+  planToText,
+  type TextFormat,
+} from './groups/plan-table';
+export {
+  GROUP_DEFAULTS,
+  type GroupOptions,
+  groupRows,
+  groupRowsAsync,
+  type RowGroup,
+  type RowGroups,
+} from './groups/row-groups';
 export type { RowSource } from './groups/source';
 export {
   type AngleEstimate,

@@ -16,7 +16,6 @@ import {
   stream,
   streamInTurns,
 } from '../long-call';
-import type { KeptVectors } from '../search/kept-vectors';
 import { type Distinct, distinctOf } from './distinct';
 import { planFor } from './join';
 import type { JoinPlan } from './join-layout';
@@ -80,7 +79,9 @@ export function pairs(
   third?: PairsOptions,
 ): Pairs {
   const isOne = third === undefined;
-  const request = requestOf(left, isOne ? null : (second as RowSource), third ?? second);
+  const ours = rowsOf(isOne ? 'source' : 'left', left);
+  const theirs = isOne ? null : rowsOf('right', second as RowSource);
+  const request = requestOf(ours, theirs, (third ?? second) as PairsOptions);
   return {
     [Symbol.iterator]: () => stream(batches(request), request.call),
     [Symbol.asyncIterator]: () => streamInTurns(batches(request), request.call),
@@ -99,14 +100,17 @@ interface Request {
   readonly call: LongCall;
 }
 
-function requestOf(one: RowSource, other: RowSource | null, options: unknown): Request {
-  const known = checkOptions('options', options as PairsOptions, OPTIONS);
+/** The same pairs as a stream, for other work in steps. */
+export function pairSteps(left: Rows, right: Rows | null, options: PairsOptions) {
+  return batches(requestOf(left, right, options));
+}
+
+function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Request {
+  const known = checkOptions('options', options, OPTIONS);
   const { minCosine, share, equal, onPlan, kernel, signal, onProgress } = {
     ...PAIRS_DEFAULTS,
     ...known,
   };
-  const left = rowsOf(other === null ? 'source' : 'left', one);
-  const right = other === null ? null : rowsOf('right', other);
   if (right !== null) checkSameBits(left, right);
   const { bits } = left.codes;
   if (minCosine !== undefined) {
@@ -148,8 +152,7 @@ function* batches(request: Request): Stream<PairBatch> {
       yield new Item({ a, b, distances, cosines: null });
       continue;
     }
-    const ofLeft = left.vectors as KeptVectors;
-    const cosines = cosinesOfPairs(ofLeft, right?.vectors ?? ofLeft, a, b);
+    const cosines = cosinesOfPairs(left, right ?? left, a, b);
     const isNear = (_: number, i: number) => cosines[i] >= minCosine;
     const near = { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
     if (near.a.length > 0) yield new Item({ ...near, cosines: cosines.filter(isNear) });

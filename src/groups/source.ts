@@ -13,11 +13,14 @@ export interface Rows {
   readonly codes: Codes;
   /** Null where none are kept. */
   readonly vectors: KeptVectors | null;
+  /** By row, the row whose vector is its own; null where that is the same row. */
+  readonly vectorOf: Uint32Array | null;
   readonly kernel: KernelName | undefined;
 }
 
 export function rowsOf(name: string, source: RowSource): Rows {
-  if (source instanceof Codes) return { codes: source, vectors: null, kernel: undefined };
+  if (source instanceof Codes)
+    return { codes: source, vectors: null, vectorOf: null, kernel: undefined };
   if (!(source instanceof SimHashIndex)) {
     throw wrongType(name, 'Codes or a SimHashIndex', source);
   }
@@ -30,7 +33,26 @@ export function rowsOf(name: string, source: RowSource): Rows {
     codes.bytes.set(slots.codeAt(slots.slotOf(row)), row * slots.bytesPerCode);
   }
   const isWhole = slots.rowsWithCodes().length === slots.rowCount;
-  return { codes: isWhole ? codes.withoutValidity() : codes, vectors, kernel };
+  return {
+    codes: isWhole ? codes.withoutValidity() : codes,
+    ...{ vectors, vectorOf: null, kernel },
+  };
+}
+
+/** Rows in another order: row i is row `order[i]` of those given. None of these may be null. */
+export function reordered(rows: Rows, order: Uint32Array): Rows {
+  const { bits, bytes, bytesPerCode } = rows.codes;
+  const codes = Codes.allocate(order.length, { bits });
+  for (let row = 0, to = 0; row < order.length; row++) {
+    const from = order[row] * bytesPerCode;
+    for (let i = 0; i < bytesPerCode; i++) codes.bytes[to++] = bytes[from + i];
+  }
+  const { vectorOf } = rows;
+  return {
+    ...rows,
+    codes,
+    vectorOf: vectorOf === null ? order : order.map((row) => vectorOf[row]),
+  };
 }
 
 /** Two sources whose codes can be compared. */
@@ -39,19 +61,22 @@ export function checkSameBits(left: Rows, right: Rows): void {
   throw wrongValue('right', `codes of ${left.codes.bits} bits, as the left ones`, right.codes.bits);
 }
 
-/** Exact cosines of pairs of rows, those of a row together; rows are in the order of `a`. */
+/** Exact cosines of pairs of rows; both must keep vectors. Quick where pairs of an `a` adjoin. */
 export function cosinesOfPairs(
-  left: KeptVectors,
-  right: KeptVectors,
+  left: Rows,
+  right: Rows,
   a: Uint32Array,
   b: Uint32Array,
 ): Float64Array {
+  const [ours, theirs] = [left.vectors as KeptVectors, right.vectors as KeptVectors];
+  const one = left.vectorOf === null ? a : a.map((row) => (left.vectorOf as Uint32Array)[row]);
+  const other = right.vectorOf === null ? b : b.map((row) => (right.vectorOf as Uint32Array)[row]);
   const cosines = new Float64Array(a.length);
   for (let from = 0, to = 0; from < a.length; from = to) {
-    while (to < a.length && a[to] === a[from]) to++;
-    const norm = left.normOf(a[from]);
-    const unit = Float64Array.from(left.valuesAt(a[from]), (value) => value / norm);
-    cosines.set(right.cosinesOf(b.subarray(from, to), unit), from);
+    while (to < a.length && one[to] === one[from]) to++;
+    const norm = ours.normOf(one[from]);
+    const unit = Float64Array.from(ours.valuesAt(one[from]), (value) => value / norm);
+    cosines.set(theirs.cosinesOf(other.subarray(from, to), unit), from);
   }
   return cosines;
 }

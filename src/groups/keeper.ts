@@ -1,0 +1,83 @@
+/** Which row of a group is kept: an order of all rows, of which the first in a group stays. */
+
+import seedrandom from 'seedrandom';
+import { checkSeed, wrongType, wrongValue } from '../check';
+
+/** Values by which rows are ordered, one a row; rows without one come last. */
+export type ColumnValues = ArrayLike<string | number | bigint | null | undefined>;
+
+/**
+ * The first or last row, the one nearest to the others, one drawn by a seed, the longest text, or
+ * the lowest or highest value. Among equals the first row.
+ */
+export type Keeper =
+  | 'first'
+  | 'last'
+  | 'medoid'
+  | { readonly random: number | bigint }
+  | { readonly longest: ArrayLike<string | null | undefined> }
+  | { readonly lowest: ColumnValues }
+  | { readonly highest: ColumnValues };
+
+const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
+const NAMES = `'first', 'last', 'medoid' or an object with one of ${KINDS.join(', ')}`;
+
+/** The name of a policy, for the plan: 'longest' for `{ longest: texts }`. */
+export function keeperName(keep: Keeper, count: number): string {
+  if (typeof keep === 'string') {
+    if (['first', 'last', 'medoid'].includes(keep)) return keep;
+    throw wrongValue('keep', NAMES, keep);
+  }
+  if (typeof keep !== 'object' || keep === null) throw wrongType('keep', NAMES, keep);
+  const kinds = Object.keys(keep);
+  const [kind] = kinds;
+  if (kinds.length !== 1 || !(KINDS as readonly string[]).includes(kind)) {
+    throw wrongValue('keep', NAMES, kinds.length === 0 ? 'none' : `{ ${kinds.join(', ')} }`);
+  }
+  const given = (keep as Record<string, unknown>)[kind];
+  if (kind === 'random') checkSeed(given);
+  else {
+    const { length } = (given ?? {}) as ArrayLike<unknown>;
+    if (typeof length !== 'number') throw wrongType(`keep.${kind}`, 'a column of values', given);
+    if (length !== count)
+      throw wrongValue(`keep.${kind}`, `a value for each of ${count} rows`, length);
+  }
+  return kind;
+}
+
+/** The rows, those that are rather kept first. `'medoid'` is not told by single rows. */
+export function orderBy(keep: Exclude<Keeper, 'medoid'>, rows: Uint32Array): Uint32Array {
+  if (keep === 'first') return rows.slice();
+  if (keep === 'last') return rows.slice().reverse();
+  if ('random' in keep) return drawn(rows, String(keep.random));
+  if ('longest' in keep) {
+    const texts = keep.longest;
+    return sorted(rows, (row) => texts[row]?.length ?? null, -1);
+  }
+  if ('lowest' in keep) return sorted(rows, (row) => keep.lowest[row], 1);
+  return sorted(rows, (row) => keep.highest[row], -1);
+}
+
+/** Each row by a number of its own, so that what else is there changes nothing. */
+function drawn(rows: Uint32Array, seed: string): Uint32Array {
+  const numbers = new Map<number, number>();
+  for (const row of rows) numbers.set(row, seedrandom.alea(`${seed} ${row}`).int32());
+  return sorted(rows, (row) => numbers.get(row), 1);
+}
+
+function sorted(
+  rows: Uint32Array,
+  of: (row: number) => string | number | bigint | null | undefined,
+  direction: 1 | -1,
+): Uint32Array {
+  const isMissing = (value: unknown) =>
+    value === null || value === undefined || Number.isNaN(value);
+  return rows.slice().sort((a, b) => {
+    const [one, other] = [of(a), of(b)];
+    if (isMissing(one) || isMissing(other)) {
+      return Number(isMissing(one)) - Number(isMissing(other)) || a - b;
+    }
+    if (one === other) return a - b;
+    return (one as number) < (other as number) ? -direction : direction;
+  });
+}

@@ -1,0 +1,167 @@
+/**
+ * Rows that belong together, in groups: by chains, around one row, or all near to all. Each group
+ * tells how wide it is, since chains join what is far apart.
+ */
+
+import { checkOneOf, checkOptions } from '../check';
+import type { KernelName } from '../kernels/kernels';
+import {
+  checkLongCall,
+  Item,
+  LONG_CALL,
+  type LongCall,
+  runInTurns,
+  runSteps,
+  type Steps,
+} from '../long-call';
+import { distinctOf, NONE } from './distinct';
+import { medoidOf, widestOf } from './group-shape';
+import { GROUPINGS, type Grouping, headsOf, type Nearness } from './grouping';
+import { type Keeper, keeperName, orderBy } from './keeper';
+import { pairSteps } from './pairs';
+import { type RowSource, type Rows, rowsOf } from './source';
+
+export interface GroupOptions extends LongCall {
+  /** Most differing bits, inclusive. With `minCosine` it may be left out. */
+  maxDistance?: number;
+  /** Least exact cosine of the kept vectors; needs an index that keeps them. */
+  minCosine?: number;
+  /** Of the pairs at `minCosine`, the share whose distance is looked at. */
+  share?: number;
+  grouping?: Grouping;
+  /** Which row of a group stands for it. */
+  keep?: Keeper;
+  kernel?: KernelName;
+}
+
+export const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
+
+/** Two rows or more. */
+export interface RowGroup {
+  /** Its least row. */
+  readonly name: number;
+  /** Ascending. */
+  readonly rows: Uint32Array;
+  readonly keeper: number;
+  /** The largest distance of two of its rows; of a very large group at least that. */
+  readonly widest: number;
+  readonly isWidestExact: boolean;
+}
+
+export interface RowGroups {
+  readonly grouping: Grouping;
+  /** Rows, those that are null or removed included. */
+  readonly count: number;
+  /** By row the name of its group, a row alone being its own; 0xffffffff for a null row. */
+  readonly groupOf: Uint32Array;
+  /** Groups of two rows or more, by name. */
+  readonly groups: readonly RowGroup[];
+}
+
+export const GROUP_OPTIONS = [
+  ...['maxDistance', 'minCosine', 'share', 'grouping', 'keep', 'kernel'],
+  ...LONG_CALL,
+];
+
+/** Near rows in groups. */
+export function groupRows(source: RowSource, options: GroupOptions): RowGroups {
+  return runSteps(grouping(source, options), checkLongCall({ ...options }));
+}
+
+/** The same in turns with the event loop. */
+export function groupRowsAsync(source: RowSource, options: GroupOptions): Promise<RowGroups> {
+  return runInTurns(grouping(source, options), checkLongCall({ ...options }));
+}
+
+function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
+  checkOptions('options', options, GROUP_OPTIONS);
+  return yield* groupSteps(rowsOf('source', source), options);
+}
+
+export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups> {
+  const given = { ...GROUP_DEFAULTS, ...checkOptions('options', options, GROUP_OPTIONS) };
+  const { codes } = rows;
+  const grouping = checkOneOf('grouping', given.grouping, GROUPINGS);
+  const policy = keeperName(given.keep, codes.count);
+  const near: Nearness = nearnessOf(given);
+  const present = Uint32Array.from({ length: codes.count }, (_, row) => row).filter(
+    (row) => !codes.isNull(row),
+  );
+  const keep = given.keep === 'medoid' ? 'first' : given.keep;
+  const order =
+    given.keep === 'medoid' && grouping === 'star'
+      ? yield* byDegree(rows, present, near)
+      : orderBy(keep, present);
+  const heads = yield* headsOf(grouping, rows, order, near);
+  const members = new Map<number, number[]>();
+  for (let place = 0; place < order.length; place++) {
+    const group = members.get(heads[place]);
+    if (group === undefined) members.set(heads[place], [order[place]]);
+    else group.push(order[place]);
+  }
+  const groupOf = new Uint32Array(codes.count).fill(NONE);
+  const groups: RowGroup[] = [];
+  for (const group of members.values()) {
+    const [first] = group; // as ordered: rather kept than the others
+    const sorted = Uint32Array.from(group).sort();
+    for (const row of sorted) groupOf[row] = sorted[0];
+    if (sorted.length === 1) continue;
+    const [widest, isWidestExact] = widestOf(codes, sorted);
+    const isMedoid = policy === 'medoid' && grouping !== 'star';
+    const keeper = isMedoid ? medoidOf(codes, sorted) : first;
+    groups.push({ name: sorted[0], rows: sorted, keeper, widest, isWidestExact });
+    yield undefined;
+  }
+  groups.sort((a, b) => a.name - b.name);
+  return { grouping, count: codes.count, groupOf, groups };
+}
+
+/** What of the options tells which rows are near. */
+export function nearnessOf({ maxDistance, minCosine, share, kernel }: GroupOptions): Nearness {
+  return {
+    ...(maxDistance !== undefined && { maxDistance }),
+    ...(minCosine !== undefined && { minCosine }),
+    ...(share !== undefined && { share }),
+    ...(kernel !== undefined && { kernel }),
+  };
+}
+
+/** Rows with many near ones first: they make good centres of stars. */
+function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint32Array> {
+  const { codes, kernel } = rows;
+  const { slotOfRow, count } = yield* distinctOf(codes, null, 0, kernel);
+  const sizes = new Uint32Array(count);
+  for (const row of present) sizes[slotOfRow === null ? row : slotOfRow[row]]++;
+  const sizeOf = (row: number) => sizes[slotOfRow === null ? row : slotOfRow[row]];
+  const isByCosine = near.minCosine !== undefined;
+  const degrees = new Float64Array(codes.count);
+  const found = pairSteps(rows, null, { ...near, equal: isByCosine ? 'all' : 'first' });
+  for (const step of found) {
+    if (!(step instanceof Item)) {
+      yield step;
+      continue;
+    }
+    const { a, b, distances } = step.value;
+    for (let i = 0; i < a.length; i++) {
+      if (isByCosine) {
+        degrees[a[i]]++;
+        degrees[b[i]]++;
+      } else if (distances[i] === 0)
+        degrees[b[i]] = Number.NaN; // as its first has
+      else {
+        degrees[a[i]] += sizeOf(b[i]);
+        degrees[b[i]] += sizeOf(a[i]);
+      }
+    }
+  }
+  const firsts = new Map<number, number>();
+  for (const row of present) {
+    const slot = slotOfRow === null ? row : slotOfRow[row];
+    const first = firsts.get(slot);
+    if (first === undefined) {
+      firsts.set(slot, row);
+      if (!isByCosine) degrees[row] += sizes[slot];
+    } else if (!isByCosine) degrees[row] = degrees[first];
+  }
+  return present.slice().sort((a, b) => degrees[b] - degrees[a] || a - b);
+}

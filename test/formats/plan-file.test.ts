@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
+import { afterAll, describe, expect, it } from 'vitest';
+import { codesFromArrow, codesToArrow } from '../../src/codes/arrow-codes';
+import { keepRows } from '../../src/codes/arrow-keep';
+import { FormatError } from '../../src/format-error';
+import { applyPlan, readPlan, writePairs, writePlan } from '../../src/formats/plan-file';
+import { dedup } from '../../src/groups/dedup';
+import { pairs } from '../../src/groups/pairs';
+import { collection } from '../groups/collections';
+
+/** Plans as files of their own, read back, edited and applied; the source is only read. */
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-plan-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const path = (name: string) => join(folder, name);
+
+const codes = collection('clustered', 300, 64, 1);
+const ids = Array.from({ length: 300 }, (_, row) => `doc-${row}`);
+const source = path('codes.arrow');
+writeFileSync(source, codesToArrow(codes, { ids }));
+const plan = dedup(codes, { maxDistance: 3 });
+const keptIds = ids.filter((_, row) => plan.kept[row] === 1);
+
+describe.each(['plan.arrow', 'plan.csv', 'plan.jsonl'])('%s', (name) => {
+  it('is written, read and applied', async () => {
+    await writePlan(path(name), plan, { ids });
+    const read = await readPlan(path(name));
+    expect(read).toEqual(plan);
+    const before = readFileSync(source);
+    await applyPlan(read, source, path(`kept-by-${name}.arrow`));
+    expect(readFileSync(source)).toEqual(before);
+    const bytes = new Uint8Array(readFileSync(path(`kept-by-${name}.arrow`)));
+    const kept = codesFromArrow(bytes); // sealed anew, and checked
+    expect(kept.ids).toEqual(keptIds);
+    expect(Buffer.from(kept.codes.at(1))).toEqual(Buffer.from(codes.at(ids.indexOf(keptIds[1]))));
+  });
+});
+
+describe('applying', () => {
+  it('refuses other rows, and writes nothing', async () => {
+    const other = path('other.arrow');
+    const changed = collection('clustered', 300, 64, 1);
+    changed.at(5)[0] ^= 1;
+    writeFileSync(other, codesToArrow(changed));
+    const files = readdirSync(folder);
+    await expect(applyPlan(plan, other, path('out.arrow'))).rejects.toThrow(FormatError);
+    await expect(applyPlan(plan, other, path('out.arrow'))).rejects.toThrow(
+      'row 5 is not the one that the plan was made for',
+    );
+    writeFileSync(other, codesToArrow(collection('uniform', 3, 64, 1)));
+    await expect(applyPlan(plan, other, path('out.arrow'))).rejects.toThrow(
+      'the plan is for 300 rows, the source has 3',
+    );
+    expect(readdirSync(folder)).toEqual(files);
+  });
+
+  it('refuses an output that is the input, by whatever name', async () => {
+    linkSync(source, path('link.arrow'));
+    const before = readFileSync(source);
+    for (const output of [source, join(folder, '.', 'codes.arrow'), path('link.arrow')]) {
+      await expect(applyPlan(plan, source, output)).rejects.toThrow('is the input');
+    }
+    expect(readFileSync(source)).toEqual(before);
+  });
+
+  it('refuses a plan of an unknown kind, or none', async () => {
+    await expect(writePlan(path('plan.txt'), plan)).rejects.toThrow(
+      '"path" expected a name that ends in .arrow, .csv, .jsonl',
+    );
+    writeFileSync(path('broken.arrow'), 'no plan');
+    await expect(readPlan(path('broken.arrow'))).rejects.toThrow(FormatError);
+    await expect(readPlan(source)).rejects.toThrow('no column "action"');
+  });
+});
+
+describe('rows kept of a file', () => {
+  const fixtures = new URL('../fixtures/arrow/', import.meta.url);
+  const names = readdirSync(fixtures).filter((name) =>
+    /^(pyarrow|polars|duckdb).*\.arrow$/.test(name),
+  );
+
+  it.each(names)('%s: all columns, equal values', (name) => {
+    const bytes = new Uint8Array(readFileSync(new URL(name, fixtures)));
+    const table = tableFromIPC(bytes);
+    const kept = Uint8Array.from({ length: table.numRows }, (_, row) => Number(row % 3 !== 1));
+    const text = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+    const lines = (of: typeof table) => Array.from(of, (row) => JSON.stringify(row, text));
+    const expected = lines(table).filter((_, row) => kept[row] === 1);
+    expect(lines(tableFromIPC(keepRows(bytes, kept)))).toEqual(expected);
+  });
+
+  it('of another number are refused', () => {
+    const bytes = tableToIPC(tableFromArrays({ a: [1, 2, 3] }));
+    expect(() => keepRows(bytes, new Uint8Array(2))).toThrow('3 rows, not 2');
+  });
+});
+
+it('pairs go to a file in a memory of one batch', async () => {
+  await writePairs(path('pairs.arrows'), pairs(codes, { maxDistance: 4 }));
+  const table = tableFromIPC(readFileSync(path('pairs.arrows')));
+  let count = 0;
+  for (const { a } of pairs(codes, { maxDistance: 4 })) count += a.length;
+  expect(table.numRows).toBe(count);
+  expect(execFileSync('ls', [folder]).toString()).not.toContain('.tmp');
+});

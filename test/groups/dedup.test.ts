@@ -1,0 +1,240 @@
+import { tableFromIPC } from 'apache-arrow';
+import { describe, expect, it } from 'vitest';
+import { Codes } from '../../src/codes/codes';
+import { FormatError } from '../../src/format-error';
+import { type DedupPlan, dedup, dedupAsync } from '../../src/groups/dedup';
+import { extendPlan } from '../../src/groups/extend-plan';
+import { pairsToArrow } from '../../src/groups/pair-stream';
+import { pairs } from '../../src/groups/pairs';
+import { planFromArrow, planFromText, planToArrow, planToText } from '../../src/groups/plan-table';
+import { groupRows } from '../../src/groups/row-groups';
+import { SimHashIndex } from '../../src/search/simhash-index';
+import { angleBetween, Draws } from '../reference/random';
+import { bitsApart, collection, pairsByBruteForce } from './collections';
+
+/** Plans: what each row becomes, as tables, and as the collection grows. */
+
+const some = (codes: Codes, first: number, end: number) =>
+  Codes.from(codes.bytes.slice(first * codes.bytesPerCode, end * codes.bytesPerCode), {
+    bits: codes.bits,
+  });
+
+describe.each(['star', 'components', 'complete'] as const)('by %s', (grouping) => {
+  const codes = collection('clustered', 200, 64, 1);
+  const plan = dedup(codes, { maxDistance: 3, grouping });
+
+  it('tells of each row its group, its keeper and how far that is', () => {
+    const { groupOf, groups } = groupRows(codes, { maxDistance: 3, grouping });
+    expect(plan.groups).toEqual(groupOf);
+    for (let row = 0; row < 200; row++) {
+      const group = groups.find(({ rows }) => rows.includes(row));
+      expect(plan.keepers[row]).toBe(group?.keeper ?? row);
+      expect(plan.kept[row]).toBe(Number(plan.keepers[row] === row));
+      expect(plan.distances[row]).toBe(bitsApart(codes.at(row), codes.at(plan.keepers[row])));
+    }
+    expect(plan.kept).toContain(0);
+    expect(plan.cosines).toBeNull();
+  });
+
+  it('goes on with more rows: what was decided stays', () => {
+    const [before, after] = [some(codes, 0, 120), some(codes, 120, 200)];
+    const first = dedup(before, { maxDistance: 3, grouping });
+    const grown = extendPlan(first, before, after, { maxDistance: 3, grouping });
+    expect(grown.groups.subarray(0, 120)).toEqual(first.groups);
+    expect(grown.kept.subarray(0, 120)).toEqual(first.kept);
+    expect(grown.count).toBe(200);
+    const near = (a: number, b: number) => bitsApart(codes.at(a), codes.at(b)) <= 3;
+    const rows = Array.from({ length: 200 }, (_, row) => row);
+    for (let row = 0; row < 200; row++) {
+      const keeper = grown.keepers[row];
+      expect(grown.distances[row]).toBe(bitsApart(codes.at(row), codes.at(keeper)));
+      expect(grown.kept[row]).toBe(Number(keeper === row));
+      expect(grown.kept[keeper]).toBe(1);
+      const others = rows.filter((other) => grown.groups[other] === grown.groups[row]);
+      if (grouping === 'star') expect(near(row, keeper) || row < 120).toBe(true);
+      if (grouping === 'complete') expect(others.every((other) => near(row, other))).toBe(true);
+      if (row < 120 || others.length > 1) continue;
+      // A new row stays alone only where there is nothing that it could join.
+      const joinable = rows.filter((other) => other !== row && near(row, other));
+      if (grouping === 'components') expect(joinable).toEqual([]);
+      if (grouping === 'star') expect(joinable.filter((other) => grown.kept[other])).toEqual([]);
+    }
+    if (grouping !== 'components') return;
+    // Where no two old groups are bridged, growing finds what planning anew does.
+    const anew = dedup(codes, { maxDistance: 3, grouping });
+    const oldNames = new Set(first.groups);
+    for (let row = 120; row < 200; row++) {
+      const bridged = rows.filter((other) => anew.groups[other] === anew.groups[row]);
+      const names = new Set(bridged.filter((other) => other < 120).map((r) => first.groups[r]));
+      if (names.size > 1) expect(oldNames.has(grown.groups[row])).toBe(true);
+      else expect(grown.groups[row]).toBe(anew.groups[row]);
+    }
+  });
+});
+
+it('is the same in whatever blocks rows come', async () => {
+  const codes = collection('repeated', 500, 64, 2);
+  const plan = dedup(codes, { maxDistance: 3 });
+  expect(await dedupAsync(codes, { maxDistance: 3 })).toEqual(plan);
+  const index = new SimHashIndex({ bits: 64 });
+  for (let row = 0; row < 500; row += 70) index.addAll(some(codes, row, Math.min(500, row + 70)));
+  expect(dedup(index, { maxDistance: 3, kernel: 'scalar' })).toEqual(plan);
+});
+
+it('tells exact cosines where vectors are kept', () => {
+  const draws = new Draws(7);
+  const vectors = Array.from({ length: 60 }, () => draws.pairAt(0.97, 12)).flat();
+  const index = new SimHashIndex({
+    bits: 64,
+    dimensions: 12,
+    projection: 'hadamard',
+    keep: 'float32',
+  });
+  index.addAll(vectors);
+  const plan = dedup(index, { maxDistance: 12, keep: 'last' });
+  expect(plan.kept).toContain(0);
+  for (let row = 0; row < 120; row++) {
+    const cosine = Math.cos(angleBetween(vectors[row], vectors[plan.keepers[row]]));
+    expect(plan.cosines?.[row]).toBeCloseTo(cosine, 5);
+  }
+  const grown = extendPlan(plan, index, index, { maxDistance: 12 });
+  for (let row = 0; row < 120; row++) {
+    expect(grown.kept[120 + row]).toBe(0); // each is there already
+    const keeper = vectors[grown.keepers[120 + row]];
+    expect(grown.cosines?.[120 + row]).toBeCloseTo(Math.cos(angleBetween(vectors[row], keeper)), 5);
+  }
+});
+
+it('keeps null rows', () => {
+  const codes = Codes.from(new Uint8Array(32), { bits: 64, validity: Uint8Array.of(0b0101) });
+  const { kept, groups } = dedup(codes, { maxDistance: 0 });
+  expect([...kept]).toEqual([1, 1, 0, 1]);
+  expect([...groups]).toEqual([0, 1, 0, 3]);
+});
+
+describe('as a table', () => {
+  const codes = collection('clustered', 50, 64, 3);
+  const plan = dedup(codes, { maxDistance: 4 });
+  const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
+  const withCosines: DedupPlan = { ...plan, cosines: new Float64Array(50).fill(0.5) };
+
+  it.each([plan, withCosines])('comes back from Arrow, CSV and JSON lines', (given) => {
+    expect(planFromArrow(planToArrow(given))).toEqual(given);
+    expect(planFromArrow(planToArrow(given, { ids }))).toEqual(given);
+    for (const format of ['csv', 'jsonl'] as const) {
+      expect(planFromText(planToText(given, format), format)).toEqual(given);
+      expect(planFromText(planToText(given, format, { ids }), format)).toEqual(given);
+    }
+  });
+
+  it('reads as people expect', () => {
+    const [, line] = planToText(plan, 'csv')
+      .split('\n')
+      .filter((text) => / ?drop/.test(text) || text.startsWith('row'));
+    const row = plan.kept.indexOf(0);
+    expect(line).toBe(
+      [
+        row,
+        plan.groups[row],
+        'drop',
+        plan.keepers[row],
+        plan.distances[row],
+        '',
+        plan.checks[row],
+      ].join(),
+    );
+    const names = tableFromIPC(planToArrow(plan, { ids })).schema.fields.map(({ name }) => name);
+    expect(names).toEqual(['row', 'id', 'group', 'action', 'duplicate_of', 'distance', 'check']);
+  });
+
+  it('takes what a person changed, and lines in another order', () => {
+    const row = plan.kept.indexOf(0);
+    const lines = planToText(plan, 'jsonl').trimEnd().split('\n').reverse();
+    const edited = lines.map((line) =>
+      line.includes(`{"row":${row},`) ? line.replace('"drop"', '"keep"') : line,
+    );
+    const read = planFromText(edited.join('\r\n'), 'jsonl');
+    expect(read.kept[row]).toBe(1);
+    expect(read.keepers[row]).toBe(row);
+    expect(read.kept.filter((one, i) => one !== plan.kept[i])).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'csv',
+      (text: string) => text.replace('keep', 'hold'),
+      /"action" expected "keep" or "drop", got "hold"/,
+    ],
+    ['csv', (text: string) => text.slice(0, text.lastIndexOf(',')), /line 51: 6 cells of 7/],
+    ['csv', (text: string) => text.replace('\n1,', '\n"1,'), /line 3: a broken quote/],
+    ['csv', (text: string) => text.replace('\n1,', '\n0,'), /row 0 is there twice/],
+    ['csv', (text: string) => text.replace('\n1,', '\n99,'), /row 99 of a plan for 50 rows/],
+    [
+      'jsonl',
+      (text: string) => text.replace('{"row":1,', '{"row":1,,'),
+      /line 2: not a JSON object/,
+    ],
+    [
+      'jsonl',
+      (text: string) => text.replace('{"row":1,', '{"row":"x",'),
+      /record 1: "row" expected an integer/,
+    ],
+  ] as const)('refuses a broken one: %s', (format, breakIt, message) => {
+    const text = breakIt(planToText(plan, format));
+    expect(() => planFromText(text, format, { file: 'plan.txt' })).toThrow(FormatError);
+    expect(() => planFromText(text, format, { file: 'plan.txt' })).toThrow(message);
+  });
+});
+
+describe('refuses', () => {
+  const codes = collection('uniform', 20, 64, 4);
+  const plan = dedup(codes, { maxDistance: 3 });
+
+  it('rows that are not those of the plan', () => {
+    const others = some(codes, 0, 20);
+    others.at(7)[0] ^= 1;
+    const grow = (known: Codes) => () => extendPlan(plan, known, codes, { maxDistance: 3 });
+    expect(grow(others)).toThrow('row 7 is not the one that the plan was made for');
+    expect(grow(some(codes, 0, 19))).toThrow('the plan is for 20 rows, the source has 19');
+  });
+
+  it('what does not fit', () => {
+    const narrow = collection('uniform', 3, 32, 1);
+    expect(() => extendPlan(plan, codes, narrow, { maxDistance: 3 })).toThrow(/codes of 64 bits/);
+    expect(() => dedup(codes, { maxDistance: 3, checks: new Uint32Array(3) })).toThrow(
+      '"checks" expected one for each of 20 rows, got 3',
+    );
+    expect(() => dedup(codes, { maxDistance: 99 })).toThrow('"maxDistance" expected');
+    expect(() => dedup(codes, { maxDistance: 3, grouping: 'chains' as never })).toThrow(
+      '"grouping"',
+    );
+    const medoid = () => extendPlan(plan, codes, codes, { maxDistance: 3, keep: 'medoid' });
+    expect(medoid).toThrow('"keep" expected another policy');
+  });
+});
+
+describe('pairs as an Arrow stream', () => {
+  const codes = collection('clustered', 3000, 64, 5);
+
+  it('has all of them', async () => {
+    const found = pairs(codes, { maxDistance: 5 });
+    const expected = pairsByBruteForce(codes, null, 5);
+    expect(expected.length).toBeGreaterThan(2 ** 16); // more than one batch
+    const chunks = [...pairsToArrow(found)];
+    expect(chunks.length).toBeGreaterThan(3);
+    const table = tableFromIPC(chunks);
+    const columns = ['a', 'b', 'distance'].map((name) => table.getChild(name)?.toArray());
+    columns.forEach((column, i) => {
+      expect([...column]).toEqual(expected.map((pair) => pair[i]));
+    });
+    const inTurns: Uint8Array[] = [];
+    for await (const chunk of pairsToArrow(found)) inTurns.push(chunk);
+    expect(inTurns).toEqual(chunks);
+  });
+
+  it('has none where there are none', () => {
+    const table = tableFromIPC([...pairsToArrow(pairs(some(codes, 0, 1), { maxDistance: 5 }))]);
+    expect(table.numRows).toBe(0);
+    expect(table.schema.fields.map(({ name }) => name)).toEqual(['a', 'b', 'distance']);
+  });
+});

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { Codes } from '../../src/codes/codes';
+import { type GroupOptions, groupRows, groupRowsAsync } from '../../src/groups/row-groups';
+import { SimHashIndex } from '../../src/search/simhash-index';
+import { angleBetween, Draws } from '../reference/random';
+import { bitsApart, collection, SHAPES } from './collections';
+
+/** Groups against plain loops over all rows that do what each grouping says. */
+
+type Near = (a: number, b: number) => boolean;
+const GROUPINGS = ['star', 'components', 'complete'] as const;
+
+/** For each row the least row of its group, the rows gone through in an order. */
+function namesByLoops(grouping: string, order: readonly number[], near: Near): Map<number, number> {
+  const groups: number[][] = [];
+  for (const row of order) {
+    if (grouping === 'star') {
+      const group = groups.find(([head]) => near(head, row));
+      if (group) group.push(row);
+      else groups.push([row]);
+    } else if (grouping === 'complete') {
+      const group = groups.find((rows) => rows.every((other) => near(other, row)));
+      if (group) group.push(row);
+      else groups.push([row]);
+    } else {
+      const joined = groups.filter((rows) => rows.some((other) => near(other, row)));
+      for (const group of joined) groups.splice(groups.indexOf(group), 1);
+      groups.push([row, ...joined.flat()]);
+    }
+  }
+  const names = new Map<number, number>();
+  for (const rows of groups) for (const row of rows) names.set(row, Math.min(...rows));
+  return names;
+}
+
+const rowsOf = (codes: Codes) => Array.from({ length: codes.count }, (_, row) => row);
+
+describe.each(SHAPES)('%s codes', (shape) => {
+  it.each(GROUPINGS)('by %s', (grouping) => {
+    for (const [count, maxDistance] of [
+      [0, 3],
+      [1, 3],
+      [2, 3],
+      [120, 0],
+      [120, 4],
+      [120, 24],
+    ]) {
+      const codes = collection(shape, count, 64, count + maxDistance);
+      const near: Near = (a, b) => bitsApart(codes.at(a), codes.at(b)) <= maxDistance;
+      const { groupOf, groups } = groupRows(codes, { maxDistance, grouping });
+      const names = namesByLoops(grouping, rowsOf(codes), near);
+      expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
+      for (const { name, rows, keeper, widest, isWidestExact } of groups) {
+        expect([...rows]).toEqual(rowsOf(codes).filter((row) => names.get(row) === name));
+        expect(keeper).toBe(name);
+        const apart = [...rows].flatMap((a) =>
+          [...rows].map((b) => bitsApart(codes.at(a), codes.at(b))),
+        );
+        expect([widest, isWidestExact]).toEqual([Math.max(...apart), true]);
+      }
+      const alone = rowsOf(codes).filter((row) => groups.every(({ rows }) => !rows.includes(row)));
+      for (const row of alone) expect(groupOf[row]).toBe(row);
+    }
+  });
+});
+
+describe('who stands for a group', () => {
+  const codes = collection('clustered', 150, 64, 8);
+  const texts = rowsOf(codes).map((row) => 'x'.repeat((row * 7919) % 31));
+  const values = rowsOf(codes).map((row) => (row % 10 === 3 ? null : (row * 101) % 57));
+  const best = (key: (row: number) => number) => (rows: number[]) =>
+    rows.reduce((one, row) => (key(row) > key(one) ? row : one));
+  const cases: [string, GroupOptions['keep'], (rows: number[]) => number][] = [
+    ['first', 'first', (rows) => rows[0]],
+    ['last', 'last', (rows) => rows[rows.length - 1]],
+    ['longest', { longest: texts }, best((row) => texts[row].length)],
+    ['lowest', { lowest: values }, best((row) => -(values[row] ?? 1e9))],
+    ['highest', { highest: values }, best((row) => values[row] ?? -1)],
+    ['medoid', 'medoid', (rows) => best((row) => -sumOf(rows, row))(rows)],
+  ];
+  const sumOf = (rows: number[], row: number) =>
+    rows.reduce((sum, other) => sum + bitsApart(codes.at(row), codes.at(other)), 0);
+
+  it.each(cases)('%s, of components', (_, keep, keeperOf) => {
+    const { groups } = groupRows(codes, { maxDistance: 4, grouping: 'components', keep });
+    expect(groups.length).toBeGreaterThan(2);
+    for (const { rows, keeper } of groups) expect(keeper).toBe(keeperOf([...rows]));
+  });
+
+  it.each(cases.filter(([name]) => name !== 'medoid'))('%s, of stars', (_, keep, keeperOf) => {
+    const near: Near = (a, b) => bitsApart(codes.at(a), codes.at(b)) <= 4;
+    const left = rowsOf(codes);
+    const order: number[] = [];
+    while (left.length > 0) order.push(...left.splice(left.indexOf(keeperOf(left)), 1));
+    const names = namesByLoops('star', order, near);
+    const { groupOf, groups } = groupRows(codes, { maxDistance: 4, keep });
+    expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
+    for (const { rows, keeper } of groups) {
+      expect(keeper).toBe(keeperOf([...rows]));
+      for (const row of rows) expect(near(keeper, row)).toBe(true);
+    }
+  });
+
+  it('medoid, of stars: the row with most near ones first', () => {
+    const near: Near = (a, b) => bitsApart(codes.at(a), codes.at(b)) <= 4;
+    const degree = (row: number) => rowsOf(codes).filter((other) => near(row, other)).length;
+    const order = rowsOf(codes).sort((a, b) => degree(b) - degree(a) || a - b);
+    const names = namesByLoops('star', order, near);
+    const { groupOf } = groupRows(codes, { maxDistance: 4, keep: 'medoid' });
+    expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
+  });
+
+  it('random, the same by the same seed', () => {
+    const keepersBy = (random: number) =>
+      groupRows(codes, { maxDistance: 4, grouping: 'components', keep: { random } }).groups.map(
+        ({ keeper }) => keeper,
+      );
+    expect(keepersBy(1)).toEqual(keepersBy(1));
+    expect(keepersBy(1)).not.toEqual(keepersBy(2));
+  });
+
+  it.each([
+    ['newest', /"keep" expected 'first', 'last'/],
+    [{ newest: [] }, /"keep" expected .* got "{ newest }"/],
+    [{ longest: ['a'] }, /keep."longest" expected a value for each of 150 rows, got 1/],
+    [{ highest: undefined }, /keep."highest" expected a column of values/],
+  ])('refuses %j', (keep, message) => {
+    expect(() => groupRows(codes, { maxDistance: 4, keep: keep as never })).toThrow(message);
+  });
+});
+
+describe('by cosine', () => {
+  const draws = new Draws(3);
+  const vectors: Float64Array[] = [];
+  for (let i = 0; i < 40; i++) {
+    const [one, near] = draws.pairAt(0.9, 16);
+    vectors.push(one, near, one);
+  }
+  const index = new SimHashIndex({
+    bits: 64,
+    dimensions: 16,
+    projection: 'hadamard',
+    keep: 'float32',
+  });
+  index.addAll(vectors);
+
+  it.each(GROUPINGS)('by %s', (grouping) => {
+    const near: Near = (a, b) => Math.cos(angleBetween(vectors[a], vectors[b])) >= 0.85;
+    const { groupOf } = groupRows(index, { minCosine: 0.85, maxDistance: 64, grouping });
+    const rows = vectors.map((_, row) => row);
+    const names = namesByLoops(grouping, rows, near);
+    expect([...groupOf]).toEqual(rows.map((row) => names.get(row)));
+  });
+});
+
+it('null rows are in no group', () => {
+  const given = collection('all equal', 16, 64, 1);
+  const codes = Codes.from(given.bytes, { bits: 64, validity: Uint8Array.of(0xff, 0x0f) });
+  const { groupOf, groups } = groupRows(codes, { maxDistance: 0 });
+  expect([...groupOf.subarray(12)]).toEqual(Array.from({ length: 4 }, () => 0xffff_ffff));
+  expect(groups.map(({ rows }) => rows.length)).toEqual([12]);
+});
+
+it('comes in turns with the event loop as well, and stops when asked to', async () => {
+  const codes = collection('clustered', 2000, 64, 2);
+  const options = { maxDistance: 3, grouping: 'complete' } as const;
+  expect(await groupRowsAsync(codes, options)).toEqual(groupRows(codes, options));
+  const signal = AbortSignal.abort(new Error('enough'));
+  expect(() => groupRows(codes, { ...options, signal })).toThrow('enough');
+});
+
+it('a large group tells a bound of its width', () => {
+  const draws = new Draws(4);
+  const codes = Codes.allocate(3000, { bits: 64 });
+  for (let row = 1; row < 3000; row++) {
+    codes.at(row).set(codes.at(row - 1));
+    const bit = draws.integer(64);
+    codes.at(row)[bit >> 3] ^= 1 << (bit & 7);
+  }
+  const { groups } = groupRows(codes, { maxDistance: 1, grouping: 'components' });
+  expect(groups).toHaveLength(1);
+  expect(groups[0].isWidestExact).toBe(false);
+  expect(groups[0].widest).toBeGreaterThan(40);
+});
