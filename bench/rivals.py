@@ -94,6 +94,14 @@ def within(engine, first, distance, flips=0):
     return {"ms": ms, "rows": rows.tolist(), "distances": distances.astype(int).tolist()}
 
 
+def within_all(first, count, distance):
+    """All rows within a distance of each of some queries, by the tables."""
+    state["multi"].nflip = 0
+    queries = state["queries"][first : first + count]
+    ms, (limits, _, _) = timed(lambda: state["multi"].range_search(queries, distance + 1))
+    return {"ms": ms, "found": int(limits[-1])}
+
+
 def vectors(vectors, dimensions, bits, seed):
     state["vectors"] = np.fromfile(vectors, dtype=np.float32).reshape(-1, dimensions)
     ms_planes, planes = timed(
@@ -143,7 +151,7 @@ def read_arrow():
 VERBS = {
     f.__name__: f
     for f in (
-        *(versions, codes, queries, multi_hash, search, within),
+        *(versions, codes, queries, multi_hash, search, within, within_all),
         *(vectors, encode, arrow, read_arrow),
     )
 }
