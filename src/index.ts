@@ -38,6 +38,17 @@ export type {
   VectorBatch,
 } from './codes/vectors';
 export { FormatError } from './format-error';
+export {
+  CLUSTER_DEFAULTS,
+  type ClusterBy,
+  type ClusterOptions,
+  type Clusters,
+  cluster,
+  clusterAsync,
+  type Iteration,
+} from './groups/cluster';
+export type { ClusterSource } from './groups/cluster-space';
+export type { Cluster } from './groups/cluster-summary';
 export { type DedupOptions, type DedupPlan, dedup, dedupAsync } from './groups/dedup';
 export { extendPlan, extendPlanAsync } from './groups/extend-plan';
 export type { Grouping } from './groups/grouping';
