@@ -9,7 +9,8 @@ import { machineLine } from './lib/table.mjs';
 
 const SCRIPTS = [
   ...['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'],
-  ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns', 'pairs'],
+  ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns'],
+  ...['pairs', 'nouns', 'groupings'],
 ];
 const results = new URL('results.md', import.meta.url);
 const named = process.argv.slice(2);

@@ -4,7 +4,7 @@ import type { Codes } from '../codes/codes';
 import { distance } from '../kernels/hamming.scalar';
 
 /** Distinct codes of a group that are compared with all others: some milliseconds. */
-const MOST_COMPARED = 2048;
+const MOST_COMPARED = 1024;
 /** Of larger groups: sweeps from the farthest to the farthest, and rows the medoid is near to. */
 const SWEEPS = 4;
 const REFERENCES = 256;
@@ -38,10 +38,7 @@ export function widestOf(
 
 /** The row whose distances to all rows of its group are least in sum; of equals the first. */
 export function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
-  const step = Math.max(
-    1,
-    Math.floor(rows.length / (rows.length > MOST_COMPARED ? REFERENCES : rows.length)),
-  );
+  const step = rows.length > MOST_COMPARED ? Math.floor(rows.length / REFERENCES) : 1;
   let best = rows[0];
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < rows.length; i++) {

@@ -63,6 +63,9 @@ export const GROUP_OPTIONS = [
   ...LONG_CALL,
 ];
 
+/** Rows between two steps. */
+const STEP_ROWS = 2 ** 15;
+
 /** Near rows in groups. */
 export function groupRows(source: RowSource, options: GroupOptions): RowGroups {
   return runSteps(grouping(source, options), checkLongCall({ ...options }));
@@ -98,13 +101,16 @@ export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups>
     const group = members.get(heads[place]);
     if (group === undefined) members.set(heads[place], [order[place]]);
     else group.push(order[place]);
+    if (place % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
   const groupOf = new Uint32Array(codes.count).fill(NONE);
   const groups: RowGroup[] = [];
+  let done = 0;
   for (const group of members.values()) {
     const [first] = group; // as ordered: rather kept than the others
     const sorted = Uint32Array.from(group).sort();
     for (const row of sorted) groupOf[row] = sorted[0];
+    if (++done % STEP_ROWS === 0) yield undefined;
     if (sorted.length === 1) continue;
     const [widest, isWidestExact] = widestOf(codes, sorted);
     const isMedoid = policy === 'medoid' && grouping !== 'star';

@@ -8,10 +8,13 @@ import { SIMHASHER_DEFAULTS } from '../../src/hashing/simhash';
 import * as library from '../../src/index';
 import * as nodeLibrary from '../../src/node';
 
-/** The README's examples run, and print what the comment behind each console.log says. */
+/** The examples of the docs run, and print what the comment behind each console.log says. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const examples = [...readme.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1]);
+const examplesOf = (name: string) => {
+  const text = readFileSync(join(root, name), 'utf8');
+  return [...text.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1]);
+};
 
 let folder: string;
 beforeEach(() => {
@@ -28,13 +31,15 @@ async function run(code: string): Promise<void> {
     .replaceAll(/import (\{[^}]*\}) from 'halfspace';/g, 'const $1 = library;')
     .replaceAll(/import (\{[^}]*\}) from 'halfspace\/node';/g, 'const $1 = nodeLibrary;')
     .replaceAll("'datasets/", `'${root}datasets/`)
-    .replaceAll("'nouns-codes.arrow'", `'${folder}/nouns-codes.arrow'`);
+    .replaceAll(/'([\w-]+\.(?:arrow|csv))'/g, `'${folder}/$1'`);
   expect(body).not.toContain('import ');
   const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
   await new AsyncFunction('library', 'nodeLibrary', body)(library, nodeLibrary);
 }
 
-describe('the README', () => {
+describe.each(['README.md', 'docs/groups.md'])('%s', (name) => {
+  const examples = examplesOf(name);
+
   it('has examples', () => {
     expect(examples.length).toBeGreaterThan(2);
   });
@@ -55,10 +60,10 @@ describe('the README', () => {
       expect(printed).toEqual(promised);
     },
   );
+});
 
-  it('names the default of every option', () => {
-    for (const [name, value] of Object.entries(SIMHASHER_DEFAULTS)) {
-      expect(readme).toContain(`| \`${name}\` | \`${inspect(value)}\` |`);
-    }
-  });
+it('the README names the default of every option', () => {
+  for (const [name, value] of Object.entries(SIMHASHER_DEFAULTS)) {
+    expect(readme).toContain(`| \`${name}\` | \`${inspect(value)}\` |`);
+  }
 });
