@@ -50,6 +50,13 @@ export {
 export type { ClusterSource } from './groups/cluster-space';
 export type { Cluster } from './groups/cluster-summary';
 export { type DedupOptions, type DedupPlan, dedup, dedupAsync } from './groups/dedup';
+export {
+  DENSITY_DEFAULTS,
+  type DensityGroups,
+  type DensityOptions,
+  densityGroups,
+  densityGroupsAsync,
+} from './groups/density';
 export { extendPlan, extendPlanAsync } from './groups/extend-plan';
 export type { Grouping } from './groups/grouping';
 export type { ColumnValues, Keeper } from './groups/keeper';
