@@ -18,6 +18,8 @@ import { type SketchKernel, scalarSketches } from './sketches.scalar';
 import { wasmSketches } from './sketches.wasm';
 import { type SumsKernel, scalarSums } from './sums.scalar';
 import { wasmSums } from './sums.wasm';
+import { scalarTiles, type TileKernel } from './tiles.scalar';
+import { wasmTiles } from './tiles.wasm';
 import { scalarWeighted, type WeightedKernel } from './weighted.scalar';
 import { wasmWeighted } from './weighted.wasm';
 import { hashBytes } from './xxhash.scalar';
@@ -55,6 +57,10 @@ export function productsKernel(choice?: KernelName): ProductsKernel {
 
 export function joinKernel(choice?: KernelName): JoinKernel {
   return resolveKernel(choice) === 'scalar' ? scalarJoins : wasmJoins;
+}
+
+export function tileKernel(choice?: KernelName): TileKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarTiles : wasmTiles;
 }
 
 export function sketchKernel(choice?: KernelName): SketchKernel {

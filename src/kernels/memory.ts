@@ -116,6 +116,35 @@ export interface KernelExports {
     restEnd: number,
     hits: number,
   ): number;
+  slicesInto(codes: number, bytes: number, slices: number, room: number): void;
+  tablesInto(slices: number, groups: number, room: number, tables: number): void;
+  choicesInto(
+    codes: number,
+    stride: number,
+    count: number,
+    bits: number,
+    groups: number,
+    choices: number,
+  ): void;
+  hitsOfTables(
+    codes: number,
+    stride: number,
+    firstRow: number,
+    endRow: number,
+    firstQuery: number,
+    endQuery: number,
+    choices: number,
+    choiceBytes: number,
+    tables: number,
+    groups: number,
+    sums: number,
+    sumsEnd: number,
+    sumsStride: number,
+    parts: number,
+    limits: number,
+    least: number,
+    hits: number,
+  ): number;
   keysInPlace(dimensions: number, count: number): void;
   keysOf32(dimensions: number, count: number, keys: number): void;
   keysOfRange(first: bigint, count: number, keys: number): void;

@@ -5,10 +5,11 @@ export * from './dots';
 export * from './hadamard';
 export * from './hamming';
 export * from './signs';
-export { hitsOfTile, planesInto } from './slices';
+export { hitsOfTile, planesInto, slicesInto } from './slices';
 export * from './joins';
 export { largestInto, orderInto, productsInto } from './products';
 export * from './sums';
+export { choicesInto, hitsOfTables, tablesInto } from './tables';
 export { weightedHits } from './weighted';
 export { hashBytes } from './xxhash';
 

@@ -28,7 +28,7 @@ function interleave(from: usize, to: usize): void {
  * Slices of a tile of `bytes`-wide codes; slice j at `slices` + 16 j. Sixteen codes by sixteen
  * bytes at a time; `room` is 512 bytes. Reads up to 15 bytes behind the last code.
  */
-function slicesInto(codes: usize, bytes: usize, slices: usize, room: usize): void {
+export function slicesInto(codes: usize, bytes: usize, slices: usize, room: usize): void {
   for (let part: usize = 0; part < TILE / 8; part += 2, codes += bytes << 4) {
     for (let first: usize = 0; first < bytes; first += 16) {
       for (let row: usize = 0; row < 16; row++) {
