@@ -8,7 +8,7 @@
 import type { Codes } from '../codes/codes';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { Steps } from '../long-call';
-import type { Edges } from './density-edges';
+import { type Edges, STEP_EDGES } from './density-edges';
 import { UnionFind } from './union-find';
 
 /** Bytes of codes compared between two steps, and queries. */
@@ -51,21 +51,20 @@ export function* connect(codes: Codes, graph: Growing, kernel?: KernelName): Ste
 
 /** What listed edges join for sure: no step out of one of both sides is lower. */
 function* sureParts({ count, bits }: Codes, { cores, beyond, edges }: Growing): Steps<UnionFind> {
-  const heightOf = (edge: number) => {
-    const [a, b, distance] = edges.at(edge);
-    return Math.max(distance, cores[a], cores[b]);
-  };
+  const heightOf = (edge: number) => edges.heightOf(edge, cores);
   const sets = new UnionFind(count);
   const bounds = beyond.slice();
   // One that is passed over is above the bounds of both sides, and so are all that follow.
-  for (const edge of yield* edges.inOrder(bits, heightOf)) {
+  const order = yield* edges.inOrder(bits, heightOf);
+  for (let i = 0; i < order.length; i++) {
+    if (i % STEP_EDGES === 0) yield undefined;
+    const edge = order[i];
     const [a, b] = edges.at(edge);
     const [one, other] = [sets.find(a), sets.find(b)];
     if (heightOf(edge) > Math.max(bounds[one], bounds[other])) continue;
     sets.union(one, other);
     bounds[sets.find(one)] = Math.min(bounds[one], bounds[other]);
   }
-  yield undefined;
   return sets;
 }
 

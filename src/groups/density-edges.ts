@@ -2,7 +2,7 @@
 
 import type { Steps } from '../long-call';
 
-const STEP_EDGES = 2 ** 18;
+export const STEP_EDGES = 2 ** 16;
 
 /** Pairs of nodes and their distances, as many as come. */
 export class Edges {
@@ -23,6 +23,11 @@ export class Edges {
 
   at(edge: number): readonly [a: number, b: number, distance: number] {
     return [this.#a[edge], this.#b[edge], this.#distances[edge]];
+  }
+
+  /** The distance at which its ends reach each other. */
+  heightOf(edge: number, cores: Uint32Array): number {
+    return Math.max(this.#distances[edge], cores[this.#a[edge]], cores[this.#b[edge]]);
   }
 
   add(a: number, b: number, distance: number): void {

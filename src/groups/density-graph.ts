@@ -9,7 +9,7 @@ import type { KernelName } from '../kernels/kernels';
 import { Item, type Steps } from '../long-call';
 import { scanAll } from '../search/scan';
 import { connect } from './density-connect';
-import { Edges } from './density-edges';
+import { Edges, STEP_EDGES } from './density-edges';
 import { distinctOf, NONE } from './distinct';
 import { pairSteps } from './pairs';
 
@@ -38,7 +38,7 @@ export interface GraphWish {
 /** Bytes of codes compared between two steps, and queries. */
 const STEP_BYTES = 2 ** 28;
 const MOST_QUERIES = 64;
-const STEP_EDGES = 2 ** 18;
+const STEP_ROWS = 2 ** 16;
 
 export function* densityGraph(codes: Codes, wish: GraphWish): Steps<DensityGraph> {
   const nodes = yield* nodesOf(codes, wish.kernel);
@@ -55,12 +55,15 @@ interface Nodes {
 }
 
 function* nodesOf(codes: Codes, kernel?: KernelName): Steps<Nodes> {
-  const { count, left, slotOfRow } = yield* distinctOf(codes, null, 0, kernel);
+  const { count, slotOfRow } = yield* distinctOf(codes, null, 0, kernel);
   const nodeOfRow = slotOfRow ?? Uint32Array.from({ length: codes.count }, (_, row) => row);
   const weights = new Uint32Array(count);
-  for (const node of nodeOfRow) if (node !== NONE) weights[node]++;
   const distinct = Codes.allocate(count, { bits: codes.bits });
-  for (let node = 0; node < count; node++) distinct.at(node).set(codes.at(left.firstOf(node)));
+  for (let row = 0; row < codes.count; row++) {
+    const node = nodeOfRow[row];
+    if (node !== NONE && weights[node]++ === 0) distinct.at(node).set(codes.at(row));
+    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
   return { codes: distinct, nodeOfRow, weights };
 }
 

@@ -5,30 +5,15 @@
  */
 
 import type { Steps } from '../long-call';
+import { STEP_EDGES } from './density-edges';
 import type { DensityGraph } from './density-graph';
 import { NONE } from './distinct';
 import { UnionFind } from './union-find';
 
-const STEP_EDGES = 2 ** 18;
-
-/** Edges by height: the order, and of each the height at which its ends reach each other. */
-interface Heights {
-  readonly order: Uint32Array;
-  of(edge: number): number;
-}
-
-function* heightsOf({ edges, cores }: DensityGraph, most: number): Steps<Heights> {
-  const of = (edge: number) => {
-    const [a, b, distance] = edges.at(edge);
-    return Math.max(distance, cores[a], cores[b]);
-  };
-  return { order: yield* edges.inOrder(most, of), of };
-}
-
 /** By node, what it hangs together with up to a height; NONE where that has too few rows. */
 export function* cutAt(graph: DensityGraph, height: number, minimum: number): Steps<Uint32Array> {
   const { edges, weights, cores, count } = graph;
-  const { order } = yield* heightsOf(graph, height);
+  const order = yield* edges.inOrder(height, (edge) => edges.heightOf(edge, cores));
   const sets = new UnionFind(count);
   for (let i = 0; i < order.length; i++) {
     const [a, b] = edges.at(order[i]);
@@ -46,7 +31,7 @@ export function* cutAt(graph: DensityGraph, height: number, minimum: number): St
 /** By node, its group; NONE for noise. No group is in another, and their masses sum up to most. */
 export function* cutByMass(graph: DensityGraph, minimum: number): Steps<Uint32Array> {
   const { bits, edges, weights, cores, count } = graph;
-  const heights = yield* heightsOf(graph, bits);
+  const order = yield* edges.inOrder(bits, (edge) => edges.heightOf(edge, cores));
   const tree = new Tree(graph, minimum);
   // Equal rows join at their core distance, as if by an edge from a node to itself.
   const heavy = Array.from({ length: bits + 1 }, (): number[] => []);
@@ -55,8 +40,8 @@ export function* cutByMass(graph: DensityGraph, minimum: number): Steps<Uint32Ar
   }
   for (let height = 0, i = 0; height <= bits; height++) {
     const from = i;
-    while (i < heights.order.length && heights.of(heights.order[i]) === height) i++;
-    const joined = heights.order.subarray(from, i);
+    while (i < order.length && edges.heightOf(order[i], cores) === height) i++;
+    const joined = order.subarray(from, i);
     if (joined.length + heavy[height].length > 0) tree.join(edges, joined, heavy[height], height);
     yield undefined;
   }
