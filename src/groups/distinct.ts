@@ -30,10 +30,11 @@ export interface Distinct {
 
 /** The rows of each slot, ascending, as lists that go from row to row. */
 export class SlotRows {
-  /** Null where slot i is row i. */
-  readonly #first: Uint32Array | null;
+  /** By slot its first and last row here, and by row the next of its slot: NONE where there is
+   * none. Null where slot i is row i. */
+  readonly first: Uint32Array | null;
+  readonly next: Uint32Array | null;
   readonly #last: Uint32Array | null;
-  readonly #next: Uint32Array | null;
   /** Rows of the collection. */
   readonly start: number;
   readonly end: number;
@@ -42,10 +43,10 @@ export class SlotRows {
   constructor(slotOfRow: Uint32Array | null, start: number, end: number, slots: number) {
     this.start = start;
     this.end = end;
-    this.#first = slotOfRow && new Uint32Array(slots).fill(NONE);
+    this.first = slotOfRow && new Uint32Array(slots).fill(NONE);
     this.#last = slotOfRow && new Uint32Array(slots).fill(NONE);
-    this.#next = slotOfRow && new Uint32Array(end - start).fill(NONE);
-    const [first, last, next] = [this.#first, this.#last, this.#next];
+    this.next = slotOfRow && new Uint32Array(end - start).fill(NONE);
+    const [first, last, next] = [this.first, this.#last, this.next];
     if (slotOfRow === null || first === null || last === null || next === null) return;
     for (let row = end - 1; row >= start; row--) {
       const slot = slotOfRow[row];
@@ -58,7 +59,7 @@ export class SlotRows {
 
   /** NONE where a slot has no row here. */
   firstOf(slot: number): number {
-    if (this.#first !== null) return this.#first[slot];
+    if (this.first !== null) return this.first[slot];
     return slot >= this.start && slot < this.end ? slot : NONE;
   }
 
@@ -68,7 +69,7 @@ export class SlotRows {
 
   /** The next row of the same slot, or NONE. */
   nextOf(row: number): number {
-    return this.#next === null ? NONE : this.#next[row - this.start];
+    return this.next === null ? NONE : this.next[row - this.start];
   }
 }
 

@@ -20,9 +20,8 @@ export interface PairBatch {
 
 /** Pairs of a batch. */
 const BATCH = 2 ** 16;
-/** Pairs of slots that there is room for at first; and, by the number of codes, at most. */
+/** Pairs of slots that there is room for at first, and at most: 40 MB. */
 const FIRST_HELD = 2 ** 14;
-const LEAST_MOST_HELD = 2 ** 18;
 const MOST_HELD = 2 ** 22;
 /** Values of those held from which the middle is found. */
 const MIDDLE_OF = 1023;
@@ -41,8 +40,7 @@ export function* pairsInOrder(
   order: PairOrder,
 ): Stream<PairBatch> {
   const { left } = codes;
-  const most = Math.min(MOST_HELD, Math.max(LEAST_MOST_HELD, codes.count >> 1));
-  const held = new Held(codes, order.mostHeld ?? most);
+  const held = new Held(codes, order.mostHeld ?? MOST_HELD);
   const out = new Batches();
   for (let from = left.start; from < left.end; from = held.to) {
     held.begin(from);
@@ -84,6 +82,9 @@ class Held {
   readonly #right: SlotRows;
   #slots: Uint32Array;
   #others: Uint32Array;
+  /** When sorted: of each of the others the first row, and the one that follows it. */
+  #rows = new Uint32Array();
+  #nexts = new Uint32Array();
   #distances: Uint16Array;
   #count = 0;
   /** Those of slot s, when sorted, lie from `#starts[s]` to `#starts[s + 1]`. */
@@ -177,16 +178,31 @@ class Held {
     }
     this.#others = others;
     this.#distances = distances;
+    const { first, next, start } = this.#right;
+    this.#rows = others.subarray(0, this.#count);
+    if (first === null || next === null) return;
+    // In loops of their own, where cache misses overlap.
+    this.#rows = this.#rows.map((slot) => first[slot]);
+    this.#nexts = this.#rows.map((row) => next[row - start]);
   }
 
   isAlone(slot: number): boolean {
     return this.#starts[slot] === this.#starts[slot + 1];
   }
 
-  /** Calls with the slots beside a slot. */
-  forEach(slot: number, call: (other: number, distance: number) => void): void {
-    for (let i = this.#starts[slot]; i < this.#starts[slot + 1]; i++) {
-      call(this.#others[i], this.#distances[i]);
+  /** Appends the rows beside a slot that come behind `after`, or of each code the first. */
+  appendTo(out: Batches, slot: number, after: number, isAll: boolean): void {
+    const { next, start } = this.#right;
+    const rows = this.#rows;
+    const nexts = this.#nexts;
+    const distances = this.#distances;
+    const end = this.#starts[slot + 1];
+    for (let i = this.#starts[slot]; i < end; i++) {
+      if (rows[i] > after) out.append(rows[i], distances[i]);
+      if (next === null || !isAll) continue;
+      for (let row = nexts[i]; row !== NONE; row = next[row - start]) {
+        if (row > after) out.append(row, distances[i]);
+      }
     }
   }
 }
@@ -204,14 +220,10 @@ function pairsOf(
   if (isFirstOnly && left.firstOf(slot) !== row) return;
   const after = left === right ? row : -1;
   out.begin(row);
-  const append = (other: number, distance: number, isAll: boolean) => {
-    for (let next = right.firstOf(other); next !== NONE; next = right.nextOf(next)) {
-      if (next > after) out.append(next, distance);
-      if (!isAll) break;
-    }
-  };
-  append(slot, 0, true);
-  held.forEach(slot, (other, distance) => append(other, distance, !isFirstOnly));
+  for (let other = right.firstOf(slot); other !== NONE; other = right.nextOf(other)) {
+    if (other > after) out.append(other, 0);
+  }
+  held.appendTo(out, slot, after, !isFirstOnly);
   out.end();
 }
 
@@ -236,13 +248,13 @@ class Batches {
     this.#start = this.#count;
   }
 
-  append(other: number, distance: number): void {
+  append(row: number, distance: number): void {
     if (this.#count === this.#keys.length) {
       const grown = new Float64Array(2 * this.#count);
       grown.set(this.#keys);
       this.#keys = grown;
     }
-    this.#keys[this.#count++] = other * 2 ** 16 + distance; // exact, and sorted by the row
+    this.#keys[this.#count++] = row * 2 ** 16 + distance; // exact, and sorted by the row
   }
 
   end(): void {
