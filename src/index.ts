@@ -77,6 +77,12 @@ export {
   pairs,
 } from './groups/pairs';
 export {
+  PERMUTED_NEIGHBORS_DEFAULTS,
+  type PermutedNeighborsOptions,
+  permutedNeighbors,
+  permutedNeighborsAsync,
+} from './groups/permuted-neighbors';
+export {
   type PlanTableOptions,
   planFromArrow,
   planFromText,
