@@ -46,7 +46,7 @@ export function* pointsOf(
     if (!isDenseMatrix(source)) {
       throw wrongType('source', 'Codes, a SimHashIndex or { values, dimensions }', source);
     }
-    if (by === 'bits') throw new Error(`"by" bits needs codes, the source has vectors`);
+    if (by === 'bits') throw new Error(`"by" needs codes for bits, the source has vectors`);
     return { points: yield* matrixPoints(source, checkDenseMatrix(source, 'source')) };
   }
   const { codes, vectors, kernel } = rowsOf('source', source);

@@ -45,7 +45,10 @@ export interface DensityGroups {
   readonly count: number;
   /** By row, its group; 0xffffffff for noise, and for rows that are null or removed. */
   readonly assignments: Uint32Array;
-  /** In order of their first row. Centres are the directions of their rows' sums. */
+  /**
+   * In order of their first row. Their centres are the directions of their rows' sums, of the kept
+   * vectors where there are any, else of the bits.
+   */
   readonly groups: Cluster[];
   /** Rows with a code that are in no group. */
   readonly noise: number;

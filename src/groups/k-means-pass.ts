@@ -16,6 +16,8 @@ import { dot, PointBlock, type Points } from './cluster-space';
 const MOST_ROWS = 512;
 const LEAST_ROWS = 8;
 const STEP_PRODUCTS = 2 ** 25;
+/** Values of centres that move between two steps. */
+const STEP_VALUES = 2 ** 18;
 
 export interface Pass {
   /** Mean cosine of the rows to their centres. */
@@ -65,12 +67,12 @@ export class KMeans {
   }
 
   /** Puts centres where rows are. */
-  begin(rows: Uint32Array): void {
+  *begin(rows: Uint32Array): Steps<void> {
     const { dimensions } = this.#points;
     rows.forEach((row, i) => {
       this.#points.into(row, this.#sums, i * dimensions);
     });
-    this.move();
+    yield* this.move();
   }
 
   /** The nearest centre of `rows[i]`, the first of equals, to `nearest[i]`. */
@@ -143,8 +145,12 @@ export class KMeans {
   }
 
   /** Each centre to the direction of its rows; it stays where these cancel out. */
-  move(): void {
-    for (let centre = 0; centre < this.count; centre++) this.#moveOne(centre);
+  *move(): Steps<void> {
+    const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
+    for (let centre = 0; centre < this.count; centre++) {
+      this.#moveOne(centre);
+      if (centre % step === step - 1) yield undefined;
+    }
   }
 
   #moveOne(centre: number): void {

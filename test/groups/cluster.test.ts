@@ -164,26 +164,25 @@ describe('k-means', () => {
     );
     const own = (found.objective * spread.length + 12) / all.length;
     expect(more).toBeGreaterThan(own - 1e-9);
-    expect(more).toBeLessThan(own + 0.005);
+    expect(more).toBeLessThan(own + 1e-4);
   });
 
   it('never loses, iteration by iteration, and tells of all of them', () => {
     const { history, objective } = cluster(matrixOf(spread), options);
-    expect(new Set(history.map(({ start }) => start)).size).toBe(4);
-    const order = history.slice(0, -1);
-    for (const [i, { start, iteration, rows, moved, ...now }] of order.entries()) {
-      const isFirst = start !== order[i - 1]?.start;
-      expect(iteration).toBe(isFirst ? 0 : order[i - 1].iteration + 1);
-      expect(rows).toBe(590);
-      if (isFirst) expect(moved).toBe(590);
-      // Rounding to 16 bits can choose a centre that is as good but for so much.
-      else expect(now.objective).toBeGreaterThan(order[i - 1].objective - 1e-5);
-    }
     const last = history[history.length - 1];
-    const ends = order.filter(({ start }, i) => start !== order[i + 1]?.start);
-    const best = Math.max(...ends.map((one) => one.objective));
-    expect(ends[last.start].objective).toBe(best);
-    expect(last.objective).toBeGreaterThanOrEqual(best - 1e-5);
+    for (const start of [0, 1, 2, 3]) {
+      const own = history.filter((one) => one.start === start);
+      expect(own.length).toBeGreaterThan(3);
+      expect(own.map(({ iteration }) => iteration)).toEqual([...own.keys()]);
+      expect(own.every(({ rows }) => rows === 590)).toBe(true);
+      expect(own[0].moved).toBe(590);
+      expect(own[2].moved).toBeLessThan(590);
+      for (let i = 1; i < own.length; i++) {
+        // Rounding to 16 bits can choose a centre that is as good but for so much.
+        expect(own[i].objective).toBeGreaterThan(own[i - 1].objective - 1e-5);
+      }
+      expect(own[own.length - 1].objective).toBeLessThan(last.objective + 1e-3);
+    }
     expect(last.objective).toBeCloseTo(objective, 10);
   });
 
