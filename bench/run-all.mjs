@@ -9,7 +9,7 @@ import { machineLine } from './lib/table.mjs';
 
 const SCRIPTS = [
   ...['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'],
-  ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns'],
+  ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns', 'duplicates'],
   ...['pairs', 'nouns', 'groupings'],
 ];
 const results = new URL('results.md', import.meta.url);
