@@ -26,8 +26,8 @@ const GROWTH = 2;
 const COMPARED_WORD_NS = 0.22;
 const HIT_NS = 30;
 /** Work between two steps, and codes that are put in order. */
-const STEP_NS = 8e6;
-const STEP_CODES = 2 ** 16;
+const STEP_NS = 5e6;
+const STEP_CODES = 2 ** 15;
 /** A join is considered from so much work on. */
 const LEAST_NS = 2e8;
 /** Shares of the codes that a join may complete. */
@@ -98,7 +98,8 @@ class Comparison {
     this.#lists = lists;
     this.#kernelName = kernel;
     this.#room = new TileRoom(count, bits);
-    this.#order = Uint32Array.from({ length: count }, (_, slot) => slot);
+    this.#order = new Uint32Array(count);
+    for (let slot = 0; slot < count; slot++) this.#order[slot] = slot;
     this.#end = count;
   }
 

@@ -86,7 +86,7 @@ function* lists({ rows, k, maxDistance, kernel }: Request): Steps<NeighborLists>
   return yield* ofRows(codes, found, k);
 }
 
-const STEP_ROWS = 2 ** 14;
+const STEP_ROWS = 2 ** 12;
 /** Offsets have 32 bits. */
 const MOST_NEIGHBORS = 2 ** 32 - 1;
 

@@ -118,8 +118,8 @@ function shuffle(values: Uint32Array, random: () => number): void {
 }
 
 /** Codes, and comparisons, between two steps. */
-const STEP_CODES = 2 ** 16;
-const STEP_COMPARISONS = 2 ** 18;
+const STEP_CODES = 2 ** 15;
+const STEP_COMPARISONS = 2 ** 16;
 /** Bits of a key: those that are left are looked at only where keys are equal. */
 const KEY_BITS = 32;
 const DIGIT_BITS = 11;
@@ -137,7 +137,7 @@ function* sorted({ room, count }: Distinct, bits: Uint32Array): Steps<Uint32Arra
     keys[slot] = key;
     if (slot % STEP_CODES === STEP_CODES - 1) yield undefined;
   }
-  let order = Uint32Array.from({ length: count }, (_, slot) => slot);
+  let order = keys.map((_, slot) => slot);
   for (let shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
     order = byDigit(order, keys, shift);
     yield undefined;
@@ -153,6 +153,7 @@ function* sorted({ room, count }: Distinct, bits: Uint32Array): Steps<Uint32Arra
     while (to < count && keys[order[to]] === keys[order[from]]) to++;
     if (to - from > 1) order.subarray(from, to).sort(byRest);
   }
+  yield undefined;
   return order;
 }
 
@@ -182,11 +183,13 @@ function* compared(
   const { words } = room;
   const stride = 4 * words;
   const target = new Uint32Array(codes.buffer, codes.byteOffset, count * words);
-  for (let i = 0, to = 0; i < count; i++) {
+  const limits = new Uint32Array(count);
+  for (let i = 0; i < count; i++) {
     const from = order[i] * words;
-    for (let w = 0; w < words; w++) target[to++] = room.codes[from + w];
+    for (let w = 0; w < words; w++) target[i * words + w] = room.codes[from + w];
+    limits[i] = found.limitOf(order[i]);
+    if (i % STEP_CODES === STEP_CODES - 1) yield 0;
   }
-  const limits = order.map((slot) => found.limitOf(slot));
   const half = Math.ceil(window / 2);
   const distances = new Uint16Array(Math.min(count, window));
   for (let i = 0, work = 0; i < count; i++) {
