@@ -12,7 +12,8 @@ import { integerWidth, UNIT } from '../kernels/products.scalar';
 import type { Steps } from '../long-call';
 import type { KeptVectors } from '../search/kept-vectors';
 import { lengthOf } from '../search/length';
-import { SimHashIndex } from '../search/simhash-index';
+import { SimHashIndex, stateOf } from '../search/simhash-index';
+import type { Slots } from '../search/slots';
 import { type RowSource, rowsOf } from './source';
 
 /** Codes, the rows of an index, or vectors one after another: accumulators for example. */
@@ -49,13 +50,16 @@ export function* pointsOf(
     if (by === 'bits') throw new Error(`"by" needs codes for bits, the source has vectors`);
     return { points: yield* matrixPoints(source, checkDenseMatrix(source, 'source')) };
   }
-  const { codes, vectors, kernel } = rowsOf('source', source);
-  if (by === 'vectors' && vectors === null) {
+  if (by === 'bits') {
+    const { codes, kernel } = rowsOf('source', source);
+    return { points: yield* codePoints(codes), ...(kernel && { kernel }) };
+  }
+  const state = source instanceof SimHashIndex ? stateOf(source) : null;
+  if (state === null || state.vectors === null) {
     throw new Error(`"by" 'vectors' needs kept vectors: make the index with "keep"`);
   }
-  const isByVectors = by === 'vectors' && vectors !== null;
-  const points = yield* isByVectors ? keptPoints(codes, vectors) : codePoints(codes);
-  return { points, ...(kernel && { kernel }) };
+  const { slots, vectors, kernel } = state;
+  return { points: keptPoints(slots, vectors), ...(kernel && { kernel }) };
 }
 
 function* matrixPoints(matrix: DenseMatrix, rowCount: number): Steps<Points> {
@@ -79,12 +83,12 @@ function* matrixPoints(matrix: DenseMatrix, rowCount: number): Steps<Points> {
   };
 }
 
-function* keptPoints(codes: Codes, vectors: KeptVectors): Steps<Points> {
+/** Rows as they are now: the vector of one that is removed later stays where it is. */
+function keptPoints(slots: Slots, vectors: KeptVectors): Points {
   const { dimensions } = vectors;
-  const isPoint = (row: number) => !codes.isNull(row) && vectors.normOf(row) > 0;
   return {
-    ...{ rowCount: codes.count, dimensions, length: 1 },
-    rows: yield* rowsWhere(codes.count, isPoint),
+    ...{ rowCount: slots.rowCount, dimensions, length: 1 },
+    rows: slots.rowsWithCodes().filter((row) => vectors.normOf(row) > 0),
     into(row, out, at) {
       const values = vectors.valuesAt(row);
       const norm = vectors.normOf(row);
