@@ -159,3 +159,19 @@ export {
   type IndexRow,
   SimHashIndex,
 } from './search/simhash-index';
+export {
+  explainTexts,
+  type TextComparison,
+  type WordShare,
+} from './text/explain-texts';
+export { FrequencyTable, type TableOrigin } from './text/frequency-table';
+export { segments } from './text/segments';
+export {
+  type Counting,
+  TEXT_HASHER_DEFAULTS,
+  TextHasher,
+  type TextHasherOptions,
+  type WeightedWord,
+} from './text/text-hasher';
+export { characters, shingles, type Tokens, words } from './text/tokens';
+export { hashWord, type WordHash } from './text/word-hash';

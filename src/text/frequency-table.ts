@@ -1,0 +1,163 @@
+/**
+ * In how many documents each word occurs: what inverse document frequencies are made of. Words are
+ * held by their 64-bit hash alone, 12 bytes each in a hash table that is 3/4 full or more. Tables
+ * of parts of a corpus are merged; a table says by which tokens and which hash it was made, and is
+ * refused by others.
+ */
+
+import { checkInteger, checkOptions, wrongType } from '../check';
+import {
+  type FrequencyColumns,
+  frequenciesFromArrow,
+  frequenciesToArrow,
+} from '../codes/arrow-frequencies';
+import { type ArrowSource, asFormatError } from '../codes/arrow-source';
+
+const FIRST_ROOM = 1024;
+const GROWTH = 1.2;
+const MOST_FULL = 0.9;
+
+export interface TableOrigin {
+  /** Names of the tokens and of the hash. */
+  readonly tokens: string;
+  readonly hash: string;
+}
+
+export class FrequencyTable {
+  readonly tokens: string;
+  readonly hash: string;
+  #documents = 0;
+  #size = 0;
+  #lows = new Uint32Array(FIRST_ROOM);
+  #highs = new Uint32Array(FIRST_ROOM);
+  /** 0 where an entry is free. */
+  #counts = new Uint32Array(FIRST_ROOM);
+
+  constructor({ tokens, hash }: TableOrigin) {
+    this.tokens = tokens;
+    this.hash = hash;
+  }
+
+  /** Documents that were counted. */
+  get documents(): number {
+    return this.#documents;
+  }
+
+  /** Different words. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Memory of the table. */
+  get bytes(): number {
+    return 12 * this.#counts.length;
+  }
+
+  /** Counts a document by the hashes of its words, each once, in halves. */
+  addDocument(lows: ArrayLike<number>, highs: ArrayLike<number>, count: number): void {
+    this.#documents++;
+    for (let i = 0; i < count; i++) this.#add(lows[i], highs[i], 1);
+  }
+
+  /** Documents with the word of a hash. */
+  countOf(low: number, high: number): number {
+    return this.#counts[this.#placeOf(low, high)];
+  }
+
+  /** Adds the counts of a table over other documents. */
+  merge(other: FrequencyTable): void {
+    if (!(other instanceof FrequencyTable)) throw wrongType('other', 'a FrequencyTable', other);
+    this.checkOrigin(other);
+    this.#documents += other.#documents;
+    for (let i = 0; i < other.#counts.length; i++) {
+      if (other.#counts[i] > 0) this.#add(other.#lows[i], other.#highs[i], other.#counts[i]);
+    }
+  }
+
+  /** Fails unless this table's words are those of such tokens and hash. */
+  checkOrigin({ tokens, hash }: TableOrigin): void {
+    for (const [name, own, given] of [
+      ['tokens', this.tokens, tokens],
+      ['hash', this.hash, hash],
+    ]) {
+      if (own === given) continue;
+      throw new Error(`the frequency table was made with ${name} '${own}', not '${given}'`);
+    }
+  }
+
+  /** The table as the bytes of an Arrow file, words by rising hash. */
+  toArrow(): Uint8Array {
+    return frequenciesToArrow(this.#columns());
+  }
+
+  /** A table that `toArrow` wrote; a damaged one is a FormatError. */
+  static fromArrow(source: ArrowSource, options?: { file?: string }): FrequencyTable {
+    const { file } = checkOptions('options', options, ['file']);
+    const columns = frequenciesFromArrow(source, file);
+    return asFormatError(file, () => FrequencyTable.#from(columns));
+  }
+
+  #columns(): FrequencyColumns {
+    const order = [...this.#counts.keys()].filter((i) => this.#counts[i] > 0);
+    order.sort((a, b) => this.#highs[a] - this.#highs[b] || this.#lows[a] - this.#lows[b]);
+    const halves = new Uint32Array(2 * order.length);
+    order.forEach((i, to) => {
+      halves[2 * to] = this.#lows[i];
+      halves[2 * to + 1] = this.#highs[i];
+    });
+    const { tokens, hash, documents } = this;
+    return {
+      ...{ tokens, hash, documents },
+      dimensions: new BigUint64Array(halves.buffer),
+      counts: Uint32Array.from(order, (i) => this.#counts[i]),
+    };
+  }
+
+  static #from(columns: FrequencyColumns): FrequencyTable {
+    const { tokens, hash, documents, dimensions, counts } = columns;
+    const table = new FrequencyTable({ tokens, hash });
+    table.#documents = documents;
+    for (let i = 0; i < counts.length; i++) {
+      checkInteger(`counts[${i}]`, counts[i], 1, Math.min(documents, 0xffff_ffff));
+      const low = Number(dimensions[i] & 0xffff_ffffn);
+      table.#add(low, Number(dimensions[i] >> 32n), counts[i]);
+    }
+    return table;
+  }
+
+  #add(low: number, high: number, count: number): void {
+    if (this.#size >= MOST_FULL * this.#counts.length) this.#grow();
+    const at = this.#placeOf(low, high);
+    if (this.#counts[at] === 0) {
+      this.#size++;
+      this.#lows[at] = low;
+      this.#highs[at] = high;
+    }
+    this.#counts[at] += count;
+  }
+
+  /** Where a hash is, or would be. */
+  #placeOf(low: number, high: number): number {
+    const { length } = this.#counts;
+    let at = Math.floor((high / 2 ** 32) * length);
+    while (this.#counts[at] > 0 && (this.#lows[at] !== low || this.#highs[at] !== high)) {
+      at = at + 1 === length ? 0 : at + 1;
+    }
+    return at;
+  }
+
+  #grow(): void {
+    const [lows, highs, counts] = [this.#lows, this.#highs, this.#counts];
+    const room = Math.ceil(GROWTH * counts.length);
+    this.#lows = new Uint32Array(room);
+    this.#highs = new Uint32Array(room);
+    this.#counts = new Uint32Array(room);
+    for (let i = 0; i < counts.length; i++) {
+      if (counts[i] === 0) continue;
+      const at = this.#placeOf(lows[i], highs[i]);
+      this.#lows[at] = lows[i];
+      this.#highs[at] = highs[i];
+      this.#counts[at] = counts[i];
+    }
+  }
+}

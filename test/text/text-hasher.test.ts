@@ -1,0 +1,273 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { FormatError } from '../../src/format-error';
+import { SimHasher } from '../../src/hashing/simhash';
+import { explainTexts } from '../../src/text/explain-texts';
+import { FrequencyTable } from '../../src/text/frequency-table';
+import { logOf } from '../../src/text/log';
+import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
+import { characters, words } from '../../src/text/tokens';
+import { Draws } from '../reference/random';
+
+/** Texts to vectors and codes, against plain Maps and the rules of other programs. */
+
+const draws = new Draws(1);
+const VOCABULARY = Array.from({ length: 500 }, (_, i) => `word${i}`);
+const text = () =>
+  Array.from(
+    { length: 5 + draws.integer(80) },
+    () => VOCABULARY[Math.floor(500 * draws.uniform() ** 3)],
+  ).join(' ');
+const texts = Array.from({ length: 300 }, text);
+
+const u64 = (code: Uint8Array) => Buffer.from(code).readBigUInt64LE();
+
+it('the logarithm is right to the last digits', () => {
+  for (const value of [1, 1.5, 2, 3, Math.E, 10, 1e6, 1 + 1e-9, 123456.789]) {
+    expect(Math.abs(logOf(value) - Math.log(value))).toBeLessThan(1e-15 * (1 + Math.log(value)));
+  }
+});
+
+describe('weights', () => {
+  const documents = new Map<string, number>();
+  for (const one of texts) {
+    for (const word of new Set(one.split(' '))) documents.set(word, (documents.get(word) ?? 0) + 1);
+  }
+  const frequencies = new TextHasher().fit(texts);
+  const stopWords = ['word0', 'word1'];
+  const cases: [TextHasherOptions, (word: string, count: number) => number][] = [
+    [{}, (_, count) => count],
+    [{ counting: 'log' }, (_, count) => 1 + Math.log(count)],
+    [{ counting: 'binary' }, () => 1],
+    [
+      { frequencies },
+      (word, count) => count * (Math.log(301 / (1 + (documents.get(word) ?? 0))) + 1),
+    ],
+    [{ stopWords }, (word, count) => (stopWords.includes(word) ? 0 : count)],
+  ];
+
+  it.each(cases)('%j', (options, weightOf) => {
+    const hasher = new TextHasher(options);
+    for (const one of [...texts.slice(0, 20), 'word3 never seen seen']) {
+      const expected = new Map<string, number>();
+      for (const word of one.split(' ')) expected.set(word, (expected.get(word) ?? 0) + 1);
+      for (const [word, count] of expected) expected.set(word, weightOf(word, count));
+      const found = hasher.keywords(one);
+      expect(found.map(({ word }) => word).sort()).toEqual(
+        [...expected.keys()].filter((word) => expected.get(word) !== 0).sort(),
+      );
+      for (const { word, weight } of found) expect(weight).toBeCloseTo(expected.get(word) ?? 0, 12);
+      const { indices, values } = hasher.vectorize(one);
+      expect(values.length).toBe(found.length);
+      for (let i = 1; i < indices.length; i++) expect(indices[i] > indices[i - 1]).toBe(true);
+      expect([...values].sort()).toEqual(found.map(({ weight }) => weight).sort());
+      expect(hasher.hash(one)).toEqual(new SimHasher({ bits: 64 }).hash({ indices, values }));
+    }
+  });
+
+  it('the heaviest words alone', () => {
+    const all = new TextHasher({ frequencies });
+    const few = new TextHasher({ frequencies, keywords: 5 });
+    for (const one of texts.slice(0, 30)) {
+      const kept = few.keywords(one);
+      expect(kept.length).toBe(Math.min(5, all.keywords(one).length));
+      expect(kept.map(({ weight }) => weight)).toEqual(
+        all.keywords(one, 5).map(({ weight }) => weight),
+      );
+      expect(few.vectorize(one).values.length).toBe(kept.length);
+    }
+  });
+
+  it('do not depend on what was read before', () => {
+    const [fresh, used] = [new TextHasher({ keywords: 7 }), new TextHasher({ keywords: 7 })];
+    for (const one of texts) used.hash(one);
+    for (const one of texts.slice(0, 50).reverse()) {
+      expect(new TextHasher({ keywords: 7 }).hash(one)).toEqual(used.hash(one));
+      expect(fresh.hash(one)).toEqual(used.hash(one));
+    }
+  });
+
+  it('outlive the bound of the vocabulary', () => {
+    const hasher = new TextHasher();
+    const before = hasher.hash(texts[0]);
+    for (let i = 0; i < 60; i++) {
+      hasher.hash(Array.from({ length: 5000 }, (_, j) => `w${i}x${j}`).join(' '));
+    }
+    expect(hasher.hash(texts[0])).toEqual(before);
+  });
+});
+
+describe('the table of frequencies', () => {
+  const hasher = new TextHasher();
+
+  it('of parts is that of the whole', () => {
+    const [one, other] = [hasher.fit(texts.slice(0, 100)), hasher.fit(texts.slice(100))];
+    one.merge(other);
+    expect(one.toArrow()).toEqual(hasher.fit(texts).toArrow());
+    expect(one.documents).toBe(300);
+    expect(one.size).toBe(new Set(texts.flatMap((one) => one.split(' '))).size);
+  });
+
+  it('takes at most 16 bytes a word beyond small ones', () => {
+    const table = hasher.fit(
+      Array.from({ length: 300 }, (_, i) =>
+        Array.from({ length: 99 }, (_, j) => `${i}x${j}`).join(' '),
+      ),
+    );
+    expect(table.size).toBe(29_700);
+    expect(table.bytes / table.size).toBeLessThan(17);
+  });
+
+  it('comes back from Arrow, and a damaged one does not', () => {
+    const bytes = hasher.fit(texts).toArrow();
+    expect(FrequencyTable.fromArrow(bytes).toArrow()).toEqual(bytes);
+    expect(FrequencyTable.fromArrow(hasher.fit([]).toArrow()).documents).toBe(0);
+    for (let at = 300; at < bytes.length; at += 997) {
+      const damaged = bytes.slice();
+      damaged[at] ^= 0x10;
+      let read: FrequencyTable | null = null;
+      try {
+        read = FrequencyTable.fromArrow(damaged, { file: 'table.arrow' });
+      } catch (error) {
+        expect(error).toBeInstanceOf(FormatError);
+      }
+      if (read !== null) expect(read.toArrow()).toEqual(bytes); // a byte that is never read
+    }
+  });
+
+  it('is refused by other tokens and another hash', () => {
+    const frequencies = hasher.fit(texts);
+    expect(() => new TextHasher({ frequencies, tokens: characters(3) })).toThrow(
+      "the frequency table was made with tokens 'words', not 'characters(3)'",
+    );
+    expect(() => new TextHasher({ frequencies, hash: 'md5' })).toThrow(
+      "the frequency table was made with hash 'xxhash64', not 'md5'",
+    );
+  });
+});
+
+describe('codes of common programs', () => {
+  /** Weighted words, each by the bits of its hash: what Go programs with FNV-1a do. */
+  it('FNV-1a of weighted words', () => {
+    const hasher = new TextHasher({ projection: 'direct', hash: 'fnv1a64' });
+    for (const one of texts.slice(0, 50)) {
+      const sums = new Array(64).fill(0);
+      for (const word of one.split(' ')) {
+        let hash = 0xcbf29ce484222325n;
+        for (const byte of Buffer.from(word)) {
+          hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+        }
+        for (let bit = 0n; bit < 64n; bit++) sums[Number(bit)] += (hash >> bit) & 1n ? 1 : -1;
+      }
+      const expected = sums.reduce(
+        (code, sum, bit) => code | (sum > 0 ? 1n << BigInt(bit) : 0n),
+        0n,
+      );
+      expect(u64(hasher.hash(one))).toBe(expected);
+    }
+  });
+
+  /** simhash/__init__.py: windows of 4 of the letters, md5, weights by count, sums above 0. */
+  it('the Python package simhash by its own rules', () => {
+    const windows = (content: string) => {
+      const plain = (content.toLowerCase().match(/[\w\u4e00-\u9fcc]+/g) ?? []).join('');
+      return Array.from({ length: Math.max(plain.length - 3, 1) }, (_, i) => plain.slice(i, i + 4));
+    };
+    const tokens = Object.assign(windows, { kind: 'windows(4)' });
+    const hasher = new TextHasher({ projection: 'direct', hash: 'md5', tokens });
+    for (const one of [...texts.slice(0, 20), 'How are you? I AM fine. 你好世界', 'abc']) {
+      const sums = new Array(64).fill(0);
+      for (const token of windows(one)) {
+        const hash = createHash('md5').update(token).digest().readBigUInt64BE(8);
+        for (let bit = 0n; bit < 64n; bit++) sums[Number(bit)] += (hash >> bit) & 1n ? 1 : -1;
+      }
+      const expected = sums.reduce(
+        (code, sum, bit) => code | (sum > 0 ? 1n << BigInt(bit) : 0n),
+        0n,
+      );
+      expect(u64(hasher.hash(one))).toBe(expected);
+    }
+  });
+
+  const content = 'How are you? I AM fine. blar blar blar blar blar Thanks.';
+  const python = pythonSimhash(content);
+  it.skipIf(python === null)('the same by the same rules in Python', () => {
+    const windows = (given: string) => {
+      const plain = (given.toLowerCase().match(/\w+/g) ?? []).join('');
+      return Array.from({ length: plain.length - 3 }, (_, i) => plain.slice(i, i + 4));
+    };
+    const hasher = new TextHasher({ projection: 'direct', hash: 'md5', tokens: windows });
+    expect(u64(hasher.hash(content))).toBe(python);
+  });
+});
+
+/** By the same rules in Python, where it is installed; null, said loudly, where not. */
+function pythonSimhash(content: string): bigint | null {
+  const script = `
+import hashlib, re, sys
+content = ''.join(re.findall(r'[\\w\\u4e00-\\u9fcc]+', sys.argv[1].lower()))
+sums = [0] * 64
+for i in range(max(len(content) - 3, 1)):
+    value = int.from_bytes(hashlib.md5(content[i:i+4].encode()).digest()[-8:], 'big')
+    for bit in range(64):
+        sums[bit] += 1 if value >> bit & 1 else -1
+print(sum(1 << bit for bit in range(64) if sums[bit] > 0))`;
+  try {
+    return BigInt(execFileSync('python3', ['-c', script, content], { encoding: 'utf8' }).trim());
+  } catch {
+    console.error('NO PYTHON: the rules of its package simhash were checked in JavaScript alone');
+    return null;
+  }
+}
+
+describe('many texts', () => {
+  it('come in batches of codes, in order', () => {
+    const hasher = new TextHasher({ bits: 100 });
+    const many = Array.from({ length: 2500 }, (_, i) => texts[i % 300]);
+    let row = 0;
+    for (const codes of hasher.hashAll(many)) {
+      expect(codes.bits).toBe(100);
+      for (let i = 0; i < codes.count; i++) expect(codes.at(i)).toEqual(hasher.hash(many[row++]));
+    }
+    expect(row).toBe(2500);
+  });
+
+  it('are null where there are no words, or an error', () => {
+    const [codes] = new TextHasher({ empty: 'null' }).hashAll(['a', '...', 'b']);
+    expect([0, 1, 2].map((row) => codes.isNull(row))).toEqual([false, true, false]);
+    expect(() => new TextHasher().hash('')).toThrow('all-zero');
+    expect(() => new TextHasher({ stopWords: ['a'] }).hash('a a')).toThrow('all-zero');
+  });
+
+  it('take one long line', () => {
+    const line = 'one two three four '.repeat(200_000);
+    expect(new TextHasher().keywords(line).map(({ weight }) => weight)).toEqual(
+      Array(4).fill(200_000),
+    );
+  });
+});
+
+it('explains why two texts are near', () => {
+  const hasher = new TextHasher({ bits: 256 });
+  const found = explainTexts(hasher, 'red red apple tree', 'red apple sauce');
+  expect(found.cosine).toBeCloseTo((2 + 1) / Math.sqrt(6 * 3), 12);
+  expect(found.together.map(({ word }) => word)).toEqual(['red', 'apple']);
+  expect(found.onlyA).toEqual([{ word: 'tree', share: expect.closeTo(1 / 6, 12) }]);
+  expect(found.onlyB).toEqual([{ word: 'sauce', share: expect.closeTo(1 / 3, 12) }]);
+  expect(Math.abs(found.estimate.cosine - found.cosine)).toBeLessThan(0.3);
+  expect(explainTexts(hasher, 'a b', 'b a').distance).toBe(0);
+});
+
+it('refuses what it does not know', () => {
+  const make = (options: object) => () => new TextHasher(options as never);
+  expect(make({ hash: 'sha1' })).toThrow(/"hash" expected one of 'xxhash64', 'fnv1a64', 'md5'/);
+  expect(make({ counting: 'sqrt' })).toThrow(/"counting" expected one of/);
+  expect(make({ tokens: 'words' })).toThrow('"tokens" expected a function from text to strings');
+  expect(make({ projection: 'direct', bits: 65 })).toThrow(/at most 64/);
+  expect(make({ projection: 'hadamard' })).toThrow(/"projection" expected one of/);
+  expect(make({ frequencies: {} })).toThrow('"frequencies" expected a FrequencyTable');
+  expect(make({ keywords: 0 })).toThrow('"keywords" expected an integer');
+  expect(() => new TextHasher().hash(7 as never)).toThrow('"text" expected a string');
+  expect(words.kind).toBe('words');
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { segments } from '../../src/text/segments';
+import { characters, shingles, words } from '../../src/text/tokens';
+
+/** Tokens of each kind, by examples of several scripts. */
+
+const of = (tokens: Iterable<string>) => [...tokens];
+
+describe('words', () => {
+  it.each([
+    ['The cat, the CAT; 3 cats!', ['the', 'cat', 'the', 'cat', '3', 'cats']],
+    ['Straße naïve Ελλάδα Москва', ['straße', 'naïve', 'ελλάδα', 'москва']],
+    ['ﬁne ＡＢＣ１２', ['fine', 'abc12']],
+    ['近似重复检测', ['近似', '似重', '重复', '复检', '检测']],
+    ['山 と 川', ['山', 'と', '川']],
+    ['これはテスト', ['これ', 'れは', 'はテ', 'テス', 'スト']],
+    ['GPT4模型v2', ['gpt4', '模型', 'v2']],
+    ['한국어 문서', ['한국', '국어', '문서']],
+    ['हिन्दी में', ['हिन्दी', 'में']],
+    ['', []],
+    ['... — !', []],
+    ['a\ud800b', ['a', 'b']],
+  ])('%s', (text, expected) => {
+    expect(of(words(text))).toEqual(expected);
+  });
+
+  it('ASCII text takes the quick way to the same tokens', () => {
+    const text = 'It is 10 o’clock, Mr. Smith-Jones said "no_way".';
+    expect(of(words(`${text.replace('’', "'")}`))).toEqual(of(words(text)));
+    expect(of(words(`${text} é`))).toEqual([...of(words(text)), 'é']);
+  });
+});
+
+describe('characters and shingles', () => {
+  it('overlap', () => {
+    expect(of(characters(3)('Ab  cd'))).toEqual(['ab ', 'b c', ' cd']);
+    expect(of(characters(2)('😀😁x'))).toEqual(['😀😁', '😁x']);
+    expect(of(shingles(2)('a b c d'))).toEqual(['a b', 'b c', 'c d']);
+    expect(of(shingles(2, characters(2))('abcd'))).toEqual(['ab bc', 'bc cd']);
+  });
+
+  it('a shorter text is one', () => {
+    expect(of(characters(9)('abc'))).toEqual(['abc']);
+    expect(of(shingles(3)('a b'))).toEqual(['a b']);
+    expect(of(shingles(3)(''))).toEqual([]);
+    expect(of(characters(4)('  '))).toEqual([]);
+  });
+
+  it('refuse no characters', () => {
+    expect(() => characters(0)).toThrow('"count" expected an integer in 1..1000, got 0');
+    expect(() => shingles(1.5)).toThrow('"count" expected');
+  });
+});
+
+describe('segments', () => {
+  it('are words of the engine', () => {
+    expect(of(segments('en')('Hello, world'))).toEqual(['hello', 'world']);
+    expect(of(segments('ja')('私は学生です')).join('')).toBe('私は学生です');
+  });
+
+  it('a long line does not take the square of its time', () => {
+    const text = 'これは試験です'.repeat(20_000);
+    expect(of(segments('ja')(text)).join('').length).toBe(text.length);
+  });
+});
+
+it('kinds name themselves', () => {
+  const kinds = [words, characters(4), shingles(3), shingles(2, characters(2)), segments('ja')];
+  expect(kinds.map(({ kind }) => kind)).toEqual([
+    ...['words', 'characters(4)', 'shingles(3, words)', 'shingles(2, characters(2))'],
+    'segments(ja)',
+  ]);
+});
