@@ -45,7 +45,6 @@ export {
   type Clusters,
   cluster,
   clusterAsync,
-  type Iteration,
 } from './groups/cluster';
 export type { ClusterSource } from './groups/cluster-space';
 export type { Cluster } from './groups/cluster-summary';
@@ -59,6 +58,7 @@ export {
 } from './groups/density';
 export { extendPlan, extendPlanAsync } from './groups/extend-plan';
 export type { Grouping } from './groups/grouping';
+export type { Iteration } from './groups/k-means-run';
 export type { ColumnValues, Keeper } from './groups/keeper';
 export {
   NEIGHBOR_LISTS_DEFAULTS,
