@@ -25,7 +25,7 @@ const CHOICES_BYTES = 2 ** 19;
 const LEAST_PLANES = 6;
 /** Room for what slices and tables are made of. */
 const SPARE_BYTES = 1152;
-/** Bytes of a line of the cache, which an entry of a table fills. */
+/** Bytes of a line of the cache, with which each part begins. */
 const LINE = 64;
 
 export class TileRoom {
@@ -65,7 +65,7 @@ export class TileRoom {
     const waiting = this.groups > this.groupsAtOnce ? this.queries : 1;
     const sliceBits = Math.max(8 * this.stride, GROUP_BITS * this.groups);
     const lengths = [
-      (Math.ceil(count / TILE_ROWS) * TILE_ROWS + 2) * this.stride, // whole tiles, read a bit beyond
+      (Math.ceil(count / TILE_ROWS) * TILE_ROWS + 2) * this.stride, // tiles are read to their end
       4 * count,
       4 * TILE_HIT * TURN_QUERIES * TILE_ROWS,
       2 * this.groups * this.queries,

@@ -7,8 +7,7 @@
 
 import { distance64 } from './hamming';
 
-/** An entry has three planes and takes a line of the cache. */
-const ENTRY_SHIFT: usize = 6;
+/** An entry has three planes. */
 const ENTRY: usize = 48;
 const TABLE: usize = 128 * ENTRY;
 const GROUP_BITS: usize = 7;
@@ -96,7 +95,7 @@ export function choicesInto(
         pattern = load<u64>(word) >> shift;
         if (shift > 57 && ((bit | 63) + 1) < bits) pattern |= load<u64>(word, 8) << (64 - shift);
       }
-      store<u16>(choices, <u16>((pattern & 127) * 48));
+      store<u16>(choices, <u16>((pattern & 127) * ENTRY));
     }
   }
 }
@@ -114,7 +113,7 @@ export function startSums(entry: usize, sums: usize, sumsEnd: usize): void {
   for (let at = sums + 48; at < sumsEnd; at += 16) v128.store(at, i64x2.splat(0));
 }
 
-/** Adds a query's entries of a multiple of four groups; `sums` has at least five planes. */
+/** Adds a query's entries of a multiple of four groups; `sums` has at least six planes. */
 export function addEntries(
   tables: usize,
   choices: usize,
@@ -127,7 +126,7 @@ export function addEntries(
   let fours = v128.load(sums, 32);
   let eights = v128.load(sums, 48);
   let sixteens = v128.load(sums, 64);
-  let others = v128.load(sums, 80);
+  let thirtyTwos = v128.load(sums, 80);
   for (; choices < end; choices += 8, tables += 4 * TABLE) {
     const p0 = entryOf(tables, choices, 0);
     const p1 = entryOf(tables, choices, 1);
@@ -169,8 +168,8 @@ export function addEntries(
     eights = sumOf(eights, e2, e3);
     let carry = carryOf(sixteens, x0, x1);
     sixteens = sumOf(sixteens, x0, x1);
-    const next = v128.and(others, carry);
-    others = v128.xor(others, carry);
+    const next = v128.and(thirtyTwos, carry);
+    thirtyTwos = v128.xor(thirtyTwos, carry);
     carry = next;
     for (let at = sums + 96; at < sumsEnd; at += 16) {
       const plane = v128.load(at);
@@ -183,10 +182,10 @@ export function addEntries(
   v128.store(sums, fours, 32);
   v128.store(sums, eights, 48);
   v128.store(sums, sixteens, 64);
-  v128.store(sums, others, 80);
+  v128.store(sums, thirtyTwos, 80);
 }
 
-/** Which sums are below the limit, from the lowest bit up: a differing bit overrules those below. */
+/** Which sums are below the limit: from the lowest bit up, a differing bit overrules those below */
 export function below(sums: usize, sumsEnd: usize, limit: i32): v128 {
   let less = i64x2.splat(0);
   for (; sums < sumsEnd; sums += 16, limit >>= 1) {
