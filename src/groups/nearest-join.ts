@@ -131,7 +131,7 @@ class Comparison {
     return limit <= this.#told + 1 ? 0 : limit;
   }
 
-  /** Puts places from `first` on in the order of their limits, those of 0 last; copies codes. */
+  /** Puts places from `first` on in the order of their limits, the highest first; copies codes. */
   *#place(first: number): Steps<void> {
     const order = this.#order;
     const { room, bits, count } = this.#codes;
