@@ -165,7 +165,9 @@ export {
   type WordShare,
 } from './text/explain-texts';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';
+export { jieba } from './text/jieba';
 export { segments } from './text/segments';
+export { stopWords } from './text/stop-words';
 export {
   type Counting,
   TEXT_HASHER_DEFAULTS,
