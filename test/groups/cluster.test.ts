@@ -355,8 +355,8 @@ describe('as a long call', () => {
     const [at, total] = done[done.length - 1];
     expect(at).toBe(total);
     const controller = new AbortController();
-    const stopped = clusterAsync(matrix, { ...options, signal: controller.signal });
-    controller.abort(new Error('enough'));
+    const onProgress = () => controller.abort(new Error('enough'));
+    const stopped = clusterAsync(matrix, { ...options, signal: controller.signal, onProgress });
     await expect(stopped).rejects.toThrow('enough');
   });
 });

@@ -235,8 +235,8 @@ it('comes in turns with the event loop, shows progress, and stops when asked to'
   expect(done.length).toBeGreaterThan(5);
   expect(done[done.length - 1]).toBe(1);
   const controller = new AbortController();
-  const stopped = densityGroupsAsync(codes, { signal: controller.signal });
-  controller.abort(new Error('enough'));
+  const onProgress = () => controller.abort(new Error('enough'));
+  const stopped = densityGroupsAsync(codes, { signal: controller.signal, onProgress });
   await expect(stopped).rejects.toThrow('enough');
 });
 
