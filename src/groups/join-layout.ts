@@ -44,8 +44,9 @@ const FAR_ENTRY_NS = 43;
 const MOST_NEAR = 2 ** 21;
 const GATHERED_WORD_NS = 1.5;
 const COMPARED_NS = 0.85;
-const SCANNED_WORD_NS = 0.35;
-const SPLIT_ROW_NS = 200;
+const COMPARED_WIDE_NS = 2.3;
+const SCANNED_NS = 0.25;
+const SCANNED_WORD_NS = 0.15;
 /** A bucket is full when so many of a sample are in it. */
 const LEAST_SURE = 4;
 /** Wider keys are told apart by fewer bits. */
@@ -58,14 +59,16 @@ export function planJoin(
   runs: readonly BitRun[],
   maxDistance: number,
 ): JoinPlan {
-  const all = (count * (count - 1)) / 2;
-  const chance = { comparisons: all, splitRows: 0 };
-  let best = planOf(sample, count, [], [chance]);
+  let best = byChance(sample.words, count, []);
   for (const layout of layouts(runs, maxDistance)) {
-    const byChance = layout.map((key) => tableByChance(key, count));
-    if (planOf(sample, count, layout, byChance).expectedMs >= best.expectedMs) continue;
-    const bySample = layout.map((key) => tableBySample(sample, count, key));
-    const plan = planOf(sample, count, layout, bySample);
+    const hoped = byChance(sample.words, count, layout);
+    if (hoped.expectedMs >= best.expectedMs) continue;
+    const work = layout.map((key) => tableBySample(sample, count, key));
+    for (const table of work) {
+      const bits = keyBits(runs) - table.keyBits;
+      table.splitMs = table.full * splitMs(sample.words, table.fullRows, bits, maxDistance);
+    }
+    const plan = planOf(sample.words, count, layout, work);
     if (plan.expectedMs < best.expectedMs) best = plan;
   }
   return best;
@@ -73,24 +76,50 @@ export function planJoin(
 
 /** What a table brings together. */
 interface TableWork {
+  readonly keyBits: number;
   readonly comparisons: number;
-  /** Codes in buckets that are too full, and are joined over the bits left. */
-  readonly splitRows: number;
+  /** Buckets that are too full, their mean rows, and the time to join these over the bits left. */
+  readonly full: number;
+  readonly fullRows: number;
+  splitMs: number;
 }
 
 function planOf(
-  { words }: JoinSample,
+  words: number,
   count: number,
   layout: BandLayout,
   tables: readonly TableWork[],
 ): JoinPlan {
   const comparisons = tables.reduce((sum, table) => sum + table.comparisons, 0);
-  const splitRows = tables.reduce((sum, table) => sum + table.splitRows, 0);
-  const comparing = comparisons * (layout.length === 0 ? words * SCANNED_WORD_NS : COMPARED_NS);
+  const splitting = tables.reduce((sum, table) => sum + table.splitMs, 0);
+  const scanned = SCANNED_NS + words * SCANNED_WORD_NS;
+  const compared = words === 2 ? COMPARED_NS : COMPARED_WIDE_NS;
+  const comparing = comparisons * (layout.length === 0 ? scanned : compared);
   const entry = count > MOST_NEAR ? FAR_ENTRY_NS : ENTRY_NS;
   const sorting = layout.length * count * (entry + words * GATHERED_WORD_NS);
-  const expectedMs = (comparing + sorting + splitRows * SPLIT_ROW_NS) / 1e6;
-  return { layout, comparisons, expectedMs };
+  return { layout, comparisons, expectedMs: (comparing + sorting) / 1e6 + splitting };
+}
+
+/** The plan where bits are tossed coins; without tables, the same for all codes. */
+function byChance(words: number, count: number, layout: BandLayout): JoinPlan {
+  const tables = layout.length === 0 ? [[]] : layout;
+  return planOf(
+    words,
+    count,
+    layout,
+    tables.map((key) => tableByChance(key, count)),
+  );
+}
+
+/** The least time to join so many codes over so many bits. */
+function splitMs(words: number, count: number, bits: number, maxDistance: number): number {
+  if (count < 2) return 0;
+  const runs = [{ firstBit: 0, bits }];
+  let least = byChance(words, count, []).expectedMs;
+  for (const layout of layouts(runs, maxDistance)) {
+    least = Math.min(least, byChance(words, count, layout).expectedMs);
+  }
+  return least;
 }
 
 /** No layout has more tables. */
@@ -114,7 +143,8 @@ function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<BandL
 /** Where bits are tossed coins. */
 function tableByChance(key: readonly BitRun[], count: number): TableWork {
   const { lowBits, highBits } = joinKeyOf(key, count);
-  return { comparisons: (count * (count - 1)) / 2 ** (lowBits + highBits + 1), splitRows: 0 };
+  const comparisons = (count * (count - 1)) / 2 ** (lowBits + highBits + 1);
+  return { keyBits: keyBits(key), comparisons, full: 0, fullRows: 0, splitMs: 0 };
 }
 
 /** The same as the sample shows it, where that is more. */
@@ -126,17 +156,24 @@ function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]):
   );
   buckets.sort();
   let pairs = 0;
-  let splitRows = 0;
+  let [full, fullRows] = [0, 0];
   for (let from = 0, to = 0; from < count; from = to) {
     while (to < count && buckets[to] === buckets[from]) to++;
     const size = to - from;
     const rows = (size / count) * all;
-    if (size >= LEAST_SURE && rows > longestRun) splitRows += rows;
-    else pairs += (size * (size - 1)) / 2;
+    if (size >= LEAST_SURE && rows > longestRun) {
+      full++;
+      fullRows += rows;
+    } else pairs += (size * (size - 1)) / 2;
   }
   const sure = pairs - 3 * Math.sqrt(pairs + 1);
   const comparisons = (sure * all * (all - 1)) / Math.max(1, count * (count - 1));
-  return { comparisons: Math.max(comparisons, tableByChance(key, all).comparisons), splitRows };
+  const chance = tableByChance(key, all);
+  return {
+    ...{ ...chance, full, fullRows: fullRows / Math.max(1, full) },
+    // What full buckets hold is not compared in pairs.
+    comparisons: full > 0 ? Math.max(0, comparisons) : Math.max(comparisons, chance.comparisons),
+  };
 }
 
 /** How codes come to the buckets of a table, about one a code. */
