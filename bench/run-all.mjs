@@ -10,7 +10,7 @@ import { machineLine } from './lib/table.mjs';
 const SCRIPTS = [
   ...['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'],
   ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns', 'duplicates'],
-  ...['pairs', 'nouns', 'groupings', 'neighbors', 'clusters'],
+  ...['pairs', 'nouns', 'groupings', 'neighbors', 'clusters', 'texts'],
 ];
 const results = new URL('results.md', import.meta.url);
 const named = process.argv.slice(2);
