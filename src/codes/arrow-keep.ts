@@ -6,8 +6,10 @@ import {
   type Dictionary,
   Field,
   type FixedSizeBinary,
-  type FixedSizeList,
-  type List,
+  FixedSizeList,
+  LargeList,
+  List,
+  Map_,
   makeBuilder,
   makeData,
   RecordBatch,
@@ -62,15 +64,30 @@ const FIXED: readonly number[] = [
 ];
 const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.Map];
 
+/** The same type without dictionaries, at any depth. */
 function plainOf(type: DataType): DataType {
-  return type.typeId === Type.Dictionary ? (type as Dictionary).dictionary : type;
+  if (type.typeId === Type.Dictionary) return plainOf((type as Dictionary).dictionary);
+  const children = (type.children ?? []) as Field[];
+  if (children.length === 0) return type;
+  const plain = children.map(({ name, type: own, nullable, metadata }) => {
+    return new Field(name, plainOf(own), nullable, metadata);
+  });
+  if (plain.every((field, i) => field.type === children[i].type)) return type;
+  if (type.typeId === Type.Struct) return new Struct(plain);
+  if (type.typeId === Type.List) return new List(plain[0]);
+  if (type.typeId === Type.LargeList) return new LargeList(plain[0]);
+  if (type.typeId === Type.FixedSizeList) {
+    return new FixedSizeList((type as FixedSizeList).listSize, plain[0]);
+  }
+  if (type.typeId === Type.Map) return new Map_(plain[0] as never, (type as Map_).keysSorted);
+  throw new Error(`columns of type ${type} with dictionaries in them are not supported`);
 }
 
 /** Some rows of a column. */
 function taken(data: Data, rows: ArrayLike<number>): Data {
   const { typeId, stride } = data;
   const { length } = rows;
-  const type = data.type as DataType;
+  const type = plainOf(data.type as DataType);
   const nulls = nullsOf(data, rows);
   if (FIXED.includes(typeId) && data.values.length >= stride * data.length) {
     const values = new (data.values.constructor as Uint8ArrayConstructor)(stride * length);
@@ -102,7 +119,7 @@ function taken(data: Data, rows: ArrayLike<number>): Data {
     return makeData({ type: type as List, length, valueOffsets, child, ...nulls } as never);
   }
   const values = new Vector([data]);
-  const builder = makeBuilder({ type: plainOf(type), nullValues: [null, undefined] });
+  const builder = makeBuilder({ type, nullValues: [null, undefined] });
   for (let i = 0; i < length; i++) builder.append(values.get(rows[i]));
   return builder.finish().flush();
 }

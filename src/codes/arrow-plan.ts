@@ -102,7 +102,8 @@ function integers(opened: ArrowBatches, name: string): Uint32Array {
   const values = column(opened, name);
   return Uint32Array.from({ length: values.length }, (_, row) => {
     const value = Number(values[row]);
-    if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
+    const most = name === 'distance' ? 0xffff : 0xffff_ffff;
+    if (Number.isInteger(value) && value >= 0 && value <= most) return value;
     throw new Error(
       `row ${row}: "${name}" expected an integer in 0..4294967295, got ${values[row]}`,
     );

@@ -34,6 +34,9 @@ export interface DedupPlan {
   readonly checks: Uint32Array;
 }
 
+/** FNV-1a of no bytes. */
+const NULL_CHECK = 0x811c_9dc5;
+
 export const DEDUP_OPTIONS = [...GROUP_OPTIONS, 'checks'];
 
 /** A plan for the rows of a source. Null rows are kept. */
@@ -42,7 +45,7 @@ export function dedup(source: RowSource, options: DedupOptions): DedupPlan {
 }
 
 /** The same in turns with the event loop. */
-export function dedupAsync(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
+export async function dedupAsync(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
   return runInTurns(planning(source, options), checkLongCall({ ...options }));
 }
 
@@ -53,12 +56,15 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   return planOf(rows, found, checksOf(rows.codes, checks));
 }
 
-/** Fails, with the first row that differs, unless these are the rows of the plan. */
+/** Fails, with the first row that differs, unless these are the rows of the plan; dropped ones may
+ * be null by now. */
 export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
   if (checks.length !== plan.count) {
     throw new Error(`the plan is for ${plan.count} rows, the source has ${checks.length}`);
   }
-  const row = checks.findIndex((check, i) => check !== plan.checks[i]);
+  const isOther = (check: number, row: number) =>
+    check !== plan.checks[row] && !(check === NULL_CHECK && plan.kept[row] === 0);
+  const row = checks.findIndex(isOther);
   if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
 }
 
@@ -69,9 +75,11 @@ export function checksOf(codes: Codes, given?: Uint32Array): Uint32Array {
     throw wrongValue('checks', `one for each of ${codes.count} rows`, given.length);
   }
   const { bytes, bytesPerCode, count } = codes;
-  const checks = new Uint32Array(count);
-  for (let row = 0, at = 0; row < count; row++) {
-    let hash = 0x811c_9dc5;
+  const checks = new Uint32Array(count).fill(NULL_CHECK);
+  for (let row = 0; row < count; row++) {
+    if (codes.isNull(row)) continue;
+    let hash = NULL_CHECK;
+    let at = row * bytesPerCode;
     for (const end = at + bytesPerCode; at < end; at++) {
       hash = Math.imul(hash ^ bytes[at], 0x0100_0193);
     }

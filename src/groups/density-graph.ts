@@ -104,7 +104,7 @@ function* nearestGraph({ codes, weights }: Nodes, { neighbors, kernel }: GraphWi
 function* pairGraph({ codes, weights }: Nodes, wish: GraphWish) {
   const { neighbors, maxDistance, kernel } = wish;
   const edges = new Edges(codes.count);
-  const rows = { codes, vectors: null, vectorOf: null, kernel };
+  const rows = { codes, vectors: null, vectorOf: null, kernel, isCentred: false };
   const options = { maxDistance: maxDistance as number, ...(kernel && { kernel }) };
   for (const step of pairSteps(rows, null, options)) {
     if (!(step instanceof Item)) {

@@ -67,6 +67,19 @@ export class SlotRows {
     return this.#last === null ? this.firstOf(slot) : this.#last[slot];
   }
 
+  /** Of one collection: how many slots begin before a row. */
+  slotsBefore(row: number): number {
+    if (this.first === null) return row;
+    let low = 0;
+    let high = this.first.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.first[middle] < row) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   /** The next row of the same slot, or NONE. */
   nextOf(row: number): number {
     return this.next === null ? NONE : this.next[row - this.start];
@@ -100,7 +113,7 @@ export function* distinctOf(
       const isPlain = before === firstRow + from && count === before + to - from;
       if (slotOfRow === null && !isPlain) {
         slotOfRow = new Uint32Array(total).fill(NONE);
-        for (let row = 0; row < firstRow + from; row++) slotOfRow[row] = row; // all plain so far
+        for (let row = 0; row < before; row++) slotOfRow[row] = row; // all plain so far
       }
       for (let i = 0; slotOfRow !== null && i < here; i++) {
         slotOfRow[firstRow + rows[i]] = slots[i];
@@ -109,7 +122,6 @@ export function* distinctOf(
     }
     firstSlots ??= count;
   }
-  room.entries.fill(0);
   const leftRows = new SlotRows(slotOfRow, 0, left.count, count);
   const rightRows = right ? new SlotRows(slotOfRow, left.count, total, count) : leftRows;
   return {

@@ -14,7 +14,7 @@ import { keeperName, orderBy } from './keeper';
 import { pairSteps } from './pairs';
 import { GROUP_DEFAULTS, nearnessOf } from './row-groups';
 import {
-  checkSameBits,
+  checkComparable,
   cosinesOfPairs,
   type RowSource,
   type Rows,
@@ -33,7 +33,7 @@ export function extendPlan(
 }
 
 /** The same in turns with the event loop. */
-export function extendPlanAsync(
+export async function extendPlanAsync(
   plan: DedupPlan,
   known: RowSource,
   added: RowSource,
@@ -62,7 +62,7 @@ function* extending(
   const { checks, ...given } = checkOptions('options', options, DEDUP_OPTIONS);
   const grouping = checkOneOf('grouping', given.grouping ?? GROUP_DEFAULTS.grouping, GROUPINGS);
   const [before, after] = [rowsOf('known', known), rowsOf('added', added)];
-  checkSameBits(before, after);
+  checkComparable(before, after);
   const { count } = after.codes;
   const keep = given.keep ?? GROUP_DEFAULTS.keep;
   if (keeperName(keep, count) === 'medoid') {
@@ -160,7 +160,8 @@ function* joinCliques(growth: Growth, order: Uint32Array): Steps<void> {
     for (const [name] of full.sort(([a], [b]) => a - b)) {
       const others = members.get(name) ?? [];
       if (!isNearAll(after, near, row, others)) continue;
-      members.set(name, [...others, row]);
+      if (others.length === 0) members.set(name, others);
+      others.push(row);
       joined[row] = name;
       break;
     }

@@ -3,11 +3,12 @@
 import type { Codes } from '../codes/codes';
 import { distance } from '../kernels/hamming.scalar';
 
-/** Distinct codes of a group that are compared with all others: some milliseconds. */
+/** Distinct codes of a group that are compared with all others, at most, and bytes of it. */
 const MOST_COMPARED = 1024;
+const MOST_BYTES = 2 ** 23;
 /** Of larger groups: sweeps from the farthest to the farthest, and rows the medoid is near to. */
 const SWEEPS = 4;
-const REFERENCES = 256;
+const LEAST_REFERENCES = 16;
 
 /** The largest distance within a group; a lower bound when `isExact` is false. */
 export function widestOf(
@@ -16,7 +17,7 @@ export function widestOf(
 ): [widest: number, isExact: boolean] {
   const all = distinctRows(codes, rows);
   let widest = 0;
-  if (all.length <= MOST_COMPARED) {
+  if (isSmall(codes, all.length)) {
     for (let i = 1; i < all.length; i++) {
       const code = codeAt(codes, all[i]);
       for (let j = 0; j < i; j++) widest = Math.max(widest, distanceTo(codes, code, all[j]));
@@ -38,7 +39,11 @@ export function widestOf(
 
 /** The row whose distances to all rows of its group are least in sum; of equals the first. */
 export function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
-  const step = rows.length > MOST_COMPARED ? Math.floor(rows.length / REFERENCES) : 1;
+  const references = Math.max(
+    LEAST_REFERENCES,
+    Math.floor(MOST_BYTES / (rows.length * codes.bytesPerCode)),
+  );
+  const step = isSmall(codes, rows.length) ? 1 : Math.ceil(rows.length / references);
   let best = rows[0];
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < rows.length; i++) {
@@ -52,6 +57,10 @@ export function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
     best = rows[i];
   }
   return best;
+}
+
+function isSmall({ bytesPerCode }: Codes, count: number): boolean {
+  return count <= MOST_COMPARED && (count * count * bytesPerCode) / 2 <= MOST_BYTES;
 }
 
 function codeAt({ bytes, bytesPerCode }: Codes, row: number): Uint8Array {

@@ -36,6 +36,8 @@ export interface JoinSample {
 }
 
 const MOST_TABLES = 64;
+/** Tables of one block each: beyond so many all with all is cheaper. */
+const MOST_BLOCKS = 256;
 const MOST_BLOCKS_MORE = 8;
 /** Nanoseconds, on the machine of bench/results.md; ratios are what counts. */
 const ENTRY_NS = 27;
@@ -124,7 +126,7 @@ function splitMs(words: number, count: number, bits: number, maxDistance: number
 
 /** No layout has more tables. */
 export function mostTables(maxDistance: number): number {
-  return Math.max(MOST_TABLES, maxDistance + 1);
+  return Math.max(MOST_TABLES, Math.min(MOST_BLOCKS, maxDistance + 1));
 }
 
 /** The layouts that find all pairs within the distance. */
@@ -133,7 +135,8 @@ function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<BandL
   if (bits === 64 && runs.length === 1 && maxDistance === 3) yield mankuLayout(16);
   for (let blocks = maxDistance + 1; blocks <= maxDistance + MOST_BLOCKS_MORE; blocks++) {
     if (blocks > bits || binomial(blocks, maxDistance) > MOST_TABLES) {
-      if (blocks === maxDistance + 1 && blocks <= bits) yield blocksOf(runs, blocks);
+      const isPlain = blocks === maxDistance + 1 && blocks <= Math.min(bits, MOST_BLOCKS);
+      if (isPlain) yield blocksOf(runs, blocks);
       return;
     }
     yield choicesOf(blocksOf(runs, blocks), blocks - maxDistance);

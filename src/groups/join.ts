@@ -82,6 +82,7 @@ function* joinAs(
 ): Steps<void> {
   if (plan.layout.length === 0) yield* joinAll(codes, wanted, around, take);
   else yield* joinTables(codes, plan, wanted, around, take);
+  yield [1, 1];
 }
 
 function* joinTables(
@@ -94,6 +95,7 @@ function* joinTables(
   const { room, count } = codes;
   const kernel = joinKernel(wanted.kernel);
   const total = layout.length * count;
+  const budget = comparisonsOfStep(room, wanted);
   for (const [t, table] of layout.entries()) {
     yield* sorted(codes, joinKeyOf(table, count), kernel);
     const required = [...around.required, ...table];
@@ -107,7 +109,7 @@ function* joinTables(
     };
     while (state.next < count) {
       [state.fromSlot, state.toSlot] = wanted.range();
-      state.budget = STEP_COMPARISONS;
+      state.budget = budget;
       const found = kernel.runs(room, count, state);
       if (found > 0) take(room.hits, found);
       if (state.longEnd > 0) {
@@ -118,6 +120,12 @@ function* joinTables(
       yield [t * count + state.next, total];
     }
   }
+}
+
+/** Comparisons between two steps: fewer of wide codes, and in plain loops. */
+function comparisonsOfStep({ words }: JoinRoom, { kernel }: Pick<JoinWanted, 'kernel'>): number {
+  const slowness = joinKernel(kernel).name === 'scalar' ? 16 : 1;
+  return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
 }
 
 /** Sorts the room's entries by the bucket of a key, those of a bucket by slot. */
@@ -207,7 +215,7 @@ function* joinAll(
     const some = Math.min(QUERIES, Math.min(count, range()[1]) - query);
     const queries = bytes.slice(query * bytesPerCode, (query + some) * bytesPerCode);
     const limits = new Uint32Array(some).fill(maxDistance + 1);
-    const step = Math.max(QUERIES, Math.floor(STEP_COMPARISONS / some));
+    const step = Math.max(QUERIES, Math.floor(comparisonsOfStep(room, { kernel }) / some));
     for (let first = query; first < count; first += step) {
       const rows = Math.min(step, count - first);
       scan.hitsOfMany(bytes, first, rows, queries, limits, (i, other, distance) => {

@@ -4,7 +4,7 @@ import seedrandom from 'seedrandom';
 import { checkSeed, wrongType, wrongValue } from '../check';
 
 /** Values by which rows are ordered, one a row; rows without one come last. */
-export type ColumnValues = ArrayLike<string | number | bigint | null | undefined>;
+export type ColumnValues = ArrayLike<string | number | bigint | Date | null | undefined>;
 
 /**
  * The first or last row, the one nearest to the others, one drawn by a seed, the longest text, or
@@ -54,15 +54,25 @@ export function orderBy(keep: Exclude<Keeper, 'medoid'>, rows: Uint32Array): Uin
     const texts = keep.longest;
     return sorted(rows, (row) => texts[row]?.length ?? null, -1);
   }
-  if ('lowest' in keep) return sorted(rows, (row) => keep.lowest[row], 1);
-  return sorted(rows, (row) => keep.highest[row], -1);
+  const values = 'lowest' in keep ? keep.lowest : keep.highest;
+  const valueAt = (row: number) => {
+    const value = values[row];
+    return value instanceof Date ? value.getTime() : value;
+  };
+  return sorted(rows, valueAt, 'lowest' in keep ? 1 : -1);
 }
 
 /** Each row by a number of its own, so that what else is there changes nothing. */
 function drawn(rows: Uint32Array, seed: string): Uint32Array {
-  const numbers = new Map<number, number>();
-  for (const row of rows) numbers.set(row, seedrandom.alea(`${seed} ${row}`).int32());
-  return sorted(rows, (row) => numbers.get(row), 1);
+  const start = seedrandom.alea(seed).int32();
+  return sorted(rows, (row) => mixed(row ^ start), 1);
+}
+
+/** A permutation of 32-bit integers that leaves no pattern (Wellons 2018). */
+function mixed(value: number): number {
+  let hash = Math.imul(value ^ (value >>> 16), 0x7feb_352d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846c_a68b);
+  return hash ^ (hash >>> 16);
 }
 
 function sorted(

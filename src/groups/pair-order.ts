@@ -43,11 +43,12 @@ export function* pairsInOrder(
   const held = new Held(codes, order.mostHeld ?? MOST_HELD);
   const out = new Batches();
   for (let from = left.start; from < left.end; from = held.to) {
-    held.begin(from);
+    held.begin(from, order.isFirstOnly);
     for (const step of heldIn(codes, plan, order, held)) {
       if (!Array.isArray(step)) yield undefined;
       else yield [from + ((held.to - from) * step[0]) / step[1], left.end];
     }
+    if (held.isEmpty && codes.slotOfRow === null) continue;
     held.sort();
     for (let row = from; row < held.to; row++) {
       pairsOf(row, codes, held, order.isFirstOnly, out);
@@ -59,14 +60,18 @@ export function* pairsInOrder(
 
 /** Pairs of slots with a row in the window. */
 function* heldIn(codes: Distinct, plan: JoinPlan, order: PairOrder, held: Held): Steps<void> {
-  const isOne = codes.left === codes.right;
-  const isPlain = codes.slotOfRow === null;
-  const range = () =>
-    isPlain ? ([held.from, held.to] as const) : ([0, codes.firstSlots] as const);
+  const { left, right, slotOfRow, firstSlots } = codes;
+  const isOne = left === right;
+  // Of one collection slots are in the order of their first row, and the lower one is first.
+  const isLowerFirst = slotOfRow === null || (isOne && order.isFirstOnly);
+  const range = () => {
+    if (!isOne && slotOfRow !== null) return [0, firstSlots] as const;
+    return [isLowerFirst ? left.slotsBefore(held.from) : 0, left.slotsBefore(held.to)] as const;
+  };
   yield* join(codes, plan, { ...order, range }, (hits, count) => {
     for (let i = 0; i < HIT * count; i += HIT) {
       held.take(hits[i], hits[i + 1], hits[i + 2], isOne);
-      if (!isPlain) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
+      if (slotOfRow !== null) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
     }
   });
 }
@@ -80,6 +85,10 @@ class Held {
   readonly #most: number;
   readonly #left: SlotRows;
   readonly #right: SlotRows;
+  readonly #slotOfRow: Uint32Array | null;
+  /** By slot its first row in the window or behind; null where slot i is row i. */
+  readonly #nextRows: Uint32Array | null;
+  #isFirstOnly = false;
   #slots: Uint32Array;
   #others: Uint32Array;
   /** When sorted: of each of the others the first row, and the one that follows it. */
@@ -88,37 +97,54 @@ class Held {
   #distances: Uint16Array;
   #count = 0;
   /** Those of slot s, when sorted, lie from `#starts[s]` to `#starts[s + 1]`. */
-  readonly #starts: Uint32Array;
+  #starts = new Uint32Array();
+  readonly #slotCount: number;
 
-  constructor({ left, right, count }: Distinct, most: number) {
+  constructor({ left, right, count, slotOfRow }: Distinct, most: number) {
     const room = Math.min(most, FIRST_HELD);
     this.#most = most;
     this.#left = left;
     this.#right = right;
+    this.#slotOfRow = slotOfRow;
+    this.#nextRows = left.first?.slice() ?? null;
     this.#slots = new Uint32Array(room);
     this.#others = new Uint32Array(room);
     this.#distances = new Uint16Array(room);
-    this.#starts = new Uint32Array(count + 1);
+    this.#slotCount = count;
   }
 
-  begin(from: number): void {
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  begin(from: number, isFirstOnly: boolean): void {
+    if (this.#nextRows !== null && this.#slotOfRow !== null) {
+      for (let row = this.from; row < from; row++) {
+        const slot = this.#slotOfRow[row];
+        if (slot !== NONE) this.#nextRows[slot] = this.#left.nextOf(row);
+      }
+    }
     this.from = from;
+    this.#isFirstOnly = isFirstOnly;
     this.to = this.#left.end;
     this.#count = 0;
   }
 
   /** A pair, if it tells of rows in the window: of one collection, if the second may follow. */
   take(slot: number, other: number, distance: number, isOne: boolean): void {
-    const first = this.#left.firstOf(slot);
-    const last = this.#left.lastOf(slot);
-    if (first === NONE || first >= this.to || last < this.from) return;
-    const lastOther = this.#right.lastOf(other);
-    if (lastOther === NONE) return;
-    if (isOne && lastOther <= Math.max(first, this.from)) return;
+    const first = this.#rowOf(slot);
+    if (first < this.from || first >= this.to) return; // NONE is beyond all
+    if (this.#isFirstOnly && first !== this.#left.firstOf(slot)) return;
+    const lastOther = this.#isFirstOnly ? this.#right.firstOf(other) : this.#right.lastOf(other);
+    if (lastOther === NONE || (isOne && lastOther <= first)) return;
     if (this.#count === this.#slots.length && !this.#makeRoom(first)) return;
     this.#slots[this.#count] = slot;
     this.#others[this.#count] = other;
     this.#distances[this.#count++] = distance;
+  }
+
+  #rowOf(slot: number): number {
+    return this.#nextRows === null ? this.#left.firstOf(slot) : this.#nextRows[slot];
   }
 
   /** Cuts the window in the middle, or grows; false when `row` is no longer in the window. */
@@ -131,7 +157,7 @@ class Held {
     this.to = to;
     let count = 0;
     for (let i = 0; i < this.#count; i++) {
-      if (this.#left.firstOf(this.#slots[i]) >= to) continue;
+      if (this.#rowOf(this.#slots[i]) >= to) continue;
       this.#slots[count] = this.#slots[i];
       this.#others[count] = this.#others[i];
       this.#distances[count++] = this.#distances[i];
@@ -144,7 +170,7 @@ class Held {
   /** The row, roughly, that half of those held begin before. */
   #middle(): number {
     const some = Float64Array.from({ length: MIDDLE_OF }, (_, i) => {
-      return this.#left.firstOf(this.#slots[Math.floor((i * this.#count) / MIDDLE_OF)]);
+      return this.#rowOf(this.#slots[Math.floor((i * this.#count) / MIDDLE_OF)]);
     }).sort();
     return some[MIDDLE_OF >> 1];
   }
@@ -162,6 +188,7 @@ class Held {
 
   /** Puts them in the order of their first slot: the arrays change places with sorted ones. */
   sort(): void {
+    if (this.#starts.length === 0) this.#starts = new Uint32Array(this.#slotCount + 1);
     const starts = this.#starts.fill(0);
     for (let i = 0; i < this.#count; i++) starts[this.#slots[i]]++;
     let sum = 0;

@@ -5,6 +5,7 @@
  */
 
 import { checkMaxDistance, checkNumber, checkOneOf, checkOptions, wrongType } from '../check';
+import { Codes } from '../codes/codes';
 import { catchProbability, distanceFor } from '../hashing/angle';
 import type { KernelName } from '../kernels/kernels';
 import {
@@ -16,11 +17,12 @@ import {
   stream,
   streamInTurns,
 } from '../long-call';
+import { SimHashIndex } from '../search/simhash-index';
 import { type Distinct, distinctOf } from './distinct';
 import { planFor } from './join';
 import type { JoinPlan } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
-import { checkSameBits, cosinesOfPairs, type RowSource, type Rows, rowsOf } from './source';
+import { checkComparable, cosinesOfPairs, type RowSource, type Rows, rowsOf } from './source';
 
 export interface PairsOptions extends LongCall {
   /** Most differing bits, inclusive. With `minCosine` it may be left out. */
@@ -47,7 +49,10 @@ export interface PairsPlan {
   /** Different codes among them. */
   readonly distinct: number;
   readonly maxDistance: number;
-  /** Share of the pairs at `minCosine` that `maxDistance` catches; null without one. */
+  /**
+   * Share of the pairs at `minCosine` that `maxDistance` catches; null without one, and in an index
+   * with `mean`.
+   */
   readonly share: number | null;
   /** Tables that bring near codes together; 0 where all codes are compared with all. */
   readonly tables: number;
@@ -65,7 +70,9 @@ export interface PairBatch extends OrderedBatch {
 }
 
 /** Pairs, batch by batch; each loop over it begins anew. */
-export type Pairs = Iterable<PairBatch> & AsyncIterable<PairBatch>;
+export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
+  readonly hasCosines: boolean;
+}
 
 const OPTIONS = ['maxDistance', 'minCosine', 'share', 'equal', 'onPlan', 'kernel', ...LONG_CALL];
 
@@ -79,10 +86,14 @@ export function pairs(
   third?: PairsOptions,
 ): Pairs {
   const isOne = third === undefined;
+  if (isOne && (second instanceof Codes || second instanceof SimHashIndex)) {
+    throw wrongType('options', 'an object', undefined);
+  }
   const ours = rowsOf(isOne ? 'source' : 'left', left);
   const theirs = isOne ? null : rowsOf('right', second as RowSource);
   const request = requestOf(ours, theirs, (third ?? second) as PairsOptions);
   return {
+    hasCosines: request.minCosine !== null,
     [Symbol.iterator]: () => stream(batches(request), request.call),
     [Symbol.asyncIterator]: () => streamInTurns(batches(request), request.call),
   };
@@ -111,7 +122,7 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Reque
     ...PAIRS_DEFAULTS,
     ...known,
   };
-  if (right !== null) checkSameBits(left, right);
+  if (right !== null) checkComparable(left, right);
   const { bits } = left.codes;
   if (minCosine !== undefined) {
     checkNumber('minCosine', minCosine, -1, 1);
@@ -123,6 +134,12 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Reque
     throw wrongType('onPlan', 'a function', onPlan);
   }
   let { maxDistance } = known;
+  const isCentred = left.isCentred || (right?.isCentred ?? false);
+  if (isCentred && minCosine !== undefined && maxDistance === undefined) {
+    throw new Error(
+      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
+    );
+  }
   if (maxDistance === undefined && minCosine !== undefined) {
     maxDistance = distanceFor(minCosine, bits, checkNumber('share', share, 0, 1));
   }
@@ -161,11 +178,12 @@ function* batches(request: Request): Stream<PairBatch> {
 
 function planOf({ left, right, ...request }: Request, codes: Distinct, plan: JoinPlan): PairsPlan {
   const { maxDistance, minCosine } = request;
+  const isKnown = minCosine !== null && !left.isCentred && !right?.isCentred;
   return {
     rows: left.codes.count + (right?.codes.count ?? 0),
     distinct: codes.count,
     maxDistance,
-    share: minCosine === null ? null : catchProbability(minCosine, codes.bits, maxDistance),
+    share: isKnown ? catchProbability(minCosine, codes.bits, maxDistance) : null,
     tables: plan.layout.length,
     comparisons: Math.round(plan.comparisons),
     expectedSeconds: plan.expectedMs / 1000,

@@ -76,8 +76,8 @@ export function planFromText(
   const rows = format === 'csv' ? [...csvRecords(text, file)] : [...jsonRecords(text, file)];
   const integers = (name: string) =>
     Uint32Array.from(rows, (row, i) => {
-      const value = row[name] === '' || row[name] === null ? Number.NaN : Number(row[name]);
-      if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
+      const value = /^\s*\d+\s*$/.test(String(row[name])) ? Number(row[name]) : Number.NaN;
+      if (value <= (name === 'distance' ? 0xffff : 0xffff_ffff)) return value;
       throw new FormatError(`record ${i}: "${name}" expected an integer, got ${row[name]}`, file);
     });
   const hasCosines = rows.length > 0 && rows.every(({ cosine }) => Number.isFinite(parse(cosine)));
@@ -92,7 +92,8 @@ export function planFromText(
 }
 
 function parse(value: unknown): number {
-  return value === '' || value === null || value === undefined ? Number.NaN : Number(value);
+  const isGiven = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
+  return isGiven ? Number(value) : Number.NaN;
 }
 
 function columnsOf(plan: DedupPlan): arrow.PlanColumns {
@@ -135,11 +136,13 @@ function planOf(columns: arrow.PlanColumns, file: string | undefined): DedupPlan
   }
   const inOrder = <T extends Uint32Array | Uint16Array | Float64Array>(values: T): T =>
     values.map((_, row) => values[lineOf[row]]) as T;
-  const { groups, distances, cosines, checks } = columns;
-  return {
-    ...{ count, kept, keepers, groups: inOrder(groups), distances: inOrder(distances) },
-    ...{ cosines: cosines && inOrder(cosines), checks: inOrder(checks) },
-  };
+  const { groups, checks } = columns;
+  // A row that someone decided to keep duplicates none.
+  const distances = inOrder(columns.distances).map((value, row) => (kept[row] === 1 ? 0 : value));
+  const cosines =
+    columns.cosines && inOrder(columns.cosines).map((value, row) => (kept[row] === 1 ? 1 : value));
+  const read = { count, kept, keepers, groups: inOrder(groups), checks: inOrder(checks) };
+  return { ...read, distances, cosines };
 }
 
 /** Quoted where a comma, quote or line break would cut it (RFC 4180). */

@@ -72,7 +72,7 @@ export function groupRows(source: RowSource, options: GroupOptions): RowGroups {
 }
 
 /** The same in turns with the event loop. */
-export function groupRowsAsync(source: RowSource, options: GroupOptions): Promise<RowGroups> {
+export async function groupRowsAsync(source: RowSource, options: GroupOptions): Promise<RowGroups> {
   return runInTurns(grouping(source, options), checkLongCall({ ...options }));
 }
 

@@ -1,7 +1,7 @@
 /** What is grouped: codes, or the rows of an index, which may keep their vectors. */
 
 import { wrongType, wrongValue } from '../check';
-import { Codes } from '../codes/codes';
+import { type CodeOrigin, Codes } from '../codes/codes';
 import type { KernelName } from '../kernels/kernels';
 import type { KeptVectors } from '../search/kept-vectors';
 import { SimHashIndex, stateOf } from '../search/simhash-index';
@@ -16,17 +16,23 @@ export interface Rows {
   /** By row, the row whose vector is its own; null where that is the same row. */
   readonly vectorOf: Uint32Array | null;
   readonly kernel: KernelName | undefined;
+  /** Whether codes are of vectors less a mean, which the kept ones are not. */
+  readonly isCentred: boolean;
 }
 
 export function rowsOf(name: string, source: RowSource): Rows {
   if (source instanceof Codes)
-    return { codes: source, vectors: null, vectorOf: null, kernel: undefined };
+    return {
+      codes: source,
+      ...{ vectors: null, vectorOf: null, kernel: undefined, isCentred: false },
+    };
   if (!(source instanceof SimHashIndex)) {
     throw wrongType(name, 'Codes or a SimHashIndex', source);
   }
-  const { slots, bits, vectors, kernel } = stateOf(source);
+  const { slots, bits, vectors, kernel, mean, hasher, isForeign } = stateOf(source);
   const validity = new Uint8Array(Math.ceil(slots.rowCount / 8));
-  const codes = Codes.allocate(slots.rowCount, { bits, validity });
+  const origin = isForeign ? undefined : hasher.origin;
+  const codes = Codes.allocate(slots.rowCount, { bits, validity, ...(origin && { origin }) });
   for (let row = 0; row < slots.rowCount; row++) {
     if (!slots.hasCode(row)) continue;
     validity[row >> 3] |= 1 << (row & 7);
@@ -35,7 +41,7 @@ export function rowsOf(name: string, source: RowSource): Rows {
   const isWhole = slots.rowsWithCodes().length === slots.rowCount;
   return {
     codes: isWhole ? codes.withoutValidity() : codes,
-    ...{ vectors, vectorOf: null, kernel },
+    ...{ vectors, vectorOf: null, kernel, isCentred: mean !== null },
   };
 }
 
@@ -55,10 +61,20 @@ export function reordered(rows: Rows, order: Uint32Array): Rows {
   };
 }
 
-/** Two sources whose codes can be compared. */
-export function checkSameBits(left: Rows, right: Rows): void {
-  if (left.codes.bits === right.codes.bits) return;
-  throw wrongValue('right', `codes of ${left.codes.bits} bits, as the left ones`, right.codes.bits);
+/** Two sources whose codes can be compared, and their vectors where both keep them. */
+export function checkComparable(left: Rows, right: Rows): void {
+  const [ours, theirs] = [left.codes, right.codes];
+  if (ours.bits !== theirs.bits) {
+    throw wrongValue('right', `codes of ${ours.bits} bits, as the left ones`, theirs.bits);
+  }
+  const [one, other] = [ours.origin, theirs.origin];
+  if (one && other && (one.projection !== other.projection || one.seed !== other.seed)) {
+    const told = ({ projection, seed }: CodeOrigin) => `'${projection}', seed ${seed}`;
+    throw wrongValue('right', `codes made as the left ones, by ${told(one)}`, told(other));
+  }
+  const widths = [left.vectors?.dimensions, right.vectors?.dimensions];
+  if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
+  throw wrongValue('right', `vectors of ${widths[0]} dimensions, as the left ones`, widths[1]);
 }
 
 /** Exact cosines of pairs of rows; both must keep vectors. Quick where pairs of an `a` adjoin. */

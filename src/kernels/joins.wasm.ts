@@ -1,8 +1,8 @@
-/** The WebAssembly twin of joins.scalar.ts, see assembly/joins.ts. */
+/** The WebAssembly twin of joins.scalar.ts, see assembly/joins.ts; plain rooms are left to that. */
 
 import { HIT, type JoinRoom } from './join-room';
 import { type JoinKernel, scalarJoins } from './joins.scalar';
-import { FREE_START, type LinearMemory, residenceOf, SCAN_BYTES } from './memory';
+import { FREE_START, residenceOf, SCAN_BYTES } from './memory';
 
 /** Below the codes: a state, the parts of a key, slots on their way out. */
 const STATE_AT = FREE_START;
@@ -11,15 +11,14 @@ const PART_BYTES = 12;
 const SLOTS_AT = PARTS_AT + PART_BYTES * 2048; // the widest code has 2,048 words
 const SLOTS = (FREE_START + SCAN_BYTES - SLOTS_AT) / 4;
 
-/** Where nothing lives in a linear memory there is no WebAssembly either. */
-const homeOf = (values: Uint32Array) => residenceOf(values) as LinearMemory;
 const wordsOf = ({ words }: JoinRoom) => words / 2;
 
 export const wasmJoins: JoinKernel = {
   name: 'wasm',
 
   distinctInto(room, first, end, found, mask, slots) {
-    const home = homeOf(room.codes);
+    const home = residenceOf(room.codes);
+    if (home === undefined) return scalarJoins.distinctInto(room, first, end, found, mask, slots);
     let count = found;
     for (let from = first; from < end; from += SLOTS) {
       const to = Math.min(end, from + SLOTS);
@@ -32,8 +31,10 @@ export const wasmJoins: JoinKernel = {
     return count;
   },
 
-  keysInto(room, first, end, { parts, hashShift, lowBits }) {
-    const home = homeOf(room.codes);
+  keysInto(room, first, end, key) {
+    const home = residenceOf(room.codes);
+    if (home === undefined) return scalarJoins.keysInto(room, first, end, key);
+    const { parts, hashShift, lowBits } = key;
     const staged = parts.flatMap(({ word, left, right }) => [4 * word, left, right]);
     new Uint32Array(home.bytes.buffer, PARTS_AT, staged.length).set(staged);
     home.kernels.keysInto(
@@ -43,16 +44,18 @@ export const wasmJoins: JoinKernel = {
   },
 
   scatter(from, first, end, to, { shift, mask }, offsets) {
-    const home = homeOf(from);
-    const isHome = homeOf(to) === home && homeOf(offsets) === home;
-    if (!isHome) return scalarJoins.scatter(from, first, end, to, { shift, mask }, offsets);
+    const home = residenceOf(from);
+    const isHome = residenceOf(to) === home && residenceOf(offsets) === home;
+    if (home === undefined || !isHome)
+      return scalarJoins.scatter(from, first, end, to, { shift, mask }, offsets);
     home.kernels.scatter(
       ...([from.byteOffset, first, end, to.byteOffset, shift, mask, offsets.byteOffset] as const),
     );
   },
 
   runs(room, end, state) {
-    const home = homeOf(room.codes);
+    const home = residenceOf(room.codes);
+    if (home === undefined) return scalarJoins.runs(room, end, state);
     const registers = new Uint32Array(home.bytes.buffer, STATE_AT, 4);
     registers.set([state.place, 0, 0, state.budget]);
     const { maxDistance, rejects, fromSlot, toSlot } = state;

@@ -41,7 +41,7 @@ export const wasmTiles: TileKernel = {
           ...([isWhole ? 0 : room.sumBytes, parts, limits.byteOffset] as const),
           ...([highestLimit(room, row, end), hits.byteOffset] as const),
         );
-        const found = (hitsEnd - hits.byteOffset) / (4 * TILE_HIT);
+        const found = ((hitsEnd >>> 0) - hits.byteOffset) / (4 * TILE_HIT);
         if (found > 0) take(found);
       }
     }

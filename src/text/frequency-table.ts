@@ -5,7 +5,7 @@
  * refused by others.
  */
 
-import { checkInteger, checkOptions, wrongType } from '../check';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../check';
 import {
   type FrequencyColumns,
   frequenciesFromArrow,
@@ -28,6 +28,7 @@ export class FrequencyTable {
   readonly hash: string;
   #documents = 0;
   #size = 0;
+  #version = 0;
   #lows = new Uint32Array(FIRST_ROOM);
   #highs = new Uint32Array(FIRST_ROOM);
   /** 0 where an entry is free. */
@@ -48,6 +49,11 @@ export class FrequencyTable {
     return this.#size;
   }
 
+  /** Changes with every word that is counted. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** Memory of the table. */
   get bytes(): number {
     return 12 * this.#counts.length;
@@ -56,6 +62,7 @@ export class FrequencyTable {
   /** Counts a document by the hashes of its words, each once, in halves. */
   addDocument(lows: ArrayLike<number>, highs: ArrayLike<number>, count: number): void {
     this.#documents++;
+    this.#version++;
     for (let i = 0; i < count; i++) this.#add(lows[i], highs[i], 1);
   }
 
@@ -67,7 +74,9 @@ export class FrequencyTable {
   /** Adds the counts of a table over other documents. */
   merge(other: FrequencyTable): void {
     if (!(other instanceof FrequencyTable)) throw wrongType('other', 'a FrequencyTable', other);
+    if (other === this) throw wrongValue('other', 'a table of other documents', 'the table itself');
     this.checkOrigin(other);
+    this.#reserve(this.#size + other.#size);
     this.#documents += other.#documents;
     for (let i = 0; i < other.#counts.length; i++) {
       if (other.#counts[i] > 0) this.#add(other.#lows[i], other.#highs[i], other.#counts[i]);
@@ -117,6 +126,7 @@ export class FrequencyTable {
     const { tokens, hash, documents, dimensions, counts } = columns;
     const table = new FrequencyTable({ tokens, hash });
     table.#documents = documents;
+    table.#reserve(counts.length);
     for (let i = 0; i < counts.length; i++) {
       checkInteger(`counts[${i}]`, counts[i], 1, Math.min(documents, 0xffff_ffff));
       const low = Number(dimensions[i] & 0xffff_ffffn);
@@ -126,7 +136,10 @@ export class FrequencyTable {
   }
 
   #add(low: number, high: number, count: number): void {
-    if (this.#size >= MOST_FULL * this.#counts.length) this.#grow();
+    this.#version++;
+    if (this.#size >= MOST_FULL * this.#counts.length) {
+      this.#rebuild(Math.ceil(GROWTH * this.#counts.length));
+    }
     const at = this.#placeOf(low, high);
     if (this.#counts[at] === 0) {
       this.#size++;
@@ -146,9 +159,14 @@ export class FrequencyTable {
     return at;
   }
 
-  #grow(): void {
+  /** Words by rising hash fill a table from its start: room for all of them is made before. */
+  #reserve(size: number): void {
+    const room = Math.ceil(size / MOST_FULL) + 1;
+    if (room > this.#counts.length) this.#rebuild(room);
+  }
+
+  #rebuild(room: number): void {
     const [lows, highs, counts] = [this.#lows, this.#highs, this.#counts];
-    const room = Math.ceil(GROWTH * counts.length);
     this.#lows = new Uint32Array(room);
     this.#highs = new Uint32Array(room);
     this.#counts = new Uint32Array(room);

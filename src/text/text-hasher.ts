@@ -66,6 +66,8 @@ export class TextHasher {
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
   readonly #vocabulary: Vocabulary;
+  /** Of the frequencies, when weights were last made. */
+  #version = 0;
 
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
@@ -159,6 +161,9 @@ export class TextHasher {
 
   #read(text: string): void {
     if (typeof text !== 'string') throw wrongType('text', 'a string', text);
+    const version = this.#frequencies?.version ?? 0;
+    if (version !== this.#version) this.#vocabulary.resetWeights();
+    this.#version = version;
     this.#vocabulary.read(this.#tokens(text));
   }
 

@@ -2,7 +2,21 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
+import {
+  Dictionary,
+  Field,
+  Int32,
+  List,
+  makeData,
+  Struct,
+  Table,
+  tableFromArrays,
+  tableFromIPC,
+  tableToIPC,
+  Utf8,
+  Vector,
+  vectorFromArray,
+} from 'apache-arrow';
 import { afterAll, describe, expect, it } from 'vitest';
 import { codesFromArrow, codesToArrow } from '../../src/codes/arrow-codes';
 import { keepRows } from '../../src/codes/arrow-keep';
@@ -91,6 +105,26 @@ describe('rows kept of a file', () => {
     const lines = (of: typeof table) => Array.from(of, (row) => JSON.stringify(row, text));
     const expected = lines(table).filter((_, row) => kept[row] === 1);
     expect(lines(tableFromIPC(keepRows(bytes, kept)))).toEqual(expected);
+  });
+
+  it('with dictionaries in lists and structs', () => {
+    const colours = new Dictionary(new Utf8(), new Int32());
+    const word = vectorFromArray(['red', 'blue', 'red', 'green'], colours);
+    const [{ type }] = word.data;
+    const struct = makeData({
+      ...{ type: new Struct([new Field('c', type, true)]), length: 4, nullCount: 0 },
+      children: [word.data[0]],
+    });
+    const list = makeData({
+      ...{ type: new List(new Field('item', type, true)), length: 4, nullCount: 0 },
+      ...{ valueOffsets: Int32Array.of(0, 1, 2, 3, 4), child: word.data[0] },
+    });
+    const table = new Table({ s: new Vector([struct]), l: new Vector([list]), w: word });
+    const kept = tableFromIPC(keepRows(table, Uint8Array.of(1, 0, 0, 1)));
+    expect(Array.from(kept, (row) => JSON.stringify(row))).toEqual([
+      '{"s":{"c":"red"},"l":["red"],"w":"red"}',
+      '{"s":{"c":"green"},"l":["green"],"w":"green"}',
+    ]);
   });
 
   it('of another number are refused', () => {

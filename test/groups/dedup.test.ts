@@ -116,7 +116,8 @@ describe('as a table', () => {
   const codes = collection('clustered', 50, 64, 3);
   const plan = dedup(codes, { maxDistance: 4 });
   const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
-  const withCosines: DedupPlan = { ...plan, cosines: new Float64Array(50).fill(0.5) };
+  const cosines = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
+  const withCosines: DedupPlan = { ...plan, cosines };
 
   it.each([plan, withCosines])('comes back from Arrow, CSV and JSON lines', (given) => {
     expect(planFromArrow(planToArrow(given))).toEqual(given);
@@ -155,7 +156,7 @@ describe('as a table', () => {
     );
     const read = planFromText(edited.join('\r\n'), 'jsonl');
     expect(read.kept[row]).toBe(1);
-    expect(read.keepers[row]).toBe(row);
+    expect([read.keepers[row], read.distances[row]]).toEqual([row, 0]);
     expect(read.kept.filter((one, i) => one !== plan.kept[i])).toHaveLength(1);
   });
 
@@ -183,6 +184,34 @@ describe('as a table', () => {
     const text = breakIt(planToText(plan, format));
     expect(() => planFromText(text, format, { file: 'plan.txt' })).toThrow(FormatError);
     expect(() => planFromText(text, format, { file: 'plan.txt' })).toThrow(message);
+  });
+});
+
+describe('rows that are gone', () => {
+  const codes = collection('clustered', 60, 64, 8);
+
+  it('null ones are kept, also among new rows', () => {
+    const known = some(codes, 0, 40);
+    const plan = dedup(known, { maxDistance: 3 });
+    const validity = Uint8Array.of(0b1111_1010, 0xff, 0xff);
+    const added = Codes.from(codes.bytes.slice(320), { bits: 64, validity });
+    for (const grouping of ['star', 'components', 'complete'] as const) {
+      const grown = extendPlan(plan, known, added, { maxDistance: 3, grouping });
+      for (const row of [40, 42]) expect([grown.kept[row], grown.groups[row]]).toEqual([1, row]);
+    }
+  });
+
+  it('a plan goes on when its dropped rows were removed', () => {
+    const index = new SimHashIndex({ bits: 64 });
+    index.addAll(codes);
+    const plan = dedup(index, { maxDistance: 3 });
+    plan.kept.forEach((kept, row) => {
+      if (kept === 0) index.remove(row);
+    });
+    const grown = extendPlan(plan, index, some(codes, 0, 10), { maxDistance: 3 });
+    expect(grown.kept.subarray(0, 60)).toEqual(plan.kept);
+    index.remove(plan.kept.indexOf(1));
+    expect(() => extendPlan(plan, index, codes, { maxDistance: 3 })).toThrow('is not the one');
   });
 });
 

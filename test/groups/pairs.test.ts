@@ -88,6 +88,54 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
   });
 });
 
+it.each(['scalar', 'auto'] as const)('leaves out null rows of two collections: %s', (kernel) => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const draws = new Draws(seed);
+    const withNulls = (count: number) => {
+      const given = collection(seed % 2 ? 'repeated' : 'clustered', count, 64, 3);
+      return Codes.from(given.bytes, { bits: 64, validity: draws.bytes(Math.ceil(count / 8)) });
+    };
+    const [left, right] = [withNulls(1 + draws.integer(60)), withNulls(1 + draws.integer(20))];
+    const [one, other] = seed % 3 === 0 ? [right, left] : [left, right];
+    const found = listed(pairs(one, other, { maxDistance: 5, kernel }));
+    expect(found).toEqual(pairsByBruteForce(one, other, 5));
+  }
+});
+
+it('windows of repeated codes are told of once, whatever is held', () => {
+  const half = collection('clustered', 300, 64, 5);
+  const bytes = new Uint8Array(2 * half.bytes.length);
+  bytes.set(half.bytes);
+  bytes.set(half.bytes, half.bytes.length);
+  const codes = Codes.from(bytes, { bits: 64 });
+  const distinct = runSteps(distinctOf(codes, null, 6), {});
+  const plan = { layout: blockLayout(64, 7), comparisons: 0, expectedMs: 0 };
+  for (const isFirstOnly of [false, true]) {
+    const order = { maxDistance: 6, kernel: undefined, isFirstOnly };
+    const whole = listed(stream(pairsInOrder(distinct, plan, order), {}));
+    for (const mostHeld of [3000, 300]) {
+      const found = pairsInOrder(distinct, plan, { ...order, mostHeld });
+      expect(listed(stream(found, {}))).toEqual(whole);
+    }
+    const expected = pairsByBruteForce(codes, null, 6);
+    if (!isFirstOnly) expect(whole).toEqual(expected);
+  }
+});
+
+it('windows go on by more than a row', () => {
+  const codes = collection('clustered', 400, 64, 5);
+  codes.bytes.set(codes.bytes.slice(0, 1600), 1600); // 200 rows twice
+  const distinct = runSteps(distinctOf(codes, null, 8), {});
+  const plan = { layout: [], comparisons: 0, expectedMs: 0 };
+  const ends = new Set<number>();
+  const order = { maxDistance: 8, kernel: undefined, isFirstOnly: false, mostHeld: 1500 };
+  for (const step of pairsInOrder(distinct, plan, order)) {
+    if (Array.isArray(step)) ends.add(Math.floor(step[0]));
+  }
+  expect(pairsByBruteForce(codes, null, 8).length).toBeGreaterThan(10_000);
+  expect(ends.size).toBeLessThan(120); // not a window, and a join, for each row
+});
+
 it('leaves out null rows', () => {
   const given = collection('clustered', 200, 64, 9);
   const validity = new Draws(1).bytes(25);
@@ -173,6 +221,28 @@ describe('by cosine', () => {
     expect(found.size).toBeGreaterThan(
       near * (share - 3 * Math.sqrt((share * (1 - share)) / near)),
     );
+  });
+
+  it('tells of no share where codes are of vectors less a mean', () => {
+    const mean = new Float64Array(dimensions).fill(0.1);
+    const options = { bits: 64, dimensions, keep: 'float32' } as const;
+    const centred = new SimHashIndex({ ...options, projection: 'hadamard', mean });
+    centred.addAll(vectors.slice(0, 10));
+    expect(() => pairs(centred, { minCosine: 0.9 })).toThrow('"minCosine" needs "maxDistance"');
+    let plan: PairsPlan | undefined;
+    listed(pairs(centred, { minCosine: 0.9, maxDistance: 64, onPlan: (given) => (plan = given) }));
+    expect(plan?.share).toBeNull();
+  });
+
+  it('refuses what cannot be compared', () => {
+    const made = (options: object) => {
+      const other = new SimHashIndex({ bits: 128, projection: 'hadamard', ...options });
+      other.addAll([new Float64Array((options as { dimensions: number }).dimensions).fill(1)]);
+      return () => pairs(index, other, { maxDistance: 3 });
+    };
+    expect(made({ dimensions: 9, keep: 'int8' })).toThrow('"right" expected vectors of 24 dimen');
+    expect(made({ dimensions, seed: 8 })).toThrow(/"right" expected codes made as the left ones/);
+    expect(() => pairs(index, index, undefined as never)).toThrow('"options" expected an object');
   });
 
   it('needs kept vectors', () => {

@@ -109,6 +109,28 @@ describe('the table of frequencies', () => {
     expect(one.size).toBe(new Set(texts.flatMap((one) => one.split(' '))).size);
   });
 
+  it('of many words is read and merged in proportion', () => {
+    const many = Array.from({ length: 60 }, (_, i) =>
+      Array.from({ length: 1000 }, (_, j) => `w${1000 * i + j}`).join(' '),
+    );
+    const table = hasher.fit(many);
+    const start = performance.now();
+    const read = FrequencyTable.fromArrow(table.toArrow());
+    const other = hasher.fit([]);
+    other.merge(read);
+    expect(other.toArrow()).toEqual(table.toArrow());
+    expect(performance.now() - start).toBeLessThan(5000); // a second of work, or a minute
+    expect(() => table.merge(table)).toThrow('"other" expected a table of other documents');
+  });
+
+  it('that grows gives new weights to words that were seen before', () => {
+    const frequencies = hasher.fit(texts.slice(0, 50));
+    const used = new TextHasher({ frequencies });
+    used.hash(texts[0]);
+    frequencies.merge(hasher.fit(texts.slice(50)));
+    expect(used.vectorize(texts[0])).toEqual(new TextHasher({ frequencies }).vectorize(texts[0]));
+  });
+
   it('takes at most 16 bytes a word beyond small ones', () => {
     const table = hasher.fit(
       Array.from({ length: 300 }, (_, i) =>
