@@ -23,6 +23,9 @@ export class KeptVectors {
   readonly #parts: Arena[] = [];
   readonly #kernel: KernelName;
   #norms = new Float64Array(64);
+  /** Room for the answers of `cosinesOf`, and the norms of their rows. */
+  #cosines = new Float64Array(256);
+  #normsOfRows = new Float64Array(256);
   #scales = new Float32Array(0);
   #count = 0;
 
@@ -152,14 +155,21 @@ export class KeptVectors {
     return this.keep === 'int8' ? this.#scales[row] : 1;
   }
 
-  /** Exact cosines of rows with a query of length 1; 0 for an all-zero row. */
+  /**
+   * Exact cosines of rows with a query of length 1; 0 for an all-zero row. Valid until the next
+   * call: to make arrays takes longer than to fill them.
+   */
   cosinesOf(rows: Uint32Array, query: Float64Array): Float64Array {
-    const cosines = new Float64Array(rows.length);
+    if (rows.length > this.#cosines.length) {
+      this.#cosines = new Float64Array(2 * rows.length);
+      this.#normsOfRows = new Float64Array(2 * rows.length);
+    }
+    const cosines = this.#cosines.subarray(0, rows.length);
     const kernel = dotsKernel(this.#kernel);
     if (this.#parts.length === 1) kernel.dotsOfRows(this.#partValues(0), rows, query, cosines);
     else this.#dotsByPart(rows, query, cosines);
     // In a loop of their own, where cache misses overlap.
-    const norms = new Float64Array(rows.length);
+    const norms = this.#normsOfRows;
     for (let i = 0; i < rows.length; i++) norms[i] = this.#norms[rows[i]];
     for (let i = 0; i < rows.length; i++) {
       const norm = norms[i];

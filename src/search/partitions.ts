@@ -39,6 +39,7 @@ export class Partitions {
   readonly #places: Uint32Array;
   /** Of each partition, as `rangesOf` gives them. */
   readonly #ranges: Uint32Array;
+  #rangesRoom = new Uint32Array(256);
   readonly #slots: Slots;
   readonly #late: number[][];
   #lateCount = 0;
@@ -137,12 +138,14 @@ export class Partitions {
     return count;
   }
 
-  /** The slots of partitions as ranges of sketches, and how many slots. */
+  /** The slots of partitions as ranges of sketches, until the next call, and how many slots. */
   rangesOf(partitions: Uint32Array): { ranges: Uint32Array; codes: number } {
     let late = 0;
     if (this.#lateCount > 0) for (const p of partitions) late += this.#late[p].length;
     const all = this.#ranges;
-    const ranges = new Uint32Array(RANGE * (partitions.length + late));
+    const length = RANGE * (partitions.length + late);
+    if (length > this.#rangesRoom.length) this.#rangesRoom = new Uint32Array(2 * length);
+    const ranges = this.#rangesRoom.subarray(0, length);
     let codes = late;
     let at = 0;
     for (let i = 0; i < partitions.length; i++, at += RANGE) {

@@ -117,7 +117,8 @@ export function refuseMean<T>(vector: T, mean: Float64Array | null): T {
 
 /** The vector at length 1; the same steps as the exact scan takes. */
 function unitOf(vector: DenseVector): Float64Array {
-  const values = Float64Array.from(vector);
+  const values = new Float64Array(vector);
   const length = lengthOf(values);
-  return length === 0 ? values : values.map((value) => value / length);
+  if (length > 0) for (let i = 0; i < values.length; i++) values[i] /= length;
+  return values;
 }

@@ -21,7 +21,8 @@ export interface Work {
   probes: number;
 }
 
-/** Rows and the cosines that weights estimate, lightest first; or rows alone, in no order. */
+/** Rows and the cosines that weights estimate, lightest first; or rows alone, in no order, valid
+ * until the next search. */
 export interface Ranked {
   readonly rows: Uint32Array;
   readonly estimates: Float64Array;
@@ -84,13 +85,17 @@ export function rankedHits(
   const { codes, weights, count } = search.hits();
   const { limit } = search;
   const firstRows = slots.memory.rows;
-  const rows = new Uint32Array(count);
+  if (count > rowsRoom.length) rowsRoom = new Uint32Array(2 * count);
+  const rows = rowsRoom;
   let held = 0;
   for (let i = 0; i < count; i++) if (weights[i] <= limit) rows[held++] = codes[i];
   // In a loop of its own, where cache misses overlap.
   for (let i = 0; i < held; i++) rows[i] = firstRows[rows[i]];
   return { rows: rows.subarray(0, held), estimates: NO_ESTIMATES };
 }
+
+/** Of rows in no order, until the next search: to make an array takes longer than to fill it. */
+let rowsRoom = new Uint32Array(1024);
 
 const NO_ESTIMATES = new Float64Array();
 

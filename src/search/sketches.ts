@@ -38,6 +38,7 @@ export class Sketches {
   readonly #vectors: KeptVectors;
   readonly #planes: SimHasher;
   readonly #sketch: Uint8Array;
+  readonly #tables: Uint8Array;
   /** True when the first accumulators of the index are those of the sketches. */
   readonly #sharesSums: boolean;
 
@@ -61,6 +62,7 @@ export class Sketches {
     const options = { bits: planes, projection: 'hadamard', dimensions, seed } as const;
     this.#planes = new SimHasher(options);
     this.#sketch = new Uint8Array(planes / 4);
+    this.#tables = new Uint8Array((ENTRIES * planes) / 2);
   }
 
   get bytes(): number {
@@ -89,7 +91,7 @@ export class Sketches {
     this.memory.setScale(place, 0);
   }
 
-  /** What a query says of sketches: a vector, and the index's accumulators of it. */
+  /** What a query says of sketches: a vector, and the index's sums of it. Until the next call. */
   tablesOf(query: Float64Array, ofIndex: Float64Array | null): SketchTables {
     const { bits } = this.#planes;
     const isShared = this.#sharesSums && ofIndex !== null;
@@ -103,7 +105,7 @@ export class Sketches {
       total += size;
     }
     const entriesPerUnit = most > 0 ? MOST_ENTRY / (2 * most) : 0;
-    const tables = new Uint8Array(ENTRIES * groups);
+    const tables = this.#tables;
     const low = new Float64Array(4);
     const high = new Float64Array(4);
     for (let group = 0; group < groups; group++) {
