@@ -193,6 +193,12 @@ export class SimHashIndex {
     return this.#rowOf(id) !== undefined;
   }
 
+  /** The id of a row, as groups and pairs name it; undefined when there is none. */
+  idOf(row: number): Id | undefined {
+    const isThere = Number.isInteger(row) && row >= 0 && this.#state.slots.isLive(row);
+    return isThere ? this.#state.ids.idOf(row) : undefined;
+  }
+
   /** Copies of what is held of a row; undefined when there is none of this id. */
   get(id: Id): IndexRow | undefined {
     const row = this.#rowOf(id);

@@ -42,6 +42,19 @@ describe('life', () => {
     expect(index.search([0.1, 1], { k: 5 }).ids).toHaveLength(2);
   });
 
+  it('tells the id of a row', () => {
+    const index = new SimHashIndex({ bits: 8 });
+    index.add(Uint8Array.of(1), 'a');
+    index.add(Uint8Array.of(2), 'b');
+    index.remove('a');
+    expect([0, 1, 2, -1, 0.5].map((row) => index.idOf(row))).toEqual([
+      ...[undefined, 'b', undefined, undefined, undefined],
+    ]);
+    const numbered = new SimHashIndex({ bits: 8 });
+    numbered.add(Uint8Array.of(1));
+    expect([0, -1, 1].map((row) => numbered.idOf(row))).toEqual([0, undefined, undefined]);
+  });
+
   it('answers nothing when everything was removed, and goes on', () => {
     const index = new SimHashIndex({ bits: 16 });
     index.addAll(
