@@ -75,6 +75,18 @@ export async function runInTurns<T>(steps: Steps<T>, call: LongCall): Promise<T>
   }
 }
 
+/** Takes what a stream hands over, as a part of other work. */
+export function* eachItem<T>(stream: Stream<T>, take: (item: T) => void): Steps<void> {
+  for (const step of stream) {
+    if (!(step instanceof Item)) {
+      yield step;
+      continue;
+    }
+    take(step.value);
+    yield undefined;
+  }
+}
+
 /** What a stream hands over, one after the other. */
 export function* stream<T>(steps: Stream<T>, call: LongCall): Generator<T, void, void> {
   const step = stepper(steps, call);

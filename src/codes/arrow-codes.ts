@@ -9,9 +9,8 @@ import {
   Field,
   FixedSizeBinary,
   makeData,
-  RecordBatch,
+  type RecordBatch,
   Schema,
-  Struct,
   Table,
   Type,
   tableToIPC,
@@ -19,7 +18,7 @@ import {
 } from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions, MAX_BITS, wrongType } from '../check';
 import { checkIds, type Ids, idColumn, pickIds, readIds } from './arrow-ids';
-import { FORMAT_VERSION, type Header, KEY, openSealed, sealOf } from './arrow-seal';
+import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './arrow-seal';
 import {
   type ArrowBatches,
   type ArrowSource,
@@ -232,10 +231,7 @@ export function codesToTable(codes: Codes, options?: CodesToArrowOptions): Table
     const end = Math.min(codes.count, first + BATCH_ROWS);
     const code = codeData(codes, first, end);
     const columns = id === null ? [code] : [id.slice(first, end), code];
-    const length = end - first;
-    const data = makeData({ type: new Struct(fields), length, nullCount: 0, children: columns });
-    const seal = sealOf(schema, columns, first, end === codes.count);
-    batches.push(new RecordBatch(schema, data, new Map([[KEY, seal]])));
+    batches.push(sealedBatch(schema, columns, first, end === codes.count));
   }
   return new Table(schema, batches);
 }

@@ -7,16 +7,15 @@ import {
   type Data,
   Field,
   makeData,
-  RecordBatch,
+  type RecordBatch,
   Schema,
-  Struct,
   Table,
   tableToIPC,
   Uint32,
   Uint64,
 } from 'apache-arrow';
 import { checkInteger } from '../check';
-import { FORMAT_VERSION, KEY, openSealed, sealOf } from './arrow-seal';
+import { FORMAT_VERSION, KEY, openSealed, sealedBatch } from './arrow-seal';
 import { type ArrowSource, asFormatError, chunksOf, openArrow } from './arrow-source';
 
 export interface FrequencyColumns {
@@ -47,9 +46,7 @@ export function frequenciesToArrow(columns: FrequencyColumns): Uint8Array {
       makeData({ type: new Uint64(), ...part, data: dimensions.slice(first, end) }),
       makeData({ type: new Uint32(), ...part, data: counts.slice(first, end) }),
     ];
-    const data = makeData({ type: new Struct(schema.fields), length, children });
-    const seal = sealOf(schema, children, first, end === total);
-    batches.push(new RecordBatch(schema, data, new Map([[KEY, seal]])));
+    batches.push(sealedBatch(schema, children, first, end === total));
   }
   return tableToIPC(new Table(schema, batches), 'file');
 }

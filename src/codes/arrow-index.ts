@@ -11,16 +11,15 @@ import {
   Float32,
   Int8,
   makeData,
-  RecordBatch,
+  type RecordBatch,
   Schema,
-  Struct,
   Table,
   tableToIPC,
   Uint32,
 } from 'apache-arrow';
 import { checkBits } from '../check';
 import { type Ids, idColumn, pickIds, readIds } from './arrow-ids';
-import { FORMAT_VERSION, type Header, KEY, openSealed, sealOf } from './arrow-seal';
+import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './arrow-seal';
 import {
   type ArrowBatches,
   type ArrowSource,
@@ -73,9 +72,7 @@ export function indexToArrow(
       metadata,
     );
     const children = columns.map(([, data]) => data);
-    const data = makeData({ type: new Struct(schema.fields), length: end - first, children });
-    const seal = sealOf(schema, children, first, end === count);
-    batches.push(new RecordBatch(schema, data, new Map([[KEY, seal]])));
+    batches.push(sealedBatch(schema, children, first, end === count));
   }
   return tableToIPC(new Table(schema as Schema, batches), 'file');
 }

@@ -20,7 +20,7 @@ import {
   tableToIPC,
   Vector,
 } from 'apache-arrow';
-import { KEY, sealOf } from './arrow-seal';
+import { KEY, sealedBatch } from './arrow-seal';
 import { type ArrowSource, asFormatError, openArrow, rangesOf } from './arrow-source';
 
 /**
@@ -45,13 +45,14 @@ export function keepRows(source: ArrowSource, kept: Uint8Array, file?: string): 
       for (let i = 0; i < batch.numRows; i++) if (kept[firstRow + i] === 1) rows.push(i);
       firstRow += batch.numRows;
       const children = batch.data.children.map((data) => taken(data, rows));
-      const data = makeData({ type: new Struct(plain), length: rows.length, children });
+      const isLast = index === batches.length - 1;
       // Our own files are sealed batch by batch.
-      const seal = metadata.has(KEY)
-        ? new Map([[KEY, sealOf(schema, children, written, index === batches.length - 1)]])
-        : undefined;
+      if (metadata.has(KEY)) out.push(sealedBatch(schema, children, written, isLast));
+      else {
+        const data = makeData({ type: new Struct(plain), length: rows.length, children });
+        out.push(new RecordBatch(schema, data));
+      }
       written += rows.length;
-      out.push(new RecordBatch(schema, data, seal));
     });
     return tableToIPC(new Table(schema, out), 'file');
   });

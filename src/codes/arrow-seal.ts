@@ -5,7 +5,7 @@
  * and a stream that was cut are found. docs/format.md is the specification.
  */
 
-import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
+import { type Data, makeData, RecordBatch, type Schema, Struct, Type } from 'apache-arrow';
 import { checksum } from '../kernels/kernels';
 import type { ArrowBatches } from './arrow-source';
 import type { CodeOrigin } from './codes';
@@ -30,12 +30,19 @@ interface Seal {
   columns: string[];
 }
 
-export function sealOf(
+/** A batch of these columns, sealed: `row` is its first, and `end` says that it is the last. */
+export function sealedBatch(
   schema: Schema,
-  columns: readonly Data[],
+  children: Data[],
   row: number,
   end: boolean,
-): string {
+): RecordBatch {
+  const { length } = children[0];
+  const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
+  return new RecordBatch(schema, data, new Map([[KEY, sealOf(schema, children, row, end)]]));
+}
+
+function sealOf(schema: Schema, columns: readonly Data[], row: number, end: boolean): string {
   const seal: Seal = {
     row,
     rows: columns[0].length,

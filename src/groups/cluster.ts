@@ -91,7 +91,7 @@ interface Request extends Plan {
 function requestOf(source: ClusterSource, options: ClusterOptions): Request {
   const known = checkOptions('options', options, OPTIONS);
   const given = { ...CLUSTER_DEFAULTS, ...known };
-  const { seed, kernel, signal, onProgress } = given;
+  const { seed, kernel } = given;
   if (typeof seed !== 'number' && typeof seed !== 'string') {
     throw wrongType('seed', 'a number or a string', seed);
   }
@@ -106,7 +106,7 @@ function requestOf(source: ClusterSource, options: ClusterOptions): Request {
     iterations: checkInteger('iterations', given.iterations, 1, 10_000),
     sample: checkInteger('sample', given.sample ?? usual, clusters, Number.MAX_SAFE_INTEGER),
     labels: checkInteger('labels', given.labels, 0, 10_000),
-    call: checkLongCall({ ...(signal && { signal }), ...(onProgress && { onProgress }) }),
+    call: checkLongCall(known),
   };
 }
 

@@ -6,7 +6,7 @@
 
 import { Codes } from '../codes/codes';
 import type { KernelName } from '../kernels/kernels';
-import { Item, type Steps } from '../long-call';
+import { eachItem, type Steps } from '../long-call';
 import { scanAll } from '../search/scan';
 import { connect } from './density-connect';
 import { Edges, STEP_EDGES } from './density-edges';
@@ -106,15 +106,9 @@ function* pairGraph({ codes, weights }: Nodes, wish: GraphWish) {
   const edges = new Edges(codes.count);
   const rows = { codes, vectors: null, vectorOf: null, kernel, isCentred: false };
   const options = { maxDistance: maxDistance as number, ...(kernel && { kernel }) };
-  for (const step of pairSteps(rows, null, options)) {
-    if (!(step instanceof Item)) {
-      yield step;
-      continue;
-    }
-    const { a, b, distances } = step.value;
+  yield* eachItem(pairSteps(rows, null, options), ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) edges.add(a[i], b[i], distances[i]);
-    yield undefined;
-  }
+  });
   const cores = new Uint32Array(codes.count).fill(codes.bits + 1);
   const reached = weights.map((weight) => weight - 1);
   reached.forEach((count, node) => {

@@ -59,7 +59,7 @@ const OPTIONS = ['minimum', 'neighbors', 'maxDistance', 'labels', 'kernel', ...L
 /** Rows in groups by density; the time grows with the square of the codes without `maxDistance`. */
 export function densityGroups(source: RowSource, options?: DensityOptions): DensityGroups {
   const given = checkOptions('options', options, OPTIONS);
-  return runSteps(grouped(source, given), callOf(given));
+  return runSteps(grouped(source, given), checkLongCall(given));
 }
 
 /** The same in turns with the event loop. */
@@ -68,11 +68,7 @@ export async function densityGroupsAsync(
   options?: DensityOptions,
 ): Promise<DensityGroups> {
   const given = checkOptions('options', options, OPTIONS);
-  return runInTurns(grouped(source, given), callOf(given));
-}
-
-function callOf({ signal, onProgress }: LongCall): LongCall {
-  return checkLongCall({ ...(signal && { signal }), ...(onProgress && { onProgress }) });
+  return runInTurns(grouped(source, given), checkLongCall(given));
 }
 
 function* grouped(source: RowSource, options: DensityOptions): Steps<DensityGroups> {

@@ -28,6 +28,18 @@ export interface Distinct {
   readonly right: SlotRows;
 }
 
+/** The slot of a row; NONE for a null one. */
+export function slotAt({ slotOfRow }: Distinct, row: number): number {
+  return slotOfRow === null ? row : slotOfRow[row];
+}
+
+/** How many rows have the code of each slot. */
+export function sizesOf({ slotOfRow, count }: Distinct): Uint32Array {
+  const sizes = new Uint32Array(count).fill(slotOfRow === null ? 1 : 0);
+  for (const slot of slotOfRow ?? []) if (slot !== NONE) sizes[slot]++;
+  return sizes;
+}
+
 /** The rows of each slot, ascending, as lists that go from row to row. */
 export class SlotRows {
   /** By slot its first and last row here, and by row the next of its slot: NONE where there is

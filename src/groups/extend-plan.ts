@@ -6,7 +6,7 @@
 
 import { checkOneOf, checkOptions, wrongValue } from '../check';
 import { distance } from '../kernels/hamming.scalar';
-import { checkLongCall, Item, runInTurns, runSteps, type Steps } from '../long-call';
+import { checkLongCall, eachItem, runInTurns, runSteps, type Steps } from '../long-call';
 import { checkPlan, checksOf, DEDUP_OPTIONS, type DedupOptions, type DedupPlan } from './dedup';
 import { NONE } from './distinct';
 import { GROUPINGS, headsOf, type Nearness } from './grouping';
@@ -16,6 +16,7 @@ import { GROUP_DEFAULTS, nearnessOf } from './row-groups';
 import {
   checkComparable,
   cosinesOfPairs,
+  presentRows,
   type RowSource,
   type Rows,
   reordered,
@@ -68,11 +69,7 @@ function* extending(
   if (keeperName(keep, count) === 'medoid') {
     throw wrongValue('keep', 'another policy: what is kept stays', 'medoid');
   }
-  const present = Uint32Array.from({ length: count }, (_, row) => row);
-  const order = orderBy(
-    keep as Exclude<typeof keep, 'medoid'>,
-    present.filter((row) => !after.codes.isNull(row)),
-  );
+  const order = orderBy(keep as Exclude<typeof keep, 'medoid'>, presentRows(after));
   if (checks !== undefined && checks.length !== plan.count + count) {
     throw wrongValue('checks', `one for each of ${plan.count + count} rows`, checks.length);
   }
@@ -98,19 +95,13 @@ function* nearKnown(
   take: (added: number, known: number, distance: number) => void,
 ): Steps<void> {
   const known = reordered(before, rows);
-  for (const step of pairSteps(after, known, { ...near, equal })) {
-    if (!(step instanceof Item)) {
-      yield step;
-      continue;
-    }
-    const { a, b, distances } = step.value;
+  yield* eachItem(pairSteps(after, known, { ...near, equal }), ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) take(a[i], rows[b[i]], distances[i]);
-  }
+  });
 }
 
 function knownRows({ before }: Growth, isWanted: (row: number) => boolean): Uint32Array {
-  const rows = Uint32Array.from({ length: before.codes.count }, (_, row) => row);
-  return rows.filter((row) => !before.codes.isNull(row) && isWanted(row));
+  return presentRows(before).filter(isWanted);
 }
 
 /** To the nearest kept row. */

@@ -6,8 +6,7 @@
  * given, so that the answer does not depend on how pairs were found.
  */
 
-import type { LongCall, Steps, Stream } from '../long-call';
-import { Item } from '../long-call';
+import { eachItem, type LongCall, type Steps, type Stream } from '../long-call';
 import { NONE } from './distinct';
 import { type PairBatch, pairSteps } from './pairs';
 import { type Rows, reordered } from './source';
@@ -69,12 +68,7 @@ function* cliques(
   const seconds: Uint32Array[] = [];
   const equals: [first: number, equal: number][] = [];
   const starts = new Uint32Array(count + 1);
-  for (const step of found) {
-    if (!(step instanceof Item)) {
-      yield step;
-      continue;
-    }
-    const { a, b, distances } = step.value;
+  yield* eachItem(found, ({ a, b, distances }) => {
     const isNear = (_: number, i: number) => isByCosine || distances[i] > 0;
     firsts.push(a.filter(isNear));
     seconds.push(b.filter(isNear));
@@ -82,7 +76,7 @@ function* cliques(
       if (isNear(0, i)) starts[b[i]]++;
       else equals.push([a[i], b[i]]);
     }
-  }
+  });
   let sum = 0;
   for (let place = 0; place <= count; place++) {
     sum += starts[place];
@@ -115,17 +109,11 @@ function* cliques(
   return heads;
 }
 
-function* through(
+function through(
   found: Stream<PairBatch>,
   take: (a: number, b: number, distance: number) => void,
 ): Steps<void> {
-  for (const step of found) {
-    if (!(step instanceof Item)) {
-      yield step;
-      continue;
-    }
-    const { a, b, distances } = step.value;
+  return eachItem(found, ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) take(a[i], b[i], distances[i]);
-    yield undefined;
-  }
+  });
 }

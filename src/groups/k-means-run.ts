@@ -6,10 +6,11 @@
 import seedrandom from 'seedrandom';
 import type { KernelName } from '../kernels/kernels';
 import type { Steps } from '../long-call';
+import { drawn } from '../search/draw';
 import type { Points } from './cluster-space';
 import { NONE } from './distinct';
 import { KMeans, Progress } from './k-means-pass';
-import { drawnRows, startingRows } from './k-means-start';
+import { startingRows } from './k-means-start';
 
 /** How k-means is to go; there must be as many rows, and as large a sample, as clusters. */
 export interface Plan {
@@ -115,7 +116,7 @@ class Run {
   /** One start on a sample of its own, until it has settled. */
   *#started(start: number): Steps<KMeans> {
     const { clusters, isMajority, kernel } = this.#plan;
-    const sample = yield* drawnRows(this.#points.rows, this.#sampleCount, this.#random);
+    const sample = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
     const room = Math.floor(MOST_STARTING_BYTES / (2 * this.#points.dimensions));
     const some = Math.min(room, Math.max(STARTING_PER_CLUSTER * clusters, LEAST_ROWS));
     const among = sample.subarray(0, Math.max(clusters, some));

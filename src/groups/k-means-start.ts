@@ -11,7 +11,6 @@ import { allocateCentres } from '../search/k-means';
 import { PointBlock, type Points } from './cluster-space';
 
 const BLOCK_ROWS = 1024;
-const STEP_ROWS = 2 ** 18;
 
 /** `count` of the rows, no place twice, to be centres. */
 export function* startingRows(
@@ -61,20 +60,4 @@ function drawn(weights: Float64Array, isTaken: Uint8Array, target: number): numb
     if (left < 0) break;
   }
   return last;
-}
-
-/** `count` of them in random order, by Fisher and Yates; all where there are no more. */
-export function* drawnRows(
-  rows: Uint32Array,
-  count: number,
-  random: () => number,
-): Steps<Uint32Array> {
-  const left = rows.slice();
-  const most = Math.min(count, left.length);
-  for (let i = 0; i < most; i++) {
-    const other = i + Math.floor(random() * (left.length - i));
-    [left[i], left[other]] = [left[other], left[i]];
-    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
-  }
-  return left.subarray(0, most);
 }

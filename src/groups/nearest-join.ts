@@ -10,6 +10,7 @@ import seedrandom from 'seedrandom';
 import { type KernelName, tileKernel } from '../kernels/kernels';
 import { TILE_HIT, TILE_ROWS, TileRoom } from '../kernels/tile-room';
 import type { Steps } from '../long-call';
+import { drawToFront } from '../search/draw';
 import type { BestLists } from './best-lists';
 import { type JoinCodes, join, planFor } from './join';
 import type { JoinPlan } from './join-layout';
@@ -105,23 +106,14 @@ class Comparison {
 
   *steps(): Steps<void> {
     yield* this.#place(0);
-    this.#drawSample();
+    const random = seedrandom.alea('nearest');
+    yield* drawToFront(this.#order.subarray(0, this.#end), SAMPLE, random);
     for (let next = FIRST_QUERIES; this.#asked < this.#end; next *= GROWTH) {
       yield* this.#place(Math.max(this.#asked, Math.min(SAMPLE, this.#end)));
       while (this.#asked < Math.min(this.#end, next)) {
         yield* this.#ask(Math.min(this.#end, next, this.#asked + this.#room.queries));
       }
       if (this.#asked === SAMPLE) yield* this.#join();
-    }
-  }
-
-  /** Draws those that are asked first. */
-  #drawSample(): void {
-    const order = this.#order;
-    const random = seedrandom.alea('nearest');
-    for (let i = 0; i < Math.min(SAMPLE, this.#end); i++) {
-      const other = i + Math.floor(random() * (this.#end - i));
-      [order[i], order[other]] = [order[other], order[i]];
     }
   }
 

@@ -15,7 +15,7 @@ import {
 } from '../long-call';
 import { keyOf, rowOf, Smallest, weightOf } from '../search/smallest';
 import { BestLists } from './best-lists';
-import { type Distinct, distinctOf, NONE } from './distinct';
+import { type Distinct, distinctOf, NONE, sizesOf, slotAt } from './distinct';
 import { findNearest, MOST_JOINED } from './nearest-join';
 import { type RowSource, type Rows, rowsOf } from './source';
 
@@ -90,13 +90,6 @@ const STEP_ROWS = 2 ** 12;
 /** Offsets have 32 bits. */
 const MOST_NEIGHBORS = 2 ** 32 - 1;
 
-/** How many rows have the code of each slot. */
-function sizesOf({ slotOfRow, count }: Distinct): Uint32Array {
-  const sizes = new Uint32Array(count).fill(slotOfRow === null ? 1 : 0);
-  for (const slot of slotOfRow ?? []) if (slot !== NONE) sizes[slot]++;
-  return sizes;
-}
-
 /** How many other slots a row of each slot may need: equal rows come first. */
 export function wantsOf(codes: Distinct, k: number): Uint32Array {
   const most = Math.min(k, codes.count - 1);
@@ -105,7 +98,7 @@ export function wantsOf(codes: Distinct, k: number): Uint32Array {
 
 /** Lists of rows from lists of slots, which each have the slots that their rows may need. */
 export function* ofRows(codes: Distinct, found: BestLists, k: number): Steps<NeighborLists> {
-  const { slotOfRow, left } = codes;
+  const { left } = codes;
   const rowCount = left.end;
   const sizes = sizesOf(codes);
   const lengths = new Uint32Array(codes.count);
@@ -118,7 +111,7 @@ export function* ofRows(codes: Distinct, found: BestLists, k: number): Steps<Nei
   const offsets = new Uint32Array(rowCount + 1);
   let total = 0;
   for (let row = 0; row < rowCount; row++) {
-    const slot = slotOfRow === null ? row : slotOfRow[row];
+    const slot = slotAt(codes, row);
     if (slot !== NONE) total += lengths[slot];
     offsets[row + 1] = total;
   }

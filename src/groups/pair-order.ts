@@ -7,7 +7,7 @@
 
 import { HIT } from '../kernels/join-room';
 import { Item, type Steps, type Stream } from '../long-call';
-import { type Distinct, NONE, type SlotRows } from './distinct';
+import { type Distinct, NONE, type SlotRows, slotAt } from './distinct';
 import { type JoinWanted, join } from './join';
 import type { JoinPlan } from './join-layout';
 
@@ -237,12 +237,13 @@ class Held {
 /** Appends the pairs of one row. */
 function pairsOf(
   row: number,
-  { slotOfRow, left, right }: Distinct,
+  codes: Distinct,
   held: Held,
   isFirstOnly: boolean,
   out: Batches,
 ): void {
-  const slot = slotOfRow === null ? row : slotOfRow[row];
+  const { slotOfRow, left, right } = codes;
+  const slot = slotAt(codes, row);
   if (slot === NONE || (slotOfRow === null && held.isAlone(slot))) return;
   if (isFirstOnly && left.firstOf(slot) !== row) return;
   const after = left === right ? row : -1;

@@ -118,7 +118,7 @@ export function pairSteps(left: Rows, right: Rows | null, options: PairsOptions)
 
 function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Request {
   const known = checkOptions('options', options, OPTIONS);
-  const { minCosine, share, equal, onPlan, kernel, signal, onProgress } = {
+  const { minCosine, share, equal, onPlan, kernel } = {
     ...PAIRS_DEFAULTS,
     ...known,
   };
@@ -149,7 +149,7 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Reque
     minCosine: minCosine ?? null,
     equal: checkOneOf('equal', equal, ['all', 'first']),
     kernel: kernel ?? left.kernel,
-    call: checkLongCall({ ...(signal && { signal }), ...(onProgress && { onProgress }) }),
+    call: checkLongCall(known),
   };
 }
 

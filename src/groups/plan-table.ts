@@ -18,7 +18,7 @@ export interface PlanTableOptions {
 }
 
 const ACTIONS = ['drop', 'keep'] as const;
-export const TEXT_FORMATS = ['csv', 'jsonl'] as const;
+const TEXT_FORMATS = ['csv', 'jsonl'] as const;
 export type TextFormat = (typeof TEXT_FORMATS)[number];
 
 /** The plan as the bytes of an Arrow file. */

@@ -7,19 +7,19 @@ import { checkOneOf, checkOptions } from '../check';
 import type { KernelName } from '../kernels/kernels';
 import {
   checkLongCall,
-  Item,
+  eachItem,
   LONG_CALL,
   type LongCall,
   runInTurns,
   runSteps,
   type Steps,
 } from '../long-call';
-import { distinctOf, NONE } from './distinct';
+import { distinctOf, NONE, sizesOf, slotAt } from './distinct';
 import { medoidOf, widestOf } from './group-shape';
 import { GROUPINGS, type Grouping, headsOf, type Nearness } from './grouping';
 import { type Keeper, keeperName, orderBy } from './keeper';
 import { pairSteps } from './pairs';
-import { type RowSource, type Rows, rowsOf } from './source';
+import { presentRows, type RowSource, type Rows, rowsOf } from './source';
 
 export interface GroupOptions extends LongCall {
   /** Most differing bits, inclusive. With `minCosine` it may be left out. */
@@ -76,9 +76,8 @@ export async function groupRowsAsync(source: RowSource, options: GroupOptions): 
   return runInTurns(grouping(source, options), checkLongCall({ ...options }));
 }
 
-function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
-  checkOptions('options', options, GROUP_OPTIONS);
-  return yield* groupSteps(rowsOf('source', source), options);
+function grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
+  return groupSteps(rowsOf('source', source), options);
 }
 
 export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups> {
@@ -87,9 +86,7 @@ export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups>
   const grouping = checkOneOf('grouping', given.grouping, GROUPINGS);
   const policy = keeperName(given.keep, codes.count);
   const near: Nearness = nearnessOf(given);
-  const present = Uint32Array.from({ length: codes.count }, (_, row) => row).filter(
-    (row) => !codes.isNull(row),
-  );
+  const present = presentRows(rows);
   const keep = given.keep === 'medoid' ? 'first' : given.keep;
   const order =
     given.keep === 'medoid' && grouping === 'star'
@@ -135,34 +132,26 @@ export function nearnessOf({ maxDistance, minCosine, share, kernel }: GroupOptio
 /** Rows with many near ones first: they make good centres of stars. */
 function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint32Array> {
   const { codes, kernel } = rows;
-  const { slotOfRow, count } = yield* distinctOf(codes, null, 0, kernel);
-  const sizes = new Uint32Array(count);
-  for (const row of present) sizes[slotOfRow === null ? row : slotOfRow[row]]++;
-  const sizeOf = (row: number) => sizes[slotOfRow === null ? row : slotOfRow[row]];
+  const distinct = yield* distinctOf(codes, null, 0, kernel);
+  const sizes = sizesOf(distinct);
+  const sizeOf = (row: number) => sizes[slotAt(distinct, row)];
   const isByCosine = near.minCosine !== undefined;
   const degrees = new Float64Array(codes.count);
   const found = pairSteps(rows, null, { ...near, equal: isByCosine ? 'all' : 'first' });
-  for (const step of found) {
-    if (!(step instanceof Item)) {
-      yield step;
-      continue;
-    }
-    const { a, b, distances } = step.value;
+  yield* eachItem(found, ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) {
       if (isByCosine) {
         degrees[a[i]]++;
         degrees[b[i]]++;
-      } else if (distances[i] === 0)
-        degrees[b[i]] = Number.NaN; // as its first has
-      else {
+      } else if (distances[i] > 0) {
         degrees[a[i]] += sizeOf(b[i]);
         degrees[b[i]] += sizeOf(a[i]);
       }
     }
-  }
+  });
   const firsts = new Map<number, number>();
   for (const row of present) {
-    const slot = slotOfRow === null ? row : slotOfRow[row];
+    const slot = slotAt(distinct, row);
     const first = firsts.get(slot);
     if (first === undefined) {
       firsts.set(slot, row);

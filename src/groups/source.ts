@@ -33,16 +33,25 @@ export function rowsOf(name: string, source: RowSource): Rows {
   const validity = new Uint8Array(Math.ceil(slots.rowCount / 8));
   const origin = isForeign ? undefined : hasher.origin;
   const codes = Codes.allocate(slots.rowCount, { bits, validity, ...(origin && { origin }) });
+  let isWhole = true;
   for (let row = 0; row < slots.rowCount; row++) {
-    if (!slots.hasCode(row)) continue;
+    if (!slots.hasCode(row)) {
+      isWhole = false;
+      continue;
+    }
     validity[row >> 3] |= 1 << (row & 7);
     codes.bytes.set(slots.codeAt(slots.slotOf(row)), row * slots.bytesPerCode);
   }
-  const isWhole = slots.rowsWithCodes().length === slots.rowCount;
   return {
     codes: isWhole ? codes.withoutValidity() : codes,
     ...{ vectors, vectorOf: null, kernel, isCentred: mean !== null },
   };
+}
+
+/** The rows that are not null, ascending. */
+export function presentRows({ codes }: Rows): Uint32Array {
+  const rows = Uint32Array.from({ length: codes.count }, (_, row) => row);
+  return rows.filter((row) => !codes.isNull(row));
 }
 
 /** Rows in another order: row i is row `order[i]` of those given. None of these may be null. */

@@ -3,6 +3,7 @@
  * pairs; sorting entries by bucket brings them together.
  */
 
+import { bitCount } from './hamming.scalar';
 import { ENTRY, HIT, type JoinRoom } from './join-room';
 
 /** How a code comes to its bucket: by runs of its bits, hashed where they are too many. */
@@ -191,10 +192,4 @@ function hitInto(
 function isEqual(codes: Uint32Array, a: number, b: number, words: number): boolean {
   for (let w = 0; w < words; w++) if (codes[a + w] !== codes[b + w]) return false;
   return true;
-}
-
-function bitCount(word: number): number {
-  let bits = word - ((word >>> 1) & 0x5555_5555);
-  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
-  return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }

@@ -4,6 +4,7 @@
  * told from the codes themselves. Time is cache misses, so memory is read in batches, twice.
  */
 
+import { bitCount } from '../kernels/hamming.scalar';
 import { binomial, unitsOf } from './band-layout';
 import type { BandTable } from './band-table';
 import type { Collector } from './nearest';
@@ -297,10 +298,4 @@ export class BandLookUps {
     }
     return true;
   }
-}
-
-function bitCount(word: number): number {
-  let a = word - ((word >>> 1) & 0x55555555);
-  a = (a & 0x33333333) + ((a >>> 2) & 0x33333333);
-  return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

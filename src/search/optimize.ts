@@ -9,6 +9,7 @@ import seedrandom from 'seedrandom';
 import { wilson } from '../hashing/angle';
 import type { Steps } from '../long-call';
 import type { Setting } from './candidates';
+import { drawn } from './draw';
 import { trainCentres } from './k-means';
 import { groupedSlots, nearestCentres, Partitions } from './partitions';
 import { queryOfRow } from './query';
@@ -56,7 +57,7 @@ export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> 
   const random = seedrandom.alea(wanted.seed);
   const grouped = yield* inPartitions(state, wanted, random);
   const trial: IndexState = { ...state, ...grouped, report: null };
-  const rows = drawn(trial.slots.rowsWithCodes(), 2 * Math.ceil(wanted.queries / 2), random);
+  const rows = yield* drawn(trial.slots.rowsWithCodes(), 2 * Math.ceil(wanted.queries / 2), random);
   const neighbors = yield* trueNeighbors(trial, rows, wanted.k);
   const heldOut: HeldOut[] = [];
   for (const [i, row] of rows.entries()) {
@@ -85,7 +86,7 @@ function* inPartitions(
     return { slots: yield* slots.rearranged(used), partitions: null };
   }
   const space = spaceOf(state, slots);
-  const drawnSlots = drawn(used, Math.max(SAMPLE_PER_CENTRE * count, 2 ** 14), random);
+  const drawnSlots = yield* drawn(used, Math.max(SAMPLE_PER_CENTRE * count, 2 ** 14), random);
   const sample = new Int16Array(drawnSlots.length * space.width);
   for (let i = 0; i < drawnSlots.length; i++) {
     space.slotInto(drawnSlots[i], sample, i * space.width);
@@ -115,17 +116,6 @@ function usedSlots(slots: IndexState['slots']): Uint32Array {
   let count = 0;
   for (let slot = 0; slot < slots.count; slot++) if (!slots.isEmpty(slot)) used[count++] = slot;
   return used.slice(0, count);
-}
-
-/** Up to `count` of them in random order; all by Fisher and Yates. */
-function drawn(from: Uint32Array, count: number, random: () => number): Uint32Array {
-  const left = from.slice();
-  const most = Math.min(count, left.length);
-  for (let i = 0; i < most; i++) {
-    const other = i + Math.floor(random() * (left.length - i));
-    [left[i], left[other]] = [left[other], left[i]];
-  }
-  return left.slice(0, most);
 }
 
 interface Choice extends Setting {

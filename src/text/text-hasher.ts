@@ -17,7 +17,7 @@ import { Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
 /** How often a word counts: as it occurs, by 1 + its logarithm, or once. */
-export const COUNTINGS = ['raw', 'log', 'binary'] as const;
+const COUNTINGS = ['raw', 'log', 'binary'] as const;
 export type Counting = (typeof COUNTINGS)[number];
 
 export interface TextHasherOptions {

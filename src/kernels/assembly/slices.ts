@@ -92,12 +92,12 @@ export function planesInto(
 }
 
 @inline
-function carryOf(a: v128, b: v128, c: v128): v128 {
+export function carryOf(a: v128, b: v128, c: v128): v128 {
   return v128.or(v128.and(a, b), v128.and(v128.xor(a, b), c));
 }
 
 @inline
-function sumOf(a: v128, b: v128, c: v128): v128 {
+export function sumOf(a: v128, b: v128, c: v128): v128 {
   return v128.xor(v128.xor(a, b), c);
 }
 

@@ -6,6 +6,7 @@
 // the queries wait in memory.
 
 import { distance64 } from './hamming';
+import { carryOf, sumOf } from './slices';
 
 /** An entry has three planes. */
 const ENTRY: usize = 48;
@@ -15,16 +16,6 @@ const GROUP_BITS: usize = 7;
 /** Part of the tables: the first, where sums begin, and the last, after which they are compared. */
 const FIRST: i32 = 1;
 const LAST: i32 = 2;
-
-@inline
-function carryOf(a: v128, b: v128, c: v128): v128 {
-  return v128.or(v128.and(a, b), v128.and(v128.xor(a, b), c));
-}
-
-@inline
-function sumOf(a: v128, b: v128, c: v128): v128 {
-  return v128.xor(v128.xor(a, b), c);
-}
 
 /** For each pattern of `bits` slices, how many bits differ from it, as three planes of 16 bytes. */
 export function countsInto(slices: usize, bits: usize, out: usize): void {
