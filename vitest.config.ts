@@ -2,7 +2,6 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     expect: { requireAssertions: true },
     coverage: {
@@ -12,5 +11,19 @@ export default defineConfig({
       reporter: ['text-summary', 'html'],
       thresholds: { lines: 90, functions: 90, branches: 85 },
     },
+    // The tests of the command run what is built, so only they wait for a build.
+    projects: [
+      {
+        extends: true,
+        test: { name: 'library', include: ['test/**/*.test.ts'], exclude: ['test/cli/**'] },
+      },
+      {
+        extends: true,
+        test: {
+          ...{ name: 'command', include: ['test/cli/**/*.test.ts'] },
+          globalSetup: 'test/cli/global-setup.ts',
+        },
+      },
+    ],
   },
 });

@@ -1,14 +1,19 @@
 // How fast do texts become codes? English licences and Chinese poems, from strings to 64 bits by words
-// and TF-IDF, end to end; beside the package simhash-js on the same texts.
+// and TF-IDF, end to end; beside the package simhash-js on the same texts. And what memory does it
+// take when texts go on and on: the vocabulary of a hasher is bounded, the table grows by words alone.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { tableFromIPC } from 'apache-arrow';
 import { characters, shingles, TextHasher, words } from '../dist/index.js';
 import { announce, mark, mustHold, printTable, short, span, times } from './lib/table.mjs';
 import { race, timed } from './lib/timing.mjs';
 
 const { SimHash } = createRequire(import.meta.url)('simhash-js/SimHash.js');
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc');
 const MOST_TEXTS = 10_000;
 /** Texts that the rival hashes: it is slow. */
 const RIVAL_TEXTS = 20;
@@ -16,6 +21,7 @@ const RIVAL_TEXTS = 20;
 await announce();
 const lines = [];
 const rates = new Map();
+let bytesPerWord = 0;
 for (const [name, file] of [
   ['English licences', 'licences/licences.arrow'],
   ['Chinese poems', 'poems/poems.arrow'],
@@ -26,10 +32,13 @@ for (const [name, file] of [
   const ways = [
     ['words, TF-IDF', { frequencies }, texts],
     ['words', {}, texts],
-    ['words, fit alone', null, texts],
+    ['words, never seen before', null, texts, hashAnew],
+    ['words, fit alone', null, texts, fitAnew],
     ['shingles(3)', { tokens: shingles(3, words) }, texts.slice(0, 200)],
     ['characters(4)', { tokens: characters(4) }, texts.slice(0, 200)],
-  ].map(([way, options, some]) => ({ way, bytes: sizeOf(some), run: runOf(options, some) }));
+  ].map(([way, options, some, runAnew]) => {
+    return { way, bytes: sizeOf(some), run: runAnew?.(some) ?? runOf(options, some) };
+  });
   const rival = new SimHash();
   const few = texts.slice(0, RIVAL_TEXTS);
   ways.push({
@@ -55,6 +64,7 @@ for (const [name, file] of [
   }
   const size = `${short(frequencies.size)} words, ${short(frequencies.bytes / frequencies.size)} bytes each`;
   lines.push([name, `table of frequencies: ${size}`, '-', '-', '-', '-']);
+  bytesPerWord = frequencies.bytes / frequencies.size; // of the last, which has most words
   mustHold(frequencies.documents === texts.length, 'documents of the table');
   console.error(`${name}: ${texts.length} texts, ${short(bytes / 1e6)} MB`);
 }
@@ -64,8 +74,21 @@ printTable(
   lines,
   2,
 );
+const few = heldAfter(10_000);
+const many = heldAfter(80_000);
+printTable(
+  'What a hasher holds after texts whose words are half new',
+  ['texts', 'new words', 'MB held'],
+  [
+    ['10,000', '500,000', short(few / 1e6)],
+    ['80,000', '4,000,000', short(many / 1e6)],
+  ],
+  1,
+);
+mark('memory after eight times the texts, of that before', many / few, { most: 1.5 });
 const english = rates.get('English licences words, TF-IDF');
 mark('MB/s, English by words and TF-IDF', english, { least: 25 });
+mark('bytes a word in the table of the poems', bytesPerWord, { most: 16 });
 mark('speed of simhash-js, English', english / rates.get('English licences simhash-js'), {
   least: 5,
 });
@@ -81,11 +104,42 @@ function sizeOf(texts) {
 }
 
 function runOf(options, texts) {
-  if (options === null) return timed(() => new TextHasher().fit(texts).size);
   const hasher = new TextHasher({ empty: 'null', ...options });
-  return timed(() => {
-    let count = 0;
-    for (const codes of hasher.hashAll(texts)) count += codes.count;
-    return count;
-  });
+  return timed(() => countOf(hasher, texts));
+}
+
+function hashAnew(texts) {
+  return timed(() => countOf(new TextHasher({ empty: 'null' }), texts));
+}
+
+function fitAnew(texts) {
+  return timed(() => new TextHasher().fit(texts).size);
+}
+
+function countOf(hasher, texts) {
+  let count = 0;
+  for (const codes of hasher.hashAll(texts)) count += codes.count;
+  return count;
+}
+
+/** Bytes of typed arrays that a hasher holds after so many texts of their own words each. */
+function heldAfter(count) {
+  const hasher = new TextHasher();
+  const before = arrayBytes();
+  for (const codes of hasher.hashAll(numbered(count))) mustHold(codes.count > 0, 'codes');
+  const held = arrayBytes() - before;
+  mustHold(hasher.hash('a word').length === 8, 'the hasher is alive');
+  return held;
+}
+
+/** Texts of 100 words, half of which are in no other. */
+function* numbered(count) {
+  for (let text = 0; text < count; text++) {
+    yield Array.from({ length: 100 }, (_, i) => (i % 2 ? `word${i}` : `${i}of${text}`)).join(' ');
+  }
+}
+
+function arrayBytes() {
+  collectGarbage();
+  return process.memoryUsage().arrayBuffers;
 }

@@ -3,25 +3,21 @@
 // to the committed ones. Stops at the first check that fails.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { access, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { checkChromium, openBrowser } from './check-package/browser.mjs';
+import { check, root, run, runChecks } from './lib/checks.mjs';
 
 // esbuild is tsup's own: the same version that built the package.
 const esbuild = createRequire(import.meta.resolve('tsup'))('esbuild');
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const goldenSource = join(root, 'test/hashing/golden.ts');
 const goldenFile = join(root, 'test/hashing/golden.json');
 const KERNELS = ['scalar', 'popcnt64', 'popcnt8'];
-const LIMIT_MS = 5 * 60_000;
 
 /** Every file of the tarball; chunks are what the entries share, named by their content. */
 const FILES = [
@@ -31,41 +27,12 @@ const FILES = [
   ...['index', 'node'].flatMap((door) =>
     ['cjs', 'd.cts', 'd.ts', 'js'].map((ending) => `dist/${door}.${ending}`),
   ),
+  'dist/cli.js',
+  ...['README.md', 'docs.jsonl'].map((file) => `datasets/sample/${file}`),
   'docs/format.md',
   'package.json',
 ];
-const CHUNK = /^dist\/[a-z]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
-
-let passed = 0;
-
-/** Runs one check; what it returns is printed beside its name. */
-async function check(name, work) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no end after ${LIMIT_MS / 1000} s`)), LIMIT_MS);
-  });
-  try {
-    const note = await Promise.race([work(), late]);
-    console.log(`✓ ${name}${note ? `: ${note}` : ''}`);
-    passed++;
-  } catch (error) {
-    console.log(`✗ ${name}\n${error.message}`);
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Runs a program and returns its output; its whole output is the error when it fails. */
-async function run(program, parameters, { cwd = root, env = {} } = {}) {
-  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 1 << 26, timeout: LIMIT_MS };
-  try {
-    return (await promisify(execFile)(program, parameters, options)).stdout;
-  } catch (error) {
-    const { stdout = '', stderr = '', message } = error;
-    throw new Error(`${program} ${parameters.join(' ')}: ${stdout}${stderr || message}`);
-  }
-}
+const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
 
 const tool = (name) => join(root, 'node_modules/.bin', name);
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
@@ -230,15 +197,7 @@ async function main() {
   });
 }
 
-let failed = 0;
-try {
-  await main();
-} catch (error) {
-  failed = 1;
-  process.exitCode = 1;
-  if (process.env.DEBUG) console.error(error);
-} finally {
+await runChecks(main, async () => {
   await browser?.close();
   await rm(folder, { recursive: true, force: true });
-}
-console.log(`${passed} passed, ${failed} failed`);
+});

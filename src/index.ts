@@ -132,6 +132,7 @@ export {
   SIMHASH_INDEX_DEFAULTS,
   type SimHashIndexOptions,
 } from './search/index-options';
+export type { KeptSparseVector } from './search/kept-sparse';
 export type { Keep } from './search/kept-vectors';
 export { type MeanOptions, meanOf } from './search/mean';
 export type { Neighbors } from './search/nearest';

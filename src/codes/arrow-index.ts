@@ -1,6 +1,7 @@
 /**
- * An index in and out of one Arrow file: a row for each row of it, with id, code, kept vector and
- * partition; all else as JSON in the schema. Sealed like a file of codes, which it also is.
+ * Rows of an index in and out of an Arrow file: id, code, kept vector and partition of each; all
+ * else as JSON in the schema. Sealed like a file of codes, which it also is. One file holds a whole
+ * index, or some of its rows where the index is a folder.
  */
 
 import {
@@ -28,6 +29,7 @@ import {
   openArrow,
   validityOf,
 } from './arrow-source';
+import { type SparseColumns, sparseFromColumns, sparseToColumns } from './arrow-sparse-keep';
 import { bytesPerCode, checkUnusedBits } from './codes';
 import { isValid } from './vectors';
 
@@ -46,7 +48,23 @@ export interface IndexRows {
   /** As many values a row as the index has dimensions. */
   readonly vectors: Float32Array | Int8Array | null;
   readonly scales: Float32Array | null;
+  readonly sparse: SparseColumns | null;
   readonly partitions: Uint32Array | null;
+  /**
+   * The first row of the index with the same code, which may be in a file before; null where no row
+   * has the code of another; undefined where nobody knows.
+   */
+  readonly firsts?: Uint32Array | null;
+}
+
+/** What a file holds: an index, or rows of one. */
+export type IndexKind = 'index' | 'rows';
+
+/** Rows to be written, in runs. */
+export interface RowRuns {
+  rowsOf(first: number, end: number): IndexRows;
+  /** Where a run from `first` on ends: at most at `end`, and its rows fit a batch. */
+  endOf(first: number, end: number): number;
 }
 
 /** Below 2 GiB whatever the width: a larger batch is lost by the Arrow library without a word. */
@@ -57,15 +75,16 @@ const BATCH_BYTES = 2 ** 30;
 export function indexToArrow(
   header: Omit<IndexHeader, 'version'> & { readonly bits: number },
   count: number,
-  rowsOf: (first: number, end: number) => IndexRows,
+  { rowsOf, endOf }: RowRuns,
 ): Uint8Array {
   const metadata = new Map([[KEY, JSON.stringify({ version: FORMAT_VERSION, ...header })]]);
   const dimensions = Number(header.dimensions ?? 1);
   const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / (4 * dimensions))));
   let schema: Schema | null = null;
   const batches: RecordBatch[] = [];
-  for (let first = 0; first === 0 || first < count; first += most) {
-    const end = Math.min(count, first + most);
+  let first = 0;
+  do {
+    const end = endOf(first, Math.min(count, first + most));
     const columns = columnsOf(rowsOf(first, end), header.bits, dimensions);
     schema ??= new Schema(
       columns.map(([field]) => field),
@@ -73,7 +92,8 @@ export function indexToArrow(
     );
     const children = columns.map(([, data]) => data);
     batches.push(sealedBatch(schema, children, first, end === count));
-  }
+    first = end;
+  } while (first < count);
   return tableToIPC(new Table(schema as Schema, batches), 'file');
 }
 
@@ -96,7 +116,9 @@ function columnsOf(rows: IndexRows, bits: number, dimensions: number): [Field, D
     add('vector', makeData({ type: type as FixedSizeList, length, nullCount: 0, child }));
   }
   if (scales !== null) add('scale', numbers(new Float32(), scales));
+  if (rows.sparse !== null) columns.push(...sparseToColumns(rows.sparse));
   if (partitions !== null) add('partition', numbers(new Uint32(), partitions));
+  if (rows.firsts) add('first', numbers(new Uint32(), rows.firsts));
   return columns;
 }
 
@@ -117,12 +139,23 @@ export interface OpenedIndex {
   batches(): Generator<IndexRows>;
 }
 
+export interface IndexFromArrowOptions {
+  readonly kind?: IndexKind;
+  /** True when the bytes are known to be those that were written. */
+  readonly isSound?: boolean;
+}
+
 /** Opens an index; damage, and columns other than the header lets expect, are errors. */
-export function indexFromArrow(source: ArrowSource, file: string | undefined): OpenedIndex {
+export function indexFromArrow(
+  source: ArrowSource,
+  file: string | undefined,
+  { kind = 'index', isSound = false }: IndexFromArrowOptions = {},
+): OpenedIndex {
   const opened = openArrow(source, file);
   return asFormatError(file, () => {
-    const header = openSealed(opened) as IndexHeader | null;
-    if (header?.kind !== 'index') throw new Error('it holds no index, its schema does not say so');
+    // Of a part of a file, as a table may be, no checksums are computed.
+    const header = openSealed(isSound ? { ...opened, isWhole: false } : opened) as IndexHeader;
+    if (header?.kind !== kind) throw new Error(`it holds no ${kind}, its schema does not say so`);
     return { header, count: opened.count, batches: () => rowsOfBatches(opened, header) };
   });
 }
@@ -145,10 +178,22 @@ function* rowsOfBatches(opened: ArrowBatches, header: IndexHeader): Generator<In
       ids: readIds(one, pickIds(one, undefined)),
       vectors: valuesOf(one, 'vector', list, dimensions) as Float32Array | Int8Array | null,
       scales: valuesOf(one, 'scale', 'Float32') as Float32Array | null,
+      sparse: header.keep === 'sparse' ? sparseFromColumns(one, firstRow) : null,
       partitions: valuesOf(one, 'partition', 'Uint32') as Uint32Array | null,
+      ...firstsOf(header, valuesOf(one, 'first', 'Uint32') as Uint32Array | null),
     };
     firstRow += count;
   }
+}
+
+/** Which rows share a code, where the header says that it is told. */
+function firstsOf({ equals }: IndexHeader, column: Uint32Array | null): Partial<IndexRows> {
+  if (equals === undefined) return {};
+  if (equals !== 'none' && equals !== 'first') throw new Error(`"equals" cannot be ${equals}`);
+  if ((column === null) !== (equals === 'none')) {
+    throw new Error('the header and the column "first" do not agree');
+  }
+  return { firsts: column };
 }
 
 /** A column's values where they lie, `stride` a row; null where there is no such column. */

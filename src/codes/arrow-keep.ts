@@ -1,4 +1,7 @@
-/** Some rows of an Arrow file, as a new file with all of its columns. */
+/**
+ * Some rows of a column, whatever its type. Dictionary columns become plain ones, since files
+ * cannot replace a dictionary between batches.
+ */
 
 import {
   type Data,
@@ -12,61 +15,26 @@ import {
   Map_,
   makeBuilder,
   makeData,
-  RecordBatch,
-  Schema,
+  type Null,
   Struct,
-  Table,
   Type,
-  tableToIPC,
+  type Utf8,
   Vector,
 } from 'apache-arrow';
-import { KEY, sealedBatch } from './arrow-seal';
-import { type ArrowSource, asFormatError, openArrow, rangesOf } from './arrow-source';
-
-/**
- * The rows for which `kept` is 1, in their order. Dictionary columns become plain ones, since files
- * cannot replace a dictionary between batches.
- */
-export function keepRows(source: ArrowSource, kept: Uint8Array, file?: string): Uint8Array {
-  const opened = openArrow(source, file);
-  return asFormatError(file, () => {
-    const { batches, count } = opened;
-    if (count !== kept.length) throw new Error(`${count} rows, not ${kept.length}`);
-    const { fields, metadata } = opened.schema;
-    const plain = fields.map(
-      ({ name, type, nullable }) => new Field(name, plainOf(type), nullable),
-    );
-    const schema = new Schema(plain, metadata);
-    const out: RecordBatch[] = [];
-    let firstRow = 0;
-    let written = 0;
-    batches.forEach((batch, index) => {
-      const rows: number[] = [];
-      for (let i = 0; i < batch.numRows; i++) if (kept[firstRow + i] === 1) rows.push(i);
-      firstRow += batch.numRows;
-      const children = batch.data.children.map((data) => taken(data, rows));
-      const isLast = index === batches.length - 1;
-      // Our own files are sealed batch by batch.
-      if (metadata.has(KEY)) out.push(sealedBatch(schema, children, written, isLast));
-      else {
-        const data = makeData({ type: new Struct(plain), length: rows.length, children });
-        out.push(new RecordBatch(schema, data));
-      }
-      written += rows.length;
-    });
-    return tableToIPC(new Table(schema, out), 'file');
-  });
-}
+import { rangesOf } from './arrow-source';
+import { bytesReader } from './row-values';
 
 /** Types whose values lie one after another, so many elements each. */
 const FIXED: readonly number[] = [
   ...[Type.Int, Type.Float, Type.FixedSizeBinary],
   ...[Type.Date, Type.Time, Type.Timestamp, Type.Duration],
 ];
+/** Types whose values are bytes between offsets; the library would drop a byte order mark. */
+const BYTES: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary];
 const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.Map];
 
 /** The same type without dictionaries, at any depth. */
-function plainOf(type: DataType): DataType {
+export function plainOf(type: DataType): DataType {
   if (type.typeId === Type.Dictionary) return plainOf((type as Dictionary).dictionary);
   const children = (type.children ?? []) as Field[];
   if (children.length === 0) return type;
@@ -84,11 +52,12 @@ function plainOf(type: DataType): DataType {
   throw new Error(`columns of type ${type} with dictionaries in them are not supported`);
 }
 
-/** Some rows of a column. */
-function taken(data: Data, rows: ArrayLike<number>): Data {
+/** Rows of a column, by place, in that order. */
+export function taken(data: Data, rows: ArrayLike<number>): Data {
   const { typeId, stride } = data;
   const { length } = rows;
   const type = plainOf(data.type as DataType);
+  if (typeId === Type.Null) return makeData({ type: type as Null, length });
   const nulls = nullsOf(data, rows);
   if (FIXED.includes(typeId) && data.values.length >= stride * data.length) {
     const values = new (data.values.constructor as Uint8ArrayConstructor)(stride * length);
@@ -119,10 +88,34 @@ function taken(data: Data, rows: ArrayLike<number>): Data {
         : (Int32Array.from(offsets) as never);
     return makeData({ type: type as List, length, valueOffsets, child, ...nulls } as never);
   }
+  if (BYTES.includes(typeId)) {
+    return makeData({ type: type as Utf8, length, ...takenBytes(data, rows), ...nulls });
+  }
   const values = new Vector([data]);
   const builder = makeBuilder({ type, nullValues: [null, undefined] });
   for (let i = 0; i < length; i++) builder.append(values.get(rows[i]));
   return builder.finish().flush();
+}
+
+function takenBytes(data: Data, rows: ArrayLike<number>) {
+  const bytes = bytesReader(data);
+  const parts: Uint8Array[] = [];
+  const isLarge = data.typeId === Type.LargeUtf8 || data.typeId === Type.LargeBinary;
+  const offsets = new (isLarge ? BigInt64Array : Int32Array)(rows.length + 1);
+  let filled = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const part = bytes(rows[i]);
+    parts.push(part);
+    filled += part.length;
+    offsets[i + 1] = isLarge ? BigInt(filled) : filled;
+  }
+  const values = new Uint8Array(filled);
+  filled = 0;
+  for (const part of parts) {
+    values.set(part, filled);
+    filled += part.length;
+  }
+  return { valueOffsets: offsets as Int32Array, data: values };
 }
 
 function nullsOf(data: Data, rows: ArrayLike<number>) {

@@ -131,15 +131,20 @@ function chain(data: Data, start: bigint): bigint {
     add(validity);
   }
   const { values, valueOffsets } = data;
+  let { children } = data;
   if (valueOffsets) {
+    // As a file has them: those of a slice begin at 0 there, and only its elements are written.
     const offsets = (valueOffsets as Int32Array).subarray(0, data.length + 1);
-    add(offsets);
-    if (values) add((values as Uint8Array).subarray(offsets[0], offsets[data.length]));
+    const [first] = offsets;
+    const [from, to] = [Number(first), Number(offsets[data.length])];
+    add(from === 0 ? offsets : offsets.map((at) => at - first));
+    if (values) add((values as Uint8Array).subarray(from, to));
+    else children = children.map((child) => child.slice(from, to - from));
   } else if (values) {
     const width = data.typeId === Type.FixedSizeBinary ? data.stride : 1;
     add((values as Uint8Array).subarray(0, data.length * width));
   }
-  return data.children.reduce((sum, child) => chain(child, sum), hash);
+  return children.reduce((sum, child) => chain(child, sum), hash);
 }
 
 function hex(hash: bigint): string {

@@ -73,43 +73,87 @@ function hasMagic(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-function verifyFile(bytes: Uint8Array): number {
-  const end = bytes.length - MAGIC.length - 4;
-  if (end < 8 || !hasMagic(bytes, bytes.length - MAGIC.length)) {
+/** Bytes of the magic and of the length before it, with which a file ends. */
+export const TAIL_BYTES = 4 + MAGIC.length;
+
+/** One message of a file, as the footer names it: 2 for a dictionary, 3 for a batch. */
+export interface Block {
+  readonly header: 2 | 3;
+  readonly offset: number;
+  readonly metadataBytes: number;
+  readonly bodyBytes: number;
+}
+
+/** Bytes of the footer before the tail of a file of `fileBytes`. */
+export function footerBytes(tail: Uint8Array, fileBytes: number): number {
+  const end = fileBytes - TAIL_BYTES;
+  if (end < 8 || tail.length < TAIL_BYTES || !hasMagic(tail, tail.length - MAGIC.length)) {
     throw new Error('cut short: an Arrow file ends with "ARROW1"');
   }
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getInt32(end, true);
+  const length = new DataView(tail.buffer, tail.byteOffset).getInt32(
+    tail.length - TAIL_BYTES,
+    true,
+  );
   if (length <= 0 || length > end - 8) throw new Error(`a footer of ${length} bytes cannot be`);
-  const footer = new Flatbuffer(bytes.subarray(end - length, end));
+  return length;
+}
+
+/** What a footer tells, verified. */
+export interface Footer {
+  /** The messages that it names, all of them before its own start. */
+  readonly blocks: readonly Block[];
+  readonly columns: Columns;
+  /** Where its schema lies in its bytes, and the version of the format. */
+  readonly schemaAt: number;
+  readonly version: number;
+}
+
+/** Reads the bytes of a footer, which begins at `start` of its file. */
+export function readFooter(bytes: Uint8Array, start: number): Footer {
+  const footer = new Flatbuffer(bytes);
   const root = footer.root();
   footer.verify(root, FOOTER);
   if (footer.slot(root, 1) === 0) throw new Error('the footer has no schema');
-  const columns = columnsOf(footer, footer.reference(root, 1));
+  const schemaAt = footer.reference(root, 1);
+  const columns = columnsOf(footer, schemaAt);
+  const versionAt = footer.slot(root, 0);
+  const version = versionAt === 0 ? 0 : footer.int16(versionAt);
   const seen = new Set<number>();
-  for (const slot of [2, 3]) {
-    for (const block of footer.structsAt(root, slot, 24)) {
+  const blocks: Block[] = [];
+  for (const header of [2, 3] as const) {
+    for (const block of footer.structsAt(root, header, 24)) {
       const offset = footer.int64(block);
       const metadataBytes = footer.int32(block + 8);
       const bodyBytes = footer.int64(block + 16);
-      const last = end - length;
-      if (
-        offset < 8 ||
-        metadataBytes < 8 ||
-        bodyBytes < 0 ||
-        offset + metadataBytes + bodyBytes > last
-      ) {
+      const isInside =
+        offset >= 8 &&
+        metadataBytes >= 8 &&
+        bodyBytes >= 0 &&
+        offset + metadataBytes + bodyBytes <= start;
+      if (!isInside) {
         throw new Error(
           `the footer points to ${bodyBytes} bytes at ${offset}, outside of the file`,
         );
       }
       if (seen.has(offset)) throw new Error(`the footer names the message at ${offset} twice`);
       seen.add(offset);
-      const message = readMessage(bytes, offset, last, columns);
-      if (message === null) throw new Error(`the footer points to no message at ${offset}`);
-      if (message.header !== slot) throw new Error(`the footer mistakes the message at ${offset}`);
+      blocks.push({ header, offset, metadataBytes, bodyBytes });
     }
   }
-  return [...footer.structsAt(root, 3, 24)].length;
+  return { blocks, columns, schemaAt, version };
+}
+
+function verifyFile(bytes: Uint8Array): number {
+  const tail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
+  const length = footerBytes(tail, bytes.length);
+  const start = bytes.length - TAIL_BYTES - length;
+  const { blocks, columns } = readFooter(bytes.subarray(start, start + length), start);
+  for (const { header, offset } of blocks) {
+    const message = readMessage(bytes, offset, start, columns);
+    if (message === null) throw new Error(`the footer points to no message at ${offset}`);
+    if (message.header !== header) throw new Error(`the footer mistakes the message at ${offset}`);
+  }
+  return blocks.filter(({ header }) => header === 3).length;
 }
 
 function verifyStream(bytes: Uint8Array): number {
@@ -130,25 +174,42 @@ function verifyStream(bytes: Uint8Array): number {
   return batchCount;
 }
 
-/** Verifies the message at `at`; null at an end-of-stream mark. */
-function readMessage(
+/** What the metadata of a message tells of it. */
+export interface Head {
+  /** 1 for a schema, 2 for a dictionary, 3 for a batch. */
+  readonly header: number;
+  readonly bodyBytes: number;
+  /** Rows of a batch. */
+  readonly rows: number;
+  /** Of a dictionary: the name that columns call it by, and whether it adds to what was there. */
+  readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
+  /** Of a schema. */
+  readonly columns: Columns | null;
+}
+
+/**
+ * Bytes of the metadata behind the prefix at `at`, which is 4 or 8 bytes long. No bytes mark the
+ * end of a stream.
+ */
+export function readPrefix(
   bytes: Uint8Array,
   at: number,
   last: number,
-  columns: Columns | null,
-): { header: number; end: number; columns: Columns | null } | null {
+): { metadataBytes: number; prefixBytes: 4 | 8 } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (at + 4 > last) throw new Error('cut short within a message');
-  let start = at + 4;
-  let length = view.getInt32(at, true);
-  if (length === -1) {
-    if (at + 8 > last) throw new Error('cut short within a message');
-    length = view.getInt32(at + 4, true);
-    start = at + 8;
-  }
-  if (length === 0) return null;
-  if (length < 0 || start + length > last) throw new Error('cut short, or no Arrow data');
-  const buffer = new Flatbuffer(bytes.subarray(start, start + length));
+  const word = view.getInt32(at, true);
+  if (word !== -1) return { metadataBytes: word, prefixBytes: 4 };
+  if (at + 8 > last) throw new Error('cut short within a message');
+  return { metadataBytes: view.getInt32(at + 4, true), prefixBytes: 8 };
+}
+
+/** Verifies the metadata of one message, but not what it says of its body. */
+export function readHead(metadata: Uint8Array): Head {
+  return headOf(new Flatbuffer(metadata)).head;
+}
+
+function headOf(buffer: Flatbuffer): { head: Head; batch: number } {
   const root = buffer.root();
   buffer.verify(root, MESSAGE);
   const header = buffer.uint8(root, 1);
@@ -158,20 +219,43 @@ function readMessage(
     throw new Error(`a message of unknown kind ${header}`);
   }
   buffer.verify(headerTable, HEADERS[header]);
-  const body = start + length;
-  if (bodyBytes < 0 || body + bodyBytes > last) throw new Error('cut short within a batch');
-  if (header !== 1) {
-    const batch = header === 3 ? headerTable : buffer.reference(headerTable, 1);
-    if (batch === 0) throw new Error('a dictionary without values');
-    const schema = header === 3 ? columns : null;
-    verifyBatch(buffer, batch, bytes.subarray(body, body + bodyBytes), schema);
-  }
+  const batch = header === 2 ? buffer.reference(headerTable, 1) : headerTable;
+  if (batch === 0) throw new Error('a dictionary without values');
+  const head = {
+    ...{ header, bodyBytes },
+    rows: header === 3 ? buffer.int64Slot(batch, 0) : 0,
+    dictionary:
+      header === 2
+        ? { id: buffer.int64Slot(headerTable, 0), isDelta: buffer.uint8(headerTable, 2) !== 0 }
+        : null,
+    columns: header === 1 ? columnsOf(buffer, headerTable) : null,
+  };
+  return { head, batch };
+}
+
+/** Verifies the message at `at`; null at an end-of-stream mark. */
+function readMessage(
+  bytes: Uint8Array,
+  at: number,
+  last: number,
+  columns: Columns | null,
+): { header: number; end: number; columns: Columns | null } | null {
+  const { metadataBytes, prefixBytes } = readPrefix(bytes, at, last);
+  if (metadataBytes === 0) return null;
+  const body = at + prefixBytes + metadataBytes;
+  if (metadataBytes < 0 || body > last) throw new Error('cut short, or no Arrow data');
+  const buffer = new Flatbuffer(bytes.subarray(at + prefixBytes, body));
+  const { head, batch } = headOf(buffer);
+  const { header, bodyBytes } = head;
   const end = body + bodyBytes;
-  return { header, end, columns: header === 1 ? columnsOf(buffer, headerTable) : null };
+  if (bodyBytes < 0 || end > last) throw new Error('cut short within a batch');
+  if (header !== 1)
+    verifyBatch(buffer, batch, bytes.subarray(body, end), header === 3 ? columns : null);
+  return { header, end, columns: head.columns };
 }
 
 /** How the columns of a schema lie in the list of a batch's nodes. */
-interface Columns {
+export interface Columns {
   /** The node of each column; those of its children follow it. */
   readonly nodes: readonly number[];
   readonly nodeCount: number;

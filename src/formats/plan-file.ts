@@ -1,11 +1,8 @@
-/** Pairs and dedup plans as files, and plans applied: a new file of the kept rows. */
+/** Pairs and dedup plans as files. */
 
 import { extname } from 'node:path';
-import { checkOptions, wrongValue } from '../check';
-import { codesFromArrow } from '../codes/arrow-codes';
-import { keepRows } from '../codes/arrow-keep';
-import { FormatError } from '../format-error';
-import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup';
+import { wrongValue } from '../check';
+import type { DedupPlan } from '../groups/dedup';
 import { pairsToArrow } from '../groups/pair-stream';
 import type { Pairs } from '../groups/pairs';
 import {
@@ -16,20 +13,13 @@ import {
   planToText,
   type TextFormat,
 } from '../groups/plan-table';
-import { readWhole, refuseSame, writeWhole } from './whole-file';
+import { readWhole, writeWhole } from './whole-file';
 
 const FORMATS: Record<string, TextFormat | 'arrow'> = {
   '.arrow': 'arrow',
   '.csv': 'csv',
   '.jsonl': 'jsonl',
 };
-
-export interface ApplyOptions {
-  /** The codes' column, where it is not called "code"; and how they are read. */
-  column?: string;
-  bits?: number;
-  bitOrder?: 'lsb' | 'msb';
-}
 
 /** Writes pairs as an Arrow stream, in bounded memory. */
 export async function writePairs(path: string, found: Pairs): Promise<void> {
@@ -56,28 +46,6 @@ export async function readPlan(path: string): Promise<DedupPlan> {
   const bytes = await readWhole(path);
   if (format === 'arrow') return planFromArrow(bytes, { file: path });
   return planFromText(new TextDecoder().decode(bytes), format, { file: path });
-}
-
-/**
- * Writes the rows of an Arrow file of codes that a plan keeps, all columns carried along, as a new
- * Arrow file. The source is only read; it must have the rows that the plan was made for.
- */
-export async function applyPlan(
-  plan: DedupPlan,
-  source: string,
-  output: string,
-  options?: ApplyOptions,
-): Promise<void> {
-  const given = checkOptions('options', options, ['column', 'bits', 'bitOrder']);
-  await refuseSame(source, output);
-  const bytes = await readWhole(source);
-  const { codes } = codesFromArrow(bytes, { ...given, file: source });
-  try {
-    checkPlan(plan, checksOf(codes));
-  } catch (cause) {
-    throw new FormatError((cause as Error).message, source, { cause });
-  }
-  await writeWhole(output, [keepRows(bytes, plan.kept, source)]);
 }
 
 function formatOf(path: string): TextFormat | 'arrow' {

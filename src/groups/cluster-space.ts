@@ -56,7 +56,7 @@ export function* pointsOf(
   }
   const state = source instanceof SimHashIndex ? stateOf(source) : null;
   if (state === null || state.vectors === null) {
-    throw new Error(`"by" 'vectors' needs kept vectors: make the index with "keep"`);
+    throw new Error(`"by" 'vectors' needs kept vectors: make the index with keep 'float32'`);
   }
   const { slots, vectors, kernel } = state;
   return { points: keptPoints(slots, vectors), ...(kernel && { kernel }) };

@@ -167,7 +167,7 @@ export class SimHasher {
     const rows = this.#oneRow(vector);
     if ('width' in rows) this.#kernel.denseSumsInto(this.#rule, rows, 0, sums);
     else this.#kernel.sparseSumsInto(this.#rule, rows, 0, sums);
-    if (!sums.every(Number.isFinite)) throw notFinite(rows, 0, 0);
+    if (!areFinite(sums)) throw notFinite(rows, 0, 0);
     return sums;
   }
 
@@ -342,6 +342,12 @@ function entriesOf(rows: DenseRows | SparseRows, index: number) {
   const from = isDenseRow ? index * rows.width : rows.offsets[index];
   const to = isDenseRow ? from + rows.width : rows.offsets[index + 1];
   return { from, values: Array.from(rows.values.subarray(from, to)) };
+}
+
+/** In a loop of its own: `every` takes 30 ns a value. */
+function areFinite(sums: Float64Array): boolean {
+  for (let i = 0; i < sums.length; i++) if (!Number.isFinite(sums[i])) return false;
+  return true;
 }
 
 /** Looks for the culprit: a bad value, or finite values whose sums are not. */

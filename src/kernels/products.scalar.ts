@@ -20,9 +20,10 @@ export interface ProductsKernel {
 
   /**
    * The rows of the largest products with the query to `out`, as many as it has room for: in order
-   * of the distance from the largest product, in at most 1,024 even steps, then of the row.
+   * of the distance from the largest product, in at most 1,024 even steps, then of the row. Their
+   * products to `products`.
    */
-  orderInto(rows: IntegerRows, query: Int16Array, out: Uint32Array): void;
+  orderInto(rows: IntegerRows, query: Int16Array, out: Uint32Array, products: Int32Array): void;
 
   /** For each query the row of the largest product, the first of equals, to out. */
   nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void;
@@ -63,19 +64,20 @@ export const scalarProducts: ProductsKernel = {
     }
   },
 
-  orderInto(rows, query, out) {
-    const products = new Int32Array(rows.values.length / rows.width);
-    scalarProducts.productsInto(rows, query, products);
-    let most = products[0];
-    let least = products[0];
-    for (const one of products) {
+  orderInto(rows, query, out, products) {
+    const all = new Int32Array(rows.values.length / rows.width);
+    scalarProducts.productsInto(rows, query, all);
+    let most = all[0];
+    let least = all[0];
+    for (const one of all) {
       most = Math.max(most, one);
       least = Math.min(least, one);
     }
     const shift = Math.max(0, ORDER_BITS - Math.clz32(most - least));
-    const steps = products.map((one) => (most - one) >>> shift);
+    const steps = all.map((one) => (most - one) >>> shift);
     const order = Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b);
     out.set(order.subarray(0, out.length));
+    for (let i = 0; i < out.length; i++) products[i] = all[out[i]];
   },
 
   nearestInto({ values, width }, queries, out) {

@@ -48,11 +48,11 @@ export const wasmProducts: ProductsKernel = {
     }
   },
 
-  orderInto(rows, query, out) {
+  orderInto(rows, query, out, products) {
     const { width } = rows;
     const count = rows.values.length / width;
     const roomBytes = 2 * width + 8 * (count + 3) + ORDER_BYTES + 16;
-    if (roomBytes > SCAN_BYTES) return scalarProducts.orderInto(rows, query, out);
+    if (roomBytes > SCAN_BYTES) return scalarProducts.orderInto(rows, query, out, products);
     const { memory, at } = staged(rows, 0, count);
     const { kernels, bytes } = memory;
     new Int16Array(bytes.buffer, FREE_START, width).set(query);
@@ -63,6 +63,8 @@ export const wasmProducts: ProductsKernel = {
     kernels.productsInto(at, padded, FREE_START, 1, width, productsAt);
     kernels.orderInto(productsAt, count, out.length, countsAt, orderAt);
     out.set(new Uint32Array(bytes.buffer, orderAt, out.length));
+    const all = new Int32Array(bytes.buffer, productsAt, count);
+    for (let i = 0; i < out.length; i++) products[i] = all[out[i]];
   },
 
   nearestInto(rows, queries, out) {

@@ -17,7 +17,7 @@ export class SketchMemory implements SketchRows {
   bytes = new Uint8Array();
   floats = new Float32Array();
 
-  /** `bytesPerRow` is a multiple of 8. */
+  /** `bytesPerRow` is even. */
   constructor(bytesPerRow: number, count = 0) {
     this.bytesPerRow = bytesPerRow;
     this.reserve(count);

@@ -1,14 +1,14 @@
 /**
  * Nearness of sketches to a query, in plain loops: the reference twin. A sketch has two bits of
  * each of many coordinates; four bits at a time look up an integer in a table of the query. The sum
- * less `base`, times the row's scale and `factor`, in float32, is a cosine; a row's weight is
- * 2,048 (1 - cosine), cut to an integer.
+ * less `base`, times the row's scale and `factor`, and what is added to all of a range, in float32,
+ * is 2,048 times a cosine; a row's weight is 2,048 less that, cut to an integer.
  */
 
 import { FallingLimit, type Search } from './hits';
 
 /**
- * Rows of `bytesPerRow`, a multiple of 8, in blocks of 16: byte b of all 16 lies together, and
+ * Rows of `bytesPerRow`, an even number, in blocks of 16: byte b of all 16 lies together, and
  * their scales, as float32, behind their last bytes. A row of scale 0 is passed over.
  */
 export interface SketchRows {
@@ -39,7 +39,10 @@ export interface SketchTables {
   readonly factor: number;
 }
 
-/** Numbers of a range: the first row's place, the code it stands for, how many rows, and 0. */
+/**
+ * Numbers of a range: the first row's place, the code it stands for, how many rows, and, as the
+ * bits of a float32, what is added to 2,048 times their cosines.
+ */
 export const RANGE = 4;
 
 export interface SketchSearch extends Search {
@@ -64,14 +67,15 @@ export const scalarSketches: SketchKernel = {
   search({ bytesPerRow, bytes, floats }, { tables, base, factor }, want) {
     const hits = new FallingLimit(MOST_SKETCH_WEIGHT, want);
     const [less, times] = [Math.fround(base), Math.fround(factor)];
-    const weightOf = (place: number) => {
+    const weightOf = (place: number, more: number) => {
       let sum = 0;
       for (let i = 0; i < bytesPerRow; i++) {
         const byte = bytes[sketchByte(bytesPerRow, place, i)];
         sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
       }
       const scale = Math.fround(floats[sketchScale(bytesPerRow, place)] * times);
-      const cosine = Math.trunc(Math.fround(Math.fround(sum - less) * scale));
+      const product = Math.fround(Math.fround(sum - less) * scale);
+      const cosine = Math.trunc(Math.fround(product + more));
       return Math.min(Math.max(ONE_WEIGHT - cosine, 0), MOST_SKETCH_WEIGHT);
     };
     return {
@@ -84,9 +88,10 @@ export const scalarSketches: SketchKernel = {
       ranges(ranges) {
         for (let at = 0; at < ranges.length; at += RANGE) {
           const [first, code, count] = ranges.subarray(at, at + RANGE);
+          const more = new Float32Array(ranges.buffer, ranges.byteOffset)[at + 3];
           for (let i = 0; i < count; i++) {
             const isThere = floats[sketchScale(bytesPerRow, first + i)] !== 0;
-            if (isThere) hits.take(code + i, weightOf(first + i));
+            if (isThere) hits.take(code + i, weightOf(first + i, more));
           }
         }
       },

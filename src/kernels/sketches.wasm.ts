@@ -7,9 +7,9 @@ import { HitState } from './hit-state';
 import { residenceOf } from './memory';
 import { MOST_SKETCH_WEIGHT, RANGE, type SketchKernel, scalarSketches } from './sketches.scalar';
 
-/** Ranges of one call, and room for the sums of a block. */
+/** Ranges of one call, and room for the sums of two blocks. */
 const MOST_RANGES = 4096;
-const SUMS_BYTES = 32;
+const SUMS_BYTES = 64;
 
 export const wasmSketches: SketchKernel = {
   name: 'wasm',

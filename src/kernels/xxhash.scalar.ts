@@ -26,21 +26,26 @@ class Register {
     return this.set(sum, this.high + high + (sum > 0xffff_ffff ? 1 : 0));
   }
 
+  plus(by: Constant): this {
+    return this.add(by[0], by[1]);
+  }
+
   xor(low: number, high: number): this {
     return this.set(this.low ^ low, this.high ^ high);
   }
 
-  times([low, high]: Constant): this {
-    const a0 = this.low & 0xffff;
-    const a1 = this.low >>> 16;
-    const b0 = low & 0xffff;
-    const b1 = low >>> 16;
-    // Partial products are below 2^32, their sums below 2^53: exact as float64.
-    const middle = a1 * b0 + Math.floor((a0 * b0) / 65_536);
-    const middle2 = a0 * b1 + (middle % 65_536);
-    const carry = a1 * b1 + Math.floor(middle / 65_536) + Math.floor(middle2 / 65_536);
-    const cross = Math.imul(this.low, high) + Math.imul(this.high, low);
-    return this.set(Math.imul(this.low, low), (carry | 0) + cross);
+  times(by: Constant): this {
+    const { low, high } = this;
+    const a0 = low & 0xffff;
+    const a1 = low >>> 16;
+    const b0 = by[0] & 0xffff;
+    const b1 = by[0] >>> 16;
+    // Partial products and the sums below them are less than 2^32: unsigned integers throughout.
+    const middle = (Math.imul(a1, b0) >>> 0) + (Math.imul(a0, b0) >>> 16);
+    const middle2 = (Math.imul(a0, b1) >>> 0) + (middle & 0xffff);
+    const carry = Math.imul(a1, b1) + (middle >>> 16) + (middle2 >>> 16);
+    const cross = Math.imul(low, by[1]) + Math.imul(high, by[0]);
+    return this.set(Math.imul(low, by[0]), carry + cross);
   }
 
   /** Rotates left by 1..31. */
@@ -65,9 +70,7 @@ class Register {
 
   merge(lane: Register): this {
     mixed.set(0, 0).round(lane.low, lane.high);
-    return this.xor(mixed.low, mixed.high)
-      .times(PRIME_1)
-      .add(...PRIME_4);
+    return this.xor(mixed.low, mixed.high).times(PRIME_1).plus(PRIME_4);
   }
 
   avalanche(): this {
@@ -92,12 +95,12 @@ export function hashDimension(low: number, high: number, seedLow: number, seedHi
   mixed.set(0, 0).round(low, high);
   return result
     .set(seedLow, seedHigh)
-    .add(...PRIME_5)
+    .plus(PRIME_5)
     .add(8, 0)
     .xor(mixed.low, mixed.high)
     .rotate(27)
     .times(PRIME_1)
-    .add(...PRIME_4)
+    .plus(PRIME_4)
     .avalanche();
 }
 
@@ -110,10 +113,8 @@ export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
   if (bytes.length >= 32) {
     const lane = () => new Register().set(start.low, start.high);
     const lanes = [
-      lane()
-        .add(...PRIME_1)
-        .add(...PRIME_2),
-      lane().add(...PRIME_2),
+      lane().plus(PRIME_1).plus(PRIME_2),
+      lane().plus(PRIME_2),
       lane(),
       lane().add(0x7a143579, 0x61c8864e), // minus PRIME_1
     ];
@@ -129,24 +130,16 @@ export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
     }
     for (const one of lanes) result.merge(one);
   } else {
-    result.add(...PRIME_5);
+    result.plus(PRIME_5);
   }
   result.add(bytes.length, Math.floor(bytes.length / 2 ** 32));
   for (; at + 8 <= bytes.length; at += 8) {
     mixed.set(0, 0).round(view.getUint32(at, true), view.getUint32(at + 4, true));
-    result
-      .xor(mixed.low, mixed.high)
-      .rotate(27)
-      .times(PRIME_1)
-      .add(...PRIME_4);
+    result.xor(mixed.low, mixed.high).rotate(27).times(PRIME_1).plus(PRIME_4);
   }
   if (at + 4 <= bytes.length) {
     mixed.set(view.getUint32(at, true), 0).times(PRIME_1);
-    result
-      .xor(mixed.low, mixed.high)
-      .rotate(23)
-      .times(PRIME_2)
-      .add(...PRIME_3);
+    result.xor(mixed.low, mixed.high).rotate(23).times(PRIME_2).plus(PRIME_3);
     at += 4;
   }
   for (; at < bytes.length; at++) {

@@ -8,9 +8,11 @@ import {
   isDenseMatrix,
   isValid,
   packVectors,
+  type SparseMatrix,
   type Vector,
   type VectorBatch,
 } from '../codes/vectors';
+import { canonicalRows } from '../hashing/sparse-rows';
 import { GO_ON, type Steps, unstopped } from '../long-call';
 import type { Id } from './id-table';
 import type { KeptVectors } from './kept-vectors';
@@ -22,7 +24,9 @@ import type { IndexState } from './state';
 interface Addition {
   readonly codes: Codes;
   readonly ids: readonly Id[] | null;
+  /** As they are to be kept. */
   readonly vectors: DenseMatrix | null;
+  readonly sparse: SparseMatrix | null;
   readonly isForeign: boolean;
 }
 
@@ -43,15 +47,23 @@ export function* additionOf(
   const isArray = Array.isArray(batch);
   const packed = isArray && batch.length > 0 ? packVectors(batch as readonly Vector[]) : batch;
   const dense = isDenseMatrix(packed) ? packed : null;
-  if (dense === null && state.vectors !== null && !(isArray && batch.length === 0)) {
-    throw new TypeError(`an index with "keep" takes dense vectors, got sparse ones`);
+  const isEmpty = isArray && batch.length === 0;
+  if (dense === null && state.vectors !== null && !isEmpty) {
+    const { keep } = state.vectors;
+    throw new TypeError(`an index with keep '${keep}' takes dense vectors, got sparse ones`);
+  }
+  if (dense !== null && state.sparse !== null) {
+    throw new TypeError(`an index with keep 'sparse' takes sparse vectors, got dense ones`);
   }
   if (dense === null) refuseMean(packed, state.mean);
   const hashed = dense !== null && state.mean !== null ? centredMatrix(dense, state.mean) : packed;
   const codes = yield* state.hasher.hashInSteps(hashed);
   checkRoom(state, codes.count);
   if (dense !== null && state.vectors !== null) checkKept(dense, codes);
-  return { codes, ids: state.ids.check(ids, codes.count), vectors: dense, isForeign: false };
+  const sparse = state.sparse === null || isEmpty ? null : (packed as SparseMatrix);
+  if (sparse !== null) yield* checkKeptSparse(sparse, codes);
+  const checkedIds = state.ids.check(ids, codes.count);
+  return { codes, ids: checkedIds, vectors: dense, sparse, isForeign: false };
 }
 
 function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
@@ -69,7 +81,7 @@ function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
 function foreignAddition(state: IndexState, codes: Codes, ids: unknown): Addition {
   if (codes.bits !== state.bits)
     throw wrongValue('codes', `codes of ${state.bits} bits`, codes.bits);
-  if (state.vectors !== null) {
+  if (state.vectors !== null || state.sparse !== null) {
     throw new TypeError(`an index with "keep" takes vectors, got codes`);
   }
   checkRoom(state, codes.count);
@@ -78,7 +90,8 @@ function foreignAddition(state: IndexState, codes: Codes, ids: unknown): Additio
   if (isForeign && !state.isForeign && state.slots.rowCount > 0) {
     throw new Error('these codes were made otherwise than those of the index');
   }
-  return { codes, ids: state.ids.check(ids, codes.count), vectors: null, isForeign };
+  const checkedIds = state.ids.check(ids, codes.count);
+  return { codes, ids: checkedIds, vectors: null, sparse: null, isForeign };
 }
 
 function checkRoom({ slots }: IndexState, count: number): void {
@@ -97,17 +110,38 @@ function checkKept({ values, dimensions }: DenseMatrix, codes: Codes): void {
       most = Math.max(most, Math.abs(Math.fround(values[i])));
     }
     if (most > 0 && Number.isFinite(most)) continue;
-    throw new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
+    throw doesNotFit(row);
   }
+}
+
+function* checkKeptSparse(matrix: SparseMatrix, codes: Codes): Steps<void> {
+  for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
+    const end = Math.min(codes.count, first + BLOCK_ROWS);
+    const { offsets, values } = canonicalRows(matrix, first, end);
+    for (let row = first; row < end; row++) {
+      if (codes.isNull(row)) continue;
+      let most = 0;
+      for (let i = offsets[row - first]; i < offsets[row - first + 1]; i++) {
+        most = Math.max(most, Math.abs(Math.fround(values[i])));
+      }
+      if (!(most > 0 && Number.isFinite(most))) throw doesNotFit(row);
+    }
+    yield undefined;
+  }
+}
+
+function doesNotFit(row: number): RangeError {
+  return new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
 }
 
 /** Adds what was checked, all of it; returns the first new row. */
 export function* addRows(state: IndexState, addition: Addition): Steps<number> {
-  const { codes, ids, vectors } = addition;
+  const { codes, ids, vectors, sparse } = addition;
   const firstRow = state.slots.rowCount;
   // Memory first: what can fail, fails before anything is changed.
   state.slots.reserve(codes.count);
   state.vectors?.reserve(codes.count);
+  if (sparse !== null) state.sparse?.reserve(codes.count, entriesOf(sparse, codes.count));
   if (codes.count > 0 && addition.isForeign) state.isForeign = true;
   for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
     const end = Math.min(codes.count, first + BLOCK_ROWS);
@@ -115,6 +149,10 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
     state.ids.append(ids?.slice(first, end) ?? null, end - first);
     if (state.vectors !== null && vectors !== null)
       appendVectors(state.vectors, vectors, codes, first, end);
+    if (state.sparse !== null && sparse !== null) {
+      const isPresent = (row: number) => !codes.isNull(first + row);
+      state.sparse.append(canonicalRows(sparse, first, end), isPresent);
+    }
     for (let row = first; row < end; row++) {
       addRow(state, codes.isNull(row) ? null : codes.at(row));
     }
@@ -146,15 +184,21 @@ function appendVectors(
   kept.append(values.subarray(first * dimensions, end * dimensions), isPresent);
 }
 
+/** Entries of rows, before repeated dimensions are summed. */
+function entriesOf({ offsets }: SparseMatrix, count: number): number {
+  return offsets[count] - offsets[0];
+}
+
 /** Puts late slots among those of their partitions when they have become many. */
 function* regroup(state: IndexState): Steps<void> {
   const { partitions, slots } = state;
   if (partitions === null || partitions.lateCount <= MOST_LATE) return;
   if (8 * partitions.lateCount <= slots.count) return;
-  const { centres, count } = partitions;
+  const { centres, count, nearness } = partitions;
   const partitionOf = partitions.partitionOfSlots(slots.count);
   const grouped = yield* unstopped(groupedSlots(slots, partitionOf, count));
-  const steps = Partitions.of(state, grouped.slots, centres, grouped.starts);
+  const grouping = { centres, starts: grouped.starts, nearness };
+  const steps = Partitions.of(state, grouped.slots, grouping);
   const regrouped = yield* unstopped(steps);
   state.slots = grouped.slots;
   state.partitions = regrouped;

@@ -12,6 +12,7 @@ import { cosineOf } from '../hashing/angle';
 import type { Steps } from '../long-call';
 import { candidates, type Setting } from './candidates';
 import { allNearestByDistance, isScanned, nearestByDistance } from './distance-plan';
+import { exactCosines, isComparable, keepsVectors } from './exact-cosines';
 import { checkFilter, type RowFilter } from './filter';
 import type { RowsByDistance } from './hamming-search';
 import type { Id } from './id-table';
@@ -66,7 +67,7 @@ export function searchRequest(state: IndexState, given: SearchOptions): Request 
   const { oversample, probes } = given;
   const plan = checkOneOf('plan', given.plan ?? SEARCH_DEFAULTS.plan, PLANS);
   const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
-  if (rank === 'exact' && state.vectors === null) {
+  if (rank === 'exact' && !keepsVectors(state)) {
     throw new Error(`rank 'exact' needs kept vectors: make the index with "keep"`);
   }
   if (plan === 'partitions' && state.partitions === null) {
@@ -100,7 +101,7 @@ export function withinRequest(state: IndexState, given: IndexWithinOptions): Req
 /** The best rank that an index can give a query. */
 export function bestRank(state: IndexState, query: Query): Rank {
   if (query.sums === null) return 'hamming';
-  return state.vectors !== null && query.unit !== null ? 'exact' : 'estimate';
+  return isComparable(state, query) ? 'exact' : 'estimate';
 }
 
 /** Queries per pass of a scan by distance. */
@@ -135,8 +136,9 @@ export function* answers(
 }
 
 function rankOf(state: IndexState, query: Query, { rank }: Request): Rank {
-  if (rank === 'exact' && query.unit === null) {
-    throw new TypeError(`rank 'exact' needs a dense vector as query`);
+  if (rank === 'exact' && !isComparable(state, query)) {
+    const shape = state.sparse === null ? 'dense' : 'sparse';
+    throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
   }
   return rank ?? bestRank(state, query);
 }
@@ -149,7 +151,7 @@ export function noResult(state: IndexState, { rank }: Request): SearchResult {
       distances: new Uint16Array(),
       cosines: new Float64Array(),
     },
-    rank: rank ?? (state.vectors === null ? 'estimate' : 'exact'),
+    rank: rank ?? (keepsVectors(state) ? 'exact' : 'estimate'),
   };
 }
 
@@ -170,8 +172,8 @@ export function* answer(state: IndexState, query: Query, request: Request): Step
   const found = performance.now();
   let rows = ranked.rows.subarray(0, request.k);
   let cosines = ranked.estimates.subarray(0, request.k);
-  if (rank === 'exact' && state.vectors !== null && query.unit !== null) {
-    const exact = state.vectors.cosinesOf(ranked.rows, query.unit);
+  if (rank === 'exact') {
+    const exact = exactCosines(state, query, ranked.rows);
     ({ rows, cosines } = bestByCosine(ranked.rows, exact, request.k));
     work.candidates = ranked.rows.length;
   }

@@ -28,7 +28,7 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   /** Width of a code, 1 to 65,535. */
   bits?: number;
   projection?: Projection;
-  /** The vectors held beside the codes, for rank 'exact'. */
+  /** The vectors held beside the codes, for rank 'exact': dense ones, or sparse ones. */
   keep?: Keep;
   /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
   mean?: ArrayLike<number>;
@@ -106,7 +106,13 @@ export function checkIndexOptions(options: SimHashIndexOptions | undefined): Che
     );
   }
   checkOneOf('keep', keep, KEEPS);
-  if (keep !== 'none') checkInteger('dimensions', given.dimensions, 1, 2 ** 26);
+  if (keep === 'float32' || keep === 'int8') {
+    checkInteger('dimensions', given.dimensions, 1, 2 ** 26);
+  }
+  if (keep === 'sparse' && (mean !== undefined || given.projection === 'hadamard')) {
+    const what = mean === undefined ? `projection 'hadamard'` : '"mean"';
+    throw new TypeError(`keep 'sparse' takes sparse vectors, ${what} takes dense ones`);
+  }
   return { hasher, keep, mean: mean === undefined ? null : checkMean(mean, given.dimensions) };
 }
 

@@ -9,8 +9,9 @@ import { dotsKernel, type KernelName } from '../kernels/kernels';
 import { Arena } from '../kernels/memory';
 import { lengthOf } from './length';
 
-export type Keep = 'none' | 'float32' | 'int8';
-export const KEEPS = ['none', 'float32', 'int8'] as const;
+/** 'float32' and 'int8' keep dense vectors, 'sparse' keeps sparse ones. */
+export type Keep = 'none' | 'float32' | 'int8' | 'sparse';
+export const KEEPS = ['none', 'float32', 'int8', 'sparse'] as const;
 
 /** Rows of a part take at most so much. */
 const PART_BYTES = 2 ** 28;
@@ -72,13 +73,17 @@ export class KeptVectors {
     const { dimensions } = this;
     const count = values.length / dimensions;
     this.reserve(count);
-    for (let i = 0; i < count; i++) {
-      const row = this.#count++;
-      const kept = this.#rowView(row);
-      kept.set(values.subarray(i * dimensions, (i + 1) * dimensions));
-      if (scales !== null) this.#scales[row] = scales[i];
-      this.#norms[row] = lengthOf(kept);
+    for (let i = 0; i < count; ) {
+      const row = this.#count + i;
+      const end = Math.min(count, i + this.#rowsPerPart - (row % this.#rowsPerPart));
+      this.#rowsView(row, end - i).set(values.subarray(i * dimensions, end * dimensions));
+      i = end;
     }
+    for (let i = 0; i < count; i++) {
+      this.#norms[this.#count + i] = lengthOf(values, i * dimensions, (i + 1) * dimensions);
+    }
+    if (scales !== null) this.#scales.set(scales, this.#count);
+    this.#count += count;
   }
 
   /** Rows that are not there, in place of removed ones. */
@@ -129,10 +134,15 @@ export class KeptVectors {
   }
 
   #rowView(row: number): Float32Array | Int8Array {
+    return this.#rowsView(row, 1);
+  }
+
+  /** Rows of one part. */
+  #rowsView(row: number, count: number): Float32Array | Int8Array {
     const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)].bytes;
     const at = byteOffset + (row % this.#rowsPerPart) * this.#rowBytes;
-    if (this.keep === 'float32') return new Float32Array(buffer, at, this.dimensions);
-    return new Int8Array(buffer, at, this.dimensions);
+    if (this.keep === 'float32') return new Float32Array(buffer, at, count * this.dimensions);
+    return new Int8Array(buffer, at, count * this.dimensions);
   }
 
   /** The vector of a row as it is kept, a copy. */

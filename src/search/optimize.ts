@@ -10,6 +10,7 @@ import { wilson } from '../hashing/angle';
 import type { Steps } from '../long-call';
 import type { Setting } from './candidates';
 import { drawn } from './draw';
+import { keepsVectors } from './exact-cosines';
 import { trainCentres } from './k-means';
 import { groupedSlots, nearestCentres, Partitions } from './partitions';
 import { queryOfRow } from './query';
@@ -99,7 +100,8 @@ function* inPartitions(
   const nearest = yield* nearestCentres(space, centres, slots, state.kernel);
   const grouped = yield* groupedSlots(slots, nearest, count);
   yield undefined;
-  const partitions = yield* Partitions.of(state, grouped.slots, centres, grouped.starts);
+  const grouping = { centres, starts: grouped.starts };
+  const partitions = yield* Partitions.of(state, grouped.slots, grouping);
   return { slots: grouped.slots, partitions };
 }
 
@@ -160,10 +162,10 @@ function* tried(
   probes: number | null,
   enough: number,
 ): Steps<Choice> {
-  const { vectors, slots, partitions } = state;
+  const { slots, partitions } = state;
   const isBySketch = probes !== null && partitions?.sketches;
   const times = isBySketch ? MOST_OVERSAMPLE_OF_SKETCHES : MOST_OVERSAMPLE;
-  const most = vectors === null ? k : Math.min(times * k, slots.rowCount);
+  const most = keepsVectors(state) ? Math.min(times * k, slots.rowCount) : k;
   const found = yield* foundBy(state, heldOut, k, { probes, want: most });
   const place = found.findIndex((count) => count >= enough);
   const want = place < 0 ? most : k * Math.max(1, Math.ceil(place / k));
@@ -181,8 +183,7 @@ function* measured(
 ): Steps<RecallReport> {
   const { k } = wanted;
   const total = toBeFound(heldOut);
-  const { vectors } = state;
-  const rank = vectors === null ? 'estimate' : 'exact';
+  const rank = keepsVectors(state) ? 'exact' : 'estimate';
   let { probes, want } = choice;
   for (let isRetry = false; ; isRetry = true) {
     const { found, ms } = yield* foundWith(state, heldOut, k, { probes, want });
@@ -205,7 +206,7 @@ function* measured(
       interval: total === 0 ? [0, 1] : wilson(found, total),
       k,
       rank,
-      truth: vectors === null ? 'distance' : 'cosine',
+      truth: rank === 'exact' ? 'cosine' : 'distance',
       queries: heldOut.length,
       queriesPerSecond: ms === 0 ? 0 : 1000 / ms,
       plan: probes === null ? 'scan' : 'partitions',

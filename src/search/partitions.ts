@@ -7,7 +7,8 @@
 import type { SimHasher } from '../hashing/simhash';
 import type { HitSearch } from '../kernels/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
-import { BLOCK_ROWS, RANGE } from '../kernels/sketches.scalar';
+import { UNIT } from '../kernels/products.scalar';
+import { BLOCK_ROWS, ONE_WEIGHT, RANGE } from '../kernels/sketches.scalar';
 import type { Steps } from '../long-call';
 import type { KeptVectors } from './kept-vectors';
 import { Sketches } from './sketches';
@@ -23,8 +24,14 @@ interface Origin {
   readonly vectors: KeptVectors | null;
   readonly bits: number;
   readonly hasher: SimHasher;
-  readonly mean: Float64Array | null;
   readonly kernel: KernelName | undefined;
+}
+
+/** Centres, and where the slots of each begin; and what `Partitions` found out of them before. */
+export interface Grouping {
+  readonly centres: Int16Array;
+  readonly starts: Uint32Array;
+  readonly nearness?: number | undefined;
 }
 
 export class Partitions {
@@ -37,91 +44,117 @@ export class Partitions {
   readonly sketches: Sketches | null;
   /** Where the sketches of partition p begin: at a block. */
   readonly #places: Uint32Array;
-  /** Of each partition, as `rangesOf` gives them. */
-  readonly #ranges: Uint32Array;
-  #rangesRoom = new Uint32Array(256);
+  #nearness = 0;
+  #ranges = new Uint32Array(256);
+  #rangesAsFloats = new Float32Array(this.#ranges.buffer);
   readonly #slots: Slots;
   readonly #late: number[][];
-  #lateCount = 0;
+  /** The partition of each late slot. */
+  readonly #lateIn: number[] = [];
   readonly #kernel: KernelName | undefined;
   readonly #order: Uint32Array;
+  readonly #products: Int32Array;
 
-  private constructor(origin: Origin, slots: Slots, centres: Int16Array, starts: Uint32Array) {
-    const { vectors, bits, kernel } = origin;
+  private constructor(origin: Origin, slots: Slots, { centres, starts }: Grouping) {
+    const { vectors, bits, kernel, hasher } = origin;
     this.#slots = slots;
     this.space = spaceOf({ vectors, bits }, slots);
     this.centres = centres;
     this.count = centres.length / this.space.width;
     this.starts = starts;
     this.#places = blocksOf(starts);
-    this.#ranges = new Uint32Array(RANGE * this.count);
-    for (let p = 0; p < this.count; p++) {
-      this.#ranges.set([this.#places[p], starts[p], starts[p + 1] - starts[p]], RANGE * p);
-    }
-    this.sketches = Sketches.of(origin, this.#places[this.count]);
+    this.sketches = Sketches.of({ vectors, seed: hasher.seed }, this.#places[this.count]);
     this.#late = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
     this.#order = new Uint32Array(this.count);
+    this.#products = new Int32Array(this.count);
   }
 
   /** Partitions with the sketches of all their slots. */
-  static *of(
-    origin: Origin,
-    slots: Slots,
-    centres: Int16Array,
-    starts: Uint32Array,
-  ): Steps<Partitions> {
-    const partitions = new Partitions(origin, slots, centres, starts);
+  static *of(origin: Origin, slots: Slots, grouping: Grouping): Steps<Partitions> {
+    const partitions = new Partitions(origin, slots, grouping);
     if (partitions.sketches === null) return partitions;
-    for (let slot = 0, p = 0; slot < starts[partitions.count]; slot++) {
-      while (starts[p + 1] <= slot) p++;
-      const place = partitions.#places[p] + slot - starts[p];
-      partitions.sketches.set(place, slots.memory.rows[slot]);
+    partitions.#nearness = grouping.nearness ?? (yield* partitions.#meanNearness());
+    yield* partitions.#each((slot, p) => partitions.#sketch(slot, p));
+    return partitions;
+  }
+
+  *#meanNearness(): Steps<number> {
+    const { rows } = this.#slots.memory;
+    let sum = 0;
+    yield* this.#each((slot, p) => {
+      sum += (this.sketches as Sketches).nearnessOf(rows[slot], this.#centreOf(p));
+    });
+    return Math.max(0, sum / Math.max(1, this.starts[this.count]));
+  }
+
+  /** Slots that are in order, and their partitions. */
+  *#each(look: (slot: number, partition: number) => void): Steps<void> {
+    for (let slot = 0, p = 0; slot < this.starts[this.count]; slot++) {
+      while (this.starts[p + 1] <= slot) p++;
+      look(slot, p);
       if (slot % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
     }
-    return partitions;
+  }
+
+  #sketch(slot: number, p: number): void {
+    const middle = { centre: this.#centreOf(p), length: this.#nearness };
+    this.sketches?.set(this.#placeOf(slot, p), this.#slots.memory.rows[slot], middle);
+  }
+
+  #centreOf(p: number): Int16Array {
+    const { width } = this.space;
+    return this.centres.subarray(p * width, (p + 1) * width);
   }
 
   get bytes(): number {
     const near = this.sketches?.bytes ?? 0;
-    return this.centres.byteLength + 20 * this.count + 8 * this.#lateCount + near;
+    return this.centres.byteLength + 20 * this.count + 16 * this.lateCount + near;
+  }
+
+  /** The mean cosine of vectors with their centres, by which sketches are made. */
+  get nearness(): number {
+    return this.#nearness;
   }
 
   /** Slots added since the groups were put in order. */
   get lateCount(): number {
-    return this.#lateCount;
+    return this.#lateIn.length;
   }
 
   /** Slots that were added, or have rows again. */
   take(slot: number, isNew: boolean): void {
-    this.sketches?.set(this.#placeOf(slot), this.#slots.memory.rows[slot]);
-    if (!isNew) return;
+    if (isNew) this.#add(slot);
+    this.#sketch(slot, this.#partitionOf(slot));
+  }
+
+  #add(slot: number): void {
     const vector = new Int16Array(this.space.width);
     this.space.slotInto(slot, vector, 0);
     const nearest = new Uint32Array(1);
     productsKernel(this.#kernel).nearestInto(this.#rows, vector, nearest);
-    this.addTo(nearest[0], slot);
+    this.#late[nearest[0]].push(slot);
+    this.#lateIn.push(nearest[0]);
   }
 
   /** A slot whose rows are all removed. */
   drop(slot: number): void {
-    this.sketches?.remove(this.#placeOf(slot));
-  }
-
-  addTo(partition: number, slot: number): void {
-    this.#late[partition].push(slot);
-    this.#lateCount++;
+    this.sketches?.remove(this.#placeOf(slot, this.#partitionOf(slot)));
   }
 
   get #rows() {
     return { values: this.centres, width: this.space.width };
   }
 
-  /** The partitions nearest to a query, nearest first. Valid until the next call. */
-  nearest(query: Int16Array, probes: number): Uint32Array {
-    const nearest = this.#order.subarray(0, probes);
-    productsKernel(this.#kernel).orderInto(this.#rows, query, nearest);
-    return nearest;
+  /**
+   * The partitions nearest to a query, nearest first, and the products with their centres. Valid
+   * until the next call.
+   */
+  nearest(query: Int16Array, probes: number): { order: Uint32Array; products: Int32Array } {
+    const order = this.#order.subarray(0, probes);
+    const products = this.#products.subarray(0, probes);
+    productsKernel(this.#kernel).orderInto(this.#rows, query, order, products);
+    return { order, products };
   }
 
   /** Shows the slots of partitions to a search; returns how many. */
@@ -138,42 +171,54 @@ export class Partitions {
     return count;
   }
 
-  /** The slots of partitions as ranges of sketches, until the next call, and how many slots. */
-  rangesOf(partitions: Uint32Array): { ranges: Uint32Array; codes: number } {
+  /**
+   * The slots of the partitions nearest to a query as ranges of sketches, until the next call, and
+   * how many slots.
+   */
+  ranges(query: Int16Array, probes: number): { ranges: Uint32Array; codes: number } {
+    const { order, products } = this.nearest(query, probes);
     let late = 0;
-    if (this.#lateCount > 0) for (const p of partitions) late += this.#late[p].length;
-    const all = this.#ranges;
-    const length = RANGE * (partitions.length + late);
-    if (length > this.#rangesRoom.length) this.#rangesRoom = new Uint32Array(2 * length);
-    const ranges = this.#rangesRoom.subarray(0, length);
+    if (this.lateCount > 0) for (const p of order) late += this.#late[p].length;
+    const length = RANGE * (order.length + late);
+    if (length > this.#ranges.length) {
+      this.#ranges = new Uint32Array(2 * length);
+      this.#rangesAsFloats = new Float32Array(this.#ranges.buffer);
+    }
     let codes = late;
     let at = 0;
-    for (let i = 0; i < partitions.length; i++, at += RANGE) {
-      const from = RANGE * partitions[i];
-      ranges[at] = all[from];
-      ranges[at + 1] = all[from + 1];
-      ranges[at + 2] = all[from + 2];
-      codes += all[from + 2];
+    for (let i = 0; i < order.length; i++) {
+      const p = order[i];
+      // What was taken off the partition's rows adds this to their cosines.
+      const more = (this.#nearness * products[i] * ONE_WEIGHT) / (UNIT * UNIT);
+      const first = this.starts[p];
+      const count = this.starts[p + 1] - first;
+      at = this.#range(at, this.#places[p], first, count, more);
+      codes += count;
+      if (late === 0) continue;
+      for (const slot of this.#late[p]) at = this.#range(at, this.#placeOf(slot, p), slot, 1, more);
     }
-    for (let i = 0; late > 0 && i < partitions.length; i++) {
-      for (const slot of this.#late[partitions[i]]) {
-        ranges[at] = this.#placeOfLate(slot);
-        ranges[at + 1] = slot;
-        ranges[at + 2] = 1;
-        at += RANGE;
-      }
-    }
-    return { ranges, codes };
+    return { ranges: this.#ranges.subarray(0, length), codes };
   }
 
-  /** Behind the partitions, in order. */
-  #placeOfLate(slot: number): number {
-    return this.#places[this.count] + slot - this.starts[this.count];
+  #range(at: number, place: number, slot: number, count: number, more: number): number {
+    const ranges = this.#ranges;
+    ranges[at] = place;
+    ranges[at + 1] = slot;
+    ranges[at + 2] = count;
+    this.#rangesAsFloats[at + 3] = more;
+    return at + RANGE;
   }
 
-  /** Where a slot's sketch is. */
-  #placeOf(slot: number): number {
-    if (slot >= this.starts[this.count]) return this.#placeOfLate(slot);
+  /** Where the sketch of a slot is: those of late ones are behind the partitions, in order. */
+  #placeOf(slot: number, p: number): number {
+    const total = this.starts[this.count];
+    if (slot >= total) return this.#places[this.count] + slot - total;
+    return this.#places[p] + slot - this.starts[p];
+  }
+
+  #partitionOf(slot: number): number {
+    const late = slot - this.starts[this.count];
+    if (late >= 0) return this.#lateIn[late];
     let low = 0;
     let high = this.count - 1;
     while (low < high) {
@@ -181,7 +226,7 @@ export class Partitions {
       if (this.starts[middle] <= slot) low = middle;
       else high = middle - 1;
     }
-    return this.#places[low] + slot - this.starts[low];
+    return low;
   }
 
   /** The partition of each slot. */

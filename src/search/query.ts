@@ -11,10 +11,14 @@ import {
   isSparseMatrix,
   isValid,
   type SparseMatrix,
+  type SparseVector,
   type Vector,
   type VectorBatch,
 } from '../codes/vectors';
+import { canonicalRows } from '../hashing/sparse-rows';
+import { halvesOf } from './kept-sparse';
 import { lengthOf } from './length';
+import { SparseUnit } from './sparse-unit';
 import type { IndexState, Query } from './state';
 import { codeOf } from './weights';
 
@@ -37,7 +41,10 @@ export function queryOf(
     if (hasher.zero === 'null') return null;
     throw new RangeError(`"${name}" is an all-zero vector, which has no direction`);
   }
-  return { code: codeOf(sums), sums, unit: isDense(query) ? unitOf(query) : null };
+  return {
+    ...{ code: codeOf(sums), sums, unit: isDense(query) ? unitOf(query) : null },
+    sparseUnit: isDense(query) || state.sparse === null ? null : sparseUnitOf(query),
+  };
 }
 
 function isZero(query: Vector): boolean {
@@ -50,14 +57,15 @@ function ofCode(state: IndexState, code: Uint8Array, name: string): Query {
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
   checkUnusedBits(code, state.bits, 0);
-  return { code, sums: null, unit: null };
+  return { code, sums: null, unit: null, sparseUnit: null };
 }
 
 /** A row of the index as a query: by its kept vector, or by its code. */
 export function queryOfRow(state: IndexState, row: number): Query {
-  const { vectors, slots } = state;
-  if (vectors === null) return { code: slots.codeAt(slots.slotOf(row)), sums: null, unit: null };
-  return queryOf(state, vectors.at(row)) as Query;
+  const { vectors, sparse, slots } = state;
+  const vector = vectors?.at(row) ?? sparse?.at(row);
+  if (vector !== undefined) return queryOf(state, vector) as Query;
+  return { code: slots.codeAt(slots.slotOf(row)), sums: null, unit: null, sparseUnit: null };
 }
 
 /** The queries of a batch, one by one; null ones have no neighbours. */
@@ -121,4 +129,12 @@ function unitOf(vector: DenseVector): Float64Array {
   const length = lengthOf(values);
   if (length > 0) for (let i = 0; i < values.length; i++) values[i] /= length;
   return values;
+}
+
+/** The same of a sparse vector: its entries by ascending dimension, each once. */
+function sparseUnitOf({ indices, values }: SparseVector): SparseUnit {
+  const matrix = { offsets: [0, indices.length], indices, values };
+  const { offsets, dimensions, values: weights } = canonicalRows(matrix, 0, 1);
+  const entries = { halves: halvesOf(dimensions), weights };
+  return new SparseUnit(entries, 0, offsets[1], lengthOf(weights, 0, offsets[1]));
 }

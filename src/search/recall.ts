@@ -6,6 +6,7 @@
 import { wilson } from '../hashing/angle';
 import type { Steps } from '../long-call';
 import { candidates, type Setting } from './candidates';
+import { exactCosines, isComparable } from './exact-cosines';
 import { bestByCosine, type Work } from './rank-rows';
 import type { IndexState, Query } from './state';
 import { evenSums } from './weights';
@@ -26,7 +27,7 @@ function* candidatesOf(
   isOrdered: boolean,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const rank = query.unit !== null ? 'exact' : 'estimate';
+  const rank = isComparable(state, query) ? 'exact' : 'estimate';
   const want = setting.want + 1;
   const request = { ...setting, k: k + 1, want, filter: null, rank, isOrdered } as const;
   const { rows } = yield* candidates(state, query, request, work);
@@ -40,15 +41,13 @@ export function* foundWith(
   k: number,
   setting: Setting,
 ): Steps<{ found: number; ms: number }> {
-  const { vectors } = state;
   let found = 0;
   let ms = 0;
   for (const one of heldOut) {
     const start = performance.now();
-    let rows = yield* candidatesOf(state, one, k, setting, vectors === null);
-    if (vectors !== null && one.query.unit !== null) {
-      ({ rows } = bestByCosine(rows, vectors.cosinesOf(rows, one.query.unit), k));
-    }
+    const isRanked = isComparable(state, one.query);
+    let rows = yield* candidatesOf(state, one, k, setting, !isRanked);
+    if (isRanked) ({ rows } = bestByCosine(rows, exactCosines(state, one.query, rows), k));
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);
     for (const row of rows.subarray(0, k)) if (truth.has(row)) found++;
@@ -95,7 +94,7 @@ export function* foundByProbes(
   const placeOf = new Uint32Array(count);
   for (const { query, neighbors } of heldOut) {
     const sums = query.sums ?? evenSums(query.code, bits);
-    partitions.nearest(space.queryOf(sums, query.unit), count).forEach((partition, place) => {
+    partitions.nearest(space.queryOf(sums, query.unit), count).order.forEach((partition, place) => {
       placeOf[partition] = place;
     });
     for (const row of neighbors) found[placeOf[partitionOf[slots.slotOf(row)]] + 1]++;

@@ -43,6 +43,7 @@ import {
   type SimHashIndexOptions,
   WITHIN_OPTIONS,
 } from './index-options';
+import { KeptSparse, type KeptSparseVector } from './kept-sparse';
 import { type Keep, KeptVectors } from './kept-vectors';
 import { optimized } from './optimize';
 import { queriesOf, queryOf } from './query';
@@ -57,7 +58,7 @@ export interface IndexRow {
   /** Null where the row is null. */
   readonly code: Uint8Array | null;
   /** The kept vector; null where none are kept. */
-  readonly vector: Float32Array | null;
+  readonly vector: Float32Array | KeptSparseVector | null;
 }
 
 /** Memory in bytes, by what it holds. */
@@ -81,6 +82,9 @@ export interface Comparison {
 /** What an index holds, for the floors above; the library's door does not show it. */
 export let stateOf: (index: SimHashIndex) => IndexState;
 
+/** Fails while a long call changes the index; for the floors above, too. */
+export let refuseIfBusy: (index: SimHashIndex) => void;
+
 export class SimHashIndex {
   readonly bits: number;
   readonly dimensions: number | undefined;
@@ -92,6 +96,7 @@ export class SimHashIndex {
 
   static {
     stateOf = (index) => index.#state;
+    refuseIfBusy = (index) => index.#refuseIfBusy();
   }
 
   constructor(options?: SimHashIndexOptions) {
@@ -107,7 +112,11 @@ export class SimHashIndex {
       slots: new Slots(this.hasher.bytesPerCode),
       bandPlan: new BandPlan(this.bits),
       ids: new IdTable(),
-      vectors: keep === 'none' ? null : new KeptVectors(keep, this.dimensions as number, kernel),
+      vectors:
+        keep === 'float32' || keep === 'int8'
+          ? new KeptVectors(keep, this.dimensions as number, kernel)
+          : null,
+      sparse: keep === 'sparse' ? new KeptSparse() : null,
       ...{ isForeign: false, partitions: null, report: null },
     };
   }
@@ -131,10 +140,10 @@ export class SimHashIndex {
 
   /** Memory in bytes that the rows take, by what it holds. */
   get bytes(): IndexBytes {
-    const { slots, vectors, ids, partitions, bandPlan } = this.#state;
+    const { slots, vectors, sparse, ids, partitions, bandPlan } = this.#state;
     const parts = {
       codes: slots.bytes,
-      vectors: vectors?.bytes ?? 0,
+      vectors: vectors?.bytes ?? sparse?.bytes ?? 0,
       ids: ids.bytes,
       partitions: partitions?.bytes ?? 0,
       bands: bandPlan.bytes,
@@ -203,9 +212,9 @@ export class SimHashIndex {
   get(id: Id): IndexRow | undefined {
     const row = this.#rowOf(id);
     if (row === undefined) return undefined;
-    const { slots, vectors } = this.#state;
+    const { slots, vectors, sparse } = this.#state;
     const code = slots.hasCode(row) ? slots.codeAt(slots.slotOf(row)).slice() : null;
-    const vector = code === null ? null : (vectors?.at(row) ?? null);
+    const vector = code === null ? null : (vectors?.at(row) ?? sparse?.at(row) ?? null);
     return { row, id: this.#state.ids.idOf(row), code, vector };
   }
 
@@ -213,12 +222,14 @@ export class SimHashIndex {
   compare(a: Id, b: Id): Comparison {
     const [one, other] = [this.#present('a', a), this.#present('b', b)];
     const distance = hammingDistance(one.code, other.code);
-    const { vectors } = this.#state;
+    const { vectors, sparse } = this.#state;
     let cosine: number | null = null;
     if (vectors !== null) {
       const norm = vectors.normOf(one.row);
       const unit = Float64Array.from(vectors.valuesAt(one.row), (value) => value / norm);
       [cosine] = vectors.cosinesOf(Uint32Array.of(other.row), unit);
+    } else if (sparse !== null) {
+      [cosine] = sparse.cosinesOf(Uint32Array.of(other.row), sparse.unitOf(one.row));
     }
     return { distance, estimate: estimateAngle(distance, this.bits), cosine };
   }

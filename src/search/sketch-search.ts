@@ -22,11 +22,11 @@ export function nearestBySketch(
   const partitions = state.partitions as Partitions;
   const sketches = partitions.sketches as Sketches;
   const place = partitions.space.queryOf([], query.unit);
-  const tables = sketches.tablesOf(query.unit, query.sums);
+  const tables = sketches.tablesOf(query.unit);
   const kernel = sketchKernel(state.kernel);
   let probes = Math.min(request.probes, partitions.count);
   for (;;) {
-    const { ranges, codes } = partitions.rangesOf(partitions.nearest(place, probes));
+    const { ranges, codes } = partitions.ranges(place, probes);
     const run = (ask: number) => {
       const search = kernel.search(sketches.memory, tables, ask);
       search.ranges(ranges);

@@ -1,16 +1,16 @@
 /**
- * A second bit for each hyperplane: of every kept vector not only on which side of it the vector
- * lies, but also whether far from it, for at least as many orthogonal hyperplanes as it has
- * dimensions: a sixteenth of the vector. What tells of the rows in the partitions visited which are
- * worth a full look. Slots are known by the vector of their first row, and lie in the order in
- * which they are visited.
+ * Two bits of every coordinate of what a kept vector differs from its partition's centre by, after
+ * a rotation that makes all coordinates alike: the side, and whether far from it. A sixteenth of
+ * the vector, which tells of the rows in the partitions visited which are worth a full look. Slots
+ * are known by the vector of their first row, and lie in the order in which they are visited.
  */
 
-import { SimHasher } from '../hashing/simhash';
+import { UNIT } from '../kernels/products.scalar';
 import { SketchMemory } from '../kernels/sketch-memory';
 import { MOST_SKETCH_BYTES, ONE_WEIGHT, type SketchTables } from '../kernels/sketches.scalar';
 import type { KeptVectors } from './kept-vectors';
 import { lengthOf } from './length';
+import { Rotation } from './rotation';
 
 /**
  * Where a coordinate of standard deviation 1 counts as far, and what near and far ones are like:
@@ -22,68 +22,87 @@ const FAR_LEVEL = 1.51;
 /** By two bits: the side, and whether far. */
 const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
 
-/** Of the index whose vectors they are of. */
-interface Origin {
-  readonly vectors: KeptVectors | null;
-  readonly hasher: SimHasher;
-  readonly mean: Float64Array | null;
-}
-
-const LEAST_PLANES = 128;
+/** Narrower vectors are filled up with zeros. */
+const LEAST_WIDTH = 96;
 const ENTRIES = 16;
 const MOST_ENTRY = 31;
+/** Entries are added up as integers with so many bits behind the point. */
+const FRACTION_BITS = 16;
+const FRACTION = 2 ** FRACTION_BITS;
+/** Of a vector that is as its centre: a scale that is not that of a removed row. */
+const NO_DIFFERENCE = 1e-30;
+
+/** Where vectors of a partition are on average: its centre, a vector of length UNIT, shortened. */
+export interface Middle {
+  readonly centre: Int16Array;
+  readonly length: number;
+}
 
 export class Sketches {
   readonly memory: SketchMemory;
   readonly #vectors: KeptVectors;
-  readonly #planes: SimHasher;
+  readonly #rotation: Rotation;
+  readonly #sums: Float64Array;
   readonly #sketch: Uint8Array;
   readonly #tables: Uint8Array;
-  /** True when the first accumulators of the index are those of the sketches. */
-  readonly #sharesSums: boolean;
 
-  /** Null where vectors are too wide. */
-  static of({ vectors, hasher, mean }: Origin, places: number): Sketches | null {
-    if (vectors === null || planesOf(vectors) > 4 * MOST_SKETCH_BYTES) return null;
-    return new Sketches(vectors, hasher, mean, places);
+  /** Null where no vectors are kept, or too wide ones. */
+  static of(
+    { vectors, seed }: { vectors: KeptVectors | null; seed: bigint },
+    places: number,
+  ): Sketches | null {
+    if (vectors === null || widthOf(vectors) > 4 * MOST_SKETCH_BYTES) return null;
+    return new Sketches(vectors, seed, places);
   }
 
-  private constructor(
-    vectors: KeptVectors,
-    { projection, seed, bits }: SimHasher,
-    mean: Float64Array | null,
-    places: number,
-  ) {
-    const planes = planesOf(vectors);
-    const { dimensions } = vectors;
-    this.#sharesSums = projection === 'hadamard' && bits >= planes && mean === null;
-    this.memory = new SketchMemory(planes / 4, places);
+  private constructor(vectors: KeptVectors, seed: bigint, places: number) {
+    const width = widthOf(vectors);
+    this.memory = new SketchMemory(width / 4, places);
     this.#vectors = vectors;
-    const options = { bits: planes, projection: 'hadamard', dimensions, seed } as const;
-    this.#planes = new SimHasher(options);
-    this.#sketch = new Uint8Array(planes / 4);
-    this.#tables = new Uint8Array((ENTRIES * planes) / 2);
+    this.#rotation = new Rotation(width, seed);
+    this.#sums = new Float64Array(width);
+    this.#sketch = new Uint8Array(width / 4);
+    this.#tables = new Uint8Array((ENTRIES * width) / 2);
   }
 
   get bytes(): number {
     return this.memory.byteLength;
   }
 
+  /** How much of the centre is in a row's vector, at length 1. */
+  nearnessOf(row: number, centre: Int16Array): number {
+    const vector = this.#vectors.valuesAt(row);
+    let sum = 0;
+    for (let i = 0; i < vector.length; i++) sum += vector[i] * centre[i];
+    const norm = this.#vectors.normOf(row);
+    return norm > 0 ? sum / (norm * UNIT) : 0;
+  }
+
   /** The sketch at a place, of a row. */
-  set(place: number, row: number): void {
+  set(place: number, row: number, { centre, length }: Middle): void {
     this.memory.reserve(place + 1);
-    const sums = this.#planes.accumulate(this.#vectors.at(row));
-    const length = lengthOf(sums);
-    const far = (FAR * length) / Math.sqrt(sums.length);
+    const vector = this.#vectors.valuesAt(row);
+    const norm = this.#vectors.normOf(row);
+    if (norm === 0) {
+      this.remove(place);
+      return;
+    }
+    const sums = this.#sums.fill(0, vector.length);
+    for (let i = 0; i < vector.length; i++) {
+      sums[i] = vector[i] / norm - (length * centre[i]) / UNIT;
+    }
+    this.#rotation.rotate(sums);
+    const size = lengthOf(sums);
+    const far = (FAR * size) / Math.sqrt(sums.length);
     const sketch = this.#sketch.fill(0);
-    let product = 0; // of the sketch with its vector
+    let product = 0; // of the sketch with what it is of
     for (let i = 0; i < sums.length; i++) {
-      const size = Math.abs(sums[i]);
-      const isFar = size > far;
-      product += size * (isFar ? FAR_LEVEL : NEAR_LEVEL);
+      const value = Math.abs(sums[i]);
+      const isFar = value > far;
+      product += value * (isFar ? FAR_LEVEL : NEAR_LEVEL);
       sketch[i >> 2] |= (Number(sums[i] > 0) | (isFar ? 2 : 0)) << (2 * (i & 3));
     }
-    this.memory.set(place, sketch, product > 0 ? length / product : 0);
+    this.memory.set(place, sketch, product > 0 ? (size * size) / product : NO_DIFFERENCE);
   }
 
   /** A place whose rows are all removed. */
@@ -91,11 +110,11 @@ export class Sketches {
     this.memory.setScale(place, 0);
   }
 
-  /** What a query says of sketches: a vector, and the index's sums of it. Until the next call. */
-  tablesOf(query: Float64Array, ofIndex: Float64Array | null): SketchTables {
-    const { bits } = this.#planes;
-    const isShared = this.#sharesSums && ofIndex !== null;
-    const sums = isShared ? ofIndex.subarray(0, bits) : this.#planes.accumulate(query);
+  /** What a query, a vector of length 1, says of sketches. Until the next call. */
+  tablesOf(query: Float64Array): SketchTables {
+    const sums = this.#sums.fill(0, query.length);
+    sums.set(query);
+    this.#rotation.rotate(sums);
     const groups = sums.length / 2;
     let most = 0;
     let total = 0;
@@ -106,28 +125,29 @@ export class Sketches {
     }
     const entriesPerUnit = most > 0 ? MOST_ENTRY / (2 * most) : 0;
     const tables = this.#tables;
-    const low = new Float64Array(4);
-    const high = new Float64Array(4);
-    for (let group = 0; group < groups; group++) {
-      const a = sums[2 * group] * entriesPerUnit;
-      const b = sums[2 * group + 1] * entriesPerUnit;
-      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b)) + 0.5;
-      for (let bits = 0; bits < 4; bits++) {
-        low[bits] = a * LEVELS[bits] + least;
-        high[bits] = b * LEVELS[bits];
-      }
-      for (let value = 0; value < ENTRIES; value++) {
-        tables[ENTRIES * group + value] = (low[value & 3] + high[value >> 2]) | 0;
+    const unit = entriesPerUnit * FRACTION;
+    for (let group = 0, at = 0; group < groups; group++) {
+      const a = sums[2 * group] * unit;
+      const b = sums[2 * group + 1] * unit;
+      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b)) + FRACTION / 2;
+      const low0 = (a * LEVELS[0] + least) | 0;
+      const low1 = (a * LEVELS[1] + least) | 0;
+      const low2 = (a * LEVELS[2] + least) | 0;
+      const low3 = (a * LEVELS[3] + least) | 0;
+      for (let bits = 0; bits < 4; bits++, at += 4) {
+        const high = (b * LEVELS[bits]) | 0;
+        tables[at] = (low0 + high) >> FRACTION_BITS;
+        tables[at + 1] = (low1 + high) >> FRACTION_BITS;
+        tables[at + 2] = (low2 + high) >> FRACTION_BITS;
+        tables[at + 3] = (low3 + high) >> FRACTION_BITS;
       }
     }
-    const length = lengthOf(sums);
-    const factor = length > 0 ? ONE_WEIGHT / (entriesPerUnit * length) : 0;
+    const factor = entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0;
     return { tables, base: total * entriesPerUnit, factor };
   }
 }
 
-function planesOf({ dimensions }: KeptVectors): number {
-  let planes = LEAST_PLANES;
-  while (planes < dimensions) planes *= 2;
-  return planes;
+/** A multiple of 8: sketches take whole pairs of bytes. */
+function widthOf({ dimensions }: KeptVectors): number {
+  return Math.max(LEAST_WIDTH, (dimensions + 7) & ~7);
 }

@@ -4,10 +4,12 @@
  * removed stays, empty, until the slots are put in another order.
  */
 
+import { isValid } from '../codes/vectors';
 import { CodeMemory } from '../kernels/code-memory';
 import { distance } from '../kernels/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { runSteps, type Steps } from '../long-call';
+import { isEqual, NO_SLOT, SlotTable } from './slot-table';
 
 /** In place of a row's slot: it has no code, or is removed. */
 export const NULL_ROW = 0xffff_ffff;
@@ -22,7 +24,15 @@ interface More {
   removed: number;
 }
 
-const FREE = 0xffff_ffff;
+/** Rows, and which of them share a code. */
+export interface KnownCodes {
+  readonly codes: Uint8Array;
+  readonly count: number;
+  readonly validity: Uint8Array | null;
+  /** The first row with the same code; null where none of these has the code of another. */
+  readonly firsts: Uint32Array | null;
+}
+
 /** Slots, and rows, between two steps of putting them in another order. */
 const STEP_SLOTS = 2 ** 15;
 const STEP_ROWS = 2 ** 20;
@@ -35,8 +45,8 @@ export class Slots {
   #rowCount = 0;
   #liveCount = 0;
   #more = new Map<number, More>();
-  /** Slots by the hash of their code, open addressing; null until a code is added. */
-  #table: Uint32Array | null = null;
+  /** Null until a code is added. */
+  #table: SlotTable | null = null;
   #gathered: CodeMemory | null = null;
 
   constructor(bytesPerCode: number) {
@@ -65,7 +75,7 @@ export class Slots {
   }
 
   get bytes(): number {
-    const table = this.#table?.byteLength ?? 0;
+    const table = this.#table?.bytes ?? 0;
     let more = 0;
     for (const { rows } of this.#more.values()) more += 8 * rows.length + 64;
     return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + table + more;
@@ -127,23 +137,113 @@ export class Slots {
       this.#slotOfRow[row] = NULL_ROW;
       return row;
     }
-    const table = this.#tableWithRoom();
-    let at = hashOf(code, 0, this.bytesPerCode) & (table.length - 1);
-    for (; table[at] !== FREE; at = (at + 1) & (table.length - 1)) {
-      if (!this.#isEqual(table[at], code)) continue;
-      const slot = table[at];
-      this.#slotOfRow[row] = slot;
-      if (this.#memory.rows[slot] === NO_ROW) this.#memory.rows[slot] = row;
-      else this.#moreOf(slot).rows.push(row);
+    if (!this.#table?.holds(this.#count + 1)) runSteps(this.tableSteps(1), {});
+    const table = this.#table as SlotTable;
+    const found = table.find(code);
+    if (found === NO_SLOT) {
+      const slot = this.#newSlot(row, code);
+      table.put(slot);
       return row;
     }
+    this.#slotOfRow[row] = found;
+    if (this.#memory.rows[found] === NO_ROW) this.#memory.rows[found] = row;
+    else this.#moreOf(found).rows.push(row);
+    return row;
+  }
+
+  #newSlot(row: number, code: Uint8Array): number {
     const slot = this.#count++;
     this.#memory.reserve(this.#count);
     this.#memory.codes.set(code, slot * this.bytesPerCode);
     this.#memory.rows[slot] = row;
     this.#slotOfRow[row] = slot;
-    table[at] = slot;
-    return row;
+    return slot;
+  }
+
+  /**
+   * Appends rows of which a file tells what `add` would have to find out: whose code is whose. The
+   * table of codes is made when the next row is added. Throws where a row has not the code of its
+   * first; `heirs` are the slots of those whose first is removed.
+   */
+  addKnown(known: KnownCodes, heirs: Map<number, number>): void {
+    const { codes, count, validity, firsts } = known;
+    const { bytesPerCode } = this;
+    this.#table = null;
+    this.#memory.reserve(this.#count + count);
+    this.#reserveRows(this.#rowCount + count);
+    const { codes: held, rows } = this.#memory;
+    let run = 0; // of codes that are new, from here on, the rows before are done
+    const copyRun = (end: number) => {
+      const bytes = codes.subarray(run * bytesPerCode, end * bytesPerCode);
+      held.set(bytes, this.#count * bytesPerCode);
+      const row = this.#rowCount + run;
+      for (let i = 0; i < end - run; i++) {
+        rows[this.#count + i] = row + i;
+        this.#slotOfRow[row + i] = this.#count + i;
+      }
+      this.#count += end - run;
+    };
+    for (let i = 0; i < count && (validity !== null || firsts !== null); i++) {
+      const row = this.#rowCount + i;
+      const isThere = isValid(validity, i);
+      const first = isThere && firsts !== null ? firsts[i] : row;
+      if (isThere && first === row) continue;
+      copyRun(i);
+      run = i + 1;
+      const code = codes.subarray(i * bytesPerCode, run * bytesPerCode);
+      this.#slotOfRow[row] = isThere ? this.#slotOfKnown(row, first, code, heirs) : NULL_ROW;
+    }
+    copyRun(count);
+    this.#rowCount += count;
+    this.#liveCount += count;
+  }
+
+  /** The slot of a row that has the code of an earlier one. */
+  #slotOfKnown(row: number, first: number, code: Uint8Array, heirs: Map<number, number>): number {
+    if (first >= row) throw new Error(`row ${row}: its code cannot be that of row ${first}`);
+    const known = this.#slotOfRow[first] < REMOVED ? this.#slotOfRow[first] : heirs.get(first);
+    if (known !== undefined) {
+      if (!isEqual(this.#memory, known, code)) {
+        throw new Error(`row ${row}: its code is not that of row ${first}`);
+      }
+      this.#moreOf(known).rows.push(row);
+      return known;
+    }
+    const slot = this.#newSlot(row, code);
+    heirs.set(first, slot);
+    return slot;
+  }
+
+  /** The first row with the code of each of some rows; null where that is always the row itself. */
+  firstsOf(rows: Uint32Array): Uint32Array | null {
+    if (!this.hasDuplicates) return null;
+    const isOwn = (row: number) => this.#slotOfRow[row] === NULL_ROW;
+    const first = (row: number) => (isOwn(row) ? row : this.#memory.rows[this.#slotOfRow[row]]);
+    const firsts = rows.map(first);
+    return firsts.every((one, i) => one === rows[i]) ? null : firsts;
+  }
+
+  /** The codes of some rows one after another, and which are not null; null where all are there. */
+  codesOf(rows: Uint32Array): { codes: Uint8Array; validity: Uint8Array | null } {
+    const { bytesPerCode } = this;
+    const codes = new Uint8Array(rows.length * bytesPerCode);
+    let validity: Uint8Array | null = null;
+    for (let i = 0; i < rows.length; ) {
+      const slot = this.#slotOfRow[rows[i]];
+      if (slot === NULL_ROW) {
+        validity ??= new Uint8Array(Math.ceil(rows.length / 8)).fill(0xff);
+        validity[i >> 3] &= ~(1 << (i & 7));
+        i++;
+        continue;
+      }
+      let end = i + 1;
+      while (end < rows.length && this.#slotOfRow[rows[end]] === slot + end - i) end++;
+      const from = slot * bytesPerCode;
+      const run = this.#memory.codes.subarray(from, from + (end - i) * bytesPerCode);
+      codes.set(run, i * bytesPerCode);
+      i = end;
+    }
+    return { codes, validity };
   }
 
   /** Rows that are not there, in place of removed ones. */
@@ -273,49 +373,9 @@ export class Slots {
     this.#slotOfRow = grown;
   }
 
-  /** The table, at most three quarters full after one more; made anew when it has to grow. */
-  #tableWithRoom(): Uint32Array {
-    if (!this.#hasRoom(1)) runSteps(this.tableSteps(1), {});
-    return this.#table as Uint32Array;
-  }
-
-  #hasRoom(more: number): boolean {
-    return this.#table !== null && 4 * (this.#count + more) <= 3 * this.#table.length;
-  }
-
   /** Room in the table for so many more codes, made in steps; until the end nothing changes. */
   *tableSteps(more: number): Steps<void> {
-    if (this.#hasRoom(more)) return;
-    let size = 128;
-    while (3 * size < 4 * (this.#count + more)) size *= 2;
-    const table = new Uint32Array(size).fill(FREE);
-    for (let slot = 0; slot < this.#count; slot++) {
-      let at = hashOf(this.#memory.codes, slot * this.bytesPerCode, this.bytesPerCode) & (size - 1);
-      while (table[at] !== FREE) at = (at + 1) & (size - 1);
-      table[at] = slot;
-      if (slot % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
-    }
-    this.#table = table;
+    if (this.#table?.holds(this.#count + more)) return;
+    this.#table = yield* SlotTable.of(this.#memory, this.#count, more);
   }
-
-  #isEqual(slot: number, code: Uint8Array): boolean {
-    const { codes } = this.#memory;
-    let at = slot * this.bytesPerCode;
-    for (let i = 0; i < code.length; i++) if (codes[at++] !== code[i]) return false;
-    return true;
-  }
-}
-
-/** Any hash will do: it decides nothing that is seen. */
-function hashOf(bytes: Uint8Array, from: number, count: number): number {
-  let hash = count;
-  let at = from;
-  for (const end = from + (count & ~3); at < end; at += 4) {
-    const word = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
-    hash = Math.imul(hash ^ word, 0x9e37_79b1);
-    hash ^= hash >>> 15;
-  }
-  for (; at < from + count; at++) hash = Math.imul(hash ^ bytes[at], 0x9e37_79b1);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
-  return hash ^ (hash >>> 13);
 }

@@ -4,10 +4,12 @@ import type { SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { BandPlan } from './band-plan';
 import type { IdTable } from './id-table';
+import type { KeptSparse } from './kept-sparse';
 import type { KeptVectors } from './kept-vectors';
 import type { Partitions } from './partitions';
 import type { RecallReport } from './recall-report';
 import type { Slots } from './slots';
+import type { SparseUnit } from './sparse-unit';
 
 export interface IndexState {
   readonly bits: number;
@@ -17,7 +19,9 @@ export interface IndexState {
   /** This and `partitions` are replaced together. */
   slots: Slots;
   readonly ids: IdTable;
+  /** Dense vectors, or sparse ones, or neither. */
   readonly vectors: KeptVectors | null;
+  readonly sparse: KeptSparse | null;
   /** True when codes were added that this index's own options did not make. */
   isForeign: boolean;
   /** When to use tables for searches by distance, and the tables. */
@@ -33,4 +37,6 @@ export interface Query {
   readonly sums: Float64Array | null;
   /** The vector at length 1, where it is dense. */
   readonly unit: Float64Array | null;
+  /** The same where it is sparse and sparse vectors are kept. */
+  readonly sparseUnit: SparseUnit | null;
 }

@@ -12,6 +12,7 @@ import type { KeptVectors } from './kept-vectors';
 import { bestByCosine } from './rank-rows';
 import { rowOf, Smallest, weightOf } from './smallest';
 import { roundInto } from './space';
+import { trueSparseNeighbors } from './sparse-truth';
 import type { IndexState } from './state';
 
 const BLOCK_ROWS = 512;
@@ -27,6 +28,7 @@ export function* trueNeighbors(
   k: number,
 ): Steps<Uint32Array[]> {
   if (state.vectors !== null) return yield* byCosine(state, state.vectors, queries, k);
+  if (state.sparse !== null) return yield* trueSparseNeighbors(state, state.sparse, queries, k);
   return yield* byDistance(state, queries, k);
 }
 

@@ -86,7 +86,7 @@ function lightestOfPartitions(
     const best = new Smallest(request.want);
     let compared = 0;
     weigh(best, state, state.slots.memory, weights, request, (search) => {
-      compared = partitions.visit(partitions.nearest(place, probes), search);
+      compared = partitions.visit(partitions.nearest(place, probes).order, search);
     });
     work.codesCompared += compared;
     work.probes = probes;

@@ -59,11 +59,12 @@ export class FrequencyTable {
     return 12 * this.#counts.length;
   }
 
-  /** Counts a document by the hashes of its words, each once, in halves. */
-  addDocument(lows: ArrayLike<number>, highs: ArrayLike<number>, count: number): void {
+  /** Counts a document by its words, each once: numbers, whose hashes `words` holds in halves. */
+  addDocument(numbers: Uint32Array, words: { lows: Uint32Array; highs: Uint32Array }): void {
     this.#documents++;
     this.#version++;
-    for (let i = 0; i < count; i++) this.#add(lows[i], highs[i], 1);
+    const { lows, highs } = words;
+    for (const number of numbers) this.#add(lows[number], highs[number], 1);
   }
 
   /** Documents with the word of a hash. */

@@ -1,14 +1,15 @@
 /** Sparse vectors of texts one behind the other, to be hashed together. */
 
-import type { SparseMatrix, SparseVector } from '../codes/vectors';
+import type { SparseMatrix } from '../codes/vectors';
 
 /** Texts, and entries, of a batch. */
 const MOST_TEXTS = 1024;
 const MOST_ENTRIES = 2 ** 17;
 
 export class TextBatch {
-  #indices = new BigUint64Array(1024);
-  #values = new Float64Array(1024);
+  /** The dimensions of all entries in halves, and their values. */
+  halves = new Uint32Array(2048);
+  values = new Float64Array(1024);
   #offsets = [0];
 
   get count(): number {
@@ -19,19 +20,19 @@ export class TextBatch {
     return this.count === MOST_TEXTS || this.#offsets[this.count] >= MOST_ENTRIES;
   }
 
-  add({ indices, values }: SparseVector): void {
+  /** Makes room for a text of so many entries; returns where they begin. */
+  append(entries: number): number {
     const from = this.#offsets[this.count];
-    const to = from + values.length;
-    if (to > this.#values.length) {
-      const room = Math.max(to, 2 * this.#values.length);
-      const grown = [new BigUint64Array(room), new Float64Array(room)] as const;
-      grown[0].set(this.#indices);
-      grown[1].set(this.#values);
-      [this.#indices, this.#values] = grown;
+    const to = from + entries;
+    if (to > this.values.length) {
+      const room = Math.max(to, 2 * this.values.length);
+      const [halves, values] = [new Uint32Array(2 * room), new Float64Array(room)];
+      halves.set(this.halves);
+      values.set(this.values);
+      [this.halves, this.values] = [halves, values];
     }
-    this.#indices.set(indices as BigUint64Array, from);
-    this.#values.set(values, from);
     this.#offsets.push(to);
+    return from;
   }
 
   /** The batch, and begins anew. */
@@ -39,8 +40,8 @@ export class TextBatch {
     const end = this.#offsets[this.count];
     const taken = {
       offsets: Uint32Array.from(this.#offsets),
-      indices: this.#indices.slice(0, end),
-      values: this.#values.slice(0, end),
+      indices: new BigUint64Array(this.halves.slice(0, 2 * end).buffer),
+      values: this.values.slice(0, end),
     };
     this.#offsets = [0];
     return taken;

@@ -10,7 +10,9 @@ import type { SparseVector } from '../codes/vectors';
 import { type Projection, SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import { FrequencyTable } from './frequency-table';
+import { HashOrder } from './hash-order';
 import { logOf } from './log';
+import { readWords } from './read-words';
 import { TextBatch } from './text-batch';
 import { type Tokens, words } from './tokens';
 import { Vocabulary } from './vocabulary';
@@ -40,6 +42,7 @@ export interface TextHasherOptions {
   kernel?: KernelName;
 }
 
+const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
 const PROJECTIONS = ['signs', 'gaussian', 'direct'] as const;
 
 export const TEXT_HASHER_DEFAULTS = {
@@ -66,6 +69,7 @@ export class TextHasher {
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
   readonly #vocabulary: Vocabulary;
+  readonly #order = new HashOrder();
   /** Of the frequencies, when weights were last made. */
   #version = 0;
 
@@ -73,7 +77,7 @@ export class TextHasher {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
     const { tokens = words, frequencies, keywords, stopWords = [] } = given;
     if (typeof tokens !== 'function') {
-      throw wrongType('tokens', 'a function from text to strings', tokens);
+      throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
     }
     this.#tokens = tokens;
     this.tokensName = given.tokensName ?? tokens.kind ?? 'own';
@@ -106,32 +110,19 @@ export class TextHasher {
   /** Counts in how many texts each word occurs: in one pass, in a memory that only words fill. */
   fit(texts: Iterable<string>): FrequencyTable {
     const table = new FrequencyTable({ tokens: this.tokensName, hash: this.hashName });
-    const [lows, highs]: [number[], number[]] = [[], []];
-    const vocabulary = this.#vocabulary;
     for (const text of texts) {
-      this.#read(text);
-      lows.length = highs.length = 0;
-      for (const number of vocabulary.found) {
-        lows.push(vocabulary.lows[number]);
-        highs.push(vocabulary.highs[number]);
-      }
-      table.addDocument(lows, highs, lows.length);
+      const found = this.#read(text);
+      table.addDocument(found, this.#vocabulary);
     }
     return table;
   }
 
   /** The weights of a text's words, each at the dimension of its hash, ascending. */
   vectorize(text: string): SparseVector {
-    this.#read(text);
-    const numbers = this.#weighed();
-    const { lows, highs } = this.#vocabulary;
+    const numbers = this.#weighed(text);
     const halves = new Uint32Array(2 * numbers.length);
     const values = new Float64Array(numbers.length);
-    numbers.forEach((number, i) => {
-      halves[2 * i] = lows[number];
-      halves[2 * i + 1] = highs[number];
-      values[i] = this.#weightOf(number);
-    });
+    this.#write(numbers, { halves, values }, 0);
     return { indices: new BigUint64Array(halves.buffer), values };
   }
 
@@ -144,7 +135,9 @@ export class TextHasher {
   *hashAll(texts: Iterable<string>): Generator<Codes, void, void> {
     const batch = new TextBatch();
     for (const text of texts) {
-      batch.add(this.vectorize(text));
+      const numbers = this.#weighed(text);
+      const from = batch.append(numbers.length);
+      this.#write(numbers, batch, from);
       if (batch.isFull) yield this.hasher.hashAll(batch.taken());
     }
     if (batch.count > 0) yield this.hasher.hashAll(batch.taken());
@@ -152,30 +145,53 @@ export class TextHasher {
 
   /** The heaviest words of a text, heaviest first. */
   keywords(text: string, count = Number.POSITIVE_INFINITY): WeightedWord[] {
-    this.#read(text);
-    return this.#weighed()
-      .map((number) => ({ word: this.#vocabulary.wordOf(number), weight: this.#weightOf(number) }))
+    return Array.from(this.#weighed(text), (number) => {
+      return { word: this.#vocabulary.wordOf(number), weight: this.#weightOf(number) };
+    })
       .sort((a, b) => b.weight - a.weight || (a.word < b.word ? -1 : 1))
       .slice(0, count);
   }
 
-  #read(text: string): void {
+  /** The numbers of the text's words, in the order in which they come. */
+  #read(text: string): Uint32Array {
     if (typeof text !== 'string') throw wrongType('text', 'a string', text);
-    const version = this.#frequencies?.version ?? 0;
-    if (version !== this.#version) this.#vocabulary.resetWeights();
-    this.#version = version;
-    this.#vocabulary.read(this.#tokens(text));
+    const vocabulary = this.#vocabulary;
+    vocabulary.begin();
+    if (this.#tokens === words) readWords(text, vocabulary);
+    else for (const token of this.#tokens(text)) vocabulary.count(checkToken(token));
+    return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
 
   /** The numbers of the words that stay, by rising hash. */
-  #weighed(): number[] {
-    const { found, orders, lows } = this.#vocabulary;
-    const byHash = (a: number, b: number) => orders[a] - orders[b] || lows[a] - lows[b];
-    if (found.length <= this.#keywords) return sortedBy(found, orders) ?? [...found].sort(byHash);
-    const byWeight = (a: number, b: number) => this.#weightOf(b) - this.#weightOf(a);
-    const heaviest = [...found].sort((a, b) => byWeight(a, b) || byHash(a, b));
-    heaviest.length = this.#keywords;
-    return heaviest.sort(byHash);
+  #weighed(text: string): Uint32Array {
+    const version = this.#frequencies?.version ?? 0;
+    if (version !== this.#version) this.#vocabulary.resetWeights();
+    this.#version = version;
+    const order = this.#order.of(this.#vocabulary, this.#read(text));
+    if (order.length <= this.#keywords) return order;
+    const places = Array.from(order.keys());
+    const weights = Float64Array.from(order, (number) => this.#weightOf(number));
+    places.sort((a, b) => weights[b] - weights[a] || a - b);
+    places.length = this.#keywords;
+    return Uint32Array.from(
+      places.sort((a, b) => a - b),
+      (place) => order[place],
+    );
+  }
+
+  /** Writes the hashes of words, in halves, and their weights. */
+  #write(
+    numbers: Uint32Array,
+    { halves, values }: { halves: Uint32Array; values: Float64Array },
+    from: number,
+  ): void {
+    const { lows, highs } = this.#vocabulary;
+    for (let i = 0, to = from; i < numbers.length; i++, to++) {
+      const number = numbers[i];
+      halves[2 * to] = lows[number];
+      halves[2 * to + 1] = highs[number];
+      values[to] = this.#weightOf(number);
+    }
   }
 
   #weightOf(number: number): number {
@@ -200,11 +216,7 @@ export class TextHasher {
   }
 }
 
-/** Numbers by their orders, which engines sort fastest by themselves; null where two are equal. */
-function sortedBy(numbers: readonly number[], orders: Float64Array): number[] | null {
-  const sorted = Float64Array.from(numbers, (number) => orders[number]).sort();
-  const places = new Map<number, number>();
-  for (const number of numbers) places.set(orders[number], number);
-  if (places.size < numbers.length) return null;
-  return Array.from(sorted, (order) => places.get(order) as number);
+function checkToken(token: unknown): string {
+  if (typeof token === 'string') return token;
+  throw new TypeError(`"tokens" gave a ${typeof token}, not a string`);
 }

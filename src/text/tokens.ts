@@ -21,6 +21,9 @@ const RUN = new RegExp(`[${DENSE}]+|(?:(?![${DENSE}])[\\p{L}\\p{M}\\p{N}])+`, 'g
 const ASCII_RUN = /[a-z0-9]+/g;
 const IS_ASCII = /^[\0-\x7f]*$/;
 const IS_DENSE = new RegExp(`^[${DENSE}]`, 'u');
+/** What words are made of. */
+export const LETTER = new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`, 'u');
+export const DENSE_LETTER = new RegExp(`[${DENSE}]`, 'u');
 
 /** NFKC, lower case; what is ASCII is left to the quick way. */
 export function normal(text: string): string {

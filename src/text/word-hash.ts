@@ -10,13 +10,53 @@ export const WORD_HASHES = ['xxhash64', 'fnv1a64', 'md5'] as const;
 export type WordHash = (typeof WORD_HASHES)[number];
 
 const MASK = 0xffff_ffff_ffff_ffffn;
-const encoder = new TextEncoder();
+const LONE_SURROGATE = 0xfffd;
+/** Bytes of a word; longer ones take their own. */
+const room = new Uint8Array(1024);
 
 /** The hash of a word; a lone surrogate counts as U+FFFD. */
 export function hashWord(word: string, hash: WordHash = 'xxhash64'): bigint {
-  const bytes = encoder.encode(word);
+  return hashUnits(
+    Uint16Array.from({ length: word.length }, (_, i) => word.charCodeAt(i)),
+    hash,
+  );
+}
+
+/** The same of a word's code units. */
+export function hashUnits(units: Uint16Array, hash: WordHash): bigint {
+  const bytes = utf8Of(units);
   if (hash === 'xxhash64') return hashBytes(bytes, 0n);
   return hash === 'md5' ? md5Low64(bytes) : fnv1a64(bytes);
+}
+
+/** UTF-8, valid until the next call; by hand, since an encoder takes longer to be called. */
+function utf8Of(units: Uint16Array): Uint8Array {
+  let most = 0;
+  for (let i = 0; i < units.length; i++) most += units[i] < 0x80 ? 1 : 3;
+  const bytes = most <= room.length ? room : new Uint8Array(most);
+  let to = 0;
+  for (let i = 0; i < units.length; i++) {
+    let point = units[i];
+    if (point < 0x80) {
+      bytes[to++] = point;
+      continue;
+    }
+    if (point >= 0xd800 && point < 0xe000) {
+      const isPair = point < 0xdc00 && (units[i + 1] & 0xfc00) === 0xdc00;
+      point = isPair ? 0x1_0000 + ((point & 0x3ff) << 10) + (units[++i] & 0x3ff) : LONE_SURROGATE;
+    }
+    if (point < 0x800) bytes[to++] = 0xc0 | (point >> 6);
+    else {
+      if (point < 0x1_0000) bytes[to++] = 0xe0 | (point >> 12);
+      else {
+        bytes[to++] = 0xf0 | (point >> 18);
+        bytes[to++] = 0x80 | ((point >> 12) & 0x3f);
+      }
+      bytes[to++] = 0x80 | ((point >> 6) & 0x3f);
+    }
+    bytes[to++] = 0x80 | (point & 0x3f);
+  }
+  return bytes.subarray(0, to);
 }
 
 /** Fowler, Noll & Vo: in halves of 32 bits. */

@@ -118,7 +118,16 @@ it('answers from one order of the slots when another takes its place on the way'
     const slots = new Slots(8);
     for (let row = 0; row < codes.count; row++) slots.add(codes.at(row));
     const state: IndexState = {
-      ...{ bits, hasher, mean: null, kernel: undefined, slots, ids: new IdTable(), vectors: null },
+      ...{
+        bits,
+        hasher,
+        mean: null,
+        kernel: undefined,
+        slots,
+        ids: new IdTable(),
+        vectors: null,
+        sparse: null,
+      },
       ...{ isForeign: true, bandPlan: new BandPlan(bits), partitions: null, report: null },
     };
     const other = runSteps(

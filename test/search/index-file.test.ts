@@ -165,10 +165,13 @@ describe('a hostile file, its checksums right,', () => {
   };
   const rows = {
     ...{ count: 3, rows: null, ids: null, codes: Uint8Array.of(1, 2, 3), validity: null },
-    ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, partitions: null },
+    ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, partitions: null, sparse: null },
   };
   const made = (head: object, columns: object = {}) =>
-    indexToArrow({ ...header, ...head } as never, 3, () => ({ ...rows, ...columns }) as never);
+    indexToArrow({ ...header, ...head } as never, 3, {
+      rowsOf: () => ({ ...rows, ...columns }) as never,
+      endOf: (_, end) => end,
+    });
   const report = {
     ...{ wanted: 0.9, recall: 0.9, plan: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
     ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0 },

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import xxhash from 'xxhash-wasm';
 import { FormatError } from '../../src/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
 import { explainTexts } from '../../src/text/explain-texts';
@@ -8,6 +9,7 @@ import { FrequencyTable } from '../../src/text/frequency-table';
 import { logOf } from '../../src/text/log';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { characters, words } from '../../src/text/tokens';
+import { hashWord } from '../../src/text/word-hash';
 import { Draws } from '../reference/random';
 
 /** Texts to vectors and codes, against plain Maps and the rules of other programs. */
@@ -172,6 +174,32 @@ describe('the table of frequencies', () => {
       "the frequency table was made with hash 'xxhash64', not 'md5'",
     );
   });
+});
+
+it('codes are those of the rules, from the bytes of a word on', async () => {
+  const { h64, h64Raw } = await xxhash();
+  const bits = (value: bigint) => Array.from({ length: 64 }, (_, j) => (value >> BigInt(j)) & 1n);
+  const hasher = new TextHasher();
+  for (const one of [...texts.slice(0, 20), '近似重复检测，重复。', 'Ünïté ﬁne 한국어 Σίσυφος']) {
+    const weights = new Map<bigint, number>();
+    for (const word of words(one)) weights.set(h64(word), (weights.get(h64(word)) ?? 0) + 1);
+    const sums = new Array(64).fill(0);
+    for (const [dimension, weight] of weights) {
+      const pattern = h64Raw(new Uint8Array(BigUint64Array.of(dimension).buffer), 0n);
+      for (const [j, bit] of bits(pattern).entries()) sums[j] += bit === 1n ? weight : -weight;
+    }
+    const expected = sums.reduce((code, sum, j) => code | (sum > 0 ? 1n << BigInt(j) : 0n), 0n);
+    expect(u64(hasher.hash(one))).toBe(expected);
+  }
+});
+
+it('words whose hashes are crowded are put in order all the same', () => {
+  // FNV-1a of short words differs in few of its high bits.
+  const characters = Array.from({ length: 3000 }, (_, i) => String.fromCharCode(0x4e00 + i));
+  const tokens = (text: string) => Array.from(text);
+  const { indices } = new TextHasher({ tokens, hash: 'fnv1a64' }).vectorize(characters.join(''));
+  const hashes = characters.map((character) => hashWord(character, 'fnv1a64'));
+  expect([...indices]).toEqual(hashes.sort((a, b) => (a < b ? -1 : 1)));
 });
 
 describe('codes of common programs', () => {

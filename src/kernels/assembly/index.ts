@@ -1,6 +1,6 @@
 // The module's exports: pointers and counts in, nothing allocated. The caller owns the memory.
 
-export { hitsOfSketches, sumBlock } from './sketches';
+export { hitsOfSketches, sumBlock, sumTwoBlocks } from './sketches';
 export * from './dots';
 export * from './hadamard';
 export * from './hamming';

@@ -1,0 +1,208 @@
+// How well do codes find near-duplicates, and how well does MinHash? Licences, mail, Tang poems and the
+// messages of the TypeScript compiler in Japanese, Korean and Chinese. True are pairs whose TF-IDF
+// vectors have a cosine of .9 or more, or whose sets of tokens a Jaccard of .8 or more: the first is
+// what codes estimate, the second what MinHash does. Codes are of the same TF-IDF vectors; MinHash
+// (npm minhash) is of the same tokens, all pairs compared. Each has the threshold of its best F1, but
+// "then exact": pairs within a distance that is set beforehand, by the exact measure.
+
+import { createRequire } from 'node:module';
+import { distanceFor, pairs, shingles, TextHasher, words } from '../dist/index.js';
+import { pairsAlike, tfidfRows } from './lib/likeness.mjs';
+import { announce, mustHold, printTable } from './lib/table.mjs';
+import { isThere, textsOf } from './lib/text-files.mjs';
+
+const { Minhash } = createRequire(import.meta.url)('minhash');
+const [COSINE, JACCARD] = [0.9, 0.8];
+/** The last takes as many bytes as the larger MinHash. */
+const WIDTHS = [64, 128, 256, 4096];
+/** Whose near pairs are then looked at exactly. */
+const EXACT = 256;
+/** Values of a MinHash, 32 bits each: as many as is usual, and as many as 256 bits hold. */
+const VALUES = [128, 8];
+/** Of the pairs at the least cosine, so many are within the distance that is set beforehand. */
+const CAUGHT = 0.99;
+/** Codes are looked at up to this share of their bits. */
+const WIDEST = 3 / 8;
+/** Poems from the start of either edition: all pairs of all poems are too many to compare. */
+const POEMS = 5000;
+const SECOND_EDITION = 56_072;
+
+const SETS = [
+  {
+    name: 'licences',
+    set: 'licences',
+    tokens: shingles(3),
+    make: () => textsOf('licences', 'text'),
+  },
+  { name: 'mail', set: 'mail', tokens: shingles(3), make: () => textsOf('mail', 'text') },
+  { name: 'Tang poems', set: 'poems', tokens: words, make: somePoems },
+  { name: 'messages', set: 'messages', tokens: words, make: messages },
+];
+
+await announce();
+for (const one of SETS) if (isThere(one.set)) measure(one);
+
+function measure({ name, tokens, make }) {
+  const started = performance.now();
+  const texts = make().filter((text) => [...tokens(text)].length > 0);
+  const rows = tfidfRows(texts, tokens);
+  const codesByWidth = WIDTHS.map((bits) => codesOf(texts, tokens, bits));
+  const most = distanceFor(COSINE, EXACT, CAUGHT);
+  const candidates = listed(codesByWidth[WIDTHS.indexOf(EXACT)], most);
+  const keyOf = ({ a, b }) => a * texts.length + b;
+  const near = new Set(candidates.map(keyOf));
+  const alike = pairsAlike(
+    rows,
+    (cosine, jaccard) => cosine >= COSINE - 1e-9 || jaccard >= JACCARD,
+  );
+  const signatures = VALUES.map((values) => signaturesOf(texts, tokens, values));
+  checkEstimates(alike, signatures[0]);
+
+  const truths = [
+    { what: `cosine ≥ ${COSINE}`, isTrue: ({ cosine }) => cosine >= COSINE - 1e-9 },
+    { what: `Jaccard ≥ ${JACCARD}`, isTrue: ({ jaccard }) => jaccard >= JACCARD },
+  ];
+  const table = truths.flatMap(({ what, isTrue }) => {
+    const truth = new Set(alike.filter(isTrue).map(keyOf));
+    const ways = codesByWidth.map((codes) => {
+      const found = listed(codes, Math.floor(WIDEST * codes.bits));
+      const { threshold, ...rest } = best(found, truth, (pair) => truth.has(keyOf(pair)));
+      return [`${codes.bits} bits`, codes.bits / 8, `≤ ${threshold}`, rest];
+    });
+    const right = [...truth].filter((key) => near.has(key)).length;
+    ways.push([
+      `${EXACT} bits, then exact`,
+      EXACT / 8,
+      `≤ ${most}`,
+      shares(right, right, truth.size),
+    ]);
+    const minhashes = signatures.map((own) => {
+      const found = matchingPairs(own);
+      const { threshold, ...rest } = best(found, truth, (pair) => truth.has(keyOf(pair)));
+      return [`MinHash, ${own.values}`, 4 * own.values, `≥ ${own.values - threshold}`, rest];
+    });
+    const all = [...ways, ...minhashes];
+    const top = Math.max(...all.filter(([way]) => !/exact/.test(way)).map(([, , , { f1 }]) => f1));
+    return all.map(([way, bytes, threshold, { precision, recall, f1 }]) => [
+      ...[what, way, bytes, threshold, precision.toFixed(3), recall.toFixed(3)],
+      f1 === top ? `**${f1.toFixed(3)}**` : f1.toFixed(3),
+    ]);
+  });
+  const counts = truths.map(
+    ({ what, isTrue }) => `${alike.filter(isTrue).length.toLocaleString('en-US')} at ${what}`,
+  );
+  printTable(
+    `${name}: ${texts.length.toLocaleString('en-US')} texts by ${tokens.kind}, pairs ${counts.join(', ')}`,
+    ['true', 'way', 'bytes', 'threshold', 'precision', 'recall', 'F1'],
+    table,
+    2,
+  );
+  console.error(`${name}: ${Math.round((performance.now() - started) / 1000)} s`);
+}
+
+function codesOf(texts, tokens, bits) {
+  const frequencies = new TextHasher({ tokens }).fit(texts);
+  const hasher = new TextHasher({ bits, tokens, frequencies, seed: 7 });
+  return hasher.hasher.hashAll(rowsOf(texts.map((text) => hasher.vectorize(text))));
+}
+
+/** Sparse vectors as one batch. */
+function rowsOf(vectors) {
+  const offsets = new Uint32Array(vectors.length + 1);
+  vectors.forEach(({ values }, row) => {
+    offsets[row + 1] = offsets[row] + values.length;
+  });
+  const indices = new BigUint64Array(offsets.at(-1));
+  const values = new Float64Array(offsets.at(-1));
+  vectors.forEach((vector, row) => {
+    indices.set(vector.indices, offsets[row]);
+    values.set(vector.values, offsets[row]);
+  });
+  return { offsets, indices, values };
+}
+
+/** All pairs of codes within a distance, with it. */
+function listed(codes, maxDistance) {
+  const found = [];
+  for (const { a, b, distances } of pairs(codes, { maxDistance })) {
+    for (let i = 0; i < a.length; i++) found.push({ a: a[i], b: b[i], distance: distances[i] });
+  }
+  return found;
+}
+
+/** The values of all texts one after another. */
+function signaturesOf(texts, tokens, values) {
+  const words = new Uint32Array(values * texts.length);
+  texts.forEach((text, row) => {
+    const one = new Minhash({ numPerm: values });
+    for (const token of new Set(tokens(text))) one.update(token);
+    words.set(one.hashvalues, values * row);
+  });
+  return { words, values, count: texts.length };
+}
+
+/** All pairs that have half of their values in common, at least; the distance is how many differ. */
+function matchingPairs(signatures) {
+  const { values, count } = signatures;
+  const found = [];
+  for (let b = 0; b < count; b++) {
+    for (let a = 0; a < b; a++) {
+      const distance = differing(signatures, a, b);
+      if (distance <= values / 2) found.push({ a, b, distance });
+    }
+  }
+  return found;
+}
+
+function differing({ words, values }, a, b) {
+  let count = 0;
+  for (let i = values * a, j = values * b; i < values * (a + 1); i++, j++) {
+    if (words[i] !== words[j]) count++;
+  }
+  return count;
+}
+
+/** The threshold of the best F1. */
+function best(found, truth, isRight) {
+  const byDistance = [];
+  for (const pair of found) {
+    byDistance[pair.distance] ??= { all: 0, right: 0 };
+    byDistance[pair.distance].all++;
+    if (isRight(pair)) byDistance[pair.distance].right++;
+  }
+  let top = { threshold: 0, f1: -1 };
+  let [all, right] = [0, 0];
+  for (const [threshold, some] of byDistance.entries()) {
+    all += some?.all ?? 0;
+    right += some?.right ?? 0;
+    const told = shares(right, all, truth.size);
+    if (told.f1 > top.f1) top = { threshold, ...told };
+  }
+  return top;
+}
+
+function shares(right, all, count) {
+  return {
+    precision: all === 0 ? 1 : right / all,
+    recall: right / count,
+    f1: (2 * right) / (all + count),
+  };
+}
+
+/** The rival is not used wrongly: its estimates are about what they estimate. */
+function checkEstimates(alike, signatures) {
+  const errors = alike.map(({ a, b, jaccard }) => {
+    return 1 - differing(signatures, a, b) / signatures.values - jaccard;
+  });
+  const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+  mustHold(Math.abs(mean) < 0.03, `mean error of MinHash, ${mean}`);
+}
+
+function somePoems() {
+  const texts = textsOf('poems', 'text');
+  return [...texts.slice(0, POEMS), ...texts.slice(SECOND_EDITION, SECOND_EDITION + POEMS)];
+}
+
+function messages() {
+  return ['ja', 'ko', 'zh'].flatMap((language) => textsOf('messages', language));
+}

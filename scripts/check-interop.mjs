@@ -1,0 +1,250 @@
+// Opens what we write in pyarrow, Polars and DuckDB, reads what they and NumPy write, and runs the
+// README's recipes as they stand there. Values must be equal. The programs are installed from PyPI
+// into a virtual environment; without Python it says loudly that nothing was checked, and fails where
+// CI is set.
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { check, root, run, runChecks } from './lib/checks.mjs';
+
+const scripts = fileURLToPath(new URL('check-interop/', import.meta.url));
+const environment = join(root, 'node_modules/.cache/halfspace-interop');
+const python = join(environment, 'bin/python');
+const PROGRAMS = ['pyarrow', 'polars', 'duckdb'];
+
+const folder = await mkdtemp(join(tmpdir(), 'halfspace-interop-'));
+let library;
+
+/** Installs what requirements.txt names, unless it is there. */
+async function installPrograms() {
+  const wanted = await readFile(join(scripts, 'requirements.txt'), 'utf8');
+  const stamp = join(environment, 'requirements.txt');
+  if (!existsSync(stamp) || (await readFile(stamp, 'utf8')) !== wanted) {
+    await run('python3', ['-m', 'venv', '--clear', environment]);
+    await run(python, ['-m', 'pip', 'install', '--quiet', '-r', join(scripts, 'requirements.txt')]);
+    await writeFile(stamp, wanted);
+  }
+  return wanted.trim().replaceAll('\n', ', ');
+}
+
+const hex = (bytes) => (bytes === null ? null : Buffer.from(bytes).toString('hex'));
+
+/** Vectors of float32 that any program can write as text and read again. */
+function vectorsOf(count, dimensions) {
+  return Array.from({ length: count }, (_, row) =>
+    Array.from({ length: dimensions }, (_, i) => (((row + 3) * (i + 7) * 37) % 101) / 8 - 6),
+  );
+}
+
+const matrixOf = (vectors) => ({
+  values: Float32Array.from(vectors.flat()),
+  dimensions: vectors[0].length,
+});
+
+/** Our files, and the rows that must be read from each. */
+async function writeOurs() {
+  const { Codes, SimHasher, SimHashIndex, dedup, pairs } = library;
+  const { IndexFolder, createRows, removeFromIndex, RowBatch } = library;
+  const files = [];
+  const add = (name, rows) => files.push({ path: join(folder, name), rows });
+  const vectors = vectorsOf(40, 6);
+  const ids = vectors.map((_, i) => `row ${i}`);
+  const hasher = new SimHasher({ bits: 100, dimensions: 6, projection: 'hadamard' });
+  const all = hasher.hashAll(matrixOf(vectors));
+  const codes = Codes.from(all.bytes, {
+    bits: 100,
+    validity: Uint8Array.of(0xfd, 255, 255, 255, 255),
+  });
+  const codeOf = (i) => (codes.isNull(i) ? null : hex(codes.at(i)));
+
+  await library.writeCodes(join(folder, 'codes.arrow'), codes, { ids });
+  add(
+    'codes.arrow',
+    ids.map((id, i) => ({ id, code: codeOf(i) })),
+  );
+
+  const carried = RowBatch.of({ id: ids, number: Int32Array.from(ids.keys()), code: all });
+  for (const ending of ['arrow', 'arrows', 'parquet']) {
+    const rows = await createRows(join(folder, `rows.${ending}`));
+    await rows.write(carried);
+    await rows.close();
+    add(
+      `rows.${ending}`,
+      ids.map((id, number) => ({ id, number, code: hex(all.at(number)) })),
+    );
+  }
+
+  const near = { a: [], b: [], distance: [] };
+  for (const batch of pairs(all, { maxDistance: 30 })) {
+    near.a.push(...batch.a);
+    near.b.push(...batch.b);
+    near.distance.push(...batch.distances);
+  }
+  assert.ok(near.a.length > 10, 'few pairs');
+  await library.writePairs(join(folder, 'pairs.arrows'), pairs(all, { maxDistance: 30 }));
+  add(
+    'pairs.arrows',
+    near.a.map((a, i) => ({ a, b: near.b[i], distance: near.distance[i] })),
+  );
+
+  const plan = dedup(all, { maxDistance: 30 });
+  await library.writePlan(join(folder, 'plan.arrow'), plan, { ids });
+  add('plan.arrow', null);
+
+  // A folder with two segments of rows, removed ones and columns of its own.
+  const stored = join(folder, 'stored.hs');
+  const index = new SimHashIndex({ bits: 64, dimensions: 6, keep: 'float32' });
+  index.addAll(matrixOf(vectors.slice(0, 30)), ids.slice(0, 30));
+  const numbers = Int32Array.from({ length: 30 }, (_, i) => 100 + i);
+  await library.saveIndex(index, stored, { columns: RowBatch.of({ number: numbers }) });
+  await library.appendToIndex(stored, matrixOf(vectors.slice(30)), ids.slice(30), {
+    columns: RowBatch.of({ number: Int32Array.from({ length: 10 }, (_, i) => 130 + i) }),
+  });
+  await removeFromIndex(stored, ['row 3', 'row 33']);
+  const signs = new SimHasher({ bits: 64, dimensions: 6 });
+  const rowOf = (i) => ({ id: ids[i], code: hex(signs.hash(vectors[i])), vector: vectors[i] });
+  const segments = (await IndexFolder.open(stored)).files;
+  const byKind = (kind) => segments.filter((file) => file.kind === kind).map(({ name }) => name);
+  const [first, second] = byKind('rows');
+  add(
+    join('stored.hs', first),
+    ids.slice(0, 30).map((_, i) => rowOf(i)),
+  );
+  add(
+    join('stored.hs', second),
+    ids.slice(30).map((_, i) => rowOf(30 + i)),
+  );
+  const [one, other] = byKind('columns');
+  add(
+    join('stored.hs', one),
+    Array.from(numbers, (number) => ({ number })),
+  );
+  add(
+    join('stored.hs', other),
+    Array.from({ length: 10 }, (_, i) => ({ number: 130 + i })),
+  );
+  for (const kind of ['removed'])
+    for (const name of byKind(kind)) add(join('stored.hs', name), null);
+  return files;
+}
+
+/** Of each of the programs the rows that it reads. */
+async function readBy(program, path) {
+  return JSON.parse(await run(python, [join(scripts, 'read.py'), program, path]));
+}
+
+/** Columns of ours that a test has no independent values for are left out. */
+function only(rows, expected) {
+  const names = Object.keys(expected[0]);
+  return rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])));
+}
+
+async function checkTheirs() {
+  const given = vectorsOf(25, 5).map((vector, i) => ({ id: `n${i}`, number: 2 ** 40 + i, vector }));
+  const rowsFile = join(folder, 'given.json');
+  const theirs = join(folder, 'theirs');
+  await mkdir(theirs);
+  await writeFile(rowsFile, JSON.stringify(given));
+  await run(python, [join(scripts, 'write.py'), rowsFile, theirs]);
+  const { SimHasher } = library;
+  const hasher = new SimHasher({ bits: 128, dimensions: 5, projection: 'hadamard' });
+  const expected = given.map(({ vector }) => hex(hasher.hash(vector)));
+  const names = (await readdir(theirs)).sort();
+  assert.ok(names.length >= 12, `only ${names}`);
+  for (const name of names) {
+    await check(`reads ${name}`, async () => {
+      const out = join(theirs, `${name}.codes.arrow`);
+      const words = ['fingerprint', join(theirs, name), '--vector', 'vector', '--bits', '128'];
+      const hashing = ['--projection', 'hadamard', '-o', out, '--quiet'];
+      await run(process.execPath, [join(root, 'dist/cli.js'), ...words, ...hashing]);
+      const { codes } = await library.readCodes(out);
+      assert.deepEqual(
+        Array.from({ length: codes.count }, (_, i) => hex(codes.at(i))),
+        expected,
+      );
+      if (name.startsWith('numpy')) return;
+      const rows = await readBy('pyarrow', out);
+      const carried = given.map(({ id, number }) => ({ id, number }));
+      assert.deepEqual(only(rows, carried), carried);
+    });
+  }
+}
+
+/** The blocks of a section of the README, run in order in a folder as a user would. */
+async function checkRecipes() {
+  const readme = await readFile(join(root, 'README.md'), 'utf8');
+  const [, section] = /\n## With other programs\n(.*?)\n## /s.exec(readme) ?? [];
+  assert.ok(section, 'the README has no section "With other programs"');
+  const blocks = [...section.matchAll(/```(\w+)\n(.*?)```/gs)];
+  assert.ok(blocks.length >= 8, `only ${blocks.length} blocks`);
+  const home = join(folder, 'recipes');
+  await mkdir(join(home, 'node_modules'), { recursive: true });
+  await mkdir(join(home, 'bin'));
+  await symlink(root, join(home, 'node_modules/halfspace'));
+  await symlink(join(root, 'datasets'), join(home, 'datasets'));
+  await writeFile(join(home, 'package.json'), '{ "type": "module" }');
+  const starter = `#!/bin/sh\nexec "${process.execPath}" "${root}/dist/cli.js" "$@"\n`;
+  await writeFile(join(home, 'bin/halfspace'), starter, { mode: 0o755 });
+  const PATH = [join(home, 'bin'), join(environment, 'bin'), process.env.PATH].join(delimiter);
+  for (const [i, [, language, code]] of blocks.entries()) {
+    const [line] = code.trim().split('\n');
+    await check(`recipe ${i + 1}, ${language}: ${line}`, async () => {
+      const output = await runBlock(language, code, home, i, { PATH });
+      const promised = [...code.matchAll(/(?:print|console\.log)\(.*\);? {2}?(?:#|\/\/) (.*)/g)];
+      if (promised.length === 0) return;
+      const told = output.trim().split('\n');
+      assert.deepEqual(
+        told,
+        promised.map(([, text]) => text),
+      );
+    });
+  }
+}
+
+async function runBlock(language, code, cwd, number, env) {
+  const [program, ending] = { sh: ['bash', 'sh'], python: ['python', 'py'], js: ['node', 'mjs'] }[
+    language
+  ];
+  const file = join(cwd, `block-${number}.${ending}`);
+  await writeFile(file, code);
+  const flags = language === 'sh' ? ['-euo', 'pipefail'] : [];
+  return run(program, [...flags, file], { cwd, env });
+}
+
+async function main() {
+  await check('the programs are there', installPrograms);
+  await check('builds', async () => {
+    await run('npm', ['run', 'build']);
+    library = await import('../dist/node.js');
+  });
+  const files = await writeOurs();
+  for (const { path, rows } of files) {
+    const name = path.slice(folder.length + 1).replace(/-[0-9a-f]{12}(?=\.)/, '');
+    await check(`opens ${name}`, async () => {
+      let read = null;
+      for (const program of PROGRAMS) {
+        const own = await readBy(program, path);
+        if (rows !== null) assert.deepEqual(only(own, rows), rows, `${program} reads other values`);
+        read ??= own;
+        assert.deepEqual(own, read, `${program} and ${PROGRAMS[0]} differ`);
+      }
+      return `${PROGRAMS.join(', ')} agree on ${read.length} rows`;
+    });
+  }
+  await checkTheirs();
+  await checkRecipes();
+}
+
+const hasPython = await run('python3', ['--version']).catch(() => null);
+if (hasPython === null) {
+  console.log('**NO PYTHON**: pyarrow, Polars and DuckDB are NOT checked. Install python3-venv.');
+  console.log('0 passed, 0 failed');
+  await rm(folder, { recursive: true });
+  process.exitCode = process.env.CI ? 1 : 0;
+} else {
+  await runChecks(main, () => rm(folder, { recursive: true, force: true }));
+}

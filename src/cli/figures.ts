@@ -1,0 +1,49 @@
+/** Numbers for people: thousands by commas, sizes in bytes, durations; the same in every locale. */
+
+/** 1234567 as `1,234,567`. */
+export function grouped(value: number | bigint): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** Bytes by powers of 1024, as `1.5 GB`. */
+export function bytesText(bytes: number): string {
+  let unit = 0;
+  let value = bytes;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  const digits = unit === 0 || value >= 100 ? 0 : 1;
+  return `${value.toFixed(digits)} ${UNITS[unit]}`;
+}
+
+/** `800M`, `1.5 GB` or a plain number as bytes; null where it is none of these. */
+export function parseBytes(text: string): number | null {
+  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(text.trim());
+  if (match === null) return null;
+  const power = ['', 'k', 'm', 'g', 't'].indexOf(match[2].toLowerCase());
+  return Math.floor(Number(match[1]) * 1024 ** power);
+}
+
+/** Seconds as `8 s`, `3 min 20 s` or `2 h 5 min`. */
+export function durationText(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** A rate as `1.2 M`, `45 k` or `310`. */
+export function rateText(value: number): string {
+  if (value >= 1e6) return `${(value / 1e6).toFixed(1)} M`;
+  if (value >= 1e4) return `${(value / 1e3).toFixed(0)} k`;
+  return value.toFixed(value < 10 ? 1 : 0);
+}
+
+/** `1 row`, `12 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

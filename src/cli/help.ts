@@ -1,0 +1,63 @@
+/** The help of the command and of each verb, at most 100 columns wide. */
+
+import { COMMON_OPTIONS } from './shared-options';
+import type { Option, Verb } from './verb';
+import { VERBS } from './verbs';
+
+export function helpOfCommand(): string {
+  const width = Math.max(...VERBS.map(({ name }) => name.length));
+  const verbs = VERBS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return `halfspace VERB …: short binary codes of vectors and texts, and what is near what
+
+${verbs.join('\n')}
+
+halfspace VERB --help tells the options of a verb, halfspace --version the version.
+`;
+}
+
+export function helpOfVerb(verb: Verb): string {
+  const options = [...verb.options, ...COMMON_OPTIONS];
+  const width = Math.max(...options.map((option) => spelled(option).length));
+  const lines = options.flatMap((option) => {
+    const [first, ...others] = wrapped(described(option), 96 - width);
+    return [
+      `  ${spelled(option).padEnd(width)}  ${first}`,
+      ...others.map((line) => ' '.repeat(width + 4) + line),
+    ];
+  });
+  const title = wrapped(`halfspace ${verb.name}: ${verb.summary}`, 98);
+  const usage = wrapped(`halfspace ${verb.name} ${verb.usage}`, 96);
+  return `${title.join('\n')}
+
+Usage:
+  ${usage.join('\n    ')}
+
+Options:
+${lines.join('\n')}
+
+Example:
+  ${verb.example.replaceAll(' && ', ' &&\n  ')}
+`;
+}
+
+function spelled({ name, short, value }: Option): string {
+  const shown = short === undefined ? '    ' : `-${short}, `;
+  return `${shown}--${name}${value === undefined ? '' : ` ${value}`}`;
+}
+
+/** The help, the choices where it does not name them, and the initial value. */
+function described({ help, choices, initial }: Option): string {
+  const isNamed = choices?.every((choice) => help.includes(choice)) ?? true;
+  const all = isNamed ? '' : `: ${choices?.join(', ')}`;
+  return `${help}${all}${initial === undefined ? '' : ` [${initial}]`}`;
+}
+
+function wrapped(text: string, width: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines[lines.length - 1];
+    if (line !== '' && line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines;
+}

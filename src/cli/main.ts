@@ -1,0 +1,93 @@
+/**
+ * The command `halfspace`: finds the verb, runs it, and ends with an exit code: 0 fine, 1 failed or
+ * condition found, 2 misuse, 130 stopped by Ctrl-C. Loads no more than the words ask for.
+ */
+
+import { CommandError, isAbort, isClosedPipe, sentenceOf } from './errors';
+import { nearestName } from './nearest-name';
+import { Talk } from './progress';
+import type { RunningCall } from './running';
+import { VERBS } from './verbs';
+import { version } from './version';
+
+/** How long a verb may take to clean up after itself, when it is told to stop. */
+const STOP_MILLISECONDS = 2000;
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+
+const words = process.argv.slice(2);
+const isDebug = words.includes('--debug');
+const talk = new Talk({
+  stream: process.stderr,
+  isQuiet: words.includes('--quiet') || words.includes('-q'),
+});
+const stop = new AbortController();
+let stoppedBy: keyof typeof EXIT_CODES | null = null;
+let running: RunningCall | null = null;
+
+async function run(): Promise<number> {
+  const [name, ...rest] = words;
+  if (name === '--version') return print(`${version}\n`);
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    const { helpOfCommand } = await import('./help');
+    await print(helpOfCommand());
+    return name === undefined ? 2 : 0;
+  }
+  const entry = VERBS.find((verb) => verb.name === name);
+  if (entry === undefined) throw unknownVerb(name);
+  const { verb } = await entry.load();
+  if (rest.includes('--help') || rest.includes('-h')) {
+    const { helpOfVerb } = await import('./help');
+    return print(helpOfVerb(verb));
+  }
+  const { callOf } = await import('./running');
+  const call = callOf(verb, { words: rest, talk, signal: stop.signal });
+  running = call;
+  return verb.run(call);
+}
+
+async function print(text: string): Promise<0> {
+  await new Promise((resolve) => process.stdout.write(text, resolve));
+  return 0;
+}
+
+function unknownVerb(name: string): CommandError {
+  const names = VERBS.map((verb) => verb.name);
+  const nearest = nearestName(name, names);
+  const hint =
+    nearest === undefined ? `the verbs are ${names.join(', ')}` : `did you mean ${nearest}?`;
+  return new CommandError(`no verb "${name}", ${hint}`, 2);
+}
+
+/** The exit code of an error, which is told unless it is no failure. */
+function exitCodeOf(error: unknown): number {
+  if (isClosedPipe(error)) return 0;
+  if (stoppedBy !== null && (isAbort(error) || error === stop.signal.reason)) {
+    return EXIT_CODES[stoppedBy];
+  }
+  talk.error(`halfspace: ${sentenceOf(error)}`);
+  if (isDebug && error instanceof Error) talk.error(String(error.stack));
+  return error instanceof CommandError ? error.exitCode : 1;
+}
+
+async function end(code: number): Promise<never> {
+  await running?.cleanUp();
+  talk.clear();
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  process.exit(code);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The first is enough: what is half written goes, and that takes a moment.
+    if (stoppedBy !== null) return;
+    stoppedBy = signal;
+    stop.abort();
+    setTimeout(() => end(EXIT_CODES[signal]), STOP_MILLISECONDS).unref();
+  });
+}
+process.stdout.on('error', (error) => end(exitCodeOf(error)));
+process.stderr.on('error', () => undefined);
+
+run()
+  .catch(exitCodeOf)
+  .then((code) => end(stoppedBy === null ? code : EXIT_CODES[stoppedBy]));

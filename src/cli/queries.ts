@@ -1,0 +1,109 @@
+/**
+ * What is searched for: rows of the index by their ids, a text, or the rows of a file or of stdin,
+ * some at a time. Each has a name: its id where it has one, else its number.
+ */
+
+import type {
+  Codes,
+  DenseMatrix,
+  Id,
+  IndexFolder,
+  IndexRow,
+  SimHashIndex,
+  SparseMatrix,
+  Vector,
+} from '../node';
+import { sourceLike } from './append-rows';
+import type { Call } from './call';
+import { idNamed } from './index-folder';
+import { rowsOfTexts, textHasherOf } from './texts';
+
+export interface Queries {
+  readonly names: readonly Id[];
+  readonly vectors: DenseMatrix | SparseMatrix | Codes;
+  /** The rows of the index that the queries are, which do not find themselves. */
+  readonly self: readonly number[] | null;
+}
+
+export async function* queriesOf(
+  call: Call,
+  folder: IndexFolder,
+  index: SimHashIndex,
+): AsyncGenerator<Queries> {
+  const [, input] = call.args;
+  const ways = [call.has('query'), call.has('row-id'), input !== undefined].filter(Boolean);
+  if (call.args.length > 2) call.misuse('expected an index folder and at most one file of queries');
+  if (ways.length !== 1) {
+    call.misuse('say what to search for: QUERIES (a file, or -), --row-id IDS or --query TEXT');
+  }
+  if (call.has('query')) yield await textQuery(call, folder);
+  else if (call.has('row-id')) yield* rowQueries(call, index);
+  else yield* fileQueries(call, folder, input);
+}
+
+async function textQuery(call: Call, folder: IndexFolder): Promise<Queries> {
+  if (folder.text === null) {
+    call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
+  }
+  const hasher = await textHasherOf(call, folder.text, await folder.frequencies());
+  const text = call.text('query') as string;
+  const [vectors] = rowsOfTexts(hasher, [text]);
+  if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
+  return { names: [0], vectors, self: null };
+}
+
+async function* rowQueries(call: Call, index: SimHashIndex): AsyncGenerator<Queries> {
+  const { Codes } = await import('../node');
+  for (const name of call.list('row-id')) {
+    const id = idNamed(index, name);
+    const row = id === undefined ? undefined : index.get(id);
+    if (row === undefined) call.fail(`the index has no row of the id ${name}`);
+    if (row.code === null) call.fail(`the row of the id ${name} has no code, and no neighbours`);
+    const vectors =
+      row.vector === null ? Codes.from(row.code, { bits: index.bits }) : rowOf(row.vector);
+    yield { names: [row.id], vectors, self: [row.row] };
+  }
+}
+
+/** A kept vector as a batch of one row. */
+function rowOf(vector: NonNullable<IndexRow['vector']>): DenseMatrix | SparseMatrix {
+  if (vector instanceof Float32Array) return { values: vector, dimensions: vector.length };
+  return { ...vector, offsets: [0, vector.values.length] };
+}
+
+async function* fileQueries(
+  call: Call,
+  folder: IndexFolder,
+  input: string,
+): AsyncGenerator<Queries> {
+  const source = await sourceLike(call, input, folder);
+  for await (const batch of source.reader) {
+    const ids = source.idsOf(batch);
+    let at = 0;
+    for (const { count, vectors } of source.piecesOf(batch)) {
+      const first = at;
+      const names = Array.from({ length: count }, (_, i) => {
+        return ids === null ? batch.firstRow + first + i : (ids[first + i] as Id);
+      });
+      yield { names, vectors, self: null };
+      at += count;
+    }
+  }
+}
+
+/** One of the queries, by itself; null where it has no code. */
+export function queryAt({ vectors }: Queries, i: number): Vector | Uint8Array | null {
+  if (vectors.validity && !((vectors.validity[i >> 3] >> (i & 7)) & 1)) return null;
+  if ('bytesPerCode' in vectors) return vectors.at(i);
+  if ('dimensions' in vectors) {
+    const { values, dimensions } = vectors;
+    return values.subarray(i * dimensions, (i + 1) * dimensions);
+  }
+  const [from, to] = [vectors.offsets[i], vectors.offsets[i + 1]];
+  if (from === to) return null;
+  const { indices, values } = vectors;
+  return {
+    indices: indices.slice(from, to) as BigUint64Array,
+    values: values.slice(from, to) as Float64Array,
+  };
+}

@@ -1,0 +1,149 @@
+/** A calibration as text for a terminal: small histograms, and tables. */
+
+import { cosineOf } from '../../node';
+import { grouped } from '../figures';
+import type { Calibration } from './calibration';
+import {
+  baseSentences,
+  bitsSentence,
+  type CalibrationReport,
+  expectation,
+} from './calibration-words';
+import { sharesOf, stepName } from './distance-charts';
+import { fixed, percent } from './numbers';
+import { type DistanceStep, type PairTally, type Threshold, usedSteps } from './pair-tally';
+
+const BAR = 24;
+const MOST_LINES = 24;
+const WIDTH = 96;
+
+export function calibrationText(report: CalibrationReport): string {
+  const { calibration, command } = report;
+  const parts = [wrapped(baseSentences(report).join(' '))];
+  if (calibration !== null && command !== null) {
+    const { tally, recommended } = calibration;
+    const { bits } = tally;
+    parts.push(
+      heading(`Distances, ${bits} bits`, histogram(tally)),
+      heading(`Cosine against distance, ${bits} bits`, cosines(tally)),
+      heading('Bits', widths(calibration)),
+      wrapped(bitsSentence(calibration)),
+      heading(
+        `Precision and recall for cosine ${calibration.minCosine} or more, ${bits} bits`,
+        thresholds(shownThresholds(tally.thresholds(), recommended.maxDistance)),
+      ),
+      heading('Recommended', `  ${command}`),
+      wrapped(expectation(calibration)),
+    );
+  }
+  return `${parts.join('\n\n')}\n`;
+}
+
+const heading = (title: string, content: string) => `${title}\n${content}`;
+
+function histogram({ steps, pairs, nearest }: PairTally): string {
+  const coarse = coarser(steps, pairs, nearest);
+  const [all, near] = [sharesOf(pairs, coarse), sharesOf(nearest, coarse)];
+  const [mostAll, mostNear] = [Math.max(...all), Math.max(...near)];
+  return aligned(
+    [
+      ['distance', 'all pairs', '', 'nearest of each row', ''],
+      ...coarse.map((step, i) => [
+        stepName(step),
+        bar(all[i] / mostAll).padEnd(BAR),
+        percent(all[i]),
+        bar(near[i] / mostNear).padEnd(BAR),
+        percent(near[i]),
+      ]),
+    ],
+    ['end', 'start', 'end', 'start', 'end'],
+  );
+}
+
+/** The steps that hold something, joined until there are few. */
+function coarser(steps: readonly DistanceStep[], ...counts: Float64Array[]): DistanceStep[] {
+  const used = usedSteps(steps, counts);
+  const times = Math.ceil(used.length / MOST_LINES);
+  return used.flatMap(({ from }, i) =>
+    i % times === 0 ? [{ from, to: used[Math.min(used.length, i + times) - 1].to }] : [],
+  );
+}
+
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/** A bar of blocks; what is there at all shows. */
+function bar(share: number): string {
+  const eighths = share > 0 ? Math.max(1, Math.round(share * BAR * 8)) : 0;
+  return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
+}
+
+function cosines(tally: PairTally): string {
+  const steps = tally.cosineSteps();
+  const every = Math.ceil(steps.length / MOST_LINES);
+  return aligned([
+    ['distance', 'mean', '5 %', '95 %', 'theory', 'pairs'],
+    ...steps
+      .filter((_, i) => i % every === 0)
+      .map((step) => [
+        stepName(step),
+        ...[step.mean, step.low, step.high].map((value) => fixed(value)),
+        fixed(cosineOf(Math.round(step.meanDistance), tally.bits)),
+        grouped(step.pairs),
+      ]),
+  ]);
+}
+
+function widths({ widths, minCosine }: Calibration): string {
+  return aligned([
+    ['bits', 'error', `near ${minCosine}`, 'theory', 'best within', 'precision', 'recall', 'F1'],
+    ...widths.map(({ bits, error, edgeError, theoryError, best }) => [
+      grouped(bits),
+      fixed(error, 3),
+      edgeError === null ? '–' : fixed(edgeError, 3),
+      fixed(theoryError, 3),
+      ...(best === null
+        ? ['–', '–', '–', '–']
+        : [String(best.maxDistance), fixed(best.precision), fixed(best.recall), fixed(best.f1)]),
+    ]),
+  ]);
+}
+
+/** About ten distances up to twice the recommended one, which is among them. */
+export function shownThresholds(all: readonly Threshold[], recommended: number): Threshold[] {
+  const every = Math.max(1, Math.round(recommended / 6));
+  return all.filter(
+    ({ maxDistance }) =>
+      maxDistance <= 2 * Math.max(3, recommended) && (maxDistance - recommended) % every === 0,
+  );
+}
+
+function thresholds(shown: readonly Threshold[]): string {
+  return aligned([
+    ['within', 'found', 'right', 'precision', 'recall', 'F1'],
+    ...shown.map(({ maxDistance, found, right, precision, recall, f1 }) => [
+      ...[String(maxDistance), grouped(found), grouped(right)],
+      ...[found === 0 ? '–' : fixed(precision), fixed(recall), fixed(f1)],
+    ]),
+  ]);
+}
+
+/** Cells in columns, numbers to the right. */
+function aligned(rows: readonly string[][], sides: readonly ('start' | 'end')[] = []): string {
+  const sizes = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, i) => (sides[i] === 'start' ? cell.padEnd(sizes[i]) : cell.padStart(sizes[i])))
+      .join('  '),
+  );
+  return lines.map((text) => `  ${text.trimEnd()}`).join('\n');
+}
+
+function wrapped(text: string): string {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const last = lines[lines.length - 1];
+    if (last !== '' && last.length + 1 + word.length > WIDTH) lines.push(word);
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
+  }
+  return lines.join('\n');
+}

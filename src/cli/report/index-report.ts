@@ -1,0 +1,85 @@
+/** Everything that a report tells of an index, measured: the page only shows it. */
+
+import type { RecallReport, SimHashIndex } from '../../node';
+import type { Call } from '../call';
+import { type Recommended, recommendedOf } from './calibration';
+import { type ClusterMap, clusterMap } from './cluster-map';
+import { type GroupSizes, groupSizes } from './group-sizes';
+import { liveRows, sampleOf } from './index-sample';
+import { type Example, examplesOf, nearestDistances } from './nearest-examples';
+import { cosinesOf } from './pair-cosines';
+import { type PairTally, total } from './pair-tally';
+import { type SpeedCurve, speedCurve } from './speed-curve';
+import { tallyPairs } from './tally-pairs';
+
+export interface ReportOptions {
+  readonly sample: number;
+  readonly seed: number;
+  readonly minCosine: number;
+  readonly clusters: number;
+  /** Of groups; by default as calibrated. */
+  readonly maxDistance?: number;
+  readonly isTimed: boolean;
+}
+
+export interface IndexReport {
+  readonly options: ReportOptions;
+  readonly bits: number;
+  readonly rank: string;
+  /** Rows that are there, those of them without a code not being in the sample. */
+  readonly rows: number;
+  readonly sampled: number;
+  readonly hasVectors: boolean;
+  readonly recall: RecallReport | null;
+  /** Null where it is not measured. */
+  readonly curve: SpeedCurve | null;
+  /** Null below two rows, as what follows from it. */
+  readonly tally: PairTally | null;
+  readonly calibrated: Recommended | null;
+  readonly groups: GroupSizes | null;
+  readonly map: ClusterMap | null;
+  readonly examples: readonly Example[];
+}
+
+const EXAMPLES = 6;
+
+export async function indexReport(
+  call: Call,
+  index: SimHashIndex,
+  options: ReportOptions,
+): Promise<IndexReport> {
+  const { seed, minCosine, clusters, isTimed } = options;
+  const rows = liveRows(index);
+  const sample = sampleOf(index, rows, { most: options.sample, seed });
+  const { codes, vectors } = sample;
+  const recall = isTimed ? index.report : null;
+  const base = {
+    ...{ options, bits: index.bits, rank: index.rank, rows: rows.length, recall },
+    ...{ sampled: sample.rows.length, hasVectors: vectors !== null },
+  };
+  const map = await call.long('clustering', (work) =>
+    clusterMap(index, { clusters, seed, sample, ...work }),
+  );
+  const shown = map?.clusters.map(({ medoid }) => medoid) ?? [];
+  const examples = examplesOf(index, shown.slice(0, EXAMPLES));
+  if (sample.rows.length < 2) {
+    const nothing = { curve: null, tally: null, calibrated: null, groups: null };
+    return { ...base, ...nothing, map, examples };
+  }
+  const cosines = vectors === null ? null : cosinesOf(vectors);
+  const [tally] = await call.long('comparing', (work) =>
+    tallyPairs({ cosines, codes: [codes] }, { minCosine, ...work }),
+  );
+  const nearest = await call.long('searching', (work) => nearestDistances(index, sample, work));
+  tally.nearest.fill(0);
+  for (const distance of nearest) tally.addNearest(distance);
+  const calibrated = recommendedOf(tally, total(tally.near));
+  const maxDistance = options.maxDistance ?? calibrated.maxDistance;
+  const groups = await call.long('grouping', (work) =>
+    groupSizes(index, { rows, maxDistance, seed, ...work }),
+  );
+  const curve = isTimed
+    ? await call.long('timing searches', (work) => speedCurve(index, { rows, sample, ...work }))
+    : null;
+  return { ...base, curve, tally, calibrated, groups, map, examples };
+}

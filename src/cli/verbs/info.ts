@@ -1,0 +1,112 @@
+/** What an index folder or a file holds, from what it says of itself; its rows are not read. */
+
+import type { Call } from '../call';
+import { bytesText, counted, grouped } from '../figures';
+import { isIndexFolder, openFolder } from '../index-folder';
+import { INPUT_OPTIONS } from '../shared-options';
+import type { Verb } from '../verb';
+
+/** What is told: a title, and lines of a name and a value. */
+type Fact = readonly [name: string, value: string];
+
+export const verb: Verb = {
+  name: 'info',
+  summary: 'what an index or a file holds',
+  usage: 'DIR|FILE',
+  options: [{ name: 'json', help: 'JSON for machines' }, ...INPUT_OPTIONS],
+  example: 'halfspace info datasets/sample/docs.jsonl',
+
+  async run(call) {
+    const path = call.onlyInput();
+    const isIndex = path !== '-' && (await isIndexFolder(path));
+    const { json, facts } = isIndex ? await indexFacts(call, path) : await fileFacts(call, path);
+    await call.print(call.isJson ? `${JSON.stringify(json, plain)}\n` : listed(facts));
+    return 0;
+  },
+};
+
+async function indexFacts(call: Call, path: string) {
+  const { generation, rowCount, options, report, text, files, columnInfo } = await openFolder(
+    call,
+    path,
+  );
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const { bits, projection, seed, dimensions, keep } = options;
+  const { mean, ...told } = options;
+  const json = {
+    ...{ kind: 'index', path, generation, rows: rowCount, bytes },
+    ...{ options: { ...told, isCentred: mean !== undefined }, text, columns: columnInfo, files },
+    report,
+  };
+  const facts: Fact[] = [
+    ['index', path],
+    ['rows', grouped(rowCount)],
+    ['bits', String(bits)],
+    ...optional('projection', projection),
+    ...optional('seed', seed),
+    ...optional('dimensions', dimensions),
+    ['vectors kept', keep ?? 'none'],
+    ...(text === null ? [] : [['texts', textFact(text)] as const]),
+    ['columns', columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
+    ['generation', String(generation)],
+    ['size', `${bytesText(bytes)} in ${counted(files.length, 'file')}`],
+    ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
+  ];
+  return { json, facts };
+}
+
+function textFact(text: object): string {
+  return Object.entries(text)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}
+
+interface Measured {
+  readonly k: number;
+  readonly recall: number;
+  readonly interval: readonly [number, number];
+  readonly queries: number;
+  readonly rank: string;
+  readonly plan: string;
+  readonly rowsAdded: number;
+  readonly rowsRemoved: number;
+}
+
+function recallFact(report: Measured): string {
+  const [low, high] = report.interval.map((one) => one.toFixed(3));
+  const since = [
+    ...(report.rowsAdded > 0 ? [`${grouped(report.rowsAdded)} rows added since`] : []),
+    ...(report.rowsRemoved > 0 ? [`${grouped(report.rowsRemoved)} removed since`] : []),
+  ];
+  const measured = `${report.recall.toFixed(3)} at ${report.k} (${low}–${high})`;
+  const how = `on ${grouped(report.queries)} rows, rank ${report.rank}, plan ${report.plan}`;
+  return [`${measured}, ${how}`, ...since].join(', ');
+}
+
+async function fileFacts(call: Call, path: string) {
+  const { file, format, rowCount, byteCount, columns } = await call.input(path);
+  const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
+  const facts: Fact[] = [
+    ['file', file],
+    ['format', format],
+    ['rows', rowCount === null ? 'not told by the file' : grouped(rowCount)],
+    ...(byteCount === null ? [] : [['size', bytesText(byteCount)] as const]),
+    ...columns.map(({ name, type, fits }): Fact => {
+      return ['column', `${name}: ${type}${fits.length > 0 ? `, fits ${fits.join(', ')}` : ''}`];
+    }),
+  ];
+  return { json, facts };
+}
+
+function optional(name: string, value: unknown): Fact[] {
+  return value === undefined ? [] : [[name, String(value)]];
+}
+
+function listed(facts: readonly Fact[]): string {
+  const width = Math.max(...facts.map(([name]) => name.length));
+  return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+}
+
+function plain(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

@@ -1,0 +1,382 @@
+/**
+ * Columns built value by value, as readers of other formats need them: numbers, texts, bytes,
+ * lists. A builder fills memory that grows by doubling and hands over a finished column a batch.
+ */
+
+import {
+  Binary,
+  Bool,
+  type Data,
+  type DataType,
+  Field,
+  FixedSizeBinary,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  List,
+  makeData,
+  Uint8,
+  Uint16,
+  Uint32,
+  Uint64,
+  Utf8,
+} from 'apache-arrow';
+
+/** A column of a batch: its name, type and values. */
+export interface Column {
+  readonly field: Field;
+  readonly data: Data;
+}
+
+const NUMBERS = {
+  int8: [Int8, Int8Array],
+  uint8: [Uint8, Uint8Array],
+  int16: [Int16, Int16Array],
+  uint16: [Uint16, Uint16Array],
+  int32: [Int32, Int32Array],
+  uint32: [Uint32, Uint32Array],
+  int64: [Int64, BigInt64Array],
+  uint64: [Uint64, BigUint64Array],
+  float32: [Float32, Float32Array],
+  float64: [Float64, Float64Array],
+} as const;
+
+export type NumberKind = keyof typeof NUMBERS;
+/** 'json' is text that holds a JSON value, and is written back as one. */
+export type ColumnKind =
+  | NumberKind
+  | 'bool'
+  | 'text'
+  | 'json'
+  | 'binary'
+  | { readonly fixedBytes: number }
+  | { readonly list: ColumnKind };
+
+/** Arrow's own name for JSON in a text column. */
+export const JSON_METADATA = new Map([['ARROW:extension:name', 'arrow.json']]);
+
+/** Anything below 2^31, where 32-bit offsets end; a reader ends its batches long before. */
+const MOST_BYTES = 0x7fff_ffff;
+
+const encoder = new TextEncoder();
+
+/** The arrays that a builder of numbers fills. */
+type Numbers = Float64Array | BigInt64Array;
+
+export abstract class ColumnBuilder {
+  #validity: Uint8Array | null = null;
+  protected count = 0;
+
+  abstract get type(): DataType;
+
+  /** Rows so far. */
+  get length(): number {
+    return this.count;
+  }
+
+  append(value: unknown): void {
+    if (value === null || value === undefined) this.appendNull();
+    else {
+      this.put(value);
+      this.present();
+    }
+  }
+
+  appendNull(): void {
+    const needed = (this.count >> 3) + 1;
+    const old = this.#validity;
+    if (old === null || old.length < needed) {
+      this.#validity = new Uint8Array(Math.max(64, 2 * needed)).fill(255);
+      if (old !== null) this.#validity.set(old);
+    }
+    (this.#validity as Uint8Array)[this.count >> 3] &= ~(1 << (this.count & 7));
+    this.putNull();
+    this.count++;
+  }
+
+  /** Counts the row that was just put. */
+  protected present(): void {
+    this.count++;
+  }
+
+  protected abstract put(value: unknown): void;
+  protected abstract putNull(): void;
+  protected abstract take(nulls: { nullCount: number; nullBitmap?: Uint8Array }): Data;
+
+  /** The column so far; the builder begins anew. */
+  finish(): Data {
+    const { count } = this;
+    const bitmap = this.#validity;
+    let nullCount = 0;
+    const nullBitmap = new Uint8Array(Math.ceil(count / 8)).fill(255);
+    if (bitmap !== null) nullBitmap.set(bitmap.subarray(0, nullBitmap.length));
+    for (let row = 0; bitmap !== null && row < count; row++) {
+      nullCount += 1 - ((nullBitmap[row >> 3] >> (row & 7)) & 1);
+    }
+    const data = this.take(nullCount === 0 ? { nullCount } : { nullCount, nullBitmap });
+    this.#validity = null;
+    this.count = 0;
+    return data;
+  }
+}
+
+/** The column of a builder, by its name. */
+export function finished(name: string, builder: ColumnBuilder, kind: ColumnKind): Column {
+  return { field: fieldOf(name, builder.type, kind), data: builder.finish() };
+}
+
+function fieldOf(name: string, type: DataType, kind: ColumnKind): Field {
+  return new Field(name, type, true, kind === 'json' ? JSON_METADATA : undefined);
+}
+
+export function builderOf(kind: ColumnKind): ColumnBuilder {
+  if (typeof kind === 'object') {
+    return 'list' in kind
+      ? new ListBuilder(builderOf(kind.list))
+      : new FixedBuilder(kind.fixedBytes);
+  }
+  if (kind === 'bool') return new BoolBuilder();
+  if (kind === 'text' || kind === 'json') return new BytesBuilder(new Utf8());
+  if (kind === 'binary') return new BytesBuilder(new Binary());
+  return new NumberBuilder(kind);
+}
+
+export class NumberBuilder extends ColumnBuilder {
+  readonly type: DataType;
+  readonly #isWide: boolean;
+  #values: Numbers;
+
+  constructor(kind: NumberKind) {
+    super();
+    const [Type, Values] = NUMBERS[kind];
+    this.type = new Type();
+    this.#isWide = kind.endsWith('64') && kind !== 'float64';
+    this.#values = new Values(64) as Numbers;
+  }
+
+  #room(): Numbers {
+    const old = this.#values;
+    if (this.count < old.length) return old;
+    this.#values = new (old.constructor as Float64ArrayConstructor)(2 * old.length);
+    this.#values.set(old as never);
+    return this.#values;
+  }
+
+  /** A number of the kind, without a look at its type. */
+  appendNumber(value: number): void {
+    const values = this.#room();
+    if (this.#isWide) (values as BigInt64Array)[this.count] = BigInt(value);
+    else values[this.count] = value;
+    this.present();
+  }
+
+  protected put(value: unknown): void {
+    const values = this.#room();
+    if (!this.#isWide) (values as Float64Array)[this.count] = Number(value);
+    else values[this.count] = typeof value === 'bigint' ? value : BigInt(value as number);
+  }
+
+  protected putNull(): void {
+    this.#room()[this.count] = this.#isWide ? 0n : 0;
+  }
+
+  protected take(nulls: object): Data {
+    const data = this.#values.slice(0, this.count);
+    return makeData({
+      type: this.type as Float64,
+      length: this.count,
+      data: data as never,
+      ...nulls,
+    });
+  }
+}
+
+class BoolBuilder extends ColumnBuilder {
+  readonly type = new Bool();
+  #bits = new Uint8Array(64);
+
+  #set(value: boolean): void {
+    const at = this.count >> 3;
+    if (at >= this.#bits.length) {
+      const old = this.#bits;
+      this.#bits = new Uint8Array(2 * old.length);
+      this.#bits.set(old);
+    }
+    if (value) this.#bits[at] |= 1 << (this.count & 7);
+    else this.#bits[at] &= ~(1 << (this.count & 7));
+  }
+
+  protected put(value: unknown): void {
+    this.#set(value === true);
+  }
+
+  protected putNull(): void {
+    this.#set(false);
+  }
+
+  protected take(nulls: object): Data {
+    const data = this.#bits.slice(0, Math.ceil(this.count / 8));
+    return makeData({ type: this.type, length: this.count, data, ...nulls });
+  }
+}
+
+/** Texts and bytes of any length. */
+export class BytesBuilder extends ColumnBuilder {
+  #bytes = new Uint8Array(1024);
+  #filled = 0;
+  #offsets = new Int32Array(65);
+
+  constructor(readonly type: Utf8 | Binary) {
+    super();
+  }
+
+  #room(more: number): Uint8Array {
+    const needed = this.#filled + more;
+    if (needed > this.#bytes.length) {
+      const old = this.#bytes;
+      this.#bytes = new Uint8Array(Math.max(needed, 2 * old.length));
+      this.#bytes.set(old.subarray(0, this.#filled));
+    }
+    return this.#bytes;
+  }
+
+  #end(): void {
+    if (this.#filled > MOST_BYTES) throw new Error('more than 2 GiB of text in one batch');
+    if (this.count + 1 >= this.#offsets.length) {
+      const old = this.#offsets;
+      this.#offsets = new Int32Array(2 * old.length);
+      this.#offsets.set(old);
+    }
+    this.#offsets[this.count + 1] = this.#filled;
+  }
+
+  /** Bytes `start` to `end - 1` as one value. */
+  appendBytes(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    const room = this.#room(length);
+    const filled = this.#filled;
+    // A call to copy few bytes takes longer than the bytes.
+    if (length > 24) room.set(bytes.subarray(start, end), filled);
+    else for (let i = 0; i < length; i++) room[filled + i] = bytes[start + i];
+    this.#filled += length;
+    this.#end();
+    this.present();
+  }
+
+  protected put(value: unknown): void {
+    if (value instanceof Uint8Array) {
+      this.#room(value.length).set(value, this.#filled);
+      this.#filled += value.length;
+    } else {
+      const text = String(value);
+      // A character of UTF-16 takes 3 bytes of UTF-8 at most; of a long text it seldom does.
+      const room = text.length < 1024 ? 3 * text.length : byteLength(text);
+      const target = this.#room(room).subarray(this.#filled);
+      this.#filled += encoder.encodeInto(text, target).written;
+    }
+    this.#end();
+  }
+
+  protected putNull(): void {
+    this.#end();
+  }
+
+  protected take(nulls: object): Data {
+    const data = this.#bytes.slice(0, this.#filled);
+    const valueOffsets = this.#offsets.slice(0, this.count + 1);
+    this.#filled = 0;
+    return makeData({
+      ...{ type: this.type as Utf8, length: this.count, valueOffsets, data },
+      ...nulls,
+    });
+  }
+}
+
+/** Bytes of a text in UTF-8. */
+function byteLength(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) bytes += unit > 0x7ff ? 2 : 1;
+  }
+  return bytes;
+}
+
+class FixedBuilder extends ColumnBuilder {
+  readonly type: FixedSizeBinary;
+  #bytes: Uint8Array;
+
+  constructor(readonly width: number) {
+    super();
+    this.type = new FixedSizeBinary(width);
+    this.#bytes = new Uint8Array(64 * width);
+  }
+
+  #room(): Uint8Array {
+    const old = this.#bytes;
+    if ((this.count + 1) * this.width <= old.length) return old;
+    this.#bytes = new Uint8Array(2 * old.length);
+    this.#bytes.set(old);
+    return this.#bytes;
+  }
+
+  protected put(value: unknown): void {
+    const bytes = value as Uint8Array;
+    if (bytes.length !== this.width) throw new Error(`${bytes.length} bytes, not ${this.width}`);
+    this.#room().set(bytes, this.count * this.width);
+  }
+
+  protected putNull(): void {
+    this.#room().fill(0, this.count * this.width, (this.count + 1) * this.width);
+  }
+
+  protected take(nulls: object): Data {
+    const data = this.#bytes.slice(0, this.count * this.width);
+    return makeData({ type: this.type, length: this.count, data, ...nulls });
+  }
+}
+
+export class ListBuilder extends ColumnBuilder {
+  readonly type: List;
+  #offsets = new Int32Array(65);
+
+  constructor(readonly items: ColumnBuilder) {
+    super();
+    this.type = new List(new Field('item', items.type, true));
+  }
+
+  /** Ends a row whose items were appended to `items`. */
+  endRow(): void {
+    this.#end();
+    this.present();
+  }
+
+  #end(): void {
+    if (this.count + 1 >= this.#offsets.length) {
+      const old = this.#offsets;
+      this.#offsets = new Int32Array(2 * old.length);
+      this.#offsets.set(old);
+    }
+    this.#offsets[this.count + 1] = this.items.length;
+  }
+
+  protected put(value: unknown): void {
+    const list = value as ArrayLike<unknown>;
+    const { items } = this;
+    for (let i = 0; i < list.length; i++) items.append(list[i]);
+    this.#end();
+  }
+
+  protected putNull(): void {
+    this.#end();
+  }
+
+  protected take(nulls: object): Data {
+    const valueOffsets = this.#offsets.slice(0, this.count + 1);
+    const child = this.items.finish();
+    return makeData({ type: this.type, length: this.count, valueOffsets, child, ...nulls });
+  }
+}

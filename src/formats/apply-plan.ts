@@ -1,0 +1,128 @@
+/**
+ * A plan applied: a new file of the rows that it keeps. JSONL, CSV and text keep their records byte
+ * for byte, Arrow and Parquet all their columns; another format of the output converts. The source
+ * is only read, and must have the rows that the plan was made for.
+ */
+
+import { checkOptions } from '../check';
+import type { BitOrder } from '../codes/codes';
+import type { ColumnInfo } from '../codes/column-info';
+import type { RowBatch } from '../codes/row-batch';
+import { FormatError } from '../format-error';
+import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup';
+import { writerTo } from './create-rows';
+import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
+import { formatOfPath, type RowFormat } from './row-format';
+import { openOutput, type RowOutput } from './row-output';
+
+export interface ApplyOptions extends OpenRowsOptions {
+  /** The codes' column of an Arrow file, where it is not called "code"; and how they are read. */
+  column?: string;
+  bits?: number;
+  bitOrder?: BitOrder;
+  /** By the output's extension by default, else that of the source. */
+  outputFormat?: RowFormat;
+  /** False refuses an output that exists. */
+  force?: boolean;
+}
+
+const OPTIONS = [...OPEN_OPTIONS, 'column', 'bits', 'bitOrder', 'outputFormat', 'force'];
+
+/** Formats whose records are copied as they are. */
+const RECORDS: readonly RowFormat[] = ['jsonl', 'csv', 'text'];
+
+/** Writes the rows of a file that a plan keeps, as a new file. */
+export async function applyPlan(
+  plan: DedupPlan,
+  source: string,
+  output: string,
+  options?: ApplyOptions,
+): Promise<void> {
+  const { column, bits, bitOrder, outputFormat, force, ...read } = checkOptions(
+    'options',
+    options,
+    OPTIONS,
+  );
+  const place = { force: force ?? true, inputs: [source] };
+  const target = await openOutput(output, place);
+  try {
+    const reader = await openRecords(source, read);
+    const format = outputFormat ?? formatOfPath(output) ?? reader.format;
+    const isFolder = reader.columns.some(({ name }) => name === 'file');
+    if (format === reader.format && RECORDS.includes(format) && !(isFolder && format === 'text')) {
+      await reader.close();
+      await copyRecords(plan, source, { read: { ...read, format }, target });
+      await target.close();
+      return;
+    }
+    const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
+    const name = isArrow ? codesOf(reader.columns, column) : null;
+    const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
+    const writer = await writerTo(target, format, { header });
+    const checks = new Uint32Array(plan.count);
+    let count = 0;
+    for await (const batch of reader) {
+      count += batch.count;
+      if (count > plan.count) continue;
+      if (name !== null)
+        checks.set(checksOf(batch.codes(name, { bits, bitOrder })), batch.firstRow);
+      await writer.write(batch.select(keptRows(plan, batch)));
+    }
+    checkRows(plan, { source, count, checks: name === null ? null : checks });
+    await writer.close();
+  } catch (error) {
+    await target.abort();
+    throw error;
+  }
+}
+
+/** The column of codes, where there is one. */
+function codesOf(columns: readonly ColumnInfo[], column: string | undefined): string | null {
+  if (column !== undefined) return column;
+  const fitting = columns.filter(({ fits }) => fits.includes('code'));
+  const named = fitting.find(({ name }) => name === 'code');
+  if (named !== undefined) return named.name;
+  const others = fitting.filter(({ fits }) => !fits.includes('id'));
+  return others.length === 1 ? others[0].name : null;
+}
+
+function keptRows(plan: DedupPlan, { firstRow, count }: RowBatch): number[] {
+  const rows: number[] = [];
+  for (let row = 0; row < count; row++) if (plan.kept[firstRow + row] === 1) rows.push(row);
+  return rows;
+}
+
+function checkRows(
+  plan: DedupPlan,
+  found: { source: string; count: number; checks: Uint32Array | null },
+): void {
+  const { source, count, checks } = found;
+  try {
+    if (count !== plan.count) checkPlan(plan, new Uint32Array(count));
+    if (checks !== null) checkPlan(plan, checks);
+  } catch (cause) {
+    throw new FormatError((cause as Error).message, source, { cause });
+  }
+}
+
+/** Copies the bytes of the records that are kept, and of the line that names columns. */
+async function copyRecords(
+  plan: DedupPlan,
+  source: string,
+  { read, target }: { read: OpenRowsOptions; target: RowOutput },
+): Promise<void> {
+  let kept: Uint8Array[] = [];
+  let row = read.format === 'csv' ? -1 : 0;
+  // Only what tells whether a line can be read: all of it is copied.
+  const reader = await openRecords(source, { columns: [], ...read }, (bytes, start, end) => {
+    if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));
+    row++;
+  });
+  let count = 0;
+  for await (const batch of reader) {
+    count += batch.count;
+    await target.write([Buffer.concat(kept)]);
+    kept = [];
+  }
+  checkRows(plan, { source, count, checks: null });
+}

@@ -1,0 +1,70 @@
+/**
+ * Types of columns from their first values, where the format has none. Integers are Int64 where
+ * they look like names of rows: all different, too large for float64, or in a column called id.
+ * Others are Float64, so that 3 may be followed by 3.5. What is mixed or nested is carried as JSON.
+ */
+
+import type { ColumnKind } from '../codes/column-builder';
+import type { ColumnType } from './row-reader';
+
+/** What a type that the caller gives stands for. */
+const ASKED: Record<ColumnType, ColumnKind> = {
+  text: 'text',
+  number: 'float64',
+  vector: { list: 'float64' },
+};
+
+const MIN_INT64 = -(2n ** 63n);
+const MAX_INT64 = 2n ** 63n - 1n;
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+const CALLED_ID = /^(id|key|row)$|(_|-|\.)id$|[a-z]I[dD]$/i;
+
+/** The kind of a column whose first values are these. */
+export function kindOf(
+  name: string,
+  values: readonly unknown[],
+  type: ColumnType | undefined,
+): ColumnKind {
+  if (type !== undefined) return ASKED[type];
+  const there = values.filter((value) => value !== null && value !== undefined);
+  const all = (test: (value: unknown) => boolean) => there.length > 0 && there.every(test);
+  if (all((value) => typeof value === 'string')) return 'text';
+  if (all((value) => typeof value === 'boolean')) return 'bool';
+  if (all((value) => typeof value === 'number' || typeof value === 'bigint')) {
+    return kindOfNumbers(name, there as (number | bigint)[]);
+  }
+  if (all(isNumbers)) {
+    const isWhole = (there as number[][]).every((list) => list.every(Number.isSafeInteger));
+    return { list: isWhole ? 'int64' : 'float64' };
+  }
+  return 'json';
+}
+
+function kindOfNumbers(name: string, values: readonly (number | bigint)[]): ColumnKind {
+  if (!values.every((value) => typeof value === 'bigint' || Number.isInteger(value))) {
+    return values.some((value) => typeof value === 'bigint') ? 'json' : 'float64';
+  }
+  const [least, most] = limitsOf(values);
+  if (least < MIN_INT64 || most > MAX_UINT64 || (most > MAX_INT64 && least < 0)) return 'json';
+  if (most > MAX_INT64) return 'uint64';
+  const isLarge = values.some((value) => typeof value === 'bigint');
+  const isName = isLarge || CALLED_ID.test(name) || new Set(values).size === values.length;
+  return isName && values.every((value) => typeof value === 'bigint' || Number.isSafeInteger(value))
+    ? 'int64'
+    : 'float64';
+}
+
+function limitsOf(values: readonly (number | bigint)[]): [number | bigint, number | bigint] {
+  let [least] = values;
+  let [most] = values;
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return [least, most];
+}
+
+function isNumbers(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'number');
+}

@@ -1,0 +1,145 @@
+/**
+ * Rows of a file, a folder or a stream in any of the formats, batch by batch, in memory that does
+ * not grow with the file.
+ */
+
+import { checkInteger, checkOneOf, checkOptions, wrongType } from '../check';
+import { FormatError } from '../format-error';
+import { arrowRows } from './arrow-rows';
+import { ByteSource } from './byte-source';
+import { csvRows } from './csv-rows';
+import { jsonlRows } from './jsonl-rows';
+import { npyRows } from './npy-rows';
+import { parquetRows } from './parquet-rows';
+import { detectFormat, MAGIC_BYTES, ROW_FORMATS, type RowFormat } from './row-format';
+import {
+  type ColumnType,
+  type Delimiter,
+  type FormatRows,
+  OpenRows,
+  type ReadOptions,
+  type RowReader,
+  Skips,
+} from './row-reader';
+import { folderRows, textRows } from './text-rows';
+
+export interface OpenRowsOptions {
+  /** By the first bytes or the name by default; a stream whose bytes do not tell needs it. */
+  format?: RowFormat;
+  /** What a stream is called in errors. */
+  file?: string;
+  /** Read only these. */
+  columns?: readonly string[];
+  /** At most so many rows a batch; fewer when they are wide. */
+  batchRows?: number;
+  /** 'skip' leaves out lines of JSONL and CSV that cannot be read, and counts them. */
+  onError?: 'stop' | 'skip';
+  /** What a column of JSONL or CSV is, where its first values mislead. */
+  types?: Readonly<Record<string, ColumnType>>;
+  /** Between the cells of CSV; guessed from the first line by default. */
+  delimiter?: Delimiter;
+}
+
+export const OPEN_OPTIONS = [
+  'format',
+  'file',
+  'columns',
+  'batchRows',
+  'onError',
+  'types',
+  'delimiter',
+];
+
+const BATCH_ROWS = 8192;
+
+type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
+
+const READERS: Record<Exclude<RowFormat, 'json'>, Open> = {
+  arrow: arrowRows,
+  arrows: arrowRows,
+  parquet: parquetRows,
+  csv: csvRows,
+  jsonl: jsonlRows,
+  npy: npyRows,
+  text: textRows,
+};
+
+/** Opens a file, a folder of texts, or a stream. The columns are known once it is open. */
+export async function openRows(
+  source: string | AsyncIterable<Uint8Array>,
+  options?: OpenRowsOptions,
+): Promise<RowReader> {
+  return openRecords(source, checkOptions('options', options, OPEN_OPTIONS));
+}
+
+/** The same, told the bytes of each row. */
+export async function openRecords(
+  source: string | AsyncIterable<Uint8Array>,
+  given: OpenRowsOptions,
+  onRecord?: ReadOptions['onRecord'],
+): Promise<OpenRows> {
+  const read = { ...readOptions(given), onRecord };
+  const bytes = await openSource(source, given.file ?? 'the stream');
+  if (bytes === null) return openFolder(source as string, given.format, read);
+  try {
+    const head = await bytes.peek(MAGIC_BYTES);
+    const format = given.format ?? detectFormat(bytes.name, head);
+    if (format === 'json') {
+      throw new FormatError(
+        'one JSON array is not read; write a JSON object a line (.jsonl)',
+        bytes.name,
+      );
+    }
+    if (head.length === 0) throw new FormatError('empty', bytes.name);
+    const isTabbed = /\.(tsv|tab)$/i.test(bytes.name) && read.delimiter === undefined;
+    const wanted: ReadOptions = isTabbed ? { ...read, delimiter: '\t' } : read;
+    const rows = await READERS[format](bytes, wanted);
+    return new OpenRows(rows, format, { source: bytes, skips: read.skips });
+  } catch (error) {
+    await bytes.close();
+    throw error;
+  }
+}
+
+/** Null for a folder. */
+async function openSource(
+  source: string | AsyncIterable<Uint8Array>,
+  name: string,
+): Promise<ByteSource | null> {
+  if (typeof source === 'string') return ByteSource.open(source);
+  if (typeof source?.[Symbol.asyncIterator] === 'function') return ByteSource.of(source, name);
+  throw wrongType('source', 'a path or an async iterable of bytes', source);
+}
+
+async function openFolder(
+  folder: string,
+  format: RowFormat | undefined,
+  read: ReadOptions,
+): Promise<OpenRows> {
+  if (format !== undefined && format !== 'text') {
+    throw new FormatError(`a folder, not a file of format ${format}`, folder);
+  }
+  const rows = await folderRows(folder, read);
+  return new OpenRows(rows, 'text', { source: ByteSource.folder(folder), skips: read.skips });
+}
+
+function readOptions(given: OpenRowsOptions): ReadOptions {
+  const { columns, batchRows = BATCH_ROWS, onError = 'stop', types = {}, delimiter } = given;
+  if (given.format !== undefined) checkOneOf('format', given.format, ROW_FORMATS);
+  if (given.file !== undefined && typeof given.file !== 'string') {
+    throw wrongType('file', 'a string', given.file);
+  }
+  if (columns !== undefined && !Array.isArray(columns)) {
+    throw wrongType('columns', 'an array of names', columns);
+  }
+  if (typeof types !== 'object' || types === null) throw wrongType('types', 'an object', types);
+  for (const [name, type] of Object.entries(types)) {
+    checkOneOf(`types.${name}`, type, ['text', 'number', 'vector']);
+  }
+  if (delimiter !== undefined) checkOneOf('delimiter', delimiter, [',', ';', '\t', '|']);
+  return {
+    ...{ columns, types, delimiter },
+    batchRows: checkInteger('batchRows', batchRows, 1, Number.MAX_SAFE_INTEGER),
+    skips: new Skips(checkOneOf('onError', onError, ['stop', 'skip'])),
+  };
+}

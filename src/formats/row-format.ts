@@ -1,0 +1,66 @@
+/** Formats by name, by extension and by the first bytes of a file. */
+
+import { extname } from 'node:path';
+import { FormatError } from '../format-error';
+
+export const ROW_FORMATS = [
+  'arrow',
+  'arrows',
+  'parquet',
+  'csv',
+  'jsonl',
+  'npy',
+  'text',
+  'json',
+] as const;
+
+/** 'arrow' is the file, 'arrows' the stream; 'json' (one array) is written only. */
+export type RowFormat = (typeof ROW_FORMATS)[number];
+
+const EXTENSIONS: Record<string, RowFormat> = {
+  '.arrow': 'arrow',
+  '.feather': 'arrow',
+  '.ipc': 'arrow',
+  '.arrows': 'arrows',
+  '.parquet': 'parquet',
+  '.pq': 'parquet',
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.tab': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.npy': 'npy',
+  '.txt': 'text',
+  '.md': 'text',
+  '.json': 'json',
+};
+
+/** Magic numbers, as text of one byte a character. */
+const MAGICS: readonly (readonly [string, RowFormat])[] = [
+  ['ARROW1', 'arrow'],
+  ['\xff\xff\xff\xff', 'arrows'],
+  ['PAR1', 'parquet'],
+  ['\x93NUMPY', 'npy'],
+];
+
+/** Bytes that tell a format. */
+export const MAGIC_BYTES = 64;
+
+export function formatOfPath(path: string): RowFormat | null {
+  return EXTENSIONS[extname(path).toLowerCase()] ?? null;
+}
+
+/** The format by what the bytes are, where they say so, else by the name. */
+export function detectFormat(name: string, head: Uint8Array): RowFormat {
+  const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('latin1');
+  const magic = MAGICS.find(([start]) => text.startsWith(start))?.[1];
+  if (magic !== undefined) return magic;
+  const named = formatOfPath(name);
+  if (named !== null) return named;
+  if (/^(\xef\xbb\xbf)?\s*\{/.test(text)) return 'jsonl';
+  if (head.length === 0) throw new FormatError('empty, and its name tells no format', name);
+  throw new FormatError(
+    'its format is not known by its name or first bytes; say which with format (--from)',
+    name,
+  );
+}

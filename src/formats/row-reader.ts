@@ -1,0 +1,141 @@
+/** What reads rows of any format: its columns are known before the first batch is. */
+
+import type { ColumnInfo } from '../codes/column-info';
+import { noColumn } from '../codes/nearest-name';
+import type { RowBatch } from '../codes/row-batch';
+import type { ByteSource } from './byte-source';
+import { lineError } from './lines';
+import type { RowFormat } from './row-format';
+
+export interface SkippedLine {
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface RowReader extends AsyncIterable<RowBatch> {
+  /** Path, or what the stream is called. */
+  readonly file: string;
+  readonly format: RowFormat;
+  readonly columns: readonly ColumnInfo[];
+  /** Rows, where the format tells. */
+  readonly rowCount: number | null;
+  /** Bytes of the file, where that is known, and how many of them were read. */
+  readonly byteCount: number | null;
+  readonly bytesRead: number;
+  /** Lines that could not be read, and the first ten of them. */
+  readonly skipped: number;
+  readonly skippedLines: readonly SkippedLine[];
+  close(): Promise<void>;
+}
+
+/** Counts lines that are left out, or throws. */
+export class Skips {
+  count = 0;
+  readonly lines: SkippedLine[] = [];
+
+  constructor(readonly onError: 'stop' | 'skip') {}
+
+  /** Leaves out a line, where that is wanted. */
+  skip(line: number, error: unknown, file: string): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (this.onError === 'stop') throw lineError(line, reason, file);
+    this.count++;
+    if (this.lines.length < MOST_TOLD) this.lines.push({ line, reason });
+  }
+}
+
+const MOST_TOLD = 10;
+
+/** What the reader of one format gives. */
+export interface FormatRows {
+  readonly columns: readonly ColumnInfo[];
+  readonly rowCount?: number | null;
+  /** The JSON that Arrow files of ours carry. */
+  readonly header?: string;
+  readonly batches: () => AsyncGenerator<RowBatch>;
+}
+
+/** How a reader is wanted; all of it is checked. */
+export interface ReadOptions {
+  readonly columns: readonly string[] | undefined;
+  readonly batchRows: number;
+  readonly skips: Skips;
+  readonly types: Readonly<Record<string, ColumnType>>;
+  readonly delimiter: Delimiter | undefined;
+  /** Told the bytes of each row of a text format as it is read; of CSV first the line of names. */
+  readonly onRecord?: (bytes: Buffer, start: number, end: number) => void;
+}
+
+export type ColumnType = 'text' | 'number' | 'vector';
+export type Delimiter = ',' | ';' | '\t' | '|';
+
+/** Bytes of a batch, about; fewer rows where they are wide. */
+export const BATCH_BYTES = 1 << 23;
+
+/** Fails for a column that is wanted and not there. */
+export function checkColumns(wanted: Iterable<string>, names: readonly string[]): void {
+  for (const name of wanted) if (!names.includes(name)) throw noColumn(name, names);
+}
+
+/** Reads once, and closes its source whichever way that ends. */
+export class OpenRows implements RowReader {
+  readonly header: string | undefined;
+  readonly #rows: FormatRows;
+  readonly #source: ByteSource;
+  readonly #skips: Skips;
+  #isRead = false;
+
+  constructor(
+    rows: FormatRows,
+    readonly format: RowFormat,
+    options: { source: ByteSource; skips: Skips },
+  ) {
+    this.#rows = rows;
+    this.header = rows.header;
+    this.#source = options.source;
+    this.#skips = options.skips;
+  }
+
+  get file(): string {
+    return this.#source.name;
+  }
+
+  get columns(): readonly ColumnInfo[] {
+    return this.#rows.columns;
+  }
+
+  get rowCount(): number | null {
+    return this.#rows.rowCount ?? null;
+  }
+
+  get byteCount(): number | null {
+    return this.#source.byteCount;
+  }
+
+  get bytesRead(): number {
+    return this.#source.bytesRead;
+  }
+
+  get skipped(): number {
+    return this.#skips.count;
+  }
+
+  get skippedLines(): readonly SkippedLine[] {
+    return this.#skips.lines;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
+    if (this.#isRead) throw new Error(`${this.file}: its rows were read already, open it again`);
+    this.#isRead = true;
+    try {
+      yield* this.#rows.batches();
+    } finally {
+      await this.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isRead = true;
+    await this.#source.close();
+  }
+}

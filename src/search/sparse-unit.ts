@@ -1,0 +1,53 @@
+/**
+ * A sparse vector at length 1 that others are multiplied with: a small hash table from dimensions
+ * to values. Products are summed in the order of the other's entries, ascending.
+ */
+
+/** Entries of which a place in a row of others is told: dimensions in halves, low first. */
+export interface Entries {
+  readonly halves: Uint32Array;
+  readonly weights: Float32Array | Float64Array;
+}
+
+export class SparseUnit {
+  /** Low and high half, and which entry + 1: 0 where a place is free. Half of them are at least. */
+  readonly #places: Uint32Array;
+  readonly #values: Float64Array;
+  readonly #shift: number;
+
+  /** Of the entries `from` to `to - 1`, each dimension once, and their length. */
+  constructor({ halves, weights }: Entries, from: number, to: number, length: number) {
+    this.#shift = Math.min(31, Math.clz32(2 * (to - from)));
+    this.#places = new Uint32Array(3 * 2 ** (32 - this.#shift));
+    this.#values = new Float64Array(to - from);
+    for (let i = from; i < to; i++) {
+      const at = this.#placeOf(halves[2 * i], halves[2 * i + 1]);
+      this.#places[at] = halves[2 * i];
+      this.#places[at + 1] = halves[2 * i + 1];
+      this.#places[at + 2] = i - from + 1;
+      this.#values[i - from] = length > 0 ? weights[i] / length : 0;
+    }
+  }
+
+  /** The product with entries `from` to `to - 1`. */
+  dot({ halves, weights }: Entries, from: number, to: number): number {
+    let sum = 0;
+    for (let i = from; i < to; i++) {
+      const entry = this.#places[this.#placeOf(halves[2 * i], halves[2 * i + 1]) + 2];
+      if (entry > 0) sum += weights[i] * this.#values[entry - 1];
+    }
+    return sum;
+  }
+
+  /** Where a dimension is, or would be. */
+  #placeOf(low: number, high: number): number {
+    const places = this.#places;
+    const key = Math.imul(low ^ Math.imul(high, 0x85eb_ca6b), 0x9e37_79b1);
+    let at = 3 * (key >>> this.#shift);
+    while (places[at + 2] > 0 && (places[at] !== low || places[at + 1] !== high)) {
+      at += 3;
+      if (at === places.length) at = 0;
+    }
+    return at;
+  }
+}

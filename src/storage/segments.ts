@@ -1,0 +1,89 @@
+/**
+ * Which files of rows a save keeps and which rows it writes. A file stays while half of its rows
+ * are there; new rows take those files with them that are not larger than they are, so that after
+ * any number of appends there are few files, and a row was written few times.
+ */
+
+import type { FolderFile } from './manifest';
+
+/** A file of rows, and what is carried beside them. */
+export interface Segment {
+  readonly rows: FolderFile;
+  readonly columns: FolderFile | null;
+}
+
+/** Row numbers of a file that is to be written. */
+export interface Range {
+  readonly firstRow: number;
+  readonly nextRow: number;
+}
+
+export interface SegmentPlan {
+  /** In the order of their rows; a segment stays as it is. */
+  readonly parts: readonly (Segment | Range)[];
+}
+
+export interface SegmentsNow {
+  readonly segments: readonly Segment[];
+  /** The rows that are there, ascending. */
+  readonly live: Uint32Array;
+  /** The number that the next row gets. */
+  readonly nextRow: number;
+  /** So many rows fill a file. */
+  readonly rowsPerFile: number;
+}
+
+export function planSegments({ segments, live, nextRow, rowsPerFile }: SegmentsNow): SegmentPlan {
+  const countOf = ({ firstRow, nextRow: end }: Range) =>
+    placeOf(live, end) - placeOf(live, firstRow);
+  const keeps = segments.map(({ rows }) => 2 * countOf(rangeOf(rows)) >= rows.rows);
+  const written = segments.at(-1)?.rows.nextRow ?? 0;
+  let pending = countOf({ firstRow: written, nextRow });
+  for (let i = segments.length - 1; i >= 0 && pending > 0; i--) {
+    const { rows } = segments[i];
+    if (keeps[i] && (rows.rows > pending || rows.rows >= rowsPerFile)) break;
+    keeps[i] = false;
+    pending += countOf(rangeOf(rows));
+  }
+  const parts: (Segment | Range)[] = [];
+  let firstRow = 0;
+  segments.forEach((segment, i) => {
+    if (!keeps[i]) return;
+    const own = rangeOf(segment.rows);
+    parts.push(...cut({ firstRow, nextRow: own.firstRow }, live, rowsPerFile), segment);
+    firstRow = own.nextRow;
+  });
+  parts.push(...cut({ firstRow, nextRow }, live, rowsPerFile));
+  return { parts };
+}
+
+export function isSegment(part: Segment | Range): part is Segment {
+  return 'rows' in part;
+}
+
+export function rangeOf({ firstRow = 0, nextRow = 0 }: FolderFile): Range {
+  return { firstRow, nextRow };
+}
+
+/** Ranges of at most so many rows that are there; none where there are none. */
+function cut({ firstRow, nextRow }: Range, live: Uint32Array, most: number): Range[] {
+  const ranges: Range[] = [];
+  const end = placeOf(live, nextRow);
+  for (let at = placeOf(live, firstRow); at < end; at += most) {
+    const last = Math.min(end, at + most) - 1;
+    ranges.push({ firstRow: live[at], nextRow: live[last] + 1 });
+  }
+  return ranges;
+}
+
+/** The place of a row, or of the first after it. */
+export function placeOf(live: Uint32Array, row: number): number {
+  let low = 0;
+  let high = live.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (live[middle] < row) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,240 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hammingDistance, SimHasher, shingles, TextHasher } from '../../src/index';
+import { Draws, dot } from '../reference/random';
+import { hasChromium, openPage, overlappingTexts } from './report/browser';
+import { ownFolder, rowsOf, run, runInTerminal } from './run';
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-calibrate-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+const draws = new Draws('calibrate');
+/** Rows 4i to 4i + 3 are near each other. */
+const vectors = Array.from({ length: 40 }, () => draws.gaussians(12)).flatMap((centre) =>
+  Array.from({ length: 4 }, () => Array.from(centre, (value) => value + 0.3 * draws.gaussian())),
+);
+const words = () => `w${draws.integer(800)}`;
+/** Each text is there twice, the second time with two of its 40 words changed. */
+const texts = Array.from({ length: 60 }, () => Array.from({ length: 40 }, words)).flatMap(
+  (text) => [
+    text.join(' '),
+    text.map((word, i) => (i === 7 || i === 8 ? 'other' : word)).join(' '),
+  ],
+);
+
+beforeAll(() => {
+  const jsonl = (rows: object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  writeFileSync(
+    at('vectors.jsonl'),
+    jsonl(vectors.map((embedding, i) => ({ id: `v${i}`, embedding }))),
+  );
+  writeFileSync(at("it's texts.jsonl"), jsonl(texts.map((body, id) => ({ id, body }))));
+  writeFileSync(at('one.jsonl'), jsonl([{ embedding: [1, 2] }, { embedding: [0, 0] }]));
+});
+
+interface Told {
+  fileRows: number;
+  drawn: number;
+  withoutDirection: number;
+  command: string;
+  calibration: {
+    minCosine: number;
+    nearPairs: number;
+    pairs: number;
+    recommended: { bits: number; maxDistance: number; at: { precision: number; recall: number } };
+    distances: { pairs: number[]; near: number[]; nearest: number[] };
+  };
+}
+
+/** Pairs of rows by the definition, at a width. */
+function pairsOf(codes: readonly Uint8Array[], cosine: (a: number, b: number) => number) {
+  return codes.flatMap((code, a) =>
+    codes.slice(a + 1).map((other, i) => {
+      return {
+        a,
+        b: a + 1 + i,
+        distance: hammingDistance(code, other),
+        cosine: cosine(a, a + 1 + i),
+      };
+    }),
+  );
+}
+
+/** The words of a shell's line; quotes as `commandLine` puts them. */
+function shellWords(line: string): string[] {
+  const words = line.match(/(?:'[^']*'|\\'|[^\s'\\])+/g) ?? [];
+  return words.map((word) => word.replace(/'([^']*)'|\\(')/g, (_, quoted, bare) => quoted ?? bare));
+}
+
+describe('calibrate', () => {
+  it('tells what brute force over the same rows tells, as data', async () => {
+    const args = ['calibrate', at('vectors.jsonl'), '--min-cosine', '0.85', '--json', '--quiet'];
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stderr]).toEqual([0, '']);
+    const told: Told = JSON.parse(stdout);
+    const { recommended, distances } = told.calibration;
+    expect([told.fileRows, told.drawn, told.withoutDirection]).toEqual([160, 160, 0]);
+    const { bits, maxDistance } = recommended;
+    const hasher = new SimHasher({ bits, projection: 'hadamard', dimensions: 12 });
+    const cosine = (a: number, b: number) =>
+      dot(vectors[a], vectors[b]) /
+      Math.sqrt(dot(vectors[a], vectors[a]) * dot(vectors[b], vectors[b]));
+    const pairs = pairsOf(
+      vectors.map((vector) => hasher.hash(vector)),
+      cosine,
+    );
+    const near = pairs.filter((pair) => pair.cosine >= 0.85);
+    const found = pairs.filter(({ distance }) => distance <= maxDistance);
+    const right = found.filter((pair) => pair.cosine >= 0.85);
+    expect([told.calibration.pairs, told.calibration.nearPairs]).toEqual([
+      pairs.length,
+      near.length,
+    ]);
+    expect(recommended.at.precision).toBeCloseTo(right.length / found.length, 12);
+    expect(recommended.at.recall).toBeCloseTo(right.length / near.length, 12);
+    const counts = new Array(bits + 1).fill(0);
+    for (const { distance } of pairs) counts[distance]++;
+    expect(distances.pairs).toEqual(counts);
+  });
+
+  it('recommends a command that works, and finds the pairs that it promised', async () => {
+    const input = "it's texts.jsonl";
+    const args = ['calibrate', input, '--min-cosine', '0.8', '--json', '--quiet'];
+    const { code, stdout } = await run(args, { cwd: folder });
+    expect(code).toBe(0);
+    const { command, calibration }: Told = JSON.parse(stdout);
+    const [program, ...rest] = shellWords(command);
+    expect([program, rest[0], rest[1]]).toEqual(['halfspace', 'dedup', input]);
+    const done = await run(rest, { cwd: folder });
+    expect([done.code, done.stderr.includes('halfspace:')]).toEqual([0, false]);
+    const plan = rowsOf<{ row: number; duplicate_of: number; distance: number }>(
+      readFileSync(at('plan.jsonl'), 'utf8'),
+    );
+    const { bits, maxDistance, at: promised } = calibration.recommended;
+    expect(Math.max(...plan.map(({ distance }) => distance))).toBeLessThanOrEqual(maxDistance);
+    // The sample was all rows, so what dedup does at this distance is what was measured.
+    const hasher = new TextHasher({ bits, tokens: shingles(2), counting: 'log' });
+    const codes = texts.map((text) => hasher.hash(text));
+    const isNear = (a: number, b: number) => a >> 1 === b >> 1;
+    const pairs = pairsOf(codes, (a, b) => Number(isNear(a, b)));
+    const found = pairs.filter(({ distance }) => distance <= maxDistance);
+    expect(calibration.nearPairs).toBe(60);
+    expect(promised.recall).toBe(found.filter(({ a, b }) => isNear(a, b)).length / 60);
+    const dropped = plan.filter(({ row, duplicate_of }) => row !== duplicate_of);
+    expect(dropped.length).toBeGreaterThan(50);
+    for (const { row, duplicate_of } of dropped) expect(isNear(row, duplicate_of)).toBe(true);
+  });
+
+  it('shows histograms and tables, and the command, as text', async () => {
+    const { code, stdout, stderr } = await run([
+      'calibrate',
+      at('vectors.jsonl'),
+      '--min-cosine',
+      '0.85',
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).toContain('reading vectors from column "embedding"');
+    for (const part of ['All 160 rows', '12,720 pairs', 'Distances', 'Bits', 'Recommended', '█']) {
+      expect(stdout).toContain(part);
+    }
+    const [command] = stdout.match(/halfspace dedup .*/) ?? [];
+    expect(command).toMatch(
+      /--vector embedding --projection hadamard --bits \d+ --max-distance \d+ -o plan\.jsonl$/,
+    );
+    expect(stdout).not.toMatch(/NaN|undefined|\p{Cc}\[/u);
+  });
+
+  it('draws the same rows by the same seed, in whatever pieces they come', async () => {
+    const args = ['--sample', '50', '--json', '--quiet'];
+    const first = await run(['calibrate', at('vectors.jsonl'), ...args]);
+    const input = readFileSync(at('vectors.jsonl'));
+    const piped = await run(['calibrate', '-', '--from', 'jsonl', ...args], { input });
+    const other = await run(['calibrate', at('vectors.jsonl'), '--seed', '9', ...args]);
+    const told = [first, piped, other].map(({ stdout }): Told => JSON.parse(stdout));
+    expect(told[0].drawn).toBe(50);
+    expect(told[1].calibration).toEqual(told[0].calibration);
+    expect(told[2].calibration.distances).not.toEqual(told[0].calibration.distances);
+    expect(shellWords(told[1].command).slice(1, 7)).toEqual([
+      'dedup',
+      '-',
+      '--vector',
+      'embedding',
+      '--from',
+      'jsonl',
+    ]);
+  });
+
+  it('says that there is nothing to compare where one row has a direction', async () => {
+    const { code, stdout } = await run(['calibrate', at('one.jsonl')]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Fewer than two rows can be compared');
+    expect(stdout).toContain('1 row without a direction');
+  });
+
+  it.skipIf(!hasChromium)('writes a page that stands alone', async () => {
+    const own = await ownFolder();
+    const page = join(own, 'calibration.html');
+    const args = ['calibrate', at('vectors.jsonl'), '--min-cosine', '0.85', '-o', page];
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toContain(`wrote ${page}`);
+    const open = await openPage(page);
+    expect([open.requests, open.problems]).toEqual([[], []]);
+    expect(await open.page.locator('svg.chart').count()).toBe(3);
+    expect(await open.page.locator('#thresholds path.line').count()).toBe(3 + 3);
+    expect(await overlappingTexts(open.page, 'svg.chart')).toEqual([]);
+    expect(readdirSync(own)).toEqual(['calibration.html']);
+  });
+
+  it('works as its help shows', async () => {
+    const { stdout } = await run(['calibrate', '--help']);
+    const example = stdout.trimEnd().split('\n').at(-1) as string;
+    const { code, stdout: text } = await run([...shellWords(example).slice(1), '--sample', '300']);
+    expect([code, text.includes('Recommended')]).toEqual([0, true]);
+  });
+
+  it('shows progress in a terminal', async () => {
+    const { code, stdout } = await runInTerminal(['calibrate', at('vectors.jsonl')]);
+    expect([code, stdout.includes('Recommended')]).toEqual([0, true]);
+  });
+});
+
+describe('calibrate refuses', () => {
+  it.each([
+    [['--min-cosine', '2'], 2, '--min-cosine expected a number above -1 and at most 1, got 2'],
+    [['--cosine-error', '0'], 2, '--cosine-error expected a number in 0.001..1, got 0'],
+    [['--sample', '1'], 2, '--sample expected an integer in 2..20000, got 1'],
+    [['--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],
+    [['-o', 'x.pdf'], 2, '-o expected a name that ends in .html or .json, got x.pdf'],
+    [['--vector', 'nothing'], 1, 'no column "nothing"'],
+  ])('%j', async (words, code, message) => {
+    const outcome = await run(['calibrate', at('vectors.jsonl'), ...words]);
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toContain(message);
+    expect(outcome.stderr.trimEnd().split('\n').at(-1)).toMatch(/^halfspace: /);
+  });
+
+  it('an output that exists, unless it is forced, and leaves it as it was', async () => {
+    const own = await ownFolder();
+    const target = join(own, 'data.json');
+    writeFileSync(target, 'mine');
+    const args = ['calibrate', at('vectors.jsonl'), '-o', target];
+    const refused = await run(args);
+    expect([refused.code, readFileSync(target, 'utf8')]).toEqual([1, 'mine']);
+    expect(refused.stderr).toContain('--force');
+    expect((await run([...args, '--force'])).code).toBe(0);
+    expect(JSON.parse(readFileSync(target, 'utf8')).fileRows).toBe(160);
+    expect(readdirSync(own)).toEqual(['data.json']);
+  });
+
+  it('a value that is no number, and names its row', async () => {
+    writeFileSync(at('bad.jsonl'), '{"v":[1,2]}\n{"v":[1e200,1e200]}\n');
+    const { code, stderr } = await run(['calibrate', at('bad.jsonl')]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('row 1: expected finite values');
+    expect(existsSync(at('plan.html'))).toBe(false);
+  });
+});

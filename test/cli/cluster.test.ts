@@ -1,0 +1,210 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import seedrandom from 'seedrandom';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cluster, hammingDistance, SimHasher, SimHashIndex } from '../../src/index';
+import { saveIndex, writeCodes } from '../../src/node';
+import { rowsOf, run, runInTerminal } from './run';
+
+interface Line {
+  row: number;
+  id?: string;
+  cluster: number;
+  medoid: boolean;
+  distance: number;
+  cosine?: number;
+  label: string | null;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-cluster-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+/** Three directions, 40 rows about each, and rows of no direction among them. */
+const KINDS = 3;
+const DIMENSIONS = 16;
+const random = seedrandom.alea('clusters');
+const directions = Array.from({ length: KINDS }, () =>
+  Array.from({ length: DIMENSIONS }, () => 2 * random() - 1),
+);
+const vectors = Array.from({ length: 40 * KINDS }, (_, row) =>
+  directions[row % KINDS].map((value) => Math.fround(value + 0.3 * (random() - 0.5))),
+);
+const ids = vectors.map((_, row) => `v${row}`);
+const hasher = new SimHasher({
+  bits: 256,
+  dimensions: DIMENSIONS,
+  projection: 'hadamard',
+  seed: 0,
+});
+const codes = hasher.hashAll(vectors);
+
+const topics = ['fruit apple pear plum fig', 'metal iron zinc tin lead', 'bird owl crow wren jay'];
+const texts = Array.from({ length: 60 }, (_, row) => {
+  const words = topics[row % KINDS].split(' ');
+  return Array.from({ length: 12 }, () => words[Math.floor(random() * words.length)]).join(' ');
+});
+
+const unit = (vector: ArrayLike<number>) => {
+  const length = Math.sqrt(Array.from(vector).reduce((sum, value) => sum + value * value, 0));
+  return Array.from(vector, (value) => value / length);
+};
+const dot = (a: readonly number[], b: readonly number[]) =>
+  a.reduce((sum, value, i) => sum + value * b[i], 0);
+
+/** Checks every line against the rows themselves, `points` being what was clustered. */
+function check(lines: readonly Line[], points: readonly ArrayLike<number>[]): void {
+  expect(lines.map(({ row }) => row)).toEqual(points.map((_, row) => row));
+  const units = points.map(unit);
+  for (let kind = 0; kind < KINDS; kind++) {
+    const members = lines.filter(({ row }) => row % KINDS === kind);
+    expect(new Set(members.map((line) => line.cluster)).size).toBe(1);
+    const rows = members.map(({ row }) => row);
+    const sum = rows.reduce(
+      (all, row) => all.map((value, i) => value + units[row][i]),
+      new Array<number>(units[0].length).fill(0),
+    );
+    const centre = unit(sum);
+    for (const line of members) expect(line.cosine).toBeCloseTo(dot(units[line.row], centre), 5);
+    // Of the largest mean cosine to all: of the largest to their sum.
+    const best = rows.reduce((one, row) =>
+      dot(units[row], sum) > dot(units[one], sum) ? row : one,
+    );
+    expect(members.filter(({ medoid }) => medoid).map(({ row }) => row)).toEqual([best]);
+    for (const { row, distance } of members) {
+      expect(distance).toBe(hammingDistance(codes.at(row), codes.at(best)));
+    }
+  }
+  expect(new Set(lines.map((line) => line.cluster)).size).toBe(KINDS);
+}
+
+beforeAll(async () => {
+  writeFileSync(
+    at('vectors.jsonl'),
+    vectors.map((vector, row) => `${JSON.stringify({ id: ids[row], vector })}\n`).join(''),
+  );
+  writeFileSync(at('texts.txt'), `${texts.join('\n')}\n`);
+  await writeCodes(at('codes.arrow'), codes, { ids });
+});
+
+describe('halfspace cluster', () => {
+  it('gives each row its cluster, the medoid, distance and cosine, by vectors', async () => {
+    const args = ['cluster', at('vectors.jsonl'), '--clusters', '3', '-o', at('out.jsonl')];
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout]).toEqual([0, '']);
+    const lines = rowsOf<Line>(readFileSync(at('out.jsonl'), 'utf8'));
+    check(lines, vectors);
+    const medoids = lines.filter(({ medoid }) => medoid);
+    for (const line of lines) {
+      expect(line.id).toBe(ids[line.row]);
+      expect(line.label).toBe(medoids.find((one) => one.cluster === line.cluster)?.id);
+    }
+    expect(stderr).toContain('120 rows in 3 clusters');
+    for (const { id } of medoids) expect(stderr).toContain(` ${id} `);
+  });
+
+  it('goes by codes, which is what there is of codes', async () => {
+    const { code, stdout } = await run(['cluster', at('codes.arrow'), '--clusters', '3']);
+    expect(code).toBe(0);
+    const bits = vectors.map((_, row) =>
+      Array.from({ length: 256 }, (_, j) => ((codes.at(row)[j >> 3] >> (j & 7)) & 1 ? 1 : -1)),
+    );
+    check(rowsOf<Line>(stdout), bits);
+  });
+
+  it('goes by accumulators, the sums behind the bits', async () => {
+    const args = ['cluster', at('vectors.jsonl'), '--clusters', '3', '--by', 'accumulators'];
+    const { code, stdout } = await run(args);
+    expect(code).toBe(0);
+    check(
+      rowsOf<Line>(stdout),
+      vectors.map((vector) => hasher.accumulate(vector)),
+    );
+  });
+
+  it('goes by majority as the library does', async () => {
+    const args = ['cluster', at('codes.arrow'), '--clusters', '3', '--by', 'majority'];
+    const { code, stdout } = await run([...args, '--start-seed', '4']);
+    expect(code).toBe(0);
+    const { assignments } = cluster(codes, { clusters: 3, by: 'majority', seed: 4 });
+    expect(rowsOf<Line>(stdout).map((line) => line.cluster)).toEqual([...assignments]);
+  });
+
+  it('clusters the rows of an index', async () => {
+    const index = new SimHashIndex({
+      ...{ bits: 256, dimensions: DIMENSIONS, projection: 'hadamard', keep: 'float32' },
+    });
+    index.addAll(vectors, ids);
+    await saveIndex(index, at('index.hs'));
+    const { code, stdout } = await run(['cluster', at('index.hs'), '--clusters', '3']);
+    expect(code).toBe(0);
+    check(rowsOf<Line>(stdout), vectors);
+  });
+
+  it('labels texts by the text of the medoid', async () => {
+    const args = ['cluster', at('texts.txt'), '--clusters', '3', '--by', 'accumulators'];
+    const { code, stdout, stderr } = await run(args);
+    expect(code).toBe(0);
+    const lines = rowsOf<Line>(stdout);
+    for (let kind = 0; kind < KINDS; kind++) {
+      const members = lines.filter(({ row }) => row % KINDS === kind);
+      expect(new Set(members.map((line) => line.cluster)).size).toBe(1);
+      const medoid = members.find((line) => line.medoid);
+      expect(members[0].label?.replace('…', '')).not.toBe('');
+      expect(texts[medoid?.row ?? -1]).toContain(members[0].label?.replace('…', ''));
+    }
+    expect(stderr).toContain('60 rows in 3 clusters');
+  });
+
+  it('finds crowded places by density, and leaves the others in none', async () => {
+    const alone = Array.from({ length: 6 }, () => Array.from({ length: 64 }, () => random() - 0.5));
+    const wide = [
+      ...vectors.map((vector) => [...vector, ...new Array<number>(48).fill(0)]),
+      ...alone,
+    ];
+    writeFileSync(
+      at('wide.jsonl'),
+      wide.map((vector) => `${JSON.stringify({ vector })}\n`).join(''),
+    );
+    const args = ['--density', '--minimum', '10', '--neighbors', '4', '--max-distance', '40'];
+    const { code, stdout, stderr } = await run(['cluster', at('wide.jsonl'), ...args]);
+    expect(code).toBe(0);
+    const lines = rowsOf<Line>(stdout);
+    expect(lines.slice(0, 120).map((line) => line.cluster)).toEqual(
+      vectors.map((_, row) => row % KINDS),
+    );
+    for (const line of lines.slice(120)) {
+      expect(line).toMatchObject({ cluster: -1, medoid: false, distance: -1, label: null });
+    }
+    expect(stderr).toContain('3 clusters, 6 rows in none');
+  });
+
+  it('shows the clusters only on a terminal', async () => {
+    const { code, stdout } = await runInTerminal([
+      ...['cluster', at('vectors.jsonl'), '--clusters', '3'],
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('120 rows in 3 clusters');
+    expect(stdout).toMatch(/cluster +rows +mean cosine +medoid/);
+    expect(stdout.split('\n').length).toBeLessThan(20);
+  });
+
+  it.each([
+    ['neither clusters nor density', [], 2, /give --clusters N, or --density/],
+    ['both', ['--clusters', '3', '--density'], 2, /give --clusters N, or --density/],
+    [
+      'options of the other',
+      ['--clusters', '3', '--minimum', '4'],
+      2,
+      /--minimum is for --density/,
+    ],
+    ['vectors of codes', ['--clusters', '3', '--by', 'vectors'], 2, /no dense vectors/],
+    ['accumulators of codes', ['--clusters', '3', '--by', 'accumulators'], 2, /codes only/],
+    ['more clusters than rows', ['--clusters', '121'], 1, /at most 120/],
+  ])('refuses %s', async (_, args, code, message) => {
+    const result = await run(['cluster', at('codes.arrow'), ...args]);
+    expect([result.code, result.stdout]).toEqual([code, '']);
+    expect(result.stderr).toMatch(message);
+  });
+});

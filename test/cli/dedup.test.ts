@@ -1,0 +1,314 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import seedrandom from 'seedrandom';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  Codes,
+  type DedupPlan,
+  dedup,
+  hammingDistance,
+  SimHashIndex,
+  shingles,
+  TextHasher,
+} from '../../src/index';
+import { readCodes, readPlan, saveIndex, writeCodes } from '../../src/node';
+import { rowsOf, run, runInTerminal } from './run';
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-dedup-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+interface PlanLine {
+  row: number;
+  id?: string | number;
+  group: number;
+  action: 'keep' | 'drop';
+  duplicate_of: number;
+  distance: number;
+  check: number;
+}
+const planOf = (path: string) => rowsOf<PlanLine>(readFileSync(path, 'utf8'));
+const keptOf = (path: string) =>
+  planOf(path).flatMap(({ row, action }) => (action === 'keep' ? [row] : []));
+
+/** Texts of which row 40 + i is row i with one of its 60 words changed. */
+const random = seedrandom.alea('texts');
+const anyWord = () => `w${Math.floor(random() * 2000)}`;
+const originals = Array.from({ length: 40 }, () => Array.from({ length: 60 }, anyWord));
+const copies = originals
+  .slice(0, 25)
+  .map((words, i) => words.map((word, at) => (at === 2 * i ? 'other' : word)));
+const texts = [...originals, ...copies].map((words) => words.join(' '));
+/** Records as no program would write them all: blanks, orders of keys. */
+const records = texts.map((body, i) => {
+  const id = `d${i}`;
+  return i % 3 === 0 ? `{"body": "${body}",  "id":"${id}" }` : JSON.stringify({ id, n: i, body });
+});
+
+beforeAll(() => writeFileSync(at('docs.jsonl'), `${records.join('\n')}\n`));
+
+describe('the whole job', () => {
+  it('plans, and then writes the kept records as they were, byte for byte', async () => {
+    const before = readFileSync(at('docs.jsonl'));
+    const args = ['dedup', at('docs.jsonl'), '--text', 'body', '-o', at('plan.jsonl')];
+    const planned = await run(args);
+    expect([planned.code, planned.stdout]).toEqual([0, '']);
+    const plan = planOf(at('plan.jsonl'));
+    expect(plan.map(({ row }) => row)).toEqual(texts.map((_, row) => row));
+    expect(plan.map(({ id }) => id)).toEqual(texts.map((_, row) => `d${row}`));
+    const dropped = plan.filter(({ action }) => action === 'drop');
+    expect(dropped.map(({ row }) => row)).toEqual(copies.map((_, i) => 40 + i));
+    const hasher = new TextHasher({ bits: 256, tokens: shingles(2), counting: 'log' });
+    for (const { row, group, duplicate_of, distance } of dropped) {
+      expect([group, duplicate_of]).toEqual([row - 40, row - 40]);
+      const [one, other] = [row, row - 40].map((each) => hasher.hash(texts[each]));
+      expect(distance).toBe(hammingDistance(one, other));
+    }
+    const applied = await run([
+      ...['dedup', at('docs.jsonl'), '--apply', at('plan.jsonl'), '-o', at('kept.jsonl')],
+    ]);
+    expect([applied.code, applied.stdout]).toEqual([0, '']);
+    expect(applied.stderr).toContain('65 rows: 40 kept');
+    expect(readFileSync(at('kept.jsonl'), 'utf8')).toBe(`${records.slice(0, 40).join('\n')}\n`);
+    expect(readFileSync(at('docs.jsonl'))).toEqual(before);
+  });
+
+  it('shows a person what would go: how much, the largest groups, the widest pairs', async () => {
+    const { stderr } = await run([
+      ...['dedup', at('docs.jsonl'), '--text', 'body', '-o', at('review.jsonl')],
+    ]);
+    expect(stderr).toContain('65 rows: 40 to keep, 25 to drop (38.5 %), in 25 groups');
+    const widest = planOf(at('review.jsonl')).sort(
+      (a, b) => b.distance - a.distance || a.row - b.row,
+    )[0];
+    const shown = stderr.slice(stderr.indexOf('Widest apart'));
+    expect(shown).toContain(`${widest.distance} of 256 bits differ`);
+    const [kept, gone] = shown.split('\n').slice(2, 4);
+    expect(kept).toMatch(`keep d${widest.row - 40} (row ${widest.row - 40})`);
+    expect(gone).toMatch(`drop d${widest.row} (row ${widest.row})`);
+    // The place where they differ is shown.
+    expect(gone).toContain('other');
+    expect(stderr).toContain(`--apply ${at('review.jsonl')} -o ${at('docs-kept.jsonl')}`);
+  });
+
+  it('does what the person decided: a line turned to keep is kept', async () => {
+    const lines = readFileSync(at('plan.jsonl'), 'utf8').split('\n');
+    lines[40] = lines[40].replace('"drop"', '"keep"');
+    writeFileSync(at('edited.jsonl'), lines.join('\n'));
+    const args = ['--apply', at('edited.jsonl'), '-o', at('kept-41.jsonl')];
+    expect((await run(['dedup', at('docs.jsonl'), ...args])).code).toBe(0);
+    expect(readFileSync(at('kept-41.jsonl'), 'utf8')).toBe(`${records.slice(0, 41).join('\n')}\n`);
+  });
+
+  it('shows only the review on a terminal, and changes nothing', async () => {
+    const { code, stdout } = await runInTerminal(['dedup', at('docs.jsonl'), '--text', 'body']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('25 to drop (38.5 %)');
+    expect(stdout).toContain('-o plan.jsonl writes the plan');
+    expect(stdout).not.toContain('"action"');
+  });
+});
+
+describe('other files', () => {
+  const csv = ['name,text', ...texts.slice(0, 3).map((text, i) => `"n ${i}", ${text} `)];
+  const copy = `"quoted ""name""","${texts[0]}"`;
+
+  it('keeps the records of a CSV file byte for byte, its heading and line ends too', async () => {
+    writeFileSync(at('docs.csv'), `${[...csv, copy].join('\r\n')}\r\n`);
+    const args = ['dedup', at('docs.csv'), '--text', 'text', '-o', at('csv-plan.csv')];
+    expect((await run(args)).code).toBe(0);
+    const apply = ['--apply', at('csv-plan.csv'), '-o', at('kept.csv')];
+    expect((await run(['dedup', at('docs.csv'), ...apply])).code).toBe(0);
+    expect(readFileSync(at('kept.csv'), 'utf8')).toBe(`${csv.join('\r\n')}\r\n`);
+  });
+
+  it('keeps lines of plain text', async () => {
+    const lines = [texts[0], `  ${texts[1]}`, texts[2], `${texts[0]} `];
+    writeFileSync(at('docs.txt'), `${lines.join('\n')}\n`);
+    expect((await run(['dedup', at('docs.txt'), '-o', at('txt-plan.arrow')])).code).toBe(0);
+    const apply = ['--apply', at('txt-plan.arrow'), '-o', at('kept.txt')];
+    expect((await run(['dedup', at('docs.txt'), ...apply])).code).toBe(0);
+    expect(readFileSync(at('kept.txt'), 'utf8')).toBe(`${lines.slice(0, 3).join('\n')}\n`);
+  });
+
+  it('plans codes as the library does, in each format, and keeps all columns', async () => {
+    const codes = Codes.from(Uint8Array.of(0, 1, 255, 254, 3, 0), { bits: 8 });
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    await writeCodes(at('codes.arrow'), codes, { ids });
+    const expected = dedup(codes, { maxDistance: 1 });
+    for (const format of ['csv', 'jsonl', 'arrow']) {
+      const plan = at(`codes-plan.${format}`);
+      const args = ['dedup', at('codes.arrow'), '--max-distance', '1', '-o', plan];
+      expect((await run(args)).code).toBe(0);
+      expect(plain(await readPlan(plan))).toEqual(plain(expected));
+      const out = at(`kept-${format}.arrow`);
+      expect((await run(['dedup', at('codes.arrow'), '--apply', plan, '-o', out])).code).toBe(0);
+      const kept = ids.filter((_, row) => expected.kept[row] === 1);
+      expect((await readCodes(out)).ids).toEqual(kept);
+    }
+  });
+
+  it('plans the rows of an index, and names the ids to remove', async () => {
+    const index = new SimHashIndex({ bits: 64, dimensions: 2 });
+    index.addAll(
+      [
+        [1, 0],
+        [0, 1],
+        [1, 0],
+      ] as number[][],
+      ['x', 'y', 'z'],
+    );
+    await saveIndex(index, at('index.hs'));
+    const args = ['dedup', at('index.hs'), '--max-distance', '0', '-o', at('index-plan.jsonl')];
+    const { code, stderr } = await run(args);
+    expect(code).toBe(0);
+    const lines = planOf(at('index-plan.jsonl')).map(({ id, action }) => [id, action]);
+    expect(lines).toEqual([
+      ['x', 'keep'],
+      ['y', 'keep'],
+      ['z', 'drop'],
+    ]);
+    expect(stderr).toContain('which ids to remove');
+  });
+
+  const plain = (plan: DedupPlan) =>
+    Object.fromEntries(
+      Object.entries(plan).map(([name, value]) => [
+        name,
+        ArrayBuffer.isView(value) ? Array.from(value as Uint32Array) : value,
+      ]),
+    );
+});
+
+describe('which rows are one group', () => {
+  // Row 0 is between 1 and 2, which are two bits apart; 3 is one bit beyond 2.
+  const codes = Codes.from(Uint8Array.of(0b0000, 0b0001, 0b0010, 0b0110), { bits: 8 });
+
+  it.each([
+    ['star', [0, 0, 0, 3]],
+    ['components', [0, 0, 0, 0]],
+    ['complete', [0, 0, 2, 2]],
+  ])('%s', async (grouping, groups) => {
+    await writeCodes(at('chain.arrow'), codes);
+    const plan = at(`${grouping}.jsonl`);
+    const args = ['--max-distance', '1', '--grouping', grouping, '-o', plan];
+    expect((await run(['dedup', at('chain.arrow'), ...args])).code).toBe(0);
+    expect(planOf(plan).map(({ group }) => group)).toEqual(groups);
+  });
+});
+
+describe('which row is kept', () => {
+  // Rows 0 to 2 are nearly the same, 3 and 4 are equal, 5 is alone.
+  const same = originals[0];
+  const rows = [
+    { text: same.slice(0, 59).join(' '), stars: 3, day: '2026-02-01' },
+    { text: [...same, 'more', 'words'].join(' '), stars: 1, day: '2026-03-01' },
+    { text: same.join(' '), stars: 5, day: '2026-01-01' },
+    { text: originals[1].join(' '), stars: null, day: '2026-01-02' },
+    { text: originals[1].join(' '), stars: 2, day: null },
+    { text: originals[2].join(' '), stars: 0, day: '2026-01-01' },
+  ];
+
+  it.each([
+    ['first', [0, 3, 5]],
+    ['last', [2, 4, 5]],
+    ['longest', [1, 3, 5]],
+    ['longest:day', [0, 3, 5]],
+    ['highest:stars', [2, 4, 5]],
+    ['lowest:stars', [1, 4, 5]],
+    ['lowest:day', [2, 3, 5]],
+    ['highest:day', [1, 3, 5]],
+    ['medoid', [2, 3, 5]],
+  ])('--keep %s', async (keep, kept) => {
+    writeFileSync(at('keep.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const plan = at(`keep-${keep.replace(':', '-')}.jsonl`);
+    const args = ['--text', 'text', '--grouping', 'components', '--keep', keep, '-o', plan];
+    expect((await run(['dedup', at('keep.jsonl'), ...args])).code).toBe(0);
+    expect(keptOf(plan)).toEqual(kept);
+  });
+
+  it('--keep random:SEED keeps one a group, the same for a seed', async () => {
+    const keptBy = async (seed: number) => {
+      const plan = at(`random-${seed}.jsonl`);
+      const args = ['--text', 'text', '--keep', `random:${seed}`, '--force', '-o', plan];
+      expect((await run(['dedup', at('keep.jsonl'), ...args])).code).toBe(0);
+      return keptOf(plan);
+    };
+    expect(await keptBy(1)).toEqual(await keptBy(1));
+    const seen = new Set<string>();
+    for (let seed = 1; seed <= 6; seed++) {
+      const kept = await keptBy(seed);
+      expect(kept).toHaveLength(3);
+      expect(kept).toContain(5);
+      seen.add(String(kept));
+    }
+    expect(seen.size).toBeGreaterThan(1);
+  });
+});
+
+describe('--extend', () => {
+  it('leaves what was decided and joins the new rows to it', async () => {
+    const grown = [...records, JSON.stringify({ id: 'new', body: texts[64].replace('w', 'v') })];
+    grown.push(JSON.stringify({ id: 'alone', body: 'nothing like any of the others at all' }));
+    writeFileSync(at('grown.jsonl'), `${grown.join('\n')}\n`);
+    const args = ['--text', 'body', '--keep', 'last', '--extend', at('plan.jsonl')];
+    const out = ['-o', at('extended.jsonl')];
+    expect((await run(['dedup', at('grown.jsonl'), ...args, ...out])).code).toBe(0);
+    const [before, after] = [planOf(at('plan.jsonl')), planOf(at('extended.jsonl'))];
+    expect(after.slice(0, 65)).toEqual(before);
+    expect(after.slice(65)).toMatchObject([
+      { id: 'new', group: 24, action: 'drop', duplicate_of: 24 },
+      { id: 'alone', group: 66, action: 'keep', duplicate_of: 66, distance: 0 },
+    ]);
+  });
+
+  it('refuses a file that begins with other rows', async () => {
+    writeFileSync(at('turned.jsonl'), `${[...records].reverse().join('\n')}\n`);
+    const args = ['--text', 'body', '--extend', at('plan.jsonl'), '-o', at('never.jsonl')];
+    const { code, stderr } = await run(['dedup', at('turned.jsonl'), ...args]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('row 0 is not the one that the plan was made for');
+    expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
+  });
+});
+
+describe('refusals', () => {
+  it('of the plan of another file', async () => {
+    writeFileSync(at('shorter.jsonl'), `${records.slice(1).join('\n')}\n`);
+    const args = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
+    const { code, stderr } = await run(['dedup', at('shorter.jsonl'), ...args]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/65 rows.*64/);
+    expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
+  });
+
+  it('of the input as the output', async () => {
+    const args = ['--apply', at('plan.jsonl'), '--force', '-o', at('docs.jsonl')];
+    const { code } = await run(['dedup', at('docs.jsonl'), ...args]);
+    expect(code).toBe(1);
+    expect(readFileSync(at('docs.jsonl'), 'utf8')).toBe(`${records.join('\n')}\n`);
+  });
+
+  it.each([
+    ['a policy that is none', ['--keep', 'best'], 2, /--keep expected first, last, .*got "best"/],
+    ['a policy without a column', ['--keep', 'lowest'], 2, /--keep lowest:COLUMN/],
+    ['a column that is not there', ['--keep', 'lowest:x'], 1, /no column "x"/],
+    ['a grouping that is none', ['--grouping', 'ring'], 2, /star, components, complete/],
+    ['a plan that --apply would not read', ['-o', 'plan.parquet'], 2, /\.jsonl, \.csv or \.arrow/],
+    ['a plan that is not there', ['--apply', 'no.csv', '-o', 'out.jsonl'], 1, /no\.csv/],
+    ['a plan without an output', ['--apply', 'no.csv'], 2, /-o OUT is missing/],
+  ])('of %s', async (_, args, code, message) => {
+    const result = await run(['dedup', at('docs.jsonl'), '--text', 'body', ...args], {
+      cwd: folder,
+    });
+    expect([result.code, result.stdout]).toEqual([code, '']);
+    expect(result.stderr).toMatch(message);
+  });
+
+  it('of no input', async () => {
+    const { code, stderr } = await run(['dedup']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('an input is missing');
+  });
+});

@@ -1,0 +1,231 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { shingles } from '../../src/index';
+import { readCodes, SimHasher, TextHasher } from '../../src/node';
+import { ownFolder, root, rowsOf, run } from './run';
+
+const NOUNS = 'datasets/nouns/nouns.arrow';
+const DOCS = 'datasets/sample/docs.jsonl';
+const docs = async () =>
+  rowsOf<{ id: string; title: string; body: string }>(await readFile(join(root, DOCS), 'utf8'));
+
+async function fingerprint(...args: string[]) {
+  const folder = await ownFolder();
+  const out = join(folder, 'codes.arrow');
+  const outcome = await run(['fingerprint', ...args, '-o', out]);
+  return { ...outcome, out };
+}
+
+const VECTORS = Array.from({ length: 50 }, (_, row) =>
+  Array.from({ length: 6 }, (_, i) => ((row * 37 + i * 101) % 23) - 11),
+);
+
+describe('fingerprint of vectors', () => {
+  it('gives the codes that the library gives, and carries the other columns', async () => {
+    const folder = await ownFolder();
+    const lines = VECTORS.map((vector, i) => JSON.stringify({ id: `row-${i}`, vector, n: i }));
+    await writeFile(join(folder, 'in.jsonl'), lines.join('\n'));
+    const { code, stderr, out } = await fingerprint(
+      ...[join(folder, 'in.jsonl'), '--bits', '100', '--seed', '7', '--projection', 'gaussian'],
+    );
+    expect(code).toBe(0);
+    expect(stderr).toContain('reading vectors from column "vector"; --vector chooses another');
+    const hasher = new SimHasher({ bits: 100, seed: 7, projection: 'gaussian', dimensions: 6 });
+    const { codes, ids } = await readCodes(out);
+    expect(codes.bits).toBe(100);
+    expect(Buffer.from(codes.bytes)).toEqual(Buffer.from(hasher.hashAll(VECTORS).bytes));
+    expect(ids).toEqual(VECTORS.map((_, i) => `row-${i}`));
+    const columns = JSON.parse((await run(['info', out, '--json'])).stdout).columns;
+    expect(columns.map(({ name }: { name: string }) => name)).toEqual(['id', 'n', 'code']);
+  });
+
+  it('takes 256 bits and hadamard where nothing is said', async () => {
+    const { code, out } = await fingerprint(NOUNS);
+    expect(code).toBe(0);
+    const { codes } = await readCodes(out);
+    expect([codes.bits, codes.count]).toEqual([256, 17_824]);
+    expect(codes.origin).toEqual({ projection: 'hadamard', seed: '0', dimensions: 100 });
+  });
+
+  it('gives null codes to vectors without direction, and says how many', async () => {
+    const input = '{"vector":[0,0]}\n{"vector":[1,2]}\n{"vector":[0,0]}\n';
+    const { stdout, stderr } = await run(['fingerprint', '-', '--from', 'jsonl'], { input });
+    expect(rowsOf(stdout).map(({ code }) => code === null)).toEqual([true, false, true]);
+    expect(stderr).toContain('2 rows with no direction: null codes, which match nothing');
+  });
+
+  it('reads sparse vectors of two columns', async () => {
+    const folder = await ownFolder();
+    const rows = [
+      { indices: [3, 17, 90210], values: [1.5, 0.2, 4] },
+      { indices: [17], values: [-1] },
+    ];
+    await writeFile(join(folder, 'in.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+    const { code, out } = await fingerprint(
+      ...[join(folder, 'in.jsonl'), '--vector', 'indices,values', '--bits', '64'],
+    );
+    expect(code).toBe(0);
+    const expected = new SimHasher({ bits: 64 }).hashAll(rows);
+    expect(Buffer.from((await readCodes(out)).codes.bytes)).toEqual(Buffer.from(expected.bytes));
+  });
+
+  it('keeps only the columns that are asked for', async () => {
+    const { stdout } = await run(
+      ['fingerprint', '-', '--from', 'jsonl', '--columns', 'b', '--bits', '8'],
+      { input: '{"a":1,"b":2,"vector":[1,2]}\n' },
+    );
+    expect(Object.keys(rowsOf(stdout)[0])).toEqual(['b', 'code']);
+  });
+
+  it('turns ready codes around that have the highest bit first', async () => {
+    const fixture = join(root, 'test/fixtures/arrow/pyarrow-codes-msb-64-bits.arrow');
+    const { codes } = await readCodes(fixture, { bitOrder: 'msb' });
+    const { code, out } = await fingerprint(fixture, '--code', 'code', '--bit-order', 'msb');
+    expect(code).toBe(0);
+    expect(Buffer.from((await readCodes(out)).codes.bytes)).toEqual(Buffer.from(codes.bytes));
+  });
+});
+
+describe('fingerprint of texts', () => {
+  it('gives the codes that the library gives, and does not carry the texts', async () => {
+    const { code, stderr, out } = await fingerprint(DOCS);
+    expect(code).toBe(0);
+    expect(stderr).toContain('reading texts from column "body"; --text chooses another');
+    const hasher = new TextHasher({ bits: 256 });
+    const { codes, ids } = await readCodes(out);
+    const all = await docs();
+    expect(ids).toEqual(all.map(({ id }) => id));
+    all.forEach(({ body }, row) => {
+      expect(Buffer.from(codes.at(row))).toEqual(Buffer.from(hasher.hash(body)));
+    });
+    const { columns } = JSON.parse((await run(['info', out, '--json'])).stdout);
+    expect(columns.map(({ name }: { name: string }) => name)).toEqual(['id', 'title', 'code']);
+  });
+
+  it('splits and weighs as it is told, and by frequencies in two readings', async () => {
+    const { code, stderr, out } = await fingerprint(
+      ...[DOCS, '--tokens', 'shingles:2', '--counting', 'log', '--tf-idf', '--keywords', '40'],
+      ...['--bits', '64', '--projection', 'direct', '--hash', 'fnv1a64'],
+    );
+    expect(code).toBe(0);
+    expect(stderr).toContain('reading the texts twice');
+    const bodies = (await docs()).map(({ body }) => body);
+    const tokens = shingles(2);
+    const frequencies = new TextHasher({ tokens, hash: 'fnv1a64' }).fit(bodies);
+    const hasher = new TextHasher({
+      ...{ tokens, frequencies, counting: 'log', keywords: 40, hash: 'fnv1a64' },
+      ...{ bits: 64, projection: 'direct' },
+    });
+    const { codes } = await readCodes(out);
+    bodies.forEach((body, row) => {
+      expect(Buffer.from(codes.at(row))).toEqual(Buffer.from(hasher.hash(body)));
+    });
+  });
+
+  it('takes a table of frequencies that was made before, also for stdin', async () => {
+    const folder = await ownFolder();
+    const bodies = (await docs()).map(({ body }) => body);
+    const frequencies = new TextHasher().fit(bodies);
+    const table = join(folder, 'table.arrow');
+    await writeFile(table, frequencies.toArrow());
+    const input = `${bodies.slice(0, 5).join('\n')}\n`;
+    const { code } = await run(
+      ['fingerprint', '-', '--from', 'text', '--frequencies', table, '-o', 'codes.arrow'],
+      { input, cwd: folder },
+    );
+    expect(code).toBe(0);
+    const { codes } = await readCodes(join(folder, 'codes.arrow'));
+    const hasher = new TextHasher({ bits: 256, frequencies });
+    for (let row = 0; row < 5; row++) {
+      expect(Buffer.from(codes.at(row))).toEqual(Buffer.from(hasher.hash(bodies[row])));
+    }
+  });
+
+  it('refuses to read stdin twice', async () => {
+    const { code, stderr } = await run(['fingerprint', '-', '--from', 'text', '--tf-idf'], {
+      input: 'a text\n',
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('stdin comes once: give --frequencies FILE');
+  });
+
+  it('gives null codes to texts without words', async () => {
+    const input = 'some words\n...\n';
+    const { stdout, stderr } = await run(['fingerprint', '-', '--from', 'text'], { input });
+    expect(rowsOf(stdout).map(({ code }) => code === null)).toEqual([false, true]);
+    expect(stderr).toContain('1 row with no words: null codes, which match nothing');
+  });
+});
+
+describe('the input of fingerprint', () => {
+  const stdin = (input: string, ...args: string[]) =>
+    run(['fingerprint', '-', '--from', 'jsonl', ...args], { input });
+
+  it('is asked for when there are several candidates', async () => {
+    const { code, stderr } = await stdin('{"one":"a b","two":"c d"}\n');
+    expect([code, stderr]).toEqual([
+      2,
+      'halfspace: stdin has texts in one, two: choose by --text COLUMN\n',
+    ]);
+  });
+
+  it.each([
+    [['--text', 'tow'], 1, 'no column "tow", there are one, n'],
+    [['--text', 'n'], 1, 'column "n" is'],
+    [['--vector', 'one'], 1, 'column "one" is'],
+    [['--text', 'one', '--vector', 'n'], 2, 'give one of --vector, --text'],
+    [['--text', 'one', '--id', 'none'], 1, 'no column "none"'],
+    [['--text', 'one', '--tokens', 'letters'], 2, '--tokens expected words, characters:N'],
+    [['--text', 'one', '--seed', '-1'], 2, '--seed expected an integer'],
+    [['--text', 'one', '--bits', '0'], 1, '"bits" expected an integer in 1..65535, got 0'],
+    [['--text', 'one', 'another'], 2, 'expected one input, got also another'],
+  ])('is refused with %j', async (args, expected, message) => {
+    const { code, stdout, stderr } = await stdin('{"one":"a b","n":1}\n', ...args);
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it('names the line of a row that cannot be read, and skips it when told to', async () => {
+    const input = '{"vector":[1,2]}\n{"vector":[1,\n{"vector":[3,4]}\n';
+    const stopped = await stdin(input);
+    expect(stopped.code).toBe(1);
+    expect(stopped.stderr).toMatch(/^halfspace: stdin: .*line 2/m);
+    const skipped = await stdin(input, '--on-error', 'skip');
+    expect(skipped.code).toBe(0);
+    expect(rowsOf(skipped.stdout)).toHaveLength(2);
+    expect(skipped.stderr).toMatch(/stdin: skipped 1 line: line 2/);
+  });
+
+  it('names the row of a vector of another width, or that is not finite', async () => {
+    const folder = await ownFolder();
+    const lines = Array.from({ length: 9000 }, () => '{"vector":[1,2]}');
+    await writeFile(join(folder, 'wide.jsonl'), `${lines.join('\n')}\n{"vector":[1,2,3]}\n`);
+    const wide = await run(['fingerprint', 'wide.jsonl'], { cwd: folder });
+    expect(wide.code).toBe(1);
+    expect(wide.stderr).toMatch(/^halfspace: wide\.jsonl: .*(row 9000|line 9001)/m);
+    await writeFile(join(folder, 'huge.csv'), 'vector\n"[1,2]"\n"[1,1e999]"\n');
+    const huge = await run(['fingerprint', 'huge.csv', '--vector', 'vector'], { cwd: folder });
+    expect(huge.code).toBe(1);
+    expect(huge.stderr).toMatch(/huge\.csv/);
+  });
+
+  it('is missing, empty, or nowhere', async () => {
+    const none = await run(['fingerprint']);
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      'halfspace: an input is missing: a file, or - for stdin\n',
+    ]);
+    const folder = await ownFolder();
+    await writeFile(join(folder, 'empty.arrow'), '');
+    const empty = await run(['fingerprint', 'empty.arrow'], { cwd: folder });
+    expect(empty.code).toBe(1);
+    expect(empty.stderr).toContain('empty.arrow');
+    const nowhere = await run(['fingerprint', 'nowhere.arrow'], { cwd: folder });
+    expect([nowhere.code, nowhere.stderr]).toEqual([
+      1,
+      'halfspace: nowhere.arrow: no such file or folder\n',
+    ]);
+  });
+});

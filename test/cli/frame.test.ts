@@ -1,0 +1,208 @@
+import { execFileSync } from 'node:child_process';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { COMMON_OPTIONS } from '../../src/cli/shared-options';
+import { VERBS } from '../../src/cli/verbs';
+import { command, ownFolder, root, rowsOf, run } from './run';
+
+const NOUNS = 'datasets/nouns/nouns.arrow';
+
+describe('halfspace', () => {
+  it('tells its version', async () => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+    expect(await run(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('tells its version in less than twice the time that node needs to start', async () => {
+    const times = (words: string[]) =>
+      Array.from({ length: 9 }, () => {
+        const start = performance.now();
+        execFileSync(process.execPath, words);
+        return performance.now() - start;
+      }).sort((a, b) => a - b)[2];
+    const nothing = times(['-e', '0']);
+    expect(times([command, '--version'])).toBeLessThan(2 * nothing + 10);
+  });
+
+  it('names all verbs in its help, and is misused without one', async () => {
+    const help = await run(['--help']);
+    expect(help.code).toBe(0);
+    for (const { name, summary } of VERBS) {
+      expect(help.stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'));
+    }
+    expect(await run([])).toEqual({ ...help, code: 2 });
+  });
+
+  it('names the nearest verb for one that it does not know', async () => {
+    expect(await run(['serach', 'x'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'halfspace: no verb "serach", did you mean search?\n',
+    });
+    expect((await run(['zzzzzzzz'])).stderr).toContain('the verbs are fingerprint, index');
+  });
+
+  it('names the nearest option for one that it does not know', async () => {
+    const { code, stderr } = await run(['search', 'x', '--max-distnace', '3']);
+    expect([code, stderr]).toEqual([
+      2,
+      'halfspace: unknown option --max-distnace, did you mean --max-distance?\n',
+    ]);
+  });
+
+  it('shows a stack with --debug only', async () => {
+    const plain = await run(['info', '/no/such/file']);
+    expect(plain.stderr).toBe('halfspace: /no/such/file: no such file or folder\n');
+    const debug = await run(['info', '/no/such/file', '--debug']);
+    expect(debug.stderr).toMatch(/\n +at /);
+    expect([plain.code, debug.code]).toEqual([1, 1]);
+  });
+});
+
+describe.each(VERBS.map(({ name }) => name))('%s --help', (name) => {
+  it('tells usage and options, in lines of at most 100 columns', async () => {
+    const { code, stdout, stderr } = await run([name, '--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(new RegExp(`^halfspace ${name}: .+`));
+    expect(stdout).toMatch(new RegExp(`^Usage:\\n {2}halfspace ${name} `, 'm'));
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(100);
+    expect(stdout).toMatch(/ {2}-q, --quiet +\S/);
+  });
+
+  it('has one long name and at most one short for each option, none of them twice', async () => {
+    const { verb } = (await VERBS.find((entry) => entry.name === name)?.load()) ?? {};
+    const options = [...(verb?.options ?? []), ...COMMON_OPTIONS];
+    const names = options.map((option) => option.name);
+    const shorts = options.flatMap((option) => option.short ?? []);
+    expect(names).toEqual([...new Set(names)]);
+    expect(shorts).toEqual([...new Set(shorts)]);
+    for (const option of options) expect(option.short ?? 'x').toHaveLength(1);
+  });
+});
+
+describe('rows out', () => {
+  it('are JSONL in a pipe, and what --to or --json says', async () => {
+    const args = ['fingerprint', '-', '--from', 'jsonl', '-q', '--bits', '8'];
+    const input = '{"id":"a","vector":[1,2]}\n{"id":"b","vector":[-1,-2]}\n';
+    const of = (...more: string[]) => run([...args, ...more], { input });
+    const jsonl = await of();
+    expect(jsonl.stderr).toBe('');
+    expect(rowsOf(jsonl.stdout).map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(JSON.parse((await of('--json')).stdout)).toEqual(rowsOf(jsonl.stdout));
+    expect((await of('--to', 'csv')).stdout.split(/\r?\n/)[0]).toBe('id,code');
+    const arrow = await of('--to', 'arrow');
+    expect(arrow.stdout.slice(0, 6)).toBe('ARROW1');
+  });
+
+  it('are refused where a file exists, unless --force is given', async () => {
+    const folder = await ownFolder();
+    const out = join(folder, 'codes.jsonl');
+    await writeFile(out, 'precious');
+    const refused = await run(['fingerprint', NOUNS, '-o', out]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/codes\.jsonl.*--force|--force.*codes\.jsonl/);
+    expect(await readFile(out, 'utf8')).toBe('precious');
+    expect((await run(['fingerprint', NOUNS, '-o', out, '--force'])).code).toBe(0);
+    expect(rowsOf(await readFile(out, 'utf8'))).toHaveLength(17_824);
+    expect(await readdir(folder)).toEqual(['codes.jsonl']);
+  });
+
+  it('are refused where the output is the input, with --force too', async () => {
+    const folder = await ownFolder();
+    const file = join(folder, 'a.jsonl');
+    await writeFile(file, '{"vector":[1,2]}\n');
+    const { code, stderr } = await run(['fingerprint', file, '-o', file, '--force']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('input');
+    expect(await readFile(file, 'utf8')).toBe('{"vector":[1,2]}\n');
+  });
+
+  it('end quietly when the reader has gone', async () => {
+    const { code, stderr } = await run(['fingerprint', NOUNS, '-q', '--bits', '2048'], {
+      meanwhile: (child) => child.stdout?.once('data', () => child.stdout?.destroy()),
+    });
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  it('are not half there when the work fails', async () => {
+    const folder = await ownFolder();
+    const lines = Array.from({ length: 20_000 }, () => '{"vector":[1,2]}');
+    await writeFile(join(folder, 'in.jsonl'), `${lines.join('\n')}\n{"vector":[1,2,3]}\n`);
+    const { code } = await run(['fingerprint', 'in.jsonl', '-o', 'out.arrow'], { cwd: folder });
+    expect(code).toBe(1);
+    expect(await readdir(folder)).toEqual(['in.jsonl']);
+  });
+});
+
+describe('Ctrl-C', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends with %i and leaves no output', async (signal, expected) => {
+    const folder = await ownFolder();
+    const outcome = await run(['fingerprint', '-', '--from', 'jsonl', '-o', 'out.arrow'], {
+      cwd: folder,
+      meanwhile: (child) => {
+        // The input goes on for ever; once the output has begun, the signal comes.
+        const more = setInterval(() => {
+          child.stdin?.write('{"vector":[1,2]}\n'.repeat(5000));
+          readdir(folder).then((names) => names.length > 0 && child.kill(signal));
+        }, 50);
+        child.on('close', () => clearInterval(more));
+        if (child.stdin) child.stdin.end = () => child.stdin as never;
+      },
+    });
+    expect([outcome.code, outcome.stdout]).toEqual([expected, '']);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('completion', () => {
+  it('is a script for bash that completes verbs, options, choices and files', async () => {
+    const folder = await ownFolder();
+    const { stdout, code } = await run(['completion', 'bash']);
+    expect(code).toBe(0);
+    await writeFile(join(folder, 'completion.bash'), stdout);
+    await writeFile(join(folder, 'nouns.hs'), '');
+    const completed = (...words: string[]) => {
+      const line = words.map((word) => `'${word}'`).join(' ');
+      const script = `source completion.bash; COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}
+        _halfspace; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return execFileSync('bash', ['-c', script], { cwd: folder, encoding: 'utf8' })
+        .trim()
+        .split('\n');
+    };
+    expect(completed('halfspace', 'fin')).toEqual(['fingerprint']);
+    expect(completed('halfspace', 'search', '--max-')).toEqual(['--max-distance']);
+    expect(completed('halfspace', 'search', '--rank', '')).toEqual([
+      ...['hamming', 'estimate', 'exact'],
+    ]);
+    expect(completed('halfspace', 'search', 'nou')).toEqual(['nouns.hs']);
+    expect(completed('halfspace', 'completion', '')).toEqual(['bash', 'zsh']);
+  });
+
+  it('is a script for zsh that names all verbs and their options', async () => {
+    const { stdout, code } = await run(['completion', 'zsh']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^#compdef halfspace\n/);
+    for (const { name } of VERBS) expect(stdout).toContain(`'${name}:`);
+    expect(stdout).toMatch(/'--rank\[[^\]]*\]:HOW:\(hamming estimate exact\)'/);
+  });
+
+  it('is refused for another shell', async () => {
+    const { code, stderr } = await run(['completion', 'fish']);
+    expect([code, stderr]).toEqual([
+      2,
+      'halfspace: completion takes the name of a shell, bash or zsh\n',
+    ]);
+  });
+});
+
+it('writes nothing but its outputs', async () => {
+  const folder = await ownFolder();
+  await run(['fingerprint', join(root, NOUNS), '-o', 'codes.arrow', '-q'], { cwd: folder });
+  expect(await readdir(folder)).toEqual(['codes.arrow']);
+  expect((await stat(join(folder, 'codes.arrow'))).size).toBeGreaterThan(17_824 * 32);
+});

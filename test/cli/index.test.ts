@@ -1,0 +1,330 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  IndexFolder,
+  openIndex,
+  readVectors,
+  SimHashIndex,
+  type SparseVector,
+  TextHasher,
+} from '../../src/node';
+import { ownFolder, root, rowsOf, run } from './run';
+
+const NOUNS = 'datasets/nouns/nouns.arrow';
+const DOCS = join(root, 'datasets/sample/docs.jsonl');
+const docs = async () => rowsOf<{ id: string; body: string }>(await readFile(DOCS, 'utf8'));
+
+/** Runs `halfspace index` in a folder of its own. */
+async function indexed(...args: string[]) {
+  const cwd = await ownFolder();
+  const outcome = await run(['index', ...args], { cwd });
+  return { ...outcome, cwd, change: (...more: string[]) => run(['index', ...more], { cwd }) };
+}
+
+type Weights = Map<bigint, number>;
+
+function weightsOf({ indices, values }: SparseVector): Weights {
+  return new Map(Array.from(indices, (index, i) => [BigInt(index), values[i]]));
+}
+
+function cosineOf(a: Weights, b: Weights): number {
+  const dot = (x: Weights, y: Weights) =>
+    [...x].reduce((sum, [index, value]) => sum + value * (y.get(index) ?? 0), 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+describe('index', () => {
+  it('holds the rows, ids and vectors of the input, and carries its plain columns', async () => {
+    const { code, stdout, stderr, cwd } = await indexed(
+      ...[
+        join(root, NOUNS),
+        '--id',
+        'word',
+        '--keep',
+        'float32',
+        '--bits',
+        '128',
+        '-o',
+        'nouns.hs',
+      ],
+    );
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toContain('nouns.hs: 17,824 rows, 128 bits (hadamard), generation 1');
+    const folder = await IndexFolder.open(join(cwd, 'nouns.hs'));
+    expect(folder.columnInfo.map(({ name }) => name)).toEqual(['category']);
+    const index = await openIndex(join(cwd, 'nouns.hs'));
+    const { vectors } = await readVectors(join(root, NOUNS));
+    const own = new SimHashIndex({
+      ...{ bits: 128, projection: 'hadamard', dimensions: 100, keep: 'float32' },
+    });
+    own.addAll(vectors);
+    expect(index.count).toBe(17_824);
+    for (const [row, word] of [
+      [0, index.idOf(0)],
+      [17_823, index.idOf(17_823)],
+    ] as const) {
+      const [found, expected] = [index.get(word as string), own.get(row)];
+      expect(found?.code).toEqual(expected?.code);
+      expect(found?.vector).toEqual(expected?.vector);
+    }
+    const { columns } = JSON.parse((await run(['info', NOUNS, '--json'])).stdout);
+    expect(columns.map(({ name }: { name: string }) => name)).toContain('word');
+  });
+
+  it('of texts keeps how they were read', async () => {
+    const { code, cwd } = await indexed(
+      ...[DOCS, '--tokens', 'characters:4', '--tf-idf', '--bits', '64', '-o', 'docs.hs'],
+    );
+    expect(code).toBe(0);
+    const folder = await IndexFolder.open(join(cwd, 'docs.hs'));
+    expect(folder.text).toMatchObject({ tokens: 'characters:4', counting: 'raw' });
+    expect((await folder.frequencies())?.documents).toBe(40);
+  });
+
+  it('is made whole or not at all', async () => {
+    const input = '{"id":"a","vector":[1,2]}\n{"id":"a","vector":[3,4]}\n';
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'in.jsonl'), input);
+    const { code, stderr } = await run(['index', 'in.jsonl', '-o', 'out.hs'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      'reading vectors from column "vector"; --vector chooses another\n' +
+        'halfspace: in.jsonl: row 1: column "id" expected an id that is not there yet, got "a"\n',
+    );
+    expect(await readdir(cwd)).toEqual(['in.jsonl']);
+  });
+
+  it('does not take the place of another, unless --force is given', async () => {
+    const { change } = await indexed(DOCS, '-o', 'docs.hs', '--bits', '64');
+    const again = await change(DOCS, '-o', 'docs.hs', '--bits', '128');
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      'halfspace: docs.hs holds an index: --append adds to it, --force replaces it\n',
+    ]);
+    const forced = await change(DOCS, '-o', 'docs.hs', '--bits', '128', '--force', '-q');
+    expect(forced).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('does not take the place of what is no index', async () => {
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'precious.txt'), 'precious');
+    const { code } = await run(['index', DOCS, '-o', '.', '--force'], { cwd });
+    expect(code).toBe(1);
+    expect(await readdir(cwd)).toEqual(['precious.txt']);
+  });
+
+  it.each([
+    [DOCS, 'int8', '--keep int8 is for dense vectors: --keep sparse or none'],
+    [join(root, NOUNS), 'sparse', '--keep sparse is for texts and sparse vectors: leave it out'],
+  ])('keeps vectors of the kind that there is: %s, %s', async (input, keep, message) => {
+    const { code, stderr } = await indexed(input, '--keep', keep, '-o', 'docs.hs');
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  it('keeps the sparse vectors of texts, and searches rank by their exact cosine', async () => {
+    const { cwd } = await indexed(DOCS, '--keep', 'sparse', '-o', 'docs.hs', '-q');
+    const search = ['search', 'docs.hs', '--query', 'a kettle of boiling water', '-k', '3'];
+    const found = rowsOf<{ id: string; cosine: number }>((await run(search, { cwd })).stdout);
+    const hasher = new TextHasher({ bits: 256 });
+    const query = weightsOf(hasher.vectorize('a kettle of boiling water'));
+    const expected = (await docs())
+      .map(({ id, body }) => ({ id, cosine: cosineOf(query, weightsOf(hasher.vectorize(body))) }))
+      .sort((a, b) => b.cosine - a.cosine);
+    expect(found.map(({ id }) => id)).toEqual(expected.slice(0, 3).map(({ id }) => id));
+    found.forEach(({ cosine }, i) => expect(cosine).toBeCloseTo(expected[i].cosine, 6));
+  });
+});
+
+describe('index --append', () => {
+  it.each(['none', 'sparse'])('comes to what one index of all rows is, keep %s', async (keep) => {
+    const cwd = await ownFolder();
+    const lines = (await readFile(DOCS, 'utf8')).trimEnd().split('\n');
+    await writeFile(join(cwd, 'a.jsonl'), lines.slice(0, 25).join('\n'));
+    await writeFile(join(cwd, 'b.jsonl'), lines.slice(25).join('\n'));
+    const all = (...args: string[]) => run(['index', ...args, '-q'], { cwd });
+    const text = ['--tokens', 'shingles:2', '--bits', '64', '--keep', keep];
+    expect((await all('a.jsonl', '-o', 'parts.hs', ...text)).code).toBe(0);
+    expect(await all('b.jsonl', '-o', 'parts.hs', '--append')).toEqual({
+      ...{ code: 0, stdout: '', stderr: '' },
+    });
+    expect((await all(DOCS, '-o', 'whole.hs', ...text)).code).toBe(0);
+    const [parts, whole] = await Promise.all(
+      ['parts.hs', 'whole.hs'].map((name) => openIndex(join(cwd, name))),
+    );
+    expect(parts.count).toBe(40);
+    for (const { id } of await docs()) expect(parts.get(id)).toEqual(whole.get(id));
+    const titles = (await (await IndexFolder.open(join(cwd, 'parts.hs'))).columns())?.values(
+      'title',
+    );
+    expect(titles).toEqual(lines.map((line) => JSON.parse(line).title));
+  });
+
+  it('weighs texts by the frequencies that the folder has', async () => {
+    const cwd = await ownFolder();
+    const lines = (await readFile(DOCS, 'utf8')).trimEnd().split('\n');
+    await writeFile(join(cwd, 'a.jsonl'), lines.slice(0, 25).join('\n'));
+    await writeFile(join(cwd, 'b.jsonl'), lines.slice(25).join('\n'));
+    await run(['index', 'a.jsonl', '--tf-idf', '-o', 'docs.hs', '-q'], { cwd });
+    expect((await run(['index', 'b.jsonl', '-o', 'docs.hs', '--append', '-q'], { cwd })).code).toBe(
+      0,
+    );
+    const bodies = (await docs()).map(({ body }) => body);
+    const frequencies = new TextHasher().fit(bodies.slice(0, 25));
+    const hasher = new TextHasher({ bits: 256, frequencies });
+    const index = await openIndex(join(cwd, 'docs.hs'));
+    for (const { id, body } of await docs()) expect(index.get(id)?.code).toEqual(hasher.hash(body));
+  });
+
+  it('keeps vectors where the folder does', async () => {
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'a.jsonl'), '{"id":1,"vector":[1,2,3]}\n{"id":2,"vector":[3,1,2]}\n');
+    await writeFile(join(cwd, 'b.jsonl'), '{"id":3,"vector":[-1,2,-3]}\n');
+    await run(['index', 'a.jsonl', '--keep', 'float32', '-o', 'v.hs', '-q'], { cwd });
+    expect((await run(['index', 'b.jsonl', '-o', 'v.hs', '--append', '-q'], { cwd })).code).toBe(0);
+    const index = await openIndex(join(cwd, 'v.hs'));
+    const id = [3, 3n].find((one) => index.has(one)) as number;
+    expect(index.get(id)?.vector).toEqual(Float32Array.of(-1, 2, -3));
+  });
+
+  it('refuses other settings than those of the folder', async () => {
+    const { change } = await indexed(DOCS, '-o', 'docs.hs', '--bits', '64', '-q');
+    for (const [option, value, own] of [
+      ['--bits', '128', '64'],
+      ['--tokens', 'characters:3', 'words'],
+      ['--seed', '5', '0'],
+    ]) {
+      const { code, stderr } = await change(DOCS, '-o', 'docs.hs', '--append', option, value);
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        `docs.hs was made with ${option} ${own}, not ${value}: leave out ${option}\n`,
+      );
+    }
+  });
+
+  it('refuses ids that are there, and rows without the carried columns', async () => {
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    const again = await change(DOCS, '-o', 'docs.hs', '--append', '-q');
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain('row 0: column "id" expected an id that is not there yet');
+    await writeFile(join(cwd, 'bare.jsonl'), '{"id":"new","body":"a few words"}\n');
+    const bare = await change('bare.jsonl', '-o', 'docs.hs', '--append', '-q');
+    expect([bare.code, bare.stderr]).toEqual([
+      1,
+      'halfspace: bare.jsonl: the index carries title, which this input has not\n',
+    ]);
+    expect((await openIndex(join(cwd, 'docs.hs'))).count).toBe(40);
+  });
+});
+
+describe('changes to an index', () => {
+  it('remove rows by their ids, on the command line and from a file', async () => {
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    await writeFile(join(cwd, 'ids.txt'), 'sea-1\nsea-2\n');
+    const { code, stderr } = await change('docs.hs', '--remove', 'tea-1,@ids.txt');
+    expect(code).toBe(0);
+    expect(stderr).toBe('docs.hs: 37 rows, 256 bits (signs), generation 2\n');
+    const index = await openIndex(join(cwd, 'docs.hs'));
+    expect(['tea-1', 'sea-1', 'sea-2', 'tea-2'].map((id) => index.has(id))).toEqual([
+      ...[false, false, false, true],
+    ]);
+  });
+
+  it('remove all or nothing', async () => {
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    const { code, stderr } = await change('docs.hs', '--remove', 'tea-1,tea-9');
+    expect([code, stderr]).toEqual([
+      1,
+      'halfspace: docs.hs has no rows of the ids tea-9; nothing was removed\n',
+    ]);
+    expect((await openIndex(join(cwd, 'docs.hs'))).has('tea-1')).toBe(true);
+  });
+
+  it('optimize measures a recall, and writes it in the index', async () => {
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    const { code, stdout } = await change(
+      'docs.hs',
+      '--optimize',
+      '--recall',
+      '0.8',
+      '-k',
+      '3',
+      '--json',
+    );
+    expect(code).toBe(0);
+    const { report, generation } = JSON.parse(stdout);
+    expect(report).toMatchObject({ wanted: 0.8, k: 3 });
+    expect(generation).toBe(2);
+    expect((await openIndex(join(cwd, 'docs.hs'))).report).toEqual(report);
+  });
+
+  it('compact leaves the same rows', async () => {
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    await change('docs.hs', '--remove', 'tea-1,tea-2,tea-3', '-q');
+    const before = await openIndex(join(cwd, 'docs.hs'));
+    expect((await change('docs.hs', '--compact', '-q')).code).toBe(0);
+    const after = await openIndex(join(cwd, 'docs.hs'));
+    expect(after.count).toBe(37);
+    for (const { id } of await docs()) expect(after.get(id)?.code).toEqual(before.get(id)?.code);
+  });
+
+  it.each([
+    [[DOCS], 'say where to with -o DIR, or what to do'],
+    [['docs.hs', '--recall', '0.9'], '--recall is for --optimize'],
+    [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
+    [['docs.hs', '--optimize', '--recall', '1.5'], '--recall expected a share'],
+  ])('are misused by %j', async (args, message) => {
+    const { change } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    const { code, stderr } = await change(...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  it('are refused on what is no index', async () => {
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    await writeFile(join(cwd, 'file'), '');
+    const nowhere = await change('nowhere', '--compact');
+    expect([nowhere.code, nowhere.stderr]).toEqual([
+      1,
+      'halfspace: nowhere: no such file or folder\n',
+    ]);
+    const file = await change('file', '--compact');
+    expect([file.code, file.stderr]).toEqual([
+      1,
+      'halfspace: file is no index folder: make one by halfspace index IN -o file\n',
+    ]);
+  });
+});
+
+describe('--max-memory', () => {
+  it('refuses what would need more, and says what to change', async () => {
+    const { code, stderr, cwd } = await indexed(
+      ...[join(root, NOUNS), '--keep', 'float32', '--max-memory', '100M', '-o', 'nouns.hs'],
+    );
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/17,824 rows need \d+ MB \(program .*kept vectors .*\), more than/);
+    expect(stderr).toContain('--keep int8 or none');
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it('says the prediction where there is enough', async () => {
+    const { code, stderr } = await indexed(DOCS, '--max-memory', '1G', '-o', 'docs.hs');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/40 rows need 130 MB \(.*\) of at most 1\.0 GB/);
+  });
+
+  it('needs a size, and a number of rows', async () => {
+    const size = await indexed(DOCS, '--max-memory', 'much', '-o', 'docs.hs');
+    expect([size.code, size.stderr.split('\n').at(-2)]).toEqual([
+      2,
+      'halfspace: --max-memory expected a size as 800M or 4G, got "much"',
+    ]);
+    const stream = await run(
+      ['index', '-', '--from', 'jsonl', '--max-memory', '1G', '-o', 'no.hs'],
+      { input: '{"vector":[1,2]}\n', cwd: await ownFolder() },
+    );
+    expect(stream.code).toBe(1);
+    expect(stream.stderr).toContain('give a file in place of a stream');
+  });
+});

@@ -1,0 +1,218 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SimHashIndex } from '../../src/index';
+import { removeFromIndex, saveIndex } from '../../src/node';
+import { Draws } from '../reference/random';
+import { hasChromium, openPage, overlappingTexts } from './report/browser';
+import { ownFolder, run } from './run';
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-report-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+const WILD = '<script>alert(1)</script>';
+const ROWS = 300;
+const draws = new Draws('report pages');
+const centres = Array.from({ length: 6 }, () => draws.gaussians(10));
+
+function index(keep: 'float32' | 'none', rows = ROWS): SimHashIndex {
+  const made = new SimHashIndex({ bits: 128, dimensions: 10, projection: 'hadamard', keep });
+  for (let i = 0; i < rows; i++) {
+    const vector = centres[i % 6].map((value) => value + 0.4 * draws.gaussian());
+    made.add(vector, i < 6 ? `${WILD}${i}` : `row ${i}`);
+  }
+  return made;
+}
+
+beforeAll(async () => {
+  await saveIndex(index('float32'), at('vectors.hs'));
+  await saveIndex(index('none'), at('codes.hs'));
+  await saveIndex(index('float32', 1), at('one.hs'));
+  await saveIndex(index('float32', 1), at('empty.hs'));
+  await removeFromIndex(at('empty.hs'), [`${WILD}0`]);
+  const lines = Array.from({ length: 90 }, (_, i) => {
+    const words = Array.from({ length: 30 }, () => `w${draws.integer(40) + 40 * (i % 3)}`);
+    return JSON.stringify({ id: i, title: `${WILD} & "title" ${i}`, body: words.join(' ') });
+  });
+  writeFileSync(at('docs.jsonl'), `${lines.join('\n')}\n`);
+  const made = await run(['index', at('docs.jsonl'), '--text', 'body', '-o', at('docs.hs')]);
+  if (made.code !== 0) throw new Error(made.stderr);
+});
+
+interface Told {
+  facts: Record<string, string>;
+  problems: object[];
+  report: {
+    rows: number;
+    sampled: number;
+    tally: { pairs: number[]; nearest: number[] } | null;
+    curve: { points: { recall: number }[] } | null;
+    groups: { sizes: { size: number; groups: number }[] } | null;
+    map: { points: object[]; clusters: object[] } | null;
+    examples: object[];
+  } | null;
+}
+
+interface Made {
+  readonly html: string;
+  readonly text: string;
+}
+
+const made = new Map<string, Promise<Made>>();
+
+/** The page of an index, made once for all tests. */
+function reported(name: string, words: readonly string[] = []): Promise<Made> {
+  const key = [name, ...words].join(' ');
+  const again = made.get(key);
+  if (again !== undefined) return again;
+  const html = at(`${made.size}.html`);
+  const page = run(['report', at(name), '-o', html, ...words]).then(({ code, stdout }) => {
+    expect([code, stdout]).toEqual([0, '']);
+    return { html, text: readFileSync(html, 'utf8') };
+  });
+  made.set(key, page);
+  return page;
+}
+
+/** The same as data. */
+async function told(name: string, words: readonly string[] = []): Promise<Told> {
+  const own = await ownFolder();
+  const outcome = await run(['report', at(name), '-o', join(own, 'report.json'), ...words]);
+  expect(outcome.code).toBe(0);
+  expect(readdirSync(own)).toEqual(['report.json']);
+  return JSON.parse(readFileSync(join(own, 'report.json'), 'utf8'));
+}
+
+const has = (value: unknown) => value !== null && value !== undefined;
+
+describe.each([
+  ['vectors.hs', 'with kept vectors', { rows: ROWS, curve: true, charts: 5 }],
+  ['codes.hs', 'of codes alone', { rows: ROWS, curve: true, charts: 4 }],
+  ['docs.hs', 'of texts with carried columns', { rows: 90, curve: true, charts: 4 }],
+  ['one.hs', 'of one row', { rows: 1, curve: false, charts: 1 }],
+  ['empty.hs', 'without rows', { rows: 0, curve: false, charts: 0 }],
+])('a report of %s, an index %s', (name, _, expected) => {
+  it('is whole: its numbers add up, and nothing of them is missing', async () => {
+    const { text } = await reported(name);
+    const { problems, facts, report } = await told(name);
+    expect([problems, facts.rows]).toEqual([[], String(expected.rows)]);
+    if (report === null) throw new Error('a sound index has a report');
+    expect([report.rows, report.sampled]).toEqual([expected.rows, expected.rows]);
+    expect(has(report.curve)).toBe(expected.curve);
+    expect(text).not.toMatch(/NaN|undefined|Infinity/);
+    expect(text.match(/<svg class="chart"/g) ?? []).toHaveLength(expected.charts);
+    expect(text).toContain('Sound: every checksum');
+    if (expected.rows < 2) return;
+    const sum = (counts: readonly number[] = []) => counts.reduce((all, one) => all + one, 0);
+    expect(sum(report.tally?.pairs)).toBe((expected.rows * (expected.rows - 1)) / 2);
+    expect(sum(report.tally?.nearest)).toBe(expected.rows);
+    const sizes = report.groups?.sizes ?? [];
+    expect(sum(sizes.map(({ size, groups }) => size * groups))).toBe(expected.rows);
+    // One more dot is in the key.
+    const [groups] = text.match(/<svg class="chart" id="groups".*?<\/svg>/) ?? [];
+    expect(groups?.match(/<circle class="dot/g)).toHaveLength(sizes.length + 1);
+    expect(report.map?.points).toHaveLength(expected.rows);
+    expect(report.map?.clusters).toHaveLength(8);
+  });
+
+  it('holds what users wrote as text, never as markup', async () => {
+    const { text } = await reported(name);
+    expect(text).not.toMatch(/<script|<img|onerror=|javascript:/i);
+    expect(text.includes('&lt;script&gt;')).toBe(expected.rows > 0);
+  });
+
+  it.skipIf(!hasChromium)('opens without network, scripts and errors, light and dark', async () => {
+    const { html } = await reported(name);
+    const { page, requests, problems } = await openPage(html);
+    expect(await page.locator('script').count()).toBe(0);
+    expect(await page.locator('svg.chart').count()).toBe(expected.charts);
+    expect(await page.locator('#map circle.dot').count()).toBe(expected.rows);
+    const [beyond, high] = await page.evaluate(() => {
+      const { scrollWidth, clientWidth, scrollHeight } = document.documentElement;
+      return [scrollWidth - clientWidth, scrollHeight];
+    });
+    expect(beyond).toBe(0);
+    expect(high).toBeGreaterThan(300);
+    expect(await overlappingTexts(page, 'svg.chart')).toEqual([]);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const [ink, paper] = await page.evaluate(() => {
+        const { color, backgroundColor } = getComputedStyle(document.body);
+        return [color, backgroundColor].map((one) => Number(one.match(/\d+/)?.[0]));
+      });
+      expect(ink < paper).toBe(colorScheme === 'light');
+    }
+    expect([requests, problems]).toEqual([[], []]);
+  });
+});
+
+describe('report', () => {
+  it('shows the texts of the first carried column, or of the one that is named', async () => {
+    const { text } = await reported('docs.hs', ['--no-times', '--text', 'title']);
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;title&quot;');
+    const wrong = await run(['report', at('docs.hs'), '-o', at('x.html'), '--text', 'titel']);
+    expect([wrong.code, wrong.stderr.includes('does not carry a column "titel"')]).toEqual([
+      1,
+      true,
+    ]);
+  });
+
+  it('is the same page twice where nothing is timed', async () => {
+    const [first, again] = [at('first.html'), at('again.html')];
+    for (const target of [first, again]) {
+      const words = ['--no-times', '--sample', '50', '--seed', '3', '-o', target];
+      expect((await run(['report', at('vectors.hs'), ...words])).code).toBe(0);
+    }
+    expect(readFileSync(again, 'utf8')).toBe(readFileSync(first, 'utf8'));
+    expect(readFileSync(first, 'utf8')).toContain('50 of 300 rows, drawn at random (seed 3)');
+  });
+
+  it('groups within the distance that is asked for', async () => {
+    const words = ['--no-times', '--max-distance', '0'];
+    const { report } = await told('codes.hs', words);
+    expect(report?.groups?.sizes[0]).toEqual({ size: 1, groups: ROWS });
+    expect((await reported('codes.hs', words)).text).toContain(
+      'Within 0 of 128 bits, as asked for',
+    );
+  });
+
+  it('says what is broken in a damaged index, and ends with 1', async () => {
+    const damaged = at('damaged.hs');
+    await saveIndex(index('none'), damaged);
+    const [file] = readdirSync(damaged).filter((name) => name.startsWith('rows'));
+    const bytes = readFileSync(join(damaged, file));
+    bytes[bytes.length >> 1] ^= 1;
+    writeFileSync(join(damaged, file), bytes);
+    const target = join(await ownFolder(), 'report.html');
+    const { code, stderr } = await run(['report', damaged, '-o', target]);
+    expect([code, stderr.includes('damaged')]).toEqual([1, true]);
+    const text = readFileSync(target, 'utf8');
+    expect(text).toContain('Damaged: ');
+    expect(text).toContain(file);
+  });
+
+  it.each([
+    [[at('vectors.hs')], 2, 'an output is missing: -o report.html'],
+    [[at('vectors.hs'), '-o', at('x.pdf')], 2, '.html or .json'],
+    [[at('vectors.hs'), '-o', at('x.html'), '--clusters', '0'], 2, '--clusters expected'],
+    [[at('vectors.hs'), '-o', at('x.html'), '--max-distance', '129'], 2, 'in 0..128, got 129'],
+    [[folder, '-o', at('x.html')], 1, 'is no index folder'],
+    [[at('nothing.hs'), '-o', at('x.html')], 1, 'no such file or folder'],
+  ])('refuses %j', async (words, code, message) => {
+    const outcome = await run(['report', ...words]);
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toContain(message);
+    expect(readdirSync(folder)).not.toContain('x.html');
+  });
+
+  it('refuses an output that exists, unless it is forced', async () => {
+    const target = join(await ownFolder(), 'report.html');
+    writeFileSync(target, 'mine');
+    const refused = await run(['report', at('one.hs'), '-o', target]);
+    expect([refused.code, readFileSync(target, 'utf8')]).toEqual([1, 'mine']);
+    const forced = await run(['report', at('one.hs'), '-o', target, '--force']);
+    expect([forced.code, readFileSync(target, 'utf8').includes('</html>')]).toEqual([0, true]);
+  });
+});

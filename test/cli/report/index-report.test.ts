@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest';
+import type { Call } from '../../../src/cli/call';
+import { groupSizes } from '../../../src/cli/report/group-sizes';
+import { groupChart, mapChart, speedChart } from '../../../src/cli/report/index-charts';
+import { indexPage } from '../../../src/cli/report/index-page';
+import { type IndexReport, indexReport } from '../../../src/cli/report/index-report';
+import { heldOf, liveRows, sampleOf } from '../../../src/cli/report/index-sample';
+import { trueNeighbors } from '../../../src/cli/report/true-neighbors';
+import { dedup, hammingDistance, SimHashIndex } from '../../../src/index';
+import { Draws, dot } from '../../reference/random';
+
+const DIMENSIONS = 16;
+const draws = new Draws('report');
+const centres = Array.from({ length: 12 }, () => draws.gaussians(DIMENSIONS));
+const vectors = Array.from({ length: 240 }, (_, i) =>
+  draws.gaussians(DIMENSIONS).map((value, j) => centres[i % 12][j] + 0.3 * value),
+);
+const REMOVED = [3, 100, 239];
+
+function made(keep: 'float32' | 'none'): SimHashIndex {
+  const index = new SimHashIndex({
+    bits: 96,
+    dimensions: DIMENSIONS,
+    projection: 'hadamard',
+    keep,
+  });
+  index.addAll(
+    vectors,
+    vectors.map((_, i) => `row ${i}`),
+  );
+  for (const row of REMOVED) index.remove(`row ${row}`);
+  return index;
+}
+
+const there = vectors.map((_, row) => row).filter((row) => !REMOVED.includes(row));
+const cosine = (a: number, b: number) =>
+  dot(vectors[a], vectors[b]) /
+  Math.sqrt(dot(vectors[a], vectors[a]) * dot(vectors[b], vectors[b]));
+
+const quiet = { onProgress: () => undefined, signal: new AbortController().signal };
+const call = { long: (_: string, work: (long: typeof quiet) => unknown) => work(quiet) } as unknown;
+const options = { sample: 2000, seed: 1, minCosine: 0.9, clusters: 12, isTimed: true };
+const reportOf = (index: SimHashIndex, others = {}) =>
+  indexReport(call as Call, index, { ...options, ...others });
+const folder = { path: 'some.hs', facts: [], files: [], problems: [] };
+const names = {
+  ...{ idOf: (row: number) => `row ${row}`, areIdsNumbers: false },
+  ...{ column: null, textOf: () => null },
+};
+
+describe('rows of an index', () => {
+  const index = made('float32');
+
+  it('are those that are there', () => {
+    expect([...liveRows(index)]).toEqual(there);
+    const sample = sampleOf(index, liveRows(index), { most: 50, seed: 2 });
+    expect(sample.rows).toHaveLength(50);
+    expect(sample.ids).toEqual(Array.from(sample.rows, (row) => `row ${row}`));
+    expect([...sample.rows].every((row) => there.includes(row))).toBe(true);
+    sample.rows.forEach((row, i) => {
+      expect(sample.codes.at(i)).toEqual(index.get(`row ${row}`)?.code);
+    });
+  });
+
+  it('have the true neighbours that comparing all with all gives', async () => {
+    const queries = heldOf(index, [0, 50, 238]);
+    const rows = liveRows(index);
+    const found = await trueNeighbors(index, { rows, queries, k: 7 }, async () => undefined);
+    [0, 50, 238].forEach((query, i) => {
+      const nearest = there
+        .filter((row) => row !== query)
+        .sort((a, b) => cosine(query, b) - cosine(query, a))
+        .slice(0, 7);
+      expect([...found[i]].sort()).toEqual(nearest.sort());
+    });
+  });
+});
+
+describe.each(['float32', 'none'] as const)('a report of an index that keeps %s', async (keep) => {
+  const index = made(keep);
+  const report = await reportOf(index);
+
+  it('counts pairs and nearest rows as brute force does', () => {
+    const codes = new Map(there.map((row) => [row, index.get(`row ${row}`)?.code as Uint8Array]));
+    const apart = (a: number, b: number) =>
+      hammingDistance(codes.get(a) as Uint8Array, codes.get(b) as Uint8Array);
+    const pairs = new Float64Array(97);
+    const nearest = new Float64Array(97);
+    for (const a of there) {
+      const others = there.filter((b) => b !== a).map((b) => apart(a, b));
+      nearest[Math.min(...others)]++;
+      for (const b of there) if (b > a) pairs[apart(a, b)]++;
+    }
+    expect(report.tally?.pairs).toEqual(pairs);
+    expect(report.tally?.nearest).toEqual(nearest);
+    const near = there.flatMap((a) => there.filter((b) => b > a && cosine(a, b) >= 0.9));
+    const counted = report.tally?.near.reduce((sum, count) => sum + count, 0);
+    expect(counted).toBe(keep === 'none' ? 0 : near.length);
+  });
+
+  it('has the groups that dedup makes at its distance', () => {
+    const maxDistance = report.groups?.maxDistance as number;
+    expect(maxDistance).toBe(report.calibrated?.maxDistance);
+    const plan = dedup(index, { maxDistance });
+    const sizes = new Map<number, number>();
+    for (const row of there) sizes.set(plan.groups[row], (sizes.get(plan.groups[row]) ?? 0) + 1);
+    const bySize = new Map<number, number>();
+    for (const size of sizes.values()) bySize.set(size, (bySize.get(size) ?? 0) + 1);
+    const expected = [...bySize].sort(([a], [b]) => a - b);
+    expect(report.groups?.sizes.map(({ size, groups }) => [size, groups])).toEqual(expected);
+    expect(report.groups?.dropped).toBe(there.filter((row) => plan.kept[row] === 0).length);
+    expect(report.groups?.largest?.rows).toHaveLength(Math.max(...sizes.values()));
+  });
+
+  it('shows each sampled row once on the map, and each cluster by its medoid', () => {
+    const { map } = report;
+    if (map === null) throw new Error('there are rows, so there is a map');
+    expect(map.points.map(({ row }) => row)).toEqual(there);
+    expect(map.points.filter(({ isMedoid }) => isMedoid)).toHaveLength(12);
+    const sizes = map.clusters.map(
+      (_, i) => map.points.filter(({ cluster }) => cluster === i).length,
+    );
+    expect(sizes).toEqual(map.clusters.map(({ size }) => size));
+    const svg = mapChart(map, names.idOf);
+    expect(svg.match(/<circle class="dot/g)).toHaveLength(there.length);
+    expect(svg.match(/<text class="note"/g)).toHaveLength(12);
+  });
+
+  it('gives as examples rows and their nearest, without the row itself', () => {
+    expect(report.examples.length).toBeGreaterThan(3);
+    for (const { row, nearest, isExact } of report.examples) {
+      expect(isExact).toBe(keep !== 'none');
+      expect(nearest.map((one) => one.row)).not.toContain(row);
+      expect(nearest).toHaveLength(5);
+      if (keep === 'none') continue;
+      const best = there
+        .filter((one) => one !== row)
+        .sort((a, b) => cosine(row, b) - cosine(row, a));
+      expect(nearest[0].row).toBe(best[0]);
+      expect(nearest[0].cosine).toBeCloseTo(cosine(row, best[0]), 5);
+    }
+  });
+
+  it('measures recall and speed of what can be searched for', () => {
+    const { curve } = report;
+    if (curve === null) throw new Error('searches were to be timed');
+    expect([curve.k, curve.queries]).toEqual([10, 200]);
+    expect(curve.points.every(({ queriesPerSecond }) => queriesPerSecond > 0)).toBe(true);
+    const last = curve.points[curve.points.length - 1];
+    expect(last.recall).toBe(1); // 50 × 10 rows are all of them
+    expect(curve.truth).toBe(keep === 'none' ? 'distance' : 'cosine');
+    const dots = curve.points.length;
+    expect(speedChart(curve, null).match(/<circle class="dot/g)).toHaveLength(dots);
+    const recalls = curve.points.map(({ recall }) => recall);
+    expect(recalls).toEqual([...recalls].sort((a, b) => a - b));
+  });
+
+  it('is a page of all its sections, the same again but for the times', async () => {
+    const untimed = { isTimed: false };
+    const pages = [await reportOf(index, untimed), await reportOf(made(keep), untimed)].map((one) =>
+      indexPage(folder, one, names),
+    );
+    expect(pages[0]).toBe(pages[1]);
+    for (const name of ['about', 'health', 'distance', 'cosine', 'group', 'map', 'nearest']) {
+      expect(pages[0]).toContain(`<section id="${name}-section">`);
+    }
+    expect(pages[0]).not.toContain('speed-section');
+    expect(indexPage(folder, report, names)).toContain('<section id="speed-section">');
+    expect(pages[0]).not.toMatch(/NaN|undefined|Infinity/);
+  });
+});
+
+it('a report of an optimized index has a line for its partitions', async () => {
+  const index = new SimHashIndex({ bits: 64, dimensions: 8, projection: 'hadamard', keep: 'int8' });
+  index.addAll({ values: new Draws('many').gaussians(8 * 6000), dimensions: 8 });
+  const measured = index.optimize({ recall: 0.9, queries: 100 });
+  const report = await reportOf(index, { sample: 300 });
+  expect(measured.plan).toBe('partitions');
+  const visits =
+    report.curve?.points.flatMap(({ probes }) => (probes === null ? [] : [probes])) ?? [];
+  expect(visits.length).toBeGreaterThan(1);
+  expect(visits).toContain(measured.probes);
+  const svg = speedChart(report.curve, report.recall);
+  expect(svg.match(/<path class="line c/g)).toHaveLength(2 + 2); // two in the chart, two in its key
+  expect(indexPage(folder, report, names)).toContain('optimize measured a recall of');
+});
+
+describe('an index of few rows', () => {
+  const empty = () => new SimHashIndex({ bits: 64, dimensions: 3, zero: 'null', keep: 'float32' });
+  const pageOf = (report: IndexReport) => indexPage(folder, report, names);
+
+  it('of none has nothing to measure', async () => {
+    const report = await reportOf(empty());
+    expect([report.rows, report.map, report.tally, report.examples]).toEqual([0, null, null, []]);
+    expect(pageOf(report)).toContain('no rows');
+  });
+
+  it('of one has a map of one, and no pairs', async () => {
+    const index = empty();
+    index.add([1, 2, 3], 'alone');
+    const report = await reportOf(index);
+    expect(report.map?.points).toHaveLength(1);
+    expect([report.tally, report.groups, report.curve]).toEqual([null, null, null]);
+    expect(pageOf(report)).not.toMatch(/NaN|undefined|Infinity/);
+  });
+
+  it.each([
+    [
+      'two that are equal',
+      [
+        [1, 2, 3],
+        [1, 2, 3],
+      ],
+    ],
+    [
+      'two that are opposite',
+      [
+        [1, 2, 3],
+        [-1, -2, -3],
+      ],
+    ],
+    [
+      'two of which one is null',
+      [
+        [1, 2, 3],
+        [0, 0, 0],
+      ],
+    ],
+    [
+      'none but null ones',
+      [
+        [0, 0, 0],
+        [0, 0, 0],
+      ],
+    ],
+    ['twenty that are equal', Array.from({ length: 20 }, () => [1, 2, 3])],
+  ])('of %s is a page', async (_, rows) => {
+    const index = empty();
+    index.addAll(rows);
+    const text = pageOf(await reportOf(index));
+    expect(text).not.toMatch(/NaN|undefined|Infinity/);
+    expect(text).toContain('</html>');
+  });
+});
+
+it('groups count every row once, and a dot is a size', async () => {
+  const index = new SimHashIndex({ bits: 64, dimensions: 4 });
+  index.addAll({ values: new Draws('groups').gaussians(4 * 500), dimensions: 4 });
+  const rows = liveRows(index);
+  const all = await groupSizes(index, { rows, maxDistance: 4, seed: 0 });
+  expect([all.rows, all.isSample]).toEqual([500, false]);
+  expect(all.sizes.reduce((sum, { size, groups }) => sum + size * groups, 0)).toBe(500);
+  const dots = groupChart(all).match(/<circle class="dot c0" cx="[\d.]+" cy="[\d.]+" r="5">/g);
+  expect(dots).toHaveLength(all.sizes.length);
+});
+
+it('a damaged index has a page that names what is broken', () => {
+  const problems = [{ file: 'rows-1.arrow', message: 'checksum <differs>' }];
+  const text = indexPage({ ...folder, problems }, null, names);
+  expect(text).toContain('Damaged: 1 problem found.');
+  expect(text).toContain('checksum &lt;differs&gt;');
+});

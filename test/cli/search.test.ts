@@ -1,0 +1,271 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  hammingDistance,
+  openIndex,
+  readVectors,
+  type SimHashIndex,
+  TextHasher,
+} from '../../src/node';
+import { ownFolder, root, rowsOf, run } from './run';
+
+const NOUNS = join(root, 'datasets/nouns/nouns.arrow');
+const DOCS = join(root, 'datasets/sample/docs.jsonl');
+
+interface Found {
+  readonly query: number | string;
+  readonly rank: number;
+  readonly id: string;
+  readonly distance: number;
+  readonly cosine: number;
+  readonly [column: string]: unknown;
+}
+
+let cwd: string;
+let nouns: SimHashIndex;
+let words: string[];
+let vectors: Float32Array | Float64Array;
+
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'halfspace-search-'));
+  await run(['index', NOUNS, '--id', 'word', '--keep', 'float32', '-o', 'nouns.hs', '-q'], { cwd });
+  await run(['index', DOCS, '-o', 'docs.hs', '--tf-idf', '-q'], { cwd });
+  nouns = await openIndex(join(cwd, 'nouns.hs'));
+  const read = await readVectors(NOUNS, { id: 'word' });
+  words = read.ids as string[];
+  vectors = read.vectors.values;
+});
+
+afterAll(() => rm(cwd, { recursive: true, force: true }));
+
+async function search(...args: string[]): Promise<Found[]> {
+  const { code, stdout, stderr } = await run(['search', ...args], { cwd });
+  expect([code, stderr]).toEqual([0, '']);
+  return rowsOf<Found>(stdout);
+}
+
+/** All rows by distance, then row: counted one by one. */
+function byDistance(code: Uint8Array, own: string): { id: string; distance: number }[] {
+  return words
+    .map((id, row) => ({
+      ...{ id, row },
+      distance: hammingDistance(nouns.get(id)?.code as Uint8Array, code),
+    }))
+    .filter(({ id }) => id !== own)
+    .sort((a, b) => a.distance - b.distance || a.row - b.row);
+}
+
+function cosine(a: number, b: number): number {
+  const [x, y] = [a, b].map((row) => vectors.subarray(100 * row, 100 * row + 100));
+  let [dot, xx, yy] = [0, 0, 0];
+  for (let i = 0; i < 100; i++) {
+    dot += x[i] * y[i];
+    xx += x[i] ** 2;
+    yy += y[i] ** 2;
+  }
+  return dot / Math.sqrt(xx * yy);
+}
+
+describe('search by row', () => {
+  it('by distance finds what a count of all bits finds', async () => {
+    const found = await search('nouns.hs', '--row-id', 'dolphin', '--rank', 'hamming', '-k', '25');
+    const expected = byDistance(nouns.get('dolphin')?.code as Uint8Array, 'dolphin').slice(0, 25);
+    expect(found.map(({ id, distance }) => ({ id, distance }))).toEqual(
+      expected.map(({ id, distance }) => ({ id, distance })),
+    );
+    expect(found.map(({ rank }) => rank)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
+    expect(new Set(found.map(({ query }) => query))).toEqual(new Set(['dolphin']));
+  });
+
+  it('by default ranks by the true cosine, best first, without the row itself', async () => {
+    const found = await search('nouns.hs', '--row-id', 'dolphin,sparrow');
+    expect(found).toHaveLength(20);
+    for (const query of ['dolphin', 'sparrow']) {
+      const own = found.filter((one) => one.query === query);
+      expect(own.map(({ id }) => id)).not.toContain(query);
+      own.forEach(({ id, cosine: told }) => {
+        expect(told).toBeCloseTo(cosine(words.indexOf(query), words.indexOf(id)), 5);
+      });
+      const cosines = own.map((one) => one.cosine);
+      expect(cosines).toEqual([...cosines].sort((a, b) => b - a));
+    }
+  });
+
+  it('within a distance finds all, and with -k the nearest of them', async () => {
+    const all = byDistance(nouns.get('dolphin')?.code as Uint8Array, 'dolphin');
+    const within = all.filter(({ distance }) => distance <= 80).map(({ id }) => id);
+    const found = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80');
+    expect(within.length).toBeGreaterThan(5);
+    expect(found.map(({ id }) => id)).toEqual(within);
+    const few = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80', '-k', '3');
+    expect(few).toEqual(found.slice(0, 3));
+  });
+
+  it('says nothing of rows that are not there', async () => {
+    const { code, stderr } = await run(['search', 'nouns.hs', '--row-id', 'dolhpin'], { cwd });
+    expect([code, stderr]).toEqual([1, 'halfspace: the index has no row of the id dolhpin\n']);
+  });
+});
+
+describe('search with a filter', () => {
+  const of = (filter: string, ...more: string[]) =>
+    search(
+      ...['nouns.hs', '--row-id', 'dolphin', '--rank', 'hamming', '-k', '40', '--filter', filter],
+      ...['--columns', 'category', ...more],
+    );
+
+  it('finds the nearest of the rows that meet it', async () => {
+    const all = await search(
+      ...['nouns.hs', '--row-id', 'dolphin', '--rank', 'hamming', '-k', '17823'],
+      ...['--columns', 'category'],
+    );
+    const plants = all.filter(({ category }) => category === 'plant').slice(0, 40);
+    const found = await of("category = 'plant'");
+    expect(found.map(({ id }) => id)).toEqual(plants.map(({ id }) => id));
+    const others = all.filter(({ category }) => category !== 'animal').slice(0, 40);
+    expect((await of('category != animal')).map(({ id }) => id)).toEqual(
+      others.map(({ id }) => id),
+    );
+    const some = all.filter(({ category }) => ['plant', 'food'].includes(category as string));
+    expect((await of('category in (plant, food)')).map(({ id }) => id)).toEqual(
+      some.slice(0, 40).map(({ id }) => id),
+    );
+  });
+
+  it('that no row meets finds nothing', async () => {
+    expect(await of("category = 'plant' and category = 'food'")).toEqual([]);
+  });
+
+  it.each([
+    ['kind = 1', 1, 'does not carry a column "kind", it carries category'],
+    ['category ~ 1', 2, '--filter expected one of = != < <= > >= in, got "~"'],
+  ])('%s is refused', async (filter, expected, message) => {
+    const { code, stderr } = await run(
+      ['search', 'nouns.hs', '--row-id', 'dolphin', '--filter', filter],
+      { cwd },
+    );
+    expect(code).toBe(expected);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('search by vectors', () => {
+  it('of a file finds what each vector is, by the ids of the file', async () => {
+    const rows = [5, 500, 5000];
+    const lines = rows.map((row) => {
+      const vector = Array.from(vectors.subarray(100 * row, 100 * row + 100));
+      return JSON.stringify({ name: `query of ${words[row]}`, vector });
+    });
+    const folder = await ownFolder();
+    await writeFile(join(folder, 'queries.jsonl'), lines.join('\n'));
+    const found = await search(
+      ...['nouns.hs', join(folder, 'queries.jsonl'), '--id', 'name', '-k', '1', '-q'],
+    );
+    expect(found.map(({ query, id, distance }) => [query, id, distance])).toEqual(
+      rows.map((row) => [`query of ${words[row]}`, words[row], 0]),
+    );
+    for (const one of found) expect(one.cosine).toBeCloseTo(1, 6);
+  });
+
+  it('of stdin are numbered', async () => {
+    const line = (row: number) =>
+      JSON.stringify({ vector: Array.from(vectors.subarray(100 * row, 100 * row + 100)) });
+    const { code, stdout } = await run(
+      ['search', 'nouns.hs', '-', '--from', 'jsonl', '-k', '1', '-q'],
+      { cwd, input: `${line(7)}\n${line(8)}\n` },
+    );
+    expect(code).toBe(0);
+    expect(rowsOf<Found>(stdout).map(({ query, id }) => [query, id])).toEqual([
+      [0, words[7]],
+      [1, words[8]],
+    ]);
+  });
+
+  it('of another width are refused', async () => {
+    const { code, stderr } = await run(['search', 'nouns.hs', '-', '--from', 'jsonl', '-q'], {
+      ...{ cwd, input: '{"vector":[1,2,3]}\n' },
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^halfspace: .*100.*3/);
+  });
+});
+
+describe('search by text', () => {
+  it('reads the text as the index was made', async () => {
+    const bodies = rowsOf<{ id: string; body: string }>(await readFile(DOCS, 'utf8'));
+    const frequencies = new TextHasher().fit(bodies.map(({ body }) => body));
+    const hasher = new TextHasher({ bits: 256, frequencies });
+    const query = 'green tea and the second cup';
+    const own = hasher.hash(query);
+    const expected = bodies
+      .map(({ id, body }, row) => ({ id, row, distance: hammingDistance(hasher.hash(body), own) }))
+      .sort((a, b) => a.distance - b.distance || a.row - b.row);
+    const found = await search('docs.hs', '--query', query, '--rank', 'hamming', '-k', '5');
+    expect(found.map(({ id, distance }) => [id, distance])).toEqual(
+      expected.slice(0, 5).map(({ id, distance }) => [id, distance]),
+    );
+    expect(
+      found
+        .slice(0, 2)
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(['tea-1', 'tea-2']);
+  });
+
+  it('shows the columns that are asked for', async () => {
+    const [first] = await search('docs.hs', '--query', 'sourdough starter', '--columns', 'title');
+    expect(first).toMatchObject({ id: 'bread-3', title: 'Keeping a sourdough alive' });
+    expect(Object.keys(first)).toEqual(['query', 'rank', 'id', 'distance', 'cosine', 'title']);
+  });
+
+  it('takes the lines of stdin', async () => {
+    const { stdout, code } = await run(
+      ['search', 'docs.hs', '-', '--from', 'text', '-k', '1', '-q'],
+      { cwd, input: 'sourdough starter\nclove hitch and bowline\n' },
+    );
+    expect(code).toBe(0);
+    expect(rowsOf<Found>(stdout).map(({ id }) => id)).toEqual(['bread-3', 'sea-3']);
+  });
+
+  it.each([
+    [['docs.hs', '--query', '...'], 1, '--query has no words that count'],
+    [
+      ['docs.hs', '--query', 'tea', '--tokens', 'jieba'],
+      1,
+      'was made with --tokens words, not jieba',
+    ],
+    [['nouns.hs', '--query', 'tea'], 1, 'was not made of texts'],
+    [['docs.hs'], 2, 'say what to search for'],
+    [['docs.hs', '--query', 'tea', '--row-id', 'tea-1'], 2, 'say what to search for'],
+    [[], 2, 'an index folder is missing'],
+    [['docs.hs', '--query', 'tea', '-k', '0'], 2, '-k expected an integer from 1 on, got 0'],
+    [['docs.hs', '--query', 'tea', '--columns', 'body'], 1, 'does not carry a column "body"'],
+    [['docs.hs', '--query', 'tea', '--rank', 'exact'], 1, "rank 'exact'"],
+    [
+      ['docs.hs', '--query', 'tea', '--max-distance', '9', '--rank', 'exact'],
+      2,
+      'leave out --rank',
+    ],
+    [['.', '--query', 'tea'], 1, 'is no index folder'],
+  ])('%j is refused', async (args, expected, message) => {
+    const { code, stdout, stderr } = await run(['search', ...args], { cwd });
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('search --explain', () => {
+  it('says for each query what was done, and changes no result', async () => {
+    const args = ['search', 'nouns.hs', '--row-id', 'dolphin,sparrow', '-k', '4'];
+    const plain = await run(args, { cwd });
+    const explained = await run([...args, '--explain'], { cwd });
+    expect(explained.stdout).toBe(plain.stdout);
+    const lines = explained.stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(
+      /^query dolphin: plan scan \(not optimized\), \d+ codes compared, .* ms to find, .* ms to rank$/,
+    );
+  });
+});

@@ -1,0 +1,212 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FormatError } from '../../src/format-error';
+import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
+
+/** Files that other programs wrote, and what those programs put in. */
+const fixtures = new URL('../fixtures/formats/', import.meta.url);
+const expected: Record<string, { rows: object[]; types?: OpenRowsOptions['types'] }> = JSON.parse(
+  readFileSync(new URL('expected.json', fixtures), 'utf8'),
+);
+const names = Object.keys(expected);
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-rows-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const path = (name: string) => join(folder, name);
+
+/** Values as JSON has them: bytes in hexadecimal, integers as numbers. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  if (typeof value === 'bigint') return Number(value);
+  return Array.isArray(value) ? value.map(plain) : value;
+}
+
+/** All rows as objects. */
+async function rowsOf(
+  source: string | AsyncIterable<Uint8Array>,
+  options?: OpenRowsOptions,
+): Promise<object[]> {
+  const rows: object[] = [];
+  for await (const batch of await openRows(source, options)) {
+    expect(batch.firstRow).toBe(rows.length);
+    const columns = batch.columns.map(({ name }) => [name, batch.values(name)] as const);
+    for (let row = 0; row < batch.count; row++) {
+      rows.push(Object.fromEntries(columns.map(([name, all]) => [name, plain(all[row])])));
+    }
+  }
+  return rows;
+}
+
+async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+describe.each(names)('%s', (name) => {
+  const file = new URL(name, fixtures).pathname;
+  const { rows, types } = expected[name];
+
+  it('has the rows that its writer put in', async () => {
+    expect(await rowsOf(file, { types })).toEqual(rows);
+  });
+
+  it('has them in batches of any size, as a file and as a stream in pieces of any size', async () => {
+    const bytes = readFileSync(file);
+    for (const size of [1, 7, 64]) {
+      expect(await rowsOf(file, { types, batchRows: size })).toEqual(rows);
+      const format = (await openRows(file)).format;
+      const options = {
+        types,
+        format,
+        delimiter: name.endsWith('.tsv') ? '\t' : undefined,
+      } as const;
+      expect(await rowsOf(pieces(bytes, 97 * size), options)).toEqual(rows);
+    }
+  });
+
+  it('says how many rows it has, or null, and reads some columns only', async () => {
+    const reader = await openRows(file, { types });
+    const counts = { arrow: true, parquet: true, npy: true } as Record<string, boolean>;
+    expect(reader.rowCount).toBe(counts[reader.format] ? rows.length : null);
+    const [first] = reader.columns;
+    await reader.close();
+    const only = await rowsOf(file, { columns: [first.name], types: undefined });
+    expect(only.map((row) => Object.keys(row))).toEqual(rows.map(() => [first.name]));
+  });
+
+  it('is refused, named, wherever it is cut, or has its first rows', async () => {
+    const bytes = readFileSync(file);
+    const cut = path(name);
+    const lines = /\.(csv|tsv|jsonl)$/.test(name);
+    for (let i = 0; i < 40; i++) {
+      const length = Math.floor((bytes.length * i) / 40);
+      writeFileSync(cut, bytes.subarray(0, length));
+      const read: unknown = await rowsOf(cut, { types }).catch((error) => error);
+      if (read instanceof Error) {
+        expect(read).toBeInstanceOf(FormatError);
+        expect(read.message.startsWith(`${cut}: `)).toBe(true);
+        expect(read.message).not.toMatch(/undefined|DataView|out of bounds|is not a function/);
+      } else {
+        // Text may be cut at the end of a line, a stream between two messages.
+        expect(lines || name.endsWith('.arrows')).toBe(true);
+        const count = (read as object[]).length;
+        const whole = lines ? count - 1 : count;
+        expect((read as object[]).slice(0, whole)).toEqual(rows.slice(0, whole));
+      }
+    }
+  });
+});
+
+describe('a damaged file', () => {
+  const small = names.filter((name) => /zstd|snappy|gzip|deltas|version-1|lz4\.feather/.test(name));
+  it.each(small)('ends in rows or in an error that names it: %s', async (name) => {
+    const bytes = readFileSync(new URL(name, fixtures));
+    const damaged = path(`damaged-${name}`);
+    for (let i = 0; i < 60; i++) {
+      const at = Math.floor((bytes.length * i) / 60);
+      const copy = Uint8Array.from(bytes);
+      copy[at] ^= 0xff;
+      writeFileSync(damaged, copy);
+      const read: unknown = await rowsOf(damaged).catch((error) => error);
+      if (read instanceof Error) {
+        expect([name, at, read.constructor.name]).toEqual([name, at, 'FormatError']);
+        expect((read as FormatError).file).toBe(damaged);
+      }
+    }
+    expect(bytes.length).toBeGreaterThan(60);
+  });
+});
+
+describe('what cannot be opened', () => {
+  const failure = async (source: string, options?: OpenRowsOptions) =>
+    rowsOf(source, options).then(
+      () => new Error('nothing failed'),
+      (error: Error) => error,
+    );
+
+  it('is told by the system where there is no file', async () => {
+    const error = await failure(path('none.csv'));
+    expect(error).toMatchObject({ code: 'ENOENT' });
+    expect(error.message).toContain(path('none.csv'));
+  });
+
+  it.each(['a.csv', 'a.jsonl', 'a.npy', 'a.parquet', 'a.arrow', 'a.txt', 'a'])(
+    'is an empty file: %s',
+    async (name) => {
+      writeFileSync(path(name), '');
+      const error = await failure(path(name));
+      expect(error).toBeInstanceOf(FormatError);
+      expect(error.message).toMatch(/: empty/);
+    },
+  );
+
+  it('is a folder where a file is needed, and a folder without files', async () => {
+    mkdirSync(path('nothing'));
+    expect((await failure(path('nothing'), { format: 'csv' })).message).toContain('a folder');
+    expect((await failure(path('nothing'))).message).toContain('a folder without files');
+  });
+
+  it('is of no known format, or one that is only written', async () => {
+    writeFileSync(path('blob.bin'), 'GIF89a');
+    expect((await failure(path('blob.bin'))).message).toContain('say which with format');
+    writeFileSync(path('rows.json'), '[{"a":1}]');
+    expect((await failure(path('rows.json'))).message).toContain('a JSON object a line');
+  });
+
+  it('is a column that is not there: those that are, and the nearest', async () => {
+    writeFileSync(path('wide.csv'), 'id,body,title\n1,a,b\n');
+    const error = await failure(path('wide.csv'), { columns: ['boddy'] });
+    expect(error).toBeInstanceOf(RangeError);
+    expect(error.message).toBe(
+      'no column "boddy", there are "id", "body", "title"; did you mean "body"?',
+    );
+  });
+
+  it('is an option that is unknown or wrong', async () => {
+    writeFileSync(path('one.csv'), 'a\n1\n');
+    await expect(openRows(path('one.csv'), { colums: ['a'] } as object)).rejects.toThrow('columns');
+    await expect(openRows(path('one.csv'), { batchRows: 0 })).rejects.toThrow(RangeError);
+    await expect(openRows(5 as never)).rejects.toThrow(TypeError);
+  });
+
+  it('is a reader whose rows were read before', async () => {
+    writeFileSync(path('one.csv'), 'a\n1\n');
+    const reader = await openRows(path('one.csv'));
+    for await (const batch of reader) expect(batch.count).toBe(1);
+    await expect(reader[Symbol.asyncIterator]().next()).rejects.toThrow('read already');
+  });
+});
+
+describe('texts', () => {
+  it('are a document a line, also an empty one, without the end marks', async () => {
+    writeFileSync(path('lines.txt'), '\ufeffone\r\n\ntwo  \nkäse');
+    expect(await rowsOf(path('lines.txt'))).toEqual(
+      ['one', '', 'two  ', 'käse'].map((text) => ({ text })),
+    );
+  });
+
+  it('are a file each of a folder, in order, hidden ones left out', async () => {
+    const root = path('texts');
+    mkdirSync(join(root, 'b', '.hidden'), { recursive: true });
+    for (const [name, text] of [
+      ['z.txt', 'last'],
+      ['b/two.md', 'line\nline\n'],
+      ['b/.hidden/x', 'no'],
+      ['.also', 'no'],
+      ['a', ''],
+    ]) {
+      writeFileSync(join(root, name), text);
+    }
+    expect(await rowsOf(root)).toEqual([
+      { file: 'a', text: '' },
+      { file: 'b/two.md', text: 'line\nline\n' },
+      { file: 'z.txt', text: 'last' },
+    ]);
+  });
+
+  it('must be UTF-8: the line that is not is named', async () => {
+    writeFileSync(path('latin.txt'), Buffer.from('abc\nk\xe4se\n', 'latin1'));
+    await expect(rowsOf(path('latin.txt'))).rejects.toThrow('line 2: not UTF-8 text');
+  });
+});

@@ -1,0 +1,44 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bundled } from './child';
+import type { FileDamage } from './damage.child';
+
+/** Every file of an index folder, cut at every length and changed at every byte, one at a time. */
+
+const LIMIT_MS = 5000; // thousands of times what it takes, for a busy machine
+
+describe('a file of an index folder that is cut, changed or gone', () => {
+  let files: FileDamage[] = [];
+
+  beforeAll(async () => {
+    const start = await bundled('damage.child.ts');
+    const child = start([], ['--max-old-space-size=96']);
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), 560_000);
+    expect([await child.end, child.output.stderr]).toEqual([0, '']);
+    clearTimeout(timer);
+    files = JSON.parse(child.output.stdout);
+  }, 600_000);
+
+  it('is of every kind there is', () => {
+    const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
+    expect([...kinds].sort()).toEqual(
+      ['centres', 'columns', 'frequencies', 'manifest', 'manifest.json', 'removed', 'rows'].sort(),
+    );
+  });
+
+  it('gives an error that names it, or the answers are as before', () => {
+    expect(files.flatMap(({ name, failures }) => failures.map((one) => `${name}: ${one}`))).toEqual(
+      [],
+    );
+    for (const { name, bytes, opened, refused, equal } of files) {
+      expect([name, opened]).toEqual([name, expect.any(Number)]);
+      expect(opened).toBeGreaterThan(2 * bytes);
+      // The copy for people is not read.
+      expect([name, name === 'manifest.json' ? equal : refused]).toEqual([name, opened]);
+    }
+  });
+
+  it('is told soon', () => {
+    for (const { name, slowestMs } of files)
+      expect([name, slowestMs < LIMIT_MS]).toEqual([name, true]);
+  });
+});
