@@ -110,7 +110,7 @@ function unknownKey(name: string, key: string, known: readonly string[]): TypeEr
 }
 
 /** Levenshtein's distance, case ignored; the words are short. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   const from = a.toLowerCase();
   const to = b.toLowerCase();
   let costs = Array.from({ length: to.length + 1 }, (_, i) => i);

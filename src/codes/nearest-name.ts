@@ -1,5 +1,7 @@
 /** The error for a column that is not there: it names those that are, and the nearest. */
 
+import { editDistance } from '../check';
+
 /** Names told in a message; a table may have thousands. */
 const MOST_NAMES = 20;
 
@@ -16,25 +18,11 @@ function nearestName(name: string, names: readonly string[]): string | null {
   let nearest: string | null = null;
   let fewest = Math.ceil(name.length / 2);
   for (const candidate of names) {
-    const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    const edits = editDistance(name, candidate);
     if (edits < fewest) {
       fewest = edits;
       nearest = candidate;
     }
   }
   return nearest;
-}
-
-/** Levenshtein's distance. */
-function editDistance(a: string, b: string): number {
-  let costs = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = costs[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, costs[j] + 1, next[j - 1] + 1));
-    }
-    costs = next;
-  }
-  return costs[b.length];
 }

@@ -10,14 +10,18 @@ import type { ColumnInfo } from '../codes/column-info';
 import type { RowBatch } from '../codes/row-batch';
 import { FormatError } from '../format-error';
 import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup';
+import { checkLongCall, LONG_CALL, type LongCall } from '../long-call';
 import { writerTo } from './create-rows';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 import { openOutput, type RowOutput } from './row-output';
 
-export interface ApplyOptions extends OpenRowsOptions {
-  /** The codes' column of an Arrow file, where it is not called "code"; and how they are read. */
-  column?: string;
+export interface ApplyOptions extends OpenRowsOptions, LongCall {
+  /**
+   * The codes' column of an Arrow file, where it is not called "code", and how they are read: they
+   * must be those of the plan. Null where the plan is of something else in the file.
+   */
+  column?: string | null;
   bits?: number;
   bitOrder?: BitOrder;
   /** By the output's extension by default, else that of the source. */
@@ -26,7 +30,10 @@ export interface ApplyOptions extends OpenRowsOptions {
   force?: boolean;
 }
 
-const OPTIONS = [...OPEN_OPTIONS, 'column', 'bits', 'bitOrder', 'outputFormat', 'force'];
+const OPTIONS = [
+  ...[...OPEN_OPTIONS, ...LONG_CALL],
+  ...['column', 'bits', 'bitOrder', 'outputFormat', 'force'],
+];
 
 /** Formats whose records are copied as they are. */
 const RECORDS: readonly RowFormat[] = ['jsonl', 'csv', 'text'];
@@ -38,11 +45,12 @@ export async function applyPlan(
   output: string,
   options?: ApplyOptions,
 ): Promise<void> {
-  const { column, bits, bitOrder, outputFormat, force, ...read } = checkOptions(
-    'options',
-    options,
-    OPTIONS,
-  );
+  const given = checkLongCall(checkOptions('options', options, OPTIONS));
+  const { signal, onProgress, column, bits, bitOrder, outputFormat, force, ...read } = given;
+  const tell = (count: number) => {
+    signal?.throwIfAborted();
+    onProgress?.(Math.min(count, plan.count), plan.count);
+  };
   const place = { force: force ?? true, inputs: [source] };
   const target = await openOutput(output, place);
   try {
@@ -51,18 +59,19 @@ export async function applyPlan(
     const isFolder = reader.columns.some(({ name }) => name === 'file');
     if (format === reader.format && RECORDS.includes(format) && !(isFolder && format === 'text')) {
       await reader.close();
-      await copyRecords(plan, source, { read: { ...read, format }, target });
+      await copyRecords(plan, source, { read: { ...read, format }, target, tell });
       await target.close();
       return;
     }
     const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
-    const name = isArrow ? codesOf(reader.columns, column) : null;
+    const name = isArrow && column !== null ? codesOf(reader.columns, column) : null;
     const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
     const writer = await writerTo(target, format, { header });
     const checks = new Uint32Array(plan.count);
     let count = 0;
     for await (const batch of reader) {
       count += batch.count;
+      tell(count);
       if (count > plan.count) continue;
       if (name !== null)
         checks.set(checksOf(batch.codes(name, { bits, bitOrder })), batch.firstRow);
@@ -78,12 +87,11 @@ export async function applyPlan(
 
 /** The column of codes, where there is one. */
 function codesOf(columns: readonly ColumnInfo[], column: string | undefined): string | null {
-  if (column !== undefined) return column;
-  const fitting = columns.filter(({ fits }) => fits.includes('code'));
-  const named = fitting.find(({ name }) => name === 'code');
-  if (named !== undefined) return named.name;
-  const others = fitting.filter(({ fits }) => !fits.includes('id'));
-  return others.length === 1 ? others[0].name : null;
+  return (
+    column ??
+    columns.find(({ name, fits }) => name === 'code' && fits.includes('code'))?.name ??
+    null
+  );
 }
 
 function keptRows(plan: DedupPlan, { firstRow, count }: RowBatch): number[] {
@@ -109,8 +117,9 @@ function checkRows(
 async function copyRecords(
   plan: DedupPlan,
   source: string,
-  { read, target }: { read: OpenRowsOptions; target: RowOutput },
+  copy: { read: OpenRowsOptions; target: RowOutput; tell: (count: number) => void },
 ): Promise<void> {
+  const { read, target, tell } = copy;
   let kept: Uint8Array[] = [];
   let row = read.format === 'csv' ? -1 : 0;
   // Only what tells whether a line can be read: all of it is copied.
@@ -121,6 +130,7 @@ async function copyRecords(
   let count = 0;
   for await (const batch of reader) {
     count += batch.count;
+    tell(count);
     await target.write([Buffer.concat(kept)]);
     kept = [];
   }

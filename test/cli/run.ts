@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject, onTestFinished } from 'vitest';
 
@@ -87,6 +87,15 @@ function outcomeOf(
     meanwhile?.(child);
     if (input !== undefined || program !== 'script') child.stdin.end(input);
   });
+}
+
+/** Runs lines of a shell in which `halfspace` is the built command; stops at one that fails. */
+export async function runLines(lines: string, cwd: string): Promise<Outcome> {
+  const bin = await ownFolder();
+  const starter = `#!/bin/sh\nexec '${process.execPath}' '${command}' "$@"\n`;
+  await writeFile(join(bin, 'halfspace'), starter, { mode: 0o755 });
+  const env = { PATH: `${bin}${delimiter}${process.env.PATH}` };
+  return outcomeOf('bash', ['-euc', lines], { cwd, env });
 }
 
 /** A folder of the test's own, gone when it has ended. */

@@ -359,8 +359,53 @@ it('can be stopped, and tells how far it is', async () => {
   expect(told.at(-1)).toEqual([3000, 3000]);
 });
 
-it('does not drop vectors that it cannot write', async () => {
-  const index = new SimHashIndex({ bits: 8, keep: 'sparse' });
-  index.add({ indices: [1], values: [2] });
-  await expect(saveIndex(index, newFolder())).rejects.toThrow(/keep 'sparse'/);
+it('keeps sparse vectors through appends, removals and compaction', async () => {
+  const folder = newFolder();
+  const draws = new Draws(2);
+  const drawn = (count: number) =>
+    Array.from({ length: count }, () => ({
+      indices: Array.from({ length: 6 }, (_, i) => 1000 * i + draws.integer(1000)),
+      values: Array.from({ length: 6 }, () => draws.gaussian()),
+    }));
+  const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+  const first = drawn(40);
+  index.addAll(first);
+  await saveIndex(index, folder);
+  const more = drawn(10);
+  await appendToIndex(folder, more);
+  await removeFromIndex(folder, [3, 44]);
+  const expectRows = async () => {
+    const back = await openIndex(folder);
+    expect(back.count).toBe(48);
+    for (const [row, { indices, values }] of [...first, ...more].entries()) {
+      const isRemoved = row === 3 || row === 44;
+      expect(back.get(row)?.vector).toEqual(
+        isRemoved
+          ? undefined
+          : { indices: BigUint64Array.from(indices, BigInt), values: Float32Array.from(values) },
+      );
+    }
+  };
+  await expectRows();
+  await compactIndex(folder);
+  await expectRows();
+  expect((await verifyIndex(folder)).problems).toEqual([]);
+});
+
+it('refuses an index that a long call is changing', async () => {
+  const folder = newFolder();
+  const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS });
+  const adding = index.addAllAsync(vectorsFor(20_000, 1));
+  await expect(saveIndex(index, folder)).rejects.toThrow('addAllAsync() is still at work');
+  await adding;
+  await saveIndex(index, folder);
+  expect((await openIndex(folder)).count).toBe(20_000);
+});
+
+it('saves an empty index, whose copy of the manifest is there too', async () => {
+  const folder = newFolder();
+  await saveIndex(new SimHashIndex({ bits: 8 }), folder);
+  expect(readdirSync(folder)).toContain('manifest.json');
+  expect((await verifyIndex(folder)).problems).toEqual([]);
+  expect((await openIndex(folder)).count).toBe(0);
 });

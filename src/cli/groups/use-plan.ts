@@ -14,8 +14,9 @@ export async function usePlan(call: Call, input: string): Promise<0> {
   }
   const plan = await readPlan(call.text('apply') as string);
   const [format, outputFormat] = [call.text('from'), call.text('to')] as (RowFormat | undefined)[];
-  const [column, bits] = [call.text('code'), call.integer('bits')];
-  await applyPlan(plan, input, output, {
+  const isOfOthers = call.has('text') || call.has('vector');
+  const [column, bits] = [isOfOthers ? null : call.text('code'), call.integer('bits')];
+  const options = {
     ...(format !== undefined && { format }),
     ...(outputFormat !== undefined && { outputFormat }),
     ...(column !== undefined && { column }),
@@ -23,7 +24,8 @@ export async function usePlan(call: Call, input: string): Promise<0> {
     bitOrder: call.text('bit-order') as BitOrder,
     onError: call.text('on-error') as 'stop' | 'skip',
     force: call.flag('force'),
-  });
+  };
+  await call.long('copying', (long) => applyPlan(plan, input, output, { ...options, ...long }));
   const kept = plan.kept.reduce((sum, one) => sum + one, 0);
   call.say(
     `${counted(plan.count, 'row')}: ${grouped(kept)} kept in ${output}, ` +

@@ -1,0 +1,39 @@
+import { copyFile, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { VERBS } from '../../src/cli/verbs';
+import { ownFolder, root, runLines } from './run';
+
+/** The README's section on the command: its lines run, and print what stands below them. */
+
+async function sectionOfReadme(): Promise<string> {
+  const readme = await readFile(join(root, 'README.md'), 'utf8');
+  return /\n## The command\n(.*?)\n## /s.exec(readme)?.[1] ?? '';
+}
+
+it('the commands of the README do what it says', async () => {
+  const cwd = await ownFolder();
+  await copyFile(join(root, 'datasets/sample/docs.jsonl'), join(cwd, 'docs.jsonl'));
+  await copyFile(join(root, 'datasets/nouns/nouns.arrow'), join(cwd, 'nouns.arrow'));
+  const blocks = [...(await sectionOfReadme()).matchAll(/```(sh)?\n(.*?)```/gs)];
+  expect(blocks.map(([, kind]) => kind)).toEqual(['sh', 'sh', undefined]);
+  let printed = '';
+  for (const [, kind, text] of blocks) {
+    if (kind === undefined) {
+      expect(printed).toBe(text);
+      continue;
+    }
+    const { code, stdout, stderr } = await runLines(text, cwd);
+    expect([code, stderr]).toEqual([0, expect.any(String)]);
+    printed = stdout;
+  }
+  const lines = async (file: string) => (await readFile(join(cwd, file), 'utf8')).split('\n');
+  const kept = await lines('kept.jsonl');
+  expect(kept.length).toBeLessThan((await lines('docs.jsonl')).length);
+  for (const line of kept) expect(await lines('docs.jsonl')).toContain(line);
+});
+
+it('the README names every verb', async () => {
+  const section = await sectionOfReadme();
+  for (const { name } of VERBS) expect(section).toMatch(new RegExp(`\`${name}\\b`));
+});
