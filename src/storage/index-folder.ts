@@ -5,15 +5,16 @@
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkOptions, wrongType, wrongValue } from '../check';
+import { checkBits, checkOptions, wrongType, wrongValue } from '../check';
 import { columnsFromArrow, joinBatches } from '../codes/arrow-columns';
 import { indexFromArrow } from '../codes/arrow-index';
 import { centresFromArrow, removedFromArrow } from '../codes/arrow-lists';
+import { bytesPerCode } from '../codes/codes';
 import type { ColumnInfo } from '../codes/column-info';
 import type { RowBatch } from '../codes/row-batch';
 import { FormatError } from '../format-error';
 import { checkLongCall, LONG_CALL, type LongCall, runInTurns } from '../long-call';
-import { checkHeader, optionsOf } from '../search/index-header';
+import { checkHeader, type IndexHeader, optionsOf } from '../search/index-header';
 import type { SimHashIndexOptions } from '../search/index-options';
 import type { RecallReport } from '../search/recall-report';
 import { Restoring } from '../search/restore';
@@ -105,16 +106,21 @@ export class IndexFolder {
   async index(options?: LongCall): Promise<SimHashIndex> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
     const manifest = this.#manifest;
-    const index = this.#sound(() => this.#emptyIndex());
-    this.#refuseTooMany(index);
-    const state = stateOf(index);
+    this.#refuseTooMany(this.#sound(() => this.#checkSizes()));
     const removed = await this.removedRows();
+    const [centres] = filesOf(manifest, 'centres');
+    const values = centres && centresFromArrow(await this.#read(centres), centres.name);
+    const files = filesOf(manifest, 'rows');
+    // Damage of a small index is found before memory is taken for one.
+    let bytes = files.length > 0 ? await this.#read(files[0]) : new Uint8Array();
+    const index = this.#sound(() => new SimHashIndex(optionsOf({ header: manifest.index })));
+    const state = stateOf(index);
     const held = new RowSet();
     const wanted = { count: manifest.rows, removed, hasUniqueIds: true };
     const restoring = this.#sound(() => new Restoring(state, manifest.index, wanted));
     let done = 0;
-    for (const file of filesOf(manifest, 'rows')) {
-      const bytes = await this.#read(file);
+    for (const file of files) {
+      if (file !== files[0]) bytes = await this.#read(file);
       const path = join(this.path, file.name);
       const opened = indexFromArrow(bytes, path, { kind: 'rows', isSound: true });
       let { firstRow = 0 } = file;
@@ -128,8 +134,6 @@ export class IndexFolder {
         call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
       }
     }
-    const [centres] = filesOf(manifest, 'centres');
-    const values = centres && centresFromArrow(await this.#read(centres), centres.name);
     await runInTurns(restoring.end(values ?? null), {});
     this.#sound(() => {
       if (index.count !== manifest.rows) throw new Error(`${index.count} rows were found`);
@@ -141,22 +145,21 @@ export class IndexFolder {
     return index;
   }
 
-  #emptyIndex(): SimHashIndex {
-    const { index: header, rows } = this.#manifest;
-    checkHeader(header, rows);
-    const index = new SimHashIndex(optionsOf({ header }));
-    const { bytesPerCode } = index.hasher;
+  /** Fails where files cannot hold their rows. */
+  #checkSizes(): IndexHeader {
+    const { index, rows } = this.#manifest;
+    const header = checkHeader(index, rows);
+    const width = bytesPerCode(checkBits(header.bits));
     for (const file of filesOf(this.#manifest, 'rows')) {
-      if (file.bytes >= file.rows * bytesPerCode) continue;
+      if (file.bytes >= file.rows * width) continue;
       throw new Error(`${file.name} cannot hold ${file.rows} rows in ${file.bytes} bytes`);
     }
-    return index;
+    return header;
   }
 
   /** More than an engine can hold is refused before memory is taken. */
-  #refuseTooMany({ bits, hasher }: SimHashIndex): void {
-    const { nextRow } = this.#manifest.index;
-    const most = Math.floor(MOST_CODE_BYTES / (hasher.bytesPerCode + 4));
+  #refuseTooMany({ bits, nextRow }: IndexHeader): void {
+    const most = Math.floor(MOST_CODE_BYTES / (bytesPerCode(bits) + 4));
     if (nextRow <= most) return;
     throw new RangeError(
       `${this.path} has ${nextRow} rows of ${bits} bits, one index holds at most ${most}`,

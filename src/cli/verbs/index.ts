@@ -32,7 +32,7 @@ export const verb: Verb = {
     { name: 'compact', help: 'Write the folder anew without what was removed' },
     {
       ...{ name: 'keep', value: 'WHAT', choices: ['none', 'float32', 'int8', 'sparse'] },
-      help: 'Vectors to hold beside the codes, to rank by exact cosine; of texts sparse ones [none]',
+      help: 'Vectors to hold beside the codes, to rank by exact cosine; texts: sparse [none]',
     },
     {
       ...{ name: 'columns', value: 'NAMES', kind: 'list' },
