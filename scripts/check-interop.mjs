@@ -186,7 +186,8 @@ async function checkRecipes() {
   await mkdir(join(home, 'bin'));
   await symlink(root, join(home, 'node_modules/halfspace'));
   await symlink(join(root, 'datasets'), join(home, 'datasets'));
-  await writeFile(join(home, 'package.json'), '{ "type": "module" }');
+  const dependencies = { halfspace: `file:${root}` };
+  await writeFile(join(home, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
   const starter = `#!/bin/sh\nexec "${process.execPath}" "${root}/dist/cli.js" "$@"\n`;
   await writeFile(join(home, 'bin/halfspace'), starter, { mode: 0o755 });
   const PATH = [join(home, 'bin'), join(environment, 'bin'), process.env.PATH].join(delimiter);

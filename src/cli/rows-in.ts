@@ -1,6 +1,6 @@
 /** Rows in: a reader of the library that shows how far it is, and stops at Ctrl-C. */
 
-import type { RowBatch, RowReader } from '../node';
+import type { ColumnType, RowBatch, RowReader } from '../node';
 import type { Call } from './call';
 
 /** Opens a path, or stdin for '-' and where there is none. */
@@ -14,9 +14,26 @@ export async function openInput(call: Call, path: string | undefined): Promise<R
   const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
     ...(format !== undefined && { format }),
     ...(isStdin && { file: 'stdin' }),
+    types: typesOf(call, path),
     onError: (call.text('on-error') ?? 'stop') as 'stop' | 'skip',
   });
   return withProgress(call, reader);
+}
+
+/** What columns are, as `--types` tells; in CSV the column of `--vector` is texts like "[1, 2]". */
+export function typesOf(call: Call, path = ''): Record<string, ColumnType> {
+  const isCsv = call.text('from') === 'csv' || /\.csv$/i.test(path);
+  const [vector, ...more] = call.list('vector');
+  const types: Record<string, ColumnType> = {};
+  if (isCsv && vector !== undefined && more.length === 0) types[vector] = 'vector';
+  for (const told of call.list('types')) {
+    const [, name, type] = /^(.+)=(text|number|vector)$/.exec(told) ?? [];
+    if (name === undefined) {
+      call.misuse(`--types expected COLUMN=text, number or vector, got "${told}"`);
+    }
+    types[name] = type as ColumnType;
+  }
+  return types;
 }
 
 /** The bytes of stdin; ends by an error when the signal aborts. */

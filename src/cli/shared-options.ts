@@ -19,6 +19,10 @@ export const INPUT_OPTIONS: readonly Option[] = [
     help: 'Format of the input, where its name does not tell (needed for stdin)',
   },
   {
+    ...{ name: 'types', value: 'TYPES', kind: 'list' },
+    help: 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
+  },
+  {
     ...{ name: 'on-error', value: 'WHAT', choices: ['stop', 'skip'], initial: 'stop' },
     help: 'At a line that cannot be read: stop, or skip and count it',
   },

@@ -70,6 +70,22 @@ describe('fingerprint of vectors', () => {
     expect(Buffer.from((await readCodes(out)).codes.bytes)).toEqual(Buffer.from(expected.bytes));
   });
 
+  it('reads vectors of a CSV column, and columns as --types tells', async () => {
+    const folder = await ownFolder();
+    const lines = VECTORS.map((vector, i) => `00${i},"[${vector.join(', ')}]"`);
+    await writeFile(join(folder, 'in.csv'), ['isbn,vector', ...lines].join('\n'));
+    const input = [join(folder, 'in.csv'), '--vector', 'vector', '--id', 'isbn'];
+    const { code, out } = await fingerprint(...input, '--types', 'isbn=text', '--bits', '64');
+    expect(code).toBe(0);
+    const { codes, ids } = await readCodes(out, { id: 'isbn' });
+    const hasher = new SimHasher({ bits: 64, projection: 'hadamard', dimensions: 6 });
+    expect(Buffer.from(codes.bytes)).toEqual(Buffer.from(hasher.hashAll(VECTORS).bytes));
+    expect(ids).toEqual(VECTORS.map((_, i) => `00${i}`));
+    const wrong = await fingerprint(...input, '--types', 'isbn=date');
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('--types expected COLUMN=text, number or vector');
+  });
+
   it('keeps only the columns that are asked for', async () => {
     const { stdout } = await run(
       ['fingerprint', '-', '--from', 'jsonl', '--columns', 'b', '--bits', '8'],

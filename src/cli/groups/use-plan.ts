@@ -4,6 +4,7 @@ import { applyPlan, type BitOrder, type RowFormat, readPlan } from '../../node';
 import type { Call } from '../call';
 import { counted, grouped } from '../figures';
 import { isIndexFolder } from '../index-folder';
+import { typesOf } from '../rows-in';
 
 export async function usePlan(call: Call, input: string): Promise<0> {
   const output = call.text('output');
@@ -22,6 +23,7 @@ export async function usePlan(call: Call, input: string): Promise<0> {
     ...(column !== undefined && { column }),
     ...(bits !== undefined && { bits }),
     bitOrder: call.text('bit-order') as BitOrder,
+    types: typesOf(call, input),
     onError: call.text('on-error') as 'stop' | 'skip',
     force: call.flag('force'),
   };
