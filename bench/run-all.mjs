@@ -11,7 +11,7 @@ const SCRIPTS = [
   ...['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'],
   ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns', 'duplicates'],
   ...['pairs', 'nouns', 'groupings', 'neighbors', 'clusters', 'texts'],
-  ...['edits', 'keywords', 'near-duplicates'],
+  ...['edits', 'keywords', 'near-duplicates', 'command'],
 ];
 const results = new URL('results.md', import.meta.url);
 const named = process.argv.slice(2);

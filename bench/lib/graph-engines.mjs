@@ -21,7 +21,7 @@ export const EFFORTS = {
 /** Our build, optimizing included, is for this recall. */
 const WANTED = { recall: 0.95, k: 10 };
 /** Rows re-ranked for each of k, by partitions visited: about what `optimize` chooses. */
-const oversampleOf = (probes) => Math.round(2.2 * Math.sqrt(probes));
+const oversampleOf = (probes) => Math.round(1.3 * Math.sqrt(probes));
 
 const ENGINES = { halfspace, 'hnswlib-node': hnswlib, usearch };
 
