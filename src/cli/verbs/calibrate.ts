@@ -46,7 +46,7 @@ export const verb: Verb = {
   summary: 'what a distance means in your own rows',
   usage: 'IN [-o OUT]',
   options: OPTIONS,
-  example: 'halfspace calibrate datasets/nouns/nouns.arrow --min-cosine 0.6',
+  example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
   async run(call) {
     const path = call.onlyInput();
     const target = targetOf(call);
