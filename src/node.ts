@@ -6,7 +6,7 @@ export type { Column } from './codes/column-builder';
 export type { ColumnData, NumberArray } from './codes/column-data';
 export type { ColumnInfo, Fit } from './codes/column-info';
 export { RowBatch, type RowPlace } from './codes/row-batch';
-export { type ApplyOptions, applyPlan } from './formats/apply-plan';
+export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';

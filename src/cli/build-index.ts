@@ -15,10 +15,11 @@ export interface BuiltIndex {
 
 export async function buildIndex(call: Call, input: string | undefined): Promise<BuiltIndex> {
   const source = await openSource(call, input);
-  const { reader } = source;
   const keep = (call.text('keep') ?? 'none') as Keep;
   checkKeep(call, keep, source.source.kind);
   const carried = carriedColumns(call, source);
+  await source.narrow(carried);
+  const { reader } = source;
   const rows = await rowsToCome(reader);
   const batches: RowBatch[] = [];
   let index: SimHashIndex | null = null;

@@ -8,6 +8,11 @@ export interface Progress {
   end(): void;
 }
 
+export interface InputOptions {
+  /** Read only these columns. */
+  readonly columns?: readonly string[];
+}
+
 export interface Call {
   /** What is not an option: the inputs. */
   readonly args: readonly string[];
@@ -39,7 +44,7 @@ export interface Call {
   /** The one input that a verb takes, or a misuse that says so. */
   onlyInput(): string;
   /** Rows of a file, a folder, or of stdin for '-' or undefined; read with progress. */
-  input(path: string | undefined): Promise<RowReader>;
+  input(path: string | undefined, options?: InputOptions): Promise<RowReader>;
   /** Rows to a file, or to stdout for '-' or undefined; discarded unless it is closed. */
   rows(
     target: string | undefined,

@@ -103,8 +103,10 @@ function sayGuess(call: Call, source: SourceColumns): SourceColumns {
 export function chooseId(call: Call, reader: RowReader): string | null {
   const told = call.text('id');
   if (told === undefined) {
-    const has = reader.columns.some(({ name, fits }) => name === 'id' && fits.includes('id'));
-    return has ? 'id' : null;
+    // Texts of a folder are known by the names of their files.
+    const usual = reader.format === 'text' ? 'file' : 'id';
+    const has = reader.columns.some(({ name, fits }) => name === usual && fits.includes('id'));
+    return has ? usual : null;
   }
   const { name, type, fits } = columnOf(call, reader, told);
   if (!fits.includes('id')) {

@@ -1,5 +1,7 @@
 /** Errors as one sentence: what is wrong and what to do. */
 
+import type { Call } from './call';
+
 /** Ends the command with a sentence: 1 failed, 2 misuse. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
@@ -33,6 +35,15 @@ export function sentenceOf(error: unknown): string {
   const sentence = code !== undefined && SYSTEM[code];
   if (sentence) return sentence(dest ?? path ?? 'the output');
   return error.message.trim().replaceAll(/\s*\n\s*/g, ' ') || error.name;
+}
+
+/** A value that the library refuses, where an option of the call brought it; else undefined. */
+export function misuseOf(error: unknown, call: Pick<Call, 'has'>): CommandError | undefined {
+  if (!(error instanceof RangeError || error instanceof TypeError)) return undefined;
+  const [, name, rest] = /^"(\w+)" (expected .*)$/s.exec(error.message) ?? [];
+  const option = name?.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  if (option === undefined || !call.has(option)) return undefined;
+  return new CommandError(`--${option} ${rest}`, 2, { cause: error });
 }
 
 /** The pipe's reader has gone, as `head` does. */

@@ -46,15 +46,36 @@ export class HashSource {
   /** Of dense vectors, as the first batch has them. */
   #width: number | undefined;
 
+  #reader: RowReader;
+
   constructor(
     readonly call: Call,
-    readonly reader: RowReader,
+    reader: RowReader,
     readonly source: SourceColumns,
     readonly idColumn: string | null,
     readonly text: TextSettings | null,
     readonly frequencies: FrequencyTable | null,
     readonly textHasher: TextHasher | null,
-  ) {}
+    readonly path?: string,
+  ) {
+    this.#reader = reader;
+  }
+
+  get reader(): RowReader {
+    return this.#reader;
+  }
+
+  /**
+   * Reads only its own columns, and these, from now on: what stands in others is nothing to it. A
+   * stream cannot be opened again, and is read with all.
+   */
+  async narrow(others: readonly string[]): Promise<void> {
+    if (this.path === undefined || this.path === '-') return;
+    const own = this.idColumn === null ? others : [this.idColumn, ...others];
+    await this.#reader.close();
+    const columns = [...new Set([...this.source.columns, ...own])];
+    this.#reader = await this.call.input(this.path, { columns });
+  }
 
   /** What makes the codes; null before the first batch, and for ready codes. */
   get hasher(): SimHasher | null {
@@ -194,7 +215,7 @@ export async function openSource(
   const source = chooseSource(call, reader, options.kinds);
   const idColumn = chooseId(call, reader);
   if (source.kind !== 'text') {
-    return new HashSource(call, reader, source, idColumn, null, null, null);
+    return new HashSource(call, reader, source, idColumn, null, null, null, path);
   }
   const settings = options.text?.settings ?? textSettingsOf(call);
   const frequencies =
@@ -202,7 +223,7 @@ export async function openSource(
       ? await frequenciesOf(call, path, { source, settings })
       : options.text.frequencies;
   const hasher = await textHasherOf(call, settings, frequencies);
-  return new HashSource(call, reader, source, idColumn, settings, frequencies, hasher);
+  return new HashSource(call, reader, source, idColumn, settings, frequencies, hasher, path);
 }
 
 /** A table that was made before, or one of the input's own texts; null without `--tf-idf`. */
@@ -220,7 +241,7 @@ async function frequenciesOf(
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
   const hasher = await textHasherOf(call, settings, null);
   const table = hasher.fit([]);
-  const reader = await call.input(path);
+  const reader = await call.input(path, { columns: source.columns });
   for await (const batch of reader) {
     table.merge(hasher.fit(batch.texts(source.columns[0]).map((text) => text ?? '')));
   }

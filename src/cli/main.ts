@@ -3,7 +3,7 @@
  * condition found, 2 misuse, 130 stopped by Ctrl-C. Loads no more than the words ask for.
  */
 
-import { CommandError, isAbort, isClosedPipe, sentenceOf } from './errors';
+import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
 import { nearestName } from './nearest-name';
 import { Talk } from './progress';
 import type { RunningCall } from './running';
@@ -25,9 +25,11 @@ let stoppedBy: keyof typeof EXIT_CODES | null = null;
 let running: RunningCall | null = null;
 
 async function run(): Promise<number> {
-  const [name, ...rest] = words;
+  const asksHelp = ['help', '--help', '-h'].includes(words[0]);
+  const isOfVerb = asksHelp && VERBS.some((verb) => verb.name === words[1]);
+  const [name, ...rest] = isOfVerb ? [words[1], '--help'] : words;
   if (name === '--version') return print(`${version}\n`);
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+  if (name === undefined || (asksHelp && !isOfVerb)) {
     const { helpOfCommand } = await import('./help');
     await print(helpOfCommand());
     return name === undefined ? 2 : 0;
@@ -59,8 +61,9 @@ function unknownVerb(name: string): CommandError {
 }
 
 /** The exit code of an error, which is told unless it is no failure. */
-function exitCodeOf(error: unknown): number {
-  if (isClosedPipe(error)) return 0;
+function exitCodeOf(thrown: unknown): number {
+  if (isClosedPipe(thrown)) return 0;
+  const error = (running && misuseOf(thrown, running)) ?? thrown;
   if (stoppedBy !== null && (isAbort(error) || error === stop.signal.reason)) {
     return EXIT_CODES[stoppedBy];
   }

@@ -77,6 +77,7 @@ async function* fileQueries(
   input: string,
 ): AsyncGenerator<Queries> {
   const source = await sourceLike(call, input, folder);
+  let without = 0;
   for await (const batch of source.reader) {
     const ids = source.idsOf(batch);
     let at = 0;
@@ -85,10 +86,17 @@ async function* fileQueries(
       const names = Array.from({ length: count }, (_, i) => {
         return ids === null ? batch.firstRow + first + i : (ids[first + i] as Id);
       });
-      yield { names, vectors, self: null };
+      const queries = { names, vectors, self: null };
+      for (let i = 0; i < count; i++) without += Number(queryAt(queries, i) === null);
+      yield queries;
       at += count;
     }
   }
+  if (without === 0) return;
+  const why = source.source.kind === 'text' ? 'no words' : 'no direction';
+  call.say(
+    `${without === 1 ? '1 query has' : `${without} queries have`} ${why}, and no neighbours`,
+  );
 }
 
 /** One of the queries, by itself; null where it has no code. */

@@ -1,10 +1,14 @@
 /** Rows in: a reader of the library that shows how far it is, and stops at Ctrl-C. */
 
 import type { ColumnType, RowBatch, RowReader } from '../node';
-import type { Call } from './call';
+import type { Call, InputOptions } from './call';
 
 /** Opens a path, or stdin for '-' and where there is none. */
-export async function openInput(call: Call, path: string | undefined): Promise<RowReader> {
+export async function openInput(
+  call: Call,
+  path: string | undefined,
+  options: InputOptions = {},
+): Promise<RowReader> {
   const { openRows } = await import('../node');
   const isStdin = path === undefined || path === '-';
   const format = call.text('from') as RowReader['format'] | undefined;
@@ -14,7 +18,7 @@ export async function openInput(call: Call, path: string | undefined): Promise<R
   const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
     ...(format !== undefined && { format }),
     ...(isStdin && { file: 'stdin' }),
-    types: typesOf(call, path),
+    ...{ types: typesOf(call, path), ...options },
     onError: (call.text('on-error') ?? 'stop') as 'stop' | 'skip',
   });
   return withProgress(call, reader);
@@ -77,7 +81,10 @@ async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatc
   saySkipped(call, reader);
 }
 
-function saySkipped(call: Call, { skipped, skippedLines, file }: RowReader): void {
+export function saySkipped(
+  call: Call,
+  { skipped, skippedLines, file }: Pick<RowReader, 'skipped' | 'skippedLines' | 'file'>,
+): void {
   if (skipped === 0) return;
   const some = skippedLines.map(({ line, reason }) => `line ${line} (${reason})`).join(', ');
   const rest = skipped > skippedLines.length ? ', …' : '';

@@ -1,7 +1,7 @@
 /** A verb's call, at work: typed options, talk, and outputs that are discarded when it fails. */
 
 import type { RowReader, RowWriter } from '../node';
-import type { Call, LongWork, Progress, RowsOptions } from './call';
+import type { Call, InputOptions, LongWork, Progress, RowsOptions } from './call';
 import { CommandError } from './errors';
 import { type Parsed, parse } from './parse';
 import type { Talk } from './progress';
@@ -107,8 +107,8 @@ export class RunningCall implements Call {
     return input;
   }
 
-  async input(path: string | undefined): Promise<RowReader> {
-    const reader = await openInput(this, path);
+  async input(path: string | undefined, options?: InputOptions): Promise<RowReader> {
+    const reader = await openInput(this, path, options);
     this.#readers.push(reader);
     return reader;
   }

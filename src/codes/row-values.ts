@@ -135,7 +135,7 @@ function timeReader(data: Data): ReadValue | null {
   switch (typeId) {
     case Type.Date:
       return values instanceof Int32Array
-        ? (row) => isoOf(values[row] * DAY_MS).slice(0, -14)
+        ? (row) => isoOf(values[row] * DAY_MS).slice(0, 10)
         : (row) => isoOf(Number(values[row]));
     case Type.Timestamp: {
       const zone = (data.type as Timestamp).timezone ? 'Z' : '';

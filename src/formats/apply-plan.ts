@@ -15,6 +15,7 @@ import { writerTo } from './create-rows';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 import { openOutput, type RowOutput } from './row-output';
+import type { RowReader } from './row-reader';
 
 export interface ApplyOptions extends OpenRowsOptions, LongCall {
   /**
@@ -24,6 +25,10 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
   column?: string | null;
   bits?: number;
   bitOrder?: BitOrder;
+  /** Of the plan's rows by number: this column of the source must have the same. */
+  ids?: { readonly column: string; readonly values: ArrayLike<string | null> };
+  /** Files that the output must not be, beside the source. */
+  inputs?: readonly string[];
   /** By the output's extension by default, else that of the source. */
   outputFormat?: RowFormat;
   /** False refuses an output that exists. */
@@ -32,11 +37,14 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
 
 const OPTIONS = [
   ...[...OPEN_OPTIONS, ...LONG_CALL],
-  ...['column', 'bits', 'bitOrder', 'outputFormat', 'force'],
+  ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force'],
 ];
 
 /** Formats whose records are copied as they are. */
 const RECORDS: readonly RowFormat[] = ['jsonl', 'csv', 'text'];
+
+/** Lines that were left out, where `onError` is 'skip'. */
+export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
 
 /** Writes the rows of a file that a plan keeps, as a new file. */
 export async function applyPlan(
@@ -44,14 +52,16 @@ export async function applyPlan(
   source: string,
   output: string,
   options?: ApplyOptions,
-): Promise<void> {
+): Promise<Applied> {
   const given = checkLongCall(checkOptions('options', options, OPTIONS));
-  const { signal, onProgress, column, bits, bitOrder, outputFormat, force, ...read } = given;
-  const tell = (count: number) => {
+  const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
+  const { outputFormat, force, ...read } = rest;
+  const look = (batch: RowBatch) => {
     signal?.throwIfAborted();
-    onProgress?.(Math.min(count, plan.count), plan.count);
+    if (ids !== undefined) checkIds(batch, ids, source);
+    onProgress?.(Math.min(batch.firstRow + batch.count, plan.count), plan.count);
   };
-  const place = { force: force ?? true, inputs: [source] };
+  const place = { force: force ?? true, inputs: [source, ...inputs] };
   const target = await openOutput(output, place);
   try {
     const reader = await openRecords(source, read);
@@ -59,9 +69,12 @@ export async function applyPlan(
     const isFolder = reader.columns.some(({ name }) => name === 'file');
     if (format === reader.format && RECORDS.includes(format) && !(isFolder && format === 'text')) {
       await reader.close();
-      await copyRecords(plan, source, { read: { ...read, format }, target, tell });
+      const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
+      const copied = await copyRecords(plan, source, {
+        ...{ read: { ...read, columns, format }, target, look },
+      });
       await target.close();
-      return;
+      return copied;
     }
     const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
     const name = isArrow && column !== null ? codesOf(reader.columns, column) : null;
@@ -71,7 +84,7 @@ export async function applyPlan(
     let count = 0;
     for await (const batch of reader) {
       count += batch.count;
-      tell(count);
+      look(batch);
       if (count > plan.count) continue;
       if (name !== null)
         checks.set(checksOf(batch.codes(name, { bits, bitOrder })), batch.firstRow);
@@ -79,6 +92,7 @@ export async function applyPlan(
     }
     checkRows(plan, { source, count, checks: name === null ? null : checks });
     await writer.close();
+    return reader;
   } catch (error) {
     await target.abort();
     throw error;
@@ -100,6 +114,19 @@ function keptRows(plan: DedupPlan, { firstRow, count }: RowBatch): number[] {
   return rows;
 }
 
+function checkIds(
+  batch: RowBatch,
+  { column, values }: NonNullable<ApplyOptions['ids']>,
+  source: string,
+): void {
+  const own = batch.values(column);
+  for (let i = 0, row = batch.firstRow; i < own.length && row < values.length; i++, row++) {
+    if (String(own[i]) === String(values[row])) continue;
+    const message = `row ${row}: its "${column}" is ${own[i]}, the plan was made for ${values[row]}`;
+    throw new FormatError(message, source);
+  }
+}
+
 function checkRows(
   plan: DedupPlan,
   found: { source: string; count: number; checks: Uint32Array | null },
@@ -117,22 +144,23 @@ function checkRows(
 async function copyRecords(
   plan: DedupPlan,
   source: string,
-  copy: { read: OpenRowsOptions; target: RowOutput; tell: (count: number) => void },
-): Promise<void> {
-  const { read, target, tell } = copy;
+  copy: { read: OpenRowsOptions; target: RowOutput; look: (batch: RowBatch) => void },
+): Promise<Applied> {
+  const { read, target, look } = copy;
   let kept: Uint8Array[] = [];
   let row = read.format === 'csv' ? -1 : 0;
   // Only what tells whether a line can be read: all of it is copied.
-  const reader = await openRecords(source, { columns: [], ...read }, (bytes, start, end) => {
+  const reader = await openRecords(source, read, (bytes, start, end) => {
     if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));
     row++;
   });
   let count = 0;
   for await (const batch of reader) {
     count += batch.count;
-    tell(count);
+    look(batch);
     await target.write([Buffer.concat(kept)]);
     kept = [];
   }
   checkRows(plan, { source, count, checks: null });
+  return reader;
 }

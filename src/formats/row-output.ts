@@ -38,7 +38,11 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   const target = there === null ? path : await realpath(path);
   const suffix = randomBytes(6).toString('hex');
   const temporary = join(dirname(target), `.${basename(target)}.${suffix}.tmp`);
-  return new WholeFile(await open(temporary, 'wx'), temporary, { target, force: options.force });
+  const file = await open(temporary, 'wx').catch((error) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+    throw new Error(`the output ${path} needs a folder ${dirname(target)}, which is not there`);
+  });
+  return new WholeFile(file, temporary, { target, force: options.force });
 }
 
 async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {

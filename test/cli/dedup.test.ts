@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import seedrandom from 'seedrandom';
@@ -273,14 +273,89 @@ describe('--extend', () => {
   });
 });
 
+describe('files as they are', () => {
+  it('columns that are not needed may hold anything', async () => {
+    const late = records.map((record, i) => {
+      const more = i < 60 ? { year: i } : { year: 'n/a', extra: [i] };
+      return `${JSON.stringify({ ...JSON.parse(record), ...more })}\n`;
+    });
+    // Types are learnt from the first lines, so there must be more than are looked at.
+    const filler = Array.from({ length: 6000 }, (_, i) => {
+      return `${JSON.stringify({ id: `f${i}`, body: `filler ${i} of ${i * i}`, year: i })}\n`;
+    });
+    const lines = [...filler, ...late];
+    writeFileSync(at('late.jsonl'), lines.join(''));
+    const args = ['--text', 'body', '--max-distance', '3', '-o', at('late-plan.jsonl'), '-q'];
+    expect(await run(['dedup', at('late.jsonl'), ...args])).toMatchObject({ code: 0, stderr: '' });
+    const apply = ['--apply', at('late-plan.jsonl'), '-o', at('late-kept.jsonl'), '-q'];
+    expect(await run(['dedup', at('late.jsonl'), ...apply])).toMatchObject({ code: 0, stderr: '' });
+    const kept = keptOf(at('late-plan.jsonl'));
+    expect(readFileSync(at('late-kept.jsonl'), 'utf8')).toBe(kept.map((i) => lines[i]).join(''));
+  });
+
+  it('a folder of texts goes by the names of its files, and is written as JSONL', async () => {
+    mkdirSync(at('texts'));
+    for (const [name, text] of [
+      ['a.txt', texts[0]],
+      ['b.txt', texts[1]],
+      ['c.txt', texts[0]],
+    ]) {
+      writeFileSync(at(`texts/${name}`), text);
+    }
+    const made = await run(['dedup', at('texts'), '-o', at('texts-plan.jsonl')]);
+    expect(made.stderr).toContain(`--apply ${at('texts-plan.jsonl')} -o ${at('texts-kept.jsonl')}`);
+    const [, advised] = /\n {2}halfspace (dedup .*)\n?/.exec(made.stderr) ?? [];
+    expect((await run(advised.split(' '))).code).toBe(0);
+    const names = readFileSync(at('texts-kept.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).file);
+    expect(names).toEqual(['a.txt', 'b.txt']);
+  });
+
+  it('says how many lines were skipped', async () => {
+    writeFileSync(at('bad.jsonl'), `${[...records, '{broken'].join('\n')}\n`);
+    const skip = ['--on-error', 'skip'];
+    const plan = ['--text', 'body', '-o', at('bad-plan.jsonl'), ...skip];
+    expect((await run(['dedup', at('bad.jsonl'), ...plan])).stderr).toContain('skipped 1 line');
+    const apply = ['--apply', at('bad-plan.jsonl'), '-o', at('bad-kept.jsonl'), ...skip];
+    expect((await run(['dedup', at('bad.jsonl'), ...apply])).stderr).toContain('skipped 1 line');
+  });
+});
+
 describe('refusals', () => {
   it('of the plan of another file', async () => {
-    writeFileSync(at('shorter.jsonl'), `${records.slice(1).join('\n')}\n`);
+    writeFileSync(at('shorter.jsonl'), `${records.slice(0, -1).join('\n')}\n`);
     const args = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
     const { code, stderr } = await run(['dedup', at('shorter.jsonl'), ...args]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/65 rows.*64/);
     expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
+  });
+
+  it('of a file whose rows have other ids', async () => {
+    const [first, second, ...rest] = records;
+    writeFileSync(at('swapped.jsonl'), `${[second, first, ...rest].join('\n')}\n`);
+    const args = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
+    const { code, stderr } = await run(['dedup', at('swapped.jsonl'), ...args]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/row 0: its "id" is \S+, the plan was made for \S+/);
+    expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
+  });
+
+  it('of the plan as the output', async () => {
+    const before = readFileSync(at('plan.jsonl'), 'utf8');
+    const args = ['--apply', at('plan.jsonl'), '--force', '-o', at('plan.jsonl')];
+    expect((await run(['dedup', at('docs.jsonl'), ...args])).code).toBe(1);
+    expect(readFileSync(at('plan.jsonl'), 'utf8')).toBe(before);
+  });
+
+  it('of a plan within the folder of texts that it is for', async () => {
+    mkdirSync(at('within'));
+    writeFileSync(at('within/a.txt'), 'one text');
+    const { code, stderr } = await run(['dedup', at('within'), '-o', at('within/plan.jsonl')]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('would be one of the files of');
   });
 
   it('of the input as the output', async () => {

@@ -194,7 +194,7 @@ describe('the input of fingerprint', () => {
     [['--text', 'one', '--id', 'none'], 1, 'no column "none"'],
     [['--text', 'one', '--tokens', 'letters'], 2, '--tokens expected words, characters:N'],
     [['--text', 'one', '--seed', '-1'], 2, '--seed expected an integer'],
-    [['--text', 'one', '--bits', '0'], 1, '"bits" expected an integer in 1..65535, got 0'],
+    [['--text', 'one', '--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],
     [['--text', 'one', 'another'], 2, 'expected one input, got also another'],
   ])('is refused with %j', async (args, expected, message) => {
     const { code, stdout, stderr } = await stdin('{"one":"a b","n":1}\n', ...args);

@@ -54,7 +54,9 @@ export interface CollectionWish {
   readonly like?: Likeness;
   /** Called before the rows are read, with what they will be made of; null for an index. */
   readonly begin?: (source: HashSource | null) => void;
-  /** Called with all columns of the rows, batch by batch. */
+  /** Columns that `take` looks at; asked for after `begin`. */
+  readonly columns?: () => readonly string[];
+  /** Called with these and the rows' own, batch by batch. */
   readonly take?: (batch: RowBatch) => void;
   /** Bytes that the work needs for a row, beside its code and id. */
   readonly bytesPerRow?: number;
@@ -93,6 +95,7 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   const { like, take } = wish;
   const source = await openSource(call, path, { ...(like?.text && { text: like.text }) });
   wish.begin?.(source);
+  await source.narrow(wish.columns?.() ?? []);
   const held = holderOf(wish, source);
   const ids: Ids[] = [];
   let count = 0;

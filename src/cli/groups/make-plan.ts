@@ -3,6 +3,8 @@
  * for the person who decides. Nothing is dropped here, and the input is only read.
  */
 
+import { stat } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
 import {
   Codes,
   type DedupOptions,
@@ -28,6 +30,7 @@ const PLAN_BYTES_PER_ROW = 80;
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
 export async function makePlan(call: Call, input: string): Promise<0> {
+  refusePlanWithin(call, input);
   const policy = KeepPolicy.of(call);
   const target = call.text('output');
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
@@ -42,6 +45,7 @@ export async function makePlan(call: Call, input: string): Promise<0> {
     hold: call.number('min-cosine') === undefined ? undefined : 'vectors',
     bytesPerRow: PLAN_BYTES_PER_ROW,
     begin: (source) => begin(call, source, policy),
+    columns: () => (policy.column === null ? [] : [policy.column]),
     take: (batch) => policy.take(batch),
   });
   const options = {
@@ -58,6 +62,14 @@ export async function makePlan(call: Call, input: string): Promise<0> {
   await writer?.close();
   await sayReview(call, { input, plan, rows });
   return 0;
+}
+
+/** Within a folder of texts the plan would be one of the texts when it is applied. */
+function refusePlanWithin(call: Call, input: string): void {
+  const target = call.text('output');
+  if (target === undefined || target === '-' || input === '-') return;
+  if (!resolve(target).startsWith(resolve(input) + sep)) return;
+  call.misuse(`the plan ${target} would be one of the files of ${input}: name another place`);
 }
 
 /** What can be refused before the rows are read. */
@@ -126,7 +138,9 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
     call.say(`Nothing is changed. ${target} says which ids to remove from ${input}.`);
   } else {
     // What came by stdin is in a file of a name that is not known here.
-    const [file, kept] = input === '-' ? ['IN', 'OUT'] : [input, keptName(input)].map(quoted);
+    const isFolder = (await stat(input).catch(() => null))?.isDirectory() === true;
+    const names = input === '-' ? ['IN', 'OUT'] : [input, keptName(input, isFolder)].map(quoted);
+    const [file, kept] = names;
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" where you think otherwise, then:` +
         `\n  halfspace dedup ${file} --apply ${quoted(target)} -o ${kept}`,
@@ -134,9 +148,10 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
   }
 }
 
-/** `docs.jsonl` as `docs-kept.jsonl`. */
-function keptName(input: string): string {
-  return input.replace(/(\.[^./\\]+)?$/, '-kept$1');
+/** `docs.jsonl` as `docs-kept.jsonl`; of formats that are not written, as JSONL or Arrow. */
+function keptName(input: string, isFolder: boolean): string {
+  if (isFolder) return `${input.replace(/[/\\]+$/, '')}-kept.jsonl`;
+  return input.replace(/\.npy$/, '.arrow').replace(/(\.[^./\\]+)?$/, '-kept$1');
 }
 
 /** As a shell reads it. */

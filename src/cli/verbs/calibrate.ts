@@ -116,6 +116,7 @@ async function calibrated(call: Call, path: string, limits: Limits): Promise<Cal
   ]);
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
   const { kind, columns } = source.source;
+  await source.narrow([]);
   if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
   const { seed, projection } = hasherOptionsOf(call, kind === 'vector' ? 1 : undefined);
   const drawSeed = Number(BigInt.asUintN(32, BigInt(seed as bigint)));
