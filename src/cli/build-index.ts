@@ -109,7 +109,7 @@ function carriedBytes({ reader }: HashSource, names: readonly string[]): number 
 
 /** Bytes of a kept vector like those of the first piece. */
 function keptBytes(keep: Keep, { vectors, count }: Piece): number {
-  if ('offsets' in vectors) return 20 + (12 * vectors.values.length) / Math.max(1, count);
+  if ('offsets' in vectors) return 20 + (16 * vectors.values.length) / Math.max(1, count);
   const { dimensions } = vectors as DenseMatrix;
   return 8 + (keep === 'int8' ? 1 : 4) * dimensions;
 }

@@ -41,7 +41,9 @@ export function chooseSource(
     }
   }
   const names = reader.columns.map(({ name, type }) => `${name} (${type})`).join(', ');
-  return call.fail(`${reader.file}: no column of vectors, texts or codes among ${names || 'none'}`);
+  const nouns = (['vector', 'text', 'code'] as const).filter((kind) => kinds.includes(kind));
+  const wanted = nouns.map((kind) => NOUNS[kind]).join(' or ');
+  return call.fail(`${reader.file}: no column of ${wanted} among ${names || 'none'}`);
 }
 
 function toldSource(call: Call, reader: RowReader, kind: 'vector' | 'text' | 'code') {

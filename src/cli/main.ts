@@ -23,6 +23,7 @@ const talk = new Talk({
 const stop = new AbortController();
 let stoppedBy: keyof typeof EXIT_CODES | null = null;
 let running: RunningCall | null = null;
+const told = new Set<string>();
 
 async function run(): Promise<number> {
   const asksHelp = ['help', '--help', '-h'].includes(words[0]);
@@ -67,7 +68,9 @@ function exitCodeOf(thrown: unknown): number {
   if (stoppedBy !== null && (isAbort(error) || error === stop.signal.reason)) {
     return EXIT_CODES[stoppedBy];
   }
-  talk.error(`halfspace: ${sentenceOf(error)}`);
+  const sentence = sentenceOf(error);
+  if (!told.has(sentence)) talk.error(`halfspace: ${sentence}`); // several streams may tell of it
+  told.add(sentence);
   if (isDebug && error instanceof Error) talk.error(String(error.stack));
   return error instanceof CommandError ? error.exitCode : 1;
 }

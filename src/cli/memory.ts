@@ -9,7 +9,7 @@ import type { Call } from './call';
 import { bytesText, grouped, parseBytes } from './figures';
 
 /** What the program takes before it holds a row: the engine, Arrow, batches on their way. */
-const PROGRAM_BYTES = 130 * 2 ** 20;
+const PROGRAM_BYTES = 200 * 2 ** 20;
 /** Looked at to find how long a line is. */
 const SAMPLE_BYTES = 2 ** 18;
 const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
@@ -33,7 +33,7 @@ export function checkMemory(
   const told = Object.entries(all).flatMap(([name, bytes]) =>
     bytes > 0 ? [`${name} ${bytesText(bytes)}`] : [],
   );
-  const sentence = `${grouped(rows)} rows need ${bytesText(peak)} (${told.join(', ')})`;
+  const sentence = `about ${grouped(rows)} rows need ${bytesText(peak)} (${told.join(', ')})`;
   if (peak > limit) call.fail(`${sentence}, more than --max-memory ${bytesText(limit)}: ${advice}`);
   call.say(`${sentence} of at most ${bytesText(limit)}`);
 }

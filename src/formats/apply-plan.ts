@@ -122,8 +122,8 @@ function checkIds(
   const own = batch.values(column);
   for (let i = 0, row = batch.firstRow; i < own.length && row < values.length; i++, row++) {
     if (String(own[i]) === String(values[row])) continue;
-    const message = `row ${row}: its "${column}" is ${own[i]}, the plan was made for ${values[row]}`;
-    throw new FormatError(message, source);
+    const wanted = `the plan was made for ${values[row]}`;
+    throw new FormatError(`row ${row}: its "${column}" is ${own[i]}, ${wanted}`, source);
   }
 }
 

@@ -41,7 +41,7 @@ export async function verifyIndex(folder: string, options?: LongCall): Promise<F
     try {
       return await work();
     } catch (error) {
-      problems.push({ file, message: error instanceof Error ? error.message : String(error) });
+      problems.push({ file, message: messageOf(error, join(folder, file)) });
       return null;
     }
   };
@@ -60,6 +60,13 @@ export async function verifyIndex(folder: string, options?: LongCall): Promise<F
   await attempt('manifest.json', () => checkCopy(folder, manifest));
   call.onProgress?.(manifest.files.length + 1, manifest.files.length + 1);
   return { generation: manifest.generation, rows: manifest.rows, problems };
+}
+
+/** What is wrong with a file, whose name is told beside it. */
+function messageOf(error: unknown, path: string): string {
+  if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
+  const message = error instanceof Error ? error.message : String(error);
+  return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 
 async function wholeManifest(folder: string): Promise<Manifest> {

@@ -26,6 +26,12 @@ export interface TextComparison {
 
 export function explainTexts(hasher: TextHasher, textA: string, textB: string): TextComparison {
   const [wordsA, wordsB] = [hasher.keywords(textA), hasher.keywords(textB)];
+  for (const [name, words] of [
+    ['textA', wordsA],
+    ['textB', wordsB],
+  ] as const) {
+    if (words.length === 0) throw new RangeError(`"${name}" has no words that count`);
+  }
   const [lengthA, lengthB] = [wordsA, wordsB].map((all) =>
     Math.sqrt(all.reduce((sum, { weight }) => sum + weight * weight, 0)),
   );

@@ -109,6 +109,7 @@ export class TextHasher {
 
   /** Counts in how many texts each word occurs: in one pass, in a memory that only words fill. */
   fit(texts: Iterable<string>): FrequencyTable {
+    refuseOneText(texts);
     const table = new FrequencyTable({ tokens: this.tokensName, hash: this.hashName });
     for (const text of texts) {
       const found = this.#read(text);
@@ -132,7 +133,12 @@ export class TextHasher {
   }
 
   /** The codes of texts in their order, some at a time, so that there may be any number. */
-  *hashAll(texts: Iterable<string>): Generator<Codes, void, void> {
+  hashAll(texts: Iterable<string>): Generator<Codes, void, void> {
+    refuseOneText(texts);
+    return this.#hashing(texts);
+  }
+
+  *#hashing(texts: Iterable<string>): Generator<Codes, void, void> {
     const batch = new TextBatch();
     for (const text of texts) {
       const numbers = this.#weighed(text);
@@ -219,4 +225,9 @@ export class TextHasher {
 function checkToken(token: unknown): string {
   if (typeof token === 'string') return token;
   throw new TypeError(`"tokens" gave a ${typeof token}, not a string`);
+}
+
+/** A string is iterable too, but by its characters. */
+function refuseOneText(texts: unknown): void {
+  if (typeof texts === 'string') throw wrongType('texts', 'texts, as in an array', texts);
 }

@@ -313,7 +313,7 @@ describe('--max-memory', () => {
   it('says the prediction where there is enough', async () => {
     const { code, stderr } = await indexed(DOCS, '--max-memory', '1G', '-o', 'docs.hs');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/40 rows need 130 MB \(.*\) of at most 1\.0 GB/);
+    expect(stderr).toMatch(/about 40 rows need 200 MB \(.*\) of at most 1\.0 GB/);
   });
 
   it('needs a size, and a number of rows', async () => {

@@ -1,4 +1,4 @@
-/** A reviewed plan applied: the rows that it keeps, as they are in the input, as a new file. */
+/** A reviewed plan applied: the rows that it keeps, as a new file. */
 
 import { applyPlan, type BitOrder, openRows, type RowFormat, readPlan } from '../../node';
 import type { Call } from '../call';
