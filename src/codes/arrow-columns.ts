@@ -5,6 +5,7 @@
 
 import {
   type Data,
+  type DataType,
   type Field,
   makeBuilder,
   makeData,
@@ -42,11 +43,21 @@ export function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
 /** Batches of at most so many rows, without dictionaries. */
 function plainParts(batch: RowBatch): RecordBatch[] {
   const parts: RecordBatch[] = [];
+  const isPlain = batch.toArrow().schema.fields.every(({ type }) => canBeSliced(type));
   for (let first = 0; first === 0 || first < batch.count; first += BATCH_ROWS) {
     const count = Math.min(BATCH_ROWS, batch.count - first);
-    parts.push(batch.select(Uint32Array.from({ length: count }, (_, i) => first + i)).toArrow());
+    const part = isPlain
+      ? batch.slice(first, first + count)
+      : batch.select(Uint32Array.from({ length: count }, (_, i) => first + i));
+    parts.push(part.toArrow());
   }
   return parts;
+}
+
+/** Not dictionaries, which become plain, nor bits, of which a slice may begin within a byte. */
+function canBeSliced({ typeId, children }: DataType): boolean {
+  if (typeId === Type.Dictionary || typeId === Type.Bool) return false;
+  return (children ?? []).every((child: Field) => canBeSliced(child.type));
 }
 
 function refuseOthers(given: readonly Field[], fields: readonly Field[]): void {
@@ -103,6 +114,8 @@ export function joinBatches(batches: readonly RowBatch[]): RowBatch {
 }
 
 const FIXED: readonly number[] = [Type.Int, Type.Float, Type.FixedSizeBinary, Type.Timestamp];
+/** Offsets of so many bytes fit 32 bits. */
+const MOST_TEXT_BYTES = 2 ** 31 - 1;
 
 function joined(chunks: readonly Data[]): Data {
   const [{ type, typeId, stride }] = chunks;
@@ -116,8 +129,35 @@ function joined(chunks: readonly Data[]): Data {
     }
     return makeData({ type, length, nullCount: 0, data } as never);
   }
+  if (typeId === Type.Utf8 && chunks.every(({ nullCount }) => nullCount === 0)) {
+    const texts = joinedTexts(chunks, length);
+    if (texts !== null) return texts;
+  }
   const values = new Vector(chunks as Data[]);
   const builder = makeBuilder({ type, nullValues: [null, undefined] });
   for (let row = 0; row < length; row++) builder.append(values.get(row));
   return builder.finish().flush();
+}
+
+/** Texts one behind the other; null where they are too long for one column. */
+function joinedTexts(chunks: readonly Data[], length: number): Data | null {
+  const spans = chunks.map(({ valueOffsets, length: count }) => [
+    valueOffsets[0],
+    valueOffsets[count],
+  ]);
+  const byteLength = spans.reduce((sum, [from, to]) => sum + to - from, 0);
+  if (byteLength > MOST_TEXT_BYTES) return null;
+  const data = new Uint8Array(byteLength);
+  const valueOffsets = new Int32Array(length + 1);
+  let at = 0;
+  let row = 0;
+  chunks.forEach((chunk, i) => {
+    const [from, to] = spans[i];
+    data.set((chunk.values as Uint8Array).subarray(from, to), at);
+    for (let j = 1; j <= chunk.length; j++) {
+      valueOffsets[++row] = at + chunk.valueOffsets[j] - from;
+    }
+    at += to - from;
+  });
+  return makeData({ type: chunks[0].type, length, nullCount: 0, valueOffsets, data } as never);
 }

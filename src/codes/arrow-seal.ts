@@ -140,11 +140,23 @@ function chain(data: Data, start: bigint): bigint {
     add(from === 0 ? offsets : offsets.map((at) => at - first));
     if (values) add((values as Uint8Array).subarray(from, to));
     else children = children.map((child) => child.slice(from, to - from));
+  } else if (data.typeId === Type.Bool) {
+    add(bitsOf(data));
   } else if (values) {
     const width = data.typeId === Type.FixedSizeBinary ? data.stride : 1;
     add((values as Uint8Array).subarray(0, data.length * width));
   }
   return children.reduce((sum, child) => chain(child, sum), hash);
+}
+
+/** From bit 0 on, unused ones 0; a column of nulls is written as zeros. */
+function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(length / 8));
+  if (nullCount >= length) return bits;
+  for (let i = 0, at = offset; i < length; i++, at++) {
+    bits[i >> 3] |= ((values[at >> 3] >> (at & 7)) & 1) << (i & 7);
+  }
+  return bits;
 }
 
 function hex(hash: bigint): string {

@@ -316,3 +316,27 @@ describe('a plan', () => {
     expect(readdirSync(folder).filter((name) => name.includes('fewer-out'))).toEqual([]);
   });
 });
+
+it('seals slices of any type of column so that they are read again', async () => {
+  const count = 40;
+  const codes = Codes.from(
+    Uint8Array.from({ length: count }, (_, row) => row),
+    { bits: 8 },
+  );
+  const all = RowBatch.of({
+    id: Array.from({ length: count }, (_, row) => `row ${row}`),
+    ok: Array.from({ length: count }, (_, row) => (row % 7 === 3 ? null : row % 3 === 0)),
+    code: codes,
+  });
+  const rows = await createRows(path('sliced.arrow'), { header: { bits: 8 }, force: true });
+  for (const [first, end] of [
+    [3, 9],
+    [9, 30],
+  ]) {
+    await rows.write(all.slice(first, end));
+  }
+  await rows.close();
+  const { codes: read, ids } = codesFromArrow(readFileSync(path('sliced.arrow')));
+  expect([...read.bytes]).toEqual(Array.from({ length: 27 }, (_, i) => i + 3));
+  expect(ids).toEqual(Array.from({ length: 27 }, (_, i) => `row ${i + 3}`));
+});
