@@ -14,6 +14,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const { appendToIndex } = await import('../node');
   const names = folder.columnInfo.map(({ name }) => name);
   const carried = names.length === 0 ? [] : carriedAs(call, source, names);
+  await source.narrow(carried);
   const batches: RowBatch[] = [];
   const ids: Ids[] = [];
   const codes: Codes[] = [];
@@ -22,11 +23,11 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const needsVectors = keep !== 'none' || mean !== undefined;
   const hasher = await source.hashAs(folder.options);
   for await (const batch of source.reader) {
-    for (const { count, vectors: piece } of source.piecesOf(batch)) {
+    for (const { firstRow, count, vectors: piece } of source.piecesOf(batch)) {
       if (count === 0) continue;
       if ('bytesPerCode' in piece) codes.push(piece);
       else if (needsVectors) vectors.push(piece);
-      else codes.push(source.named(batch.firstRow, () => hasher.hashAll(piece)));
+      else codes.push(source.named(firstRow, () => hasher.hashAll(piece)));
     }
     const own = source.idsOf(batch);
     if (own !== null) ids.push(own);

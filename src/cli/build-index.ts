@@ -24,14 +24,14 @@ export async function buildIndex(call: Call, input: string | undefined): Promise
   const batches: RowBatch[] = [];
   let index: SimHashIndex | null = null;
   for await (const batch of reader) {
-    for (const { first, piece, ids } of piecesWithIds(source, batch)) {
+    for (const { piece, ids } of piecesWithIds(source, batch)) {
       if (index === null) {
         const need = needOf(call, { rows: rows ?? 0, keep, source, piece, carried });
         checkMemory(call, rows, need);
         index = await emptyIndex(call, piece.vectors, keep);
       }
       const { signal } = call;
-      await source.namedAsync(first, index.addAllAsync(piece.vectors, ids, { signal }));
+      await source.namedAsync(piece.firstRow, index.addAllAsync(piece.vectors, ids, { signal }));
     }
     if (carried.length > 0) batches.push(only(batch, carried));
   }
@@ -49,14 +49,12 @@ function checkKeep(call: Call, keep: Keep, kind: SourceKind): void {
   call.misuse(`--keep ${keep} is for ${what}: ${instead}`);
 }
 
-/** The pieces of a batch with their ids, and the row of the file that each begins with. */
+/** The pieces of a batch with their ids. */
 function* piecesWithIds(source: HashSource, batch: RowBatch) {
   const ids = source.idsOf(batch);
-  let at = 0;
   for (const piece of source.piecesOf(batch)) {
-    const own = ids === null ? undefined : ids.slice(at, at + piece.count);
-    yield { first: batch.firstRow + at, piece, ids: own };
-    at += piece.count;
+    const at = piece.firstRow - batch.firstRow;
+    yield { piece, ids: ids?.slice(at, at + piece.count) };
   }
 }
 

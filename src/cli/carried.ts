@@ -2,29 +2,30 @@
 
 import type { IndexFolder, SimHashIndex } from '../node';
 import type { Call } from './call';
+import { liveRows } from './live-rows';
 import { parseFilter, placesThatMeet } from './row-filter';
 
 export class Carried {
   readonly #values = new Map<string, readonly unknown[]>();
   /** Place of each row in the columns. */
   readonly #places = new Map<number, number>();
-  readonly #rows: number[] = [];
+  readonly #rows: Uint32Array;
 
-  private constructor() {}
+  private constructor(rows: Uint32Array) {
+    this.#rows = rows;
+  }
 
   static async read(
     folder: IndexFolder,
     index: SimHashIndex,
     names: readonly string[],
   ): Promise<Carried> {
-    const carried = new Carried();
-    if (names.length === 0) return carried;
+    if (names.length === 0) return new Carried(new Uint32Array());
+    const carried = new Carried(liveRows(index));
     const columns = await folder.columns([...new Set(names)]);
-    for (let row = 0; carried.#rows.length < index.count; row++) {
-      if (index.idOf(row) === undefined) continue;
-      carried.#places.set(row, carried.#rows.length);
-      carried.#rows.push(row);
-    }
+    carried.#rows.forEach((row, place) => {
+      carried.#places.set(row, place);
+    });
     for (const name of names) carried.#values.set(name, columns?.values(name) ?? []);
     return carried;
   }

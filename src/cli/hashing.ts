@@ -21,13 +21,15 @@ import type {
 import type { Call } from './call';
 import { chooseId, chooseSource, type SourceColumns, type SourceKind } from './columns';
 import { counted } from './figures';
-import { joinCodes, joinIds, joinVectors } from './join';
+import { joinCodes } from './join';
 import { readFrequencies, rowsOfTexts, textHasherOf, textSettingsOf } from './texts';
 
 export const DEFAULT_BITS = 256;
 
 /** Vectors of some rows, one after another. */
 export type Piece = {
+  /** The row of the file that it begins with. */
+  readonly firstRow: number;
   readonly count: number;
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
 };
@@ -95,15 +97,16 @@ export class HashSource {
   /** The vectors of a batch, or its ready codes: texts in several pieces, others in one. */
   *piecesOf(batch: RowBatch): Generator<Piece> {
     const [first, second] = this.source.columns;
-    const { count } = batch;
-    if (this.source.kind === 'text') {
-      const texts = batch.texts(first);
-      for (const rows of rowsOfTexts(this.textHasher as TextHasher, texts)) {
-        yield { count: rows.count, vectors: rows };
-      }
+    let { firstRow } = batch;
+    if (this.source.kind !== 'text') {
+      const { count } = batch;
+      yield { firstRow, count, vectors: this.#vectorsOf(batch, first, second) };
       return;
     }
-    yield { count, vectors: this.#vectorsOf(batch, first, second) };
+    for (const rows of rowsOfTexts(this.textHasher as TextHasher, batch.texts(first))) {
+      yield { firstRow, count: rows.count, vectors: rows };
+      firstRow += rows.count;
+    }
   }
 
   #vectorsOf(batch: RowBatch, first: string, second: string | undefined): Piece['vectors'] {
@@ -118,23 +121,19 @@ export class HashSource {
     return batch.codes(first, { ...(bits !== undefined && { bits }), bitOrder });
   }
 
-  /** The codes of a batch, with the vectors they were made of where they are dense. */
-  async hash(batch: RowBatch): Promise<{ codes: Codes; vectors: DenseMatrix | null }> {
+  /** The codes of a batch. */
+  async hash(batch: RowBatch): Promise<Codes> {
     const parts: Codes[] = [];
-    let dense: DenseMatrix | null = null;
-    let firstRow = batch.firstRow;
-    for (const { count, vectors } of this.piecesOf(batch)) {
+    for (const { firstRow, vectors } of this.piecesOf(batch)) {
       if ('bytesPerCode' in vectors) parts.push(vectors);
       else {
-        if ('dimensions' in vectors) dense = vectors;
         const hasher = await this.#hasherFor(vectors);
         parts.push(this.named(firstRow, () => hasher.hashAll(vectors)));
       }
-      firstRow += count;
     }
     const codes = await joinCodes(parts, { bits: this.#hasher?.bits ?? DEFAULT_BITS });
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.nullCount++;
-    return { codes, vectors: dense };
+    return codes;
   }
 
   /** Runs work on rows from `firstRow` on; its errors name the file and the row of the file. */
@@ -247,55 +246,4 @@ async function frequenciesOf(
   }
   await reader.close();
   return table;
-}
-
-export interface HashedRows {
-  readonly source: HashSource;
-  readonly codes: Codes;
-  readonly ids: Ids | null;
-  /** The dense vectors, where they were asked for and the rows have some. */
-  readonly vectors: DenseMatrix | null;
-  /** The batches of the columns that were asked for. */
-  readonly carried: readonly RowBatch[];
-}
-
-export interface HashRowsOptions extends SourceOptions {
-  readonly vectors?: boolean;
-  /** Columns to hold besides, by their names. */
-  readonly columns?: readonly string[];
-}
-
-/** All rows of an input as codes in memory, with what else is asked for. */
-export async function hashRows(
-  call: Call,
-  path: string | undefined,
-  options: HashRowsOptions = {},
-): Promise<HashedRows> {
-  const source = await openSource(call, path, options);
-  const { columns = [] } = options;
-  const codes: Codes[] = [];
-  const ids: Ids[] = [];
-  const carried: RowBatch[] = [];
-  const dense: DenseMatrix[] = [];
-  for await (const batch of source.reader) {
-    const made = await source.hash(batch);
-    const own = source.idsOf(batch);
-    codes.push(made.codes);
-    if (own !== null) ids.push(own);
-    if (options.vectors && made.vectors !== null) dense.push(made.vectors);
-    if (columns.length > 0) {
-      const others = batch.columns
-        .map(({ name }) => name)
-        .filter((name) => !columns.includes(name));
-      carried.push(batch.without(others));
-    }
-  }
-  source.sayNulls();
-  return {
-    source,
-    codes: await joinCodes(codes, { bits: source.hasher?.bits ?? DEFAULT_BITS }),
-    ids: source.idColumn === null ? null : joinIds(ids),
-    vectors: dense.length > 0 ? joinVectors(dense) : null,
-    carried,
-  };
 }

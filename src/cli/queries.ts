@@ -17,6 +17,7 @@ import { sourceLike } from './append-rows';
 import type { Call } from './call';
 import { idNamed } from './index-folder';
 import { rowsOfTexts, textHasherOf } from './texts';
+import { isMissing, vectorAt } from './vector-at';
 
 export interface Queries {
   readonly names: readonly Id[];
@@ -77,19 +78,16 @@ async function* fileQueries(
   input: string,
 ): AsyncGenerator<Queries> {
   const source = await sourceLike(call, input, folder);
+  await source.narrow([]);
   let without = 0;
   for await (const batch of source.reader) {
     const ids = source.idsOf(batch);
-    let at = 0;
-    for (const { count, vectors } of source.piecesOf(batch)) {
-      const first = at;
+    for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
       const names = Array.from({ length: count }, (_, i) => {
-        return ids === null ? batch.firstRow + first + i : (ids[first + i] as Id);
+        return ids === null ? firstRow + i : (ids[firstRow + i - batch.firstRow] as Id);
       });
-      const queries = { names, vectors, self: null };
-      for (let i = 0; i < count; i++) without += Number(queryAt(queries, i) === null);
-      yield queries;
-      at += count;
+      for (let i = 0; i < count; i++) without += Number(isMissing(vectors, i));
+      yield { names, vectors, self: null };
     }
   }
   if (without === 0) return;
@@ -101,17 +99,6 @@ async function* fileQueries(
 
 /** One of the queries, by itself; null where it has no code. */
 export function queryAt({ vectors }: Queries, i: number): Vector | Uint8Array | null {
-  if (vectors.validity && !((vectors.validity[i >> 3] >> (i & 7)) & 1)) return null;
-  if ('bytesPerCode' in vectors) return vectors.at(i);
-  if ('dimensions' in vectors) {
-    const { values, dimensions } = vectors;
-    return values.subarray(i * dimensions, (i + 1) * dimensions);
-  }
-  const [from, to] = [vectors.offsets[i], vectors.offsets[i + 1]];
-  if (from === to) return null;
-  const { indices, values } = vectors;
-  return {
-    indices: indices.slice(from, to) as BigUint64Array,
-    values: values.slice(from, to) as Float64Array,
-  };
+  if (isMissing(vectors, i)) return null;
+  return 'bytesPerCode' in vectors ? vectors.at(i) : vectorAt(vectors, i);
 }

@@ -5,10 +5,10 @@
  * are compared as the batches pass.
  */
 
-import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
+import type { RecordBatch, Schema } from 'apache-arrow';
 import { FormatError } from '../format-error';
-import { KEY, openSealed, sealedBatch } from './arrow-seal';
-import { asFormatError, openArrow } from './arrow-source';
+import { checkSeal, KEY, openSealed } from './arrow-seal';
+import { asFormatError, checkBitmaps, openArrow } from './arrow-source';
 import {
   type Block,
   footerBytes,
@@ -110,36 +110,18 @@ class Preamble {
 
   /** Checks the seal of one of our own batches, and wraps it. */
   rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
-    const isSealed = batch.metadata.has(KEY);
-    if (this.header !== undefined || isSealed) {
-      asFormatError(this.file, () => this.#checkSeal(batch, isLast));
+    if (this.header !== undefined || batch.metadata.has(KEY)) {
+      asFormatError(this.file, () => {
+        if (this.header === undefined) {
+          throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
+        }
+        checkSeal(batch, batch.schema, { index: this.#index, row: this.#row, isLast });
+      });
     }
     const rows = RowBatch.fromArrow(batch, { firstRow: this.#row, file: this.file });
     this.#row += batch.numRows;
     this.#index++;
     return rows;
-  }
-
-  #checkSeal(batch: RecordBatch, isLast: boolean): void {
-    const name = `batch ${this.#index}`;
-    if (this.header === undefined) {
-      throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
-    }
-    const found = sealOf(batch, name);
-    const { schema } = batch;
-    const expected = sealOf(sealedBatch(schema, batch.data.children, this.#row, isLast), name);
-    if (found.row !== expected.row || found.rows !== expected.rows) {
-      throw new Error(`damaged: ${name} starts at row ${found.row}, expected ${expected.row}`);
-    }
-    if (found.end !== isLast) {
-      const cut = 'cut short: the last batches are missing';
-      throw new Error(isLast ? cut : `damaged: ${name} is last`);
-    }
-    if (found.schema !== expected.schema) throw new Error('damaged: the schema was changed');
-    schema.fields.forEach((field, i) => {
-      if (found.columns?.[i] === expected.columns[i]) return;
-      throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
-    });
   }
 
   /** Our own files have at least one batch. */
@@ -149,33 +131,6 @@ class Preamble {
       throw new Error('damaged or cut short: it has no batch');
     });
   }
-}
-
-/** Where there are nulls, the bitmap covers all elements; nobody looks beyond it later. */
-function checkBitmaps(data: Data): void {
-  const needed = data.nullCount > 0 && data.typeId !== Type.Null ? data.offset + data.length : 0;
-  if ((data.nullBitmap?.length ?? 0) * 8 < needed) {
-    throw new Error('a validity bitmap is shorter than its column');
-  }
-  for (const child of data.children ?? []) checkBitmaps(child);
-}
-
-interface Seal {
-  readonly row: number;
-  readonly rows: number;
-  readonly end: boolean;
-  readonly schema: string;
-  readonly columns: readonly string[];
-}
-
-function sealOf(batch: RecordBatch, name: string): Seal {
-  try {
-    const seal: unknown = JSON.parse(batch.metadata.get(KEY) as string);
-    if (typeof seal === 'object' && seal !== null) return seal as Seal;
-  } catch {
-    // told below
-  }
-  throw new Error(`damaged: the "${KEY}" metadata of ${name} is no JSON object`);
 }
 
 /**

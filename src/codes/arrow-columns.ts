@@ -54,9 +54,9 @@ function plainParts(batch: RowBatch): RecordBatch[] {
   return parts;
 }
 
-/** Not dictionaries, which become plain, nor bits, of which a slice may begin within a byte. */
+/** Dictionaries cannot: they become plain. */
 function canBeSliced({ typeId, children }: DataType): boolean {
-  if (typeId === Type.Dictionary || typeId === Type.Bool) return false;
+  if (typeId === Type.Dictionary) return false;
   return (children ?? []).every((child: Field) => canBeSliced(child.type));
 }
 

@@ -73,14 +73,25 @@ export function openSealed(source: ArrowBatches): Header | null {
   let row = 0;
   source.batches.forEach((batch, index) => {
     const isLast = index === source.batches.length - 1;
-    checkSeal(batch, source.schema, row, isLast, `batch ${index}`);
+    checkSeal(batch, source.schema, { index, row, isLast });
     row += batch.numRows;
   });
   if (source.batches.length === 0) throw new Error('damaged or cut short: it has no batch');
   return header;
 }
 
-function checkSeal(batch: RecordBatch, schema: Schema, row: number, isLast: boolean, name: string) {
+/** Where a batch is in its file. */
+export interface BatchPlace {
+  readonly index: number;
+  /** Its first row. */
+  readonly row: number;
+  readonly isLast: boolean;
+}
+
+/** Fails unless a batch is the one that was sealed, whole, and at its place. */
+export function checkSeal(batch: RecordBatch, schema: Schema, place: BatchPlace): void {
+  const { row, isLast } = place;
+  const name = `batch ${place.index}`;
   const seal = parse(batch.metadata.get(KEY), name) as Seal;
   if (seal.row !== row || seal.rows !== batch.numRows) {
     throw new Error(`damaged: ${name} starts at row ${seal.row}, expected ${row}`);

@@ -153,8 +153,10 @@ function namesOf(fields: readonly Field[]): string {
 }
 
 /** Where there are nulls, the bitmap covers all elements; nobody looks beyond it later. */
-function checkBitmaps(data: Data): void {
-  if (data.nullCount > 0 && data.nullBitmap.length * 8 < data.offset + data.length) {
+export function checkBitmaps(data: Data): void {
+  // A column of type Null has no bitmap.
+  const needed = data.nullCount > 0 && data.typeId !== Type.Null ? data.offset + data.length : 0;
+  if ((data.nullBitmap?.length ?? 0) * 8 < needed) {
     throw new Error('a validity bitmap is shorter than its column');
   }
   for (const child of data.children ?? []) checkBitmaps(child);

@@ -86,9 +86,10 @@ export const scalarSketches: SketchKernel = {
         return hits.held;
       },
       ranges(ranges) {
+        const floats32 = new Float32Array(ranges.buffer, ranges.byteOffset, ranges.length);
         for (let at = 0; at < ranges.length; at += RANGE) {
           const [first, code, count] = ranges.subarray(at, at + RANGE);
-          const more = new Float32Array(ranges.buffer, ranges.byteOffset)[at + 3];
+          const more = floats32[at + 3];
           for (let i = 0; i < count; i++) {
             const isThere = floats[sketchScale(bytesPerRow, first + i)] !== 0;
             if (isThere) hits.take(code + i, weightOf(first + i, more));

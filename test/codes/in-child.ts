@@ -7,9 +7,8 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { build } from 'tsup';
+import { bundleInto } from '../reference/bundle';
 
 export interface ChildOptions {
   nodeOptions?: readonly string[];
@@ -34,17 +33,7 @@ export async function withChild<T>(
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'halfspace-child-'));
   try {
-    await build({
-      entry: { child: fileURLToPath(new URL(name, import.meta.url)) },
-      outDir: folder,
-      outExtension: () => ({ js: '.mjs' }),
-      format: ['esm'],
-      target: 'node20',
-      noExternal: [/./],
-      config: false,
-      silent: true,
-      clean: false,
-    });
+    await bundleInto(folder, new URL(name, import.meta.url));
     return await use((options) => runBundle(folder, options));
   } finally {
     await rm(folder, { recursive: true, force: true });

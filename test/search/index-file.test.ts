@@ -157,6 +157,25 @@ describe('a damaged file', () => {
   });
 });
 
+it('batches end where rows have too much for one', () => {
+  const header = {
+    ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', zero: 'error', keep: 'none' },
+    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 7, report: null, centres: null },
+  };
+  const rowsOf = (first: number, end: number) => ({
+    ...{ count: end - first, rows: null, ids: null, validity: null, vectors: null },
+    ...{ scales: null, sparse: null, partitions: null },
+    codes: Uint8Array.from({ length: end - first }, (_, i) => 10 + first + i),
+  });
+  const endOf = (first: number, end: number) => Math.min(end, first + 3);
+  const bytes = indexToArrow(header as never, 7, { rowsOf, endOf });
+  expect(tableFromIPC(bytes).batches.map(({ numRows }) => numRows)).toEqual([3, 3, 1]);
+  const index = SimHashIndex.fromArrow(bytes);
+  expect(Array.from({ length: 7 }, (_, row) => index.get(row)?.code?.[0])).toEqual([
+    10, 11, 12, 13, 14, 15, 16,
+  ]);
+});
+
 describe('a hostile file, its checksums right,', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },

@@ -4,9 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'tsup';
 import { afterAll } from 'vitest';
+import { bundleInto } from '../reference/bundle';
 
 export interface Child {
   readonly process: ChildProcess;
@@ -24,17 +23,7 @@ export type Start = (args: readonly string[], nodeOptions?: readonly string[]) =
 export async function bundled(name: string): Promise<Start> {
   const folder = await mkdtemp(join(tmpdir(), 'halfspace-child-'));
   afterAll(() => rm(folder, { recursive: true, force: true }));
-  await build({
-    entry: { child: fileURLToPath(new URL(name, import.meta.url)) },
-    outDir: folder,
-    outExtension: () => ({ js: '.mjs' }),
-    format: ['esm'],
-    target: 'node20',
-    noExternal: [/./],
-    config: false,
-    silent: true,
-    clean: false,
-  });
+  await bundleInto(folder, new URL(name, import.meta.url));
   return (args, nodeOptions = []) => start([...nodeOptions, join(folder, 'child.mjs'), ...args]);
 }
 

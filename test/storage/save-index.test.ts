@@ -409,3 +409,19 @@ it('saves an empty index, whose copy of the manifest is there too', async () => 
   expect((await verifyIndex(folder)).problems).toEqual([]);
   expect((await openIndex(folder)).count).toBe(0);
 });
+
+it('carries columns of any type through files of several batches', async () => {
+  const folder = newFolder();
+  const count = 70_001; // more than a batch
+  const index = new SimHashIndex({ bits: 16 });
+  index.addAll(codesFor(count, 5, 16));
+  const texts = Array.from({ length: count }, (_, row) => `text ${row % 977} ü`);
+  const flags = Array.from({ length: count }, (_, row) => (row % 11 === 4 ? null : row % 3 === 0));
+  const some = texts.map((text, row) => (row % 5 === 0 ? null : text));
+  await saveIndex(index, folder, { columns: RowBatch.of({ texts, flags, some }) });
+  expect((await verifyIndex(folder)).problems).toEqual([]);
+  const columns = await (await IndexFolder.open(folder)).columns();
+  expect(columns?.values('texts')).toEqual(texts);
+  expect(columns?.values('flags')).toEqual(flags);
+  expect(columns?.values('some')).toEqual(some);
+});

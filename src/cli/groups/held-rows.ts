@@ -11,6 +11,7 @@ import {
 } from '../../node';
 import { DEFAULT_BITS, type HashSource, hasherOptionsOf, type Piece } from '../hashing';
 import { joinCodes, joinVectors } from '../join';
+import { vectorAt } from '../vector-at';
 
 export interface HeldRows {
   /** Of memory, known after the first rows. */
@@ -35,7 +36,7 @@ export class CodeRows implements HeldRows {
   }
 
   async add(batch: RowBatch): Promise<void> {
-    this.#parts.push((await this.#source.hash(batch)).codes);
+    this.#parts.push(await this.#source.hash(batch));
   }
 
   async finish() {
@@ -126,19 +127,5 @@ function bitsOf({ call }: HashSource): number {
 }
 
 function eachPiece(source: HashSource, batch: RowBatch, take: (piece: Piece) => void): void {
-  let { firstRow } = batch;
-  for (const piece of source.piecesOf(batch)) {
-    source.named(firstRow, () => take(piece));
-    firstRow += piece.count;
-  }
-}
-
-function vectorAt(vectors: Exclude<Piece['vectors'], Codes>, row: number) {
-  if ('dimensions' in vectors) {
-    const { values, dimensions } = vectors;
-    return values.subarray(row * dimensions, (row + 1) * dimensions);
-  }
-  const { offsets, indices, values } = vectors;
-  const [from, to] = [offsets[row], offsets[row + 1]];
-  return { indices: indices.slice(from, to), values: values.slice(from, to) };
+  for (const piece of source.piecesOf(batch)) source.named(piece.firstRow, () => take(piece));
 }

@@ -1,6 +1,7 @@
 /** Rows and the users' names of them: of some rows, and of those that are there in an index. */
 
 import type { Id, Ids, SimHashIndex } from '../../node';
+import { liveRows } from '../live-rows';
 
 /** The ids of some rows, of the same type for whichever. */
 export function idsAt(ids: Ids, rows: ArrayLike<number>): Ids {
@@ -20,13 +21,9 @@ export function idsAt(ids: Ids, rows: ArrayLike<number>): Ids {
 
 /** The rows that are there in an index, and by row their ids; those of removed rows are empty. */
 export function rowsOfIndex(index: SimHashIndex): { rows: Uint32Array; ids: Ids } {
-  const rows = new Uint32Array(index.count);
-  const all: (Id | undefined)[] = [];
-  for (let found = 0; found < rows.length; ) {
-    const id = index.idOf(all.length);
-    if (id !== undefined) rows[found++] = all.length;
-    all.push(id);
-  }
+  const rows = liveRows(index);
+  const all: (Id | undefined)[] = Array((rows.at(-1) ?? -1) + 1).fill(undefined);
+  for (const row of rows) all[row] = index.idOf(row);
   return { rows, ids: typed(all) };
 }
 

@@ -16,6 +16,7 @@ import {
 } from '../../node';
 import type { Call } from '../call';
 import { columnOf } from '../columns';
+import { commandLine } from '../command-line';
 import type { HashSource } from '../hashing';
 import { type Collection, readCollection } from './collection';
 import { KeepPolicy } from './keep-policy';
@@ -139,11 +140,11 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
   } else {
     // What came by stdin is in a file of a name that is not known here.
     const isFolder = (await stat(input).catch(() => null))?.isDirectory() === true;
-    const names = input === '-' ? ['IN', 'OUT'] : [input, keptName(input, isFolder)].map(quoted);
-    const [file, kept] = names;
+    const [file, kept] = input === '-' ? ['IN', 'OUT'] : [input, keptName(input, isFolder)];
+    const words = ['halfspace', 'dedup', file, '--apply', target, '-o', kept];
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" where you think otherwise, then:` +
-        `\n  halfspace dedup ${file} --apply ${quoted(target)} -o ${kept}`,
+        `\n  ${commandLine(words)}`,
     );
   }
 }
@@ -152,9 +153,4 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
 function keptName(input: string, isFolder: boolean): string {
   if (isFolder) return `${input.replace(/[/\\]+$/, '')}-kept.jsonl`;
   return input.replace(/\.npy$/, '.arrow').replace(/(\.[^./\\]+)?$/, '-kept$1');
-}
-
-/** As a shell reads it. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -2,6 +2,7 @@
 
 import { openRows, type RowFormat } from '../../node';
 import type { Call } from '../call';
+import { typesOf } from '../rows-in';
 import type { Collection } from './collection';
 
 /** By row; none where the rows are no texts, or came by a stream. */
@@ -16,7 +17,7 @@ export async function textsOfRows(
   const format = call.text('from') as RowFormat | undefined;
   const reader = await openRows(path, {
     ...(format !== undefined && { format }),
-    columns: [textColumn],
+    ...{ columns: [textColumn], types: typesOf(call, path) },
     onError: call.text('on-error') as 'stop' | 'skip',
   });
   const progress = call.progress('reading examples', reader.byteCount, 'bytes');

@@ -3,8 +3,8 @@
 import type { IndexFolder, SimHashIndex } from '../../node';
 import type { Call } from '../call';
 import { Carried, carriedName } from '../carried';
+import { liveRows } from '../live-rows';
 import type { RowNames } from './index-page';
-import { liveRows } from './index-sample';
 
 /** Texts are those of the column that `--text` names, or of the first that holds any. */
 export async function rowNames(

@@ -2,10 +2,11 @@
 
 import type { RecallReport, SimHashIndex } from '../../node';
 import type { Call } from '../call';
+import { liveRows } from '../live-rows';
 import { type Recommended, recommendedOf } from './calibration';
 import { type ClusterMap, clusterMap } from './cluster-map';
 import { type GroupSizes, groupSizes } from './group-sizes';
-import { liveRows, sampleOf } from './index-sample';
+import { sampleOf } from './index-sample';
 import { type Example, examplesOf, nearestDistances } from './nearest-examples';
 import { cosinesOf } from './pair-cosines';
 import { type PairTally, total } from './pair-tally';

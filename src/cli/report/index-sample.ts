@@ -20,15 +20,6 @@ export interface IndexSample {
   readonly vectors: DenseMatrix | SparseMatrix | null;
 }
 
-/** The rows that are there, ascending. */
-export function liveRows(index: SimHashIndex): Uint32Array {
-  const rows = new Uint32Array(index.count);
-  for (let row = 0, count = 0; count < rows.length; row++) {
-    if (index.idOf(row) !== undefined) rows[count++] = row;
-  }
-  return rows;
-}
-
 /** At most `most` of `rows`; fewer where some of those drawn are null. */
 export function sampleOf(
   index: SimHashIndex,

@@ -70,15 +70,13 @@ function offerVectors(
   batch: RowBatch,
   rows: Reservoir<DrawnRow>,
 ): number | null {
-  let { firstRow } = batch;
   let dimensions: number | null = null;
-  for (const { count, vectors } of source.piecesOf(batch)) {
+  for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
     if ('bytesPerCode' in vectors) continue;
     for (let i = 0; i < count; i++) {
       rows.offer(() => ({ row: firstRow + i, ...rowAt(vectors, i) }));
     }
     if ('dimensions' in vectors) dimensions = vectors.dimensions;
-    firstRow += count;
   }
   return dimensions;
 }

@@ -137,7 +137,7 @@ async function calibrated(call: Call, path: string, limits: Limits): Promise<Cal
     }),
   );
   const { bits, maxDistance } = found.recommended;
-  const { commandLine } = await import('../report/command-line');
+  const { commandLine } = await import('../command-line');
   const command = commandLine([
     ...['halfspace', 'dedup', path, kind === 'text' ? '--text' : '--vector', columns.join(',')],
     ...givenWords(call, kind === 'text'),

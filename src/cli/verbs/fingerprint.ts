@@ -36,7 +36,7 @@ export const verb: Verb = {
     });
     let out: RowWriter | null = null;
     for await (const batch of reader) {
-      const { codes } = await source.hash(batch);
+      const codes = await source.hash(batch);
       const header = { bits: codes.bits, ...codes.origin };
       out ??= await call.rows(call.text('output'), [input], { header });
       await out.write(only(batch, carried).with({ code: codes }));

@@ -1,7 +1,8 @@
 /** What an index folder or a file holds, from what it says of itself; its rows are not read. */
 
 import type { Call } from '../call';
-import { bytesText, counted, grouped } from '../figures';
+import { bytesText, grouped } from '../figures';
+import { bytesOf, columnWords, sizeWords, textWords } from '../folder-words';
 import { isIndexFolder, openFolder } from '../index-folder';
 import { INPUT_OPTIONS } from '../shared-options';
 import type { Verb } from '../verb';
@@ -26,11 +27,9 @@ export const verb: Verb = {
 };
 
 async function indexFacts(call: Call, path: string) {
-  const { generation, rowCount, options, report, text, files, columnInfo } = await openFolder(
-    call,
-    path,
-  );
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const folder = await openFolder(call, path);
+  const { generation, rowCount, options, report, text, files, columnInfo } = folder;
+  const bytes = bytesOf(folder);
   const { bits, projection, seed, dimensions, keep } = options;
   const { mean, ...told } = options;
   const json = {
@@ -46,19 +45,13 @@ async function indexFacts(call: Call, path: string) {
     ...optional('seed', seed),
     ...optional('dimensions', dimensions),
     ['vectors kept', keep ?? 'none'],
-    ...(text === null ? [] : [['texts', textFact(text)] as const]),
-    ['columns', columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
+    ...optional('texts', textWords(folder) ?? undefined),
+    ['columns', columnWords(folder)],
     ['generation', String(generation)],
-    ['size', `${bytesText(bytes)} in ${counted(files.length, 'file')}`],
+    ['size', sizeWords(folder)],
     ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
   ];
   return { json, facts };
-}
-
-function textFact(text: object): string {
-  return Object.entries(text)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ');
 }
 
 interface Measured {

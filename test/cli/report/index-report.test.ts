@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/cli/call';
+import { liveRows } from '../../../src/cli/live-rows';
 import { groupSizes } from '../../../src/cli/report/group-sizes';
 import { groupChart, mapChart, speedChart } from '../../../src/cli/report/index-charts';
 import { indexPage } from '../../../src/cli/report/index-page';
 import { type IndexReport, indexReport } from '../../../src/cli/report/index-report';
-import { heldOf, liveRows, sampleOf } from '../../../src/cli/report/index-sample';
+import { heldOf, sampleOf } from '../../../src/cli/report/index-sample';
 import { trueNeighbors } from '../../../src/cli/report/true-neighbors';
 import { dedup, hammingDistance, SimHashIndex } from '../../../src/index';
 import { Draws, dot } from '../../reference/random';

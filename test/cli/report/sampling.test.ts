@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandLine } from '../../../src/cli/report/command-line';
+import { commandLine } from '../../../src/cli/command-line';
 import { drawnNumbers, shareAt } from '../../../src/cli/report/draw';
 import { planeOf } from '../../../src/cli/report/plane';
 import { Draws, dot } from '../../reference/random';
