@@ -239,8 +239,12 @@ function* byDistanceTogether(
 }
 
 function ofDistances(state: IndexState, found: RowsByDistance): SearchResult {
-  const { bits } = state;
-  const cosines = Float64Array.from(found.distances, (one) => cosineOf(one, bits));
+  const { distances } = found;
+  const cosines = new Float64Array(distances.length);
+  for (let i = 0; i < cosines.length; i++) {
+    const isSame = i > 0 && distances[i] === distances[i - 1];
+    cosines[i] = isSame ? cosines[i - 1] : cosineOf(distances[i], state.bits);
+  }
   return resultOf(state, found, cosines, 'hamming');
 }
 

@@ -3,7 +3,12 @@
 import { distance } from '../kernels/hamming.scalar';
 import type { Steps } from '../long-call';
 import type { RowFilter } from './filter';
-import { type RowsByDistance, SlotCollector, scanSlots } from './hamming-search';
+import {
+  type RowsByDistance,
+  type SlotCollector,
+  scanSlots,
+  slotCollector,
+} from './hamming-search';
 import type { Plan } from './index-options';
 import type { Work } from './rank-rows';
 import type { IndexState } from './state';
@@ -86,7 +91,7 @@ export function* allNearestByDistance(
 
 function collectorOf(state: IndexState, request: DistanceRequest): SlotCollector {
   const k = Math.min(request.k, state.slots.rowCount);
-  return new SlotCollector(state, k, request.maxDistance, request.filter);
+  return slotCollector(state, k, request.maxDistance, request.filter);
 }
 
 /** How far a search had to go. */

@@ -24,25 +24,81 @@ export interface RowsByDistance {
   readonly distances: Uint16Array;
 }
 
-/** Takes slots; a slot counts by its first row that the filter accepts. */
-export class SlotCollector implements Collector {
+/** Takes the slots of one search. */
+export interface SlotCollector extends Collector {
   /** Those of the index when the search began: others may take their place on the way. */
+  readonly slots: Slots;
+  /** Slots within the limit that a scan must tell of. */
+  readonly want: number;
+  result(): RowsByDistance;
+}
+
+/** The k nearest rows of those within `maxDistance`. */
+export function slotCollector(
+  { slots }: IndexState,
+  k: number,
+  maxDistance: number,
+  filter: RowFilter | null,
+): SlotCollector {
+  if (k >= slots.rowCount) return new SlotsWithin(slots, maxDistance, filter);
+  return new NearestSlots(slots, k, maxDistance, filter);
+}
+
+/** All rows of the slots within a distance. */
+class SlotsWithin implements SlotCollector {
+  readonly slots: Slots;
+  readonly want = NO_ROW;
+  readonly limit: number;
+  readonly #filter: RowFilter | null;
+  readonly #found: number[] = [];
+  readonly #distances: number[] = [];
+
+  constructor(slots: Slots, maxDistance: number, filter: RowFilter | null) {
+    this.slots = slots;
+    this.limit = maxDistance + 1;
+    this.#filter = filter;
+  }
+
+  take(slot: number, distance: number): void {
+    if (distance >= this.limit) return;
+    this.#found.push(slot);
+    this.#distances.push(distance);
+  }
+
+  result(): RowsByDistance {
+    const { slots } = this;
+    const filter = this.#filter;
+    const keys: number[] = [];
+    let distance = 0;
+    const take = (row: number) => {
+      if (filter === null || filter.accepts(row)) keys.push(keyOf(distance, row));
+      return true;
+    };
+    for (let i = 0; i < this.#found.length; i++) {
+      distance = this.#distances[i];
+      slots.eachRow(this.#found[i], take);
+    }
+    return rowsByDistance(Float64Array.from(keys).sort());
+  }
+}
+
+/** The k nearest rows; on the way a slot counts by its first row that the filter accepts. */
+class NearestSlots implements SlotCollector {
   readonly slots: Slots;
   readonly #filter: RowFilter | null;
   readonly #k: number;
   readonly #best: Smallest;
   readonly #most: number;
 
-  /** The k nearest of those within `maxDistance`. */
-  constructor(state: IndexState, k: number, maxDistance: number, filter: RowFilter | null) {
-    this.slots = state.slots;
+  constructor(slots: Slots, k: number, maxDistance: number, filter: RowFilter | null) {
+    this.slots = slots;
     this.#filter = filter;
     this.#k = k;
     this.#best = new Smallest(k);
     this.#most = maxDistance + 1;
   }
 
-  /** Slots within the limit that a scan must tell of: all, where some may not be accepted. */
+  /** All, where some may not be accepted. */
   get want(): number {
     return this.#filter === null ? this.#k : NO_ROW;
   }
@@ -54,38 +110,38 @@ export class SlotCollector implements Collector {
 
   take(slot: number, distance: number): void {
     if (distance >= this.#most) return;
-    const row = this.#firstRow(slot);
-    if (row !== undefined) this.#best.take(distance, row);
-  }
-
-  #firstRow(slot: number): number | undefined {
-    const { slots } = this;
-    const first = slots.memory.rows[slot];
-    if (first === NO_ROW) return undefined;
-    if (this.#filter === null) return first;
-    for (const row of slots.rowsOf(slot)) if (this.#filter.accepts(row)) return row;
-    return undefined;
+    const row = this.slots.firstRow(slot, this.#filter);
+    if (row !== NO_ROW) this.#best.take(distance, row);
   }
 
   result(): RowsByDistance {
     const { slots } = this;
-    let keys = this.#best.result();
-    if (slots.hasDuplicates) {
-      const all = new Smallest(this.#k);
-      for (const key of keys) this.#expand(key, all);
-      keys = all.result();
+    const keys = this.#best.result();
+    if (!slots.hasDuplicates) return rowsByDistance(keys);
+    const all = new Smallest(this.#k);
+    const filter = this.#filter;
+    let distance = 0;
+    const take = (row: number) => {
+      if (keyOf(distance, row) >= all.bound) return false;
+      if (filter === null || filter.accepts(row)) all.take(distance, row);
+      return true;
+    };
+    for (const key of keys) {
+      distance = weightOf(key);
+      slots.eachRow(slots.slotOf(rowOf(key)), take);
     }
-    return { rows: Uint32Array.from(keys, rowOf), distances: Uint16Array.from(keys, weightOf) };
+    return rowsByDistance(all.result());
   }
+}
 
-  #expand(key: number, all: Smallest): void {
-    const { slots } = this;
-    const distance = weightOf(key);
-    for (const row of slots.rowsOf(slots.slotOf(rowOf(key)))) {
-      if (keyOf(distance, row) >= all.bound) return;
-      if (this.#filter === null || this.#filter.accepts(row)) all.take(distance, row);
-    }
+function rowsByDistance(keys: Float64Array): RowsByDistance {
+  const rows = new Uint32Array(keys.length);
+  const distances = new Uint16Array(keys.length);
+  for (let i = 0; i < keys.length; i++) {
+    rows[i] = rowOf(keys[i]);
+    distances[i] = weightOf(keys[i]);
   }
+  return { rows, distances };
 }
 
 /** All of the collectors' slots from `firstSlot` on, for the codes of one query or of many. */

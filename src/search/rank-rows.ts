@@ -1,6 +1,6 @@
 /** The end of every search: from the best slots to rows in order, from candidates to the best. */
 
-import type { Hits, Search } from '../kernels/hits';
+import { type Hits, NO_ROW, type Search } from '../kernels/hits';
 import type { RowFilter } from './filter';
 import { keyOf, rowOf, Smallest, weightOf } from './smallest';
 import type { IndexState } from './state';
@@ -52,8 +52,8 @@ export function takeLightest(
     let passing = 0;
     for (let i = 0; i < count; i++) {
       if (weights[i] > search.limit) continue;
-      const row = firstAccepted(state, rows[codes[i]], filter);
-      if (row === undefined) continue;
+      const row = state.slots.firstRow(state.slots.slotOf(rows[codes[i]]), filter);
+      if (row === NO_ROW) continue;
       slots.take(weights[i], row);
       passing++;
     }
@@ -99,13 +99,6 @@ let rowsRoom = new Uint32Array(1024);
 
 const NO_ESTIMATES = new Float64Array();
 
-/** The first row of this row's slot that the filter accepts. */
-function firstAccepted({ slots }: IndexState, row: number, filter: RowFilter): number | undefined {
-  if (!slots.hasMore(slots.slotOf(row))) return filter.accepts(row) ? row : undefined;
-  for (const other of slots.rowsOf(slots.slotOf(row))) if (filter.accepts(other)) return other;
-  return undefined;
-}
-
 /** The slots' rows, at most k of each, in order; all of them candidates for re-ranking. */
 export function rankedRows(
   { slots }: IndexState,
@@ -121,13 +114,15 @@ export function rankedRows(
     const all: number[] = [];
     const spare: number[] = [];
     for (const key of keys) {
+      const weight = weightOf(key);
       let taken = 0;
-      for (const row of slots.rowsOf(slots.slotOf(rowOf(key)))) {
-        if (filter !== null && !filter.accepts(row)) continue;
-        if (taken++ < k) all.push(keyOf(weightOf(key), row));
-        else if (spare.length < want) spare.push(keyOf(weightOf(key), row));
-        else break;
-      }
+      slots.eachRow(slots.slotOf(rowOf(key)), (row) => {
+        if (filter !== null && !filter.accepts(row)) return true;
+        if (taken++ < k) all.push(keyOf(weight, row));
+        else if (spare.length < want) spare.push(keyOf(weight, row));
+        else return false;
+        return true;
+      });
     }
     return Float64Array.from(all.concat(spare.slice(0, Math.max(0, want - all.length)))).sort();
   }

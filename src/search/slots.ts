@@ -9,6 +9,7 @@ import { CodeMemory } from '../kernels/code-memory';
 import { distance } from '../kernels/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { runSteps, type Steps } from '../long-call';
+import { SharedRows } from './shared-rows';
 import { isEqual, NO_SLOT, SlotTable } from './slot-table';
 
 /** In place of a row's slot: it has no code, or is removed. */
@@ -16,13 +17,6 @@ export const NULL_ROW = 0xffff_ffff;
 const REMOVED = 0xffff_fffe;
 /** Most rows of an index: beyond are the marks above. */
 export const MOST_ROWS = 0xffff_fff0;
-
-/** Rows of a slot beyond its first: `rows` from `head` on, ascending; some may be removed. */
-interface More {
-  rows: number[];
-  head: number;
-  removed: number;
-}
 
 /** Rows, and which of them share a code. */
 export interface KnownCodes {
@@ -44,7 +38,9 @@ export class Slots {
   #slotOfRow = new Uint32Array(64);
   #rowCount = 0;
   #liveCount = 0;
-  #more = new Map<number, More>();
+  /** The rows of a slot beyond its first. */
+  #more = new SharedRows();
+  readonly #isOf = (row: number, slot: number) => this.#slotOfRow[row] === slot;
   /** Null until a code is added. */
   #table: SlotTable | null = null;
   #gathered: CodeMemory | null = null;
@@ -76,8 +72,7 @@ export class Slots {
 
   get bytes(): number {
     const table = this.#table?.bytes ?? 0;
-    let more = 0;
-    for (const { rows } of this.#more.values()) more += 8 * rows.length + 64;
+    const more = this.hasDuplicates ? this.#more.bytes : 0;
     return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + table + more;
   }
 
@@ -147,7 +142,7 @@ export class Slots {
     }
     this.#slotOfRow[row] = found;
     if (this.#memory.rows[found] === NO_ROW) this.#memory.rows[found] = row;
-    else this.#moreOf(found).rows.push(row);
+    else this.#more.add(found, row);
     return row;
   }
 
@@ -206,7 +201,7 @@ export class Slots {
       if (!isEqual(this.#memory, known, code)) {
         throw new Error(`row ${row}: its code is not that of row ${first}`);
       }
-      this.#moreOf(known).rows.push(row);
+      this.#more.add(known, row);
       return known;
     }
     const slot = this.#newSlot(row, code);
@@ -253,60 +248,34 @@ export class Slots {
     this.#rowCount += count;
   }
 
-  #moreOf(slot: number): More {
-    let more = this.#more.get(slot);
-    if (more === undefined) {
-      more = { rows: [], head: 0, removed: 0 };
-      this.#more.set(slot, more);
-    }
-    return more;
-  }
-
   remove(row: number): void {
     const slot = this.#slotOfRow[row];
     this.#slotOfRow[row] = REMOVED;
     this.#liveCount--;
     if (slot === NULL_ROW) return;
-    const more = this.#more.get(slot);
-    if (this.#memory.rows[slot] === row) {
-      this.#memory.rows[slot] = more === undefined ? NO_ROW : this.#takeFirst(slot, more);
-    } else if (more !== undefined) {
-      more.removed++;
-    }
-    if (more !== undefined) this.#tidy(slot, more);
+    const { rows } = this.#memory;
+    if (rows[slot] === row) rows[slot] = this.#more.takeFirst(slot, this.#isOf, NO_ROW);
+    else this.#more.noteRemoved(slot, this.#isOf);
   }
 
-  /** The least of the further rows, taken out of them. */
-  #takeFirst(slot: number, more: More): number {
-    while (more.head < more.rows.length) {
-      const row = more.rows[more.head++];
-      if (this.#slotOfRow[row] === slot) return row;
-      more.removed--;
-    }
-    return NO_ROW;
+  /** The first row of a slot that a filter accepts, or NO_ROW. */
+  firstRow(slot: number, filter: { accepts(row: number): boolean } | null): number {
+    let first = this.#memory.rows[slot];
+    if (filter === null || first === NO_ROW || filter.accepts(first)) return first;
+    first = NO_ROW;
+    this.#more.each(slot, this.#isOf, (row) => {
+      if (!filter.accepts(row)) return true;
+      first = row;
+      return false;
+    });
+    return first;
   }
 
-  /** Removed rows are passed over when they are met: an eighth of a slot's rows at most. */
-  #tidy(slot: number, more: More): void {
-    const { rows, head, removed } = more;
-    if (rows.length - head === removed) this.#more.delete(slot);
-    else if (2 * head > rows.length || 8 * removed > rows.length - head) {
-      more.rows = rows.slice(head).filter((row) => this.#slotOfRow[row] === slot);
-      more.head = 0;
-      more.removed = 0;
-    }
-  }
-
-  /** The live rows of a slot, ascending. */
-  *rowsOf(slot: number): Generator<number> {
+  /** Visits the live rows of a slot, ascending, until one visit returns false. */
+  eachRow(slot: number, visit: (row: number) => boolean): void {
     const first = this.#memory.rows[slot];
-    if (first === NO_ROW) return;
-    yield first;
-    const more = this.#more.get(slot);
-    if (more === undefined) return;
-    for (let i = more.head; i < more.rows.length; i++) {
-      if (this.#slotOfRow[more.rows[i]] === slot) yield more.rows[i];
-    }
+    if (first === NO_ROW || !visit(first)) return;
+    this.#more.each(slot, this.#isOf, visit);
   }
 
   /** True when all rows of a slot are removed. */
@@ -317,10 +286,6 @@ export class Slots {
   /** True when some slot has more than one row. */
   get hasDuplicates(): boolean {
     return this.#more.size > 0;
-  }
-
-  hasMore(slot: number): boolean {
-    return this.#more.has(slot);
   }
 
   /** The codes of some rows, each code once with its first row. Valid until the next call. */
@@ -360,9 +325,7 @@ export class Slots {
       if (this.hasCode(row)) other.#slotOfRow[row] = places[this.#slotOfRow[row]];
       if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     }
-    for (const [slot, more] of this.#more) {
-      other.#more.set(places[slot], { ...more, rows: more.rows.slice() });
-    }
+    other.#more = this.#more.renumbered(places);
     return other;
   }
 

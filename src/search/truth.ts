@@ -7,7 +7,7 @@
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products.scalar';
 import type { Steps } from '../long-call';
-import { SlotCollector, scanSlots } from './hamming-search';
+import { scanSlots, slotCollector } from './hamming-search';
 import type { KeptVectors } from './kept-vectors';
 import { bestByCosine } from './rank-rows';
 import { rowOf, Smallest, weightOf } from './smallest';
@@ -37,7 +37,7 @@ function* byDistance(state: IndexState, queries: Uint32Array, k: number): Steps<
   const codes = Array.from(queries, (row) => slots.codeAt(slots.slotOf(row)));
   const collectors = codes.map((_, i) => {
     const others = { accepts: (row: number) => row !== queries[i], rows: null };
-    return new SlotCollector(state, k, state.bits, others);
+    return slotCollector(state, k, state.bits, others);
   });
   const work = { codesCompared: 0, candidates: 0, probes: 0 };
   yield* scanSlots(state, codes, collectors, work);
