@@ -159,7 +159,22 @@ export function noResult(state: IndexState, { rank }: Request): SearchResult {
 export function* answer(state: IndexState, query: Query, request: Request): Steps<SearchResult> {
   const rank = rankOf(state, query, request);
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  if (rank === 'hamming') return yield* byDistance(state, query, request, work);
+  const { slots } = state;
+  const result =
+    rank === 'hamming'
+      ? yield* byDistance(state, query, request, work)
+      : yield* byCosine(state, query, request, rank, work);
+  slots.noteCompared(work.codesCompared);
+  return result;
+}
+
+function* byCosine(
+  state: IndexState,
+  query: Query,
+  request: Request,
+  rank: 'estimate' | 'exact',
+  work: Work,
+): Steps<SearchResult> {
   if (request.plan === 'bands') throw planError('scan', 'partitions', rank, request.plan);
   const start = performance.now();
   const setting = settingOf(state, request, rank);
@@ -234,7 +249,9 @@ function* byDistanceTogether(
 ): Steps<SearchResult[]> {
   if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
   const codes = queries.map(({ code }) => code);
+  const { slots } = state;
   const found = yield* allNearestByDistance(state, codes, request);
+  slots.noteCompared(codes.length * slots.count);
   return found.map((rows) => ofDistances(state, rows));
 }
 

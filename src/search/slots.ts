@@ -30,6 +30,8 @@ export interface KnownCodes {
 /** Slots, and rows, between two steps of putting them in another order. */
 const STEP_SLOTS = 2 ** 15;
 const STEP_ROWS = 2 ** 20;
+/** Codes that searches compare for each slot before the table goes: making it takes less. */
+const COMPARED = 256;
 
 export class Slots {
   readonly bytesPerCode: number;
@@ -43,6 +45,8 @@ export class Slots {
   readonly #isOf = (row: number, slot: number) => this.#slotOfRow[row] === slot;
   /** Null until a code is added. */
   #table: SlotTable | null = null;
+  /** Codes compared by searches since a row was added. */
+  #compared = 0;
   #gathered: CodeMemory | null = null;
 
   constructor(bytesPerCode: number) {
@@ -63,6 +67,12 @@ export class Slots {
   /** Rows that are there, those without a code included. */
   get liveCount(): number {
     return this.#liveCount;
+  }
+
+  /** A search compared so many codes. Where searches are all there is, no table is kept for adding. */
+  noteCompared(codes: number): void {
+    this.#compared += codes;
+    if (this.#compared > COMPARED * this.#count) this.#table = null;
   }
 
   /** The codes of all slots and behind them room; `rows` holds each slot's first row. */
@@ -128,6 +138,7 @@ export class Slots {
     this.#reserveRows(this.#rowCount + 1);
     const row = this.#rowCount++;
     this.#liveCount++;
+    this.#compared = 0;
     if (code === null) {
       this.#slotOfRow[row] = NULL_ROW;
       return row;

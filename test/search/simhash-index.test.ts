@@ -87,6 +87,23 @@ describe('life', () => {
     for (let row = 0; row < 999_999; row++) index.remove(row);
     expect([...index.search(one, { k: 3 }).rows]).toEqual([999_999, 1_000_000]);
   });
+
+  it('lets go of what only adding needs once searches are all there is, and adds again', () => {
+    const draws = new Draws('searched');
+    const codes = Codes.from(draws.bytes(32 * 3000), { bits: 256 });
+    const index = new SimHashIndex({ bits: 256 });
+    index.addAll(codes);
+    const before = index.bytes.total;
+    for (let i = 0; i < 150; i++) index.search(codes.at(i), { plan: 'scan' });
+    expect(index.bytes.total).toBe(before);
+    for (let i = 0; i < 150; i++) index.search(codes.at(i), { plan: 'scan' });
+    expect(index.bytes.total).toBeLessThan(1.4 * codes.bytes.length);
+    index.add(codes.at(7));
+    index.add(draws.bytes(32));
+    const { rows, explain } = index.search(codes.at(7), { k: 2, plan: 'scan', explain: true });
+    expect([...rows]).toEqual([7, 3000]);
+    expect(explain?.codesCompared).toBe(3001);
+  });
 });
 
 describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
