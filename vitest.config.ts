@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     testTimeout: 60_000,
+    maxWorkers: '100%', // of the processors; by default one stays idle
     expect: { requireAssertions: true },
     coverage: {
       provider: 'v8',

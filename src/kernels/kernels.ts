@@ -14,6 +14,8 @@ import { wasmJoins } from './joins.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
 import { type ProductsKernel, scalarProducts } from './products.scalar';
 import { wasmProducts } from './products.wasm';
+import { type RotationKernel, scalarRotation } from './rotation.scalar';
+import { wasmRotation } from './rotation.wasm';
 import { type SketchKernel, scalarSketches } from './sketches.scalar';
 import { wasmSketches } from './sketches.wasm';
 import { type SumsKernel, scalarSums } from './sums.scalar';
@@ -61,6 +63,10 @@ export function joinKernel(choice?: KernelName): JoinKernel {
 
 export function tileKernel(choice?: KernelName): TileKernel {
   return resolveKernel(choice) === 'scalar' ? scalarTiles : wasmTiles;
+}
+
+export function rotationKernel(choice?: KernelName): RotationKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarRotation : wasmRotation;
 }
 
 export function sketchKernel(choice?: KernelName): SketchKernel {

@@ -77,6 +77,15 @@ export interface KernelExports {
     state: number,
   ): number;
   orderInto(products: number, count: number, want: number, counts: number, order: number): number;
+  rotate(vector: number, width: number, size: number, flips: number, transforms: number): void;
+  twoBitsInto(
+    vector: number,
+    width: number,
+    far: number,
+    nearLevel: number,
+    farLevel: number,
+    sketch: number,
+  ): number;
   hitsOfSketches(
     sketches: number,
     ranges: number,

@@ -29,14 +29,16 @@ export interface ProductsKernel {
   nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void;
 
   /**
-   * Rows `first` to `end - 1` against all queries, told in blocks: `take` gets the first row of a
-   * block, how many rows, a query, and their products from `at` on.
+   * Rows `first` to `end - 1` against all queries, told in blocks in which some product is no less
+   * than `least` has it for the query: `take` gets the first row of a block, how many rows, a
+   * query, and their products from `at` on. It may raise what is least.
    */
   productsOfMany(
     rows: IntegerRows,
     first: number,
     end: number,
     queries: Int16Array,
+    least: Int32Array,
     take: (row: number, count: number, query: number, products: Int32Array, at: number) => void,
   ): void;
 }
@@ -92,13 +94,15 @@ export const scalarProducts: ProductsKernel = {
     }
   },
 
-  productsOfMany({ values, width }, first, end, queries, take) {
+  productsOfMany({ values, width }, first, end, queries, least, take) {
     const products = new Int32Array(end - first);
     for (let query = 0; query * width < queries.length; query++) {
       for (let row = first; row < end; row++) {
         products[row - first] = product(values, row * width, queries, query * width, width);
       }
-      take(first, end - first, query, products, 0);
+      if (products.some((one) => one >= least[query])) {
+        take(first, end - first, query, products, 0);
+      }
     }
   },
 };

@@ -93,15 +93,16 @@ export const wasmProducts: ProductsKernel = {
     }
   },
 
-  productsOfMany(rows, first, end, queries, take) {
+  productsOfMany(rows, first, end, queries, least, take) {
     const { width } = rows;
-    if (!fits(width)) return scalarProducts.productsOfMany(rows, first, end, queries, take);
+    if (!fits(width)) return scalarProducts.productsOfMany(rows, first, end, queries, least, take);
     const queryCount = queries.length / width;
     const { memory, at } = staged(rows, first, end);
-    const { queriesAt, productsAt } = tileOf(width);
+    const { queriesAt, productsAt, largestAt, placesAt } = tileOf(width);
     for (let query = 0; query < queryCount; query += TILE) {
       const some = Math.min(TILE, queryCount - query);
       const { buffer } = memory.bytes;
+      const largest = new Int32Array(buffer, largestAt, some);
       const tileValues = queries.subarray(query * width, (query + some) * width);
       new Int16Array(buffer, queriesAt, tileValues.length).set(tileValues);
       const products = new Int32Array(buffer, productsAt, TILE * TILE);
@@ -110,7 +111,11 @@ export const wasmProducts: ProductsKernel = {
         const padded = (here + 3) & ~3;
         const rowsAt = at + 2 * (row - first) * width;
         memory.kernels.productsInto(rowsAt, padded, queriesAt, some, width, productsAt);
-        for (let i = 0; i < some; i++) take(row, here, query + i, products, i * padded);
+        largest.fill(-0x8000_0000);
+        memory.kernels.largestInto(productsAt, some, padded, row, largestAt, placesAt);
+        for (let i = 0; i < some; i++) {
+          if (largest[i] >= least[query + i]) take(row, here, query + i, products, i * padded);
+        }
       }
     }
   },

@@ -18,6 +18,8 @@ import { type Space, spaceOf } from './space';
 const BLOCK_SLOTS = 512;
 /** Sketches between two steps: some milliseconds. */
 const STEP_SLOTS = 1024;
+/** Slots whose mean nearness to their centres is taken for that of all. */
+const NEARNESS_SLOTS = 2 ** 14;
 
 /** Of the index whose slots they are. */
 interface Origin {
@@ -63,7 +65,8 @@ export class Partitions {
     this.count = centres.length / this.space.width;
     this.starts = starts;
     this.#places = blocksOf(starts);
-    this.sketches = Sketches.of({ vectors, seed: hasher.seed }, this.#places[this.count]);
+    const sketched = { vectors, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
+    this.sketches = Sketches.of(sketched, this.#places[this.count]);
     this.#late = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
     this.#order = new Uint32Array(this.count);
@@ -79,13 +82,18 @@ export class Partitions {
     return partitions;
   }
 
+  /** Of some slots all over. */
   *#meanNearness(): Steps<number> {
     const { rows } = this.#slots.memory;
+    const every = Math.ceil(this.starts[this.count] / NEARNESS_SLOTS);
     let sum = 0;
+    let count = 0;
     yield* this.#each((slot, p) => {
+      if (slot % every !== 0) return;
       sum += (this.sketches as Sketches).nearnessOf(rows[slot], this.#centreOf(p));
+      count++;
     });
-    return Math.max(0, sum / Math.max(1, this.starts[this.count]));
+    return Math.max(0, sum / Math.max(1, count));
   }
 
   /** Slots that are in order, and their partitions. */

@@ -5,20 +5,13 @@
  * are known by the vector of their first row, and lie in the order in which they are visited.
  */
 
+import { type KernelName, rotationKernel } from '../kernels/kernels';
 import { UNIT } from '../kernels/products.scalar';
+import { FAR_LEVEL, NEAR_LEVEL, Rotation, type RotationKernel } from '../kernels/rotation.scalar';
 import { SketchMemory } from '../kernels/sketch-memory';
 import { MOST_SKETCH_BYTES, ONE_WEIGHT, type SketchTables } from '../kernels/sketches.scalar';
 import type { KeptVectors } from './kept-vectors';
-import { lengthOf } from './length';
-import { Rotation } from './rotation';
 
-/**
- * Where a coordinate of standard deviation 1 counts as far, and what near and far ones are like:
- * the four levels that lose least of a Gaussian (Max 1960; Lloyd 1982).
- */
-const FAR = 0.9816;
-const NEAR_LEVEL = 0.4528;
-const FAR_LEVEL = 1.51;
 /** By two bits: the side, and whether far. */
 const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
 
@@ -42,27 +35,29 @@ export class Sketches {
   readonly memory: SketchMemory;
   readonly #vectors: KeptVectors;
   readonly #rotation: Rotation;
-  readonly #sums: Float64Array;
-  readonly #sketch: Uint8Array;
+  readonly #kernel: RotationKernel;
   readonly #tables: Uint8Array;
 
   /** Null where no vectors are kept, or too wide ones. */
   static of(
-    { vectors, seed }: { vectors: KeptVectors | null; seed: bigint },
+    { vectors, seed, kernel }: { vectors: KeptVectors | null; seed: bigint; kernel?: KernelName },
     places: number,
   ): Sketches | null {
     if (vectors === null || widthOf(vectors) > 4 * MOST_SKETCH_BYTES) return null;
-    return new Sketches(vectors, seed, places);
+    return new Sketches(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
   }
 
-  private constructor(vectors: KeptVectors, seed: bigint, places: number) {
-    const width = widthOf(vectors);
-    this.memory = new SketchMemory(width / 4, places);
+  private constructor(
+    vectors: KeptVectors,
+    rotation: Rotation,
+    places: number,
+    kernel: KernelName | undefined,
+  ) {
+    this.memory = new SketchMemory(rotation.width / 4, places);
     this.#vectors = vectors;
-    this.#rotation = new Rotation(width, seed);
-    this.#sums = new Float64Array(width);
-    this.#sketch = new Uint8Array(width / 4);
-    this.#tables = new Uint8Array((ENTRIES * width) / 2);
+    this.#rotation = rotation;
+    this.#kernel = rotationKernel(kernel);
+    this.#tables = new Uint8Array((ENTRIES * rotation.width) / 2);
   }
 
   get bytes(): number {
@@ -87,22 +82,13 @@ export class Sketches {
       this.remove(place);
       return;
     }
-    const sums = this.#sums.fill(0, vector.length);
-    for (let i = 0; i < vector.length; i++) {
-      sums[i] = vector[i] / norm - (length * centre[i]) / UNIT;
-    }
-    this.#rotation.rotate(sums);
-    const size = lengthOf(sums);
-    const far = (FAR * size) / Math.sqrt(sums.length);
-    const sketch = this.#sketch.fill(0);
-    let product = 0; // of the sketch with what it is of
-    for (let i = 0; i < sums.length; i++) {
-      const value = Math.abs(sums[i]);
-      const isFar = value > far;
-      product += value * (isFar ? FAR_LEVEL : NEAR_LEVEL);
-      sketch[i >> 2] |= (Number(sums[i] > 0) | (isFar ? 2 : 0)) << (2 * (i & 3));
-    }
-    this.memory.set(place, sketch, product > 0 ? (size * size) / product : NO_DIFFERENCE);
+    const { vector: sums, sketch } = this.#rotation;
+    const less = length / UNIT;
+    for (let i = 0; i < vector.length; i++) sums[i] = vector[i] / norm - less * centre[i];
+    sums.fill(0, vector.length);
+    this.#kernel.rotate(this.#rotation);
+    const scale = this.#kernel.sketch(this.#rotation);
+    this.memory.set(place, sketch, scale > 0 ? scale : NO_DIFFERENCE);
   }
 
   /** A place whose rows are all removed. */
@@ -112,9 +98,10 @@ export class Sketches {
 
   /** What a query, a vector of length 1, says of sketches. Until the next call. */
   tablesOf(query: Float64Array): SketchTables {
-    const sums = this.#sums.fill(0, query.length);
+    const { vector: sums } = this.#rotation;
+    sums.fill(0, query.length);
     sums.set(query);
-    this.#rotation.rotate(sums);
+    this.#kernel.rotate(this.#rotation);
     const groups = sums.length / 2;
     let most = 0;
     let total = 0;

@@ -69,7 +69,7 @@ export class Slots {
     return this.#liveCount;
   }
 
-  /** A search compared so many codes. Where searches are all there is, no table is kept for adding. */
+  /** A search compared so many codes; where only searches go on, no table is kept. */
   noteCompared(codes: number): void {
     this.#compared += codes;
     if (this.#compared > COMPARED * this.#count) this.#table = null;

@@ -20,6 +20,7 @@ const BLOCK_ROWS = 512;
 const SPARE = 4;
 /** Weights of products in the order of `Smallest`, which is exact below 2^21. */
 const PRODUCT_STEP = 2 ** 11;
+const LEAST_PRODUCT = -(2 ** 31);
 
 /** For each of `queries`, rows with codes, its k nearest other rows. */
 export function* trueNeighbors(
@@ -57,7 +58,7 @@ function* byCosine(
     roundInto(vectors.valuesAt(row), vectors.normOf(row), rounded, i * width);
   });
   const best = Array.from(queries, () => new Smallest(SPARE * k + 1));
-  const least = new Float64Array(queries.length).fill(Number.NEGATIVE_INFINITY);
+  const least = new Int32Array(queries.length).fill(LEAST_PRODUCT);
   const block = new Int16Array(BLOCK_ROWS * width);
   const kernel = productsKernel(state.kernel);
   for (let first = 0; first < slots.rowCount; first += BLOCK_ROWS) {
@@ -67,12 +68,13 @@ function* byCosine(
       else roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), block, i * width);
     }
     const rows = { values: block, width };
-    kernel.productsOfMany(rows, 0, count, rounded, (row, here, query, products, at) => {
+    kernel.productsOfMany(rows, 0, count, rounded, least, (row, here, query, products, at) => {
       for (let i = 0; i < here; i++) {
         if (products[at + i] < least[query] || !slots.hasCode(first + row + i)) continue;
         const weight = Math.ceil((2 ** 31 - products[at + i]) / PRODUCT_STEP);
         best[query].take(weight, first + row + i);
-        least[query] = 2 ** 31 - PRODUCT_STEP * (weightOf(best[query].bound) + 1);
+        const enough = 2 ** 31 - PRODUCT_STEP * (weightOf(best[query].bound) + 1);
+        least[query] = Math.max(LEAST_PRODUCT, enough);
       }
     });
     yield [first + count, slots.rowCount];

@@ -105,11 +105,23 @@ describe.each([scalarProducts, wasmProducts])('products, $name twin', (kernel) =
     kernel.nearestInto({ values: rows, width }, queries, nearest);
     expect([...nearest]).toEqual(expected.map((list) => list.indexOf(Math.max(...list))));
     for (const values of [rows, rows.slice()]) {
-      const all = expected.map(() => [] as number[]);
-      kernel.productsOfMany({ values, width }, 3, 130, queries, (row, count, query, found, at) => {
-        for (let i = 0; i < count; i++) all[query][row + i - 3] = found[at + i];
+      const some = expected.map((list) => list.slice(3, 130));
+      const told = (least: Int32Array) => {
+        const all = expected.map(() => [] as number[]);
+        const take = (row: number, count: number, query: number, found: Int32Array, at: number) => {
+          for (let i = 0; i < count; i++) all[query][row + i - 3] = found[at + i];
+        };
+        kernel.productsOfMany({ values, width }, 3, 130, queries, least, take);
+        return all;
+      };
+      expect(told(new Int32Array(queryCount).fill(-(2 ** 31)))).toEqual(some);
+      const largest = Int32Array.from(some, (list) => Math.max(...list));
+      told(largest).forEach((list, query) => {
+        const place = some[query].indexOf(largest[query]);
+        expect(list[place]).toBe(largest[query]);
+        expect(list.every((one, row) => one === some[query][row])).toBe(true);
       });
-      expect(all).toEqual(expected.map((list) => list.slice(3, 130)));
+      expect(told(largest.map((one) => one + 1)).flat()).toEqual([]);
     }
   });
 });

@@ -8,6 +8,7 @@ export * from './signs';
 export { hitsOfTile, planesInto, slicesInto } from './slices';
 export * from './joins';
 export { largestInto, orderInto, productsInto } from './products';
+export { rotate, twoBitsInto } from './rotation';
 export * from './sums';
 export { choicesInto, hitsOfTables, tablesInto } from './tables';
 export { weightedHits } from './weighted';

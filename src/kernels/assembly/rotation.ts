@@ -1,0 +1,127 @@
+// A rotation by rounds of sign flips and fast Walsh-Hadamard transforms, and two bits of each
+// coordinate, on one vector of float64. Every output is the same tree of operations as that of the
+// scalar twin.
+
+const PAIR: usize = 16;
+
+/** Times the flips, which are factors. */
+@inline
+function flip(vector: usize, end: usize, flips: usize): void {
+  for (; vector < end; vector += PAIR, flips += PAIR) {
+    v128.store(vector, f64x2.mul(v128.load(vector), v128.load(flips)));
+  }
+}
+
+/** Two stages of neighbours: four elements at a time. */
+@inline
+function firstStages(vector: usize, end: usize): void {
+  const minus = i64x2(0, i64.MIN_VALUE);
+  for (; vector < end; vector += 2 * PAIR) {
+    const x = v128.load(vector);
+    const y = v128.load(vector, 16);
+    // (a, b): the sum of two neighbours, and their difference.
+    const ab = f64x2.add(i64x2.shuffle(x, x, 0, 0), v128.xor(i64x2.shuffle(x, x, 1, 1), minus));
+    const cd = f64x2.add(i64x2.shuffle(y, y, 0, 0), v128.xor(i64x2.shuffle(y, y, 1, 1), minus));
+    v128.store(vector, f64x2.add(ab, cd));
+    v128.store(vector, f64x2.sub(ab, cd), 16);
+  }
+}
+
+/** Two stages of elements `span` bytes apart. */
+@inline
+function twoStages(vector: usize, end: usize, span: usize): void {
+  for (; vector < end; vector += span << 2) {
+    for (let at = vector; at < vector + span; at += PAIR) {
+      const x0 = v128.load(at);
+      const x1 = v128.load(at + span);
+      const x2 = v128.load(at + 2 * span);
+      const x3 = v128.load(at + 3 * span);
+      const a = f64x2.add(x0, x1);
+      const b = f64x2.sub(x0, x1);
+      const c = f64x2.add(x2, x3);
+      const d = f64x2.sub(x2, x3);
+      v128.store(at, f64x2.add(a, c));
+      v128.store(at + span, f64x2.add(b, d));
+      v128.store(at + 2 * span, f64x2.sub(a, c));
+      v128.store(at + 3 * span, f64x2.sub(b, d));
+    }
+  }
+}
+
+/** The transform of elements up to `end`, a power of two of them, at least four. */
+function walshHadamard(vector: usize, end: usize): void {
+  firstStages(vector, end);
+  let span: usize = 32;
+  for (; span << 2 <= end - vector; span <<= 2) twoStages(vector, end, span);
+  if (span == end - vector) return;
+  for (const middle = vector + span; vector < middle; vector += PAIR) {
+    const a = v128.load(vector);
+    const b = v128.load(vector + span);
+    v128.store(vector, f64x2.add(a, b));
+    v128.store(vector + span, f64x2.sub(a, b));
+  }
+}
+
+/**
+ * Rotates `width` elements in place: transforms of the first `size` and of the last in turn, each
+ * with its flips; where these are all, the latter are left out.
+ */
+export function rotate(
+  vector: usize,
+  width: usize,
+  size: usize,
+  flips: usize,
+  transforms: u32,
+): void {
+  const bytes = size << 3;
+  const last = (width - size) << 3;
+  for (let i: u32 = 0; i < transforms; i++, flips += bytes) {
+    if ((i & 1) && last == 0) continue;
+    const start = i & 1 ? vector + last : vector;
+    flip(start, start + bytes, flips);
+    walshHadamard(start, start + bytes);
+  }
+}
+
+/**
+ * Two bits of each of `width` elements, a multiple of 4: whether above 0, and whether farther from
+ * it than `far` standard deviations. Returns the factor for the levels that these bits stand for, 0
+ * where the vector is 0.
+ */
+export function twoBitsInto(
+  vector: usize,
+  width: usize,
+  far: f64,
+  nearLevel: f64,
+  farLevel: f64,
+  sketch: usize,
+): f64 {
+  const end = vector + (width << 3);
+  let sums = f64x2.splat(0);
+  for (let at = vector; at < end; at += PAIR) {
+    const x = v128.load(at);
+    sums = f64x2.add(sums, f64x2.mul(x, x));
+  }
+  const squares = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
+  const bound = f64x2.splat(far * sqrt<f64>(squares / <f64>width));
+  const near = f64x2.splat(nearLevel);
+  const beyond = f64x2.splat(farLevel);
+  const zero = f64x2.splat(0);
+  sums = zero;
+  for (; vector < end; vector += 2 * PAIR, sketch++) {
+    let byte: i32 = 0;
+    for (let half: i32 = 0; half < 2; half++) {
+      const x = v128.load(vector + (<usize>half << 4));
+      const size = f64x2.abs(x);
+      const isFar = f64x2.gt(size, bound);
+      sums = f64x2.add(sums, f64x2.mul(size, v128.bitselect(beyond, near, isFar)));
+      const sides = i64x2.bitmask(f64x2.gt(x, zero));
+      const fars = i64x2.bitmask(isFar);
+      const bits = (sides & 1) | ((fars & 1) << 1) | ((sides & 2) << 1) | ((fars & 2) << 2);
+      byte |= bits << (half << 2);
+    }
+    store<u8>(sketch, <u8>byte);
+  }
+  const product = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
+  return product > 0 ? squares / product : 0;
+}
