@@ -142,6 +142,7 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
   state.slots.reserve(codes.count);
   state.vectors?.reserve(codes.count);
   if (sparse !== null) state.sparse?.reserve(codes.count, entriesOf(sparse, codes.count));
+  yield GO_ON;
   if (codes.count > 0 && addition.isForeign) state.isForeign = true;
   for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
     const end = Math.min(codes.count, first + BLOCK_ROWS);

@@ -10,7 +10,7 @@ import type { Steps } from '../long-call';
 export const NO_SLOT = 0xffff_ffff;
 const LEAST_SIZE = 128;
 /** Slots between two steps of making a table. */
-const STEP_SLOTS = 2 ** 15;
+const STEP_SLOTS = 2 ** 14;
 
 export class SlotTable {
   readonly #memory: CodeMemory;

@@ -124,7 +124,10 @@ export class Slots {
 
   /** Those of them that are not null. */
   rowsWithCodes(): Uint32Array {
-    return this.liveRows().filter((row) => this.hasCode(row));
+    const rows = new Uint32Array(this.#liveCount);
+    let count = 0;
+    for (let row = 0; row < this.#rowCount; row++) if (this.hasCode(row)) rows[count++] = row;
+    return rows.slice(0, count);
   }
 
   /** Makes room for so many more rows. */

@@ -15,7 +15,9 @@ import { roundInto } from './space';
 import { trueSparseNeighbors } from './sparse-truth';
 import type { IndexState } from './state';
 
+/** Rows of a block; the first are fewer, since nothing is known yet of what is too far. */
 const BLOCK_ROWS = 512;
+const FIRST_ROWS = 32;
 /** Looked at by cosine, in units of k. */
 const SPARE = 4;
 /** Weights of products in the order of `Smallest`, which is exact below 2^21. */
@@ -61,8 +63,8 @@ function* byCosine(
   const least = new Int32Array(queries.length).fill(LEAST_PRODUCT);
   const block = new Int16Array(BLOCK_ROWS * width);
   const kernel = productsKernel(state.kernel);
-  for (let first = 0; first < slots.rowCount; first += BLOCK_ROWS) {
-    const count = Math.min(BLOCK_ROWS, slots.rowCount - first);
+  for (let first = 0, count = 0; first < slots.rowCount; first += count) {
+    count = Math.min(BLOCK_ROWS, Math.max(FIRST_ROWS, first), slots.rowCount - first);
     for (let i = 0; i < count; i++) {
       if (!slots.hasCode(first + i)) block.fill(0, i * width, (i + 1) * width);
       else roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), block, i * width);
