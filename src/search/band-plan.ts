@@ -25,6 +25,12 @@ const NEARLY = 1.5;
 const FEW = 1 / 500;
 /** Slots added since, beyond which tables are dropped. */
 const MOST_LATE = 1 / 4;
+/**
+ * Scans one after another that tables were no help for, after which they are dropped; and how many
+ * times as long scans must then have taken before tables are built again.
+ */
+const MOST_IDLE = 1024;
+const PATIENCE = 8;
 /** Weight of a new measurement among the old. */
 const NEW = 1 / 8;
 const FORGET = 1 / 64;
@@ -61,6 +67,9 @@ export class BandPlan {
   #scannedMs = 0;
   #credit = 0;
   #hasSketches = false;
+  /** Scans since tables last served, and what their being dropped has taught. */
+  #idle = 0;
+  #patience = 1;
   /** By radius: the best tables for so many slots, and the cost of those that there are. */
   readonly #choices = new Map<number, Choice>();
   #choicesOf = 0;
@@ -76,13 +85,20 @@ export class BandPlan {
     return this.#bands?.bytes ?? 0;
   }
 
-  /** Tells how long a scan by one query took, and the distance to the last one found. */
-  noteScan(slots: Slots, ms: number, { k }: Reach, last: number): void {
+  /**
+   * Tells how long a scan by one query took, and the distance to the last one found; and whether it
+   * was the planner who chose it.
+   */
+  noteScan(slots: Slots, ms: number, { k }: Reach, last: number, isChosen: boolean): void {
     const slotMs = ms / Math.max(1, slots.count);
     this.#slotMs = this.#slotMs === 0 ? slotMs : this.#slotMs + NEW * (slotMs - this.#slotMs);
     this.#scannedMs += ms;
     this.#credit = Math.min(this.#credit + STAKE * ms, ms);
     this.#noteRadius(k, last);
+    if (isChosen && this.#bands !== null && ++this.#idle > MOST_IDLE) {
+      this.#drop();
+      this.#patience *= PATIENCE;
+    }
     // What tables took once, perhaps before the engine had compiled them, is forgotten by and by.
     if (this.#unitMs > 0) this.#unitMs += FORGET * (this.#usualUnit(slots) - this.#unitMs);
   }
@@ -103,9 +119,10 @@ export class BandPlan {
     if (bands !== null) {
       return this.#msOf(this.#costOf(bands, radius), slots) <= this.#credit + STAKE * scanMs;
     }
-    if (this.#scannedMs < this.#buildMs * slots.count) return false; // one table at least
+    const tableMs = this.#buildMs * slots.count * this.#patience;
+    if (this.#scannedMs < tableMs) return false; // one table at least
     const { blocks, units } = this.#choiceFor(slots.count, radius);
-    if (this.#scannedMs < this.#buildMs * slots.count * blocks) return false;
+    if (this.#scannedMs < tableMs * blocks) return false;
     return this.#msOf(units, slots) < scanMs / 2;
   }
 
@@ -151,6 +168,7 @@ export class BandPlan {
     this.#bands = bands;
     this.#slots = slots;
     this.#scannedMs = 0;
+    this.#idle = 0;
     return bands;
   }
 
@@ -180,7 +198,10 @@ export class BandPlan {
     }
     const saved = (isComplete ? scanMs : 0) + STAKE * scanMs - ms;
     this.#credit = Math.max(0, Math.min(this.#credit + saved, scanMs));
-    if (isComplete) this.#noteRadius(reach.k, Math.min(collector.limit - 1, reach.maxDistance));
+    if (isComplete) {
+      this.#idle = 0;
+      this.#noteRadius(reach.k, Math.min(collector.limit - 1, reach.maxDistance));
+    }
     return { isComplete, compared: found.compared };
   }
 
@@ -188,9 +209,14 @@ export class BandPlan {
     const bands = this.#bands;
     if (bands === null) return null;
     if (this.#slots === slots && slots.count - bands.count <= MOST_LATE * bands.count) return bands;
+    this.#drop();
+    return null;
+  }
+
+  #drop(): void {
     this.#bands = null;
     this.#slots = null;
-    return null;
+    this.#scannedMs = 0;
   }
 
   /** How far a search has to go: as far as asked for, or as searches for k went. */

@@ -64,7 +64,8 @@ export function* nearestByDistance(
   const start = performance.now();
   const collector = collectorOf(state, request);
   yield* scanSlots(state, [code], [collector], work);
-  bandPlan.noteScan(slots, performance.now() - start, request, lastOf(collector, request));
+  const ms = performance.now() - start;
+  bandPlan.noteScan(slots, ms, request, lastOf(collector, request), request.plan === 'auto');
   const why = isWorth
     ? 'tables took too long'
     : request.plan === 'scan'
@@ -83,8 +84,9 @@ export function* allNearestByDistance(
   const start = performance.now();
   yield* scanSlots(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
   const ms = (performance.now() - start) / codes.length;
+  const isChosen = request.plan === 'auto';
   for (const collector of collectors) {
-    state.bandPlan.noteScan(state.slots, ms, request, lastOf(collector, request));
+    state.bandPlan.noteScan(state.slots, ms, request, lastOf(collector, request), isChosen);
   }
   return collectors.map((collector) => collector.result());
 }

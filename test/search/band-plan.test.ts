@@ -99,6 +99,31 @@ it('turns to tables by itself, with the same answers as before', () => {
   );
 });
 
+it('drops tables that have long been no help, and is slower to build them again', () => {
+  const codes = crowded(400_000, 64, 6);
+  const slots = new Slots(8);
+  for (let row = 0; row < codes.count; row++) slots.add(codes.at(row));
+  const plan = new BandPlan(64);
+  const reach = { k: 10, maxDistance: 3 };
+  const scans = (count: number, ms: number, isChosen: boolean) => {
+    for (let i = 0; i < count; i++) plan.noteScan(slots, ms, reach, 3, isChosen);
+  };
+  expect(plan.isWorth(slots, reach)).toBe(false);
+  scans(1, 1e6, true);
+  expect(plan.isWorth(slots, reach)).toBe(true);
+  runSteps(plan.prepare(slots, reach), {});
+  const { bytes } = plan;
+  expect(bytes).toBeGreaterThan(0);
+  scans(3000, 1, false); // asked for by name: they tell nothing of the tables
+  scans(1000, 1, true);
+  expect(plan.bytes).toBe(bytes);
+  scans(100, 1, true);
+  expect(plan.bytes).toBe(0);
+  expect(plan.isWorth(slots, reach)).toBe(false);
+  scans(1, 1e6, true);
+  expect(plan.isWorth(slots, reach)).toBe(true);
+});
+
 it('scans only the rows that a filter leaves', () => {
   const codes = crowded(5000, 64, 4);
   const index = new SimHashIndex({ bits: 64 });
