@@ -62,9 +62,12 @@ export function runSteps<T>(steps: Steps<T>, call: LongCall): T {
   }
 }
 
-/** The work in turns: timers, messages and input are served in between. */
-export async function runInTurns<T>(steps: Steps<T>, call: LongCall): Promise<T> {
-  const step = stepper(steps, call);
+/**
+ * The work in turns: timers, messages and input are served in between. Of work that has begun it is
+ * told whether it may be stopped where it is.
+ */
+export async function runInTurns<T>(steps: Steps<T>, call: LongCall, mayStop = true): Promise<T> {
+  const step = stepper(steps, call, mayStop);
   let start = performance.now();
   for (;;) {
     const result = step();
@@ -119,8 +122,12 @@ export async function* streamInTurns<T>(
 }
 
 /** Takes a step a call. An abort ends the work where it is, with its `finally` blocks. */
-function stepper<S, T>(steps: Generator<S, T, void>, { signal, onProgress }: LongCall) {
-  let mayStop = true;
+function stepper<S, T>(
+  steps: Generator<S, T, void>,
+  { signal, onProgress }: LongCall,
+  mayStopFirst = true,
+) {
+  let mayStop = mayStopFirst;
   return () => {
     try {
       if (mayStop) signal?.throwIfAborted();

@@ -111,6 +111,7 @@ export const wasmProducts: ProductsKernel = {
         const padded = (here + 3) & ~3;
         const rowsAt = at + 2 * (row - first) * width;
         memory.kernels.productsInto(rowsAt, padded, queriesAt, some, width, productsAt);
+        if (padded > here) lowerPadding(memory, productsAt, some, padded, here);
         largest.fill(-0x8000_0000);
         memory.kernels.largestInto(productsAt, some, padded, row, largestAt, placesAt);
         for (let i = 0; i < some; i++) {

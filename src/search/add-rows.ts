@@ -146,7 +146,7 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
   if (codes.count > 0 && addition.isForeign) state.isForeign = true;
   for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
     const end = Math.min(codes.count, first + BLOCK_ROWS);
-    yield* unstopped(state.slots.tableSteps(end - first));
+    yield* unstopped(state.slots.tableSteps(end - first, codes.count - first));
     state.ids.append(ids?.slice(first, end) ?? null, end - first);
     if (state.vectors !== null && vectors !== null)
       appendVectors(state.vectors, vectors, codes, first, end);
@@ -154,6 +154,8 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
       const isPresent = (row: number) => !codes.isNull(first + row);
       state.sparse.append(canonicalRows(sparse, first, end), isPresent);
     }
+    const { bytes, bytesPerCode } = codes;
+    state.slots.lookAhead(bytes.subarray(first * bytesPerCode, end * bytesPerCode));
     for (let row = first; row < end; row++) {
       addRow(state, codes.isNull(row) ? null : codes.at(row));
     }

@@ -9,7 +9,7 @@ import {
   wrongValue,
 } from '../check';
 import { cosineOf } from '../hashing/angle';
-import type { Steps } from '../long-call';
+import { runSteps, type Steps } from '../long-call';
 import { candidates, type Setting } from './candidates';
 import { allNearestByDistance, isScanned, nearestByDistance } from './distance-plan';
 import { exactCosines, isComparable, keepsVectors } from './exact-cosines';
@@ -121,18 +121,25 @@ export function* answers(
       (query) => query !== null && rankOf(state, query, request) === 'hamming',
     );
     if (count > 1 && byDistance.every(Boolean) && isScanned(state, request)) {
-      results.push(...(yield* byDistanceTogether(state, some as Query[], request)));
+      const together = () => byDistanceTogether(state, some as Query[], request);
+      results.push(...(yield* undisturbed(state, together)));
       yield [first + count, queries.count];
       continue;
     }
     for (const query of some) {
-      results.push(
-        query === null ? noResult(state, request) : yield* answer(state, query, request),
-      );
+      if (query === null) results.push(noResult(state, request));
+      else results.push(yield* undisturbed(state, () => answer(state, query, request)));
       yield [results.length, queries.count];
     }
   }
   return results;
+}
+
+/** Rows that are removed between the steps of a search spoil it: then it is made anew, at once. */
+function* undisturbed<T>({ ids }: IndexState, search: () => Steps<T>): Steps<T> {
+  const { removals } = ids;
+  const result = yield* search();
+  return ids.removals === removals ? result : runSteps(search(), {});
 }
 
 function rankOf(state: IndexState, query: Query, { rank }: Request): Rank {

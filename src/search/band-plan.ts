@@ -67,8 +67,9 @@ export class BandPlan {
   #scannedMs = 0;
   #credit = 0;
   #hasSketches = false;
-  /** Scans since tables last served, and what their being dropped has taught. */
+  /** Scans since tables last served, how often they have, and what their being dropped taught. */
   #idle = 0;
+  #served = 0;
   #patience = 1;
   /** By radius: the best tables for so many slots, and the cost of those that there are. */
   readonly #choices = new Map<number, Choice>();
@@ -169,6 +170,7 @@ export class BandPlan {
     this.#slots = slots;
     this.#scannedMs = 0;
     this.#idle = 0;
+    this.#served = 0;
     return bands;
   }
 
@@ -200,6 +202,8 @@ export class BandPlan {
     this.#credit = Math.max(0, Math.min(this.#credit + saved, scanMs));
     if (isComplete) {
       this.#idle = 0;
+      this.#served++;
+      if (this.#served > MOST_IDLE) this.#patience = 1;
       this.#noteRadius(reach.k, Math.min(collector.limit - 1, reach.maxDistance));
     }
     return { isComplete, compared: found.compared };
@@ -210,6 +214,7 @@ export class BandPlan {
     if (bands === null) return null;
     if (this.#slots === slots && slots.count - bands.count <= MOST_LATE * bands.count) return bands;
     this.#drop();
+    this.#patience = 1; // what was learnt was of other slots
     return null;
   }
 

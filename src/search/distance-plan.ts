@@ -84,16 +84,15 @@ export function* allNearestByDistance(
   const start = performance.now();
   yield* scanSlots(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
   const ms = (performance.now() - start) / codes.length;
-  const isChosen = request.plan === 'auto';
-  for (const collector of collectors) {
-    state.bandPlan.noteScan(state.slots, ms, request, lastOf(collector, request), isChosen);
+  for (const [i, collector] of collectors.entries()) {
+    const isChosen = i === 0 && request.plan === 'auto'; // one choice for all
+    state.bandPlan.noteScan(collector.slots, ms, request, lastOf(collector, request), isChosen);
   }
   return collectors.map((collector) => collector.result());
 }
 
 function collectorOf(state: IndexState, request: DistanceRequest): SlotCollector {
-  const k = Math.min(request.k, state.slots.rowCount);
-  return slotCollector(state, k, request.maxDistance, request.filter);
+  return slotCollector(state, request.k, request.maxDistance, request.filter);
 }
 
 /** How far a search had to go. */

@@ -40,21 +40,23 @@ export function slotCollector(
   maxDistance: number,
   filter: RowFilter | null,
 ): SlotCollector {
-  if (k >= slots.rowCount) return new SlotsWithin(slots, maxDistance, filter);
-  return new NearestSlots(slots, k, maxDistance, filter);
+  if (k < slots.rowCount) return new NearestSlots(slots, k, maxDistance, filter);
+  return new SlotsWithin(slots, k, maxDistance, filter);
 }
 
-/** All rows of the slots within a distance. */
+/** The rows of all slots within a distance, the first k where more came than there were. */
 class SlotsWithin implements SlotCollector {
   readonly slots: Slots;
   readonly want = NO_ROW;
   readonly limit: number;
+  readonly #k: number;
   readonly #filter: RowFilter | null;
   readonly #found: number[] = [];
   readonly #distances: number[] = [];
 
-  constructor(slots: Slots, maxDistance: number, filter: RowFilter | null) {
+  constructor(slots: Slots, k: number, maxDistance: number, filter: RowFilter | null) {
     this.slots = slots;
+    this.#k = k;
     this.limit = maxDistance + 1;
     this.#filter = filter;
   }
@@ -78,7 +80,7 @@ class SlotsWithin implements SlotCollector {
       distance = this.#distances[i];
       slots.eachRow(this.#found[i], take);
     }
-    return rowsByDistance(Float64Array.from(keys).sort());
+    return rowsByDistance(Float64Array.from(keys).sort().subarray(0, this.#k));
   }
 }
 

@@ -19,6 +19,7 @@ export class IdTable {
   #ids: Id[] = [];
   #count = 0;
   readonly #signs = { hasNegative: false, hasHuge: false };
+  #removals = 0;
   /** Rows by id, when they have been asked for. */
   #maps: Map<Id, number>[] | null = null;
 
@@ -29,6 +30,11 @@ export class IdTable {
   /** Null while there are no rows. */
   get kind(): IdKind | null {
     return this.#kind;
+  }
+
+  /** How often a row was removed: who searched in steps meanwhile has to begin anew. */
+  get removals(): number {
+    return this.#removals;
   }
 
   get bytes(): number {
@@ -135,6 +141,7 @@ export class IdTable {
   }
 
   remove(row: number): void {
+    this.#removals++;
     if (this.#kind === 'row') return;
     for (const map of this.#maps ?? []) map.delete(this.#ids[row]);
     this.#ids[row] = undefined as never;

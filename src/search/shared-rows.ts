@@ -4,6 +4,8 @@
  * search a cache miss for each of its objects.
  */
 
+import { runSteps, type Steps } from '../long-call';
+
 /** In place of a row or a link: there is none. */
 const NONE = 0xffff_ffff;
 const LEAST_LISTS = 16;
@@ -11,6 +13,8 @@ const LEAST_LINKS = 64;
 
 /** A list: its slot, first and last link, how many rows, and how many of them are removed. */
 const FIELDS = 5;
+/** Numbers of the lists between two steps. */
+const STEP = FIELDS * 2 ** 15;
 const HEAD = 1;
 const TAIL = 2;
 const LENGTH = 3;
@@ -43,10 +47,15 @@ export class SharedRows {
     let at = this.#find(slot);
     if (this.#lists[at] === NONE) {
       if (4 * FIELDS * (this.#listCount + 1) > 3 * this.#lists.length) {
-        this.#rehash((list) => list);
+        runSteps(
+          this.#rehash((list) => list),
+          {},
+        );
         at = this.#find(slot);
       }
-      this.#lists.set([slot, NONE, NONE, 0, 0], at);
+      this.#lists[at] = slot; // head and tail are none already
+      this.#lists[at + LENGTH] = 0;
+      this.#lists[at + REMOVED] = 0;
       this.#listCount++;
     }
     const link = this.#newLink(row);
@@ -65,8 +74,9 @@ export class SharedRows {
     const at = this.#find(slot);
     const links = this.#links;
     const isWhole = this.#lists[at + REMOVED] === 0; // to ask for each row is a cache miss
-    for (let link = this.#headOf(at); link !== NONE; link = links[2 * link + 1]) {
+    for (let link = this.#headOf(at); link !== NONE; ) {
       const row = links[2 * link];
+      link = links[2 * link + 1];
       if ((isWhole || isThere(row, slot)) && !visit(row)) return;
     }
   }
@@ -108,14 +118,14 @@ export class SharedRows {
   }
 
   /** The same lists, of slots by other numbers. */
-  renumbered(places: Uint32Array): SharedRows {
+  *renumbered(places: Uint32Array): Steps<SharedRows> {
     const other = new SharedRows();
     other.#lists = this.#lists;
     other.#links = this.#links.slice();
     other.#linkCount = this.#linkCount;
     other.#free = this.#free;
     other.#size = this.#size;
-    other.#rehash((slot) => places[slot]);
+    yield* other.#rehash((slot) => places[slot]);
     return other;
   }
 
@@ -124,8 +134,9 @@ export class SharedRows {
     const lists = this.#lists;
     const size = lists.length / FIELDS;
     let place = Math.imul(slot, 0x9e37_79b1) >>> (Math.clz32(size) + 1);
+    let hop = 1; // ever farther, so that crowds of slots do not grow together
     while (lists[FIELDS * place] !== slot && lists[FIELDS * place] !== NONE) {
-      place = (place + 1) & (size - 1);
+      place = (place + hop++) & (size - 1);
     }
     return FIELDS * place;
   }
@@ -135,13 +146,14 @@ export class SharedRows {
   }
 
   /** Puts the lists that are not empty into a new table, with room for as many. */
-  #rehash(slotOf: (slot: number) => number): void {
+  *#rehash(slotOf: (slot: number) => number): Steps<void> {
     const before = this.#lists;
     let size = LEAST_LISTS;
     while (3 * size < 8 * this.#size) size *= 2;
     this.#lists = new Uint32Array(FIELDS * size).fill(NONE);
     this.#listCount = this.#size;
     for (let from = 0; from < before.length; from += FIELDS) {
+      if (from % STEP === 0) yield undefined;
       if (before[from] === NONE || before[from + HEAD] === NONE) continue;
       const slot = slotOf(before[from]);
       const at = this.#find(slot);

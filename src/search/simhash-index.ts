@@ -13,6 +13,7 @@ import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import {
   checkLongCall,
+  GO_ON,
   LONG_CALL,
   type LongCall,
   runInTurns,
@@ -370,11 +371,11 @@ export class SimHashIndex {
   /** A change in turns: others are refused until it has ended. */
   async #alone<T>(name: string, steps: Steps<T>, call: LongCall): Promise<T> {
     this.#refuseIfBusy();
-    const isFirst = steps.next(); // the arguments are checked before anything waits
-    if (isFirst.done) return isFirst.value;
+    const first = steps.next(); // the arguments are checked before anything waits
+    if (first.done) return first.value;
     this.#busy = name;
     try {
-      return await runInTurns(steps, call);
+      return await runInTurns(steps, call, first.value !== GO_ON);
     } finally {
       this.#busy = null;
     }

@@ -1,6 +1,7 @@
 /**
- * Slots by the hash of their code: open addressing, at most three quarters full. Made from the
- * codes when it is needed, since a search needs none.
+ * Slots by the hash of their code: open addressing, at most three quarters full. An entry is a slot
+ * and, in the bits that slots leave free, as much of the hash, so that codes are seldom looked at
+ * in vain. Made from the codes when it is needed, since a search needs none.
  */
 
 import type { CodeMemory } from '../kernels/code-memory';
@@ -14,52 +15,77 @@ const STEP_SLOTS = 2 ** 14;
 
 export class SlotTable {
   readonly #memory: CodeMemory;
-  readonly #slots: Uint32Array;
-  /** Where the code that was looked for last belongs. */
+  readonly #entries: Uint32Array;
+  /** Where the code that was looked for last belongs, and its hash. */
   #at = 0;
+  #hash = 0;
+  /** Where values go that are read for the caches alone. */
+  sink = 0;
 
   private constructor(memory: CodeMemory, size: number) {
     this.#memory = memory;
-    this.#slots = new Uint32Array(size).fill(NO_SLOT);
+    this.#entries = new Uint32Array(size).fill(NO_SLOT);
   }
 
-  /** A table of the first `count` codes with room for `more`. */
+  /** A table of the first `count` codes with room for `more`: they fit 31 bits. */
   static *of(memory: CodeMemory, count: number, more: number): Steps<SlotTable> {
     let size = LEAST_SIZE;
     while (3 * size < 4 * (count + more)) size *= 2;
     const table = new SlotTable(memory, size);
+    const entries = table.#entries;
     const mask = size - 1;
     for (let slot = 0; slot < count; slot++) {
-      let at = hashOf(memory.codes, slot * memory.bytesPerCode, memory.bytesPerCode) & mask;
-      while (table.#slots[at] !== NO_SLOT) at = (at + 1) & mask;
-      table.#slots[at] = slot;
+      const hash = hashOf(memory.codes, slot * memory.bytesPerCode, memory.bytesPerCode);
+      let at = hash & mask;
+      for (let hop = 1; entries[at] !== NO_SLOT; hop++) at = (at + hop) & mask;
+      entries[at] = (hash & ~mask) | slot;
       if (slot % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
     }
     return table;
   }
 
   get bytes(): number {
-    return this.#slots.byteLength;
+    return this.#entries.byteLength;
   }
 
   /** True when so many codes fit. */
   holds(count: number): boolean {
-    return 4 * count <= 3 * this.#slots.length;
+    return 4 * count <= 3 * this.#entries.length;
+  }
+
+  /** Reads where codes belong, so that their cache misses overlap; `find` comes right after. */
+  lookAhead(codes: Uint8Array): void {
+    const entries = this.#entries;
+    const mask = entries.length - 1;
+    const { bytesPerCode } = this.#memory;
+    let sink = 0;
+    for (let at = 0; at < codes.length; at += bytesPerCode) {
+      sink ^= entries[hashOf(codes, at, bytesPerCode) & mask];
+    }
+    this.sink ^= sink;
   }
 
   /** The slot of a code, or NO_SLOT. */
   find(code: Uint8Array): number {
-    const slots = this.#slots;
-    const mask = slots.length - 1;
-    let at = hashOf(code, 0, code.length) & mask;
-    while (slots[at] !== NO_SLOT && !isEqual(this.#memory, slots[at], code)) at = (at + 1) & mask;
+    const entries = this.#entries;
+    const mask = entries.length - 1;
+    const hash = hashOf(code, 0, code.length);
+    let at = hash & mask;
+    let slot = NO_SLOT;
+    for (let hop = 1; entries[at] !== NO_SLOT; at = (at + hop++) & mask) {
+      if (((entries[at] ^ hash) & ~mask) !== 0) continue;
+      if (!isEqual(this.#memory, entries[at] & mask, code)) continue;
+      slot = entries[at] & mask;
+      break;
+    }
     this.#at = at;
-    return slots[at];
+    this.#hash = hash & ~mask;
+    return slot;
   }
 
   /** Puts in the code that `find` did not find. */
   put(slot: number): void {
-    this.#slots[this.#at] = slot;
+    this.#entries[this.#at] = this.#hash | slot;
   }
 }
 

@@ -30,8 +30,12 @@ export interface KnownCodes {
 /** Slots, and rows, between two steps of putting them in another order. */
 const STEP_SLOTS = 2 ** 15;
 const STEP_ROWS = 2 ** 20;
-/** Codes that searches compare for each slot before the table goes: making it takes less. */
+/**
+ * Codes that searches compare for each slot before the table goes: to make it anew takes less. Each
+ * time that it was needed again, many times as many.
+ */
 const COMPARED = 256;
+const PATIENCE = 8;
 
 export class Slots {
   readonly bytesPerCode: number;
@@ -47,6 +51,7 @@ export class Slots {
   #table: SlotTable | null = null;
   /** Codes compared by searches since a row was added. */
   #compared = 0;
+  #mostCompared = COMPARED;
   #gathered: CodeMemory | null = null;
 
   constructor(bytesPerCode: number) {
@@ -72,7 +77,9 @@ export class Slots {
   /** A search compared so many codes; where only searches go on, no table is kept. */
   noteCompared(codes: number): void {
     this.#compared += codes;
-    if (this.#compared > COMPARED * this.#count) this.#table = null;
+    if (this.#table === null || this.#compared <= this.#mostCompared * this.#count) return;
+    this.#table = null;
+    this.#mostCompared *= PATIENCE;
   }
 
   /** The codes of all slots and behind them room; `rows` holds each slot's first row. */
@@ -82,7 +89,7 @@ export class Slots {
 
   get bytes(): number {
     const table = this.#table?.bytes ?? 0;
-    const more = this.hasDuplicates ? this.#more.bytes : 0;
+    const more = this.#more.bytes;
     return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + table + more;
   }
 
@@ -134,6 +141,11 @@ export class Slots {
   reserve(count: number): void {
     this.#memory.reserve(this.#count + count);
     this.#reserveRows(this.#rowCount + count);
+  }
+
+  /** Codes that are about to be added, one after another. */
+  lookAhead(codes: Uint8Array): void {
+    this.#table?.lookAhead(codes);
   }
 
   /** Appends the next row; returns its number. */
@@ -268,12 +280,15 @@ export class Slots {
     this.#liveCount--;
     if (slot === NULL_ROW) return;
     const { rows } = this.#memory;
+    const hadDuplicates = this.hasDuplicates;
     if (rows[slot] === row) rows[slot] = this.#more.takeFirst(slot, this.#isOf, NO_ROW);
     else this.#more.noteRemoved(slot, this.#isOf);
+    if (hadDuplicates && !this.hasDuplicates) this.#more = new SharedRows();
   }
 
   /** The first row of a slot that a filter accepts, or NO_ROW. */
   firstRow(slot: number, filter: { accepts(row: number): boolean } | null): number {
+    if (slot >= this.#count) return NO_ROW;
     let first = this.#memory.rows[slot];
     if (filter === null || first === NO_ROW || filter.accepts(first)) return first;
     first = NO_ROW;
@@ -287,6 +302,7 @@ export class Slots {
 
   /** Visits the live rows of a slot, ascending, until one visit returns false. */
   eachRow(slot: number, visit: (row: number) => boolean): void {
+    if (slot >= this.#count) return; // of a row that was removed on the way
     const first = this.#memory.rows[slot];
     if (first === NO_ROW || !visit(first)) return;
     this.#more.each(slot, this.#isOf, visit);
@@ -339,7 +355,7 @@ export class Slots {
       if (this.hasCode(row)) other.#slotOfRow[row] = places[this.#slotOfRow[row]];
       if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     }
-    other.#more = this.#more.renumbered(places);
+    other.#more = yield* this.#more.renumbered(places);
     return other;
   }
 
@@ -350,9 +366,13 @@ export class Slots {
     this.#slotOfRow = grown;
   }
 
-  /** Room in the table for so many more codes, made in steps; until the end nothing changes. */
-  *tableSteps(more: number): Steps<void> {
+  /**
+   * Room in the table for so many more codes, made in steps; until the end nothing changes. Where
+   * `expected` are to come, it is not made anew for each doubling.
+   */
+  *tableSteps(more: number, expected = more): Steps<void> {
     if (this.#table?.holds(this.#count + more)) return;
-    this.#table = yield* SlotTable.of(this.#memory, this.#count, more);
+    const room = Math.max(more, Math.min(expected, 3 * this.#count));
+    this.#table = yield* SlotTable.of(this.#memory, this.#count, room);
   }
 }

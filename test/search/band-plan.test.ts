@@ -119,9 +119,30 @@ it('drops tables that have long been no help, and is slower to build them again'
   expect(plan.bytes).toBe(bytes);
   scans(100, 1, true);
   expect(plan.bytes).toBe(0);
-  expect(plan.isWorth(slots, reach)).toBe(false);
-  scans(1, 1e6, true);
-  expect(plan.isWorth(slots, reach)).toBe(true);
+  const scansUntilWorth = () => {
+    let count = 0;
+    for (; !plan.isWorth(slots, reach); count++) scans(1, 1, true);
+    return count;
+  };
+  const first = scansUntilWorth();
+  runSteps(plan.prepare(slots, reach), {});
+  scans(1100, 1, true);
+  expect(plan.bytes).toBe(0);
+  // Building takes not quite as long each time.
+  expect(scansUntilWorth()).toBeGreaterThan(2 * first);
+});
+
+it('takes one search of many queries for one scan that tables were no help for', () => {
+  const codes = crowded(400_000, 64, 7);
+  const index = new SimHashIndex({ bits: 64 });
+  index.addAll(codes);
+  for (let i = 0; i < 3000 && index.bytes.bands === 0; i++) {
+    index.within(codes.at((i * 7919) % codes.count), { maxDistance: 3 });
+  }
+  const { bands } = index.bytes;
+  expect(bands).toBeGreaterThan(0);
+  index.searchAll(some(codes, 0, 1500), { k: 300, rank: 'hamming' });
+  expect(index.bytes.bands).toBe(bands);
 });
 
 it('scans only the rows that a filter leaves', () => {

@@ -106,6 +106,91 @@ describe('life', () => {
   });
 });
 
+describe('in turns with the event loop', () => {
+  const BITS_64 = 64;
+
+  function many(count: number, seed: string) {
+    const codes = Codes.from(new Draws(seed).bytes(8 * count), { bits: BITS_64 });
+    for (let row = 10; row < 20; row++) codes.at(row).set(codes.at(5)); // equal to row 5
+    return codes;
+  }
+
+  it('rows that are removed on the way are not in what is told after, by distance', async () => {
+    const codes = many(1_000_000, 'by distance');
+    const index = new SimHashIndex({ bits: BITS_64 });
+    index.addAll(codes);
+    const queries = Codes.allocate(200, { bits: BITS_64 });
+    for (let i = 0; i < 200; i++) queries.at(i).set(codes.at(5).map((byte) => byte ^ 1));
+    const searching = index.searchAllAsync(queries, { k: 3, plan: 'scan' });
+    await new Promise((resolve) => setTimeout(resolve));
+    index.remove(5);
+    index.remove(11);
+    const results = await searching;
+    for (const { rows, distances } of results) {
+      expect([...rows]).toEqual([10, 12, 13]);
+      expect([...distances]).toEqual([8, 8, 8]);
+    }
+  });
+
+  it.each(['estimate', 'exact'] as const)(
+    'rows that are removed on the way are not in what is told after, rank %s',
+    async (rank) => {
+      const dimensions = 16;
+      const keep = rank === 'exact' ? 'float32' : 'none';
+      const index = new SimHashIndex({ bits: 512, dimensions, keep });
+      const vectors = matrix(new Draws('removed'), 600_000, dimensions); // two steps for a query
+      const { values } = vectors;
+      for (let row = 10; row < 20; row++) {
+        values.copyWithin(row * dimensions, 5 * dimensions, 6 * dimensions);
+      }
+      index.addAll(vectors);
+      const queries = Array.from({ length: 100 }, () => rowOf(vectors, 5));
+      const asked: unknown[] = [];
+      const searching = index.searchAllAsync(queries, {
+        ...{ k: 3, rank, plan: 'scan', oversample: 8 },
+        filter: (id: unknown, row: number) => {
+          if (typeof id !== 'number' || id !== row) asked.push([id, row]);
+          return true;
+        },
+      });
+      await new Promise((resolve) => setTimeout(resolve));
+      index.remove(5);
+      index.remove(11);
+      const results = await searching;
+      expect([...(results.at(-1)?.rows ?? [])]).toEqual([10, 12, 13]);
+      for (const { rows } of results) {
+        expect([...rows]).toEqual(rows[0] === 5 ? [5, 10, 11] : [10, 12, 13]);
+      }
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it('no more than k are told when rows come on the way', async () => {
+    const codes = many(600_000, 'more');
+    const index = new SimHashIndex({ bits: BITS_64 });
+    index.addAll(codes);
+    const queries = Codes.from(codes.bytes.slice(0, 8 * 4), { bits: BITS_64 });
+    const searching = index.searchAllAsync(queries, { k: 600_000 });
+    index.addAll(many(1000, 'others'));
+    for (const { rows } of await searching) expect(rows.length).toBe(600_000);
+  });
+
+  it('a cancelled addition adds nothing, or all', async () => {
+    const codes = many(100_000, 'cancelled');
+    const index = new SimHashIndex({ bits: BITS_64 });
+    const signal = AbortSignal.abort();
+    await index.addAllAsync(codes, undefined, { signal }).catch(() => {});
+    expect([0, codes.count]).toContain(index.count);
+    for (const wait of [0, 1, 5, 20]) {
+      const before = index.count;
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(), wait);
+      await index.addAllAsync(codes, undefined, { signal: stop.signal }).catch(() => {});
+      expect([before, before + codes.count]).toContain(index.count);
+    }
+  });
+});
+
 describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
   it('is that of the exact scans: by distance, and by cosine when all are re-ranked', () => {
     const draws = new Draws(5);
