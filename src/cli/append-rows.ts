@@ -34,12 +34,33 @@ export async function appendRows(call: Call, input: string, path: string): Promi
     if (carried.length > 0) batches.push(only(batch, carried));
   }
   const rows = vectors.length > 0 ? joined(vectors) : await joinCodes(codes, { bits });
-  const columns = await joinColumns(batches);
+  const joint = await joinColumns(batches);
+  const columns = joint && numbersLike(joint, folder);
   const own = source.idColumn === null ? undefined : joinIds(ids);
   const appended = call.long(`writing ${path}`, (long) =>
     appendToIndex(path, rows, own, { ...(columns !== null && { columns }), ...long }),
   );
   await source.namedAsync(0, appended);
+}
+
+/**
+ * Numbers as the folder's columns have them, where nothing is lost: whether integers look like
+ * names of rows, and so are integers, is guessed from each input by itself.
+ */
+function numbersLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
+  const changed: Record<string, (number | bigint | null)[]> = {};
+  for (const { name, type } of columnInfo) {
+    const own = batch.columns.find((column) => column.name === name);
+    if (own === undefined || own.type === type) continue;
+    if (![own.type, type].every((one) => one === 'Int64' || one === 'Float64')) continue;
+    const values = batch.values(name) as (number | bigint | null)[];
+    const there = values.filter((value) => value !== null);
+    if (there.length === 0 || !there.every((value) => Number.isSafeInteger(Number(value))))
+      continue;
+    const turn = type === 'Int64' ? BigInt : Number;
+    changed[name] = values.map((value) => (value === null ? null : turn(value)));
+  }
+  return batch.with(changed);
 }
 
 function joined(parts: readonly (DenseMatrix | SparseMatrix)[]): DenseMatrix | SparseMatrix {

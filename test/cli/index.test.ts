@@ -190,6 +190,31 @@ describe('index --append', () => {
     expect(index.get(id)?.vector).toEqual(Float32Array.of(-1, 2, -3));
   });
 
+  it('takes integers as the folder has them, whatever they look like in the input', async () => {
+    const line = (id: number, year: number | null, n: number) =>
+      `${JSON.stringify({ id, vector: [id, 1, 2], year, n })}\n`;
+    for (const [first, second] of [
+      ['apart', 'alike'],
+      ['alike', 'apart'],
+    ]) {
+      const cwd = await ownFolder();
+      // All different, and so integers to a reader; or not, and so numbers.
+      await writeFile(join(cwd, 'apart.jsonl'), line(1, 1990, 7) + line(2, null, 8));
+      await writeFile(join(cwd, 'alike.jsonl'), line(3, 1995, 5) + line(4, 1995, 5));
+      const index = (...args: string[]) => run(['index', ...args, '-o', 'v.hs', '-q'], { cwd });
+      expect((await index(`${first}.jsonl`)).code).toBe(0);
+      expect(await index(`${second}.jsonl`, '--append')).toMatchObject({ code: 0, stderr: '' });
+      const columns = await (await IndexFolder.open(join(cwd, 'v.hs'))).columns();
+      const years = columns?.values('year').map((year) => (year === null ? null : Number(year)));
+      const expected = { apart: [1990, null], alike: [1995, 1995] };
+      expect(years).toEqual([...expected[first as 'apart'], ...expected[second as 'alike']]);
+      await writeFile(join(cwd, 'halves.jsonl'), line(5, 1999, 1.5));
+      const { code, stderr } = await index('halves.jsonl', '--append');
+      if (first === 'apart') expect(stderr).toContain('n: Int64');
+      expect(code).toBe(first === 'apart' ? 1 : 0);
+    }
+  });
+
   it('refuses other settings than those of the folder', async () => {
     const { change } = await indexed(DOCS, '-o', 'docs.hs', '--bits', '64', '-q');
     for (const [option, value, own] of [
