@@ -6,6 +6,7 @@
  */
 
 import { Arena } from './memory';
+import { walshHadamard } from './sums.scalar';
 import { halves, hashDimension } from './xxhash.scalar';
 
 /** Transforms of the first and of the last: until every coordinate depends on all others. */
@@ -75,7 +76,7 @@ export const scalarRotation: RotationKernel = {
       if (transform % 2 === 1 && last === 0) continue;
       const start = transform % 2 === 0 ? 0 : last;
       for (let i = 0; i < size; i++) vector[start + i] *= flips[transform * size + i];
-      walshHadamard(vector, start, start + size);
+      walshHadamard(vector.subarray(start, start + size));
     }
   },
 
@@ -100,28 +101,3 @@ export const scalarRotation: RotationKernel = {
     return even + odd > 0 ? squares / (even + odd) : 0;
   },
 };
-
-/** Of elements `start` to `end - 1`, two stages in a pass. */
-function walshHadamard(vector: Float64Array, start: number, end: number): void {
-  let span = 1;
-  for (; 4 * span <= end - start; span *= 4) {
-    for (let first = start; first < end; first += 4 * span) {
-      for (let i = first; i < first + span; i++) {
-        const a = vector[i] + vector[i + span];
-        const b = vector[i] - vector[i + span];
-        const c = vector[i + 2 * span] + vector[i + 3 * span];
-        const d = vector[i + 2 * span] - vector[i + 3 * span];
-        vector[i] = a + c;
-        vector[i + span] = b + d;
-        vector[i + 2 * span] = a - c;
-        vector[i + 3 * span] = b - d;
-      }
-    }
-  }
-  if (span === end - start) return;
-  for (let i = start; i < start + span; i++) {
-    const a = vector[i];
-    vector[i] = a + vector[i + span];
-    vector[i + span] = a - vector[i + span];
-  }
-}

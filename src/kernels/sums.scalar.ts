@@ -190,7 +190,8 @@ function flip(mixed: Float64Array, seed: bigint): void {
   }
 }
 
-function walshHadamard(mixed: Float64Array): void {
+/** The transform of a power of two of values, in place, not normalised. */
+export function walshHadamard(mixed: Float64Array): void {
   for (let span = 1; span < mixed.length; span *= 2) {
     for (let i = 0; i < mixed.length; i++) {
       if ((i & span) !== 0) continue;
