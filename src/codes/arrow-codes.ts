@@ -13,10 +13,10 @@ import {
   Schema,
   Table,
   Type,
-  tableToIPC,
   Vector,
 } from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions, MAX_BITS, wrongType } from '../check';
+import { arrowBytes } from './arrow-bytes';
 import { checkIds, type Ids, idColumn, pickIds, readIds } from './arrow-ids';
 import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './arrow-seal';
 import {
@@ -208,7 +208,8 @@ export interface CodesToArrowOptions {
 
 /** The bytes of an Arrow IPC file. */
 export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8Array {
-  return tableToIPC(codesToTable(codes, options), 'file');
+  const { schema, batches } = codesToTable(codes, options);
+  return arrowBytes('file', schema, batches);
 }
 
 /** A table of `id` (when given) and `code`, over the codes' own memory. */

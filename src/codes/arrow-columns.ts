@@ -3,20 +3,9 @@
  * one file have the same columns; each may be null, and dictionaries become plain columns.
  */
 
-import {
-  type Data,
-  type DataType,
-  type Field,
-  makeBuilder,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  Type,
-  tableToIPC,
-  Vector,
-} from 'apache-arrow';
+import { type Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
+import { arrowBytes } from './arrow-bytes';
+import { joinedData, plainOf } from './arrow-keep';
 import { FORMAT_VERSION, KEY, openSealed, sealedBatch } from './arrow-seal';
 import { asFormatError, openArrow } from './arrow-source';
 import { RowBatch } from './row-batch';
@@ -37,13 +26,13 @@ export function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
     row += part.numRows;
     return batch;
   });
-  return tableToIPC(new Table(schema, sealed), 'file');
+  return arrowBytes('file', schema, sealed);
 }
 
-/** Batches of at most so many rows, without dictionaries. */
+/** Batches of at most so many rows, without dictionaries and views, which cannot be cut. */
 function plainParts(batch: RowBatch): RecordBatch[] {
   const parts: RecordBatch[] = [];
-  const isPlain = batch.toArrow().schema.fields.every(({ type }) => canBeSliced(type));
+  const isPlain = batch.toArrow().schema.fields.every(({ type }) => plainOf(type) === type);
   for (let first = 0; first === 0 || first < batch.count; first += BATCH_ROWS) {
     const count = Math.min(BATCH_ROWS, batch.count - first);
     const part = isPlain
@@ -52,12 +41,6 @@ function plainParts(batch: RowBatch): RecordBatch[] {
     parts.push(part.toArrow());
   }
   return parts;
-}
-
-/** Dictionaries cannot: they become plain. */
-function canBeSliced({ typeId, children }: DataType): boolean {
-  if (typeId === Type.Dictionary) return false;
-  return (children ?? []).every((child: Field) => canBeSliced(child.type));
 }
 
 function refuseOthers(given: readonly Field[], fields: readonly Field[]): void {
@@ -101,63 +84,18 @@ function withoutHeader(batch: RecordBatch): RecordBatch {
   return new RecordBatch(new Schema(batch.schema.fields), batch.data);
 }
 
-/** Batches of equal columns as one. */
+/** Batches of equal columns as one; dictionaries become plain columns. */
 export function joinBatches(batches: readonly RowBatch[]): RowBatch {
   if (batches.length === 1) return batches[0];
   const parts = batches.map((batch) => batch.toArrow());
-  const { schema } = parts[0];
-  const children = schema.fields.map((_, i) => joined(parts.map(({ data }) => data.children[i])));
+  const [first] = parts;
+  const columns = first.schema.fields.map((_, i) =>
+    joinedData(parts.map((p) => p.data.children[i])),
+  );
+  const fields = first.schema.fields.map((field, i) => field.clone({ type: columns[i].type }));
+  const schema = new Schema(fields as Field[], first.schema.metadata);
   const length = parts.reduce((sum, { numRows }) => sum + numRows, 0);
   const type = new Struct(schema.fields);
-  const data = makeData({ type, length, nullCount: 0, children });
+  const data = makeData({ type, length, nullCount: 0, children: columns });
   return RowBatch.fromArrow(new RecordBatch(schema, data));
-}
-
-const FIXED: readonly number[] = [Type.Int, Type.Float, Type.FixedSizeBinary, Type.Timestamp];
-/** Offsets of so many bytes fit 32 bits. */
-const MOST_TEXT_BYTES = 2 ** 31 - 1;
-
-function joined(chunks: readonly Data[]): Data {
-  const [{ type, typeId, stride }] = chunks;
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (FIXED.includes(typeId) && chunks.every(({ nullCount }) => nullCount === 0)) {
-    const data = new (chunks[0].values.constructor as Uint8ArrayConstructor)(length * stride);
-    let at = 0;
-    for (const { values, length: count } of chunks) {
-      data.set(values.subarray(0, count * stride), at);
-      at += count * stride;
-    }
-    return makeData({ type, length, nullCount: 0, data } as never);
-  }
-  if (typeId === Type.Utf8 && chunks.every(({ nullCount }) => nullCount === 0)) {
-    const texts = joinedTexts(chunks, length);
-    if (texts !== null) return texts;
-  }
-  const values = new Vector(chunks as Data[]);
-  const builder = makeBuilder({ type, nullValues: [null, undefined] });
-  for (let row = 0; row < length; row++) builder.append(values.get(row));
-  return builder.finish().flush();
-}
-
-/** Texts one behind the other; null where they are too long for one column. */
-function joinedTexts(chunks: readonly Data[], length: number): Data | null {
-  const spans = chunks.map(({ valueOffsets, length: count }) => [
-    valueOffsets[0],
-    valueOffsets[count],
-  ]);
-  const byteLength = spans.reduce((sum, [from, to]) => sum + to - from, 0);
-  if (byteLength > MOST_TEXT_BYTES) return null;
-  const data = new Uint8Array(byteLength);
-  const valueOffsets = new Int32Array(length + 1);
-  let at = 0;
-  let row = 0;
-  chunks.forEach((chunk, i) => {
-    const [from, to] = spans[i];
-    data.set((chunk.values as Uint8Array).subarray(from, to), at);
-    for (let j = 1; j <= chunk.length; j++) {
-      valueOffsets[++row] = at + chunk.valueOffsets[j] - from;
-    }
-    at += to - from;
-  });
-  return makeData({ type: chunks[0].type, length, nullCount: 0, valueOffsets, data } as never);
 }

@@ -3,18 +3,9 @@
  * was made with and how many documents were counted as JSON in the schema; sealed like codes.
  */
 
-import {
-  type Data,
-  Field,
-  makeData,
-  type RecordBatch,
-  Schema,
-  Table,
-  tableToIPC,
-  Uint32,
-  Uint64,
-} from 'apache-arrow';
+import { type Data, Field, makeData, type RecordBatch, Schema, Uint32, Uint64 } from 'apache-arrow';
 import { checkInteger } from '../check';
+import { arrowBytes } from './arrow-bytes';
 import { FORMAT_VERSION, KEY, openSealed, sealedBatch } from './arrow-seal';
 import { type ArrowSource, asFormatError, chunksOf, openArrow } from './arrow-source';
 
@@ -48,7 +39,7 @@ export function frequenciesToArrow(columns: FrequencyColumns): Uint8Array {
     ];
     batches.push(sealedBatch(schema, children, first, end === total));
   }
-  return tableToIPC(new Table(schema, batches), 'file');
+  return arrowBytes('file', schema, batches);
 }
 
 export function frequenciesFromArrow(source: ArrowSource, file?: string): FrequencyColumns {

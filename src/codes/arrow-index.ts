@@ -14,11 +14,10 @@ import {
   makeData,
   type RecordBatch,
   Schema,
-  Table,
-  tableToIPC,
   Uint32,
 } from 'apache-arrow';
 import { checkBits } from '../check';
+import { arrowBytes } from './arrow-bytes';
 import { type Ids, idColumn, pickIds, readIds } from './arrow-ids';
 import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './arrow-seal';
 import {
@@ -94,7 +93,7 @@ export function indexToArrow(
     batches.push(sealedBatch(schema, children, first, end === count));
     first = end;
   } while (first < count);
-  return tableToIPC(new Table(schema as Schema, batches), 'file');
+  return arrowBytes('file', schema as Schema, batches);
 }
 
 function columnsOf(rows: IndexRows, bits: number, dimensions: number): [Field, Data][] {

@@ -3,17 +3,8 @@
  * of partitions. One column each, sealed like codes.
  */
 
-import {
-  type Data,
-  Field,
-  FixedSizeList,
-  Int16,
-  makeData,
-  Schema,
-  Table,
-  tableToIPC,
-  Uint32,
-} from 'apache-arrow';
+import { type Data, Field, FixedSizeList, Int16, makeData, Schema, Uint32 } from 'apache-arrow';
+import { arrowBytes } from './arrow-bytes';
 import { FORMAT_VERSION, KEY, openSealed, sealedBatch } from './arrow-seal';
 import { asFormatError, chunksOf, openArrow } from './arrow-source';
 
@@ -56,7 +47,7 @@ export function centresFromArrow(bytes: Uint8Array, file: string): Int16Array {
 function oneColumn(kind: string, field: Field, data: Data): Uint8Array {
   const header = JSON.stringify({ version: FORMAT_VERSION, kind });
   const schema = new Schema([field], new Map([[KEY, header]]));
-  return tableToIPC(new Table(schema, [sealedBatch(schema, [data], 0, true)]), 'file');
+  return arrowBytes('file', schema, [sealedBatch(schema, [data], 0, true)]);
 }
 
 function valuesOf(

@@ -9,12 +9,12 @@ import {
   Float64,
   makeData,
   RecordBatch,
-  RecordBatchStreamWriter,
   Schema,
   Struct,
   Uint16,
   Uint32,
 } from 'apache-arrow';
+import { arrowBytes } from './arrow-bytes';
 
 /** Pairs of a batch, column by column. */
 export interface PairColumns {
@@ -70,10 +70,6 @@ export class PairWriter {
   }
 
   #streamOf(batch: RecordBatch | null): Uint8Array {
-    const writer = new RecordBatchStreamWriter();
-    writer.reset(undefined, this.#schema);
-    if (batch !== null) writer.write(batch);
-    writer.finish();
-    return writer.toUint8Array(true);
+    return arrowBytes('stream', this.#schema, batch === null ? [] : [batch]);
   }
 }

@@ -12,12 +12,11 @@ import {
   RecordBatch,
   Schema,
   Struct,
-  Table,
   Type,
-  tableToIPC,
   Uint16,
   Uint32,
 } from 'apache-arrow';
+import { arrowBytes } from './arrow-bytes';
 import { type Ids, idColumn, readIds } from './arrow-ids';
 import {
   type ArrowBatches,
@@ -72,7 +71,7 @@ export function planToArrow(plan: PlanColumns, ids: Ids | null): Uint8Array {
     const data = makeData({ type: new Struct(fields), length: end - first, children });
     batches.push(new RecordBatch(schema, data));
   }
-  return tableToIPC(new Table(schema, batches), 'file');
+  return arrowBytes('file', schema, batches);
 }
 
 /** The columns of a plan; what is not needed to apply it may be gone. */

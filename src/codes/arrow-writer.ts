@@ -3,21 +3,10 @@
  * of the schema of the first; with a header the file is sealed as `codesToArrow` seals it.
  */
 
-import {
-  AsyncByteQueue,
-  type Data,
-  type DataType,
-  Field,
-  makeBuilder,
-  makeData,
-  RecordBatch,
-  RecordBatchFileWriter,
-  RecordBatchStreamWriter,
-  Schema,
-  Struct,
-} from 'apache-arrow';
+import { type Data, Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
 import { checkBits, checkOptions } from '../check';
-import { plainOf, taken } from './arrow-keep';
+import { type ArrowLayout, BatchWriter } from './arrow-bytes';
+import { nullsOfType, plainOf, taken } from './arrow-keep';
 import { FORMAT_VERSION, KEY, sealedBatch } from './arrow-seal';
 import type { CodeOrigin } from './codes';
 import type { RowBatch } from './row-batch';
@@ -30,34 +19,20 @@ export interface CodeHeader extends Partial<CodeOrigin> {
 /** A batch of 2 GiB or more is lost by the Arrow library without a word. */
 const MOST_BYTES = 1 << 28;
 
-/** Collects what the library writes. */
-class Chunks extends AsyncByteQueue {
-  #chunks: Uint8Array[] = [];
-
-  override write(chunk: Uint8Array): void {
-    if (chunk.byteLength > 0) this.#chunks.push(chunk);
-  }
-
-  take(): Uint8Array[] {
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    return chunks;
-  }
-}
-
 export class ArrowWriter {
-  readonly #chunks = new Chunks();
-  readonly #writer: RecordBatchFileWriter | RecordBatchStreamWriter;
+  readonly #layout: ArrowLayout;
+  /** Null before the first batch, whose schema is that of all. */
+  #writer: BatchWriter | null = null;
   /** JSON of the header, for sealed files. */
   readonly #header: string | null;
-  #schema: Schema | null = null;
+  #schema = new Schema([]);
   /** The last batch of a sealed file says that it is the last. */
   #held: Data[] | null = null;
   #row = 0;
 
   /** `header` as it is known, or as it stands in another file of ours. */
-  constructor(layout: 'file' | 'stream', header: CodeHeader | string | null) {
-    this.#writer = layout === 'file' ? new RecordBatchFileWriter() : new RecordBatchStreamWriter();
+  constructor(layout: ArrowLayout, header: CodeHeader | string | null) {
+    this.#layout = layout;
     this.#header = header === null || typeof header === 'string' ? header : headerText(header);
   }
 
@@ -65,13 +40,13 @@ export class ArrowWriter {
   write(batch: RowBatch): Uint8Array[] {
     const { schema, data } = batch.toArrow();
     const columns = schema.fields.map((field, i) => plainColumn(field, data.children[i]));
-    if (this.#schema === null) {
+    if (this.#writer === null) {
       const fields = columns.map(({ field }) => field);
       const metadata = new Map(schema.metadata);
       metadata.delete(KEY);
       if (this.#header !== null) metadata.set(KEY, this.#header);
       this.#schema = new Schema(fields, metadata);
-      this.#writer.reset(this.#chunks as never, this.#schema);
+      this.#writer = new BatchWriter(this.#layout, this.#schema);
     }
     const all = this.#schema.fields.map((field, i) => fitted(field, columns[i]));
     if (columns.length > all.length)
@@ -83,27 +58,24 @@ export class ArrowWriter {
       const length = Math.min(step, batch.count - first);
       this.#writeColumns(length === batch.count ? all : all.map((one) => one.slice(first, length)));
     }
-    return this.#chunks.take();
+    return this.#writer.take();
   }
 
   /** The bytes that end the file. */
   finish(): Uint8Array[] {
-    if (this.#schema === null) {
-      this.#schema = new Schema([]);
-      this.#writer.reset(this.#chunks as never, this.#schema);
-    }
+    this.#writer ??= new BatchWriter(this.#layout, this.#schema);
     if (this.#held !== null) this.#seal(this.#held, true);
     this.#writer.finish();
-    return this.#chunks.take();
+    return this.#writer.take();
   }
 
   #writeColumns(columns: Data[]): void {
     if (this.#header === null) {
-      const schema = this.#schema as Schema;
+      const schema = this.#schema;
       const length = columns[0]?.length ?? 0;
       const type = new Struct(schema.fields);
       const data = makeData({ type, length, nullCount: 0, children: columns });
-      this.#writer.write(new RecordBatch(schema, data));
+      this.#writer?.write(new RecordBatch(schema, data));
       return;
     }
     if (this.#held !== null) this.#seal(this.#held, false);
@@ -111,7 +83,7 @@ export class ArrowWriter {
   }
 
   #seal(columns: Data[], isLast: boolean): void {
-    this.#writer.write(sealedBatch(this.#schema as Schema, columns, this.#row, isLast));
+    this.#writer?.write(sealedBatch(this.#schema, columns, this.#row, isLast));
     this.#row += columns[0].length;
   }
 }
@@ -144,14 +116,8 @@ function fitted(wanted: Field, column: { field: Field; data: Data } | undefined)
     throw new Error(`expected column "${wanted.name}" as in the first batch, got ${field?.name}`);
   }
   if (String(field.type) === String(wanted.type)) return data;
-  if (data.nullCount === data.length) return nulls(wanted.type, data.length);
+  if (data.nullCount === data.length) return nullsOfType(wanted.type, data.length);
   throw new Error(
     `column "${field.name}" of type ${field.type} was of type ${wanted.type} in the first batch`,
   );
-}
-
-function nulls(type: DataType, length: number): Data {
-  const builder = makeBuilder({ type, nullValues: [null] });
-  for (let row = 0; row < length; row++) builder.append(null);
-  return builder.finish().flush();
 }

@@ -5,6 +5,7 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 import type { ByteFile, BytePipe } from '../codes/arrow-batches';
+import { concatenated } from '../codes/arrow-bytes';
 import { FormatError } from '../format-error';
 
 const CHUNK_BYTES = 1 << 20;
@@ -123,14 +124,7 @@ export class ByteSource implements BytePipe {
 
 /** One array of all; of one part itself. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0];
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
+  return parts.length === 1 ? parts[0] : concatenated(parts);
 }
 
 function randomAccess(handle: FileHandle, byteCount: number) {

@@ -140,6 +140,39 @@ describe('index', () => {
 });
 
 describe('index --append', () => {
+  // In 0.1 the folder never opened again: its two empty columns were written as one.
+  it('of a text without words leaves a folder that opens, and finds the rows of before', async () => {
+    const { cwd, change } = await indexed(
+      ...[DOCS, '--text', 'body', '--columns', 'none', '--keep', 'sparse', '-o', 'docs.hs', '-q'],
+    );
+    await writeFile(join(cwd, 'none.jsonl'), '{"id":"n","body":"..."}\n');
+    expect((await change('none.jsonl', '-o', 'docs.hs', '--append', '-q')).code).toBe(0);
+    const index = await openIndex(join(cwd, 'docs.hs'));
+    expect(index.get('n')?.code).toBeNull();
+    const [{ id }] = await docs();
+    expect(index.search(index.get(id)?.code as Uint8Array, { k: 1 }).ids).toEqual([id]);
+  });
+
+  // In 0.1 every list became null, whenever batches were joined or files written again.
+  it('keeps carried lists as they were', async () => {
+    const { cwd, change } = await indexed(
+      ...[join(root, NOUNS), '--id', 'word', '--text', 'word', '--columns', 'vector'],
+      ...['-o', 'nouns.hs', '-q'],
+    );
+    const { vectors } = await readVectors(join(root, NOUNS));
+    const carried = async () => {
+      const folder = await IndexFolder.open(join(cwd, 'nouns.hs'));
+      return (await folder.columns(['vector']))?.values('vector') as number[][];
+    };
+    const before = await carried();
+    expect(before.length * before[0].length).toBe(vectors.values.length);
+    expect(before.flat()).toEqual(Array.from(vectors.values));
+    expect((await change('nouns.hs', '--remove', 'guitar', '-q')).code).toBe(0);
+    expect((await carried()).length).toBe(before.length - 1);
+    expect((await change('nouns.hs', '--compact', '-q')).code).toBe(0);
+    expect((await carried()).flat()).toHaveLength(vectors.values.length - 100);
+  });
+
   it.each(['none', 'sparse'])('comes to what one index of all rows is, keep %s', async (keep) => {
     const cwd = await ownFolder();
     const lines = (await readFile(DOCS, 'utf8')).trimEnd().split('\n');
