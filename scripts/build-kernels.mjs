@@ -1,4 +1,4 @@
-// Compiles src/kernels/assembly to one WebAssembly module and writes it as a base64 string into
+// Compiles src/kernels/**/*.assembly.ts to one WebAssembly module and writes it as a base64 string into
 // src/kernels/module.generated.ts: no file to serve or to find, and one source for every bundler.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const folder = await mkdtemp(join(tmpdir(), 'halfspace-kernels-'));
 const output = join(folder, 'kernels.wasm');
 
 const { error, stderr } = await asc.main([
-  join(kernels, 'assembly/index.ts'),
+  join(kernels, 'kernels.assembly.ts'),
   '--outFile',
   output,
   ...['--runtime', 'stub', '-O3', '--noAssert', '--converge'],
@@ -25,7 +25,7 @@ if (wasm === null) {
   process.stderr.write(stderr.toString());
   process.exit(1);
 }
-const text = `// Made by scripts/build-kernels.mjs from assembly/: ${wasm.length} bytes.
+const text = `// Made by scripts/build-kernels.mjs from the .assembly.ts files: ${wasm.length} bytes.
 export const MODULE_BASE64 =
   '${wasm.toString('base64')}';
 `;

@@ -1,23 +1,25 @@
 /** The door of the library: safe in a browser, named re-exports and nothing else. */
 
+export { FormatError } from './base/format-error';
+export type { LongCall } from './base/steps';
 export {
-  type CodesFromArrowOptions,
-  type CodesToArrowOptions,
-  type CodesWithIds,
-  codesFromArrow,
-  codesToArrow,
-  codesToTable,
-} from './codes/arrow-codes';
-export type { Ids } from './codes/arrow-ids';
-export type { ArrowSource } from './codes/arrow-source';
+  CLUSTER_DEFAULTS,
+  type ClusterBy,
+  type ClusterOptions,
+  type Clusters,
+  cluster,
+  clusterAsync,
+} from './clustering/cluster';
+export type { ClusterSource } from './clustering/cluster-space';
+export type { Cluster } from './clustering/cluster-summary';
 export {
-  type SparseFromArrowOptions,
-  type SparseWithIds,
-  sparseFromArrow,
-  type VectorsFromArrowOptions,
-  type VectorsWithIds,
-  vectorsFromArrow,
-} from './codes/arrow-vectors';
+  DENSITY_DEFAULTS,
+  type DensityGroups,
+  type DensityOptions,
+  densityGroups,
+  densityGroupsAsync,
+} from './clustering/density';
+export type { Iteration } from './clustering/k-means-run';
 export {
   type BitOrder,
   bitString,
@@ -27,61 +29,20 @@ export {
   hammingDistance,
   parseBits,
 } from './codes/codes';
-export type {
-  DenseMatrix,
-  DenseVector,
-  Indices,
-  SparseMatrix,
-  SparseVector,
-  Values,
-  Vector,
-  VectorBatch,
-} from './codes/vectors';
-export { FormatError } from './format-error';
+export type { Neighbors } from './codes/nearest';
 export {
-  CLUSTER_DEFAULTS,
-  type ClusterBy,
-  type ClusterOptions,
-  type Clusters,
-  cluster,
-  clusterAsync,
-} from './groups/cluster';
-export type { ClusterSource } from './groups/cluster-space';
-export type { Cluster } from './groups/cluster-summary';
+  SCAN_DEFAULTS,
+  type ScanOptions,
+  scan,
+  scanAll,
+  scanWithin,
+  scanWithinAll,
+  type WithinOptions,
+} from './codes/scan';
 export { type DedupOptions, type DedupPlan, dedup, dedupAsync } from './groups/dedup';
-export {
-  DENSITY_DEFAULTS,
-  type DensityGroups,
-  type DensityOptions,
-  densityGroups,
-  densityGroupsAsync,
-} from './groups/density';
 export { extendPlan, extendPlanAsync } from './groups/extend-plan';
 export type { Grouping } from './groups/grouping';
-export type { Iteration } from './groups/k-means-run';
 export type { ColumnValues, Keeper } from './groups/keeper';
-export {
-  NEIGHBOR_LISTS_DEFAULTS,
-  type NeighborLists,
-  type NeighborListsOptions,
-  neighborLists,
-  neighborListsAsync,
-} from './groups/neighbor-lists';
-export { type ByteStream, pairsToArrow } from './groups/pair-stream';
-export {
-  PAIRS_DEFAULTS,
-  type PairBatch,
-  type Pairs,
-  type PairsOptions,
-  type PairsPlan,
-  pairs,
-} from './groups/pairs';
-export {
-  PERMUTED_NEIGHBORS_DEFAULTS,
-  type PermutedNeighborsOptions,
-  permutedNeighbors,
-  permutedNeighborsAsync,
-} from './groups/permuted-neighbors';
 export {
   type PlanTableOptions,
   planFromArrow,
@@ -98,7 +59,6 @@ export {
   type RowGroup,
   type RowGroups,
 } from './groups/row-groups';
-export type { RowSource } from './groups/source';
 export {
   type AngleEstimate,
   angleOf,
@@ -116,11 +76,9 @@ export {
   SimHasher,
   type SimHasherOptions,
 } from './hashing/simhash';
-export type { KernelName } from './kernels/kernels';
-export type { LongCall } from './long-call';
-export type { Explanation, SearchResult } from './search/answer';
-export type { Filter } from './search/filter';
-export type { Id } from './search/id-table';
+export type { Explanation, SearchResult } from './index/answer';
+export type { Filter } from './index/filter';
+export type { Id } from './index/id-table';
 export {
   type IndexWithinOptions,
   OPTIMIZE_DEFAULTS,
@@ -131,35 +89,59 @@ export {
   type SearchOptions,
   SIMHASH_INDEX_DEFAULTS,
   type SimHashIndexOptions,
-} from './search/index-options';
-export type { KeptSparseVector } from './search/kept-sparse';
-export type { Keep } from './search/kept-vectors';
-export { type MeanOptions, meanOf } from './search/mean';
-export type { Neighbors } from './search/nearest';
-export type { RecallReport } from './search/recall-report';
-export {
-  SCAN_DEFAULTS,
-  type ScanOptions,
-  scan,
-  scanAll,
-  scanWithin,
-  scanWithinAll,
-  type WithinOptions,
-} from './search/scan';
-export {
-  type CosineNeighbors,
-  SCAN_VECTORS_DEFAULTS,
-  type ScanVectorsOptions,
-  scanVectors,
-  scanVectorsAll,
-} from './search/scan-vectors';
+} from './index/index-options';
+export type { RecallReport } from './index/recall-report';
 export {
   type Comparison,
   type IdList,
   type IndexBytes,
   type IndexRow,
   SimHashIndex,
-} from './search/simhash-index';
+} from './index/simhash-index';
+export type { KeptSparseVector } from './index/vectors/kept-sparse';
+export type { Keep } from './index/vectors/kept-vectors';
+export {
+  NEIGHBOR_LISTS_DEFAULTS,
+  type NeighborLists,
+  type NeighborListsOptions,
+  neighborLists,
+  neighborListsAsync,
+} from './join/neighbor-lists';
+export { type ByteStream, pairsToArrow } from './join/pair-stream';
+export {
+  PAIRS_DEFAULTS,
+  type PairBatch,
+  type Pairs,
+  type PairsOptions,
+  type PairsPlan,
+  pairs,
+} from './join/pairs';
+export {
+  PERMUTED_NEIGHBORS_DEFAULTS,
+  type PermutedNeighborsOptions,
+  permutedNeighbors,
+  permutedNeighborsAsync,
+} from './join/permuted-neighbors';
+export type { RowSource } from './join/source';
+export type { KernelName } from './kernels/kernels';
+export type { ArrowSource } from './table/arrow/source';
+export type { Ids } from './table/columns/ids';
+export {
+  type CodesFromArrowOptions,
+  type CodesToArrowOptions,
+  type CodesWithIds,
+  codesFromArrow,
+  codesToArrow,
+  codesToTable,
+} from './table/sealed/codes';
+export {
+  type SparseFromArrowOptions,
+  type SparseWithIds,
+  sparseFromArrow,
+  type VectorsFromArrowOptions,
+  type VectorsWithIds,
+  vectorsFromArrow,
+} from './table/vectors-from-arrow';
 export {
   explainTexts,
   type TextComparison,
@@ -178,3 +160,21 @@ export {
 } from './text/text-hasher';
 export { characters, shingles, type Tokens, words } from './text/tokens';
 export { hashWord, type WordHash } from './text/word-hash';
+export { type MeanOptions, meanOf } from './vectors/mean';
+export {
+  type CosineNeighbors,
+  SCAN_VECTORS_DEFAULTS,
+  type ScanVectorsOptions,
+  scanVectors,
+  scanVectorsAll,
+} from './vectors/scan-vectors';
+export type {
+  DenseMatrix,
+  DenseVector,
+  Indices,
+  SparseMatrix,
+  SparseVector,
+  Values,
+  Vector,
+  VectorBatch,
+} from './vectors/vectors';

@@ -1,13 +1,18 @@
 /** The door for Node: everything of the library, and files. */
 
-export { joinBatches } from './codes/arrow-columns';
-export type { CodeHeader } from './codes/arrow-writer';
-export type { Column } from './codes/column-builder';
-export type { ColumnData, NumberArray } from './codes/column-data';
-export type { ColumnInfo, Fit } from './codes/column-info';
-export { RowBatch, type RowPlace } from './codes/row-batch';
+export {
+  type AppendOptions,
+  appendToIndex,
+  compactIndex,
+  removeFromIndex,
+} from './folder/change-index';
+export { IndexFolder, openIndex } from './folder/index-folder';
+export type { FileKind, FolderFile, TextSettings } from './folder/manifest';
+export { saveIndex } from './folder/save-index';
+export type { SaveIndexOptions } from './folder/save-request';
+export { type FolderHealth, type FolderProblem, verifyIndex } from './folder/verify-index';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
-export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow-file';
+export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
 export { readPlan, writePairs, writePlan } from './formats/plan-file';
@@ -15,14 +20,9 @@ export type { RowFormat } from './formats/row-format';
 export { type OutputOptions, openOutput, type RowOutput } from './formats/row-output';
 export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
 export * from './index';
-export {
-  type AppendOptions,
-  appendToIndex,
-  compactIndex,
-  removeFromIndex,
-} from './storage/change-index';
-export { IndexFolder, openIndex } from './storage/index-folder';
-export type { FileKind, FolderFile, TextSettings } from './storage/manifest';
-export { saveIndex } from './storage/save-index';
-export type { SaveIndexOptions } from './storage/save-request';
-export { type FolderHealth, type FolderProblem, verifyIndex } from './storage/verify-index';
+export type { CodeHeader } from './table/arrow/writer';
+export type { Column } from './table/columns/builder';
+export type { ColumnData, NumberArray } from './table/columns/column-data';
+export type { ColumnInfo, Fit } from './table/columns/info';
+export { RowBatch, type RowPlace } from './table/row-batch';
+export { joinBatches } from './table/sealed/carried-columns';

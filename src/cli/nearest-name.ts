@@ -1,6 +1,6 @@
 /** The known name that a mistyped one is nearest to, by Levenshtein's distance. */
 
-import { editDistance } from '../check';
+import { editDistance } from '../base/check';
 
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

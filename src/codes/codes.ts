@@ -4,8 +4,16 @@
  * Codes of some size live in a WebAssembly memory, where a scan reads them in place.
  */
 
-import { checkBits, checkInteger, checkOneOf, checkOptions, wrongType, wrongValue } from '../check';
-import { distance } from '../kernels/hamming.scalar';
+import { checkValidity } from '../base/bitmap';
+import {
+  checkBits,
+  checkInteger,
+  checkOneOf,
+  checkOptions,
+  wrongType,
+  wrongValue,
+} from '../base/check';
+import { distance } from '../kernels/hamming/hamming.scalar';
 import { allocateCodes } from '../kernels/memory';
 
 /**
@@ -30,15 +38,6 @@ export interface CodesOptions {
 }
 
 const OPTIONS = ['bits', 'bitOrder', 'validity', 'origin'];
-
-/** A bitmap in Arrow's layout, long enough; or none. */
-export function checkValidity(validity: unknown, count: number): void {
-  if (validity === undefined || validity === null) return;
-  if (!(validity instanceof Uint8Array)) throw wrongType('validity', 'a Uint8Array', validity);
-  if (validity.length * 8 < count) {
-    throw wrongValue('validity', `a bit for each of ${count} rows`, `${validity.length} bytes`);
-  }
-}
 
 export function bytesPerCode(bits: number): number {
   return Math.ceil(bits / 8);

@@ -4,13 +4,13 @@
  * is only read, and must have the rows that the plan was made for.
  */
 
-import { checkOptions } from '../check';
+import { checkOptions } from '../base/check';
+import { FormatError } from '../base/format-error';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
-import type { ColumnInfo } from '../codes/column-info';
-import type { RowBatch } from '../codes/row-batch';
-import { FormatError } from '../format-error';
 import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup';
-import { checkLongCall, LONG_CALL, type LongCall } from '../long-call';
+import type { ColumnInfo } from '../table/columns/info';
+import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';

@@ -4,9 +4,9 @@
  */
 
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ByteFile, BytePipe } from '../codes/arrow-batches';
-import { concatenated } from '../codes/arrow-bytes';
-import { FormatError } from '../format-error';
+import { FormatError } from '../base/format-error';
+import type { ByteFile, BytePipe } from '../table/arrow/batches';
+import { concatenated } from '../table/arrow/bytes';
 
 const CHUNK_BYTES = 1 << 20;
 /** One call to the system reads no more. */

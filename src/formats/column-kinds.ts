@@ -4,7 +4,7 @@
  * Others are Float64, so that 3 may be followed by 3.5. What is mixed or nested is carried as JSON.
  */
 
-import type { ColumnKind } from '../codes/column-builder';
+import type { ColumnKind } from '../table/columns/builder';
 import type { ColumnType } from './row-reader';
 
 /** What a type that the caller gives stands for. */

@@ -3,9 +3,9 @@
  * fails leaves nothing behind, and what exists or is an input is not written over.
  */
 
-import { checkOneOf, checkOptions, wrongType, wrongValue } from '../check';
-import type { CodeHeader } from '../codes/arrow-writer';
-import { RowBatch } from '../codes/row-batch';
+import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
+import type { CodeHeader } from '../table/arrow/writer';
+import { RowBatch } from '../table/row-batch';
 import { encoderOf, isOutputFormat, OUTPUT_FORMATS, type OutputFormat } from './encoders';
 import type { RowEncoder } from './row-encoder';
 import { formatOfPath, ROW_FORMATS, type RowFormat } from './row-format';

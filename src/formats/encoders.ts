@@ -1,10 +1,10 @@
 /** What turns batches into the bytes of each format. */
 
-import { ArrowWriter, type CodeHeader } from '../codes/arrow-writer';
-import type { RowBatch } from '../codes/row-batch';
-import { csvHeader, csvLines } from './csv-text';
-import { jsonRows } from './json-text';
-import { parquetEncoder } from './parquet-out';
+import { ArrowWriter, type CodeHeader } from '../table/arrow/writer';
+import type { RowBatch } from '../table/row-batch';
+import { csvHeader, csvLines } from './csv/csv-text';
+import { jsonRows } from './jsonl/json-text';
+import { parquetEncoder } from './parquet/parquet-out';
 import type { RowEncoder } from './row-encoder';
 import type { RowFormat } from './row-format';
 

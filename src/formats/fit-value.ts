@@ -1,9 +1,9 @@
 /** Values as their column has them. One that does not fit is an error that says what to do. */
 
-import { describe } from '../check';
-import type { ColumnKind } from '../codes/column-builder';
-import type { ColumnPlan } from '../codes/row-assembler';
-import { exactJson } from './exact-json';
+import { describe } from '../base/check';
+import type { ColumnKind } from '../table/columns/builder';
+import type { ColumnPlan } from '../table/row-assembler';
+import { exactJson } from './jsonl/exact-json';
 import type { ColumnType } from './row-reader';
 
 export type Fitter = (value: unknown) => unknown;

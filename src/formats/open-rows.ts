@@ -3,14 +3,14 @@
  * not grow with the file.
  */
 
-import { checkInteger, checkOneOf, checkOptions, wrongType } from '../check';
-import { FormatError } from '../format-error';
-import { arrowRows } from './arrow-rows';
+import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { FormatError } from '../base/format-error';
+import { arrowRows } from './arrow/arrow-rows';
 import { ByteSource } from './byte-source';
-import { csvRows } from './csv-rows';
-import { jsonlRows } from './jsonl-rows';
-import { npyRows } from './npy-rows';
-import { parquetRows } from './parquet-rows';
+import { csvRows } from './csv/csv-rows';
+import { jsonlRows } from './jsonl/jsonl-rows';
+import { npyRows } from './npy/npy-rows';
+import { parquetRows } from './parquet/parquet-rows';
 import { detectFormat, MAGIC_BYTES, ROW_FORMATS, type RowFormat } from './row-format';
 import {
   type ColumnType,
@@ -21,7 +21,7 @@ import {
   type RowReader,
   Skips,
 } from './row-reader';
-import { folderRows, textRows } from './text-rows';
+import { folderRows, textRows } from './text/text-rows';
 
 export interface OpenRowsOptions {
   /** By the first bytes or the name by default; a stream whose bytes do not tell needs it. */

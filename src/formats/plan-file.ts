@@ -1,10 +1,8 @@
 /** Pairs and dedup plans as files. */
 
 import { extname } from 'node:path';
-import { wrongValue } from '../check';
+import { wrongValue } from '../base/check';
 import type { DedupPlan } from '../groups/dedup';
-import { pairsToArrow } from '../groups/pair-stream';
-import type { Pairs } from '../groups/pairs';
 import {
   type PlanTableOptions,
   planFromArrow,
@@ -13,6 +11,8 @@ import {
   planToText,
   type TextFormat,
 } from '../groups/plan-table';
+import { pairsToArrow } from '../join/pair-stream';
+import type { Pairs } from '../join/pairs';
 import { readWhole, writeWhole } from './whole-file';
 
 const FORMATS: Record<string, TextFormat | 'arrow'> = {

@@ -1,6 +1,6 @@
 /** Turns batches into the bytes of one format. */
 
-import type { RowBatch } from '../codes/row-batch';
+import type { RowBatch } from '../table/row-batch';
 
 export interface RowEncoder {
   encode(batch: RowBatch): Uint8Array[] | Promise<Uint8Array[]>;

@@ -1,7 +1,7 @@
 /** Formats by name, by extension and by the first bytes of a file. */
 
 import { extname } from 'node:path';
-import { FormatError } from '../format-error';
+import { FormatError } from '../base/format-error';
 
 export const ROW_FORMATS = [
   'arrow',

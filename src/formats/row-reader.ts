@@ -1,11 +1,11 @@
 /** What reads rows of any format: its columns are known before the first batch is. */
 
-import type { ColumnInfo } from '../codes/column-info';
-import { noColumn } from '../codes/nearest-name';
-import type { RowBatch } from '../codes/row-batch';
+import type { ColumnInfo } from '../table/columns/info';
+import { noColumn } from '../table/columns/no-column';
+import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
-import { lineError } from './lines';
 import type { RowFormat } from './row-format';
+import { lineError } from './text/lines';
 
 export interface SkippedLine {
   readonly line: number;

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { FormatError } from '../format-error';
+import { FormatError } from '../base/format-error';
 
 const PIECE_BYTES = 1 << 30;
 

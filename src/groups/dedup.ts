@@ -4,13 +4,13 @@
  * rows by a checksum of each, so that it is never applied to others.
  */
 
-import { checkOptions, wrongValue } from '../check';
+import { checkOptions, wrongValue } from '../base/check';
+import { checkLongCall, runInTurns, runSteps, type Steps } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import { distance } from '../kernels/hamming.scalar';
-import { checkLongCall, runInTurns, runSteps, type Steps } from '../long-call';
-import { NONE } from './distinct';
+import { NONE } from '../join/distinct';
+import { cosinesOfPairs, type RowSource, type Rows, rowsOf } from '../join/source';
+import { distance } from '../kernels/hamming/hamming.scalar';
 import { GROUP_OPTIONS, type GroupOptions, groupSteps, type RowGroups } from './row-groups';
-import { cosinesOfPairs, type RowSource, type Rows, rowsOf } from './source';
 
 export interface DedupOptions extends GroupOptions {
   /** A checksum of each row, for rows that are known by more than their code. */

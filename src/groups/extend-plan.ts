@@ -4,15 +4,10 @@
  * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
  */
 
-import { checkOneOf, checkOptions, wrongValue } from '../check';
-import { distance } from '../kernels/hamming.scalar';
-import { checkLongCall, eachItem, runInTurns, runSteps, type Steps } from '../long-call';
-import { checkPlan, checksOf, DEDUP_OPTIONS, type DedupOptions, type DedupPlan } from './dedup';
-import { NONE } from './distinct';
-import { GROUPINGS, headsOf, type Nearness } from './grouping';
-import { keeperName, orderBy } from './keeper';
-import { pairSteps } from './pairs';
-import { GROUP_DEFAULTS, nearnessOf } from './row-groups';
+import { checkOneOf, checkOptions, wrongValue } from '../base/check';
+import { checkLongCall, eachItem, runInTurns, runSteps, type Steps } from '../base/steps';
+import { NONE } from '../join/distinct';
+import { pairSteps } from '../join/pairs';
 import {
   checkComparable,
   cosinesOfPairs,
@@ -21,7 +16,12 @@ import {
   type Rows,
   reordered,
   rowsOf,
-} from './source';
+} from '../join/source';
+import { distance } from '../kernels/hamming/hamming.scalar';
+import { checkPlan, checksOf, DEDUP_OPTIONS, type DedupOptions, type DedupPlan } from './dedup';
+import { GROUPINGS, headsOf, type Nearness } from './grouping';
+import { keeperName, orderBy } from './keeper';
+import { GROUP_DEFAULTS, nearnessOf } from './row-groups';
 
 /** The plan for the rows of `known`, for which `plan` was made, and of `added` behind them. */
 export function extendPlan(

@@ -1,7 +1,7 @@
 /** How wide a group is, and which row is nearest to its others: by all pairs, unless it is huge. */
 
 import type { Codes } from '../codes/codes';
-import { distance } from '../kernels/hamming.scalar';
+import { distance } from '../kernels/hamming/hamming.scalar';
 
 /** Distinct codes of a group that are compared with all others, at most, and bytes of it. */
 const MOST_COMPARED = 1024;

@@ -6,11 +6,11 @@
  * given, so that the answer does not depend on how pairs were found.
  */
 
-import { eachItem, type LongCall, type Steps, type Stream } from '../long-call';
-import { NONE } from './distinct';
-import { type PairBatch, pairSteps } from './pairs';
-import { type Rows, reordered } from './source';
-import { UnionFind } from './union-find';
+import { eachItem, type LongCall, type Steps, type Stream } from '../base/steps';
+import { UnionFind } from '../base/union-find';
+import { NONE } from '../join/distinct';
+import { type PairBatch, pairSteps } from '../join/pairs';
+import { type Rows, reordered } from '../join/source';
 
 export const GROUPINGS = ['star', 'components', 'complete'] as const;
 export type Grouping = (typeof GROUPINGS)[number];

@@ -1,7 +1,7 @@
 /** Which row of a group is kept: an order of all rows, of which the first in a group stays. */
 
 import seedrandom from 'seedrandom';
-import { checkSeed, wrongType, wrongValue } from '../check';
+import { checkSeed, wrongType, wrongValue } from '../base/check';
 
 /** Values by which rows are ordered, one a row; rows without one come last. */
 export type ColumnValues = ArrayLike<string | number | bigint | Date | null | undefined>;

@@ -4,12 +4,12 @@
  * source must be there once, in any order, and its action be "keep" or "drop".
  */
 
-import { checkOneOf, checkOptions, wrongType } from '../check';
-import type { Ids } from '../codes/arrow-ids';
-import { checkIds } from '../codes/arrow-ids';
-import * as arrow from '../codes/arrow-plan';
-import type { ArrowSource } from '../codes/arrow-source';
-import { FormatError } from '../format-error';
+import { checkOneOf, checkOptions, wrongType } from '../base/check';
+import { FormatError } from '../base/format-error';
+import type { ArrowSource } from '../table/arrow/source';
+import type { Ids } from '../table/columns/ids';
+import { checkIds } from '../table/columns/ids';
+import * as arrow from '../table/sealed/plan';
 import type { DedupPlan } from './dedup';
 
 export interface PlanTableOptions {

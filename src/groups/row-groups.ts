@@ -3,8 +3,7 @@
  * tells how wide it is, since chains join what is far apart.
  */
 
-import { checkOneOf, checkOptions } from '../check';
-import type { KernelName } from '../kernels/kernels';
+import { checkOneOf, checkOptions } from '../base/check';
 import {
   checkLongCall,
   eachItem,
@@ -13,13 +12,14 @@ import {
   runInTurns,
   runSteps,
   type Steps,
-} from '../long-call';
-import { distinctOf, NONE, sizesOf, slotAt } from './distinct';
+} from '../base/steps';
+import { distinctOf, NONE, sizesOf, slotAt } from '../join/distinct';
+import { pairSteps } from '../join/pairs';
+import { presentRows, type RowSource, type Rows, rowsOf } from '../join/source';
+import type { KernelName } from '../kernels/kernels';
 import { medoidOf, widestOf } from './group-shape';
 import { GROUPINGS, type Grouping, headsOf, type Nearness } from './grouping';
 import { type Keeper, keeperName, orderBy } from './keeper';
-import { pairSteps } from './pairs';
-import { presentRows, type RowSource, type Rows, rowsOf } from './source';
 
 export interface GroupOptions extends LongCall {
   /** Most differing bits, inclusive. With `minCosine` it may be left out. */

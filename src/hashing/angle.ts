@@ -5,7 +5,13 @@
  * code.
  */
 
-import { checkBits, checkInteger, checkMaxDistance, checkNumber, checkOptions } from '../check';
+import {
+  checkBits,
+  checkInteger,
+  checkMaxDistance,
+  checkNumber,
+  checkOptions,
+} from '../base/check';
 
 /** Angle in radians, 0 to π, that a distance estimates. */
 export function angleOf(distance: number, bits: number): number {

@@ -4,7 +4,7 @@
  * it.
  */
 
-import { describe } from '../check';
+import { describe } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 
 /** A dimension is a number below 2^53 and a bigint from there on. */

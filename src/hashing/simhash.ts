@@ -5,6 +5,7 @@
  * give the same code on every engine.
  */
 
+import { isValid } from '../base/bitmap';
 import {
   checkBits,
   checkInteger,
@@ -13,8 +14,19 @@ import {
   checkSeed,
   wrongType,
   wrongValue,
-} from '../check';
+} from '../base/check';
+import { checkLongCall, LONG_CALL, type LongCall, runSteps, type Steps } from '../base/steps';
 import { bytesPerCode, type CodeOrigin, Codes } from '../codes/codes';
+import { type KernelName, resolveKernel, sumsKernel } from '../kernels/kernels';
+import {
+  ALL_ZERO,
+  type DenseRows,
+  NOT_FINITE,
+  type Rule,
+  type SparseRows,
+  type SumsKernel,
+} from '../kernels/sums/sums.scalar';
+import { badValue, canonicalRows, wideDimensions } from '../vectors/sparse-rows';
 import {
   checkDenseMatrix,
   checkEntries,
@@ -25,25 +37,13 @@ import {
   isDenseMatrix,
   isSparse,
   isSparseMatrix,
-  isValid,
   notAVector,
   packVectors,
   type SparseMatrix,
   type Vector,
   type VectorBatch,
-} from '../codes/vectors';
-import { type KernelName, resolveKernel, sumsKernel } from '../kernels/kernels';
-import {
-  ALL_ZERO,
-  type DenseRows,
-  NOT_FINITE,
-  type Rule,
-  type SparseRows,
-  type SumsKernel,
-} from '../kernels/sums.scalar';
-import { checkLongCall, LONG_CALL, type LongCall, runSteps, type Steps } from '../long-call';
+} from '../vectors/vectors';
 import { type PatternFunction, patternWords } from './patterns';
-import { badValue, canonicalRows, wideDimensions } from './sparse-rows';
 
 export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct'] as const;
 export type Projection = (typeof PROJECTIONS)[number];

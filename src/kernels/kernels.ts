@@ -4,27 +4,27 @@
  * results.
  */
 
-import { checkOneOf } from '../check';
-import { type DotsKernel, scalarDots } from './dots.scalar';
-import { wasmDots } from './dots.wasm';
-import { type HammingKernel, scalarHamming } from './hamming.scalar';
-import { popcnt8Hamming, popcnt64Hamming } from './hamming.wasm';
-import { type JoinKernel, scalarJoins } from './joins.scalar';
-import { wasmJoins } from './joins.wasm';
+import { checkOneOf } from '../base/check';
+import { type DotsKernel, scalarDots } from './dots/dots.scalar';
+import { wasmDots } from './dots/dots.wasm';
+import { type HammingKernel, scalarHamming } from './hamming/hamming.scalar';
+import { popcnt8Hamming, popcnt64Hamming } from './hamming/hamming.wasm';
+import { type JoinKernel, scalarJoins } from './joins/joins.scalar';
+import { wasmJoins } from './joins/joins.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
-import { type ProductsKernel, scalarProducts } from './products.scalar';
-import { wasmProducts } from './products.wasm';
-import { type RotationKernel, scalarRotation } from './rotation.scalar';
-import { wasmRotation } from './rotation.wasm';
-import { type SketchKernel, scalarSketches } from './sketches.scalar';
-import { wasmSketches } from './sketches.wasm';
-import { type SumsKernel, scalarSums } from './sums.scalar';
-import { wasmSums } from './sums.wasm';
-import { scalarTiles, type TileKernel } from './tiles.scalar';
-import { wasmTiles } from './tiles.wasm';
-import { scalarWeighted, type WeightedKernel } from './weighted.scalar';
-import { wasmWeighted } from './weighted.wasm';
-import { hashBytes } from './xxhash.scalar';
+import { type ProductsKernel, scalarProducts } from './products/products.scalar';
+import { wasmProducts } from './products/products.wasm';
+import { type SketchKernel, scalarSketches } from './residuals/residuals.scalar';
+import { wasmSketches } from './residuals/residuals.wasm';
+import { type RotationKernel, scalarRotation } from './rotation/rotation.scalar';
+import { wasmRotation } from './rotation/rotation.wasm';
+import { type SumsKernel, scalarSums } from './sums/sums.scalar';
+import { wasmSums } from './sums/sums.wasm';
+import { scalarTiles, type TileKernel } from './tiles/tiles.scalar';
+import { wasmTiles } from './tiles/tiles.wasm';
+import { scalarWeighted, type WeightedKernel } from './weighted/weighted.scalar';
+import { wasmWeighted } from './weighted/weighted.wasm';
+import { hashBytes } from './xxhash/xxhash.scalar';
 
 /** 'scalar': plain loops. 'popcnt64', 'popcnt8': WebAssembly, counting bits by 64 or by 16 x 8. */
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;

@@ -5,13 +5,13 @@
  * refused by others.
  */
 
-import { checkInteger, checkOptions, wrongType, wrongValue } from '../check';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { type ArrowSource, asFormatError } from '../table/arrow/source';
 import {
   type FrequencyColumns,
   frequenciesFromArrow,
   frequenciesToArrow,
-} from '../codes/arrow-frequencies';
-import { type ArrowSource, asFormatError } from '../codes/arrow-source';
+} from '../table/sealed/frequencies';
 
 const FIRST_ROOM = 1024;
 const GROWTH = 1.2;

@@ -1,6 +1,6 @@
 /** Words too common to tell texts apart, by language: the lists of the package `stopword`. */
 
-import { wrongType, wrongValue } from '../check';
+import { wrongType, wrongValue } from '../base/check';
 import { loadOptional } from './optional';
 
 /** Two letters of ISO 639-1 to the three of 639-3, by which the package names its lists. */

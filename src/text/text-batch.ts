@@ -1,6 +1,6 @@
 /** Sparse vectors of texts one behind the other, to be hashed together. */
 
-import type { SparseMatrix } from '../codes/vectors';
+import type { SparseMatrix } from '../vectors/vectors';
 
 /** Texts, and entries, of a batch. */
 const MOST_TEXTS = 1024;

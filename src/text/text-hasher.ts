@@ -4,11 +4,11 @@
  * rows and embeddings meet in the same index.
  */
 
-import { checkInteger, checkOneOf, checkOptions, wrongType } from '../check';
+import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
 import type { Codes } from '../codes/codes';
-import type { SparseVector } from '../codes/vectors';
 import { type Projection, SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
+import type { SparseVector } from '../vectors/vectors';
 import { FrequencyTable } from './frequency-table';
 import { HashOrder } from './hash-order';
 import { logOf } from './log';

@@ -4,7 +4,7 @@
  * everywhere: scripts that are written without spaces become overlapping pairs of characters.
  */
 
-import { checkInteger } from '../check';
+import { checkInteger } from '../base/check';
 
 /** `kind` names it in the tables of frequencies that are made with it. */
 export type Tokens = ((text: string) => Iterable<string>) & { readonly kind?: string };

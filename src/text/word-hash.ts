@@ -3,7 +3,7 @@
  * codes of theirs can be made: FNV-1a, and the low 64 bits of MD5.
  */
 
-import { hashBytes } from '../kernels/xxhash.scalar';
+import { hashBytes } from '../kernels/xxhash/xxhash.scalar';
 import { md5Low64 } from './md5';
 
 export const WORD_HASHES = ['xxhash64', 'fnv1a64', 'md5'] as const;

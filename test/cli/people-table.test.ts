@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cellText, PeopleTable } from '../../src/cli/people-table';
-import { RowBatch } from '../../src/codes/row-batch';
+import { RowBatch } from '../../src/table/row-batch';
 
 async function shown(batches: RowBatch[], width = 40, isColored = false): Promise<string> {
   let text = '';

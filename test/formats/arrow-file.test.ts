@@ -14,10 +14,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codesToArrow } from '../../src/codes/arrow-codes';
+import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { FormatError } from '../../src/format-error';
-import { readCodes, readSparse, readVectors, writeCodes } from '../../src/formats/arrow-file';
+import { readCodes, readSparse, readVectors, writeCodes } from '../../src/formats/arrow/arrow-file';
+import { codesToArrow } from '../../src/table/sealed/codes';
 
 const fixtures = new URL('../fixtures/arrow/', import.meta.url);
 const readers = { codes: readCodes, vectors: readVectors, sparse: readSparse };

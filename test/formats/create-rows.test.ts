@@ -12,13 +12,13 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { codesFromArrow } from '../../src/codes/arrow-codes';
 import { Codes } from '../../src/codes/codes';
-import { RowBatch } from '../../src/codes/row-batch';
 import { applyPlan } from '../../src/formats/apply-plan';
 import { createRows } from '../../src/formats/create-rows';
 import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
 import { dedup } from '../../src/groups/dedup';
+import { RowBatch } from '../../src/table/row-batch';
+import { codesFromArrow } from '../../src/table/sealed/codes';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-out-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/format-error';
+import { FormatError } from '../../src/base/format-error';
 import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
 
 /** Files that other programs wrote, and what those programs put in. */

@@ -15,13 +15,13 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { afterAll, describe, expect, it } from 'vitest';
-import { codesFromArrow, codesToArrow } from '../../src/codes/arrow-codes';
-import { RowBatch } from '../../src/codes/row-batch';
-import { FormatError } from '../../src/format-error';
+import { FormatError } from '../../src/base/format-error';
 import { applyPlan } from '../../src/formats/apply-plan';
 import { readPlan, writePairs, writePlan } from '../../src/formats/plan-file';
 import { dedup } from '../../src/groups/dedup';
-import { pairs } from '../../src/groups/pairs';
+import { pairs } from '../../src/join/pairs';
+import { RowBatch } from '../../src/table/row-batch';
+import { codesFromArrow, codesToArrow } from '../../src/table/sealed/codes';
 import { collection } from '../groups/collections';
 
 /** Plans as files of their own, read back, edited and applied; the source is only read. */

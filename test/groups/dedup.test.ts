@@ -1,14 +1,14 @@
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
+import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { FormatError } from '../../src/format-error';
 import { type DedupPlan, dedup, dedupAsync } from '../../src/groups/dedup';
 import { extendPlan } from '../../src/groups/extend-plan';
-import { pairsToArrow } from '../../src/groups/pair-stream';
-import { pairs } from '../../src/groups/pairs';
 import { planFromArrow, planFromText, planToArrow, planToText } from '../../src/groups/plan-table';
 import { groupRows } from '../../src/groups/row-groups';
-import { SimHashIndex } from '../../src/search/simhash-index';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { pairsToArrow } from '../../src/join/pair-stream';
+import { pairs } from '../../src/join/pairs';
 import { angleBetween, Draws } from '../reference/random';
 import { bitsApart, collection, pairsByBruteForce } from './collections';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
 import { type GroupOptions, groupRows, groupRowsAsync } from '../../src/groups/row-groups';
-import { SimHashIndex } from '../../src/search/simhash-index';
+import { SimHashIndex } from '../../src/index/simhash-index';
 import { angleBetween, Draws } from '../reference/random';
 import { bitsApart, collection, SHAPES } from './collections';
 

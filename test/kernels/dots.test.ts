@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scalarDots } from '../../src/kernels/dots.scalar';
-import { wasmDots } from '../../src/kernels/dots.wasm';
+import { scalarDots } from '../../src/kernels/dots/dots.scalar';
+import { wasmDots } from '../../src/kernels/dots/dots.wasm';
 import { difference } from '../reference/difference';
 import { Draws, dot } from '../reference/random';
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { CodeMemory } from '../../src/kernels/code-memory';
-import { scalarDots } from '../../src/kernels/dots.scalar';
-import { wasmDots } from '../../src/kernels/dots.wasm';
-import { scalarHamming } from '../../src/kernels/hamming.scalar';
-import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming.wasm';
-import { NO_ROW } from '../../src/kernels/hits';
+import { scalarDots } from '../../src/kernels/dots/dots.scalar';
+import { wasmDots } from '../../src/kernels/dots/dots.wasm';
+import { CodeMemory } from '../../src/kernels/hamming/code-memory';
+import { scalarHamming } from '../../src/kernels/hamming/hamming.scalar';
+import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming/hamming.wasm';
+import { NO_ROW } from '../../src/kernels/hits/hits';
 import { Arena } from '../../src/kernels/memory';
-import { integerWidth, scalarProducts } from '../../src/kernels/products.scalar';
-import { wasmProducts } from '../../src/kernels/products.wasm';
-import { SketchMemory } from '../../src/kernels/sketch-memory';
-import { ONE_WEIGHT, scalarSketches } from '../../src/kernels/sketches.scalar';
-import { wasmSketches } from '../../src/kernels/sketches.wasm';
-import { scalarWeighted } from '../../src/kernels/weighted.scalar';
-import { wasmWeighted } from '../../src/kernels/weighted.wasm';
+import { integerWidth, scalarProducts } from '../../src/kernels/products/products.scalar';
+import { wasmProducts } from '../../src/kernels/products/products.wasm';
+import { SketchMemory } from '../../src/kernels/residuals/residual-memory';
+import { ONE_WEIGHT, scalarSketches } from '../../src/kernels/residuals/residuals.scalar';
+import { wasmSketches } from '../../src/kernels/residuals/residuals.wasm';
+import { scalarWeighted } from '../../src/kernels/weighted/weighted.scalar';
+import { wasmWeighted } from '../../src/kernels/weighted/weighted.wasm';
 import { Draws } from '../reference/random';
 
 /** The kernels of the index: both twins against sums that are written bit by bit. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Rotation, scalarRotation } from '../../src/kernels/rotation.scalar';
-import { wasmRotation } from '../../src/kernels/rotation.wasm';
+import { Rotation, scalarRotation } from '../../src/kernels/rotation/rotation.scalar';
+import { wasmRotation } from '../../src/kernels/rotation/rotation.wasm';
 import { Draws } from '../reference/random';
 
 const WIDTHS = [1, 2, 3, 8, 96, 104, 128, 200, 384];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { distance } from '../../src/kernels/hamming.scalar';
+import { distance } from '../../src/kernels/hamming/hamming.scalar';
 import { tileKernel } from '../../src/kernels/kernels';
-import { TILE_HIT, TILE_ROWS, TileRoom, TURN_QUERIES } from '../../src/kernels/tile-room';
+import { TILE_HIT, TILE_ROWS, TileRoom, TURN_QUERIES } from '../../src/kernels/tiles/tile-room';
 import { Draws } from '../reference/random';
 
 /** Blocks of queries against tiles of rows: every twin, against distances one by one. */

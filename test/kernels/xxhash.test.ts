@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
 import { SimHasher } from '../../src/hashing/simhash';
 import { checksum } from '../../src/kernels/kernels';
-import { halves, hashBytes, hashDimension } from '../../src/kernels/xxhash.scalar';
+import { halves, hashBytes, hashDimension } from '../../src/kernels/xxhash/xxhash.scalar';
 import { Draws } from '../reference/random';
 
 /** Our two xxHash64 against xxhash-wasm, which Yann Collet's own vectors have tested. */

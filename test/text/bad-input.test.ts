@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/format-error';
+import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
 import { FrequencyTable } from '../../src/text/frequency-table';
 import { stopWords } from '../../src/text/stop-words';
 import { TextHasher } from '../../src/text/text-hasher';
 import { characters, shingles, words } from '../../src/text/tokens';
-import { runInChild } from '../codes/in-child';
+import { runInChild } from '../table/in-child';
 import type { LongLineReport } from './long-line.child';
 
 /** What texts may be, and what tables may be given, that is not as it should be. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
-import { FormatError } from '../../src/format-error';
+import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
 import { explainTexts } from '../../src/text/explain-texts';
 import { FrequencyTable } from '../../src/text/frequency-table';

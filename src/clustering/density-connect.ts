@@ -1,0 +1,138 @@
+/**
+ * Makes a graph of nearest neighbours hold a least spanning tree over mutual reachability, exactly.
+ * Edges are taken by height while nothing that is not listed can be lower; the parts that this
+ * leaves are joined by the least step out of each, in rounds, looked for among all codes (Borůvka
+ * 1926). Without, noise would join what it is near before what is near joins its like.
+ */
+
+import type { Steps } from '../base/steps';
+import { UnionFind } from '../base/union-find';
+import type { Codes } from '../codes/codes';
+import { hammingKernel, type KernelName } from '../kernels/kernels';
+import { type Edges, STEP_EDGES } from './density-edges';
+
+/** Bytes of codes compared between two steps, and queries. */
+const STEP_BYTES = 2 ** 28;
+const MOST_QUERIES = 64;
+
+/** A graph in the making. */
+interface Growing {
+  readonly cores: Uint32Array;
+  /** By node, the least distance that an edge which is not listed can have. */
+  readonly beyond: Uint32Array;
+  readonly edges: Edges;
+}
+
+/** Adds the edges that are missing. Every node must have a core distance. */
+export function* connect(codes: Codes, graph: Growing, kernel?: KernelName): Steps<void> {
+  const { cores, edges } = graph;
+  const sets = yield* sureParts(codes, graph);
+  for (;;) {
+    const parts = partsOf(sets, codes.count);
+    if (parts.length === 1) return;
+    const sorted = inOrder(codes, cores, parts);
+    const largest = parts.reduce((one, other) => (other.length > one.length ? other : one));
+    const isJoined = new Uint8Array(codes.count);
+    let first = 0;
+    for (const part of parts) {
+      const end = first + part.length;
+      // What another has joined is no longer a part, and has its turn in the next round.
+      if (part !== largest && isJoined[part[0]] === 0) {
+        const [from, to, distance] = yield* leastStep(sorted, first, end, kernel);
+        const [a, b] = [sorted.order[from], sorted.order[to]];
+        isJoined[sets.find(b)] = 1;
+        edges.add(a, b, distance);
+        sets.union(a, b);
+      }
+      first = end;
+    }
+  }
+}
+
+/** What listed edges join for sure: no step out of one of both sides is lower. */
+function* sureParts({ count, bits }: Codes, { cores, beyond, edges }: Growing): Steps<UnionFind> {
+  const heightOf = (edge: number) => edges.heightOf(edge, cores);
+  const sets = new UnionFind(count);
+  const bounds = beyond.slice();
+  // One that is passed over is above the bounds of both sides, and so are all that follow.
+  const order = yield* edges.inOrder(bits, heightOf);
+  for (let i = 0; i < order.length; i++) {
+    if (i % STEP_EDGES === 0) yield undefined;
+    const edge = order[i];
+    const [a, b] = edges.at(edge);
+    const [one, other] = [sets.find(a), sets.find(b)];
+    if (heightOf(edge) > Math.max(bounds[one], bounds[other])) continue;
+    sets.union(one, other);
+    bounds[sets.find(one)] = Math.min(bounds[one], bounds[other]);
+  }
+  return sets;
+}
+
+function partsOf(sets: UnionFind, count: number): number[][] {
+  const parts = new Map<number, number[]>();
+  for (let node = 0; node < count; node++) {
+    const root = sets.find(node); // the least node, so the part begins with it
+    if (root === node) parts.set(root, [node]);
+    else parts.get(root)?.push(node);
+  }
+  return [...parts.values()];
+}
+
+/** Codes part by part. */
+interface Sorted {
+  readonly bytes: Uint8Array;
+  readonly bytesPerCode: number;
+  readonly bits: number;
+  readonly cores: Uint32Array;
+  readonly order: Uint32Array;
+}
+
+function inOrder(codes: Codes, cores: Uint32Array, parts: number[][]): Sorted {
+  const { bytesPerCode, bits } = codes;
+  const order = new Uint32Array(codes.count);
+  let count = 0;
+  for (const part of parts) for (const node of part) order[count++] = node;
+  const bytes = new Uint8Array(codes.bytes.length);
+  order.forEach((node, place) => {
+    const from = node * bytesPerCode;
+    bytes.set(codes.bytes.subarray(from, from + bytesPerCode), place * bytesPerCode);
+  });
+  return { bytes, bytesPerCode, bits, order, cores: order.map((node) => cores[node]) };
+}
+
+/** From a place of `first` to `end - 1` to one outside, at the least height. */
+function* leastStep(
+  { bytes, bytesPerCode, bits, cores }: Sorted,
+  first: number,
+  end: number,
+  kernel?: KernelName,
+): Steps<[from: number, to: number, distance: number]> {
+  const count = cores.length;
+  const hamming = hammingKernel(kernel, bytesPerCode);
+  const step = Math.max(1, Math.min(MOST_QUERIES, Math.floor(STEP_BYTES / bytes.length)));
+  let least = bits + 1;
+  let found: [number, number, number] = [first, first, 0];
+  for (let from = first; from < end; from += step) {
+    const to = Math.min(end, from + step);
+    // No step from a place can be lower than its core distance.
+    const limits = Uint32Array.from(cores.subarray(from, to), (core) => (core < least ? least : 0));
+    const queries = bytes.subarray(from * bytesPerCode, to * bytesPerCode);
+    const take = (query: number, place: number, distance: number) => {
+      const height = Math.max(distance, cores[place], cores[from + query]);
+      if (height >= least) return;
+      least = height;
+      found = [from + query, place, distance];
+      limits.forEach((limit, i) => {
+        limits[i] = limit > 0 && cores[from + i] < least ? least : 0;
+      });
+    };
+    for (const [start, stop] of [
+      [0, first],
+      [end, count],
+    ]) {
+      if (stop > start) hamming.hitsOfMany(bytes, start, stop - start, queries, limits, take);
+    }
+    yield undefined;
+  }
+  return found;
+}

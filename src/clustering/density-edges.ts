@@ -1,0 +1,67 @@
+/** The edges of a graph, as many as come, and their order by an integer height. */
+
+import type { Steps } from '../base/steps';
+
+export const STEP_EDGES = 2 ** 16;
+
+/** Pairs of nodes and their distances, as many as come. */
+export class Edges {
+  #a: Uint32Array;
+  #b: Uint32Array;
+  #distances: Uint16Array;
+  #count = 0;
+
+  constructor(room: number) {
+    this.#a = new Uint32Array(room + 1);
+    this.#b = new Uint32Array(room + 1);
+    this.#distances = new Uint16Array(room + 1);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  at(edge: number): readonly [a: number, b: number, distance: number] {
+    return [this.#a[edge], this.#b[edge], this.#distances[edge]];
+  }
+
+  /** The distance at which its ends reach each other. */
+  heightOf(edge: number, cores: Uint32Array): number {
+    return Math.max(this.#distances[edge], cores[this.#a[edge]], cores[this.#b[edge]]);
+  }
+
+  add(a: number, b: number, distance: number): void {
+    if (this.#count === this.#a.length) this.#grow();
+    this.#a[this.#count] = a;
+    this.#b[this.#count] = b;
+    this.#distances[this.#count++] = distance;
+  }
+
+  #grow(): void {
+    const [a, b, distances] = [this.#a, this.#b, this.#distances];
+    this.#a = new Uint32Array(2 * a.length);
+    this.#b = new Uint32Array(2 * a.length);
+    this.#distances = new Uint16Array(2 * a.length);
+    this.#a.set(a);
+    this.#b.set(b);
+    this.#distances.set(distances);
+  }
+
+  /** The edges of a height of at most `most`, by height, then as they came: a counting sort. */
+  *inOrder(most: number, heightOf: (edge: number) => number): Steps<Uint32Array> {
+    const places = new Uint32Array(most + 2);
+    for (let edge = 0; edge < this.#count; edge++) {
+      const height = heightOf(edge);
+      if (height <= most) places[height + 1]++;
+      if (edge % STEP_EDGES === STEP_EDGES - 1) yield undefined;
+    }
+    for (let height = 0; height <= most; height++) places[height + 1] += places[height];
+    const order = new Uint32Array(places[most + 1]);
+    for (let edge = 0; edge < this.#count; edge++) {
+      const height = heightOf(edge);
+      if (height <= most) order[places[height]++] = edge;
+      if (edge % STEP_EDGES === STEP_EDGES - 1) yield undefined;
+    }
+    return order;
+  }
+}

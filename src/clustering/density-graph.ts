@@ -1,0 +1,129 @@
+/**
+ * The graph that groups by density are cut from: codes joined to near codes, each with its core
+ * distance, at which it has so many neighbours. Equal codes are one node. Two nodes reach each
+ * other at the largest of their distance and both core distances (Campello, Moulavi & Sander 2013).
+ */
+
+import { eachItem, type Steps } from '../base/steps';
+import { Codes } from '../codes/codes';
+import { scanAll } from '../codes/scan';
+import { distinctOf, NONE } from '../join/distinct';
+import { pairSteps } from '../join/pairs';
+import type { KernelName } from '../kernels/kernels';
+import { connect } from './density-connect';
+import { Edges, STEP_EDGES } from './density-edges';
+
+export interface DensityGraph {
+  readonly bits: number;
+  /** Distinct codes. */
+  readonly count: number;
+  /** By row, its node; NONE for a null one. */
+  readonly nodeOfRow: Uint32Array;
+  /** Rows of each node. */
+  readonly weights: Uint32Array;
+  /** Distance within which a row has so many others; beyond `bits` where it never has. */
+  readonly cores: Uint32Array;
+  /** Edges in no order, some of them twice. */
+  readonly edges: Edges;
+}
+
+export interface GraphWish {
+  /** Others that a row is to have within its core distance. */
+  readonly neighbors: number;
+  /** All pairs within it are edges; else the nearest ones, and those of a least spanning tree. */
+  readonly maxDistance?: number;
+  readonly kernel?: KernelName;
+}
+
+/** Bytes of codes compared between two steps, and queries. */
+const STEP_BYTES = 2 ** 28;
+const MOST_QUERIES = 64;
+const STEP_ROWS = 2 ** 16;
+
+export function* densityGraph(codes: Codes, wish: GraphWish): Steps<DensityGraph> {
+  const nodes = yield* nodesOf(codes, wish.kernel);
+  const isAll = wish.maxDistance !== undefined;
+  const found = yield* isAll ? pairGraph(nodes, wish) : nearestGraph(nodes, wish);
+  const { nodeOfRow, weights } = nodes;
+  return { bits: codes.bits, count: weights.length, nodeOfRow, weights, ...found };
+}
+
+interface Nodes {
+  readonly codes: Codes;
+  readonly nodeOfRow: Uint32Array;
+  readonly weights: Uint32Array;
+}
+
+function* nodesOf(codes: Codes, kernel?: KernelName): Steps<Nodes> {
+  const { count, slotOfRow } = yield* distinctOf(codes, null, 0, kernel);
+  const nodeOfRow = slotOfRow ?? Uint32Array.from({ length: codes.count }, (_, row) => row);
+  const weights = new Uint32Array(count);
+  const distinct = Codes.allocate(count, { bits: codes.bits });
+  for (let row = 0; row < codes.count; row++) {
+    const node = nodeOfRow[row];
+    if (node !== NONE && weights[node]++ === 0) distinct.at(node).set(codes.at(row));
+    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  return { codes: distinct, nodeOfRow, weights };
+}
+
+/** Each node and the nearest ones, as many as are sure to have rows enough. */
+function* nearestGraph({ codes, weights }: Nodes, { neighbors, kernel }: GraphWish) {
+  const { count, bits, bytesPerCode } = codes;
+  const k = Math.min(neighbors, count - 1);
+  const cores = new Uint32Array(count).fill(bits + 1);
+  const beyond = new Uint32Array(count).fill(bits + 1);
+  const edges = new Edges(count * k);
+  const atOnce = Math.floor(STEP_BYTES / (count * bytesPerCode));
+  const step = Math.max(1, Math.min(MOST_QUERIES, atOnce));
+  for (let first = 0; first < count; first += step) {
+    const end = Math.min(count, first + step);
+    const bytes = codes.bytes.subarray(first * bytesPerCode, end * bytesPerCode);
+    const queries = Codes.from(bytes, { bits });
+    const found = scanAll(codes, queries, { k: k + 1, ...(kernel && { kernel }) });
+    found.forEach(({ rows, distances }, i) => {
+      const node = first + i;
+      let reached = weights[node] - 1;
+      if (k < count - 1) beyond[node] = distances[distances.length - 1];
+      if (reached >= neighbors) cores[node] = 0;
+      rows.forEach((other, j) => {
+        if (other === node) return;
+        edges.add(node, other, distances[j]);
+        reached += weights[other];
+        if (reached >= neighbors) cores[node] = Math.min(cores[node], distances[j]);
+      });
+    });
+    yield [end, count] as const;
+  }
+  // Where rows are too few, none has neighbours enough, and no edge is of use.
+  if (cores.every((core) => core <= bits)) yield* connect(codes, { cores, beyond, edges }, kernel);
+  return { cores, edges };
+}
+
+/** All pairs of nodes within a distance; core distances beyond are not known. */
+function* pairGraph({ codes, weights }: Nodes, wish: GraphWish) {
+  const { neighbors, maxDistance, kernel } = wish;
+  const edges = new Edges(codes.count);
+  const rows = { codes, vectors: null, vectorOf: null, kernel, isCentred: false };
+  const options = { maxDistance: maxDistance as number, ...(kernel && { kernel }) };
+  yield* eachItem(pairSteps(rows, null, options), ({ a, b, distances }) => {
+    for (let i = 0; i < a.length; i++) edges.add(a[i], b[i], distances[i]);
+  });
+  const cores = new Uint32Array(codes.count).fill(codes.bits + 1);
+  const reached = weights.map((weight) => weight - 1);
+  reached.forEach((count, node) => {
+    if (count >= neighbors) cores[node] = 0;
+  });
+  const reach = (node: number, weight: number, distance: number) => {
+    reached[node] += weight;
+    if (reached[node] >= neighbors) cores[node] = Math.min(cores[node], distance);
+  };
+  const order = yield* edges.inOrder(codes.bits, (edge) => edges.at(edge)[2]);
+  for (let i = 0; i < order.length; i++) {
+    const [a, b, distance] = edges.at(order[i]);
+    reach(a, weights[b], distance);
+    reach(b, weights[a], distance);
+    if (i % STEP_EDGES === STEP_EDGES - 1) yield undefined;
+  }
+  return { cores, edges };
+}

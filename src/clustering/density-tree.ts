@@ -1,0 +1,182 @@
+/**
+ * The single-linkage tree over mutual reachability, cut into groups: at one height, or where it has
+ * most mass (HDBSCAN*: Campello, Moulavi & Sander 2013). Heights are integers, and all that joins
+ * at one height joins at once, so that the order of equal edges decides nothing.
+ */
+
+import type { Steps } from '../base/steps';
+import { UnionFind } from '../base/union-find';
+import { NONE } from '../join/distinct';
+import { STEP_EDGES } from './density-edges';
+import type { DensityGraph } from './density-graph';
+
+/** By node, what it hangs together with up to a height; NONE where that has too few rows. */
+export function* cutAt(graph: DensityGraph, height: number, minimum: number): Steps<Uint32Array> {
+  const { edges, weights, cores, count } = graph;
+  const order = yield* edges.inOrder(height, (edge) => edges.heightOf(edge, cores));
+  const sets = new UnionFind(count);
+  for (let i = 0; i < order.length; i++) {
+    const [a, b] = edges.at(order[i]);
+    sets.union(a, b);
+    if (i % STEP_EDGES === STEP_EDGES - 1) yield undefined;
+  }
+  const sizes = new Uint32Array(count);
+  for (let node = 0; node < count; node++) sizes[sets.find(node)] += weights[node];
+  return Uint32Array.from({ length: count }, (_, node) => {
+    const isDense = cores[node] <= height && sizes[sets.find(node)] >= minimum;
+    return isDense ? sets.find(node) : NONE;
+  });
+}
+
+/** By node, its group; NONE for noise. No group is in another, and their masses sum up to most. */
+export function* cutByMass(graph: DensityGraph, minimum: number): Steps<Uint32Array> {
+  const { bits, edges, weights, cores, count } = graph;
+  const order = yield* edges.inOrder(bits, (edge) => edges.heightOf(edge, cores));
+  const tree = new Tree(graph, minimum);
+  // Equal rows join at their core distance, as if by an edge from a node to itself.
+  const heavy = Array.from({ length: bits + 1 }, (): number[] => []);
+  for (let node = 0; node < count; node++) {
+    if (weights[node] > 1 && cores[node] <= bits) heavy[cores[node]].push(node);
+  }
+  for (let height = 0, i = 0; height <= bits; height++) {
+    const from = i;
+    while (i < order.length && edges.heightOf(order[i], cores) === height) i++;
+    const joined = order.subarray(from, i);
+    if (joined.length + heavy[height].length > 0) tree.join(edges, joined, heavy[height], height);
+    yield undefined;
+  }
+  return tree.groups();
+}
+
+/** A part of the tree with rows enough, from where it comes to be up to where it joins another. */
+interface Branch {
+  parent: Branch | null;
+  /** Of branches that joined to make it. */
+  massBelow: number;
+  hasBranches: boolean;
+  size: number;
+  /** Sum over its rows of the density at which they joined it. */
+  density: number;
+  /** Its own mass is not below that of the branches in it. */
+  isGroup: boolean;
+  readonly id: number;
+}
+
+/** Falls with the height, from 1 for equal rows. */
+const densityAt = (height: number) => 1 / (1 + height);
+
+class Tree {
+  readonly #minimum: number;
+  readonly #sets: UnionFind;
+  /** By the root of a set: its rows, and its branch once these are enough. */
+  readonly #sizes: Uint32Array;
+  readonly #branches: Branch[] = [];
+  readonly #branchOfRoot = new Map<number, Branch>();
+  /** By node, the least branch that it is in; null for none. */
+  readonly #branchOfNode: (Branch | null)[];
+  /** Nodes of a set that has no branch, as a list from its root on. */
+  readonly #next: Uint32Array;
+  readonly #last: Uint32Array;
+
+  constructor({ count, weights }: DensityGraph, minimum: number) {
+    this.#minimum = minimum;
+    this.#sets = new UnionFind(count);
+    this.#sizes = weights.slice();
+    this.#branchOfNode = new Array(count).fill(null);
+    this.#next = new Uint32Array(count).fill(NONE);
+    this.#last = Uint32Array.from({ length: count }, (_, node) => node);
+  }
+
+  /** All edges of one height, and nodes whose equal rows join there. */
+  join(edges: DensityGraph['edges'], joined: Uint32Array, heavy: number[], height: number): void {
+    const roots = new Set<number>();
+    for (const node of heavy) roots.add(this.#sets.find(node));
+    for (const edge of joined) {
+      const [a, b] = edges.at(edge);
+      roots.add(this.#sets.find(a));
+      roots.add(this.#sets.find(b));
+    }
+    for (const edge of joined) {
+      const [a, b] = edges.at(edge);
+      this.#sets.union(a, b);
+    }
+    const parts = new Map<number, number[]>();
+    for (const root of roots) {
+      const whole = this.#sets.find(root);
+      const known = parts.get(whole);
+      if (known === undefined) parts.set(whole, [root]);
+      else known.push(root);
+    }
+    for (const [whole, roots] of parts) this.#grow(whole, roots, densityAt(height));
+  }
+
+  /** Sets that have become one. */
+  #grow(whole: number, roots: number[], density: number): void {
+    const size = roots.reduce((sum, root) => sum + this.#sizes[root], 0);
+    const branches = roots.flatMap((root) => this.#branchOfRoot.get(root) ?? []);
+    const small = roots.filter((root) => !this.#branchOfRoot.has(root));
+    let [branch] = branches;
+    if (branches.length !== 1 && size >= this.#minimum) {
+      branch = this.#branch(size, density);
+      for (const one of branches) this.#close(one, branch, density);
+    } else if (branches.length === 1) {
+      branch.density += (size - branch.size) * density;
+      branch.size = size;
+    }
+    for (const root of roots) this.#branchOfRoot.delete(root);
+    this.#sizes[whole] = size;
+    if (branch === undefined) this.#link(whole, small);
+    else {
+      this.#branchOfRoot.set(whole, branch);
+      for (const root of small) this.#enter(root, branch);
+    }
+  }
+
+  #branch(size: number, density: number): Branch {
+    const branch: Branch = {
+      ...{ parent: null, massBelow: 0, hasBranches: false, isGroup: true },
+      ...{ size, density: size * density, id: this.#branches.length },
+    };
+    this.#branches.push(branch);
+    return branch;
+  }
+
+  /** A branch ends where it joins others, at a density that its rows exceed by its mass. */
+  #close(branch: Branch, parent: Branch | null, density: number): void {
+    const mass = branch.density - branch.size * density;
+    branch.isGroup = mass >= branch.massBelow;
+    branch.parent = parent;
+    if (parent === null) return;
+    parent.hasBranches = true;
+    parent.massBelow += Math.max(mass, branch.massBelow);
+  }
+
+  /** Lists of nodes into one, from the least root on, which is the root of them all. */
+  #link(whole: number, roots: number[]): void {
+    for (const root of roots) {
+      if (root === whole) continue;
+      this.#next[this.#last[whole]] = root;
+      this.#last[whole] = this.#last[root];
+    }
+  }
+
+  #enter(root: number, branch: Branch): void {
+    for (let node = root; node !== NONE; node = this.#next[node]) {
+      this.#branchOfNode[node] = branch;
+    }
+  }
+
+  /** By node, the outermost group that it is in. All together are a group if they never split. */
+  groups(): Uint32Array {
+    const open = [...this.#branchOfRoot.values()];
+    for (const branch of open) this.#close(branch, null, 0);
+    if (open.length === 1 && open[0].hasBranches) open[0].isGroup = false;
+    const groupOf = new Uint32Array(this.#branches.length);
+    for (let i = groupOf.length - 1; i >= 0; i--) {
+      const { parent, isGroup } = this.#branches[i]; // made before its parent
+      const outer = parent === null ? NONE : groupOf[parent.id];
+      groupOf[i] = outer === NONE && isGroup ? i : outer;
+    }
+    return Uint32Array.from(this.#branchOfNode, (branch) => (branch ? groupOf[branch.id] : NONE));
+  }
+}

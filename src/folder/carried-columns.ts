@@ -1,0 +1,86 @@
+/** The carried columns of rows that are to be written: given now, or from the files of before. */
+
+import type { ColumnInfo } from '../table/columns/info';
+import type { RowBatch } from '../table/row-batch';
+import { columnsFromArrow, joinBatches } from '../table/sealed/carried-columns';
+import { readFolderFile } from './folder-file';
+import type { Origin } from './origin';
+import { placeOf, rangeOf, type Segment } from './segments';
+
+interface CarriedRequest {
+  readonly folder: string;
+  readonly origin: Origin | null;
+  readonly segments: readonly Segment[];
+  /** The rows that are there, ascending. */
+  readonly live: Uint32Array;
+  /** Columns of all of them, or of those that no file has. */
+  readonly whole: RowBatch | undefined;
+  readonly added: RowBatch | undefined;
+}
+
+export class CarriedColumns {
+  readonly columns: readonly ColumnInfo[];
+  readonly #request: CarriedRequest;
+  /** The place among the live rows of the first that no file has. */
+  readonly #firstAdded: number;
+
+  /** Null where none are carried. Throws where rows were added without columns. */
+  static of(request: CarriedRequest): CarriedColumns | null {
+    const { whole, added, origin, segments, live } = request;
+    const before = origin?.manifest.columns ?? [];
+    // Dictionaries become plain columns in a file.
+    const columns = (whole ?? added)?.select([]).columns ?? before;
+    if (columns.length === 0) return null;
+    const carried = new CarriedColumns(request, columns);
+    if (whole !== undefined) return carried;
+    const names = before.map(({ name }) => name).join(', ');
+    const addedCount = live.length - carried.#firstAdded;
+    if (added === undefined && addedCount > 0) {
+      throw new Error(`the folder carries columns (${names}): give "columns" for the new rows`);
+    }
+    if (added !== undefined && segments.length > 0) refuseOthers(columns, before);
+    return carried;
+  }
+
+  private constructor(request: CarriedRequest, columns: readonly ColumnInfo[]) {
+    this.#request = request;
+    this.columns = columns;
+    const nextRow = request.segments.at(-1)?.rows.nextRow ?? 0;
+    this.#firstAdded = placeOf(request.live, nextRow);
+  }
+
+  /** Those of rows by their places among the live ones, `first` to `end - 1`. */
+  async rows(first: number, end: number): Promise<RowBatch[]> {
+    const { whole, added, segments, live } = this.#request;
+    if (whole !== undefined) return [whole.slice(first, end)];
+    const batches: RowBatch[] = [];
+    for (const segment of segments) {
+      const own = rangeOf(segment.rows);
+      const from = Math.max(first, placeOf(live, own.firstRow));
+      const to = Math.min(end, placeOf(live, own.nextRow));
+      if (from < to) batches.push(await this.#ofSegment(segment, live.subarray(from, to)));
+    }
+    const from = Math.max(first, this.#firstAdded);
+    if (added !== undefined && from < end) {
+      batches.push(added.slice(from - this.#firstAdded, end - this.#firstAdded));
+    }
+    return batches;
+  }
+
+  async #ofSegment({ rows, columns }: Segment, wanted: Uint32Array): Promise<RowBatch> {
+    if (columns === null) throw new Error(`${rows.name} has no columns beside it`);
+    const { folder, origin } = this.#request;
+    const bytes = await readFolderFile(folder, columns);
+    const all = joinBatches(columnsFromArrow(bytes, columns.name, { isSound: true }));
+    const { firstRow, nextRow } = rangeOf(rows);
+    const there = origin?.held.within(firstRow, nextRow) ?? new Uint32Array();
+    return all.select(Uint32Array.from(wanted, (row) => placeOf(there, row)));
+  }
+}
+
+function refuseOthers(given: readonly ColumnInfo[], before: readonly ColumnInfo[]): void {
+  const tell = (list: readonly ColumnInfo[]) => list.map(({ name, type }) => `${name}: ${type}`);
+  const [got, wanted] = [tell(given).join(', '), tell(before).join(', ') || 'none'];
+  if (got === wanted) return;
+  throw new Error(`the carried columns are ${wanted}; those given are ${got}`);
+}

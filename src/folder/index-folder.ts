@@ -1,0 +1,274 @@
+/**
+ * An index in a folder, opened: the manifest first, everything else when it is asked for. A reader
+ * stays with its generation as long as its files are there: until two more were saved.
+ */
+
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkBits, checkOptions, wrongType, wrongValue } from '../base/check';
+import { FormatError } from '../base/format-error';
+import { checkLongCall, LONG_CALL, type LongCall, runInTurns } from '../base/steps';
+import { bytesPerCode } from '../codes/codes';
+import { checkHeader, type IndexHeader, optionsOf } from '../index/index-header';
+import type { SimHashIndexOptions } from '../index/index-options';
+import type { RecallReport } from '../index/recall-report';
+import { Restoring } from '../index/restore';
+import { SimHashIndex, stateOf } from '../index/simhash-index';
+import type { ColumnInfo } from '../table/columns/info';
+import type { RowBatch } from '../table/row-batch';
+import { columnsFromArrow, joinBatches } from '../table/sealed/carried-columns';
+import { indexFromArrow } from '../table/sealed/index-rows';
+import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
+import { FrequencyTable } from '../text/frequency-table';
+import { ignore } from './atomic-file';
+import { readFolderFile } from './folder-file';
+import { newestManifest } from './generations';
+import {
+  type FolderFile,
+  filesOf,
+  type Manifest,
+  manifestName,
+  type TextSettings,
+} from './manifest';
+import { folderPath, setOrigin } from './origin';
+import { RowSet } from './row-set';
+
+/** Codes lie in one linear memory, beside 4 bytes each for its row. */
+const MOST_CODE_BYTES = 2 ** 32 - 2 ** 21;
+const TRIES = 5;
+
+/** The index in a folder. */
+export async function openIndex(folder: string, options?: LongCall): Promise<SimHashIndex> {
+  for (let left = TRIES; ; left--) {
+    const opened = await IndexFolder.open(folder);
+    try {
+      return await opened.index(options);
+    } catch (error) {
+      if (!(error instanceof GoneError) || left === 0) throw error;
+    }
+  }
+}
+
+/** A generation whose files were deleted: there are newer ones. */
+class GoneError extends Error {}
+
+export class IndexFolder {
+  readonly path: string;
+  readonly #manifest: Manifest;
+
+  private constructor(path: string, manifest: Manifest) {
+    this.path = path;
+    this.#manifest = manifest;
+  }
+
+  /** Reads the manifest of the newest generation, and nothing else. */
+  static async open(folder: string): Promise<IndexFolder> {
+    if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+    const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
+    if (found === null) throw new Error(`there is no folder ${folder}`);
+    if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);
+    const manifest = await newestManifest(folder);
+    if (manifest === null) throw new FormatError('no index: it has no manifest', folder);
+    return new IndexFolder((await folderPath(folder)) ?? folder, manifest);
+  }
+
+  get generation(): number {
+    return this.#manifest.generation;
+  }
+
+  /** Rows that are there. */
+  get rowCount(): number {
+    return this.#manifest.rows;
+  }
+
+  get options(): SimHashIndexOptions {
+    return this.#sound(() => optionsOf({ header: this.#manifest.index }));
+  }
+
+  get report(): RecallReport | null {
+    return this.#manifest.index.report;
+  }
+
+  get text(): TextSettings | null {
+    return this.#manifest.text;
+  }
+
+  get files(): readonly FolderFile[] {
+    return this.#manifest.files;
+  }
+
+  /** The columns that are carried beside the rows. */
+  get columnInfo(): readonly ColumnInfo[] {
+    return this.#manifest.columns;
+  }
+
+  /** The index, all of it. */
+  async index(options?: LongCall): Promise<SimHashIndex> {
+    const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+    const manifest = this.#manifest;
+    this.#refuseTooMany(this.#sound(() => this.#checkSizes()));
+    const removed = await this.removedRows();
+    const [centres] = filesOf(manifest, 'centres');
+    const values = centres && centresFromArrow(await this.#read(centres), centres.name);
+    const files = filesOf(manifest, 'rows');
+    // Damage of a small index is found before memory is taken for one.
+    let bytes = files.length > 0 ? await this.#read(files[0]) : new Uint8Array();
+    const index = this.#sound(() => new SimHashIndex(optionsOf({ header: manifest.index })));
+    const state = stateOf(index);
+    const held = new RowSet();
+    const wanted = { count: manifest.rows, removed, hasUniqueIds: true };
+    const restoring = this.#sound(() => new Restoring(state, manifest.index, wanted));
+    let done = 0;
+    for (const file of files) {
+      if (file !== files[0]) bytes = await this.#read(file);
+      const path = join(this.path, file.name);
+      const opened = indexFromArrow(bytes, path, { kind: 'rows', isSound: true });
+      let { firstRow = 0 } = file;
+      for (const rows of opened.batches()) {
+        call.signal?.throwIfAborted();
+        naming(path, () => restoring.add(rows, firstRow));
+        if (rows.rows === null) held.addRange(firstRow, firstRow + rows.count);
+        else for (const row of rows.rows) held.add(row);
+        firstRow += rows.count;
+        done += rows.count;
+        call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
+      }
+    }
+    await runInTurns(restoring.end(values ?? null), {});
+    this.#sound(() => {
+      if (index.count !== manifest.rows) throw new Error(`${index.count} rows were found`);
+    });
+    setOrigin(index, {
+      ...{ path: this.path, manifest, held, isAligned: true },
+      centres: state.partitions?.centres ?? null,
+    });
+    return index;
+  }
+
+  /** Fails where files cannot hold their rows. */
+  #checkSizes(): IndexHeader {
+    const { index, rows } = this.#manifest;
+    const header = checkHeader(index, rows);
+    const width = bytesPerCode(checkBits(header.bits));
+    for (const file of filesOf(this.#manifest, 'rows')) {
+      if (file.bytes >= file.rows * width) continue;
+      throw new Error(`${file.name} cannot hold ${file.rows} rows in ${file.bytes} bytes`);
+    }
+    return header;
+  }
+
+  /** More than an engine can hold is refused before memory is taken. */
+  #refuseTooMany({ bits, nextRow }: IndexHeader): void {
+    const most = Math.floor(MOST_CODE_BYTES / (bytesPerCode(bits) + 4));
+    if (nextRow <= most) return;
+    throw new RangeError(
+      `${this.path} has ${nextRow} rows of ${bits} bits, one index holds at most ${most}`,
+    );
+  }
+
+  /** Numbers of rows that files have and the index has no more, ascending. */
+  async removedRows(): Promise<Uint32Array> {
+    const [file] = filesOf(this.#manifest, 'removed');
+    if (file === undefined) return new Uint32Array();
+    const rows = removedFromArrow(await this.#read(file), join(this.path, file.name));
+    if (rows.length === file.rows) return rows;
+    throw new FormatError(`${rows.length} rows, the manifest says ${file.rows}`, file.name);
+  }
+
+  /**
+   * The carried columns, or some of them, of the rows that are there, in their order; null where
+   * none are carried.
+   */
+  async columns(names?: readonly string[]): Promise<RowBatch | null> {
+    const known = this.columnInfo.map(({ name }) => name);
+    for (const name of names ?? []) {
+      if (!known.includes(name)) throw wrongValue('names', `some of ${known.join(', ')}`, name);
+    }
+    const removed = await this.removedRows();
+    const rows = filesOf(this.#manifest, 'rows');
+    const batches: RowBatch[] = [];
+    for (const [i, file] of filesOf(this.#manifest, 'columns').entries()) {
+      const read = await this.columnsOf(file, names);
+      const gone = await this.#placesIn(rows[i], removed);
+      let first = 0;
+      for (const batch of read) {
+        const there = Uint32Array.from({ length: batch.count }, (_, place) => place);
+        const kept = there.filter((place) => !gone.has(first + place));
+        batches.push(kept.length < batch.count ? batch.select(kept) : batch);
+        first += batch.count;
+      }
+    }
+    if (batches.length === 0) return null;
+    return joinBatches(batches);
+  }
+
+  /** The places of removed rows in a file of rows. */
+  async #placesIn(file: FolderFile, removed: Uint32Array): Promise<Set<number>> {
+    const { firstRow = 0, nextRow = 0 } = file;
+    const own = removed.filter((row) => row >= firstRow && row < nextRow);
+    if (own.length === 0) return new Set();
+    if (nextRow - firstRow === file.rows) return new Set(Array.from(own, (row) => row - firstRow));
+    const wanted = new Set(own);
+    const places = new Set<number>();
+    let place = 0;
+    for (const { rows, count } of await this.#rowsOf(file)) {
+      for (let i = 0; i < count; i++, place++) {
+        if (wanted.has(rows?.[i] ?? firstRow + place)) places.add(place);
+      }
+    }
+    return places;
+  }
+
+  async #rowsOf(file: FolderFile) {
+    const path = join(this.path, file.name);
+    return indexFromArrow(await this.#read(file), path, { kind: 'rows', isSound: true }).batches();
+  }
+
+  /** The carried columns of one file, as they were written. */
+  async columnsOf(file: FolderFile, names?: readonly string[]): Promise<RowBatch[]> {
+    const path = join(this.path, file.name);
+    return columnsFromArrow(await this.#read(file), path, { names, isSound: true });
+  }
+
+  /** The table of document frequencies; null where there is none. */
+  async frequencies(): Promise<FrequencyTable | null> {
+    const [file] = filesOf(this.#manifest, 'frequencies');
+    if (file === undefined) return null;
+    const path = join(this.path, file.name);
+    return FrequencyTable.fromArrow(await this.#read(file), { file: path });
+  }
+
+  /** The bytes of a file, which are those that were written. */
+  async #read(file: FolderFile): Promise<Uint8Array> {
+    const bytes = await readFolderFile(this.path, file).catch(ignore(['ENOENT']));
+    if (bytes === null) throw await this.#missing(file.name);
+    return bytes;
+  }
+
+  async #missing(name: string): Promise<Error> {
+    const newest = await newestManifest(this.path);
+    const { generation } = this;
+    if (newest === null || newest.generation <= generation) {
+      return new FormatError('it is missing, the manifest names it', join(this.path, name));
+    }
+    const now = newest.generation;
+    return new GoneError(
+      `generation ${generation} of ${this.path} is gone, it is at ${now}: open it anew`,
+    );
+  }
+
+  /** What the manifest says, where it cannot be. */
+  #sound<T>(read: () => T): T {
+    return naming(join(this.path, manifestName(this.generation)), read);
+  }
+}
+
+/** Runs `read`; what it throws becomes a FormatError that names the file. */
+function naming<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof FormatError) throw cause;
+    throw new FormatError(cause instanceof Error ? cause.message : String(cause), path, { cause });
+  }
+}

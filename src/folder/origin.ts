@@ -1,0 +1,33 @@
+/** Where an index came from, or was saved to last: what a save needs to write only what changed. */
+
+import { realpath } from 'node:fs/promises';
+import type { SimHashIndex } from '../index/simhash-index';
+import { ignore } from './atomic-file';
+import type { Manifest } from './manifest';
+import type { RowSet } from './row-set';
+
+export interface Origin {
+  readonly path: string;
+  readonly manifest: Manifest;
+  /** Rows that the files have, removed ones included. */
+  readonly held: RowSet;
+  /** The partitions' centres: others mean that all rows were grouped anew. */
+  readonly centres: Int16Array | null;
+  /** False when rows have other numbers in the files. */
+  readonly isAligned: boolean;
+}
+
+const origins = new WeakMap<SimHashIndex, Origin>();
+
+export function originOf(index: SimHashIndex): Origin | undefined {
+  return origins.get(index);
+}
+
+export function setOrigin(index: SimHashIndex, origin: Origin): void {
+  origins.set(index, origin);
+}
+
+/** One name for a folder, by whatever way it is reached; null where there is none. */
+export function folderPath(folder: string): Promise<string | null> {
+  return realpath(folder).catch(ignore(['ENOENT']));
+}

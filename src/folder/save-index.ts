@@ -1,0 +1,88 @@
+/**
+ * An index to a folder, as one new generation: all of it, or what came and went since it was opened
+ * or saved there. Whoever does not know the folder's newest generation is refused.
+ */
+
+import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkLongCall, LONG_CALL } from '../base/steps';
+import { refuseIfBusy, SimHashIndex } from '../index/simhash-index';
+import { RowBatch } from '../table/row-batch';
+import { FrequencyTable } from '../text/frequency-table';
+import { newestManifest, prepareFolder } from './generations';
+import type { Manifest } from './manifest';
+import { folderPath, type Origin, originOf, setOrigin } from './origin';
+import type { SaveIndexOptions, SaveRequest } from './save-request';
+import { writeGeneration } from './write-generation';
+
+const OPTIONS = ['columns', 'text', 'frequencies', 'replace', ...LONG_CALL];
+
+/** Saves all of an index, or what changed where it was opened from or saved to this folder. */
+export async function saveIndex(
+  index: SimHashIndex,
+  folder: string,
+  options?: SaveIndexOptions,
+): Promise<void> {
+  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  refuseIfBusy(index);
+  const given = checkLongCall(checkOptions('options', options, OPTIONS));
+  checkCarried(given, index.count);
+  await prepareFolder(folder);
+  const base = await newestManifest(folder);
+  const origin = originIn(index, { path: await pathOf(folder), base, folder, given });
+  await save(index, { folder, base, origin, given });
+}
+
+export async function save(index: SimHashIndex, request: SaveRequest): Promise<void> {
+  const written = await writeGeneration(index, request);
+  setOrigin(index, { path: await pathOf(request.folder), ...written });
+}
+
+async function pathOf(folder: string): Promise<string> {
+  return (await folderPath(folder)) ?? folder;
+}
+
+function checkCarried({ columns, text, frequencies, replace }: SaveIndexOptions, count: number) {
+  if (columns !== undefined && !(columns instanceof RowBatch)) {
+    throw wrongType('columns', 'a RowBatch', columns);
+  }
+  if (columns !== undefined && columns.count !== count) {
+    throw wrongValue('columns', `${count} rows, as the index has`, columns.count);
+  }
+  if (text !== undefined && typeof text?.tokens !== 'string') {
+    throw wrongType('text', 'an object with "tokens"', text);
+  }
+  if (frequencies !== undefined && !(frequencies instanceof FrequencyTable)) {
+    throw wrongType('frequencies', 'a FrequencyTable', frequencies);
+  }
+  if (replace !== undefined && typeof replace !== 'boolean') {
+    throw wrongType('replace', 'true or false', replace);
+  }
+}
+
+/** Where the index came from, if that is this folder as it is now; else a refusal, or null. */
+function originIn(
+  index: SimHashIndex,
+  {
+    path,
+    base,
+    folder,
+    given,
+  }: { path: string; base: Manifest | null; folder: string; given: SaveIndexOptions },
+): Origin | null {
+  if (base === null) return null;
+  const origin = originOf(index);
+  if (origin?.path === path) {
+    if (!origin.isAligned) {
+      throw new Error('rows were numbered anew when this index was saved: open it anew');
+    }
+    if (origin.manifest.checksum === base.checksum) return origin;
+    if (given.replace === true) return null;
+    const [own, newest] = [origin.manifest.generation, base.generation];
+    throw new Error(
+      `${folder} is at generation ${newest}, this index is of generation ${own}: open it anew`,
+    );
+  }
+  if (given.replace === true) return null;
+  throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+}

@@ -1,0 +1,122 @@
+/**
+ * The health of an index folder: every checksum, of files, batches and columns, and every invariant
+ * that opening takes on trust. What is wrong is told file by file; nothing is changed.
+ */
+
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkOptions, wrongType } from '../base/check';
+import { FormatError } from '../base/format-error';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { Slots } from '../index/distinct/slots';
+import { type SimHashIndex, stateOf } from '../index/simhash-index';
+import { columnsFromArrow } from '../table/sealed/carried-columns';
+import { indexFromArrow } from '../table/sealed/index-rows';
+import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
+import { FrequencyTable } from '../text/frequency-table';
+import { readFolderFile } from './folder-file';
+import { checkCopy, newestManifest } from './generations';
+import { openIndex } from './index-folder';
+import { type FolderFile, type Manifest, manifestGeneration, manifestName } from './manifest';
+
+export interface FolderHealth {
+  /** The newest generation; 0 where no manifest can be read. */
+  readonly generation: number;
+  readonly rows: number;
+  readonly problems: readonly FolderProblem[];
+}
+
+export interface FolderProblem {
+  /** The file's name in the folder. */
+  readonly file: string;
+  readonly message: string;
+}
+
+export async function verifyIndex(folder: string, options?: LongCall): Promise<FolderHealth> {
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+  if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
+  const problems: FolderProblem[] = [];
+  const attempt = async <T>(file: string, work: () => T | Promise<T>): Promise<T | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      problems.push({ file, message: messageOf(error, join(folder, file)) });
+      return null;
+    }
+  };
+  const manifest = await attempt(await newestName(folder), () => wholeManifest(folder));
+  if (manifest === null) return { generation: 0, rows: 0, problems };
+  let done = 0;
+  for (const file of manifest.files) {
+    call.signal?.throwIfAborted();
+    await attempt(file.name, () => checkFile(folder, file));
+    call.onProgress?.(++done, manifest.files.length + 1);
+  }
+  if (problems.length === 0) {
+    const index = await attempt(manifestName(manifest.generation), () => openIndex(folder, call));
+    if (index !== null) problems.push(...problemsOf(index, manifest));
+  }
+  await attempt('manifest.json', () => checkCopy(folder, manifest));
+  call.onProgress?.(manifest.files.length + 1, manifest.files.length + 1);
+  return { generation: manifest.generation, rows: manifest.rows, problems };
+}
+
+/** What is wrong with a file, whose name is told beside it. */
+function messageOf(error: unknown, path: string): string {
+  if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
+  const message = error instanceof Error ? error.message : String(error);
+  return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
+}
+
+async function wholeManifest(folder: string): Promise<Manifest> {
+  const manifest = await newestManifest(folder);
+  if (manifest === null) throw new Error('there is no manifest, so this is no index');
+  return manifest;
+}
+
+async function newestName(folder: string): Promise<string> {
+  const numbers = (await readdir(folder)).map((name) => manifestGeneration(name) ?? 0);
+  return manifestName(numbers.reduce((most, one) => Math.max(most, one), 1));
+}
+
+/** Its size, its checksum, those of its batches and columns, and how many rows it has. */
+async function checkFile(folder: string, file: FolderFile): Promise<void> {
+  const bytes = await readFolderFile(folder, file);
+  const rows = rowsIn(bytes, file, join(folder, file.name));
+  if (rows === file.rows) return;
+  throw new Error(`${rows} rows, the manifest says ${file.rows}`);
+}
+
+function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
+  if (kind === 'rows') return indexFromArrow(bytes, path, { kind: 'rows' }).count;
+  if (kind === 'removed') return removedFromArrow(bytes, path).length;
+  if (kind === 'frequencies') return FrequencyTable.fromArrow(bytes, { file: path }).size;
+  if (kind === 'columns') {
+    return columnsFromArrow(bytes, path).reduce((sum, batch) => sum + batch.count, 0);
+  }
+  // Centres have the width that they ought to have where they are as many as they ought to be.
+  const { length } = centresFromArrow(bytes, path);
+  return length % rows === 0 ? rows : length;
+}
+
+/** Ids and codes, of which opening believes that they are unique. */
+function problemsOf(index: SimHashIndex, { generation }: Manifest): FolderProblem[] {
+  const { slots, ids } = stateOf(index);
+  const file = manifestName(generation);
+  const other = new Slots(slots.bytesPerCode);
+  const twice = slots.liveRows().find((row) => {
+    if (slots.hasCode(row)) other.add(slots.codeAt(slots.slotOf(row)));
+    return ids.rowOf(ids.idOf(row)) !== row;
+  });
+  const problems: FolderProblem[] = [];
+  if (twice !== undefined) problems.push({ file, message: `row ${twice}: its id is there twice` });
+  const differing = slots.rowsWithCodes().filter((row) => {
+    return slots.memory.rows[slots.slotOf(row)] === row;
+  }).length;
+  if (twice === undefined && other.count !== differing) {
+    const message = `${other.count} codes differ, the files say that ${differing} do`;
+    problems.push({ file, message });
+  }
+  return problems;
+}

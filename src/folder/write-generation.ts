@@ -1,0 +1,175 @@
+/**
+ * One generation of an index folder, written: the files that stay are named again, what is new is
+ * written beside them. The index must not change meanwhile; that is looked at after every file.
+ */
+
+import { headerOf } from '../index/index-header';
+import { SavedRows } from '../index/saved-rows';
+import { type SimHashIndex, stateOf } from '../index/simhash-index';
+import type { IndexState } from '../index/state';
+import { columnsToArrow } from '../table/sealed/carried-columns';
+import { indexToArrow } from '../table/sealed/index-rows';
+import { centresToArrow, removedToArrow } from '../table/sealed/lists';
+import { CarriedColumns } from './carried-columns';
+import { GenerationWriter } from './generations';
+import { type FolderFile, filesOf, type Manifest } from './manifest';
+import type { Origin } from './origin';
+import { RowSet } from './row-set';
+import type { SaveRequest } from './save-request';
+import { isSegment, placeOf, planSegments, type Range, rangeOf, type Segment } from './segments';
+
+/** A file of rows has about so many bytes: what a save holds in memory twice. */
+const FILE_BYTES = 2 ** 28;
+/** What a row takes beside its code and its vector: an id, numbers. */
+const ROW_BYTES = 32;
+
+export async function writeGeneration(
+  index: SimHashIndex,
+  request: SaveRequest,
+): Promise<Omit<Origin, 'path'>> {
+  const writer = new GenerationWriter(request.folder, request.base);
+  try {
+    return await new Generation(index, request, writer).write();
+  } catch (error) {
+    throw await writer.abandon(error);
+  }
+}
+
+class Generation {
+  readonly #index: SimHashIndex;
+  readonly #state: IndexState;
+  readonly #request: SaveRequest;
+  readonly #writer: GenerationWriter;
+  readonly #rows: SavedRows;
+  readonly #stamp: readonly unknown[];
+  /** Files that may stay. */
+  readonly #segments: readonly Segment[];
+  readonly #carried: CarriedColumns | null;
+
+  constructor(index: SimHashIndex, request: SaveRequest, writer: GenerationWriter) {
+    const { origin, given, addedColumns, isWhole = false } = request;
+    this.#index = index;
+    this.#state = stateOf(index);
+    this.#request = request;
+    this.#writer = writer;
+    this.#rows = new SavedRows(this.#state);
+    this.#stamp = this.#now();
+    const before = origin === null ? [] : segmentsOf(origin.manifest);
+    const centres = this.#state.partitions?.centres ?? null;
+    const isSame = origin?.centres === centres;
+    const mayStay = isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
+    this.#segments = mayStay ? before : [];
+    this.#carried = CarriedColumns.of({
+      ...{ segments: before, origin, folder: request.folder, live: this.#rows.live },
+      ...{ whole: given.columns, added: addedColumns },
+    });
+  }
+
+  async write(): Promise<Omit<Origin, 'path'>> {
+    const { live, nextRow, isRenumbered } = this.#rows;
+    const rowsPerFile = this.#rowsPerFile();
+    const segments = this.#segments;
+    const { parts } = planSegments({ segments, live, nextRow: this.#end(), rowsPerFile });
+    const files: FolderFile[] = [];
+    const held = new RowSet();
+    let done = 0;
+    for (const part of parts) {
+      this.#request.given.signal?.throwIfAborted();
+      if (isSegment(part)) this.#keep(part, { files, held });
+      else await this.#add(part, { files, held });
+      done = placeOf(live, isSegment(part) ? rangeOf(part.rows).nextRow : part.nextRow);
+      this.#request.given.onProgress?.(done, live.length);
+    }
+    files.push(...(await this.#others(held)));
+    this.#refuseIfChanged();
+    const manifest = await this.#writer.commit({
+      ...{ rows: live.length, index: headerOf(this.#state, this.#index.keep, nextRow) },
+      text: this.#request.given.text ?? this.#request.origin?.manifest.text ?? null,
+      ...{ columns: this.#carried?.columns ?? [], files },
+    });
+    const centres = this.#state.partitions?.centres ?? null;
+    return { manifest, held, centres, isAligned: !isRenumbered };
+  }
+
+  /** Behind the last row, by the index's own numbers. */
+  #end(): number {
+    return this.#state.slots.rowCount;
+  }
+
+  #rowsPerFile(): number {
+    const { hasher, bytes, count } = this.#index;
+    const vectorBytes = bytes.vectors / Math.max(1, count);
+    return Math.max(1, Math.floor(FILE_BYTES / (hasher.bytesPerCode + vectorBytes + ROW_BYTES)));
+  }
+
+  #keep({ rows, columns }: Segment, { files, held }: Written): void {
+    files.push(rows);
+    if (columns !== null) files.push(columns);
+    const { firstRow, nextRow } = rangeOf(rows);
+    for (const row of this.#request.origin?.held.within(firstRow, nextRow) ?? []) held.add(row);
+  }
+
+  async #add(range: Range, { files, held }: Written): Promise<void> {
+    const { live, isRenumbered } = this.#rows;
+    const [first, end] = [placeOf(live, range.firstRow), placeOf(live, range.nextRow)];
+    const { firstRow, nextRow } = isRenumbered ? { firstRow: first, nextRow: end } : range;
+    this.#refuseIfChanged();
+    const { count, equals, runs } = this.#rows.slice(first, end, firstRow);
+    const { report: _, ...header } = headerOf(this.#state, this.#index.keep, this.#rows.nextRow);
+    const told = { kind: 'rows', ...header, firstRow, ...(equals && { equals }) };
+    const file = await this.#writer.add('rows', indexToArrow(told, count, runs), count);
+    files.push({ ...file, firstRow, nextRow });
+    for (let i = first; i < end; i++) held.add(live[i]);
+    if (this.#carried === null) return;
+    const columns = columnsToArrow(await this.#carried.rows(first, end));
+    files.push(await this.#writer.add('columns', columns, count));
+  }
+
+  /** Centres, removed rows and frequencies: those of before stay where nothing changed. */
+  async #others(held: RowSet): Promise<FolderFile[]> {
+    const { origin, given } = this.#request;
+    const files: FolderFile[] = [];
+    const { partitions, slots } = this.#state;
+    if (partitions !== null) {
+      const { centres, count } = partitions;
+      const isSame = origin !== null && origin.centres === centres;
+      const [before] = isSame ? filesOf(origin.manifest, 'centres') : [];
+      const bytes = () => centresToArrow(centres, centres.length / count);
+      files.push(before ?? (await this.#writer.add('centres', bytes(), count)));
+    }
+    const removed = this.#rows.isRenumbered
+      ? new Uint32Array()
+      : held.within(0, slots.rowCount).filter((row) => !slots.isLive(row));
+    if (removed.length > 0) {
+      files.push(await this.#writer.add('removed', removedToArrow(removed), removed.length));
+    }
+    if (given.frequencies !== undefined) {
+      const { frequencies } = given;
+      files.push(await this.#writer.add('frequencies', frequencies.toArrow(), frequencies.size));
+    } else if (origin !== null) {
+      files.push(...filesOf(origin.manifest, 'frequencies'));
+    }
+    return files;
+  }
+
+  /** Rows only come or go: as many of both as before means that nothing did. */
+  #now(): readonly unknown[] {
+    const { slots, partitions } = this.#state;
+    return [slots.rowCount, slots.liveCount, slots, partitions];
+  }
+
+  #refuseIfChanged(): void {
+    if (this.#now().every((value, i) => value === this.#stamp[i])) return;
+    throw new Error('the index was changed while it was saved: nothing was written');
+  }
+}
+
+interface Written {
+  readonly files: FolderFile[];
+  readonly held: RowSet;
+}
+
+function segmentsOf(manifest: Manifest): Segment[] {
+  const columns = filesOf(manifest, 'columns');
+  return filesOf(manifest, 'rows').map((rows, i) => ({ rows, columns: columns[i] ?? null }));
+}

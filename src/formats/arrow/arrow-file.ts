@@ -1,0 +1,52 @@
+/** Arrow files by path. */
+
+import type { Codes } from '../../codes/codes';
+import {
+  type CodesFromArrowOptions,
+  type CodesToArrowOptions,
+  type CodesWithIds,
+  codesFromArrow,
+  codesToArrow,
+} from '../../table/sealed/codes';
+import {
+  type SparseFromArrowOptions,
+  type SparseWithIds,
+  sparseFromArrow,
+  type VectorsFromArrowOptions,
+  type VectorsWithIds,
+  vectorsFromArrow,
+} from '../../table/vectors-from-arrow';
+import { readWhole, writeWhole } from '../whole-file';
+
+/** Codes of an Arrow file or stream. */
+export async function readCodes(
+  path: string,
+  options?: Omit<CodesFromArrowOptions, 'file'>,
+): Promise<CodesWithIds> {
+  return codesFromArrow(await readWhole(path), { ...options, file: path });
+}
+
+/** Dense vectors of an Arrow file or stream. */
+export async function readVectors(
+  path: string,
+  options?: Omit<VectorsFromArrowOptions, 'file'>,
+): Promise<VectorsWithIds> {
+  return vectorsFromArrow(await readWhole(path), { ...options, file: path });
+}
+
+/** Sparse vectors of an Arrow file or stream. */
+export async function readSparse(
+  path: string,
+  options?: Omit<SparseFromArrowOptions, 'file'>,
+): Promise<SparseWithIds> {
+  return sparseFromArrow(await readWhole(path), { ...options, file: path });
+}
+
+/** Writes codes as an Arrow file: whole, or not at all. An existing file is replaced. */
+export async function writeCodes(
+  path: string,
+  codes: Codes,
+  options?: CodesToArrowOptions,
+): Promise<void> {
+  await writeWhole(path, [codesToArrow(codes, options)]);
+}

@@ -1,0 +1,126 @@
+/**
+ * Rows of CSV. The first line names the columns; a column is of numbers when all of the first rows
+ * say so, and a list of numbers where the caller says so. Numbers with leading zeros are texts.
+ */
+
+import type { BytesBuilder } from '../../table/columns/builder';
+import { type ColumnPlan, RowAssembler } from '../../table/row-assembler';
+import type { RowBatch } from '../../table/row-batch';
+import type { ByteSource } from '../byte-source';
+import { kindOf } from '../column-kinds';
+import { type Fitter, fitter, misfit } from '../fit-value';
+import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions, Skips } from '../row-reader';
+import { isNumberText, numberAt, numberOf, parseNumbers } from './csv-number';
+import { CsvScan } from './csv-scan';
+
+/** Rows whose types are looked at before the first batch, all of one block. */
+const FIRST_ROWS = 5000;
+
+export async function csvRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  const { types, skips, batchRows } = options;
+  const scan = new CsvScan(source, skips);
+  await scan.begin(options.delimiter);
+  const names = await scan.header();
+  options.onRecord?.(scan.bytes, 0, scan.next);
+  const wanted = options.columns ?? names;
+  checkColumns(wanted, names);
+  checkColumns(Object.keys(types), names);
+  const cells = wanted.map((name) => names.indexOf(name));
+  const first = await firstValues(scan, cells);
+  const plans = wanted.map((name, i) => {
+    const kind = kindOf(name, first[i], types[name]);
+    return { name, kind: kind === 'json' ? ('text' as const) : kind };
+  });
+  const assembler = new RowAssembler(plans, source.name);
+  const { builders } = assembler;
+  const columns = plans.map((plan, i) => ({
+    ...plan,
+    cell: cells[i],
+    builder: builders[i],
+    turn: fitter(plan, true),
+  }));
+  const values: unknown[] = [];
+
+  /** Adds the record: all of its cells, or none. */
+  function add(): void {
+    const { bytes, record } = scan;
+    if (record.count !== names.length) {
+      throw new Error(`${record.count} cells, but ${names.length} columns are named`);
+    }
+    for (let i = 0; i < columns.length; i++) {
+      const { kind, cell } = columns[i];
+      if (kind === 'text') continue;
+      const start = record.starts[cell];
+      const end = record.ends[cell];
+      if (start === end) values[i] = null;
+      else {
+        const number = typeof kind === 'object' ? Number.NaN : numberAt(bytes, start, end);
+        const isFast = kind === 'float64' ? !Number.isNaN(number) : Number.isInteger(number);
+        values[i] = isFast ? number : fitText(record.text(bytes, cell) as string, columns[i]);
+      }
+    }
+    for (let i = 0; i < columns.length; i++) {
+      const { builder, cell, kind } = columns[i];
+      if (kind !== 'text') builder.append(values[i]);
+      else if (record.quotes[cell] === 2) builder.append(record.text(bytes, cell));
+      else if (record.starts[cell] === record.ends[cell] && record.quotes[cell] === 0)
+        builder.appendNull();
+      else (builder as BytesBuilder).appendBytes(bytes, record.starts[cell], record.ends[cell]);
+    }
+    assembler.count++;
+    options.onRecord?.(bytes, scan.start, scan.next);
+  }
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    let bytes = 0;
+    do {
+      while (scan.step()) {
+        try {
+          add();
+        } catch (error) {
+          skips.skip(scan.line, error, source.name);
+        }
+        bytes += scan.next - scan.start;
+        if (assembler.count < batchRows && bytes < BATCH_BYTES) continue;
+        yield assembler.take();
+        bytes = 0;
+      }
+    } while (await scan.more());
+    if (assembler.count > 0 || assembler.isFirst) yield assembler.take();
+  }
+  return { columns: assembler.columns, batches };
+}
+
+/** Values of the first rows, as far as their texts tell; the scan stays where it is. */
+async function firstValues(scan: CsvScan, cells: readonly number[]): Promise<unknown[][]> {
+  const { skips } = scan;
+  scan.skips = new Skips('skip'); // they are told when the rows are read
+  let before = scan.position;
+  while (!scan.step()) {
+    scan.rewind(before);
+    if (!(await scan.more())) break;
+    before = scan.position;
+  }
+  scan.rewind(before);
+  const values: unknown[][] = cells.map(() => []);
+  for (let row = 0; row < FIRST_ROWS && scan.step(); row++) {
+    cells.forEach((cell, i) => {
+      const text = cell < scan.record.count ? scan.record.text(scan.bytes, cell) : null;
+      values[i].push(text !== null && isNumberText(text) ? numberOf(text) : text);
+    });
+  }
+  scan.rewind(before);
+  scan.skips = skips;
+  return values;
+}
+
+/** The value of a cell that is no text. */
+function fitText(text: string, { name, kind, turn }: ColumnPlan & { turn: Fitter }): unknown {
+  if (typeof kind === 'object') {
+    const numbers = parseNumbers(text);
+    if (numbers !== null) return numbers;
+    throw misfit(name, 'a list of numbers as "[0.1, 0.2]"', { value: text, type: 'text' });
+  }
+  if (isNumberText(text)) return turn(numberOf(text));
+  throw misfit(name, 'a number', { value: text, type: 'text' });
+}

@@ -1,0 +1,144 @@
+/**
+ * Rows of JSON lines: an object a line. The columns and their types are those of the first lines; a
+ * later value that does not fit is an error that names its line, never changed in silence.
+ */
+
+import { RowAssembler } from '../../table/row-assembler';
+import type { RowBatch } from '../../table/row-batch';
+import type { ByteSource } from '../byte-source';
+import { kindOf } from '../column-kinds';
+import { fitter, lateColumn } from '../fit-value';
+import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../text/lines';
+import { parseExact } from './exact-json';
+
+/** Rows and bytes whose types are looked at before the first batch. */
+const FIRST_ROWS = 5000;
+const FIRST_BYTES = 1 << 22;
+
+type JsonObject = Record<string, unknown>;
+
+interface Line {
+  readonly value: JsonObject;
+  /** Its place. */
+  readonly block: LineBlock;
+  readonly at: number;
+}
+
+export async function jsonlRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  const { name } = source;
+  const { skips, types } = options;
+  const blocks = lineBlocks(source);
+  /** Lines of the blocks that were read to learn the columns. */
+  const first: Line[] = [];
+  let firstBytes = 0;
+  while (first.length < FIRST_ROWS && firstBytes < FIRST_BYTES) {
+    const result = await blocks.next();
+    if (result.done) break;
+    firstBytes += result.value.bytes.length;
+    for (const line of linesOf(result.value)) first.push(line);
+  }
+
+  function* linesOf(block: LineBlock): Generator<Line> {
+    for (let at = 0; at < block.starts.length; at++) {
+      const line = block.firstLine + at;
+      try {
+        const value = parseLine(block, at);
+        if (value !== null) yield { value, block, at };
+      } catch (error) {
+        skips.skip(line, error, name);
+      }
+    }
+  }
+
+  const names = new Set<string>();
+  for (const { value } of first) for (const key of Object.keys(value)) names.add(key);
+  for (const key of Object.keys(types)) names.add(key);
+  const wanted = options.columns ?? [...names];
+  checkColumns(wanted, [...names]);
+  const plans = wanted.map((column) => {
+    const values = first.map(({ value }) => (Object.hasOwn(value, column) ? value[column] : null));
+    return { name: column, kind: kindOf(column, values, types[column]) };
+  });
+  const assembler = new RowAssembler(plans, name);
+  const fits = plans.map((plan) => fitter(plan, types[plan.name] !== undefined));
+  const places = new Map(plans.map(({ name: column }, i) => [column, i]));
+  const row: unknown[] = [];
+
+  /** Adds a row: all of its values, or none. */
+  function add({ value, block, at }: Line): void {
+    const line = block.firstLine + at;
+    try {
+      row.length = 0;
+      let next = 0;
+      for (const key in value) {
+        // Keys mostly come in one order.
+        const place = plans[next]?.name === key ? next : places.get(key);
+        if (place !== undefined) row[place] = fits[place](value[key]);
+        else if (options.columns === undefined) throw new Error(lateColumn(key));
+        next = (place ?? next) + 1;
+      }
+    } catch (error) {
+      skips.skip(line, error, name);
+      return;
+    }
+    const { builders } = assembler;
+    for (let i = 0; i < builders.length; i++) builders[i].append(row[i]);
+    assembler.count++;
+    options.onRecord?.(block.bytes, block.starts[at], block.starts[at + 1] ?? block.bytes.length);
+  }
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    let bytes = 0;
+    for (const line of first.splice(0)) {
+      add(line);
+      if (assembler.count >= options.batchRows) yield assembler.take();
+    }
+    for await (const block of blocks) {
+      for (const line of linesOf(block)) {
+        add(line);
+        if (assembler.count >= options.batchRows) {
+          yield assembler.take();
+          bytes = 0;
+        }
+      }
+      bytes += block.bytes.length;
+      if (bytes > BATCH_BYTES && assembler.count > 0) {
+        yield assembler.take();
+        bytes = 0;
+      }
+    }
+    if (assembler.count > 0 || assembler.isFirst) yield assembler.take();
+  }
+  return { columns: assembler.columns, batches };
+}
+
+/** The object of a line; null of a blank one. */
+function parseLine({ bytes, starts, ends, isText }: LineBlock, i: number): JsonObject | null {
+  if (starts[i] === ends[i]) return null;
+  if (!isText) checkUtf8(bytes, starts[i], ends[i]);
+  const text = textOf(bytes, starts[i], ends[i]);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (text.trim() === '') return null;
+    throw error;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error(`expected a JSON object, got ${text.slice(0, 40)}`);
+  }
+  return hasLarge(value) ? (parseExact(text) as JsonObject) : (value as JsonObject);
+}
+
+/** True where JSON.parse may have rounded an integer. */
+function hasLarge(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (hasLarge(value[i])) return true;
+    return false;
+  }
+  for (const key in value) if (hasLarge((value as JsonObject)[key])) return true;
+  return false;
+}

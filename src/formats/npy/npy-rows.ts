@@ -1,0 +1,159 @@
+/**
+ * Rows of NumPy's .npy files: a vector a row, in the column "vector". Both byte orders, C order as
+ * a stream, Fortran order a band of rows at a time. Format: numpy.lib.format, versions 1 to 3.
+ */
+
+import { FormatError } from '../../base/format-error';
+import { float16 } from '../../table/columns/values';
+import { RowBatch } from '../../table/row-batch';
+import type { ByteSource } from '../byte-source';
+import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+
+interface Header {
+  /** Kind and bytes of an element, as "f4". */
+  readonly type: string;
+  readonly isLittle: boolean;
+  readonly isFortran: boolean;
+  readonly count: number;
+  readonly dimensions: number;
+}
+
+const MAGIC_BYTES = 8;
+/** NumPy itself refuses longer headers. */
+const MOST_HEADER_BYTES = 1 << 20;
+/** What is held of a stream in Fortran order, which has no rows until its end. */
+const MOST_STREAM_BYTES = 2 ** 31;
+
+type Numbers = Float32Array | Float64Array;
+
+/** Reads element `at` of a view. */
+type Read = (view: DataView, at: number, isLittle: boolean) => number;
+
+const READS: Record<string, readonly [Read, new (length: number) => Numbers]> = {
+  f2: [(view, at, little) => float16(view.getUint16(at, little)), Float32Array],
+  f4: [(view, at, little) => view.getFloat32(at, little), Float32Array],
+  f8: [(view, at, little) => view.getFloat64(at, little), Float64Array],
+  i1: [(view, at) => view.getInt8(at), Float32Array],
+  i2: [(view, at, little) => view.getInt16(at, little), Float32Array],
+  i4: [(view, at, little) => view.getInt32(at, little), Float64Array],
+  i8: [(view, at, little) => Number(view.getBigInt64(at, little)), Float64Array],
+  u1: [(view, at) => view.getUint8(at), Float32Array],
+  u2: [(view, at, little) => view.getUint16(at, little), Float32Array],
+  u4: [(view, at, little) => view.getUint32(at, little), Float64Array],
+  u8: [(view, at, little) => Number(view.getBigUint64(at, little)), Float64Array],
+};
+
+export async function npyRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  const { name } = source;
+  checkColumns(options.columns ?? [], ['vector']);
+  const { header, headerBytes } = await readHeader(source);
+  const { count, dimensions } = header;
+  const width = Number(header.type[1]);
+  const rowBytes = width * dimensions;
+  const cut = () => new FormatError(`cut short: ${count} rows of ${rowBytes} bytes expected`, name);
+  if (source.byteCount !== null && source.byteCount < headerBytes + count * rowBytes) throw cut();
+  const step = Math.max(
+    1,
+    Math.min(options.batchRows, Math.floor(BATCH_BYTES / Math.max(1, rowBytes))),
+  );
+
+  /** Bytes of some rows, row after row. */
+  async function rowsInC(_: number, rows: number): Promise<Uint8Array> {
+    const bytes = await source.take(rows * rowBytes);
+    if (bytes.length < rows * rowBytes) throw cut();
+    return bytes;
+  }
+
+  let whole: Uint8Array | null = null;
+  /** The same of columns that lie one after another. */
+  async function rowsInFortran(first: number, rows: number): Promise<Uint8Array> {
+    if (source.file === null) whole ??= await source.rest(MOST_STREAM_BYTES);
+    if (whole !== null && whole.length < count * rowBytes) throw cut();
+    const bytes = new Uint8Array(rows * rowBytes);
+    const band = new Uint8Array(rows * width);
+    for (let j = 0; j < dimensions; j++) {
+      const at = (j * count + first) * width;
+      if (whole !== null) band.set(whole.subarray(at, at + band.length));
+      else await source.file?.readInto(band, headerBytes + at);
+      for (let row = 0; row < rows; row++) {
+        const target = row * rowBytes + j * width;
+        for (let b = 0; b < width; b++) bytes[target + b] = band[row * width + b];
+      }
+    }
+    return bytes;
+  }
+
+  const read = header.isFortran ? rowsInFortran : rowsInC;
+  const batchOf = (bytes: Uint8Array, firstRow: number) => {
+    const vector = { values: numbersOf(bytes, header), dimensions };
+    return RowBatch.of({ vector }, { firstRow, file: name });
+  };
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    for (let first = 0; first < count; first += step) {
+      yield batchOf(await read(first, Math.min(step, count - first)), first);
+    }
+    if (count === 0) yield batchOf(new Uint8Array(), 0);
+  }
+  return { columns: batchOf(new Uint8Array(), 0).columns, rowCount: count, batches };
+}
+
+/** Little-endian floats stay as they lie, the others are turned into floats that hold them. */
+function numbersOf(bytes: Uint8Array, { type, isLittle }: Header): Numbers {
+  const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  const { buffer, byteOffset } = aligned;
+  if (isLittle && type === 'f4') return new Float32Array(buffer, byteOffset, bytes.length / 4);
+  if (isLittle && type === 'f8') return new Float64Array(buffer, byteOffset, bytes.length / 8);
+  const [read, Values] = READS[type];
+  const width = Number(type[1]);
+  const view = new DataView(buffer, byteOffset, bytes.length);
+  const values = new Values(bytes.length / width);
+  for (let i = 0; i < values.length; i++) values[i] = read(view, i * width, isLittle);
+  return values;
+}
+
+async function readHeader(source: ByteSource): Promise<{ header: Header; headerBytes: number }> {
+  const fail = (message: string) =>
+    new FormatError(`no .npy file that can be read: ${message}`, source.name);
+  const magic = Buffer.from(await source.take(MAGIC_BYTES));
+  if (magic.length < MAGIC_BYTES || magic.toString('latin1', 0, 6) !== '\x93NUMPY')
+    throw fail('no magic');
+  const version = magic[6];
+  if (version < 1 || version > 3) throw fail(`version ${version} is not known`);
+  const size = Buffer.from(await source.take(version === 1 ? 2 : 4));
+  if (size.length < (version === 1 ? 2 : 4)) throw fail('cut short');
+  const length = version === 1 ? size.readUInt16LE(0) : size.readUInt32LE(0);
+  if (length > MOST_HEADER_BYTES) throw fail(`a header of ${length} bytes`);
+  const text = Buffer.from(await source.take(length));
+  if (text.length < length) throw fail('cut short');
+  const header = parseHeader(text.toString('latin1'), fail);
+  return { header, headerBytes: MAGIC_BYTES + size.length + length };
+}
+
+/** A Python dictionary of three keys, as NumPy writes it. */
+function parseHeader(text: string, fail: (message: string) => FormatError): Header {
+  const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
+  const order = /'fortran_order':\s*(True|False)/.exec(text)?.[1];
+  const shape = /'shape':\s*\(([\d,\s]*)\)/.exec(text)?.[1];
+  if (order === undefined || shape === undefined) throw fail('its header is damaged');
+  const [, byteOrder, type] = /^([<>|=])(\w+)$/.exec(descr ?? '') ?? [];
+  if (READS[type] === undefined) {
+    const known = Object.keys(READS).join(', ');
+    throw fail(`elements of type ${descr ?? 'record'} are not read, but ${known}`);
+  }
+  const sizes = shape
+    .split(',')
+    .filter((size) => size.trim() !== '')
+    .map(Number);
+  if (sizes.length < 1 || sizes.length > 2) throw fail(`${sizes.length} axes, not 1 or 2`);
+  const [count, dimensions = 1] = sizes;
+  if (dimensions < 1 || !Number.isSafeInteger(count * dimensions * 8)) {
+    throw fail(`vectors of shape (${shape}) cannot be`);
+  }
+  return {
+    ...{ type, count, dimensions },
+    isLittle: byteOrder !== '>',
+    // Of one axis there is one order.
+    isFortran: order === 'True' && sizes.length === 2,
+  };
+}

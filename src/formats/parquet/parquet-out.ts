@@ -1,0 +1,111 @@
+/** Rows to Parquet, by hyparquet-writer (MIT, kept by Hyperparam), a row group at a time. */
+
+import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import type { ColumnKind } from '../../table/columns/builder';
+import type { RowBatch } from '../../table/row-batch';
+import { exactJson } from '../jsonl/exact-json';
+import type { RowEncoder } from '../row-encoder';
+import { elementsOf } from './parquet-schema';
+
+/** Rows of a group, about; readers take them a group at a time. */
+const GROUP_ROWS = 65_536;
+const GROUP_BYTES = 1 << 26;
+
+export async function parquetEncoder(): Promise<RowEncoder> {
+  const library = await import('hyparquet-writer');
+  return new ParquetRows(new library.ByteWriter(), library.ParquetWriter);
+}
+
+interface Column {
+  readonly name: string;
+  readonly kind: ColumnKind;
+  values: unknown[];
+}
+
+class ParquetRows implements RowEncoder {
+  readonly #bytes: ByteWriter;
+  readonly #Writer: typeof ParquetWriter;
+  #writer: ParquetWriter | null = null;
+  #columns: Column[] = [];
+  #heldBytes = 0;
+
+  constructor(bytes: ByteWriter, Writer: typeof ParquetWriter) {
+    this.#bytes = bytes;
+    this.#Writer = Writer;
+  }
+
+  async encode(batch: RowBatch): Promise<Uint8Array[]> {
+    if (this.#writer === null) this.#begin(batch);
+    const names = batch.columns.map(({ name }) => name);
+    const columns = this.#columns;
+    if (names.length !== columns.length || columns.some(({ name }, i) => names[i] !== name)) {
+      const before = columns.map(({ name }) => name).join(', ');
+      throw new Error(`columns ${names.join(', ')} after ${before}`);
+    }
+    for (const column of columns) {
+      const kind = batch.kind(column.name);
+      const values = batch.values(column.name);
+      const isOther = JSON.stringify(kind) !== JSON.stringify(column.kind);
+      if (isOther && values.some((value) => value !== null)) {
+        throw new Error(`column "${column.name}" has another type than in the first batch`);
+      }
+      const turn = turnOf(column.kind);
+      for (const value of values) column.values.push(value === null ? null : turn(value));
+    }
+    this.#heldBytes += batch.byteLength;
+    const rows = columns[0]?.values.length ?? 0;
+    return rows >= GROUP_ROWS || this.#heldBytes >= GROUP_BYTES ? this.#group() : this.#take();
+  }
+
+  async finish(): Promise<Uint8Array[]> {
+    this.#writer ??= new this.#Writer({
+      writer: this.#bytes,
+      schema: [{ name: 'root', num_children: 0 }],
+    });
+    const last = await this.#group();
+    await this.#writer.finish();
+    return [...last, ...this.#take()];
+  }
+
+  #begin(batch: RowBatch): void {
+    this.#columns = batch.columns.map(({ name }) => ({ name, kind: batch.kind(name), values: [] }));
+    const schema = [
+      { name: 'root', num_children: this.#columns.length },
+      ...this.#columns.flatMap(({ name, kind }) => elementsOf(name, kind)),
+    ];
+    this.#writer = new this.#Writer({ writer: this.#bytes, schema });
+  }
+
+  async #group(): Promise<Uint8Array[]> {
+    const rows = this.#columns[0]?.values.length ?? 0;
+    if (rows > 0) {
+      const columnData = this.#columns.map(({ name, values }) => ({ name, data: values }));
+      await this.#writer?.write({ columnData, rowGroupSize: rows });
+      for (const column of this.#columns) column.values = [];
+      this.#heldBytes = 0;
+    }
+    return this.#take();
+  }
+
+  /** What was written since the last call. */
+  #take(): Uint8Array[] {
+    const taken = this.#bytes.getBytes().slice();
+    this.#bytes.index = 0;
+    return [taken];
+  }
+}
+
+/** Plain values as the library takes them. */
+function turnOf(kind: ColumnKind): (value: unknown) => unknown {
+  if (kind === 'int64' || kind === 'uint64' || kind === 'uint32') {
+    return (value) => BigInt(value as number);
+  }
+  if (typeof kind === 'object' && 'list' in kind) {
+    const item = turnOf(kind.list);
+    return (value) => (value as unknown[]).map((one) => (one === null ? null : item(one)));
+  }
+  if (kind === 'text' || kind === 'json') {
+    return (value) => (typeof value === 'string' ? value : exactJson(value));
+  }
+  return (value) => value;
+}

@@ -1,0 +1,96 @@
+/** Rows of plain text: a document a line, or of a folder a document a file. */
+
+import { readdir } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { FormatError } from '../../base/format-error';
+import { RowAssembler } from '../../table/row-assembler';
+import type { RowBatch } from '../../table/row-batch';
+import type { ByteSource } from '../byte-source';
+import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { readWhole } from '../whole-file';
+import { checkUtf8, lineBlocks, textOf } from './lines';
+
+/** Every line is a row, also an empty one, of the column "text". */
+export async function textRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  checkColumns(options.columns ?? [], ['text']);
+  const hasText = options.columns?.length !== 0;
+  const assembler = new RowAssembler(hasText ? [{ name: 'text', kind: 'text' }] : [], source.name);
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    let bytes = 0;
+    for await (const block of lineBlocks(source)) {
+      for (let i = 0; i < block.starts.length; i++) {
+        const line = block.firstLine + i;
+        try {
+          if (!block.isText) checkUtf8(block.bytes, block.starts[i], block.ends[i]);
+          const text = textOf(block.bytes, block.starts[i], block.ends[i]);
+          if (hasText) assembler.builders[0].append(text);
+          assembler.count++;
+          options.onRecord?.(
+            block.bytes,
+            block.starts[i],
+            block.starts[i + 1] ?? block.bytes.length,
+          );
+        } catch (error) {
+          options.skips.skip(line, error, source.name);
+        }
+        bytes += block.ends[i] - block.starts[i];
+        if (assembler.count < options.batchRows && bytes < BATCH_BYTES) continue;
+        yield assembler.take();
+        bytes = 0;
+      }
+    }
+    if (assembler.count > 0 || assembler.isFirst) yield assembler.take();
+  }
+  return { columns: assembler.columns, batches };
+}
+
+const FOLDER_COLUMNS = ['file', 'text'];
+
+/** The files of a folder and of those within, by name; hidden ones are left out. */
+export async function folderRows(folder: string, options: ReadOptions): Promise<FormatRows> {
+  const wanted = options.columns ?? FOLDER_COLUMNS;
+  checkColumns(wanted, FOLDER_COLUMNS);
+  const files = await filesOf(folder);
+  if (files.length === 0) throw new FormatError('a folder without files', folder);
+  const plans = wanted.map((name) => ({ name, kind: 'text' as const }));
+  const assembler = new RowAssembler(plans, folder);
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    let bytes = 0;
+    for (const file of files) {
+      const read = Buffer.from(await readWhole(join(folder, file)));
+      try {
+        checkUtf8(read, 0, read.length);
+        const text = textOf(read, 0, read.length).replace(/^\uFEFF/, '');
+        wanted.forEach((name, i) => {
+          assembler.builders[i].append(name === 'file' ? file : text);
+        });
+        assembler.count++;
+      } catch (error) {
+        throw new FormatError((error as Error).message, join(folder, file), { cause: error });
+      }
+      bytes += read.length;
+      if (assembler.count < options.batchRows && bytes < BATCH_BYTES) continue;
+      yield assembler.take();
+      bytes = 0;
+    }
+    if (assembler.count > 0) yield assembler.take();
+  }
+  return { columns: assembler.columns, rowCount: files.length, batches };
+}
+
+/** Paths within the folder, with slashes, in the order of their characters. */
+async function filesOf(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  const visit = async (path: string) => {
+    for (const entry of await readdir(path, { withFileTypes: true })) {
+      const inner = join(path, entry.name);
+      if (entry.name.startsWith('.')) continue;
+      if (entry.isDirectory()) await visit(inner);
+      else if (entry.isFile()) found.push(relative(folder, inner).split(sep).join('/'));
+    }
+  };
+  await visit(folder);
+  return found.sort();
+}

@@ -1,0 +1,297 @@
+/** From a checked request to a result: picks the plan, runs it, ranks, and tells what was done. */
+
+import {
+  checkInteger,
+  checkK,
+  checkMaxDistance,
+  checkNumber,
+  checkOneOf,
+  wrongValue,
+} from '../base/check';
+import { runSteps, type Steps } from '../base/steps';
+import { cosineOf } from '../hashing/angle';
+import { candidates, type Setting } from './candidates';
+import { allNearestByDistance, isScanned, nearestByDistance } from './distance-plan';
+import { exactCosines, isComparable, keepsVectors } from './exact-cosines';
+import { checkFilter, type RowFilter } from './filter';
+import type { RowsByDistance } from './hamming-search';
+import type { Id } from './id-table';
+import {
+  type IndexWithinOptions,
+  PLANS,
+  type Plan,
+  RANKS,
+  type Rank,
+  SEARCH_DEFAULTS,
+  type SearchOptions,
+} from './index-options';
+import { bestByCosine, type Work } from './rank-rows';
+import type { IndexState, Query } from './state';
+
+/** Neighbours, best first; all arrays have one entry a neighbour. */
+export interface SearchResult {
+  readonly rows: Uint32Array;
+  readonly ids: readonly Id[];
+  readonly distances: Uint16Array;
+  /** By rank: exact, or estimated from weights or from the distance. */
+  readonly cosines: Float64Array;
+  readonly rank: Rank;
+  readonly explain?: Explanation;
+}
+
+/** What a search did, and how long it took. */
+export interface Explanation {
+  readonly plan: 'scan' | 'bands' | 'partitions';
+  readonly why: string;
+  readonly codesCompared: number;
+  /** Rows ranked by cosine. */
+  readonly reranked: number;
+  /** Partitions visited. */
+  readonly probes: number;
+  /** Milliseconds to find candidates, and to rank them. */
+  readonly milliseconds: { readonly find: number; readonly rank: number };
+}
+
+export interface Request {
+  readonly k: number;
+  readonly maxDistance: number;
+  readonly rank: Rank | null;
+  readonly plan: Plan;
+  readonly oversample: number | null;
+  readonly probes: number | null;
+  readonly filter: RowFilter | null;
+  readonly isExplained: boolean;
+}
+
+export function searchRequest(state: IndexState, given: SearchOptions): Request {
+  const { oversample, probes } = given;
+  const plan = checkOneOf('plan', given.plan ?? SEARCH_DEFAULTS.plan, PLANS);
+  const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
+  if (rank === 'exact' && !keepsVectors(state)) {
+    throw new Error(`rank 'exact' needs kept vectors: make the index with "keep"`);
+  }
+  if (plan === 'partitions' && state.partitions === null) {
+    throw new Error(`plan 'partitions' needs an index of some size after optimize()`);
+  }
+  return {
+    k: checkK(given.k ?? SEARCH_DEFAULTS.k),
+    maxDistance: state.bits,
+    rank,
+    plan,
+    oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
+    probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
+    filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
+    isExplained: given.explain === true,
+  };
+}
+
+export function withinRequest(state: IndexState, given: IndexWithinOptions): Request {
+  return {
+    k: Number.MAX_SAFE_INTEGER,
+    maxDistance: checkMaxDistance(given.maxDistance, state.bits),
+    rank: 'hamming',
+    plan: checkOneOf('plan', given.plan ?? 'auto', ['auto', 'scan', 'bands']),
+    oversample: null,
+    probes: null,
+    filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
+    isExplained: given.explain === true,
+  };
+}
+
+/** The best rank that an index can give a query. */
+export function bestRank(state: IndexState, query: Query): Rank {
+  if (query.sums === null) return 'hamming';
+  return isComparable(state, query) ? 'exact' : 'estimate';
+}
+
+/** Queries per pass of a scan by distance. */
+const TOGETHER = 128;
+
+/** The answers to queries, null ones having none, one result after the other. */
+export function* answers(
+  state: IndexState,
+  queries: { count: number; at(index: number): Query | null },
+  request: Request,
+): Steps<SearchResult[]> {
+  const results: SearchResult[] = [];
+  for (let first = 0; first < queries.count; first += TOGETHER) {
+    const count = Math.min(TOGETHER, queries.count - first);
+    const some = Array.from({ length: count }, (_, i) => queries.at(first + i));
+    const byDistance = some.map(
+      (query) => query !== null && rankOf(state, query, request) === 'hamming',
+    );
+    if (count > 1 && byDistance.every(Boolean) && isScanned(state, request)) {
+      const together = () => byDistanceTogether(state, some as Query[], request);
+      results.push(...(yield* undisturbed(state, together)));
+      yield [first + count, queries.count];
+      continue;
+    }
+    for (const query of some) {
+      if (query === null) results.push(noResult(state, request));
+      else results.push(yield* undisturbed(state, () => answer(state, query, request)));
+      yield [results.length, queries.count];
+    }
+  }
+  return results;
+}
+
+/** Rows that are removed between the steps of a search spoil it: then it is made anew, at once. */
+function* undisturbed<T>({ ids }: IndexState, search: () => Steps<T>): Steps<T> {
+  const { removals } = ids;
+  const result = yield* search();
+  return ids.removals === removals ? result : runSteps(search(), {});
+}
+
+function rankOf(state: IndexState, query: Query, { rank }: Request): Rank {
+  if (rank === 'exact' && !isComparable(state, query)) {
+    const shape = state.sparse === null ? 'dense' : 'sparse';
+    throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
+  }
+  return rank ?? bestRank(state, query);
+}
+
+export function noResult(state: IndexState, { rank }: Request): SearchResult {
+  return {
+    ...{
+      rows: new Uint32Array(),
+      ids: [],
+      distances: new Uint16Array(),
+      cosines: new Float64Array(),
+    },
+    rank: rank ?? (keepsVectors(state) ? 'exact' : 'estimate'),
+  };
+}
+
+/** The answer to one query. */
+export function* answer(state: IndexState, query: Query, request: Request): Steps<SearchResult> {
+  const rank = rankOf(state, query, request);
+  const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
+  const { slots } = state;
+  const result =
+    rank === 'hamming'
+      ? yield* byDistance(state, query, request, work)
+      : yield* byCosine(state, query, request, rank, work);
+  slots.noteCompared(work.codesCompared);
+  return result;
+}
+
+function* byCosine(
+  state: IndexState,
+  query: Query,
+  request: Request,
+  rank: 'estimate' | 'exact',
+  work: Work,
+): Steps<SearchResult> {
+  if (request.plan === 'bands') throw planError('scan', 'partitions', rank, request.plan);
+  const start = performance.now();
+  const setting = settingOf(state, request, rank);
+  const ranked = yield* candidates(
+    state,
+    query,
+    { ...request, ...setting, rank, isOrdered: rank !== 'exact' },
+    work,
+  );
+  const found = performance.now();
+  let rows = ranked.rows.subarray(0, request.k);
+  let cosines = ranked.estimates.subarray(0, request.k);
+  if (rank === 'exact') {
+    const exact = exactCosines(state, query, ranked.rows);
+    ({ rows, cosines } = bestByCosine(ranked.rows, exact, request.k));
+    work.candidates = ranked.rows.length;
+  }
+  const distances = state.slots.distancesOf(rows, query.code);
+  const result = resultOf(state, { rows, distances }, cosines, rank);
+  if (!request.isExplained) return result;
+  const plan = work.probes > 0 ? 'partitions' : 'scan';
+  return explained(result, plan, whyOf(state, request, plan), work, start, found);
+}
+
+/** How to search: as measured by `optimize`, or as told. */
+function settingOf(state: IndexState, request: Request, rank: Rank): Setting {
+  const { plan, k, oversample } = request;
+  const { report, partitions } = state;
+  const isPartitioned =
+    partitions !== null && (plan === 'partitions' || (plan === 'auto' && report !== null));
+  const measured = report?.plan === (isPartitioned ? 'partitions' : 'scan') ? report : null;
+  const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
+  const want = Math.min(Math.ceil(times * k), Math.max(k, state.slots.count));
+  return {
+    probes: isPartitioned ? (request.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
+    want: rank === 'exact' ? want : k,
+  };
+}
+
+function whyOf(state: IndexState, { plan, filter }: Request, ran: string): string {
+  if (plan !== 'auto') return 'as asked for';
+  if (ran === 'partitions') {
+    return `measured by optimize(): recall ${state.report?.recall.toFixed(3)}`;
+  }
+  if (filter?.rows && state.partitions !== null) return 'the filter leaves few rows';
+  return state.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
+}
+
+function planError(a: string, b: string, rank: Rank, plan: Plan): RangeError {
+  return wrongValue('plan', `'auto', '${a}' or '${b}' with rank '${rank}'`, plan);
+}
+
+function* byDistance(
+  state: IndexState,
+  query: Query,
+  request: Request,
+  work: Work,
+): Steps<SearchResult> {
+  if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
+  const start = performance.now();
+  const found = yield* nearestByDistance(state, query.code, request, work);
+  const ranked = performance.now();
+  const result = ofDistances(state, found.rows);
+  if (!request.isExplained) return result;
+  return explained(result, found.plan, found.why, work, start, ranked);
+}
+
+function* byDistanceTogether(
+  state: IndexState,
+  queries: readonly Query[],
+  request: Request,
+): Steps<SearchResult[]> {
+  if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
+  const codes = queries.map(({ code }) => code);
+  const { slots } = state;
+  const found = yield* allNearestByDistance(state, codes, request);
+  slots.noteCompared(codes.length * slots.count);
+  return found.map((rows) => ofDistances(state, rows));
+}
+
+function ofDistances(state: IndexState, found: RowsByDistance): SearchResult {
+  const { distances } = found;
+  const cosines = new Float64Array(distances.length);
+  for (let i = 0; i < cosines.length; i++) {
+    const isSame = i > 0 && distances[i] === distances[i - 1];
+    cosines[i] = isSame ? cosines[i - 1] : cosineOf(distances[i], state.bits);
+  }
+  return resultOf(state, found, cosines, 'hamming');
+}
+
+function resultOf(
+  { ids }: IndexState,
+  { rows, distances }: RowsByDistance,
+  cosines: Float64Array,
+  rank: Rank,
+): SearchResult {
+  const own: Id[] = [];
+  for (let i = 0; i < rows.length; i++) own.push(ids.idOf(rows[i]));
+  return { rows, ids: own, distances, cosines, rank };
+}
+
+function explained(
+  result: SearchResult,
+  plan: Explanation['plan'],
+  why: string,
+  work: Work,
+  start: number,
+  found: number,
+): SearchResult {
+  const milliseconds = { find: found - start, rank: performance.now() - found };
+  const { codesCompared, candidates: reranked, probes } = work;
+  return { ...result, explain: { plan, why, codesCompared, reranked, probes, milliseconds } };
+}

@@ -1,0 +1,190 @@
+/**
+ * The rows of slots beyond the first of each: lists of links in one flat array, found by slot
+ * through open addressing. A Map holds 2^24 slots at most, takes ten times the memory, and costs a
+ * search a cache miss for each of its objects.
+ */
+
+import { runSteps, type Steps } from '../../base/steps';
+
+/** In place of a row or a link: there is none. */
+const NONE = 0xffff_ffff;
+const LEAST_LISTS = 16;
+const LEAST_LINKS = 64;
+
+/** A list: its slot, first and last link, how many rows, and how many of them are removed. */
+const FIELDS = 5;
+/** Numbers of the lists between two steps. */
+const STEP = FIELDS * 2 ** 15;
+const HEAD = 1;
+const TAIL = 2;
+const LENGTH = 3;
+const REMOVED = 4;
+
+/** Whether a row of a slot is not removed. */
+export type IsThere = (row: number, slot: number) => boolean;
+
+export class SharedRows {
+  /** At most three quarters full; a list that became empty stays until the table grows. */
+  #lists = new Uint32Array(FIELDS * LEAST_LISTS).fill(NONE);
+  #listCount = 0;
+  #size = 0;
+  /** A row and the next link, for each link. */
+  #links = new Uint32Array(2 * LEAST_LINKS);
+  #linkCount = 0;
+  #free = NONE;
+
+  /** Slots that have rows here. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get bytes(): number {
+    return this.#lists.byteLength + this.#links.byteLength;
+  }
+
+  /** Appends a row, which is above those that the slot has. */
+  add(slot: number, row: number): void {
+    let at = this.#find(slot);
+    if (this.#lists[at] === NONE) {
+      if (4 * FIELDS * (this.#listCount + 1) > 3 * this.#lists.length) {
+        runSteps(
+          this.#rehash((list) => list),
+          {},
+        );
+        at = this.#find(slot);
+      }
+      this.#lists[at] = slot; // head and tail are none already
+      this.#lists[at + LENGTH] = 0;
+      this.#lists[at + REMOVED] = 0;
+      this.#listCount++;
+    }
+    const link = this.#newLink(row);
+    const lists = this.#lists;
+    if (lists[at + HEAD] === NONE) {
+      lists[at + HEAD] = link;
+      this.#size++;
+    } else this.#links[2 * lists[at + TAIL] + 1] = link;
+    lists[at + TAIL] = link;
+    lists[at + LENGTH]++;
+  }
+
+  /** Visits the rows of a slot that are there, ascending, until one visit returns false. */
+  each(slot: number, isThere: IsThere, visit: (row: number) => boolean): void {
+    if (this.#size === 0) return;
+    const at = this.#find(slot);
+    const links = this.#links;
+    const isWhole = this.#lists[at + REMOVED] === 0; // to ask for each row is a cache miss
+    for (let link = this.#headOf(at); link !== NONE; ) {
+      const row = links[2 * link];
+      link = links[2 * link + 1];
+      if ((isWhole || isThere(row, slot)) && !visit(row)) return;
+    }
+  }
+
+  /** Takes out the least row that is not removed; `otherwise` where there is none. */
+  takeFirst(slot: number, isThere: IsThere, otherwise: number): number {
+    const at = this.#find(slot);
+    while (this.#headOf(at) !== NONE) {
+      const row = this.#links[2 * this.#lists[at + HEAD]];
+      const isTaken = isThere(row, slot);
+      if (!isTaken) this.#lists[at + REMOVED]--;
+      this.#dropHead(at);
+      if (isTaken) return row;
+    }
+    return otherwise;
+  }
+
+  /** One of the slot's rows is removed: it is passed over, until an eighth of the rows is. */
+  noteRemoved(slot: number, isThere: IsThere): void {
+    const at = this.#find(slot);
+    const lists = this.#lists;
+    if (this.#headOf(at) === NONE) return;
+    lists[at + REMOVED]++;
+    if (8 * lists[at + REMOVED] <= lists[at + LENGTH]) return;
+    const links = this.#links;
+    while (this.#headOf(at) !== NONE && !isThere(links[2 * lists[at + HEAD]], slot))
+      this.#dropHead(at);
+    for (let link = lists[at + HEAD]; link !== NONE; ) {
+      const next = links[2 * link + 1];
+      if (next === NONE) lists[at + TAIL] = link;
+      if (next === NONE || isThere(links[2 * next], slot)) link = next;
+      else {
+        links[2 * link + 1] = links[2 * next + 1];
+        this.#release(next);
+        lists[at + LENGTH]--;
+      }
+    }
+    lists[at + REMOVED] = 0;
+  }
+
+  /** The same lists, of slots by other numbers. */
+  *renumbered(places: Uint32Array): Steps<SharedRows> {
+    const other = new SharedRows();
+    other.#lists = this.#lists;
+    other.#links = this.#links.slice();
+    other.#linkCount = this.#linkCount;
+    other.#free = this.#free;
+    other.#size = this.#size;
+    yield* other.#rehash((slot) => places[slot]);
+    return other;
+  }
+
+  /** Where the slot's list is, or belongs. */
+  #find(slot: number): number {
+    const lists = this.#lists;
+    const size = lists.length / FIELDS;
+    let place = Math.imul(slot, 0x9e37_79b1) >>> (Math.clz32(size) + 1);
+    let hop = 1; // ever farther, so that crowds of slots do not grow together
+    while (lists[FIELDS * place] !== slot && lists[FIELDS * place] !== NONE) {
+      place = (place + hop++) & (size - 1);
+    }
+    return FIELDS * place;
+  }
+
+  #headOf(at: number): number {
+    return this.#lists[at] === NONE ? NONE : this.#lists[at + HEAD];
+  }
+
+  /** Puts the lists that are not empty into a new table, with room for as many. */
+  *#rehash(slotOf: (slot: number) => number): Steps<void> {
+    const before = this.#lists;
+    let size = LEAST_LISTS;
+    while (3 * size < 8 * this.#size) size *= 2;
+    this.#lists = new Uint32Array(FIELDS * size).fill(NONE);
+    this.#listCount = this.#size;
+    for (let from = 0; from < before.length; from += FIELDS) {
+      if (from % STEP === 0) yield undefined;
+      if (before[from] === NONE || before[from + HEAD] === NONE) continue;
+      const slot = slotOf(before[from]);
+      const at = this.#find(slot);
+      this.#lists.set(before.subarray(from, from + FIELDS), at);
+      this.#lists[at] = slot;
+    }
+  }
+
+  #newLink(row: number): number {
+    let link = this.#free;
+    if (link === NONE) link = this.#linkCount++;
+    else this.#free = this.#links[2 * link + 1];
+    if (2 * this.#linkCount > this.#links.length) {
+      const grown = new Uint32Array(2 * Math.ceil(0.75 * this.#links.length));
+      grown.set(this.#links);
+      this.#links = grown;
+    }
+    this.#links[2 * link] = row;
+    this.#links[2 * link + 1] = NONE;
+    return link;
+  }
+
+  #dropHead(at: number): void {
+    const link = this.#lists[at + HEAD];
+    this.#lists[at + HEAD] = this.#links[2 * link + 1];
+    this.#release(link);
+    if (--this.#lists[at + LENGTH] === 0) this.#size--;
+  }
+
+  #release(link: number): void {
+    this.#links[2 * link + 1] = this.#free;
+    this.#free = link;
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Search by distance: exact, whichever plan runs. Hits are slots in any order; what comes out is
+ * rows in the order of (distance, row).
+ */
+
+import { keyOf, rowOf, Smallest, weightOf } from '../base/smallest';
+import type { Steps } from '../base/steps';
+import type { Collector } from '../codes/nearest';
+import { NO_ROW } from '../kernels/hits/hits';
+import { hammingKernel } from '../kernels/kernels';
+import type { Slots } from './distinct/slots';
+import type { RowFilter } from './filter';
+import type { Work } from './rank-rows';
+import type { IndexState } from './state';
+
+/** Slots between two steps, and between two looks at the limits: of many queries, and of one. */
+const STEP_BYTES = 2 ** 21;
+const ONE_STEP_BYTES = 2 ** 25;
+const FIRST_SLOTS = 128;
+
+/** Rows and distances, nearest first. */
+export interface RowsByDistance {
+  readonly rows: Uint32Array;
+  readonly distances: Uint16Array;
+}
+
+/** Takes the slots of one search. */
+export interface SlotCollector extends Collector {
+  /** Those of the index when the search began: others may take their place on the way. */
+  readonly slots: Slots;
+  /** Slots within the limit that a scan must tell of. */
+  readonly want: number;
+  result(): RowsByDistance;
+}
+
+/** The k nearest rows of those within `maxDistance`. */
+export function slotCollector(
+  { slots }: IndexState,
+  k: number,
+  maxDistance: number,
+  filter: RowFilter | null,
+): SlotCollector {
+  if (k < slots.rowCount) return new NearestSlots(slots, k, maxDistance, filter);
+  return new SlotsWithin(slots, k, maxDistance, filter);
+}
+
+/** The rows of all slots within a distance, the first k where more came than there were. */
+class SlotsWithin implements SlotCollector {
+  readonly slots: Slots;
+  readonly want = NO_ROW;
+  readonly limit: number;
+  readonly #k: number;
+  readonly #filter: RowFilter | null;
+  readonly #found: number[] = [];
+  readonly #distances: number[] = [];
+
+  constructor(slots: Slots, k: number, maxDistance: number, filter: RowFilter | null) {
+    this.slots = slots;
+    this.#k = k;
+    this.limit = maxDistance + 1;
+    this.#filter = filter;
+  }
+
+  take(slot: number, distance: number): void {
+    if (distance >= this.limit) return;
+    this.#found.push(slot);
+    this.#distances.push(distance);
+  }
+
+  result(): RowsByDistance {
+    const { slots } = this;
+    const filter = this.#filter;
+    const keys: number[] = [];
+    let distance = 0;
+    const take = (row: number) => {
+      if (filter === null || filter.accepts(row)) keys.push(keyOf(distance, row));
+      return true;
+    };
+    for (let i = 0; i < this.#found.length; i++) {
+      distance = this.#distances[i];
+      slots.eachRow(this.#found[i], take);
+    }
+    return rowsByDistance(Float64Array.from(keys).sort().subarray(0, this.#k));
+  }
+}
+
+/** The k nearest rows; on the way a slot counts by its first row that the filter accepts. */
+class NearestSlots implements SlotCollector {
+  readonly slots: Slots;
+  readonly #filter: RowFilter | null;
+  readonly #k: number;
+  readonly #best: Smallest;
+  readonly #most: number;
+
+  constructor(slots: Slots, k: number, maxDistance: number, filter: RowFilter | null) {
+    this.slots = slots;
+    this.#filter = filter;
+    this.#k = k;
+    this.#best = new Smallest(k);
+    this.#most = maxDistance + 1;
+  }
+
+  /** All, where some may not be accepted. */
+  get want(): number {
+    return this.#filter === null ? this.#k : NO_ROW;
+  }
+
+  get limit(): number {
+    const { bound } = this.#best; // a lower row at the same distance comes before
+    return bound < 0 ? 0 : Math.min(this.#most, weightOf(bound) + 1);
+  }
+
+  take(slot: number, distance: number): void {
+    if (distance >= this.#most) return;
+    const row = this.slots.firstRow(slot, this.#filter);
+    if (row !== NO_ROW) this.#best.take(distance, row);
+  }
+
+  result(): RowsByDistance {
+    const { slots } = this;
+    const keys = this.#best.result();
+    if (!slots.hasDuplicates) return rowsByDistance(keys);
+    const all = new Smallest(this.#k);
+    const filter = this.#filter;
+    let distance = 0;
+    const take = (row: number) => {
+      if (keyOf(distance, row) >= all.bound) return false;
+      if (filter === null || filter.accepts(row)) all.take(distance, row);
+      return true;
+    };
+    for (const key of keys) {
+      distance = weightOf(key);
+      slots.eachRow(slots.slotOf(rowOf(key)), take);
+    }
+    return rowsByDistance(all.result());
+  }
+}
+
+function rowsByDistance(keys: Float64Array): RowsByDistance {
+  const rows = new Uint32Array(keys.length);
+  const distances = new Uint16Array(keys.length);
+  for (let i = 0; i < keys.length; i++) {
+    rows[i] = rowOf(keys[i]);
+    distances[i] = weightOf(keys[i]);
+  }
+  return { rows, distances };
+}
+
+/** All of the collectors' slots from `firstSlot` on, for the codes of one query or of many. */
+export function* scanSlots(
+  state: IndexState,
+  codes: readonly Uint8Array[],
+  collectors: readonly SlotCollector[],
+  work: Work,
+  firstSlot = 0,
+): Steps<void> {
+  const [{ slots }] = collectors;
+  const { bytesPerCode } = slots;
+  const kernel = hammingKernel(state.kernel, bytesPerCode);
+  if (codes.length === 1) {
+    const step = Math.max(FIRST_SLOTS, Math.floor(ONE_STEP_BYTES / bytesPerCode));
+    const [collector] = collectors;
+    for (let first = firstSlot; first < slots.count; first += step) {
+      const { want, limit } = collector;
+      if (limit === 0) return;
+      const search = kernel.search(slots.memory, codes[0], want, limit - 1);
+      const end = Math.min(first + step, slots.count);
+      search.range(first, end);
+      const { codes: found, weights, count } = search.hits();
+      for (let i = 0; i < count; i++) collector.take(found[i], weights[i]);
+      work.codesCompared += end - first;
+      yield undefined;
+    }
+    return;
+  }
+  const queries = new Uint8Array(codes.length * bytesPerCode);
+  codes.forEach((code, i) => {
+    queries.set(code, i * bytesPerCode);
+  });
+  const limits = new Uint32Array(codes.length);
+  const step = Math.max(FIRST_SLOTS, Math.floor(STEP_BYTES / bytesPerCode / codes.length));
+  for (let first = firstSlot, here = FIRST_SLOTS; first < slots.count; first += here, here = step) {
+    here = Math.min(here, slots.count - first);
+    collectors.forEach((collector, i) => {
+      limits[i] = collector.limit;
+    });
+    const { codes: bytes } = slots.memory;
+    kernel.hitsOfMany(bytes, first, here, queries, limits, (query, slot, distance) => {
+      const collector = collectors[query];
+      if (distance >= collector.limit) return;
+      collector.take(slot, distance);
+      limits[query] = collector.limit;
+    });
+    work.codesCompared += here * codes.length;
+    yield undefined;
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * The ids of an index's rows: integers or strings, unique; the row number where none are given.
+ * A row is found by its id, an id by its row.
+ */
+
+import { wrongType, wrongValue } from '../base/check';
+import { checkIds, type Ids } from '../table/columns/ids';
+
+export type Id = string | number | bigint;
+
+/** What an index's ids are: row numbers, or what the first ids given were. */
+export type IdKind = 'row' | 'number' | 'bigint' | 'string';
+
+/** A Map holds 2^24 keys at most; more go into further ones. */
+const MAP_KEYS = 2 ** 24;
+
+export class IdTable {
+  #kind: IdKind | null;
+  #ids: Id[] = [];
+  #count = 0;
+  readonly #signs = { hasNegative: false, hasHuge: false };
+  #removals = 0;
+  /** Rows by id, when they have been asked for. */
+  #maps: Map<Id, number>[] | null = null;
+
+  constructor(kind: IdKind | null = null) {
+    this.#kind = kind;
+  }
+
+  /** Null while there are no rows. */
+  get kind(): IdKind | null {
+    return this.#kind;
+  }
+
+  /** How often a row was removed: who searched in steps meanwhile has to begin anew. */
+  get removals(): number {
+    return this.#removals;
+  }
+
+  get bytes(): number {
+    if (this.#kind === 'row') return 0;
+    return this.#count * (8 + (this.#maps === null ? 0 : 48));
+  }
+
+  /** Ids for `count` new rows, checked against each other and those that are there. */
+  check(ids: unknown, count: number): readonly Id[] | null {
+    if (ids === undefined || ids === null) {
+      if (this.#kind !== null && this.#kind !== 'row') {
+        throw wrongType('ids', `ids of kind ${this.#kind}, as the rows before have`, ids);
+      }
+      return null;
+    }
+    const checked = checkIds(typedIfBig(ids), count);
+    if (count === 0) return [];
+    const kind = kindOf(ids as Ids);
+    if (this.#kind === 'row') {
+      throw wrongType('ids', 'none, since the rows before have none', ids);
+    }
+    if (this.#kind !== null && kind !== this.#kind) {
+      const name = count === 1 ? 'id' : 'ids[0]';
+      throw wrongType(name, `a ${this.#kind}, as the ids before`, checked[0]);
+    }
+    const all = kind === 'string' ? (ids as readonly string[]) : Array.from(ids as Int32Array);
+    if (kind === 'bigint') this.#checkSigns(all as readonly unknown[] as readonly bigint[]);
+    const fresh = new IdTable(kind);
+    fresh.#maps = [];
+    for (let i = 0; i < count; i++) {
+      const earlier = this.rowOf(all[i]) ?? fresh.rowOf(all[i]);
+      if (earlier !== undefined) throw duplicate(i, all[i], count);
+      fresh.#put(all[i], i);
+    }
+    return all;
+  }
+
+  /** A column of 64 bits holds negative ids or those from 2^63 on, not both. */
+  #checkSigns(ids: readonly bigint[]): void {
+    let { hasNegative, hasHuge } = this.#signs;
+    ids.forEach((id, i) => {
+      hasNegative ||= id < 0n;
+      hasHuge ||= id >= 2n ** 63n;
+      if (hasNegative && hasHuge) {
+        throw wrongValue(`ids[${i}]`, 'ids that one 64-bit type can hold', id);
+      }
+    });
+  }
+
+  /** Appends ids that `check` returned. */
+  append(ids: readonly Id[] | null, count: number): void {
+    if (count === 0) return;
+    this.#kind ??= ids === null ? 'row' : kindOf(ids);
+    for (let i = 0; ids !== null && i < count; i++) {
+      this.#ids.push(ids[i]);
+      if (typeof ids[i] === 'bigint') this.#noteSign(ids[i] as bigint);
+      if (this.#maps !== null) this.#put(ids[i], this.#count + i);
+    }
+    this.#count += count;
+  }
+
+  /** Rows that are not there, in place of removed ones. */
+  skip(count: number): void {
+    if (this.#kind !== 'row') this.#ids.length += count;
+    this.#count += count;
+  }
+
+  /** Ids of some rows as one column holds them; null where they are the row numbers. */
+  columnOf(rows: Uint32Array): Ids | null {
+    if (this.#kind === null || this.#kind === 'row') return null;
+    const ids = Array.from(rows, (row) => this.#ids[row]);
+    if (this.#kind !== 'bigint') return checkIds(ids, ids.length);
+    const integers = ids as bigint[];
+    return this.#signs.hasHuge ? BigUint64Array.from(integers) : BigInt64Array.from(integers);
+  }
+
+  #noteSign(id: bigint): void {
+    if (id < 0n) this.#signs.hasNegative = true;
+    else if (id >= 2n ** 63n) this.#signs.hasHuge = true;
+  }
+
+  /** The row that was given an id; removed rows must be taken out by `remove`. */
+  rowOf(id: Id): number | undefined {
+    if (this.#kind === 'row') {
+      return typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < this.#count
+        ? id
+        : undefined;
+    }
+    if (this.#maps === null) {
+      this.#maps = [];
+      for (let row = 0; row < this.#count; row++) {
+        if (this.#ids[row] !== undefined) this.#put(this.#ids[row], row);
+      }
+    }
+    for (const map of this.#maps) {
+      const row = map.get(id);
+      if (row !== undefined) return row;
+    }
+    return undefined;
+  }
+
+  idOf(row: number): Id {
+    return this.#kind === 'row' ? row : this.#ids[row];
+  }
+
+  remove(row: number): void {
+    this.#removals++;
+    if (this.#kind === 'row') return;
+    for (const map of this.#maps ?? []) map.delete(this.#ids[row]);
+    this.#ids[row] = undefined as never;
+  }
+
+  #put(id: Id, row: number): void {
+    const maps = this.#maps as Map<Id, number>[];
+    let map = maps.at(-1);
+    if (map === undefined || map.size >= MAP_KEYS) {
+      map = new Map();
+      maps.push(map);
+    }
+    map.set(id, row);
+  }
+}
+
+function kindOf(ids: Ids | readonly Id[]): IdKind {
+  return typeof ids[0] as IdKind;
+}
+
+/** Big integers in a plain array, if they fit 64 bits, as such a column. */
+function typedIfBig(ids: unknown): unknown {
+  if (!Array.isArray(ids) || typeof ids[0] !== 'bigint') return ids;
+  ids.forEach((id, i) => {
+    if (typeof id !== 'bigint') throw wrongType(`ids[${i}]`, 'all strings or all integers', id);
+    if (BigInt.asIntN(64, id) !== id && BigInt.asUintN(64, id) !== id) {
+      throw wrongValue(`ids[${i}]`, 'an integer of 64 bits', id);
+    }
+  });
+  return BigInt64Array.from(ids);
+}
+
+function duplicate(index: number, id: Id, count: number): RangeError {
+  const name = count === 1 ? 'id' : `ids[${index}]`;
+  return wrongValue(name, 'an id that is not there yet', id);
+}

@@ -1,0 +1,86 @@
+/**
+ * What is told of an index beside its rows: options, kind of ids, report. The JSON of its files;
+ * docs/format.md is the specification. Read with suspicion, since it decides how searches run.
+ */
+
+import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '../base/check';
+import { MOST_ROWS } from './distinct/slots';
+import type { IdKind } from './id-table';
+import { RANKS, type SimHashIndexOptions } from './index-options';
+import type { RecallReport } from './recall-report';
+import type { IndexState } from './state';
+import { KEEPS } from './vectors/kept-vectors';
+
+export interface IndexHeader {
+  readonly bits: number;
+  readonly projection: string;
+  readonly seed: string;
+  readonly dimensions?: number;
+  readonly zero: string;
+  readonly keep: string;
+  readonly mean: readonly number[] | null;
+  /** True when codes were added that these options did not make. */
+  readonly isForeign: boolean;
+  readonly ids: IdKind | null;
+  /** The number that the next row gets. */
+  readonly nextRow: number;
+  readonly report: RecallReport | null;
+  /** The mean cosine of vectors with their partitions' centres. */
+  readonly nearness?: number;
+}
+
+export function headerOf(state: IndexState, keep: string, nextRow: number): IndexHeader {
+  const { hasher, mean, isForeign, report, partitions } = state;
+  return {
+    ...{ bits: state.bits, projection: hasher.projection, seed: String(hasher.seed) },
+    ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
+    ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
+    ...{ isForeign, ids: state.ids.kind, nextRow, report },
+    ...(partitions !== null && { nearness: partitions.nearness }),
+  };
+}
+
+/** The options of an index that was saved. */
+export function optionsOf({ header }: { readonly header: object }): SimHashIndexOptions {
+  const { bits, projection, seed, dimensions, zero, keep, mean } = header as IndexHeader;
+  if (typeof seed !== 'string' || !/^\d{1,20}$/.test(seed)) {
+    throw wrongValue('seed', 'an integer as a string', seed);
+  }
+  return {
+    ...{ bits, projection: projection as 'signs', seed: BigInt(seed) },
+    ...(dimensions !== undefined && { dimensions }),
+    ...{ zero: zero as 'error', keep: checkOneOf('keep', keep, KEEPS) },
+    ...(mean !== null && { mean }),
+  };
+}
+
+/** The parts of a header that are no options, checked; `count` rows come with it. */
+export function checkHeader(header: object, count: number): IndexHeader {
+  const { isForeign, nextRow, ids, report, nearness } = header as IndexHeader;
+  if (typeof isForeign !== 'boolean') throw wrongType('isForeign', 'true or false', isForeign);
+  checkInteger('nextRow', nextRow, count, mostNumbers(count));
+  checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
+  if (report !== null) checkReport(report);
+  if (nearness !== undefined) checkNumber('nearness', nearness, 0, 1);
+  return header as IndexHeader;
+}
+
+/**
+ * Most row numbers of so many rows: a gap takes memory too, and a file must not ask for any amount
+ * of it. 64 numbers a row, or 2^26.
+ */
+export function mostNumbers(count: number): number {
+  return Math.min(MOST_ROWS, Math.max(2 ** 26, 64 * count));
+}
+
+function checkReport(report: RecallReport): void {
+  checkNumber('report.recall', report.recall, 0, 1);
+  checkNumber('report.wanted', report.wanted, 0, 1);
+  checkOneOf('report.plan', report.plan, ['scan', 'partitions']);
+  checkInteger('report.oversample', report.oversample, 1, 2 ** 32);
+  checkInteger('report.probes', report.probes, report.plan === 'scan' ? 0 : 1, 2 ** 32);
+  checkOneOf('report.rank', report.rank, RANKS);
+  for (const name of ['k', 'rows', 'rowsAdded', 'rowsRemoved'] as const) {
+    checkInteger(`report.${name}`, report[name], 0, 2 ** 32);
+  }
+}

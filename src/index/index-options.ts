@@ -1,0 +1,133 @@
+/** The options of an index and of its calls: defaults in one place, checks in another. */
+
+import {
+  checkInteger,
+  checkNumber,
+  checkOneOf,
+  checkOptions,
+  wrongType,
+  wrongValue,
+} from '../base/check';
+import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
+import type { KernelName } from '../kernels/kernels';
+import type { Filter } from './filter';
+import { KEEPS, type Keep } from './vectors/kept-vectors';
+
+/**
+ * What ranks the results: 'hamming' (distance, then row; exact), 'estimate' (the query's
+ * accumulators against the rows' bits) or 'exact' (the best by estimate, by true cosine).
+ */
+export type Rank = 'hamming' | 'estimate' | 'exact';
+export const RANKS = ['hamming', 'estimate', 'exact'] as const;
+
+/** How rows are found: all of them, by tables of blocks of bits, or by their nearest centres. */
+export type Plan = 'auto' | 'scan' | 'bands' | 'partitions';
+export const PLANS = ['auto', 'scan', 'bands', 'partitions'] as const;
+
+export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
+  /** Width of a code, 1 to 65,535. */
+  bits?: number;
+  projection?: Projection;
+  /** The vectors held beside the codes, for rank 'exact': dense ones, or sparse ones. */
+  keep?: Keep;
+  /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
+  mean?: ArrayLike<number>;
+}
+
+export const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, keep: 'none' } as const;
+
+export interface SearchOptions {
+  /** How many neighbours; fewer come back when there are fewer rows. */
+  k?: number;
+  /** The best that the index can do, by default. */
+  rank?: Rank;
+  plan?: Plan;
+  /** For rank 'exact': so many times k rows are re-ranked. */
+  oversample?: number;
+  /** For plan 'partitions': how many are visited. */
+  probes?: number;
+  /** Only these rows: their numbers, or a function that tells. */
+  filter?: Filter;
+  /** True to be told the plan, the work and the time it took. */
+  explain?: boolean;
+  kernel?: KernelName;
+}
+
+export const SEARCH_DEFAULTS = { k: 10, plan: 'auto', oversample: 20, probes: 32 } as const;
+
+export const SEARCH_OPTIONS = [
+  ...['k', 'rank', 'plan', 'oversample', 'probes', 'filter', 'explain', 'kernel'],
+];
+
+export interface IndexWithinOptions {
+  /** Inclusive. */
+  maxDistance: number;
+  plan?: 'auto' | 'scan' | 'bands';
+  filter?: Filter;
+  explain?: boolean;
+  kernel?: KernelName;
+}
+
+export const WITHIN_OPTIONS = ['maxDistance', 'plan', 'filter', 'explain', 'kernel'];
+
+export interface OptimizeOptions {
+  /** Share of the true neighbours that searches are to find, above 0 and at most 1. */
+  recall?: number;
+  /** For how many neighbours. */
+  k?: number;
+  /** Rows taken as queries, half to choose by and half to measure by; fewer in a small index. */
+  queries?: number;
+  /** How many partitions; by the number of rows when it is not given. */
+  partitions?: number;
+  /** Of the rows and the starts that are drawn. */
+  seed?: number | string;
+}
+
+export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;
+
+export const OPTIMIZE_OPTIONS = ['recall', 'k', 'queries', 'partitions', 'seed'];
+
+const OPTIONS = [
+  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'keep', 'mean', 'pattern'],
+];
+
+export interface CheckedOptions {
+  readonly hasher: SimHasherOptions;
+  readonly keep: Keep;
+  readonly mean: Float64Array | null;
+}
+
+export function checkIndexOptions(options: SimHashIndexOptions | undefined): CheckedOptions {
+  const given = checkOptions('options', options, OPTIONS);
+  const { keep = SIMHASH_INDEX_DEFAULTS.keep, mean, ...hasher } = given;
+  if ('pattern' in hasher) {
+    throw new TypeError(
+      'an index takes no "pattern", its file could not tell it: add codes instead',
+    );
+  }
+  checkOneOf('keep', keep, KEEPS);
+  if (keep === 'float32' || keep === 'int8') {
+    checkInteger('dimensions', given.dimensions, 1, 2 ** 26);
+  }
+  if (keep === 'sparse' && (mean !== undefined || given.projection === 'hadamard')) {
+    const what = mean === undefined ? `projection 'hadamard'` : '"mean"';
+    throw new TypeError(`keep 'sparse' takes sparse vectors, ${what} takes dense ones`);
+  }
+  return { hasher, keep, mean: mean === undefined ? null : checkMean(mean, given.dimensions) };
+}
+
+function checkMean(mean: unknown, dimensions: number | undefined): Float64Array {
+  if (typeof mean !== 'object' || mean === null || !('length' in mean)) {
+    throw wrongType('mean', 'an array of numbers', mean);
+  }
+  const values = Float64Array.from(mean as ArrayLike<number>);
+  if (dimensions === undefined)
+    throw wrongType('dimensions', 'a number, since "mean" is given', dimensions);
+  if (values.length !== dimensions) {
+    throw wrongValue('mean', `${dimensions} numbers, one a dimension`, values.length);
+  }
+  values.forEach((value, i) => {
+    checkNumber(`mean[${i}]`, value, -Number.MAX_VALUE, Number.MAX_VALUE);
+  });
+  return values;
+}

@@ -1,0 +1,221 @@
+/**
+ * Makes an index fast at a wanted recall, and says what it measured: partitions by k-means, then
+ * the cheapest number of partitions to visit and of rows to re-rank that finds enough of the true
+ * neighbours of held-out rows. Half of these choose, the other half measure. Works on a copy: an
+ * index whose optimizing is cancelled is as it was.
+ */
+
+import seedrandom from 'seedrandom';
+import { drawn } from '../base/draw';
+import type { Steps } from '../base/steps';
+import { wilson } from '../hashing/angle';
+import { trainCentres } from '../k-means/train-centroids';
+import type { Setting } from './candidates';
+import { keepsVectors } from './exact-cosines';
+import { groupedSlots, nearestCentres, Partitions } from './partitions/partitions';
+import { spaceOf } from './partitions/space';
+import { queryOfRow } from './query';
+import { foundBy, foundByProbes, foundWith, type HeldOut, surelyEnough, toBeFound } from './recall';
+import type { RecallReport } from './recall-report';
+import type { IndexState } from './state';
+import { trueNeighbors } from './truth';
+
+export interface Wanted {
+  readonly recall: number;
+  readonly k: number;
+  readonly queries: number;
+  readonly partitions: number | undefined;
+  readonly seed: string;
+}
+
+/** Fewer slots are scanned as fast as their partitions are found. */
+const LEAST_SLOTS = 4096;
+const MOST_PARTITIONS = 8192;
+/** Partitions by the root of the slots: fewer make visits long, more make choosing them long. */
+const PARTITIONS_PER_ROOT = 3.5;
+/** Rows that train a centre, and what share of them each round looks at. */
+const SAMPLE_PER_CENTRE = 64;
+const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
+/** Rows, and queries, between two steps. */
+const STEP_ROWS = 4096;
+const STEP_QUERIES = 64;
+/** Most rows re-ranked for each of k, after codes and after sketches. */
+const MOST_OVERSAMPLE = 128;
+const MOST_OVERSAMPLE_OF_SKETCHES = 64;
+/** Step between numbers of probes that are tried. */
+const PROBE_RATIO = 2 ** (1 / 8);
+/** Numbers of probes that are tried beyond the least that finds enough, and queries to time by. */
+const MORE_PROBES = 5;
+const MOST_TIMED = 250;
+
+export interface Optimized {
+  readonly slots: IndexState['slots'];
+  readonly partitions: Partitions | null;
+  readonly report: RecallReport;
+}
+
+export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> {
+  const random = seedrandom.alea(wanted.seed);
+  const grouped = yield* inPartitions(state, wanted, random);
+  const trial: IndexState = { ...state, ...grouped, report: null };
+  const rows = yield* drawn(trial.slots.rowsWithCodes(), 2 * Math.ceil(wanted.queries / 2), random);
+  const neighbors = yield* trueNeighbors(trial, rows, wanted.k);
+  const heldOut: HeldOut[] = [];
+  for (const [i, row] of rows.entries()) {
+    heldOut.push({ row, query: queryOfRow(trial, row), neighbors: neighbors[i] });
+    if (i % STEP_QUERIES === 0) yield undefined;
+  }
+  const half = Math.ceil(heldOut.length / 2);
+  const choice = yield* chosen(trial, heldOut.slice(0, half), wanted);
+  const measuredBy = heldOut.length > 1 ? heldOut.slice(half) : heldOut;
+  const report = yield* measured(trial, measuredBy, wanted, choice);
+  const partitions = report.plan === 'scan' ? null : trial.partitions;
+  return { slots: trial.slots, partitions, report };
+}
+
+/** The slots in partitions, when there are enough of them. */
+function* inPartitions(
+  state: IndexState,
+  wanted: Wanted,
+  random: () => number,
+): Steps<{ slots: IndexState['slots']; partitions: Partitions | null }> {
+  const { slots } = state;
+  const used = usedSlots(slots);
+  const usual = usualPartitions(used.length);
+  const count = Math.min(wanted.partitions ?? usual, used.length);
+  if (wanted.partitions === undefined && used.length < LEAST_SLOTS) {
+    return { slots: yield* slots.rearranged(used), partitions: null };
+  }
+  const space = spaceOf(state, slots);
+  const drawnSlots = yield* drawn(used, Math.max(SAMPLE_PER_CENTRE * count, 2 ** 14), random);
+  const sample = new Int16Array(drawnSlots.length * space.width);
+  for (let i = 0; i < drawnSlots.length; i++) {
+    space.slotInto(drawnSlots[i], sample, i * space.width);
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  const centres = yield* trainCentres(sample, space.width, {
+    ...{ count, seed: wanted.seed, rounds: ROUNDS },
+    ...(state.kernel !== undefined && { kernel: state.kernel }),
+  });
+  const nearest = yield* nearestCentres(space, centres, slots, state.kernel);
+  const grouped = yield* groupedSlots(slots, nearest, count);
+  yield undefined;
+  const grouping = { centres, starts: grouped.starts };
+  const partitions = yield* Partitions.of(state, grouped.slots, grouping);
+  return { slots: grouped.slots, partitions };
+}
+
+/** The power of two nearest to a multiple of the root of the slots. */
+function usualPartitions(slots: number): number {
+  const wanted = PARTITIONS_PER_ROOT * Math.sqrt(slots);
+  let count = 1;
+  while (count < MOST_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
+  return count;
+}
+
+function usedSlots(slots: IndexState['slots']): Uint32Array {
+  const used = new Uint32Array(slots.count);
+  let count = 0;
+  for (let slot = 0; slot < slots.count; slot++) if (!slots.isEmpty(slot)) used[count++] = slot;
+  return used.slice(0, count);
+}
+
+interface Choice extends Setting {
+  readonly recall: number;
+  readonly isEnough: boolean;
+  /** Milliseconds a query. */
+  readonly ms: number;
+}
+
+/** The fastest setting that surely finds enough, or the one that finds most. */
+function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<Choice> {
+  const total = toBeFound(heldOut);
+  const enough = total === 0 ? 0 : surelyEnough(wanted.recall, total);
+  const { partitions } = state;
+  let fastest: Choice | null = null;
+  let best: Choice | null = null;
+  function* attempt(probes: number | null): Steps<boolean> {
+    const choice = yield* tried(state, heldOut, wanted.k, probes, enough);
+    if (best === null || choice.recall > best.recall) best = choice;
+    const { isEnough } = choice;
+    if (isEnough && (fastest === null || choice.ms < fastest.ms)) fastest = choice;
+    return isEnough;
+  }
+  const count = partitions?.count ?? 0;
+  // Candidates lose some of what the partitions hold, and with more partitions fewer will do.
+  const reached = yield* foundByProbes(state, heldOut);
+  let probes = reached.findIndex((found) => found >= enough);
+  for (let further = 0; count > 0 && further < MORE_PROBES && probes <= count; ) {
+    if (yield* attempt(Math.max(1, probes))) further++;
+    if (probes === count) break;
+    probes = Math.min(count, Math.ceil(Math.max(1, probes) * PROBE_RATIO));
+  }
+  if (2 * ((fastest as Choice | null)?.probes ?? count) >= count) yield* attempt(null);
+  return (fastest ?? best) as unknown as Choice;
+}
+
+/** With as few candidates as find enough, or as many as may be. */
+function* tried(
+  state: IndexState,
+  heldOut: readonly HeldOut[],
+  k: number,
+  probes: number | null,
+  enough: number,
+): Steps<Choice> {
+  const { slots, partitions } = state;
+  const isBySketch = probes !== null && partitions?.sketches;
+  const times = isBySketch ? MOST_OVERSAMPLE_OF_SKETCHES : MOST_OVERSAMPLE;
+  const most = keepsVectors(state) ? Math.min(times * k, slots.rowCount) : k;
+  const found = yield* foundBy(state, heldOut, k, { probes, want: most });
+  const place = found.findIndex((count) => count >= enough);
+  const want = place < 0 ? most : k * Math.max(1, Math.ceil(place / k));
+  const recall = found[Math.min(want, most)] / Math.max(1, toBeFound(heldOut));
+  const { ms } = yield* foundWith(state, heldOut.slice(0, MOST_TIMED), k, { probes, want });
+  return { probes, want, recall, isEnough: place >= 0, ms };
+}
+
+/** Recall and speed of a setting, with more probes or candidates while it finds too few. */
+function* measured(
+  state: IndexState,
+  heldOut: readonly HeldOut[],
+  wanted: Wanted,
+  choice: Choice,
+): Steps<RecallReport> {
+  const { k } = wanted;
+  const total = toBeFound(heldOut);
+  const rank = keepsVectors(state) ? 'exact' : 'estimate';
+  let { probes, want } = choice;
+  for (let isRetry = false; ; isRetry = true) {
+    const { found, ms } = yield* foundWith(state, heldOut, k, { probes, want });
+    const recall = total === 0 ? 1 : found / total;
+    const count = state.partitions?.count ?? 0;
+    if (
+      recall < wanted.recall &&
+      probes !== null &&
+      probes < count &&
+      choice.recall >= wanted.recall
+    ) {
+      probes = Math.min(count, Math.ceil(probes * PROBE_RATIO));
+      if (!isRetry) want = Math.ceil(want * PROBE_RATIO);
+      continue;
+    }
+    return {
+      wanted: wanted.recall,
+      isReached: recall >= wanted.recall,
+      recall,
+      interval: total === 0 ? [0, 1] : wilson(found, total),
+      k,
+      rank,
+      truth: rank === 'exact' ? 'cosine' : 'distance',
+      queries: heldOut.length,
+      queriesPerSecond: ms === 0 ? 0 : 1000 / ms,
+      plan: probes === null ? 'scan' : 'partitions',
+      partitions: probes === null ? 0 : count,
+      probes: probes ?? 0,
+      oversample: Math.ceil(want / k),
+      rows: state.slots.liveCount,
+      rowsAdded: 0,
+      rowsRemoved: 0,
+    };
+  }
+}

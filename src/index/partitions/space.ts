@@ -1,0 +1,63 @@
+/**
+ * The vectors on which partitions work, as unit vectors of 16-bit integers: the kept vectors where
+ * there are any, else the codes themselves, a bit being +1 or -1. A random projection keeps angles,
+ * so that dense rows, sparse rows and codes share one way.
+ */
+
+import { lengthOf } from '../../base/length';
+import { integerWidth, UNIT } from '../../kernels/products/products.scalar';
+import { roundInto } from '../../vectors/round-vector';
+import type { Slots } from '../distinct/slots';
+import type { KeptVectors } from '../vectors/kept-vectors';
+
+export interface Space {
+  /** Integers a vector takes. */
+  readonly width: number;
+  /** Writes the vector of a slot to `out[at]..`. */
+  slotInto(slot: number, out: Int16Array, at: number): void;
+  /** The vector of a query: of its accumulators and, when it has one, its own unit vector. */
+  queryOf(sums: ArrayLike<number>, unit: ArrayLike<number> | null): Int16Array;
+}
+
+/** The space of an index's slots, in this or another order of them. */
+export function spaceOf(
+  { vectors, bits }: { vectors: KeptVectors | null; bits: number },
+  slots: Slots,
+): Space {
+  return vectors === null ? codeSpace(slots, bits) : vectorSpace(slots, vectors);
+}
+
+function vectorSpace(slots: Slots, vectors: KeptVectors): Space {
+  const width = integerWidth(vectors.dimensions);
+  return {
+    width,
+    slotInto(slot, out, at) {
+      const row = slots.memory.rows[slot];
+      roundInto(vectors.valuesAt(row), vectors.normOf(row), out, at);
+    },
+    queryOf(_sums, unit) {
+      const rounded = new Int16Array(width);
+      if (unit !== null) roundInto(unit, 1, rounded, 0);
+      return rounded;
+    },
+  };
+}
+
+function codeSpace(slots: Slots, bits: number): Space {
+  const width = integerWidth(bits);
+  const one = Math.floor(UNIT / Math.sqrt(bits));
+  return {
+    width,
+    slotInto(slot, out, at) {
+      const code = slots.codeAt(slot);
+      for (let bit = 0; bit < bits; bit++) {
+        out[at + bit] = (code[bit >> 3] >> (bit & 7)) & 1 ? one : -one;
+      }
+    },
+    queryOf(sums) {
+      const rounded = new Int16Array(width);
+      roundInto(sums, lengthOf(sums), rounded, 0);
+      return rounded;
+    },
+  };
+}

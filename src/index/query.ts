@@ -1,0 +1,140 @@
+/** From what a caller gives to what is searched with: code, accumulators, unit vector. */
+
+import { isValid } from '../base/bitmap';
+import { wrongType, wrongValue } from '../base/check';
+import { lengthOf } from '../base/length';
+import { Codes, checkUnusedBits } from '../codes/codes';
+import { canonicalRows } from '../vectors/sparse-rows';
+import { SparseUnit } from '../vectors/sparse-unit';
+import {
+  type DenseMatrix,
+  type DenseVector,
+  isDense,
+  isDenseMatrix,
+  isSparse,
+  isSparseMatrix,
+  type SparseMatrix,
+  type SparseVector,
+  type Vector,
+  type VectorBatch,
+} from '../vectors/vectors';
+import type { IndexState, Query } from './state';
+import { halvesOf } from './vectors/kept-sparse';
+import { codeOf } from './weights';
+
+/** One vector or code; null for a zero vector where the index lets it be. */
+export function queryOf(
+  state: IndexState,
+  query: Vector | Uint8Array,
+  name = 'query',
+): Query | null {
+  if (query instanceof Uint8Array) return ofCode(state, query, name);
+  if (!isDense(query) && !isSparse(query)) {
+    throw wrongType(name, 'a vector or a code', query);
+  }
+  const { hasher, mean } = state;
+  if (state.isForeign) {
+    throw new Error('this index holds codes made elsewhere: query it by codes, not by vectors');
+  }
+  const sums = hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
+  if (sums.every((sum) => sum === 0) && isZero(query)) {
+    if (hasher.zero === 'null') return null;
+    throw new RangeError(`"${name}" is an all-zero vector, which has no direction`);
+  }
+  return {
+    ...{ code: codeOf(sums), sums, unit: isDense(query) ? unitOf(query) : null },
+    sparseUnit: isDense(query) || state.sparse === null ? null : sparseUnitOf(query),
+  };
+}
+
+function isZero(query: Vector): boolean {
+  const values = isDense(query) ? query : query.values;
+  return Array.prototype.every.call(values, (value) => value === 0);
+}
+
+function ofCode(state: IndexState, code: Uint8Array, name: string): Query {
+  const { bytesPerCode } = state.slots;
+  if (code.length !== bytesPerCode)
+    throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
+  checkUnusedBits(code, state.bits, 0);
+  return { code, sums: null, unit: null, sparseUnit: null };
+}
+
+/** A row of the index as a query: by its kept vector, or by its code. */
+export function queryOfRow(state: IndexState, row: number): Query {
+  const { vectors, sparse, slots } = state;
+  const vector = vectors?.at(row) ?? sparse?.at(row);
+  if (vector !== undefined) return queryOf(state, vector) as Query;
+  return { code: slots.codeAt(slots.slotOf(row)), sums: null, unit: null, sparseUnit: null };
+}
+
+/** The queries of a batch, one by one; null ones have no neighbours. */
+export function queriesOf(
+  state: IndexState,
+  batch: VectorBatch | Codes,
+): { count: number; at(index: number): Query | null } {
+  if (batch instanceof Codes) {
+    if (batch.bits !== state.bits)
+      throw wrongValue('queries', `codes of ${state.bits} bits`, batch.bits);
+    const at = (i: number) =>
+      batch.isNull(i) ? null : ofCode(state, batch.at(i), `queries[${i}]`);
+    return { count: batch.count, at };
+  }
+  if (isDenseMatrix(batch)) {
+    const { values, dimensions } = batch as DenseMatrix;
+    const at = (i: number) => values.subarray(i * dimensions, (i + 1) * dimensions);
+    return ofRows(state, batch, values.length / dimensions, at);
+  }
+  if (isSparseMatrix(batch)) {
+    const { offsets, indices, values } = batch as SparseMatrix;
+    const at = (i: number) => ({
+      indices: indices.slice(offsets[i], offsets[i + 1]) as never,
+      values: values.slice(offsets[i], offsets[i + 1]),
+    });
+    return ofRows(state, batch, offsets.length - 1, at);
+  }
+  if (!Array.isArray(batch))
+    throw wrongType('queries', 'a matrix, codes or an array of vectors', batch);
+  return ofRows(state, {}, batch.length, (i) => batch[i]);
+}
+
+function ofRows(
+  state: IndexState,
+  { validity }: { validity?: Uint8Array | null },
+  count: number,
+  at: (index: number) => Vector,
+) {
+  return {
+    count,
+    at: (i: number) => (isValid(validity, i) ? queryOf(state, at(i), `queries[${i}]`) : null),
+  };
+}
+
+/** The direction of a dense vector less the mean. */
+export function centred(vector: DenseVector, mean: Float64Array | null): DenseVector {
+  if (mean === null || vector.length !== mean.length) return vector;
+  const length = lengthOf(vector);
+  if (!(length > 0)) return vector;
+  return Float64Array.from(mean, (value, i) => vector[i] / length - value);
+}
+
+export function refuseMean<T>(vector: T, mean: Float64Array | null): T {
+  if (mean === null) return vector;
+  throw new TypeError('an index with "mean" takes dense vectors');
+}
+
+/** The vector at length 1; the same steps as the exact scan takes. */
+function unitOf(vector: DenseVector): Float64Array {
+  const values = new Float64Array(vector);
+  const length = lengthOf(values);
+  if (length > 0) for (let i = 0; i < values.length; i++) values[i] /= length;
+  return values;
+}
+
+/** The same of a sparse vector: its entries by ascending dimension, each once. */
+function sparseUnitOf({ indices, values }: SparseVector): SparseUnit {
+  const matrix = { offsets: [0, indices.length], indices, values };
+  const { offsets, dimensions, values: weights } = canonicalRows(matrix, 0, 1);
+  const entries = { halves: halvesOf(dimensions), weights };
+  return new SparseUnit(entries, 0, offsets[1], lengthOf(weights, 0, offsets[1]));
+}

@@ -1,0 +1,171 @@
+/** The end of every search: from the best slots to rows in order, from candidates to the best. */
+
+import { keyOf, rowOf, Smallest, weightOf } from '../base/smallest';
+import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
+import type { RowFilter } from './filter';
+import type { IndexState } from './state';
+
+export interface Wanted {
+  readonly k: number;
+  /** Slots to be ranked: k, or more for re-ranking. */
+  readonly want: number;
+  readonly filter: RowFilter | null;
+  /** False when all that is found is ranked anew, and may come in any order. */
+  readonly isOrdered?: boolean;
+}
+
+/** What a search did, for `explain`. */
+export interface Work {
+  codesCompared: number;
+  candidates: number;
+  probes: number;
+}
+
+/** Rows and the cosines that weights estimate, lightest first; or rows alone, in no order, valid
+ * until the next search. */
+export interface Ranked {
+  readonly rows: Uint32Array;
+  readonly estimates: Float64Array;
+}
+
+/**
+ * The wanted slots among those that a search sees, each by its first row that the filter accepts;
+ * `rows` tells the first row of each code. A kernel knows no filter: it is asked for more, and the
+ * search is run again, until enough of its hits are accepted.
+ */
+export function takeLightest(
+  best: Smallest,
+  state: IndexState,
+  rows: Uint32Array,
+  { want, filter }: Wanted,
+  run: (ask: number) => Search,
+): void {
+  if (filter === null) {
+    const search = run(want);
+    takeHits(best, rows, search.hits(), search.limit);
+    return;
+  }
+  for (let ask = 4 * want; ; ask *= 8) {
+    const search = run(ask);
+    const { codes, weights, count } = search.hits();
+    const slots = new Smallest(want);
+    let passing = 0;
+    for (let i = 0; i < count; i++) {
+      if (weights[i] > search.limit) continue;
+      const row = state.slots.firstRow(state.slots.slotOf(rows[codes[i]]), filter);
+      if (row === NO_ROW) continue;
+      slots.take(weights[i], row);
+      passing++;
+    }
+    if (passing < want && search.held >= ask) continue;
+    for (const key of slots.result()) best.take(weightOf(key), rowOf(key));
+    return;
+  }
+}
+
+function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number): void {
+  const { codes, weights, count } = hits;
+  for (let i = 0; i < count; i++) if (weights[i] <= limit) best.take(weights[i], rows[codes[i]]);
+}
+
+/** What a search finds, as rows: in no order where none is asked for and slots are rows. */
+export function rankedHits(
+  state: IndexState,
+  wanted: Wanted,
+  cosineOf: (weight: number) => number,
+  run: (ask: number) => Search,
+): Ranked {
+  const { slots } = state;
+  if (wanted.filter !== null || wanted.isOrdered !== false || slots.hasDuplicates) {
+    const best = new Smallest(wanted.want);
+    takeLightest(best, state, slots.memory.rows, wanted, run);
+    return rankedRows(state, best, cosineOf, wanted);
+  }
+  const search = run(wanted.want);
+  const { codes, weights, count } = search.hits();
+  const { limit } = search;
+  const firstRows = slots.memory.rows;
+  if (count > rowsRoom.length) rowsRoom = new Uint32Array(2 * count);
+  const rows = rowsRoom;
+  let held = 0;
+  for (let i = 0; i < count; i++) if (weights[i] <= limit) rows[held++] = codes[i];
+  // In a loop of its own, where cache misses overlap.
+  for (let i = 0; i < held; i++) rows[i] = firstRows[rows[i]];
+  return { rows: rows.subarray(0, held), estimates: NO_ESTIMATES };
+}
+
+/** Of rows in no order, until the next search: to make an array takes longer than to fill it. */
+let rowsRoom = new Uint32Array(1024);
+
+const NO_ESTIMATES = new Float64Array();
+
+/** The slots' rows, at most k of each, in order; all of them candidates for re-ranking. */
+export function rankedRows(
+  { slots }: IndexState,
+  best: Smallest,
+  cosineOf: (weight: number) => number,
+  { k, want, filter, isOrdered = true }: Wanted,
+): Ranked {
+  if (slots.hasDuplicates) return ranked(expanded(best.result()), cosineOf);
+  return ranked(isOrdered ? best.result() : best.unordered(), cosineOf);
+
+  /** With the further rows of each slot: k of each, and more while there are fewer than wanted. */
+  function expanded(keys: Float64Array): Float64Array {
+    const all: number[] = [];
+    const spare: number[] = [];
+    for (const key of keys) {
+      const weight = weightOf(key);
+      let taken = 0;
+      slots.eachRow(slots.slotOf(rowOf(key)), (row) => {
+        if (filter !== null && !filter.accepts(row)) return true;
+        if (taken++ < k) all.push(keyOf(weight, row));
+        else if (spare.length < want) spare.push(keyOf(weight, row));
+        else return false;
+        return true;
+      });
+    }
+    return Float64Array.from(all.concat(spare.slice(0, Math.max(0, want - all.length)))).sort();
+  }
+}
+
+function ranked(keys: Float64Array, cosineOf: (weight: number) => number): Ranked {
+  const { length } = keys;
+  const rows = new Uint32Array(length);
+  const estimates = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    rows[i] = rowOf(keys[i]);
+    estimates[i] = cosineOf(weightOf(keys[i]));
+  }
+  return { rows, estimates };
+}
+
+/** The k rows of the highest cosines, then row. */
+export function bestByCosine(
+  rows: Uint32Array,
+  cosines: Float64Array,
+  k: number,
+): { rows: Uint32Array; cosines: Float64Array } {
+  const order = new Uint32Array(Math.min(k, rows.length));
+  const isBetter = (one: number, other: number) =>
+    cosines[one] > cosines[other] || (cosines[one] === cosines[other] && rows[one] < rows[other]);
+  let held = 0;
+  for (let i = 0; i < rows.length; i++) {
+    if (held === order.length && !isBetter(i, order[held - 1])) continue;
+    let low = 0;
+    let high = held;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isBetter(i, order[middle])) high = middle;
+      else low = middle + 1;
+    }
+    order.copyWithin(low + 1, low, held);
+    order[low] = i;
+    held = Math.min(held + 1, order.length);
+  }
+  const bestCosines = new Float64Array(order.length);
+  for (let i = 0; i < order.length; i++) {
+    bestCosines[i] = cosines[order[i]];
+    order[i] = rows[order[i]];
+  }
+  return { rows: order, cosines: bestCosines };
+}

@@ -1,0 +1,228 @@
+/**
+ * Fills a new index with rows that were saved, batch by batch. What files tell is checked, so that
+ * no file makes an index that answers wrongly by itself; whether ids are unique is checked where
+ * nobody else has.
+ */
+
+import { isValid } from '../base/bitmap';
+import { checkInteger } from '../base/check';
+import type { Steps } from '../base/steps';
+import { allocateCentres } from '../k-means/train-centroids';
+import { integerWidth } from '../kernels/products/products.scalar';
+import type { Ids } from '../table/columns/ids';
+import type { IndexRows } from '../table/sealed/index-rows';
+import type { Id, IdKind } from './id-table';
+import { checkHeader, type IndexHeader } from './index-header';
+import { groupedSlots, Partitions } from './partitions/partitions';
+import type { IndexState } from './state';
+
+export interface RestoreOptions {
+  /** Rows that will come. */
+  readonly count: number;
+  /** Numbers of rows that files have and the index has no more, ascending. */
+  readonly removed?: Uint32Array;
+  /** True when ids are known to be unique. */
+  readonly hasUniqueIds?: boolean;
+}
+
+export class Restoring {
+  readonly #state: IndexState;
+  readonly #header: IndexHeader;
+  readonly #removed: Uint32Array;
+  /** How many of them are done. */
+  #passed = 0;
+  readonly #hasUniqueIds: boolean;
+  /** Slots of codes whose first row is removed, by that row. */
+  readonly #heirs = new Map<number, number>();
+  /** The first row of removed rows that were not the first. */
+  readonly #firstOfRemoved = new Map<number, number>();
+  readonly #partitionOf: number[] = [];
+
+  constructor(state: IndexState, header: object, options: RestoreOptions) {
+    const { count, removed = new Uint32Array(), hasUniqueIds = false } = options;
+    this.#state = state;
+    this.#header = checkHeader(header, count);
+    this.#removed = removed;
+    this.#hasUniqueIds = hasUniqueIds;
+    state.slots.reserve(this.#header.nextRow);
+    state.vectors?.reserve(this.#header.nextRow);
+    state.sparse?.reserve(this.#header.nextRow, 0);
+  }
+
+  /** Appends rows. `firstRow` is the number of the first, where the batch tells none. */
+  add(given: IndexRows, firstRow: number): void {
+    this.#checkColumns(given);
+    const ids = this.#idsOf(given);
+    for (let first = 0; first < given.count; ) {
+      const row = given.rows?.[first] ?? firstRow + first;
+      if (row < this.#state.slots.rowCount || row >= this.#header.nextRow) {
+        const before = this.#state.slots.rowCount - 1;
+        const { nextRow } = this.#header;
+        throw new Error(`row number ${row} after ${before}, the next being ${nextRow}`);
+      }
+      if (this.#isRemoved(row)) {
+        this.#pass(row, given.firsts?.[first] ?? row);
+        first++;
+        continue;
+      }
+      let end = Math.min(given.count, first + this.#untilRemoved(row));
+      for (let i = first + 1; given.rows && i < end; i++) {
+        if (given.rows[i] !== row + i - first) end = i;
+      }
+      this.#addRun(given, { first, end, row, ids });
+      first = end;
+    }
+  }
+
+  #isRemoved(row: number): boolean {
+    while (this.#removed[this.#passed] < row) this.#passed++;
+    return this.#removed[this.#passed] === row;
+  }
+
+  /** Rows from here to the next removed one. */
+  #untilRemoved(row: number): number {
+    const next = this.#removed[this.#passed];
+    return next === undefined ? Number.POSITIVE_INFINITY : next - row;
+  }
+
+  #pass(row: number, first: number): void {
+    if (first > row) throw new Error(`row ${row}: its code cannot be that of row ${first}`);
+    if (first !== row) this.#firstOfRemoved.set(row, first);
+  }
+
+  /** The first row with a code, where the row that is told may have been removed since. */
+  #firstOf(row: number): number {
+    for (let first = row; ; ) {
+      const earlier = this.#firstOfRemoved.get(first);
+      if (earlier === undefined) return first;
+      first = earlier;
+    }
+  }
+
+  /** Rows `first` to `end - 1` of a batch, whose numbers go up one by one from `row` on. */
+  #addRun(
+    given: IndexRows,
+    { first, end, row, ids }: { first: number; end: number; row: number; ids: Id[] | Ids | null },
+  ): void {
+    const { slots, vectors, sparse } = this.#state;
+    const { bytesPerCode } = slots;
+    skipTo(this.#state, row);
+    const own = (ids?.slice(first, end) ?? null) as Ids | null;
+    const checked = this.#hasUniqueIds ? own : this.#state.ids.check(own, end - first);
+    this.#state.ids.append(checked as readonly Id[] | null, end - first);
+    if (vectors !== null && given.vectors !== null) {
+      const { dimensions } = vectors;
+      const values = given.vectors.subarray(first * dimensions, end * dimensions);
+      vectors.restore(values, given.scales?.subarray(first, end) ?? null);
+      for (let each = row; each < row + end - first; each++) {
+        // A length in float64 is finite when all of its values in float32 are.
+        if (Number.isFinite(vectors.normOf(each)) && Number.isFinite(vectors.scaleOf(each)))
+          continue;
+        throw new Error(`row ${each}: its vector or scale is not finite`);
+      }
+    }
+    if (sparse !== null && given.sparse !== null) {
+      const { offsets, ...entries } = given.sparse;
+      sparse.restore({ ...entries, offsets: offsets.subarray(first, end + 1) });
+    }
+    const codes = given.codes.subarray(first * bytesPerCode, end * bytesPerCode);
+    if (given.firsts === undefined) this.#addCodes(codes, given.validity, first);
+    else {
+      const known = given.firsts?.subarray(first, end) ?? null;
+      const isNamed = known !== null && this.#firstOfRemoved.size > 0;
+      const firsts = isNamed ? known.map((each) => this.#firstOf(each)) : known;
+      const validity = first === 0 ? given.validity : shifted(given.validity, first, end);
+      slots.addKnown({ codes, count: end - first, validity, firsts }, this.#heirs);
+    }
+    for (let i = first; given.partitions !== null && i < end; i++) {
+      if (!isValid(given.validity, i)) continue;
+      this.#partitionOf[slots.slotOf(row + i - first)] ??= given.partitions[i];
+    }
+  }
+
+  /** Codes of which nobody knows whether they are there already. */
+  #addCodes(codes: Uint8Array, validity: Uint8Array | null, first: number): void {
+    const { slots } = this.#state;
+    const { bytesPerCode } = slots;
+    for (let at = 0, i = first; at < codes.length; at += bytesPerCode, i++) {
+      slots.add(isValid(validity, i) ? codes.subarray(at, at + bytesPerCode) : null);
+    }
+  }
+
+  #checkColumns({ vectors: given, scales, sparse: entries }: IndexRows): void {
+    const { vectors, sparse } = this.#state;
+    if ((sparse === null) !== (entries === null)) {
+      throw new Error('sparse vectors are kept, but there are no columns "indices" and "weights"');
+    }
+    if ((vectors === null) !== (given === null)) {
+      throw new Error('vectors are kept, but there is no column "vector", or the other way round');
+    }
+    if ((vectors?.keep === 'int8') !== (scales !== null)) {
+      throw new Error(
+        'there is no column "scale" for vectors of int8, or one without such vectors',
+      );
+    }
+  }
+
+  /** Ids of the kind that the header tells. */
+  #idsOf({ ids, count }: IndexRows): Id[] | Ids | null {
+    const kind: IdKind | null = this.#header.ids;
+    if ((ids === null) !== (kind === null || kind === 'row')) {
+      if (count > 0 || ids !== null) throw new Error(`ids are of kind ${kind}, the column is not`);
+    }
+    if (ids === null || ids.length === 0) return null;
+    if (kind === 'number' && typeof ids[0] === 'bigint') {
+      return Array.from(ids as BigInt64Array, Number);
+    }
+    if (typeof ids[0] !== kind) throw new Error(`ids are of kind ${kind}, the column is not`);
+    return ids;
+  }
+
+  /** When all rows are there; `centres` are those of the partitions, of 16-bit integers. */
+  *end(centres: Int16Array | null): Steps<void> {
+    const state = this.#state;
+    skipTo(state, this.#header.nextRow);
+    state.isForeign = this.#header.isForeign;
+    state.report = this.#header.report;
+    if (centres !== null) yield* this.#partition(centres);
+  }
+
+  *#partition(values: Int16Array): Steps<void> {
+    const state = this.#state;
+    const { slots, vectors, bits } = state;
+    const width = integerWidth(vectors?.dimensions ?? bits);
+    const count = values.length / width;
+    checkInteger('number of centres', count, 1, 65_536);
+    const ofSlots = new Uint32Array(slots.count);
+    for (let slot = 0; slot < slots.count; slot++) {
+      ofSlots[slot] = checkInteger('partition', this.#partitionOf[slot], 0, count - 1);
+    }
+    const centres = allocateCentres(count, width);
+    centres.set(values);
+    const grouped = yield* groupedSlots(slots, ofSlots, count);
+    const { nearness } = this.#header;
+    const grouping = { centres, starts: grouped.starts, nearness };
+    const partitions = yield* Partitions.of(state, grouped.slots, grouping);
+    state.slots = grouped.slots;
+    state.partitions = partitions;
+  }
+}
+
+function skipTo({ slots, ids, vectors, sparse }: IndexState, row: number): void {
+  const missing = row - slots.rowCount;
+  if (missing === 0) return;
+  slots.skip(missing);
+  ids.skip(missing);
+  vectors?.skip(missing);
+  sparse?.skip(missing);
+}
+
+/** The bits of rows `first` to `end - 1`, from bit 0 on. */
+function shifted(validity: Uint8Array | null, first: number, end: number): Uint8Array | null {
+  if (validity === null) return null;
+  const bits = new Uint8Array(Math.ceil((end - first) / 8));
+  for (let i = first; i < end; i++) {
+    if (isValid(validity, i)) bits[(i - first) >> 3] |= 1 << ((i - first) & 7);
+  }
+  return bits;
+}

@@ -1,0 +1,90 @@
+/**
+ * Rows of an index, column by column, as its files hold them. Row numbers stay as they are, unless
+ * nearly all rows were removed: where ids tell the rows apart, their numbers then begin anew.
+ */
+
+import type { Ids } from '../table/columns/ids';
+import type { IndexRows, RowRuns } from '../table/sealed/index-rows';
+import { mostNumbers } from './index-header';
+import type { IndexState } from './state';
+
+export class SavedRows {
+  /** The rows that are there, ascending. */
+  readonly live: Uint32Array;
+  /** The number that the next row gets, by the files. */
+  readonly nextRow: number;
+  /** True when the numbers in the files begin anew. */
+  readonly isRenumbered: boolean;
+  readonly #state: IndexState;
+  readonly #partitionOf: Uint32Array | null;
+
+  constructor(state: IndexState) {
+    const { slots, ids, partitions } = state;
+    this.#state = state;
+    this.live = slots.liveRows();
+    this.isRenumbered = slots.rowCount > mostNumbers(this.live.length);
+    if (this.isRenumbered && ids.kind === 'row') {
+      throw new Error('nearly all rows were removed, and their numbers are ids: add the rest anew');
+    }
+    this.nextRow = this.isRenumbered ? this.live.length : slots.rowCount;
+    this.#partitionOf = partitions?.partitionOfSlots(slots.count) ?? null;
+  }
+
+  /**
+   * Rows by their places among those that are there, `first` to `end - 1`; their numbers are told
+   * where they do not go up one by one from `firstRow` on.
+   */
+  slice(first: number, end: number, firstRow: number): SavedSlice {
+    const rows = this.live.subarray(first, end);
+    const hasGaps = rows.length > 0 && rows[rows.length - 1] !== firstRow + rows.length - 1;
+    const firsts = this.#state.slots.firstsOf(rows);
+    const columns: RowsToWrite = {
+      numbers: hasGaps && !this.isRenumbered ? rows : null,
+      // They would name rows by numbers that are no more.
+      firsts: this.isRenumbered ? null : firsts,
+      ids: this.#state.ids.columnOf(rows),
+    };
+    const isKnown = firsts === null || !this.isRenumbered;
+    return {
+      ...{ count: rows.length, equals: isKnown ? tellOf(firsts) : undefined },
+      runs: {
+        rowsOf: (from, to) => this.#rowsOf(rows.subarray(from, to), columns, from),
+        endOf: (from, to) => this.#state.sparse?.endOf(rows, from, to) ?? to,
+      },
+    };
+  }
+
+  #rowsOf(rows: Uint32Array, { numbers, firsts, ids }: RowsToWrite, from: number): IndexRows {
+    const { slots, vectors, sparse } = this.#state;
+    const end = from + rows.length;
+    const partitionOf = this.#partitionOf;
+    return {
+      ...{ count: rows.length, ...slots.codesOf(rows) },
+      rows: numbers?.slice(from, end) ?? null,
+      firsts: firsts?.slice(from, end) ?? null,
+      ids: ids && (ids.slice(from, end) as Ids),
+      vectors: vectors?.gather(rows) ?? null,
+      scales: vectors?.keep === 'int8' ? Float32Array.from(rows, (r) => vectors.scaleOf(r)) : null,
+      sparse: sparse?.gather(rows) ?? null,
+      partitions: partitionOf && Uint32Array.from(rows, (row) => partitionOf[slots.slotOf(row)]),
+    };
+  }
+}
+
+/** Rows that go to one file. */
+export interface SavedSlice {
+  readonly count: number;
+  /** How a reader knows which rows share a code; undefined when it has to find out. */
+  readonly equals: 'none' | 'first' | undefined;
+  readonly runs: RowRuns;
+}
+
+interface RowsToWrite {
+  readonly numbers: Uint32Array | null;
+  readonly firsts: Uint32Array | null;
+  readonly ids: Ids | null;
+}
+
+function tellOf(firsts: Uint32Array | null): 'none' | 'first' {
+  return firsts === null ? 'none' : 'first';
+}

@@ -1,0 +1,390 @@
+/**
+ * The index: vectors in, codes kept, neighbours out. Rows are found as soon as they are added;
+ * `optimize` makes it fast at a measured recall. Results come in a total order, whatever plan runs.
+ */
+
+import { checkInteger, checkNumber, checkOptions, wrongType, wrongValue } from '../base/check';
+import {
+  checkLongCall,
+  GO_ON,
+  LONG_CALL,
+  type LongCall,
+  runInTurns,
+  runSteps,
+  type Steps,
+} from '../base/steps';
+import { Codes, hammingDistance } from '../codes/codes';
+import { type AngleEstimate, estimateAngle } from '../hashing/angle';
+import { SimHasher } from '../hashing/simhash';
+import { hammingKernel, type KernelName } from '../kernels/kernels';
+import { type ArrowSource, asFormatError } from '../table/arrow/source';
+import { indexFromArrow } from '../table/sealed/index-rows';
+import { isDense, isSparse, notAVector, type Vector, type VectorBatch } from '../vectors/vectors';
+import { additionOf, addRows } from './add-rows';
+import {
+  answer,
+  answers,
+  noResult,
+  type SearchResult,
+  searchRequest,
+  withinRequest,
+} from './answer';
+import { BandPlan } from './bands/band-plan';
+import { Slots } from './distinct/slots';
+import { type Id, IdTable } from './id-table';
+import { bytesOfIndex, optionsOf, restoreInto } from './index-file';
+import {
+  checkIndexOptions,
+  type IndexWithinOptions,
+  OPTIMIZE_DEFAULTS,
+  OPTIMIZE_OPTIONS,
+  type OptimizeOptions,
+  type Rank,
+  SEARCH_OPTIONS,
+  type SearchOptions,
+  type SimHashIndexOptions,
+  WITHIN_OPTIONS,
+} from './index-options';
+import { optimized } from './optimize';
+import { queriesOf, queryOf } from './query';
+import type { RecallReport } from './recall-report';
+import type { IndexState } from './state';
+import { KeptSparse, type KeptSparseVector } from './vectors/kept-sparse';
+import { type Keep, KeptVectors } from './vectors/kept-vectors';
+
+/** A row as the index holds it. */
+export interface IndexRow {
+  readonly row: number;
+  readonly id: Id;
+  /** Null where the row is null. */
+  readonly code: Uint8Array | null;
+  /** The kept vector; null where none are kept. */
+  readonly vector: Float32Array | KeptSparseVector | null;
+}
+
+/** Memory in bytes, by what it holds. */
+export interface IndexBytes {
+  readonly codes: number;
+  readonly vectors: number;
+  readonly ids: number;
+  readonly partitions: number;
+  readonly bands: number;
+  readonly total: number;
+}
+
+/** Two rows beside each other. */
+export interface Comparison {
+  readonly distance: number;
+  readonly estimate: AngleEstimate;
+  /** Of the kept vectors; null where none are kept. */
+  readonly cosine: number | null;
+}
+
+/** What an index holds, for the floors above; the library's door does not show it. */
+export let stateOf: (index: SimHashIndex) => IndexState;
+
+/** Fails while a long call changes the index; for the floors above, too. */
+export let refuseIfBusy: (index: SimHashIndex) => void;
+
+export class SimHashIndex {
+  readonly bits: number;
+  readonly dimensions: number | undefined;
+  readonly keep: Keep;
+  readonly hasher: SimHasher;
+  readonly #state: IndexState;
+  /** A long call that changes the index, while it is at work. */
+  #busy: string | null = null;
+
+  static {
+    stateOf = (index) => index.#state;
+    refuseIfBusy = (index) => index.#refuseIfBusy();
+  }
+
+  constructor(options?: SimHashIndexOptions) {
+    const { hasher, keep, mean } = checkIndexOptions(options);
+    this.hasher = new SimHasher(hasher);
+    // Resolved once: a search asks for its kernels several times.
+    const kernel = hammingKernel(hasher.kernel, this.hasher.bytesPerCode).name as KernelName;
+    this.bits = this.hasher.bits;
+    this.dimensions = this.hasher.dimensions;
+    this.keep = keep;
+    this.#state = {
+      ...{ bits: this.bits, hasher: this.hasher, mean, kernel },
+      slots: new Slots(this.hasher.bytesPerCode),
+      bandPlan: new BandPlan(this.bits),
+      ids: new IdTable(),
+      vectors:
+        keep === 'float32' || keep === 'int8'
+          ? new KeptVectors(keep, this.dimensions as number, kernel)
+          : null,
+      sparse: keep === 'sparse' ? new KeptSparse() : null,
+      ...{ isForeign: false, partitions: null, report: null },
+    };
+  }
+
+  /** Rows that are there. */
+  get count(): number {
+    return this.#state.slots.liveCount;
+  }
+
+  /** The rank of a search by vector that asks for none. */
+  get rank(): Rank {
+    if (this.#state.isForeign) return 'hamming';
+    return this.keep === 'none' ? 'estimate' : 'exact';
+  }
+
+  /** What `optimize` measured; null before, and what came and went since. */
+  get report(): RecallReport | null {
+    const { report } = this.#state;
+    return report && { ...report };
+  }
+
+  /** Memory in bytes that the rows take, by what it holds. */
+  get bytes(): IndexBytes {
+    const { slots, vectors, sparse, ids, partitions, bandPlan } = this.#state;
+    const parts = {
+      codes: slots.bytes,
+      vectors: vectors?.bytes ?? sparse?.bytes ?? 0,
+      ids: ids.bytes,
+      partitions: partitions?.bytes ?? 0,
+      bands: bandPlan.bytes,
+    };
+    return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) };
+  }
+
+  /** Adds a vector, or a ready code; returns its row. */
+  add(vector: Vector | Uint8Array, id?: Id): number {
+    const ids = id === undefined ? undefined : [id];
+    if (vector instanceof Uint8Array) {
+      if (vector.length !== this.hasher.bytesPerCode) {
+        throw wrongValue('vector', `a code of ${this.hasher.bytesPerCode} bytes`, vector.length);
+      }
+      return this.addAll(Codes.from(vector, { bits: this.bits }), ids);
+    }
+    if (!isDense(vector) && !isSparse(vector)) throw notAVector('vector', vector);
+    return this.addAll([vector], ids);
+  }
+
+  /** Adds all rows of a batch, or none when one is refused; returns the row of the first. */
+  addAll(batch: VectorBatch | Codes, ids?: IdList, options?: LongCall): number {
+    return runSteps(this.#adding(batch, ids), longCall(options));
+  }
+
+  /** The same in turns with the event loop. */
+  addAllAsync(batch: VectorBatch | Codes, ids?: IdList, options?: LongCall): Promise<number> {
+    return this.#alone('addAllAsync', this.#adding(batch, ids), longCall(options));
+  }
+
+  *#adding(batch: VectorBatch | Codes, ids: IdList | undefined): Steps<number> {
+    this.#refuseIfBusy();
+    const addition = yield* additionOf(this.#state, batch, ids);
+    return yield* addRows(this.#state, addition);
+  }
+
+  /** Removes a row by its id; false when there is none. Other rows keep their numbers. */
+  remove(id: Id): boolean {
+    this.#refuseIfBusy();
+    const row = this.#rowOf(id);
+    if (row === undefined) return false;
+    const { slots, ids, report, partitions } = this.#state;
+    const slot = slots.slotOf(row);
+    const isFirst = slot < slots.count && slots.memory.rows[slot] === row;
+    slots.remove(row);
+    if (isFirst && slots.isEmpty(slot)) partitions?.drop(slot);
+    else if (isFirst) partitions?.take(slot, false);
+    ids.remove(row);
+    if (report !== null) {
+      this.#state.report = { ...report, rowsRemoved: report.rowsRemoved + 1 };
+    }
+    return true;
+  }
+
+  has(id: Id): boolean {
+    return this.#rowOf(id) !== undefined;
+  }
+
+  /** The id of a row, as groups and pairs name it; undefined when there is none. */
+  idOf(row: number): Id | undefined {
+    const isThere = Number.isInteger(row) && row >= 0 && this.#state.slots.isLive(row);
+    return isThere ? this.#state.ids.idOf(row) : undefined;
+  }
+
+  /** Copies of what is held of a row; undefined when there is none of this id. */
+  get(id: Id): IndexRow | undefined {
+    const row = this.#rowOf(id);
+    if (row === undefined) return undefined;
+    const { slots, vectors, sparse } = this.#state;
+    const code = slots.hasCode(row) ? slots.codeAt(slots.slotOf(row)).slice() : null;
+    const vector = code === null ? null : (vectors?.at(row) ?? sparse?.at(row) ?? null);
+    return { row, id: this.#state.ids.idOf(row), code, vector };
+  }
+
+  /** Distance and cosine, estimated and exact, of two rows by their ids. */
+  compare(a: Id, b: Id): Comparison {
+    const [one, other] = [this.#present('a', a), this.#present('b', b)];
+    const distance = hammingDistance(one.code, other.code);
+    const { vectors, sparse } = this.#state;
+    let cosine: number | null = null;
+    if (vectors !== null) {
+      const norm = vectors.normOf(one.row);
+      const unit = Float64Array.from(vectors.valuesAt(one.row), (value) => value / norm);
+      [cosine] = vectors.cosinesOf(Uint32Array.of(other.row), unit);
+    } else if (sparse !== null) {
+      [cosine] = sparse.cosinesOf(Uint32Array.of(other.row), sparse.unitOf(one.row));
+    }
+    return { distance, estimate: estimateAngle(distance, this.bits), cosine };
+  }
+
+  #present(name: string, id: Id): { row: number; code: Uint8Array } {
+    const found = this.get(id);
+    if (found === undefined) throw wrongValue(name, 'an id of the index', id);
+    const { row, code } = found;
+    if (code === null) throw wrongValue(name, 'a row with a code', id);
+    return { row, code };
+  }
+
+  /** A removed row's number stays its own. */
+  #rowOf(id: Id): number | undefined {
+    const row = this.#state.ids.rowOf(id);
+    return row !== undefined && this.#state.slots.isLive(row) ? row : undefined;
+  }
+
+  /** The k best rows for a vector, or the k nearest to a code. */
+  search(query: Vector | Uint8Array, options?: SearchOptions): SearchResult {
+    const request = searchRequest(this.#state, checkOptions('options', options, SEARCH_OPTIONS));
+    const ready = queryOf(this.#state, query);
+    if (ready === null) return noResult(this.#state, request);
+    return runSteps(answer(this.#state, ready, request), {});
+  }
+
+  /** One result a query; a null query has no neighbours. */
+  searchAll(queries: VectorBatch | Codes, options?: SearchOptions & LongCall): SearchResult[] {
+    return runSteps(this.#searching(queries, options), longCall(options, SEARCH_OPTIONS));
+  }
+
+  /** The same in turns with the event loop. */
+  searchAllAsync(
+    queries: VectorBatch | Codes,
+    options?: SearchOptions & LongCall,
+  ): Promise<SearchResult[]> {
+    const call = longCall(options, SEARCH_OPTIONS);
+    return runInTurns(this.#searching(queries, options), call);
+  }
+
+  *#searching(
+    queries: VectorBatch | Codes,
+    options: (SearchOptions & LongCall) | undefined,
+  ): Steps<SearchResult[]> {
+    const given = checkOptions('options', options, [...SEARCH_OPTIONS, ...LONG_CALL]);
+    const request = searchRequest(this.#state, given);
+    return yield* answers(this.#state, queriesOf(this.#state, queries), request);
+  }
+
+  /** All rows within a distance of a vector's code, or of a code; none is missed. */
+  within(query: Vector | Uint8Array, options: IndexWithinOptions): SearchResult {
+    const request = withinRequest(this.#state, checkOptions('options', options, WITHIN_OPTIONS));
+    const ready = queryOf(this.#state, query);
+    if (ready === null) return noResult(this.#state, request);
+    return runSteps(answer(this.#state, ready, request), {});
+  }
+
+  /** One result a query. */
+  withinAll(queries: VectorBatch | Codes, options: IndexWithinOptions & LongCall): SearchResult[] {
+    return runSteps(this.#searchingWithin(queries, options), longCall(options, WITHIN_OPTIONS));
+  }
+
+  /** The same in turns with the event loop. */
+  withinAllAsync(
+    queries: VectorBatch | Codes,
+    options: IndexWithinOptions & LongCall,
+  ): Promise<SearchResult[]> {
+    const call = longCall(options, WITHIN_OPTIONS);
+    return runInTurns(this.#searchingWithin(queries, options), call);
+  }
+
+  *#searchingWithin(
+    queries: VectorBatch | Codes,
+    options: IndexWithinOptions & LongCall,
+  ): Steps<SearchResult[]> {
+    const given = checkOptions('options', options, [...WITHIN_OPTIONS, ...LONG_CALL]);
+    const request = withinRequest(this.#state, given);
+    return yield* answers(this.#state, queriesOf(this.#state, queries), request);
+  }
+
+  /**
+   * Makes searches for `k` neighbours fast at the wanted recall, measured on held-out rows, and
+   * returns what was measured. Partitions the rows when that pays.
+   */
+  optimize(options?: OptimizeOptions & LongCall): RecallReport {
+    return runSteps(this.#optimizing(options), longCall(options, OPTIMIZE_OPTIONS));
+  }
+
+  /** The same in turns with the event loop; searches go on meanwhile as before. */
+  optimizeAsync(options?: OptimizeOptions & LongCall): Promise<RecallReport> {
+    const call = longCall(options, OPTIMIZE_OPTIONS);
+    return this.#alone('optimizeAsync', this.#optimizing(options), call);
+  }
+
+  *#optimizing(options: (OptimizeOptions & LongCall) | undefined): Steps<RecallReport> {
+    const known = [...OPTIMIZE_OPTIONS, ...LONG_CALL];
+    const given = { ...OPTIMIZE_DEFAULTS, ...checkOptions('options', options, known) };
+    const recall = checkNumber('recall', given.recall, 0, 1);
+    if (recall === 0) throw wrongValue('recall', 'a number above 0', recall);
+    const { partitions, seed } = given;
+    if (typeof seed !== 'number' && typeof seed !== 'string') {
+      throw wrongType('seed', 'a number or a string', seed);
+    }
+    const wanted = {
+      recall,
+      k: checkInteger('k', given.k, 1, 10_000),
+      queries: checkInteger('queries', given.queries, 2, 1_000_000),
+      partitions: partitions && checkInteger('partitions', partitions, 1, 65_536),
+      seed: String(seed),
+    };
+    this.#refuseIfBusy();
+    if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
+    Object.assign(this.#state, yield* optimized(this.#state, wanted));
+    return this.#state.report as RecallReport;
+  }
+
+  /** The index as the bytes of one Arrow file, which any Arrow reader opens. */
+  toArrow(): Uint8Array {
+    this.#refuseIfBusy();
+    return bytesOfIndex(this.#state, this.keep);
+  }
+
+  /** An index that `toArrow` wrote; a damaged one is a FormatError. */
+  static fromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
+    const { file } = checkOptions('options', options, ['file']);
+    const opened = indexFromArrow(source, file);
+    return asFormatError(file, () => {
+      const index = new SimHashIndex(optionsOf(opened));
+      restoreInto(index.#state, opened);
+      return index;
+    });
+  }
+
+  #refuseIfBusy(): void {
+    if (this.#busy !== null) throw new Error(`${this.#busy}() is still at work on this index`);
+  }
+
+  /** A change in turns: others are refused until it has ended. */
+  async #alone<T>(name: string, steps: Steps<T>, call: LongCall): Promise<T> {
+    this.#refuseIfBusy();
+    const first = steps.next(); // the arguments are checked before anything waits
+    if (first.done) return first.value;
+    this.#busy = name;
+    try {
+      return await runInTurns(steps, call, first.value !== GO_ON);
+    } finally {
+      this.#busy = null;
+    }
+  }
+}
+
+/** Ids of a batch: strings or integers of one kind. */
+export type IdList = readonly Id[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
+
+function longCall(options: object | undefined, others: readonly string[] = []): LongCall {
+  return checkLongCall(checkOptions('options', options as LongCall, [...others, ...LONG_CALL]));
+}

@@ -1,0 +1,110 @@
+/**
+ * The true neighbours of an index's own rows, each row held out of its own answer: by exact cosine
+ * where vectors are kept, else by distance. Integer products find what can be among the k nearest,
+ * within a proven error; cosines in float64 decide.
+ */
+
+import { rowOf, Smallest, weightOf } from '../base/smallest';
+import type { Steps } from '../base/steps';
+import { productsKernel } from '../kernels/kernels';
+import { integerWidth, UNIT } from '../kernels/products/products.scalar';
+import { roundInto } from '../vectors/round-vector';
+import { scanSlots, slotCollector } from './hamming-search';
+import { bestByCosine } from './rank-rows';
+import { trueSparseNeighbors } from './sparse-truth';
+import type { IndexState } from './state';
+import type { KeptVectors } from './vectors/kept-vectors';
+
+/** Rows of a block; the first are fewer, since nothing is known yet of what is too far. */
+const BLOCK_ROWS = 512;
+const FIRST_ROWS = 32;
+/** Looked at by cosine, in units of k. */
+const SPARE = 4;
+/** Weights of products in the order of `Smallest`, which is exact below 2^21. */
+const PRODUCT_STEP = 2 ** 11;
+const LEAST_PRODUCT = -(2 ** 31);
+
+/** For each of `queries`, rows with codes, its k nearest other rows. */
+export function* trueNeighbors(
+  state: IndexState,
+  queries: Uint32Array,
+  k: number,
+): Steps<Uint32Array[]> {
+  if (state.vectors !== null) return yield* byCosine(state, state.vectors, queries, k);
+  if (state.sparse !== null) return yield* trueSparseNeighbors(state, state.sparse, queries, k);
+  return yield* byDistance(state, queries, k);
+}
+
+function* byDistance(state: IndexState, queries: Uint32Array, k: number): Steps<Uint32Array[]> {
+  const { slots } = state;
+  const codes = Array.from(queries, (row) => slots.codeAt(slots.slotOf(row)));
+  const collectors = codes.map((_, i) => {
+    const others = { accepts: (row: number) => row !== queries[i], rows: null };
+    return slotCollector(state, k, state.bits, others);
+  });
+  const work = { codesCompared: 0, candidates: 0, probes: 0 };
+  yield* scanSlots(state, codes, collectors, work);
+  return collectors.map((collector) => collector.result().rows);
+}
+
+function* byCosine(
+  state: IndexState,
+  vectors: KeptVectors,
+  queries: Uint32Array,
+  k: number,
+): Steps<Uint32Array[]> {
+  const { slots } = state;
+  const width = integerWidth(vectors.dimensions);
+  const rounded = new Int16Array(queries.length * width);
+  queries.forEach((row, i) => {
+    roundInto(vectors.valuesAt(row), vectors.normOf(row), rounded, i * width);
+  });
+  const best = Array.from(queries, () => new Smallest(SPARE * k + 1));
+  const least = new Int32Array(queries.length).fill(LEAST_PRODUCT);
+  const block = new Int16Array(BLOCK_ROWS * width);
+  const kernel = productsKernel(state.kernel);
+  for (let first = 0, count = 0; first < slots.rowCount; first += count) {
+    count = Math.min(BLOCK_ROWS, Math.max(FIRST_ROWS, first), slots.rowCount - first);
+    for (let i = 0; i < count; i++) {
+      if (!slots.hasCode(first + i)) block.fill(0, i * width, (i + 1) * width);
+      else roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), block, i * width);
+    }
+    const rows = { values: block, width };
+    kernel.productsOfMany(rows, 0, count, rounded, least, (row, here, query, products, at) => {
+      for (let i = 0; i < here; i++) {
+        if (products[at + i] < least[query] || !slots.hasCode(first + row + i)) continue;
+        const weight = Math.ceil((2 ** 31 - products[at + i]) / PRODUCT_STEP);
+        best[query].take(weight, first + row + i);
+        const enough = 2 ** 31 - PRODUCT_STEP * (weightOf(best[query].bound) + 1);
+        least[query] = Math.max(LEAST_PRODUCT, enough);
+      }
+    });
+    yield [first + count, slots.rowCount];
+  }
+  const neighbors: Uint32Array[] = [];
+  for (const [i, row] of queries.entries()) {
+    neighbors.push(decided(state, vectors, row, best[i].result(), k));
+    yield undefined;
+  }
+  return neighbors;
+}
+
+/** The k nearest by cosine: among the candidates when they must hold them, else among all rows. */
+function decided(
+  { slots }: IndexState,
+  vectors: KeptVectors,
+  query: number,
+  keys: Float64Array,
+  k: number,
+): Uint32Array {
+  // A product is off by at most half a unit a coordinate on both sides, and the step of the keys.
+  const error = (Math.sqrt(vectors.dimensions) + 1) * UNIT + PRODUCT_STEP;
+  const kth = weightOf(keys[Math.min(k + 1, keys.length) - 1]) * PRODUCT_STEP;
+  const last = weightOf(keys[keys.length - 1]) * PRODUCT_STEP;
+  const isCertain = keys.length <= SPARE * k || last - kth > 2 * error;
+  const rows = isCertain ? Uint32Array.from(keys, rowOf) : slots.rowsWithCodes();
+  const others = rows.filter((row) => row !== query);
+  const norm = vectors.normOf(query);
+  const unit = Float64Array.from(vectors.valuesAt(query), (value) => value / norm);
+  return bestByCosine(others, vectors.cosinesOf(others, unit), k).rows;
+}

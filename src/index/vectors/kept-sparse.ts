@@ -1,0 +1,193 @@
+/**
+ * The sparse vectors that an index keeps beside its codes, for exact ranking: entries by ascending
+ * dimension, 64 bits each, with a float32 weight. They lie in parts of their own, a row in one.
+ */
+
+import { lengthOf } from '../../base/length';
+import type { SparseRows } from '../../kernels/sums/sums.scalar';
+import type { SparseColumns } from '../../table/sealed/sparse';
+import { type Entries, SparseUnit } from '../../vectors/sparse-unit';
+
+/** Entries of a part: no fewer than the first, and no more than the second but for longer rows. */
+const LEAST_ENTRIES = 1024;
+const MOST_ENTRIES = 2 ** 20;
+const BYTES_PER_ENTRY = 12;
+/** Their columns must stay far below 2 GiB. */
+const MOST_GATHERED = 2 ** 25;
+const BYTES_PER_ROW = 20;
+
+/** A sparse vector as an index keeps it: dimensions ascending, each once. */
+export interface KeptSparseVector {
+  readonly indices: BigUint64Array;
+  readonly values: Float32Array;
+}
+
+interface Part extends Entries {
+  readonly halves: Uint32Array<ArrayBuffer>;
+  readonly weights: Float32Array;
+}
+
+export class KeptSparse {
+  readonly #parts: Part[] = [];
+  /** Entries in the last part. */
+  #filled = 0;
+  /** By row: its part, where it begins there, how many entries it has, its length. */
+  #partOf = new Uint32Array(64);
+  #starts = new Uint32Array(64);
+  #counts = new Uint32Array(64);
+  #norms = new Float64Array(64);
+  #rowCount = 0;
+  #entryCount = 0;
+  /** Room for the answers of `cosinesOf`. */
+  #cosines = new Float64Array(256);
+
+  get bytes(): number {
+    return BYTES_PER_ENTRY * this.#entryCount + BYTES_PER_ROW * this.#rowCount;
+  }
+
+  /** Appends rows whose dimensions ascend; those that are not present without entries. */
+  append(rows: SparseRows, isPresent: (row: number) => boolean): void {
+    const halves = halvesOf(rows.dimensions);
+    this.reserve(rows.count, rows.offsets[rows.count] - rows.offsets[0]);
+    for (let row = 0; row < rows.count; row++) {
+      const from = rows.offsets[row];
+      this.#take(halves, rows.values, from, isPresent(row) ? rows.offsets[row + 1] : from);
+    }
+  }
+
+  /** Appends rows as they were kept. */
+  restore({ offsets, indices, weights }: SparseColumns): void {
+    const halves = halvesOf(indices);
+    const count = offsets.length - 1;
+    this.reserve(count, offsets[count] - offsets[0]);
+    for (let row = 0; row < count; row++) {
+      this.#take(halves, weights, offsets[row], offsets[row + 1]);
+    }
+  }
+
+  #take(halves: Uint32Array, weights: ArrayLike<number>, from: number, to: number): void {
+    const row = this.#rowCount++;
+    const start = this.#filled;
+    const part = this.#parts[this.#parts.length - 1];
+    for (let i = from, at = start; i < to; i++, at++) {
+      part.halves[2 * at] = halves[2 * i];
+      part.halves[2 * at + 1] = halves[2 * i + 1];
+      part.weights[at] = weights[i];
+    }
+    const count = to - from;
+    this.#partOf[row] = this.#parts.length - 1;
+    this.#starts[row] = start;
+    this.#counts[row] = count;
+    this.#norms[row] = count === 0 ? 0 : lengthOf(part.weights, start, start + count);
+    this.#filled += count;
+    this.#entryCount += count;
+  }
+
+  /** Rows that are not there, in place of removed ones. */
+  skip(count: number): void {
+    this.reserve(count, 0);
+    this.#rowCount += count;
+  }
+
+  /** Makes room for so many more rows with so many entries together. */
+  reserve(rows: number, entries: number): void {
+    const last = this.#parts[this.#parts.length - 1];
+    if (last === undefined || this.#filled + entries > last.weights.length) {
+      const usual = Math.max(LEAST_ENTRIES, Math.min(MOST_ENTRIES, this.#entryCount));
+      const room = Math.max(entries, usual);
+      this.#parts.push({ halves: new Uint32Array(2 * room), weights: new Float32Array(room) });
+      this.#filled = 0;
+    }
+    const count = this.#rowCount + rows;
+    if (count <= this.#norms.length) return;
+    const room = Math.max(count, Math.ceil(1.25 * this.#norms.length));
+    this.#partOf = withRoom(this.#partOf, room);
+    this.#starts = withRoom(this.#starts, room);
+    this.#counts = withRoom(this.#counts, room);
+    this.#norms = withRoom(this.#norms, room);
+  }
+
+  /** How far a run of rows from place `first` on may go, to have few enough entries to gather. */
+  endOf(rows: Uint32Array, first: number, end: number): number {
+    let entries = 0;
+    for (let i = first; i < end; i++) {
+      entries += this.#counts[rows[i]];
+      if (entries > MOST_GATHERED && i > first) return i;
+    }
+    return end;
+  }
+
+  /** Rows one behind the other. */
+  gather(rows: Uint32Array): SparseColumns {
+    const offsets = new Int32Array(rows.length + 1);
+    rows.forEach((row, i) => {
+      offsets[i + 1] = offsets[i] + this.#counts[row];
+    });
+    const indices = new BigUint64Array(offsets[rows.length]);
+    const weights = new Float32Array(offsets[rows.length]);
+    rows.forEach((row, i) => {
+      const { indices: own, values } = this.at(row);
+      indices.set(own, offsets[i]);
+      weights.set(values, offsets[i]);
+    });
+    return { offsets, indices, weights };
+  }
+
+  /** The vector of a row as it is kept, a copy. */
+  at(row: number): KeptSparseVector {
+    const { part, from, to } = this.entriesOf(row);
+    const halves = part.halves.slice(2 * from, 2 * to);
+    return { indices: new BigUint64Array(halves.buffer), values: part.weights.slice(from, to) };
+  }
+
+  /** Where the entries of a row are. */
+  entriesOf(row: number): { part: Part; from: number; to: number } {
+    const from = this.#starts[row];
+    // A row that was skipped has no entries, and no part perhaps.
+    return { part: this.#parts[this.#partOf[row]], from, to: from + this.#counts[row] };
+  }
+
+  normOf(row: number): number {
+    return this.#norms[row];
+  }
+
+  /** A row at length 1, to be multiplied with others. */
+  unitOf(row: number): SparseUnit {
+    const { part, from, to } = this.entriesOf(row);
+    return new SparseUnit(part, from, to, this.#norms[row]);
+  }
+
+  /** Exact cosines of rows with a query; 0 for a row without entries. Valid until the next call. */
+  cosinesOf(rows: Uint32Array, query: SparseUnit): Float64Array {
+    if (rows.length > this.#cosines.length) this.#cosines = new Float64Array(2 * rows.length);
+    const cosines = this.#cosines.subarray(0, rows.length);
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i];
+      const from = this.#starts[row];
+      const part = this.#parts[this.#partOf[row]];
+      cosines[i] = cosineOf(query.dot(part, from, from + this.#counts[row]), this.#norms[row]);
+    }
+    return cosines;
+  }
+}
+
+/** The cosine of a vector of this length, whose product with a unit vector is known. */
+export function cosineOf(dot: number, length: number): number {
+  return length > 0 ? Math.max(-1, Math.min(1, dot / length)) : 0;
+}
+
+/** Dimensions in halves, low first. */
+export function halvesOf(dimensions: Uint32Array | BigUint64Array): Uint32Array {
+  if (dimensions instanceof BigUint64Array) {
+    return new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length);
+  }
+  const halves = new Uint32Array(2 * dimensions.length);
+  for (let i = 0; i < dimensions.length; i++) halves[2 * i] = dimensions[i];
+  return halves;
+}
+
+function withRoom<T extends Uint32Array | Float64Array>(from: T, room: number): T {
+  const to = new (from.constructor as Uint32ArrayConstructor)(room);
+  to.set(from);
+  return to as unknown as T;
+}

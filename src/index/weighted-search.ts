@@ -1,0 +1,113 @@
+/**
+ * Search by estimate: the lightest codes by the query's weights, among all slots or those of the
+ * nearest partitions. With all slots, the estimate's ranking misses nothing.
+ */
+
+import { Smallest } from '../base/smallest';
+import type { Steps } from '../base/steps';
+import type { HitSearch, RowCodes } from '../kernels/hits/hits';
+import { weightedKernel } from '../kernels/kernels';
+import type { Slots } from './distinct/slots';
+import type { RowFilter } from './filter';
+import { type Ranked, rankedRows, takeLightest, type Wanted, type Work } from './rank-rows';
+import type { IndexState, Query } from './state';
+import { evenSums, type Weights, weightsOf } from './weights';
+
+/** Slots between two steps: some milliseconds. */
+const STEP_BYTES = 2 ** 25;
+/** A filter given as rows is searched row by row when it allows less than this share of slots. */
+const FEW = 1 / 16;
+
+export interface WeightedRequest extends Wanted {
+  /** Partitions to visit; null for a scan. */
+  readonly probes: number | null;
+}
+
+/** The lightest slots' rows: for each slot at most k of them, in order of (weight, row). */
+export function* lightest(
+  state: IndexState,
+  query: Query,
+  request: WeightedRequest,
+  work: Work,
+): Steps<Ranked> {
+  const weights = queryWeights(state, query);
+  const few = fewRows(state.slots, request.filter);
+  if (few !== null) {
+    const some = state.slots.gather(few);
+    const best = new Smallest(request.want);
+    weigh(best, state, some, weights, request, (search) => search.range(0, some.count));
+    work.codesCompared += some.count;
+    return rankedRows(state, best, weights.cosineOf, request);
+  }
+  if (request.probes === null) return yield* lightestOfAll(state, weights, request, work);
+  return lightestOfPartitions(state, query, weights, request, work);
+}
+
+/** The rows that a filter leaves, when they are so few that they are looked at one by one. */
+export function fewRows(slots: Slots, filter: RowFilter | null): readonly number[] | null {
+  return filter?.rows && filter.rows.length < FEW * slots.count ? filter.rows : null;
+}
+
+function queryWeights({ bits }: IndexState, { sums, code }: Query): Weights {
+  return weightsOf(sums ?? evenSums(code, bits));
+}
+
+function* lightestOfAll(
+  state: IndexState,
+  weights: Weights,
+  request: WeightedRequest,
+  work: Work,
+): Steps<Ranked> {
+  const { slots } = state;
+  const best = new Smallest(request.want);
+  const step = Math.max(1024, Math.floor(STEP_BYTES / slots.bytesPerCode));
+  for (let first = 0; first < slots.count; first += step) {
+    const end = Math.min(slots.count, first + step);
+    weigh(best, state, slots.memory, weights, request, (search) => search.range(first, end));
+    if (end < slots.count) yield undefined;
+  }
+  work.codesCompared += slots.count;
+  return rankedRows(state, best, weights.cosineOf, request);
+}
+
+/** Visits further partitions when those asked for hold fewer than k rows. */
+function lightestOfPartitions(
+  state: IndexState,
+  query: Query,
+  weights: Weights,
+  request: WeightedRequest,
+  work: Work,
+): Ranked {
+  const partitions = state.partitions as NonNullable<IndexState['partitions']>;
+  const sums = query.sums ?? evenSums(query.code, state.bits);
+  const place = partitions.space.queryOf(sums, query.unit);
+  let probes = Math.min(request.probes as number, partitions.count);
+  for (;;) {
+    const best = new Smallest(request.want);
+    let compared = 0;
+    weigh(best, state, state.slots.memory, weights, request, (search) => {
+      compared = partitions.visit(partitions.nearest(place, probes).order, search);
+    });
+    work.codesCompared += compared;
+    work.probes = probes;
+    const ranked = rankedRows(state, best, weights.cosineOf, request);
+    if (ranked.rows.length >= request.k || probes === partitions.count) return ranked;
+    probes = Math.min(2 * probes, partitions.count);
+  }
+}
+
+function weigh(
+  best: Smallest,
+  state: IndexState,
+  from: RowCodes,
+  weights: Weights,
+  request: Wanted,
+  show: (search: HitSearch) => void,
+): void {
+  const kernel = weightedKernel(state.kernel);
+  takeLightest(best, state, from.rows, request, (ask) => {
+    const search = kernel.search(from, weights, ask);
+    show(search);
+    return search;
+  });
+}

@@ -1,0 +1,121 @@
+/**
+ * The k nearest of every code, as many lists in one run of memory: each a heap of keys (distance,
+ * item) whose root is the farthest, so that its limit is known at any moment. Lists grow as they
+ * fill, up to what each wants.
+ */
+
+import { keyOf, weightOf } from '../base/smallest';
+
+/** Room of a list that has its first item, at most; it doubles when that is full. */
+const FIRST_ROOM = 16;
+
+export class BestLists {
+  readonly count: number;
+  /** Most items of each list. */
+  readonly #wants: Uint32Array;
+  readonly #limit: number;
+  readonly #starts: Float64Array;
+  readonly #rooms: Uint32Array;
+  readonly #lengths: Uint32Array;
+  #keys: Float64Array<ArrayBuffer>;
+  #end = 0;
+
+  /** List i holds up to `wants[i]` items, all within `maxDistance`. */
+  constructor(wants: Uint32Array, maxDistance: number) {
+    this.count = wants.length;
+    this.#wants = wants;
+    this.#limit = maxDistance + 1;
+    this.#starts = new Float64Array(wants.length);
+    this.#rooms = new Uint32Array(wants.length);
+    this.#lengths = new Uint32Array(wants.length);
+    this.#keys = new Float64Array(FIRST_ROOM);
+  }
+
+  /** Items at this distance and beyond are of no use to a list. */
+  limitOf(list: number): number {
+    const want = this.#wants[list];
+    if (want === 0) return 0;
+    if (this.#lengths[list] < want) return this.#limit;
+    return weightOf(this.#keys[this.#starts[list]]) + 1;
+  }
+
+  /** Offers an item that the list has not been offered yet; returns the limit from now on. */
+  offer(list: number, distance: number, item: number): number {
+    const want = this.#wants[list];
+    const length = this.#lengths[list];
+    const key = keyOf(distance, item);
+    if (length === want) {
+      if (want === 0) return 0;
+      const start = this.#starts[list];
+      if (key < this.#keys[start]) this.#sink(start, length, key);
+      return weightOf(this.#keys[start]) + 1;
+    }
+    if (distance >= this.#limit) return this.#limit;
+    if (length === this.#rooms[list]) this.#grow(list);
+    this.#rise(this.#starts[list], length, key);
+    this.#lengths[list] = length + 1;
+    return this.limitOf(list);
+  }
+
+  /** The same for an item that may have been offered before. */
+  offerAgain(list: number, distance: number, item: number): number {
+    const limit = this.limitOf(list);
+    if (distance >= limit) return limit;
+    const start = this.#starts[list];
+    const key = keyOf(distance, item);
+    for (let i = 0; i < this.#lengths[list]; i++) if (this.#keys[start + i] === key) return limit;
+    return this.offer(list, distance, item);
+  }
+
+  lengthOf(list: number): number {
+    return this.#lengths[list];
+  }
+
+  /** Keys, nearest first: a view. After the last offer. */
+  inOrder(list: number): Float64Array {
+    const start = this.#starts[list];
+    return this.#keys.subarray(start, start + this.#lengths[list]).sort();
+  }
+
+  #grow(list: number): void {
+    const old = this.#rooms[list];
+    const room = Math.min(this.#wants[list], old === 0 ? FIRST_ROOM : 2 * old);
+    const start = this.#end;
+    this.#end += room;
+    if (this.#end > this.#keys.length) {
+      const keys = new Float64Array(Math.max(this.#end, 2 * this.#keys.length));
+      keys.set(this.#keys);
+      this.#keys = keys;
+    }
+    const from = this.#starts[list];
+    this.#keys.copyWithin(start, from, from + old);
+    this.#starts[list] = start;
+    this.#rooms[list] = room;
+  }
+
+  /** Adds a key behind a heap. */
+  #rise(start: number, length: number, key: number): void {
+    const keys = this.#keys;
+    let at = length;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (keys[start + above] >= key) break;
+      keys[start + at] = keys[start + above];
+      at = above;
+    }
+    keys[start + at] = key;
+  }
+
+  /** Puts a key in place of a heap's root. */
+  #sink(start: number, length: number, key: number): void {
+    const keys = this.#keys;
+    let at = 0;
+    for (let below = 1; below < length; below = 2 * at + 1) {
+      if (below + 1 < length && keys[start + below + 1] > keys[start + below]) below++;
+      if (keys[start + below] <= key) break;
+      keys[start + at] = keys[start + below];
+      at = below;
+    }
+    keys[start + at] = key;
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * All pairs of codes within a distance, each once, in no order. Every table sorts the codes by some
+ * of their bits and compares those that agree in them; a pair is told of by the first table where
+ * it agrees, so that nothing is held to remove repeats. A bucket that is too full is a join of its
+ * own over the bits that are left.
+ */
+
+import type { Steps } from '../base/steps';
+import type { BitRun } from '../index/bands/band-layout';
+import { ENTRY, HIT, JoinRoom } from '../kernels/joins/join-room';
+import type { JoinKernel, JoinKey, Runs } from '../kernels/joins/joins.scalar';
+import { hammingKernel, joinKernel, type KernelName } from '../kernels/kernels';
+import {
+  type JoinPlan,
+  type JoinSample,
+  joinKeyOf,
+  maskOf,
+  mostTables,
+  planJoin,
+  runsWithout,
+} from './join-layout';
+
+/** Distinct codes at places 0 to `count - 1` of a room. */
+export interface JoinCodes {
+  readonly room: JoinRoom;
+  readonly count: number;
+  readonly bits: number;
+}
+
+export interface JoinWanted {
+  readonly maxDistance: number;
+  /** Where the lower slot of a pair lies, from and up to; read anew from time to time. */
+  readonly range: () => readonly [from: number, to: number];
+  readonly kernel: KernelName | undefined;
+}
+
+/** Takes hits: (slot, slot, distance), the lower slot first. Valid during the call. */
+export type TakeHits = (hits: Uint32Array, count: number) => void;
+
+/** Of the tables around: in which bits codes agree here, and in which they must not all. */
+interface Around {
+  readonly runs: readonly BitRun[];
+  readonly required: readonly BitRun[];
+  readonly rejects: readonly (readonly BitRun[])[];
+}
+
+/** Rows, and comparisons, between two steps: some milliseconds. */
+const STEP_ROWS = 2 ** 18;
+const STEP_COMPARISONS = 2 ** 22;
+const SAMPLE = 1024;
+/** Of all with all: queries at a time, and comparisons between two steps. */
+const QUERIES = 128;
+
+/** Room for codes of some width that are to be joined. */
+export function joinRoom(count: number, bytesPerCode: number, maxDistance: number): JoinRoom {
+  return new JoinRoom(count, bytesPerCode, 1 + mostTables(maxDistance));
+}
+
+/** The cheapest way to join these. */
+export function planFor(codes: JoinCodes, maxDistance: number): JoinPlan {
+  const runs = [{ firstBit: 0, bits: codes.bits }];
+  return planJoin(sampleOf(codes), codes.count, runs, maxDistance);
+}
+
+/** Tells of all pairs, each once; yields how much of the work is done. */
+export function* join(
+  codes: JoinCodes,
+  plan: JoinPlan,
+  wanted: JoinWanted,
+  take: TakeHits,
+): Steps<void> {
+  const around = { runs: [{ firstBit: 0, bits: codes.bits }], required: [], rejects: [] };
+  yield* joinAs(codes, plan, wanted, around, take);
+}
+
+function* joinAs(
+  codes: JoinCodes,
+  plan: JoinPlan,
+  wanted: JoinWanted,
+  around: Around,
+  take: TakeHits,
+): Steps<void> {
+  if (plan.layout.length === 0) yield* joinAll(codes, wanted, around, take);
+  else yield* joinTables(codes, plan, wanted, around, take);
+  yield [1, 1];
+}
+
+function* joinTables(
+  codes: JoinCodes,
+  { layout }: JoinPlan,
+  wanted: JoinWanted,
+  around: Around,
+  take: TakeHits,
+): Steps<void> {
+  const { room, count } = codes;
+  const kernel = joinKernel(wanted.kernel);
+  const total = layout.length * count;
+  const budget = comparisonsOfStep(room, wanted);
+  for (const [t, table] of layout.entries()) {
+    yield* sorted(codes, joinKeyOf(table, count), kernel);
+    const required = [...around.required, ...table];
+    const rejects = [...around.rejects, ...layout.slice(0, t)];
+    [required, ...rejects].forEach((runs, i) => {
+      room.masks.set(maskOf(runs, room.words), i * room.words);
+    });
+    const state: Runs = {
+      ...{ maxDistance: wanted.maxDistance, rejects: rejects.length },
+      ...{ fromSlot: 0, toSlot: count, next: 0, place: 0, longEnd: 0, budget: 0 },
+    };
+    while (state.next < count) {
+      [state.fromSlot, state.toSlot] = wanted.range();
+      state.budget = budget;
+      const found = kernel.runs(room, count, state);
+      if (found > 0) take(room.hits, found);
+      if (state.longEnd > 0) {
+        const inside = { runs: runsWithout(around.runs, table), required, rejects };
+        yield* joinLong(codes, state.next, state.longEnd, wanted, inside, take);
+        state.next = state.longEnd;
+      }
+      yield [t * count + state.next, total];
+    }
+  }
+}
+
+/** Comparisons between two steps: fewer of wide codes, and in plain loops. */
+function comparisonsOfStep({ words }: JoinRoom, { kernel }: Pick<JoinWanted, 'kernel'>): number {
+  const slowness = joinKernel(kernel).name === 'scalar' ? 16 : 1;
+  return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
+}
+
+/** Sorts the room's entries by the bucket of a key, those of a bucket by slot. */
+function* sorted({ room, count }: JoinCodes, key: JoinKey, kernel: JoinKernel): Steps<void> {
+  const { entries, sorted: other, counts } = room;
+  counts.fill(0);
+  for (let first = 0; first < count; first += STEP_ROWS) {
+    kernel.keysInto(room, first, Math.min(count, first + STEP_ROWS), key);
+    yield undefined;
+  }
+  const { lowBits, highBits } = key;
+  const low = { shift: 0, mask: 2 ** lowBits - 1 };
+  const high = { shift: lowBits, mask: 2 ** highBits - 1 };
+  const lows = counts.subarray(0, 2 ** lowBits);
+  const highs = counts.subarray(2 ** lowBits, 2 ** lowBits + 2 ** highBits);
+  for (const [from, to, digit, offsets] of [
+    [entries, other, low, lows],
+    [other, entries, high, highs],
+  ] as const) {
+    let sum = 0;
+    for (let i = 0; i < offsets.length; i++) {
+      const size = offsets[i];
+      offsets[i] = sum;
+      sum += size;
+    }
+    for (let first = 0; first < count; first += STEP_ROWS) {
+      kernel.scatter(from, first, Math.min(count, first + STEP_ROWS), to, digit, offsets);
+      yield undefined;
+    }
+  }
+}
+
+/** A run of entries that is too long to be compared in pairs: a join over the bits left. */
+function* joinLong(
+  { room, bits }: JoinCodes,
+  first: number,
+  end: number,
+  wanted: JoinWanted,
+  around: Around,
+  take: TakeHits,
+): Steps<void> {
+  const slots = new Uint32Array(end - first);
+  const { words } = room;
+  const masks = around.rejects.length + 1 + mostTables(wanted.maxDistance);
+  const inner = new JoinRoom(slots.length, room.bytesPerCode, masks);
+  for (let i = 0; i < slots.length; i++) {
+    const slot = room.entries[ENTRY * (first + i)];
+    slots[i] = slot;
+    for (let w = 0; w < words; w++) inner.codes[i * words + w] = room.codes[slot * words + w];
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  const codes = { room: inner, count: slots.length, bits };
+  const plan = planJoin(sampleOf(codes), codes.count, around.runs, wanted.maxDistance);
+  const range = () => {
+    const [from, to] = wanted.range();
+    return [lowerBound(slots, from), lowerBound(slots, to)] as const;
+  };
+  const takeInner: TakeHits = (hits, count) => {
+    for (let i = 0; i < HIT * count; i += HIT) {
+      hits[i] = slots[hits[i]];
+      hits[i + 1] = slots[hits[i + 1]];
+    }
+    take(hits, count);
+  };
+  const steps = joinAs(codes, plan, { ...wanted, range }, around, takeInner);
+  for (let step = steps.next(); !step.done; step = steps.next()) yield undefined;
+}
+
+/** All codes with all. */
+function* joinAll(
+  { room, count }: JoinCodes,
+  { maxDistance, range, kernel }: JoinWanted,
+  { required, rejects }: Around,
+  take: TakeHits,
+): Steps<void> {
+  const { words, codes, hits } = room;
+  const bytesPerCode = 4 * words;
+  const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
+  const scan = hammingKernel(kernel, bytesPerCode);
+  const needed = maskOf(required, words);
+  const masks = rejects.map((runs) => maskOf(runs, words));
+  const isWanted = (a: number, b: number) =>
+    differs(codes, a * words, b * words, needed) === false &&
+    masks.every((mask) => differs(codes, a * words, b * words, mask));
+  let found = 0;
+  for (let query = range()[0]; query < Math.min(count, range()[1]); query += QUERIES) {
+    const some = Math.min(QUERIES, Math.min(count, range()[1]) - query);
+    const queries = bytes.slice(query * bytesPerCode, (query + some) * bytesPerCode);
+    const limits = new Uint32Array(some).fill(maxDistance + 1);
+    const step = Math.max(QUERIES, Math.floor(comparisonsOfStep(room, { kernel }) / some));
+    for (let first = query; first < count; first += step) {
+      const rows = Math.min(step, count - first);
+      scan.hitsOfMany(bytes, first, rows, queries, limits, (i, other, distance) => {
+        const slot = query + i;
+        if (other <= slot || !isWanted(slot, other)) return;
+        hits[HIT * found] = slot;
+        hits[HIT * found + 1] = other;
+        hits[HIT * found + 2] = distance;
+        if (HIT * ++found < hits.length) return;
+        take(hits, found);
+        found = 0;
+      });
+      if (found > 0) take(hits, found);
+      found = 0;
+      yield [query * count + first * some, count * count];
+    }
+  }
+}
+
+function differs(codes: Uint32Array, a: number, b: number, mask: Uint32Array): boolean {
+  for (let w = 0; w < mask.length; w++) {
+    if (((codes[a + w] ^ codes[b + w]) & mask[w]) !== 0) return true;
+  }
+  return false;
+}
+
+function sampleOf({ room, count }: JoinCodes): JoinSample {
+  const { words } = room;
+  const size = Math.min(count, SAMPLE);
+  const codes = new Uint32Array(size * words);
+  for (let i = 0; i < size; i++) {
+    const from = Math.floor((i * count) / size) * words;
+    codes.set(room.codes.subarray(from, from + words), i * words);
+  }
+  return { codes, words, count: size, longestRun: room.longestRun };
+}
+
+/** The first place whose slot is not below; slots ascend. */
+function lowerBound(slots: Uint32Array, slot: number): number {
+  let low = 0;
+  let high = slots.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (slots[middle] < slot) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,219 @@
+/**
+ * The nearest of every code among all, exact. Each pair is compared once and offered to both. Some
+ * codes drawn at random come first; what they found gives every other a limit, and codes are put in
+ * the order of their limits, so that those of a tile, which share the highest, have nearly equal
+ * ones. Where many codes have all they want within a small distance, a join by tables finds that,
+ * and only the others are compared with all.
+ */
+
+import seedrandom from 'seedrandom';
+import { drawToFront } from '../base/draw';
+import type { Steps } from '../base/steps';
+import { type KernelName, tileKernel } from '../kernels/kernels';
+import { TILE_HIT, TILE_ROWS, TileRoom } from '../kernels/tiles/tile-room';
+import type { BestLists } from './best-lists';
+import { type JoinCodes, join, planFor } from './join';
+import type { JoinPlan } from './join-layout';
+
+/** A join by tables is considered up to this distance. */
+export const MOST_JOINED = 63;
+
+/** Codes that are compared with all, before it is known how far the nearest are. */
+const SAMPLE = 1024;
+/** Queries before the first order; their number grows by this until the next, SAMPLE among them. */
+const FIRST_QUERIES = 16;
+const GROWTH = 2;
+/** Nanoseconds of a comparison of 64 bits, and of a hit, on the machine of bench/results.md. */
+const COMPARED_WORD_NS = 0.22;
+const HIT_NS = 30;
+/** Work between two steps, and codes that are put in order. */
+const STEP_NS = 5e6;
+const STEP_CODES = 2 ** 15;
+/** A join is considered from so much work on. */
+const LEAST_NS = 2e8;
+/** Shares of the codes that a join may complete. */
+const SHARES = [0.2, 0.5, 0.8, 0.95, 1];
+
+/** Fills the list of each slot with the slots nearest to it, by (distance, slot). */
+export function* findNearest(
+  codes: JoinCodes,
+  lists: BestLists,
+  maxDistance: number,
+  kernel: KernelName | undefined,
+): Steps<void> {
+  const expected = workOf(codes, codes.count);
+  if (expected > LEAST_NS && maxDistance <= MOST_JOINED) {
+    const plan = planFor(codes, maxDistance);
+    if (plan.layout.length > 0 && plan.expectedMs * 1e6 < expected) {
+      yield* joined(codes, plan, maxDistance, kernel, (a, b, distance) => {
+        lists.offer(a, distance, b);
+        lists.offer(b, distance, a);
+      });
+      return;
+    }
+  }
+  yield* new Comparison(codes, lists, kernel).steps();
+}
+
+/** All pairs within a distance. */
+function* joined(
+  codes: JoinCodes,
+  plan: JoinPlan,
+  maxDistance: number,
+  kernel: KernelName | undefined,
+  take: (a: number, b: number, distance: number) => void,
+): Steps<void> {
+  const range = () => [0, codes.count] as const;
+  yield* join(codes, plan, { maxDistance, kernel, range }, (hits, count) => {
+    for (let i = 0; i < 3 * count; i += 3) take(hits[i], hits[i + 1], hits[i + 2]);
+  });
+}
+
+/** Nanoseconds of so many codes against each other and all others. */
+function workOf({ count, bits }: JoinCodes, asked: number): number {
+  return pairsOf(count, asked) * Math.ceil(bits / 64) * COMPARED_WORD_NS;
+}
+
+function pairsOf(count: number, asked: number): number {
+  return asked * count - asked ** 2 / 2;
+}
+
+class Comparison {
+  readonly #codes: JoinCodes;
+  readonly #lists: BestLists;
+  readonly #room: TileRoom;
+  readonly #kernelName: KernelName | undefined;
+  /** The slot at each place; those in front of `#asked` have been compared with all. */
+  readonly #order: Uint32Array;
+  #asked = 0;
+  /** Places from here on have all they want. */
+  #end: number;
+  /** Pairs up to this distance have been told. */
+  #told = -1;
+  /** Nanoseconds since the last step. */
+  #work = 0;
+
+  constructor(codes: JoinCodes, lists: BestLists, kernel: KernelName | undefined) {
+    const { count, bits } = codes;
+    this.#codes = codes;
+    this.#lists = lists;
+    this.#kernelName = kernel;
+    this.#room = new TileRoom(count, bits);
+    this.#order = new Uint32Array(count);
+    for (let slot = 0; slot < count; slot++) this.#order[slot] = slot;
+    this.#end = count;
+  }
+
+  *steps(): Steps<void> {
+    yield* this.#place(0);
+    const random = seedrandom.alea('nearest');
+    yield* drawToFront(this.#order.subarray(0, this.#end), SAMPLE, random);
+    for (let next = FIRST_QUERIES; this.#asked < this.#end; next *= GROWTH) {
+      yield* this.#place(Math.max(this.#asked, Math.min(SAMPLE, this.#end)));
+      while (this.#asked < Math.min(this.#end, next)) {
+        yield* this.#ask(Math.min(this.#end, next, this.#asked + this.#room.queries));
+      }
+      if (this.#asked === SAMPLE) yield* this.#join();
+    }
+  }
+
+  /** Below it, distances are of interest to a slot. */
+  #limitOf(slot: number): number {
+    const limit = this.#lists.limitOf(slot);
+    return limit <= this.#told + 1 ? 0 : limit;
+  }
+
+  /** Puts places from `first` on in the order of their limits, the highest first; copies codes. */
+  *#place(first: number): Steps<void> {
+    const order = this.#order;
+    const { room, bits, count } = this.#codes;
+    const { codes, limits, stride } = this.#room;
+    const slots = order.slice(first);
+    const starts = new Uint32Array(bits + 3);
+    const ranks = new Uint32Array(slots.length);
+    for (let i = 0; i < slots.length; i++) {
+      ranks[i] = bits + 1 - this.#limitOf(slots[i]);
+      starts[ranks[i] + 1]++;
+      if (i % STEP_CODES === STEP_CODES - 1) yield undefined;
+    }
+    this.#end = count - starts[bits + 2];
+    for (let rank = 0; rank <= bits + 1; rank++) starts[rank + 1] += starts[rank];
+    for (let i = 0; i < slots.length; i++) order[first + starts[ranks[i]]++] = slots[i];
+    const words = new Uint32Array(codes.buffer, codes.byteOffset, codes.length / 4);
+    const width = stride / 4;
+    for (let place = this.#asked; place < count; place++) {
+      limits[place] = this.#limitOf(order[place]);
+      const from = order[place] * width;
+      for (let w = 0; w < width; w++) words[place * width + w] = room.codes[from + w];
+      if (place % STEP_CODES === STEP_CODES - 1) yield undefined;
+    }
+  }
+
+  /** Compares the next places with each other and all behind them. */
+  *#ask(end: number): Steps<void> {
+    const room = this.#room;
+    const { count, bits } = this.#codes;
+    const kernel = tileKernel(this.#kernelName);
+    const first = this.#asked;
+    const before = pairsOf(count, first);
+    const total = pairsOf(count, this.#end);
+    kernel.ask(room, first, end);
+    const take = (found: number) => this.#take(found);
+    for (let row = first; row < count; row += TILE_ROWS) {
+      const rowEnd = Math.min(count, row + TILE_ROWS);
+      const queryEnd = Math.min(end, rowEnd);
+      kernel.hitsOfTile(room, row, rowEnd, first, queryEnd, take);
+      const compared = (queryEnd - first) * TILE_ROWS;
+      this.#work += compared * Math.ceil(bits / 64) * COMPARED_WORD_NS;
+      if (this.#work < STEP_NS) continue;
+      this.#work = 0;
+      yield [Math.min(total, before + (end - first) * (rowEnd - first)), total];
+    }
+    this.#asked = end;
+    yield [pairsOf(count, end), total];
+  }
+
+  #take(found: number): void {
+    const { hits, limits } = this.#room;
+    const order = this.#order;
+    const lists = this.#lists;
+    const told = this.#told;
+    for (let i = 0; i < TILE_HIT * found; i += TILE_HIT) {
+      const query = hits[i];
+      const row = hits[i + 1];
+      const distance = hits[i + 2];
+      if (row <= query || distance <= told) continue;
+      if (distance < limits[query]) {
+        limits[query] = lists.offer(order[query], distance, order[row]);
+      }
+      if (distance < limits[row]) limits[row] = lists.offer(order[row], distance, order[query]);
+    }
+    this.#work += found * HIT_NS;
+  }
+
+  /** Tells of all pairs within a distance, if by tables that saves more than it costs. */
+  *#join(): Steps<void> {
+    const codes = this.#codes;
+    const sampled = this.#order.subarray(0, SAMPLE);
+    const farthest = Uint32Array.from(sampled, (slot) => this.#lists.limitOf(slot)).sort();
+    let best = { work: workOf(codes, this.#end), distance: -1, plan: null as JoinPlan | null };
+    if (best.work < LEAST_NS) return;
+    for (const share of SHARES) {
+      const distance = farthest[Math.floor(share * (SAMPLE - 1))] - 1;
+      if (distance > MOST_JOINED || distance <= best.distance) continue;
+      const plan = planFor(codes, distance);
+      const work = plan.expectedMs * 1e6 + workOf(codes, (1 - share) * this.#end);
+      if (plan.layout.length > 0 && work < best.work) best = { work, distance, plan };
+      yield undefined;
+    }
+    if (best.plan === null) return;
+    const isAsked = new Uint8Array(codes.count);
+    for (const slot of sampled) isAsked[slot] = 1;
+    yield* joined(codes, best.plan, best.distance, this.#kernelName, (a, b, distance) => {
+      if (isAsked[a] + isAsked[b] > 0) return;
+      this.#lists.offer(a, distance, b);
+      this.#lists.offer(b, distance, a);
+    });
+    this.#told = best.distance;
+  }
+}

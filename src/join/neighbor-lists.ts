@@ -1,0 +1,151 @@
+/**
+ * For every row the k nearest others, by distance, then row; exact: equal to a scan for each row.
+ * Equal codes are compared once, so that many equal rows cost no more than the lists they get.
+ */
+
+import { checkK, checkMaxDistance, checkOptions, wrongValue } from '../base/check';
+import { keyOf, rowOf, Smallest, weightOf } from '../base/smallest';
+import {
+  checkLongCall,
+  LONG_CALL,
+  type LongCall,
+  runInTurns,
+  runSteps,
+  type Steps,
+} from '../base/steps';
+import type { KernelName } from '../kernels/kernels';
+import { BestLists } from './best-lists';
+import { type Distinct, distinctOf, NONE, sizesOf, slotAt } from './distinct';
+import { findNearest, MOST_JOINED } from './nearest-join';
+import { type RowSource, type Rows, rowsOf } from './source';
+
+export interface NeighborListsOptions extends LongCall {
+  /** How many neighbours of each row; fewer where there are fewer other rows. */
+  k?: number;
+  /** Only neighbours within it, inclusive. */
+  maxDistance?: number;
+  kernel?: KernelName;
+}
+
+export const NEIGHBOR_LISTS_DEFAULTS = { k: 10 } as const;
+
+/**
+ * Those of row r, nearest first, lie from `offsets[r]` to `offsets[r + 1] - 1`. A removed row, or
+ * one without a code, has none and is nobody's neighbour.
+ */
+export interface NeighborLists {
+  readonly k: number;
+  /** Rows. */
+  readonly count: number;
+  readonly offsets: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly distances: Uint16Array;
+}
+
+/** The k nearest of every row. */
+export function neighborLists(source: RowSource, options?: NeighborListsOptions): NeighborLists {
+  const { call, ...request } = requestOf(source, options);
+  return runSteps(lists(request), call);
+}
+
+/** The same in turns with the event loop. */
+export async function neighborListsAsync(
+  source: RowSource,
+  options?: NeighborListsOptions,
+): Promise<NeighborLists> {
+  const { call, ...request } = requestOf(source, options);
+  return runInTurns(lists(request), call);
+}
+
+const OPTIONS = ['k', 'maxDistance', 'kernel', ...LONG_CALL];
+
+function requestOf(source: RowSource, options: NeighborListsOptions | undefined) {
+  const given = checkOptions('options', options, OPTIONS);
+  const rows = rowsOf('source', source);
+  const { bits } = rows.codes;
+  return {
+    rows,
+    k: checkK(given.k ?? NEIGHBOR_LISTS_DEFAULTS.k),
+    maxDistance: checkMaxDistance(given.maxDistance ?? bits, bits),
+    kernel: given.kernel ?? rows.kernel,
+    call: checkLongCall(given),
+  };
+}
+
+interface Request {
+  readonly rows: Rows;
+  readonly k: number;
+  readonly maxDistance: number;
+  readonly kernel: KernelName | undefined;
+}
+
+function* lists({ rows, k, maxDistance, kernel }: Request): Steps<NeighborLists> {
+  const codes = yield* distinctOf(rows.codes, null, MOST_JOINED, kernel);
+  const found = new BestLists(wantsOf(codes, k), maxDistance);
+  yield* findNearest(codes, found, maxDistance, kernel);
+  return yield* ofRows(codes, found, k);
+}
+
+const STEP_ROWS = 2 ** 12;
+/** Offsets have 32 bits. */
+const MOST_NEIGHBORS = 2 ** 32 - 1;
+
+/** How many other slots a row of each slot may need: equal rows come first. */
+export function wantsOf(codes: Distinct, k: number): Uint32Array {
+  const most = Math.min(k, codes.count - 1);
+  return sizesOf(codes).map((size) => Math.max(0, Math.min(most, k + 1 - size)));
+}
+
+/** Lists of rows from lists of slots, which each have the slots that their rows may need. */
+export function* ofRows(codes: Distinct, found: BestLists, k: number): Steps<NeighborLists> {
+  const { left } = codes;
+  const rowCount = left.end;
+  const sizes = sizesOf(codes);
+  const lengths = new Uint32Array(codes.count);
+  for (let slot = 0; slot < codes.count; slot++) {
+    let length = sizes[slot] - 1;
+    for (const key of found.inOrder(slot)) length += sizes[rowOf(key)];
+    lengths[slot] = Math.min(k, length);
+    if (slot % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  const offsets = new Uint32Array(rowCount + 1);
+  let total = 0;
+  for (let row = 0; row < rowCount; row++) {
+    const slot = slotAt(codes, row);
+    if (slot !== NONE) total += lengths[slot];
+    offsets[row + 1] = total;
+  }
+  if (total > MOST_NEIGHBORS) throw wrongValue('k', 'lists that have below 2^32 rows in all', k);
+  const rows = new Uint32Array(total);
+  const distances = new Uint16Array(rows.length);
+  let written = 0;
+  for (let slot = 0; slot < codes.count; slot++) {
+    const near = nearOf(codes, found, slot, k + 1);
+    for (let row = left.firstOf(slot); row !== NONE; row = left.nextOf(row)) {
+      let at = offsets[row];
+      for (const key of near) {
+        if (at === offsets[row + 1]) break;
+        if (rowOf(key) === row) continue;
+        rows[at] = rowOf(key);
+        distances[at++] = weightOf(key);
+      }
+      if (++written % STEP_ROWS === 0) yield undefined;
+    }
+  }
+  return { k, count: rowCount, offsets, rows, distances };
+}
+
+/** The nearest rows of a slot, its own among them where there are several, as (distance, row). */
+function nearOf({ slotOfRow, left }: Distinct, found: BestLists, slot: number, want: number) {
+  const slots = found.inOrder(slot);
+  if (slotOfRow === null) return slots; // slot i is row i
+  const near = new Smallest(want);
+  for (const key of [keyOf(0, slot), ...slots]) {
+    const distance = weightOf(key);
+    for (let row = left.firstOf(rowOf(key)); row !== NONE; row = left.nextOf(row)) {
+      if (keyOf(distance, row) >= near.bound) break;
+      near.take(distance, row);
+    }
+  }
+  return near.result();
+}

@@ -1,0 +1,192 @@
+/**
+ * Every pair of rows within a distance, each once, in order, as a stream: of a collection with
+ * itself, or of two. Exact, by the pigeonhole principle; with `minCosine` by the kept vectors of an
+ * index, among the pairs within a distance that catches a share of them which the plan names.
+ */
+
+import { checkMaxDistance, checkNumber, checkOneOf, checkOptions, wrongType } from '../base/check';
+import {
+  checkLongCall,
+  Item,
+  LONG_CALL,
+  type LongCall,
+  type Stream,
+  stream,
+  streamInTurns,
+} from '../base/steps';
+import { Codes } from '../codes/codes';
+import { catchProbability, distanceFor } from '../hashing/angle';
+import { SimHashIndex } from '../index/simhash-index';
+import type { KernelName } from '../kernels/kernels';
+import { type Distinct, distinctOf } from './distinct';
+import { planFor } from './join';
+import type { JoinPlan } from './join-layout';
+import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
+import { checkComparable, cosinesOfPairs, type RowSource, type Rows, rowsOf } from './source';
+
+export interface PairsOptions extends LongCall {
+  /** Most differing bits, inclusive. With `minCosine` it may be left out. */
+  maxDistance?: number;
+  /** Least exact cosine of the kept vectors; needs an index that keeps them. */
+  minCosine?: number;
+  /** Of the pairs at `minCosine`, the share whose distance is looked at. */
+  share?: number;
+  /**
+   * Whether each of many equal rows is paired with all others, or only the first of them, and they
+   * with it: a million equal rows are half a trillion pairs, or a million.
+   */
+  equal?: 'all' | 'first';
+  /** Called with the work that is expected, before it begins. */
+  onPlan?: (plan: PairsPlan) => void;
+  kernel?: KernelName;
+}
+
+export const PAIRS_DEFAULTS = { share: 0.99, equal: 'all' } as const;
+
+/** What is going to be done. */
+export interface PairsPlan {
+  readonly rows: number;
+  /** Different codes among them. */
+  readonly distinct: number;
+  readonly maxDistance: number;
+  /**
+   * Share of the pairs at `minCosine` that `maxDistance` catches; null without one, and in an index
+   * with `mean`.
+   */
+  readonly share: number | null;
+  /** Tables that bring near codes together; 0 where all codes are compared with all. */
+  readonly tables: number;
+  /** Pairs of codes that are expected to be compared. */
+  readonly comparisons: number;
+  readonly expectedSeconds: number;
+  /** Memory beside the codes. */
+  readonly bytes: number;
+}
+
+/** Pairs of rows, a < b within one collection, by a, then b. */
+export interface PairBatch extends OrderedBatch {
+  /** Exact cosines; null without `minCosine`. */
+  readonly cosines: Float64Array | null;
+}
+
+/** Pairs, batch by batch; each loop over it begins anew. */
+export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
+  readonly hasCosines: boolean;
+}
+
+const OPTIONS = ['maxDistance', 'minCosine', 'share', 'equal', 'onPlan', 'kernel', ...LONG_CALL];
+
+/** All pairs of rows of one source. */
+export function pairs(source: RowSource, options: PairsOptions): Pairs;
+/** All pairs of a row of one with a row of another. */
+export function pairs(left: RowSource, right: RowSource, options: PairsOptions): Pairs;
+export function pairs(
+  left: RowSource,
+  second: RowSource | PairsOptions,
+  third?: PairsOptions,
+): Pairs {
+  const isOne = third === undefined;
+  if (isOne && (second instanceof Codes || second instanceof SimHashIndex)) {
+    throw wrongType('options', 'an object', undefined);
+  }
+  const ours = rowsOf(isOne ? 'source' : 'left', left);
+  const theirs = isOne ? null : rowsOf('right', second as RowSource);
+  const request = requestOf(ours, theirs, (third ?? second) as PairsOptions);
+  return {
+    hasCosines: request.minCosine !== null,
+    [Symbol.iterator]: () => stream(batches(request), request.call),
+    [Symbol.asyncIterator]: () => streamInTurns(batches(request), request.call),
+  };
+}
+
+interface Request {
+  readonly left: Rows;
+  /** Null where the left rows are paired with each other. */
+  readonly right: Rows | null;
+  readonly maxDistance: number;
+  readonly minCosine: number | null;
+  readonly equal: 'all' | 'first';
+  readonly onPlan: ((plan: PairsPlan) => void) | undefined;
+  readonly kernel: KernelName | undefined;
+  readonly call: LongCall;
+}
+
+/** The same pairs as a stream, for other work in steps. */
+export function pairSteps(left: Rows, right: Rows | null, options: PairsOptions) {
+  return batches(requestOf(left, right, options));
+}
+
+function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Request {
+  const known = checkOptions('options', options, OPTIONS);
+  const { minCosine, share, equal, onPlan, kernel } = {
+    ...PAIRS_DEFAULTS,
+    ...known,
+  };
+  if (right !== null) checkComparable(left, right);
+  const { bits } = left.codes;
+  if (minCosine !== undefined) {
+    checkNumber('minCosine', minCosine, -1, 1);
+    if (left.vectors === null || right?.vectors === null) {
+      throw new Error(`"minCosine" needs kept vectors: make the index with keep 'float32'`);
+    }
+  }
+  if (onPlan !== undefined && typeof onPlan !== 'function') {
+    throw wrongType('onPlan', 'a function', onPlan);
+  }
+  let { maxDistance } = known;
+  const isCentred = left.isCentred || (right?.isCentred ?? false);
+  if (isCentred && minCosine !== undefined && maxDistance === undefined) {
+    throw new Error(
+      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
+    );
+  }
+  if (maxDistance === undefined && minCosine !== undefined) {
+    maxDistance = distanceFor(minCosine, bits, checkNumber('share', share, 0, 1));
+  }
+  return {
+    ...{ left, right, onPlan },
+    maxDistance: checkMaxDistance(maxDistance, bits),
+    minCosine: minCosine ?? null,
+    equal: checkOneOf('equal', equal, ['all', 'first']),
+    kernel: kernel ?? left.kernel,
+    call: checkLongCall(known),
+  };
+}
+
+function* batches(request: Request): Stream<PairBatch> {
+  const { left, right, maxDistance, minCosine, kernel, equal } = request;
+  const codes = yield* distinctOf(left.codes, right?.codes ?? null, maxDistance, kernel);
+  const plan = planFor(codes, maxDistance);
+  request.onPlan?.(planOf(request, codes, plan));
+  const order = { maxDistance, kernel, isFirstOnly: equal === 'first' };
+  for (const step of pairsInOrder(codes, plan, order)) {
+    if (!(step instanceof Item)) {
+      yield step;
+      continue;
+    }
+    const { a, b, distances } = step.value;
+    if (minCosine === null) {
+      yield new Item({ a, b, distances, cosines: null });
+      continue;
+    }
+    const cosines = cosinesOfPairs(left, right ?? left, a, b);
+    const isNear = (_: number, i: number) => cosines[i] >= minCosine;
+    const near = { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
+    if (near.a.length > 0) yield new Item({ ...near, cosines: cosines.filter(isNear) });
+  }
+}
+
+function planOf({ left, right, ...request }: Request, codes: Distinct, plan: JoinPlan): PairsPlan {
+  const { maxDistance, minCosine } = request;
+  const isKnown = minCosine !== null && !left.isCentred && !right?.isCentred;
+  return {
+    rows: left.codes.count + (right?.codes.count ?? 0),
+    distinct: codes.count,
+    maxDistance,
+    share: isKnown ? catchProbability(minCosine, codes.bits, maxDistance) : null,
+    tables: plan.layout.length,
+    comparisons: Math.round(plan.comparisons),
+    expectedSeconds: plan.expectedMs / 1000,
+    bytes: codes.room.bytes,
+  };
+}

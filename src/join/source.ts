@@ -1,0 +1,107 @@
+/** What is grouped: codes, or the rows of an index, which may keep their vectors. */
+
+import { wrongType, wrongValue } from '../base/check';
+import { type CodeOrigin, Codes } from '../codes/codes';
+import { SimHashIndex, stateOf } from '../index/simhash-index';
+import type { KeptVectors } from '../index/vectors/kept-vectors';
+import type { KernelName } from '../kernels/kernels';
+
+/** Rows are those of the codes, or of the index; removed and null ones are in no group. */
+export type RowSource = Codes | SimHashIndex;
+
+export interface Rows {
+  readonly codes: Codes;
+  /** Null where none are kept. */
+  readonly vectors: KeptVectors | null;
+  /** By row, the row whose vector is its own; null where that is the same row. */
+  readonly vectorOf: Uint32Array | null;
+  readonly kernel: KernelName | undefined;
+  /** Whether codes are of vectors less a mean, which the kept ones are not. */
+  readonly isCentred: boolean;
+}
+
+export function rowsOf(name: string, source: RowSource): Rows {
+  if (source instanceof Codes)
+    return {
+      codes: source,
+      ...{ vectors: null, vectorOf: null, kernel: undefined, isCentred: false },
+    };
+  if (!(source instanceof SimHashIndex)) {
+    throw wrongType(name, 'Codes or a SimHashIndex', source);
+  }
+  const { slots, bits, vectors, kernel, mean, hasher, isForeign } = stateOf(source);
+  const validity = new Uint8Array(Math.ceil(slots.rowCount / 8));
+  const origin = isForeign ? undefined : hasher.origin;
+  const codes = Codes.allocate(slots.rowCount, { bits, validity, ...(origin && { origin }) });
+  let isWhole = true;
+  for (let row = 0; row < slots.rowCount; row++) {
+    if (!slots.hasCode(row)) {
+      isWhole = false;
+      continue;
+    }
+    validity[row >> 3] |= 1 << (row & 7);
+    codes.bytes.set(slots.codeAt(slots.slotOf(row)), row * slots.bytesPerCode);
+  }
+  return {
+    codes: isWhole ? codes.withoutValidity() : codes,
+    ...{ vectors, vectorOf: null, kernel, isCentred: mean !== null },
+  };
+}
+
+/** The rows that are not null, ascending. */
+export function presentRows({ codes }: Rows): Uint32Array {
+  const rows = Uint32Array.from({ length: codes.count }, (_, row) => row);
+  return rows.filter((row) => !codes.isNull(row));
+}
+
+/** Rows in another order: row i is row `order[i]` of those given. None of these may be null. */
+export function reordered(rows: Rows, order: Uint32Array): Rows {
+  const { bits, bytes, bytesPerCode } = rows.codes;
+  const codes = Codes.allocate(order.length, { bits });
+  for (let row = 0, to = 0; row < order.length; row++) {
+    const from = order[row] * bytesPerCode;
+    for (let i = 0; i < bytesPerCode; i++) codes.bytes[to++] = bytes[from + i];
+  }
+  const { vectorOf } = rows;
+  return {
+    ...rows,
+    codes,
+    vectorOf: vectorOf === null ? order : order.map((row) => vectorOf[row]),
+  };
+}
+
+/** Two sources whose codes can be compared, and their vectors where both keep them. */
+export function checkComparable(left: Rows, right: Rows): void {
+  const [ours, theirs] = [left.codes, right.codes];
+  if (ours.bits !== theirs.bits) {
+    throw wrongValue('right', `codes of ${ours.bits} bits, as the left ones`, theirs.bits);
+  }
+  const [one, other] = [ours.origin, theirs.origin];
+  if (one && other && (one.projection !== other.projection || one.seed !== other.seed)) {
+    const told = ({ projection, seed }: CodeOrigin) => `'${projection}', seed ${seed}`;
+    throw wrongValue('right', `codes made as the left ones, by ${told(one)}`, told(other));
+  }
+  const widths = [left.vectors?.dimensions, right.vectors?.dimensions];
+  if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
+  throw wrongValue('right', `vectors of ${widths[0]} dimensions, as the left ones`, widths[1]);
+}
+
+/** Exact cosines of pairs of rows; both must keep vectors. Quick where pairs of an `a` adjoin. */
+export function cosinesOfPairs(
+  left: Rows,
+  right: Rows,
+  a: Uint32Array,
+  b: Uint32Array,
+): Float64Array {
+  const [ours, theirs] = [left.vectors as KeptVectors, right.vectors as KeptVectors];
+  const one = left.vectorOf === null ? a : a.map((row) => (left.vectorOf as Uint32Array)[row]);
+  const other = right.vectorOf === null ? b : b.map((row) => (right.vectorOf as Uint32Array)[row]);
+  const cosines = new Float64Array(a.length);
+  for (let from = 0, to = 0; from < a.length; from = to) {
+    while (to < a.length && one[to] === one[from]) to++;
+    const norm = ours.normOf(one[from]);
+    const unit = Float64Array.from(ours.valuesAt(one[from]), (value) => value / norm);
+    cosines.set(theirs.cosinesOf(other.subarray(from, to), unit), from);
+  }
+  return cosines;
+}

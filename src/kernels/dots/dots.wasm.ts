@@ -1,0 +1,113 @@
+/**
+ * The WebAssembly twin of dots.scalar.ts. Rows that live in a linear memory are read where they
+ * are; others pass through scratch in blocks.
+ */
+
+import {
+  type Dots,
+  FREE_START,
+  type LinearMemory,
+  residenceOf,
+  SCAN_BYTES,
+  scratch,
+} from '../memory';
+import type { DotsKernel, RowValues } from './dots.scalar';
+
+const BLOCK_BYTES = 1 << 18;
+/** Rows of one call on a list. */
+const LIST_ROWS = 4096;
+const QUERY_AT = FREE_START;
+
+export const wasmDots: DotsKernel = {
+  name: 'wasm',
+
+  dotsInto(values, first, count, query, out) {
+    const width = query.length;
+    const home = homeOf(values, width);
+    const block = Math.max(1, Math.floor(BLOCK_BYTES / (8 * width)));
+    for (let row = 0; row < count; row += block) {
+      const here = Math.min(block, count - row);
+      const from = (first + row) * width;
+      const some = values.subarray(from, from + here * width);
+      if (home === undefined) dotsOfCopy(some, query, out.subarray(row, row + here));
+      else dotsInPlace(home, some, null, query, out.subarray(row, row + here));
+    }
+  },
+
+  dotsOfRows(values, rows, query, out) {
+    const width = query.length;
+    const home = homeOf(values, width);
+    const block =
+      home === undefined ? Math.max(1, Math.floor(BLOCK_BYTES / (8 * width))) : LIST_ROWS;
+    for (let from = 0; from < rows.length; from += block) {
+      const list = rows.subarray(from, from + block);
+      const to = out.subarray(from, from + list.length);
+      if (home === undefined) dotsOfCopy(gather(values, list, width), query, to);
+      else dotsInPlace(home, values, list, query, to);
+    }
+  },
+};
+
+/** Rows too wide for the room below them are copied. */
+function homeOf(values: RowValues, width: number): LinearMemory | undefined {
+  const isNarrow = paddedBytes(width) + LIST_ROWS * 12 <= SCAN_BYTES;
+  return isNarrow ? residenceOf(values) : undefined;
+}
+
+/** A query of float64 padded to a multiple of 8, and room for the rest of a row. */
+function paddedBytes(width: number): number {
+  return 8 * (((width + 7) & ~7) + 8);
+}
+
+function kernelOf({ kernels }: LinearMemory, values: RowValues): Dots {
+  if (values instanceof Float64Array) return kernels.dots64;
+  return values instanceof Float32Array ? kernels.dots32 : kernels.dots8;
+}
+
+function stageQuery({ bytes }: LinearMemory, query: Float64Array): void {
+  const width = query.length;
+  const staged = new Float64Array(bytes.buffer, QUERY_AT, (width + 7) & ~7);
+  staged.set(query);
+  staged.fill(0, width);
+}
+
+/** Of `list`, or of all rows of `values`. */
+function dotsInPlace(
+  home: LinearMemory,
+  values: RowValues,
+  list: Uint32Array | null,
+  query: Float64Array,
+  out: Float64Array,
+): void {
+  const outAt = QUERY_AT + paddedBytes(query.length);
+  const listAt = outAt + 8 * LIST_ROWS;
+  stageQuery(home, query);
+  for (let from = 0; from < out.length; from += LIST_ROWS) {
+    const count = Math.min(LIST_ROWS, out.length - from);
+    if (list !== null) new Uint32Array(home.bytes.buffer, listAt, count).set(list);
+    const at = values.byteOffset + from * query.length * values.BYTES_PER_ELEMENT;
+    kernelOf(home, values)(at, list === null ? 0 : listAt, count, query.length, QUERY_AT, outAt);
+    out.set(new Float64Array(home.bytes.buffer, outAt, count), from);
+  }
+}
+
+function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): void {
+  const width = query.length;
+  const outAt = QUERY_AT + paddedBytes(width);
+  const rowsAt = outAt + 8 * out.length;
+  const memory = scratch(rowsAt + values.byteLength + 16 - FREE_START);
+  stageQuery(memory, query);
+  const { buffer, byteOffset, byteLength } = values;
+  memory.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), rowsAt);
+  kernelOf(memory, values)(rowsAt, 0, out.length, width, QUERY_AT, outAt);
+  out.set(new Float64Array(memory.bytes.buffer, outAt, out.length));
+}
+
+function gather(values: RowValues, rows: Uint32Array, width: number): RowValues {
+  const Type = values.constructor as Float32ArrayConstructor;
+  const gathered = new Type(rows.length * width);
+  rows.forEach((row, i) => {
+    gathered.set(values.subarray(row * width, (row + 1) * width), i * width);
+  });
+  return gathered;
+}

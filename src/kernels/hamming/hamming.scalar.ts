@@ -1,0 +1,132 @@
+/**
+ * Hamming distances in plain loops: the reference twin, and the contract the others keep. A code is
+ * `query.length` bytes, lowest bit first. A faster twin returns exactly these numbers in this
+ * order.
+ */
+
+import { FallingLimit, type HitSearch, NO_ROW, type RowCodes, searchOf } from '../hits/hits';
+
+const POPCOUNT = Uint8Array.from({ length: 256 }, (_, byte) => {
+  let count = 0;
+  for (let rest = byte; rest > 0; rest >>= 1) count += rest & 1;
+  return count;
+});
+
+/** A tile of codes that many queries visit while it stays in the second-level cache. */
+const TILE_BYTES = 1 << 18;
+
+export interface HammingKernel {
+  readonly name: string;
+
+  /**
+   * Distance in bits from `query` to each of `count` codes, written to `out[0]..out[count - 1]`.
+   * The rest of `out` is left alone.
+   */
+  distancesInto(codes: Uint8Array, count: number, query: Uint8Array, out: Uint16Array): void;
+
+  /**
+   * The rows from `first` to `first + count - 1` whose distance is below `limit`, in order, as
+   * pairs (row, distance) from `hits[0]` on; returns how many. `hits` has room for `count` pairs.
+   */
+  hitsInto(
+    codes: Uint8Array,
+    first: number,
+    count: number,
+    query: Uint8Array,
+    limit: number,
+    hits: Uint32Array,
+  ): number;
+
+  /**
+   * The same rows for many queries (codes one after another), each with a limit of its own, told
+   * one by one: the rows of a query in order, queries in any. `limits` is read again from time to
+   * time, so that `take` may lower them; until then a hit may come that is no longer below its
+   * limit.
+   */
+  hitsOfMany(
+    codes: Uint8Array,
+    first: number,
+    count: number,
+    queries: Uint8Array,
+    limits: Uint32Array,
+    take: (query: number, row: number, distance: number) => void,
+  ): void;
+
+  /**
+   * The `want` nearest of those within `maxDistance`, and those at equal distance, by ranges of
+   * codes.
+   */
+  search(from: RowCodes, query: Uint8Array, want: number, maxDistance?: number): HitSearch;
+}
+
+/** Queries one after another over blocks of rows that stay in the second-level cache. */
+export function hitsByQuery(
+  kernel: HammingKernel,
+  ...[codes, first, count, queries, limits, take]: Parameters<HammingKernel['hitsOfMany']>
+): void {
+  const bytesPerCode = queries.length / limits.length;
+  const rows = Math.max(1, Math.min(count, Math.floor(TILE_BYTES / bytesPerCode)));
+  const hits = new Uint32Array(2 * rows);
+  for (let row = first; row < first + count; row += rows) {
+    const here = Math.min(rows, first + count - row);
+    for (let query = 0; query < limits.length; query++) {
+      if (limits[query] === 0) continue;
+      const code = queries.subarray(query * bytesPerCode, (query + 1) * bytesPerCode);
+      const found = kernel.hitsInto(codes, row, here, code, limits[query], hits);
+      for (let i = 0; i < 2 * found; i += 2) take(query, hits[i], hits[i + 1]);
+    }
+  }
+}
+
+/** Set bits of a 32-bit word. */
+export function bitCount(word: number): number {
+  let a = word - ((word >>> 1) & 0x55555555);
+  a = (a & 0x33333333) + ((a >>> 2) & 0x33333333);
+  return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** The distance of a code from the bytes of another of equal length, which begin at `from`. */
+export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number {
+  let sum = 0; // at most 8 * length; bits are capped at 65,535 so that it fits 16 bits
+  for (let i = 0; i < code.length; i++) sum += POPCOUNT[code[i] ^ bytes[from + i]];
+  return sum;
+}
+
+export const scalarHamming: HammingKernel = {
+  name: 'scalar',
+
+  distancesInto(codes, count, query, out) {
+    const bytesPerCode = query.length;
+    for (let row = 0, at = 0; row < count; row++) {
+      let sum = 0;
+      for (let b = 0; b < bytesPerCode; b++) sum += POPCOUNT[codes[at++] ^ query[b]];
+      out[row] = sum;
+    }
+  },
+
+  hitsInto(codes, first, count, query, limit, hits) {
+    const bytesPerCode = query.length;
+    let found = 0;
+    for (let row = first, at = first * bytesPerCode; row < first + count; row++) {
+      let sum = 0;
+      for (let b = 0; b < bytesPerCode; b++) sum += POPCOUNT[codes[at++] ^ query[b]];
+      if (sum < limit) {
+        hits[2 * found] = row;
+        hits[2 * found++ + 1] = sum;
+      }
+    }
+    return found;
+  },
+
+  hitsOfMany(...scan) {
+    hitsByQuery(this, ...scan);
+  },
+
+  search({ codes, rows, bytesPerCode }, query, want, maxDistance = 8 * bytesPerCode) {
+    const hits = new FallingLimit(maxDistance, want);
+    return searchOf(hits, (code) => {
+      if (rows[code] === NO_ROW) return;
+      hits.take(code, distance(query, codes, code * bytesPerCode));
+    });
+  },
+};

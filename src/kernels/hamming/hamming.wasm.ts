@@ -1,0 +1,188 @@
+/**
+ * The WebAssembly twins of hamming.scalar.ts: bits counted 64 at a time, or 16 bytes at a time, and
+ * for many queries at once a plane of 128 codes at a time. Codes that live in a linear memory are
+ * read where they are; others pass through scratch in blocks.
+ */
+
+import { HitState, searchInRanges } from '../hits/hit-state';
+import {
+  FREE_START,
+  type Hits,
+  type LinearMemory,
+  residenceOf,
+  SCAN_BYTES,
+  scratch,
+} from '../memory';
+import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming.scalar';
+
+/** Rows of one call: long enough to hide its cost, few enough for all to be hits. */
+const BLOCK_ROWS = 8192;
+const QUERY_AT = FREE_START;
+const QUERY_BYTES = 8192; // the widest code
+const HITS_AT = QUERY_AT + QUERY_BYTES;
+/** Behind the hits: copies of codes that live elsewhere, or the areas of a scan by planes. */
+const REST_AT = HITS_AT + BLOCK_ROWS * 8;
+const COPIES_BYTES = FREE_START + SCAN_BYTES - REST_AT;
+
+export const popcnt64Hamming = wasmHamming('popcnt64', '64');
+export const popcnt8Hamming = wasmHamming('popcnt8', '8');
+
+function wasmHamming(name: string, counts: '64' | '8'): HammingKernel {
+  const hitsName = `hits${counts}` as const;
+  const fallingName = `fallingHits${counts}` as const;
+  return {
+    name,
+
+    search(from, query, want, maxDistance = 8 * query.length) {
+      const { codes, rows, bytesPerCode } = from;
+      const home = residenceOf(codes);
+      if (home === undefined || rows.buffer !== codes.buffer) {
+        return scalarHamming.search(from, query, want, maxDistance);
+      }
+      const state = new HitState(home, maxDistance, want, bytesPerCode);
+      home.bytes.set(query, state.roomAt);
+      const falling = home.kernels[fallingName];
+      return searchInRanges(state, (first, end) => {
+        return falling(
+          ...([codes.byteOffset, first, end, bytesPerCode] as const),
+          ...([state.roomAt, rows.byteOffset, state.at] as const),
+        );
+      });
+    },
+
+    distancesInto(codes, count, query, out) {
+      const everything = 8 * query.length + 1;
+      inBlocks(codes, 0, count, query, (memory, at, row, rows) => {
+        memory.kernels[hitsName](at, row, rows, query.length, QUERY_AT, everything, HITS_AT);
+        const pairs = new Uint32Array(memory.bytes.buffer, HITS_AT, 2 * rows);
+        for (let i = 0; i < rows; i++) out[row + i] = pairs[2 * i + 1];
+      });
+    },
+
+    hitsInto(codes, first, count, query, limit, hits) {
+      let found = 0;
+      inBlocks(codes, first, count, query, (memory, at, row, rows) => {
+        const hitsOf: Hits = memory.kernels[hitsName];
+        const end = hitsOf(at, row, rows, query.length, QUERY_AT, limit, HITS_AT);
+        if (end === HITS_AT) return;
+        const length = (end - HITS_AT) / 4;
+        hits.set(new Uint32Array(memory.bytes.buffer, HITS_AT, length), 2 * found);
+        found += length / 2;
+      });
+      return found;
+    },
+
+    hitsOfMany(codes, first, count, queries, limits, take) {
+      const bytesPerCode = queries.length / limits.length;
+      const home = residenceOf(codes);
+      const whole = count - (count % TILE_ROWS);
+      const isWorth = limits.length >= MIN_QUERIES && bytesPerCode <= MAX_PLANE_BYTES && whole > 0;
+      if (home === undefined || !isWorth) {
+        hitsByQuery(this, codes, first, count, queries, limits, take);
+        return;
+      }
+      for (let from = 0; from < limits.length; from += MAX_QUERIES) {
+        const to = Math.min(limits.length, from + MAX_QUERIES);
+        const some = queries.subarray(from * bytesPerCode, to * bytesPerCode);
+        const at = codes.byteOffset + first * bytesPerCode;
+        hitsByPlanes(home, at, first, whole, some, limits.subarray(from, to), (query, ...hit) =>
+          take(from + query, ...hit),
+        );
+      }
+      if (whole === count) return;
+      hitsByQuery(this, codes, first + whole, count - whole, queries, limits, take);
+    },
+  };
+}
+
+/** Calls `visit` with the address of each block of rows, the query being in place. */
+function inBlocks(
+  codes: Uint8Array,
+  first: number,
+  count: number,
+  query: Uint8Array,
+  visit: (memory: LinearMemory, at: number, row: number, rows: number) => void,
+): void {
+  const bytesPerCode = query.length;
+  const home = residenceOf(codes);
+  const memory = home ?? scratch(SCAN_BYTES);
+  memory.bytes.set(query, QUERY_AT);
+  const most = home ? BLOCK_ROWS : Math.min(BLOCK_ROWS, Math.floor(COPIES_BYTES / bytesPerCode));
+  const end = first + count;
+  for (let row = first; row < end; row += most) {
+    const rows = Math.min(most, end - row);
+    let at = codes.byteOffset + row * bytesPerCode;
+    if (home === undefined) {
+      const from = row * bytesPerCode;
+      memory.bytes.set(codes.subarray(from, from + rows * bytesPerCode), REST_AT);
+      at = REST_AT;
+    }
+    visit(memory, at, row, rows);
+  }
+}
+
+/** Codes of a tile: one lane of a plane each. */
+const TILE_ROWS = 128;
+/** Fewer queries do not pay for making the planes; more than these do not fit the scratch. */
+const MIN_QUERIES = 8;
+const MAX_QUERIES = 128;
+/** Wider codes would need planes beyond the second-level cache. */
+const MAX_PLANE_BYTES = 256;
+/** Planes of a distance that the kernel holds in registers. */
+const HELD_PLANES = 5;
+
+/** Tiles of codes at `at` against all queries at once; see assembly/slices.ts. */
+function hitsByPlanes(
+  { kernels, bytes }: LinearMemory,
+  at: number,
+  first: number,
+  count: number,
+  queries: Uint8Array,
+  limits: Uint32Array,
+  take: (query: number, row: number, distance: number) => void,
+): void {
+  const queryCount = limits.length;
+  const bytesPerCode = queries.length / queryCount;
+  const groups = 8 * Math.ceil((8 * bytesPerCode) / 24);
+  const restPlanes = Math.max(0, bitLength(8 * bytesPerCode + 1) - HELD_PLANES);
+
+  const limitsAt = QUERY_AT;
+  const restAt = limitsAt + MAX_QUERIES * 4;
+  const slicesAt = REST_AT;
+  const planesAt = slicesAt + groups * 48 + 512;
+  const queriesAt = planesAt + groups * 256;
+  const choicesAt = queriesAt + queries.length;
+  const hitsAt = (choicesAt + queryCount * groups + 15) & ~15;
+
+  bytes.set(queries, queriesAt);
+  const choices = bytes.subarray(choicesAt, choicesAt + queryCount * groups);
+  for (let query = 0; query < queryCount; query++) {
+    const code = queries.subarray(query * bytesPerCode, (query + 1) * bytesPerCode);
+    choicesInto(code, choices.subarray(query * groups, (query + 1) * groups));
+  }
+  const staged = new Uint32Array(bytes.buffer, limitsAt, queryCount);
+  const hits = new Uint32Array(bytes.buffer, hitsAt, 3 * queryCount * TILE_ROWS);
+  for (let row = 0; row < count; row += TILE_ROWS) {
+    const tile = at + row * bytesPerCode;
+    staged.set(limits);
+    kernels.planesInto(tile, bytesPerCode, groups, slicesAt, planesAt);
+    const restEnd = restAt + 16 * restPlanes;
+    const end = kernels.hitsOfTile(
+      ...([tile, first + row, bytesPerCode, queriesAt, limitsAt, queryCount] as const),
+      ...([choicesAt, groups, planesAt, restAt, restEnd, hitsAt] as const),
+    );
+    for (let i = 0; i < (end - hitsAt) / 4; i += 3) take(hits[i], hits[i + 1], hits[i + 2]);
+  }
+}
+
+/** For each three bits of a code, where their pair of planes lies within a group's 8 pairs. */
+function choicesInto(code: Uint8Array, choices: Uint8Array): void {
+  for (let group = 0, bit = 0; group < choices.length; group++, bit += 3) {
+    const pair = code[bit >> 3] | ((code[(bit >> 3) + 1] ?? 0) << 8);
+    choices[group] = ((pair >> (bit & 7)) & 7) << 5;
+  }
+}
+
+function bitLength(value: number): number {
+  return 32 - Math.clz32(value);
+}

@@ -1,0 +1,274 @@
+// Joins of codes with codes. A code is `words` 64-bit words, padded by zeros; an entry is a slot
+// and its bucket, as u32 each. Codes of equal bucket are gathered and compared in pairs.
+
+import { distance64 } from '../hamming/hamming.assembly';
+
+@inline
+function isEqual(a: usize, b: usize, words: usize): bool {
+  for (let at: usize = 0; at < words << 3; at += 8) {
+    if (load<u64>(a + at) != load<u64>(b + at)) return false;
+  }
+  return true;
+}
+
+function hashOf(code: usize, words: usize): u32 {
+  let hash: u64 = 0;
+  for (let at: usize = 0; at < words << 3; at += 8) {
+    hash = (hash ^ load<u64>(code + at)) * 0x9e37_79b9_7f4a_7c15;
+    hash ^= hash >> 32;
+  }
+  return <u32>hash;
+}
+
+/** Codes whose places in the table are fetched together. */
+const TOGETHER: u32 = 64;
+
+/** Writes where in the table codes belong, and reads what is there, and the codes of that. */
+export function lookUp(
+  codes: usize,
+  words: usize,
+  first: u32,
+  end: u32,
+  table: usize,
+  mask: u32,
+  places: usize,
+): u64 {
+  const stride = words << 3;
+  let sum: u64 = 0;
+  for (let row = first; row < end; row++) {
+    const at = hashOf(codes + <usize>row * stride, words) & mask;
+    store<u32>(places + (<usize>(row - first) << 2), at);
+    sum += load<u32>(table + (<usize>at << 2));
+  }
+  for (let i: u32 = 0; i < end - first; i++) {
+    const held = load<u32>(table + (<usize>load<u32>(places + (<usize>i << 2)) << 2));
+    if (held != 0) sum += load<u64>(codes + <usize>(held - 1) * stride);
+  }
+  return sum;
+}
+
+/** See distinctInto of joins.scalar.ts; `table` has `mask` + 1 entries, 0 where free. */
+export function distinctInto(
+  codes: usize,
+  words: usize,
+  first: u32,
+  end: u32,
+  found: u32,
+  table: usize,
+  mask: u32,
+  slots: usize,
+): u32 {
+  const stride = words << 3;
+  let looked = first;
+  for (let row = first; row < end; row++) {
+    const slot = slots + (<usize>(row - first) << 2);
+    if (row == looked) {
+      looked = min(row + TOGETHER, end);
+      lookUp(codes, words, row, looked, table, mask, slot);
+    }
+    const code = codes + <usize>row * stride;
+    let at = load<u32>(slot);
+    let held: u32 = 0;
+    while (true) {
+      held = load<u32>(table + (<usize>at << 2));
+      if (held == 0 || isEqual(codes + <usize>(held - 1) * stride, code, words)) break;
+      at = (at + 1) & mask;
+    }
+    if (held == 0) {
+      if (found != row) memory.copy(codes + <usize>found * stride, code, stride);
+      held = ++found;
+      store<u32>(table + (<usize>at << 2), held);
+    }
+    store<u32>(slot, held - 1);
+  }
+  return found;
+}
+
+/** See keysInto of joins.scalar.ts; `counts` has the low digits' counts, then the high ones'. */
+export function keysInto(
+  codes: usize,
+  words: usize,
+  first: u32,
+  end: u32,
+  parts: usize,
+  partCount: u32,
+  hashShift: u32,
+  lowBits: u32,
+  entries: usize,
+  counts: usize,
+): void {
+  const stride = words << 3;
+  const partsEnd = parts + <usize>partCount * 12;
+  const lowMask: u32 = (1 << lowBits) - 1;
+  const high = counts + (<usize>(lowMask + 1) << 2);
+  for (let row = first; row < end; row++) {
+    const code = codes + <usize>row * stride;
+    let bucket: u32 = 0;
+    for (let part = parts; part < partsEnd; part += 12) {
+      const right = load<u32>(part, 8);
+      const value = (load<u32>(code + load<u32>(part)) << load<u32>(part, 4)) >> right;
+      bucket = rotl<u32>(bucket, 32 - right) ^ value;
+    }
+    if (hashShift > 0) bucket = ((bucket ^ (bucket >> 15)) * 0x9e37_79b1) >> hashShift;
+    store<u32>(entries + (<usize>row << 3), row);
+    store<u32>(entries + (<usize>row << 3), bucket, 4);
+    const low = counts + (<usize>(bucket & lowMask) << 2);
+    store<u32>(low, load<u32>(low) + 1);
+    const other = high + (<usize>(bucket >> lowBits) << 2);
+    store<u32>(other, load<u32>(other) + 1);
+  }
+}
+
+/** Moves entries to where `offsets`, by a digit of their bucket, says; these go up. */
+export function scatter(
+  from: usize,
+  first: u32,
+  end: u32,
+  to: usize,
+  shift: u32,
+  mask: u32,
+  offsets: usize,
+): void {
+  const last = from + (<usize>end << 3);
+  for (let at = from + (<usize>first << 3); at < last; at += 8) {
+    const entry = load<u64>(at);
+    const place = offsets + (<usize>((<u32>(entry >> 32) >> shift) & mask) << 2);
+    const next = load<u32>(place);
+    store<u32>(place, next + 1);
+    store<u64>(to + (<usize>next << 3), entry);
+  }
+}
+
+/** Whether two codes agree in the first mask, and in none of the others. */
+function isFirst(a: usize, b: usize, words: usize, masks: usize, rejects: u32): bool {
+  const stride = words << 3;
+  for (let at: usize = 0; at < stride; at += 8) {
+    if ((load<u64>(a + at) ^ load<u64>(b + at)) & load<u64>(masks + at)) return false;
+  }
+  for (let i: u32 = 0; i < rejects; i++) {
+    masks += stride;
+    let differing: u64 = 0;
+    for (let at: usize = 0; at < stride; at += 8) {
+      differing |= (load<u64>(a + at) ^ load<u64>(b + at)) & load<u64>(masks + at);
+    }
+    if (differing == 0) return false;
+  }
+  return true;
+}
+
+/** The next code from `b` up to `last` within the distance of `word`, or `last`. */
+export function nearOf1(word: u64, b: usize, last: usize, most: u32): usize {
+  for (; b < last; b += 8) if (<u32>popcnt<u64>(word ^ load<u64>(b)) <= most) break;
+  return b;
+}
+
+/** The same of codes of several words; a call of its own, so that its loop is short. */
+export function nearOf(a: usize, b: usize, last: usize, stride: usize, most: u32): usize {
+  const word = load<u64>(a);
+  for (; b < last; b += stride) {
+    let sum = <u32>popcnt<u64>(word ^ load<u64>(b));
+    for (let at: usize = 8; at < stride && sum <= most; at += 8) {
+      sum += <u32>popcnt<u64>(load<u64>(a + at) ^ load<u64>(b + at));
+    }
+    if (sum <= most) break;
+  }
+  return b;
+}
+
+/** Entries whose codes are fetched together. */
+const AHEAD: u32 = 64;
+
+/** Reads a word of the codes of some entries, so that memory brings them at the same time. */
+export function touch(list: usize, count: u32, codes: usize, stride: usize): u64 {
+  let sum: u64 = 0;
+  for (const end = list + (<usize>count << 3); list < end; list += 8) {
+    sum += load<u64>(codes + <usize>load<u32>(list) * stride);
+  }
+  return sum;
+}
+
+// State, as u32: the place in its run to go on from, where hits end, where a run ends that is too
+// long, and the comparisons left.
+const PLACE: usize = 0;
+const HITS: usize = 4;
+const LONG: usize = 8;
+const LEFT: usize = 12;
+const SINK: usize = 16;
+
+/** See runs of joins.scalar.ts. */
+export function joinRuns(
+  entries: usize,
+  first: u32,
+  end: u32,
+  codes: usize,
+  words: usize,
+  most: u32,
+  masks: usize,
+  rejects: u32,
+  fromSlot: u32,
+  toSlot: u32,
+  longest: u32,
+  gather: usize,
+  hits: usize,
+  hitsEnd: usize,
+  state: usize,
+): u32 {
+  const stride = words << 3;
+  let left = load<i32>(state, LEFT);
+  let place = load<u32>(state, PLACE);
+  let touched = first;
+  store<u32>(state, 0, LONG);
+  while (first < end && left > 0) {
+    const list = entries + (<usize>first << 3);
+    if (first >= touched) {
+      touched = min(first + AHEAD, end);
+      store<u64>(state, touch(list, touched - first, codes, stride), SINK);
+    }
+    const bucket = load<u32>(list, 4);
+    let count: u32 = 1;
+    while (first + count < end && load<u32>(list + (<usize>count << 3), 4) == bucket) count++;
+    if (count > longest) {
+      store<u32>(state, first + count, LONG);
+      break;
+    }
+    if (count > 1) {
+      for (let i: u32 = place; i < count; i++) {
+        const code = codes + <usize>load<u32>(list + (<usize>i << 3)) * stride;
+        const to = gather + <usize>i * stride;
+        for (let at: usize = 0; at < stride; at += 8) store<u64>(to + at, load<u64>(code + at));
+      }
+      const last = gather + <usize>count * stride;
+      for (; place + 1 < count; place++) {
+        const slot = load<u32>(list + (<usize>place << 3));
+        if (slot < fromSlot) continue;
+        if (slot >= toSlot) break;
+        if (hits + <usize>(count - place) * 12 > hitsEnd) {
+          store<u32>(state, place, PLACE);
+          store<u32>(state, <u32>hits, HITS);
+          return first;
+        }
+        const a = gather + <usize>place * stride;
+        let b = a + stride;
+        while (true) {
+          b = words == 1 ? nearOf1(load<u64>(a), b, last, most) : nearOf(a, b, last, stride, most);
+          if (b == last) break;
+          if (isFirst(a, b, words, masks, rejects)) {
+            store<u32>(hits, slot);
+            store<u32>(hits, load<u32>(list + ((b - gather) / stride << 3)), 4);
+            store<u32>(hits, distance64(a, b, stride), 8);
+            hits += 12;
+          }
+          b += stride;
+        }
+      }
+      left -= (count * (count - 1)) >> 1;
+    }
+    left--;
+    place = 0;
+    first += count;
+  }
+  store<u32>(state, 0, PLACE);
+  store<u32>(state, <u32>hits, HITS);
+  store<i32>(state, left, LEFT);
+  return first;
+}

@@ -1,0 +1,103 @@
+/**
+ * A random rotation of any width, and two bits of each coordinate of what came out, in plain loops:
+ * the reference twin. Rounds of hashed sign flips, each followed by a fast Walsh-Hadamard transform
+ * of the first coordinates and one of the last, as many as the largest power of two within the
+ * width, so that the two overlap. Lengths and angles stay.
+ */
+
+import { Arena } from '../memory';
+import { walshHadamard } from '../sums/sums.scalar';
+import { halves, hashDimension } from '../xxhash/xxhash.scalar';
+
+/** Transforms of the first and of the last: until every coordinate depends on all others. */
+const TRANSFORMS = 8;
+
+/**
+ * Where a coordinate of standard deviation 1 counts as far, and what near and far ones are like:
+ * the four levels that lose least of a Gaussian (Max 1960; Lloyd 1982).
+ */
+export const FAR = 0.9816;
+export const NEAR_LEVEL = 0.4528;
+export const FAR_LEVEL = 1.51;
+
+export class Rotation {
+  readonly width: number;
+  /** Coordinates of one transform: a power of two. */
+  readonly size: number;
+  /** What is rotated, in place, in a memory of its own where there is WebAssembly. */
+  readonly vector: Float64Array;
+  /** Of each transform in turn `size` factors: +1 or -1, times what makes its length 1. */
+  readonly flips: Float64Array;
+  /** Room for two bits of each coordinate. */
+  readonly sketch: Uint8Array;
+
+  constructor(width: number, seed: bigint) {
+    let size = 1;
+    while (2 * size <= width) size *= 2;
+    this.width = width;
+    this.size = size;
+    const sketchBytes = Math.ceil(width / 4);
+    const flipCount = TRANSFORMS * size;
+    const { bytes } = new Arena(8 * (width + flipCount) + sketchBytes);
+    const { buffer, byteOffset } = bytes;
+    this.vector = new Float64Array(buffer, byteOffset, width);
+    this.flips = new Float64Array(buffer, byteOffset + 8 * width, flipCount);
+    this.sketch = new Uint8Array(buffer, byteOffset + 8 * (width + flipCount), sketchBytes);
+    const length = 1 / Math.sqrt(size);
+    const { low, high } = halves(seed);
+    for (let at = 0; at < flipCount; at++) {
+      const [transform, i] = [Math.floor(at / size), at % size];
+      const hash = hashDimension(i >>> 5, transform, low, high);
+      this.flips[at] = (hash.low >>> (i & 31)) & 1 ? length : -length;
+    }
+  }
+}
+
+export interface RotationKernel {
+  readonly name: string;
+
+  /** Rotates the rotation's vector. */
+  rotate(rotation: Rotation): void;
+
+  /**
+   * Two bits of each coordinate of the vector to the rotation's sketch: its side, and whether it is
+   * far. Returns the factor by which the levels of these bits differ from the vector at a right
+   * angle to it, so that products are not biased; 0 where the vector is 0. The width is even.
+   */
+  sketch(rotation: Rotation): number;
+}
+
+export const scalarRotation: RotationKernel = {
+  name: 'scalar',
+
+  rotate({ width, size, vector, flips }) {
+    const last = width - size;
+    for (let transform = 0; transform < TRANSFORMS; transform++) {
+      if (transform % 2 === 1 && last === 0) continue;
+      const start = transform % 2 === 0 ? 0 : last;
+      for (let i = 0; i < size; i++) vector[start + i] *= flips[transform * size + i];
+      walshHadamard(vector.subarray(start, start + size));
+    }
+  },
+
+  sketch({ vector, sketch }) {
+    let [even, odd] = [0, 0]; // sums of two lanes, as the other twin has them
+    for (let i = 0; i < vector.length; i += 2) {
+      even += vector[i] * vector[i];
+      odd += vector[i + 1] * vector[i + 1];
+    }
+    const squares = even + odd;
+    const far = FAR * Math.sqrt(squares / vector.length);
+    sketch.fill(0);
+    [even, odd] = [0, 0]; // of the products with the levels
+    for (let i = 0; i < vector.length; i += 2) {
+      const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
+      even += a * (a > far ? FAR_LEVEL : NEAR_LEVEL);
+      odd += b * (b > far ? FAR_LEVEL : NEAR_LEVEL);
+      const bits = Number(vector[i] > 0) | (a > far ? 2 : 0);
+      const more = Number(vector[i + 1] > 0) | (b > far ? 2 : 0);
+      sketch[i >> 2] |= (bits | (more << 2)) << (2 * (i & 2));
+    }
+    return even + odd > 0 ? squares / (even + odd) : 0;
+  },
+};

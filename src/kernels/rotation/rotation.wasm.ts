@@ -1,0 +1,28 @@
+/** The WebAssembly twin of rotation.scalar.ts, see assembly/rotation.ts. */
+
+import { residenceOf } from '../memory';
+import { FAR, FAR_LEVEL, NEAR_LEVEL, type RotationKernel, scalarRotation } from './rotation.scalar';
+
+/** Elements of the least transform. */
+const LEAST_SIZE = 4;
+
+export const wasmRotation: RotationKernel = {
+  name: 'wasm',
+
+  rotate(rotation) {
+    const { width, size, vector, flips } = rotation;
+    const home = residenceOf(vector);
+    if (home === undefined || size < LEAST_SIZE) return scalarRotation.rotate(rotation);
+    const transforms = flips.length / size;
+    home.kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, transforms);
+  },
+
+  sketch(rotation) {
+    const { width, vector, sketch } = rotation;
+    const home = residenceOf(vector);
+    if (home === undefined || width % 4 !== 0) return scalarRotation.sketch(rotation);
+    return home.kernels.twoBitsInto(
+      ...([vector.byteOffset, width, FAR, NEAR_LEVEL, FAR_LEVEL, sketch.byteOffset] as const),
+    );
+  },
+};

@@ -1,0 +1,137 @@
+// Rounds of hashed sign flips and a fast Walsh-Hadamard transform, on two vectors at a time,
+// one in each float64 lane, so that no step needs a shuffle. Every output is a tree of additions
+// and subtractions whose shape depends on the size alone; passes of eight only walk it in another
+// order.
+
+import { hashOfKey, keyOf } from '../xxhash/xxhash.assembly';
+
+const SIGN: u64 = 0x8000000000000000;
+
+/** The sign masks of one round: `size` u64, the sign bit where the hash bit is 0. */
+export function flipsInto(size: i32, seed: u64, flips: usize): void {
+  let hash: u64 = 0;
+  for (let i = 0; i < size; i++, flips += 8, hash >>= 1) {
+    if ((i & 63) == 0) hash = hashOfKey(keyOf(<u64>(i >> 6)), seed);
+    store<u64>(flips, (~hash & 1) << 63);
+  }
+}
+
+/** Sets the pairs from two vectors of float64, flipped by the first round; zeros behind `width`. */
+export function loadPairs64(
+  a: usize,
+  b: usize,
+  width: i32,
+  size: i32,
+  flips: usize,
+  pairs: usize,
+): void {
+  const end = pairs + ((<usize>size) << 4);
+  for (let i = 0; i < width; i++, a += 8, b += 8, flips += 8, pairs += 16) {
+    const x = v128.load64_lane(b, v128.load64_zero(a), 1);
+    v128.store(pairs, v128.xor(x, v128.load64_splat(flips)));
+  }
+  for (; pairs < end; pairs += 16) v128.store(pairs, f64x2.splat(0));
+}
+
+/** The same from two vectors of float32. */
+export function loadPairs32(
+  a: usize,
+  b: usize,
+  width: i32,
+  size: i32,
+  flips: usize,
+  pairs: usize,
+): void {
+  const end = pairs + ((<usize>size) << 4);
+  for (let i = 0; i < width; i++, a += 4, b += 4, flips += 8, pairs += 16) {
+    const x = f64x2.promote_low_f32x4(v128.load32_lane(b, v128.load32_zero(a), 1));
+    v128.store(pairs, v128.xor(x, v128.load64_splat(flips)));
+  }
+  for (; pairs < end; pairs += 16) v128.store(pairs, f64x2.splat(0));
+}
+
+/** Flips the pairs by the masks of a later round. */
+function flip(pairs: usize, size: i32, flips: usize): void {
+  const end = pairs + ((<usize>size) << 4);
+  for (; pairs < end; pairs += 16, flips += 8) {
+    v128.store(pairs, v128.xor(v128.load(pairs), v128.load64_splat(flips)));
+  }
+}
+
+/** One stage: sums and differences of elements `span` bytes apart. */
+function stage(pairs: usize, end: usize, span: usize): void {
+  for (; pairs < end; pairs += span << 1) {
+    for (let at = pairs; at < pairs + span; at += 16) {
+      const a = v128.load(at);
+      const b = v128.load(at + span);
+      v128.store(at, f64x2.add(a, b));
+      v128.store(at + span, f64x2.sub(a, b));
+    }
+  }
+}
+
+/** Three stages in one pass: spans of `span`, 2 and 4 x `span` bytes. */
+function threeStages(pairs: usize, end: usize, span: usize): void {
+  for (; pairs < end; pairs += span << 3) {
+    for (let at = pairs; at < pairs + span; at += 16) {
+      let p = at;
+      const a0 = v128.load(p);
+      const a1 = v128.load((p += span));
+      const a2 = v128.load((p += span));
+      const a3 = v128.load((p += span));
+      const a4 = v128.load((p += span));
+      const a5 = v128.load((p += span));
+      const a6 = v128.load((p += span));
+      const a7 = v128.load((p += span));
+      const b0 = f64x2.add(a0, a1);
+      const b1 = f64x2.sub(a0, a1);
+      const b2 = f64x2.add(a2, a3);
+      const b3 = f64x2.sub(a2, a3);
+      const b4 = f64x2.add(a4, a5);
+      const b5 = f64x2.sub(a4, a5);
+      const b6 = f64x2.add(a6, a7);
+      const b7 = f64x2.sub(a6, a7);
+      const c0 = f64x2.add(b0, b2);
+      const c1 = f64x2.add(b1, b3);
+      const c2 = f64x2.sub(b0, b2);
+      const c3 = f64x2.sub(b1, b3);
+      const c4 = f64x2.add(b4, b6);
+      const c5 = f64x2.add(b5, b7);
+      const c6 = f64x2.sub(b4, b6);
+      const c7 = f64x2.sub(b5, b7);
+      p = at;
+      v128.store(p, f64x2.add(c0, c4));
+      v128.store((p += span), f64x2.add(c1, c5));
+      v128.store((p += span), f64x2.add(c2, c6));
+      v128.store((p += span), f64x2.add(c3, c7));
+      v128.store((p += span), f64x2.sub(c0, c4));
+      v128.store((p += span), f64x2.sub(c1, c5));
+      v128.store((p += span), f64x2.sub(c2, c6));
+      v128.store((p += span), f64x2.sub(c3, c7));
+    }
+  }
+}
+
+/** The transform of `size` pairs (a power of two), in place, not normalised. */
+function transform(pairs: usize, size: i32): void {
+  const bytes = (<usize>size) << 4;
+  let span: usize = 16;
+  for (; span << 3 <= bytes; span <<= 3) threeStages(pairs, pairs + bytes, span);
+  for (; span < bytes; span <<= 1) stage(pairs, pairs + bytes, span);
+}
+
+/** All rounds over loaded pairs; `flips` holds `size` masks a round, the first applied already. */
+export function mixPairs(pairs: usize, size: i32, rounds: i32, flips: usize): void {
+  transform(pairs, size);
+  while (--rounds > 0) {
+    flips += (<usize>size) << 3;
+    flip(pairs, size, flips);
+    transform(pairs, size);
+  }
+}
+
+/** One lane of the pairs, as sums. */
+export function laneInto(pairs: usize, lane: i32, count: i32, sums: usize): void {
+  const end = sums + ((<usize>count) << 3);
+  for (pairs += lane << 3; sums < end; sums += 8, pairs += 16) store<u64>(sums, load<u64>(pairs));
+}

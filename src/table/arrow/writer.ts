@@ -1,0 +1,123 @@
+/**
+ * Batches of rows to the bytes of an Arrow file or stream, a batch at a time. Every batch is made
+ * of the schema of the first; with a header the file is sealed as `codesToArrow` seals it.
+ */
+
+import { type Data, Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
+import { checkBits, checkOptions } from '../../base/check';
+import type { CodeOrigin } from '../../codes/codes';
+import { nullsOfType, plainOf, taken } from '../columns/pick';
+import type { RowBatch } from '../row-batch';
+import { FORMAT_VERSION, KEY, sealedBatch } from '../sealed/seal';
+import { type ArrowLayout, BatchWriter } from './bytes';
+
+/** How the codes of a file were made, which it tells its readers. */
+export interface CodeHeader extends Partial<CodeOrigin> {
+  readonly bits: number;
+}
+
+/** A batch of 2 GiB or more is lost by the Arrow library without a word. */
+const MOST_BYTES = 1 << 28;
+
+export class ArrowWriter {
+  readonly #layout: ArrowLayout;
+  /** Null before the first batch, whose schema is that of all. */
+  #writer: BatchWriter | null = null;
+  /** JSON of the header, for sealed files. */
+  readonly #header: string | null;
+  #schema = new Schema([]);
+  /** The last batch of a sealed file says that it is the last. */
+  #held: Data[] | null = null;
+  #row = 0;
+
+  /** `header` as it is known, or as it stands in another file of ours. */
+  constructor(layout: ArrowLayout, header: CodeHeader | string | null) {
+    this.#layout = layout;
+    this.#header = header === null || typeof header === 'string' ? header : headerText(header);
+  }
+
+  /** The bytes that a batch adds; not copied, to be written before the batch's memory changes. */
+  write(batch: RowBatch): Uint8Array[] {
+    const { schema, data } = batch.toArrow();
+    const columns = schema.fields.map((field, i) => plainColumn(field, data.children[i]));
+    if (this.#writer === null) {
+      const fields = columns.map(({ field }) => field);
+      const metadata = new Map(schema.metadata);
+      metadata.delete(KEY);
+      if (this.#header !== null) metadata.set(KEY, this.#header);
+      this.#schema = new Schema(fields, metadata);
+      this.#writer = new BatchWriter(this.#layout, this.#schema);
+    }
+    const all = this.#schema.fields.map((field, i) => fitted(field, columns[i]));
+    if (columns.length > all.length)
+      throw new Error(`a batch of ${columns.length} columns after batches of ${all.length}`);
+    const bytes = all.reduce((sum, one) => sum + one.byteLength, 0);
+    const pieces = Math.ceil(bytes / MOST_BYTES);
+    const step = Math.max(1, Math.ceil(batch.count / Math.max(1, pieces)));
+    for (let first = 0; first === 0 || first < batch.count; first += step) {
+      const length = Math.min(step, batch.count - first);
+      this.#writeColumns(length === batch.count ? all : all.map((one) => one.slice(first, length)));
+    }
+    return this.#writer.take();
+  }
+
+  /** The bytes that end the file. */
+  finish(): Uint8Array[] {
+    this.#writer ??= new BatchWriter(this.#layout, this.#schema);
+    if (this.#held !== null) this.#seal(this.#held, true);
+    this.#writer.finish();
+    return this.#writer.take();
+  }
+
+  #writeColumns(columns: Data[]): void {
+    if (this.#header === null) {
+      const schema = this.#schema;
+      const length = columns[0]?.length ?? 0;
+      const type = new Struct(schema.fields);
+      const data = makeData({ type, length, nullCount: 0, children: columns });
+      this.#writer?.write(new RecordBatch(schema, data));
+      return;
+    }
+    if (this.#held !== null) this.#seal(this.#held, false);
+    this.#held = columns;
+  }
+
+  #seal(columns: Data[], isLast: boolean): void {
+    this.#writer?.write(sealedBatch(this.#schema, columns, this.#row, isLast));
+    this.#row += columns[0].length;
+  }
+}
+
+function headerText(header: CodeHeader): string {
+  const names = ['bits', 'projection', 'seed', 'dimensions'];
+  const { bits, ...origin } = checkOptions('header', header, names);
+  return JSON.stringify({ version: FORMAT_VERSION, bits: checkBits(bits), ...origin });
+}
+
+/** Without dictionaries, which files cannot replace between batches. */
+function plainColumn(field: Field, data: Data): { field: Field; data: Data } {
+  const type = plainOf(field.type);
+  const isPlain = type === field.type;
+  return {
+    field: new Field(field.name, type, true, field.metadata),
+    data: isPlain
+      ? data
+      : taken(
+          data,
+          Uint32Array.from({ length: data.length }, (_, row) => row),
+        ),
+  };
+}
+
+/** The column as the first batch has it; one without any value fits all types. */
+function fitted(wanted: Field, column: { field: Field; data: Data } | undefined): Data {
+  const { field, data } = column ?? {};
+  if (field === undefined || data === undefined || field.name !== wanted.name) {
+    throw new Error(`expected column "${wanted.name}" as in the first batch, got ${field?.name}`);
+  }
+  if (String(field.type) === String(wanted.type)) return data;
+  if (data.nullCount === data.length) return nullsOfType(wanted.type, data.length);
+  throw new Error(
+    `column "${field.name}" of type ${field.type} was of type ${wanted.type} in the first batch`,
+  );
+}

@@ -1,0 +1,86 @@
+/** What a column is called, of what type it is, and what it could serve as. */
+
+import { type Field, Type } from 'apache-arrow';
+import { type ColumnKind, JSON_METADATA, type NumberKind } from './builder';
+
+export type Fit = 'vector' | 'text' | 'code' | 'id' | 'number' | 'indices' | 'values' | 'map';
+
+export interface ColumnInfo {
+  readonly name: string;
+  /** Arrow's wording, but "Json" of texts that hold JSON values. */
+  readonly type: string;
+  readonly fits: readonly Fit[];
+}
+
+const STRINGS: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View];
+const BINARIES: readonly number[] = [Type.Binary, Type.LargeBinary, Type.BinaryView];
+const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.FixedSizeList];
+
+export function columnInfo(field: Field): ColumnInfo {
+  const type = isJson(field) ? 'Json' : String(field.type);
+  return { name: field.name, type, fits: fitsOf(field) };
+}
+
+/** True of texts that hold JSON values. */
+export function isJson({ metadata }: Field): boolean {
+  const [[key, name]] = JSON_METADATA;
+  return metadata.get(key) === name;
+}
+
+function fitsOf(field: Field): Fit[] {
+  const { type } = field;
+  const { typeId } = type;
+  if (isJson(field)) return [];
+  if (typeId === Type.Dictionary) return isText(type) ? ['text', 'id'] : [];
+  if (STRINGS.includes(typeId)) return ['text', 'id'];
+  if (typeId === Type.Int) {
+    const isWord = type.bitWidth === 64 && !type.isSigned;
+    return isWord ? ['id', 'number', 'code'] : ['id', 'number'];
+  }
+  if (typeId === Type.Float) return ['number'];
+  if (typeId === Type.FixedSizeBinary || BINARIES.includes(typeId)) return ['code'];
+  if (typeId === Type.Map) return isSparseMap(type) ? ['map'] : [];
+  return LISTS.includes(typeId) ? fitsOfList(type) : [];
+}
+
+function isText(type: Field['type']): boolean {
+  return type.typeId === Type.Dictionary ? isText(type.dictionary) : STRINGS.includes(type.typeId);
+}
+
+function fitsOfList(type: Field['type']): Fit[] {
+  const element: Field['type'] | undefined = type.children?.[0]?.type;
+  if (element?.typeId === Type.Float) return ['vector', 'values'];
+  if (element?.typeId !== Type.Int) return [];
+  const isBytes = element.bitWidth === 8 && !element.isSigned;
+  const isFixed = type.typeId === Type.FixedSizeList;
+  return isBytes && isFixed
+    ? ['vector', 'code', 'indices', 'values']
+    : ['vector', 'indices', 'values'];
+}
+
+function isSparseMap(type: Field['type']): boolean {
+  const [key, value] = type.children?.[0]?.type?.children ?? [];
+  const isNumber = (one?: Field) =>
+    one?.type.typeId === Type.Int || one?.type.typeId === Type.Float;
+  return key?.type.typeId === Type.Int && isNumber(value);
+}
+
+/** The kind of builder that makes such a column. */
+export function kindOfField(field: Field): ColumnKind {
+  return isJson(field) ? 'json' : kindOfType(field.type);
+}
+
+function kindOfType(type: Field['type']): ColumnKind {
+  const { typeId } = type;
+  if (typeId === Type.Dictionary) return kindOfType(type.dictionary);
+  if (typeId === Type.Bool) return 'bool';
+  if (typeId === Type.Int) return `${type.isSigned ? '' : 'u'}int${type.bitWidth}` as NumberKind;
+  if (typeId === Type.Float) return type.precision === 2 ? 'float64' : 'float32';
+  if (typeId === Type.FixedSizeBinary) return { fixedBytes: type.byteWidth };
+  if (BINARIES.includes(typeId)) return 'binary';
+  if (LISTS.includes(typeId)) {
+    const item = kindOfField(type.children[0]);
+    return typeof item === 'object' && 'list' in item ? 'json' : { list: item };
+  }
+  return typeId === Type.Struct || typeId === Type.Map || typeId === Type.Union ? 'json' : 'text';
+}

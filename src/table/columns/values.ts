@@ -1,0 +1,199 @@
+/**
+ * Values of Arrow columns as plain JavaScript ones: numbers, bigints of 64-bit columns, strings,
+ * booleans, bytes, arrays, objects, null. Dates, times and decimals are text that loses nothing.
+ */
+
+import { BinaryView, type Data, type Decimal, type Timestamp, Type, Vector } from 'apache-arrow';
+import { checkOffsets, rangesOf } from '../arrow/source';
+
+/** Gives the value of a row of the column. */
+export type ReadValue = (row: number) => unknown;
+
+/** The library's own decoder drops a byte order mark. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** All values of a column. */
+export function valuesOf(data: Data): unknown[] {
+  const read = valueReader(data);
+  const values = new Array<unknown>(data.length);
+  for (let row = 0; row < data.length; row++) values[row] = read(row);
+  return values;
+}
+
+export function valueReader(data: Data): ReadValue {
+  const read = presentReader(data);
+  if (data.nullCount === 0 || data.typeId === Type.Null) return read;
+  return (row) => (data.getValid(row) ? read(row) : null);
+}
+
+/** Reads rows that are not null. */
+function presentReader(data: Data): ReadValue {
+  const { values, stride } = data;
+  switch (data.typeId) {
+    case Type.Null:
+      return () => null;
+    case Type.Int:
+      return (row) => values[row];
+    case Type.Float:
+      return values instanceof Uint16Array ? (row) => float16(values[row]) : (row) => values[row];
+    case Type.Bool:
+      return (row) => ((values[(data.offset + row) >> 3] >> ((data.offset + row) & 7)) & 1) === 1;
+    case Type.FixedSizeBinary:
+      return (row) => values.subarray(stride * row, stride * (row + 1));
+    case Type.Binary:
+    case Type.LargeBinary:
+    case Type.BinaryView:
+      return bytesReader(data);
+    case Type.Utf8:
+    case Type.LargeUtf8:
+    case Type.Utf8View: {
+      const bytes = bytesReader(data);
+      return (row) => decoder.decode(bytes(row));
+    }
+    case Type.Dictionary:
+      return dictionaryReader(data);
+    case Type.List:
+    case Type.LargeList:
+    case Type.FixedSizeList: {
+      const { start, end } = rangesOf({ data, firstRow: 0 });
+      const item = valueReader(data.children[0]);
+      return (row) => listOf(item, start(row), end(row));
+    }
+    case Type.Map:
+      return mapReader(data);
+    case Type.Struct: {
+      const fields = data.type.children.map(({ name }: { name: string }) => name);
+      const readers = data.children.map(valueReader);
+      return (row) =>
+        Object.fromEntries(fields.map((name: string, i: number) => [name, readers[i](row)]));
+    }
+    default:
+      return timeReader(data) ?? otherReader(data);
+  }
+}
+
+function listOf(item: ReadValue, start: number, end: number): unknown[] {
+  const list = new Array<unknown>(end - start);
+  for (let at = start; at < end; at++) list[at - start] = item(at);
+  return list;
+}
+
+/** The bytes of a row of variable length. */
+export function bytesReader(data: Data): (row: number) => Uint8Array {
+  const { values, valueOffsets } = data;
+  if (!valueOffsets) {
+    const views = new Vector([data.clone(new BinaryView())]);
+    return (row) => views.get(row) as Uint8Array;
+  }
+  checkOffsets({ data, firstRow: 0 }, values.length);
+  const offsets = valueOffsets as unknown as Int32Array | BigInt64Array;
+  if (offsets instanceof BigInt64Array) {
+    return (row) => values.subarray(Number(offsets[row]), Number(offsets[row + 1]));
+  }
+  return (row) => values.subarray(offsets[row], offsets[row + 1]);
+}
+
+/** Each entry that is used is read once. */
+function dictionaryReader(data: Data): ReadValue {
+  const chunks = (data.dictionary?.data ?? []).map((chunk) => ({
+    length: chunk.length,
+    read: valueReader(chunk),
+  }));
+  const known = new Map<number, unknown>();
+  const look = (index: number) => {
+    let at = index;
+    for (const { length, read } of chunks) {
+      if (at >= 0 && at < length) return read(at);
+      at -= length;
+    }
+    throw new Error(`entry ${index} is not in the column's dictionary`);
+  };
+  return (row) => {
+    const index = Number(data.values[row]);
+    if (!known.has(index)) known.set(index, look(index));
+    return known.get(index);
+  };
+}
+
+/** Maps from texts are objects, others are pairs. */
+function mapReader(data: Data): ReadValue {
+  const { start, end } = rangesOf({ data, firstRow: 0 });
+  const [keys, values] = data.children[0].children.map(valueReader);
+  const isText = [Type.Utf8, Type.LargeUtf8].includes(data.children[0].children[0].typeId);
+  return (row) => {
+    const pairs = listOf((at) => [keys(at), values(at)], start(row), end(row));
+    return isText ? Object.fromEntries(pairs as [string, unknown][]) : pairs;
+  };
+}
+
+const PER_SECOND = [1n, 1000n, 1_000_000n, 1_000_000_000n];
+const DAY_MS = 86_400_000;
+
+function timeReader(data: Data): ReadValue | null {
+  const { values, typeId } = data;
+  const unit = Number((data.type as Timestamp).unit ?? 0);
+  switch (typeId) {
+    case Type.Date:
+      return values instanceof Int32Array
+        ? (row) => isoOf(values[row] * DAY_MS).slice(0, 10)
+        : (row) => isoOf(Number(values[row]));
+    case Type.Timestamp: {
+      const zone = (data.type as Timestamp).timezone ? 'Z' : '';
+      return (row) => timestamp(values[row], unit) + zone;
+    }
+    case Type.Time:
+      return (row) => timestamp(BigInt(values[row]), unit).slice(11);
+    case Type.Duration:
+      return (row) => values[row];
+    case Type.Decimal:
+      return (row) => decimal(data, row);
+    default:
+      return null;
+  }
+}
+
+function isoOf(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? `${ms}` : date.toISOString().slice(0, -1);
+}
+
+/** A time without a zone, with as many digits as its unit has. */
+function timestamp(value: bigint, unit: number): string {
+  const per = PER_SECOND[unit];
+  const rest = ((value % per) + per) % per;
+  const seconds = isoOf(Number((value - rest) / per) * 1000).replace(/\.000$/, '');
+  return per === 1n ? seconds : `${seconds}.${String(rest).padStart(3 * unit, '0')}`;
+}
+
+/** Two's complement of 128 or 256 bits, lowest word first, and a point. */
+function decimal(data: Data, row: number): string {
+  const words = data.values.subarray(data.stride * row, data.stride * (row + 1)) as Uint32Array;
+  let value = 0n;
+  for (let i = words.length - 1; i >= 0; i--) value = (value << 32n) | BigInt(words[i]);
+  value = BigInt.asIntN(32 * words.length, value);
+  const { scale } = data.type as Decimal;
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
+  const text =
+    scale > 0 ? `${digits.slice(0, -scale)}.${digits.slice(-scale)}` : digits + '0'.repeat(-scale);
+  return value < 0n ? `-${text}` : text;
+}
+
+/** Rare types by the library's own accessor. */
+function otherReader(data: Data): ReadValue {
+  const vector = new Vector([data]);
+  return (row) => {
+    const value: unknown = vector.get(row);
+    if (value === null || typeof value !== 'object') return value;
+    return ArrayBuffer.isView(value) ? Array.from(value as Int32Array) : String(value);
+  };
+}
+
+/** A half-precision number. */
+export function float16(bits: number): number {
+  const sign = bits >> 15 === 0 ? 1 : -1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}

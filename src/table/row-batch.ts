@@ -1,0 +1,251 @@
+/**
+ * Some rows with all their columns: what readers give, writers take, and everything between works
+ * on. A batch lies over one Arrow record batch and is never changed; errors name the row in the
+ * file that it came from.
+ */
+
+import { type Data, type Field, makeData, RecordBatch, Schema, Struct, Table } from 'apache-arrow';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { FormatError } from '../base/format-error';
+import type { BitOrder, Codes } from '../codes/codes';
+import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
+import { asFormatError } from './arrow/source';
+import type { Column, ColumnKind } from './columns/builder';
+import { type ColumnData, columnOf } from './columns/column-data';
+import { type Ids, pickIds, readIds } from './columns/ids';
+import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
+import { noColumn } from './columns/no-column';
+import { plainOf, taken } from './columns/pick';
+import { valuesOf } from './columns/values';
+import { denseOf, sparseOf } from './columns/vectors';
+import { codesFromArrow } from './sealed/codes';
+import { KEY } from './sealed/seal';
+
+export interface RowPlace {
+  /** Number of the batch's first row in its source. */
+  firstRow?: number;
+  /** Name of the source, for errors. */
+  file?: string;
+}
+
+export class RowBatch {
+  /** Number of the first row in the source. */
+  readonly firstRow: number;
+  /** Rows. */
+  readonly count: number;
+  readonly columns: readonly ColumnInfo[];
+  /** Name of the source, for errors. */
+  readonly file: string | undefined;
+  readonly #schema: Schema;
+  readonly #data: readonly Data[];
+
+  private constructor(schema: Schema, data: readonly Data[], count: number, place: RowPlace) {
+    this.firstRow = place.firstRow ?? 0;
+    this.file = place.file;
+    this.count = count;
+    this.#schema = schema;
+    this.#data = data;
+    this.columns = schema.fields.map(columnInfo);
+  }
+
+  /** A batch of these columns, in the order of the keys, all of one length. */
+  static of(columns: Record<string, ColumnData>, options?: RowPlace): RowBatch {
+    const place = checkOptions('options', options, ['firstRow', 'file']);
+    checkInteger('firstRow', place.firstRow ?? 0, 0, Number.MAX_SAFE_INTEGER);
+    const made = Object.entries(columns).map(([name, given]) => columnOf(name, given));
+    const count = made[0]?.data.length ?? 0;
+    for (const { field, data } of made) {
+      if (data.length !== count) throw wrongValue(field.name, `${count} values`, data.length);
+    }
+    return RowBatch.ofColumns(made, count, place);
+  }
+
+  /** The same of columns that are made already. */
+  static ofColumns(columns: readonly Column[], count: number, place: RowPlace): RowBatch {
+    const schema = new Schema(columns.map(({ field }) => field));
+    return new RowBatch(
+      schema,
+      columns.map(({ data }) => data),
+      count,
+      place,
+    );
+  }
+
+  /** A batch over a record batch of the apache-arrow package; nothing is copied. */
+  static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
+    return new RowBatch(batch.schema, batch.data.children, batch.numRows, place);
+  }
+
+  /** The record batch of the apache-arrow package, over the same memory. */
+  toArrow(): RecordBatch {
+    const { fields } = this.#schema;
+    const children = [...this.#data];
+    const data = makeData({ type: new Struct(fields), length: this.count, nullCount: 0, children });
+    return new RecordBatch(this.#schema, data);
+  }
+
+  /** Bytes that the columns take, about. */
+  get byteLength(): number {
+    return this.#data.reduce((sum, data) => sum + data.byteLength, 0);
+  }
+
+  /**
+   * The kind of builder that makes such a column; what it gives as text or objects is text or JSON.
+   */
+  kind(name: string): ColumnKind {
+    return kindOfField(this.#column(name).field);
+  }
+
+  /** Plain values: numbers, strings, bigints of 64-bit columns, arrays, objects, bytes, null. */
+  values(name: string): unknown[] {
+    const { data } = this.#column(name);
+    return this.#reading(() => valuesOf(data));
+  }
+
+  texts(name: string): (string | null)[] {
+    const { data } = this.#column(name, 'text', 'text');
+    return this.#reading(() => valuesOf(data) as (string | null)[]);
+  }
+
+  /** Ids, none of which may be null. */
+  ids(name: string): Ids {
+    const { field } = this.#column(name, 'id', 'id of integers or strings');
+    return this.#reading(() => {
+      const { schema, batches } = this.#table([field.name], false);
+      const source = { schema, batches, count: this.count, isWhole: false };
+      return asFormatError(this.file, () => readIds(source, pickIds(source, field.name)) as Ids);
+    });
+  }
+
+  /** Vectors of one width, which `dimensions` tells where it is known. Null rows stay null. */
+  vectors(name: string, options?: { dimensions?: number }): DenseMatrix {
+    const { dimensions } = checkOptions('options', options, ['dimensions']);
+    const { data } = this.#column(name, 'vector', 'vector: a list of numbers');
+    return this.#reading(() => denseOf(data, this.firstRow, dimensions));
+  }
+
+  /** Sparse rows: a list column of dimensions and one of values, or one Map column. */
+  sparse(indices: string, values?: string): SparseMatrix {
+    const isMap = values === undefined;
+    const keys = this.#column(indices, isMap ? 'map' : 'indices', 'column of dimensions').data;
+    const weights = isMap ? keys : this.#column(values, 'values', 'column of values').data;
+    return this.#reading(() => sparseOf({ indices: keys, values: weights }, this.firstRow));
+  }
+
+  /** Codes, in memory of their own. */
+  codes(name: string, options?: { bits?: number; bitOrder?: BitOrder }): Codes {
+    const given = checkOptions('options', options, ['bits', 'bitOrder']);
+    this.#column(name, 'code', 'code');
+    return this.#reading(() => {
+      return codesFromArrow(this.#table([name], true), { ...given, column: name }).codes;
+    });
+  }
+
+  /** Some of the rows, by place in the batch, in the order given. */
+  select(rows: ArrayLike<number>): RowBatch {
+    for (let i = 0; i < rows.length; i++) checkInteger('row', rows[i], 0, this.count - 1);
+    const fields = this.#schema.fields.map((field) => {
+      const plain = field.clone({ type: plainOf(field.type) });
+      return plain as Field;
+    });
+    const data = this.#reading(() => this.#data.map((column) => taken(column, rows)));
+    return this.#made(new Schema(fields, this.#schema.metadata), data, rows.length);
+  }
+
+  /** Rows `first` to `end - 1`; nothing is copied. */
+  slice(first: number, end: number): RowBatch {
+    const data = this.#data.map((column) => column.slice(first, end - first));
+    const place = { file: this.file, firstRow: this.firstRow + first };
+    return new RowBatch(this.#schema, data, end - first, place);
+  }
+
+  /** With these columns, which replace those of the same name or come behind the others. */
+  with(columns: Record<string, ColumnData>): RowBatch {
+    const fields = [...this.#schema.fields];
+    const data = [...this.#data];
+    for (const [name, given] of Object.entries(columns)) {
+      const made = columnOf(name, given);
+      if (made.data.length !== this.count) {
+        throw wrongValue(name, `${this.count} values`, made.data.length);
+      }
+      const there = fields.findIndex((field) => field.name === name);
+      fields[there < 0 ? fields.length : there] = made.field;
+      data[there < 0 ? data.length : there] = made.data;
+    }
+    return this.#made(new Schema(fields, this.#header()), data, this.count);
+  }
+
+  without(names: readonly string[]): RowBatch {
+    for (const name of names) this.#column(name);
+    const kept = this.#schema.fields
+      .map((_, i) => i)
+      .filter((i) => {
+        return !names.includes(this.#schema.fields[i].name);
+      });
+    const fields = kept.map((i) => this.#schema.fields[i]);
+    const data = kept.map((i) => this.#data[i]);
+    return this.#made(new Schema(fields, this.#header()), data, this.count);
+  }
+
+  /** What other programs say of all columns is not true of others; our own header is of codes. */
+  #header(): Map<string, string> {
+    const header = this.#schema.metadata.get(KEY);
+    return new Map(header === undefined ? [] : [[KEY, header]]);
+  }
+
+  #made(schema: Schema, data: readonly Data[], count: number): RowBatch {
+    return new RowBatch(schema, data, count, { firstRow: this.firstRow, file: this.file });
+  }
+
+  #column(name: string, fit?: Fit, what?: string): Column {
+    if (typeof name !== 'string') throw wrongType('name', 'the name of a column', name);
+    const at = this.columns.findIndex((column) => column.name === name);
+    if (at < 0)
+      throw noColumn(
+        name,
+        this.columns.map((column) => column.name),
+      );
+    const field = this.#schema.fields[at];
+    const { type, fits } = this.columns[at];
+    if (fit !== undefined && !fits.includes(fit)) {
+      throw new TypeError(`column "${name}" of type ${type} is no ${what}`);
+    }
+    const data = this.#data[at];
+    return { field, data };
+  }
+
+  /** Some columns as a table of the library, with our header when it tells how to read them. */
+  #table(names: readonly string[], withHeader: boolean): Table {
+    const at = names.map((name) => this.#schema.fields.findIndex((field) => field.name === name));
+    const schema = new Schema(
+      at.map((i) => this.#schema.fields[i]),
+      withHeader ? this.#header() : undefined,
+    );
+    const children = at.map((i) => this.#data[i]);
+    const type = new Struct(schema.fields);
+    const data = makeData({ type, length: this.count, nullCount: 0, children });
+    return new Table(schema, [new RecordBatch(schema, data)]);
+  }
+
+  /** What is wrong with values is the file's fault; rows are counted from its start. */
+  #reading<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (cause) {
+      const inner = cause instanceof FormatError ? (cause.cause ?? cause) : cause;
+      const message = inner instanceof Error ? inner.message : String(inner);
+      throw new FormatError(this.#placed(message, cause), this.file, { cause });
+    }
+  }
+
+  /** Readers of whole files count rows from 0, which here is the batch's first. */
+  #placed(message: string, cause: unknown): string {
+    if (!(cause instanceof FormatError)) return message;
+    return message.replace(/^row (\d+)/, (_, row) => `row ${this.firstRow + Number(row)}`);
+  }
+}
+
+/** True of columns whose texts are JSON values. */
+export function isJsonColumn({ type }: ColumnInfo): boolean {
+  return type === 'Json';
+}

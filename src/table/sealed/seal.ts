@@ -1,0 +1,175 @@
+/**
+ * What makes our own files explain themselves and tell damage: one metadata key `halfspace` with
+ * JSON. In the schema it says how the codes were made; in each batch it holds the batch's place
+ * among the rows and a checksum of each column and of the schema. So a flipped bit, a lost batch
+ * and a stream that was cut are found. docs/format.md is the specification.
+ */
+
+import { type Data, makeData, RecordBatch, type Schema, Struct, Type } from 'apache-arrow';
+import type { CodeOrigin } from '../../codes/codes';
+import { checksum } from '../../kernels/kernels';
+import type { ArrowBatches } from '../arrow/source';
+
+export const KEY = 'halfspace';
+export const FORMAT_VERSION = 1;
+
+/** The schema's JSON. */
+export interface Header extends Partial<CodeOrigin> {
+  readonly version: number;
+  readonly bits: number;
+}
+
+/** A batch's JSON. */
+interface Seal {
+  /** The first row, and how many. */
+  row: number;
+  rows: number;
+  /** True for the last batch. */
+  end: boolean;
+  schema: string;
+  columns: string[];
+}
+
+/** A batch of these columns, sealed: `row` is its first, and `end` says that it is the last. */
+export function sealedBatch(
+  schema: Schema,
+  children: Data[],
+  row: number,
+  end: boolean,
+): RecordBatch {
+  const { length } = children[0];
+  const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
+  return new RecordBatch(schema, data, new Map([[KEY, sealOf(schema, children, row, end)]]));
+}
+
+function sealOf(schema: Schema, columns: readonly Data[], row: number, end: boolean): string {
+  const seal: Seal = {
+    row,
+    rows: columns[0].length,
+    end,
+    schema: schemaChecksum(schema),
+    columns: columns.map(columnChecksum),
+  };
+  return JSON.stringify(seal);
+}
+
+/**
+ * The header of one of our files, or null for a file of another maker. Of bytes every batch is
+ * checked; a table in memory may be a slice of what a file held. Throws an Error that names what is
+ * damaged.
+ */
+export function openSealed(source: ArrowBatches): Header | null {
+  const text = source.schema.metadata.get(KEY);
+  const isSealed = source.batches.some((batch) => batch.metadata.has(KEY));
+  if (text === undefined && !(isSealed && source.isWhole)) return null;
+  if (text === undefined) throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
+  const header = parse(text, 'schema') as Header;
+  if (header.version !== FORMAT_VERSION) {
+    throw new Error(
+      `format version ${header.version} is not known, this release reads ${FORMAT_VERSION}`,
+    );
+  }
+  if (!source.isWhole) return header;
+  let row = 0;
+  source.batches.forEach((batch, index) => {
+    const isLast = index === source.batches.length - 1;
+    checkSeal(batch, source.schema, { index, row, isLast });
+    row += batch.numRows;
+  });
+  if (source.batches.length === 0) throw new Error('damaged or cut short: it has no batch');
+  return header;
+}
+
+/** Where a batch is in its file. */
+export interface BatchPlace {
+  readonly index: number;
+  /** Its first row. */
+  readonly row: number;
+  readonly isLast: boolean;
+}
+
+/** Fails unless a batch is the one that was sealed, whole, and at its place. */
+export function checkSeal(batch: RecordBatch, schema: Schema, place: BatchPlace): void {
+  const { row, isLast } = place;
+  const name = `batch ${place.index}`;
+  const seal = parse(batch.metadata.get(KEY), name) as Seal;
+  if (seal.row !== row || seal.rows !== batch.numRows) {
+    throw new Error(`damaged: ${name} starts at row ${seal.row}, expected ${row}`);
+  }
+  if (seal.end !== isLast) {
+    throw new Error(
+      isLast ? 'cut short: the last batches are missing' : `damaged: ${name} is last`,
+    );
+  }
+  if (seal.schema !== schemaChecksum(schema)) throw new Error('damaged: the schema was changed');
+  schema.fields.forEach((field, i) => {
+    if (seal.columns[i] !== columnChecksum(batch.data.children[i])) {
+      throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
+    }
+  });
+}
+
+function parse(text: string | undefined, name: string): object {
+  try {
+    const value: unknown = JSON.parse(text as string);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // told below
+  }
+  throw new Error(`damaged: the "${KEY}" metadata of ${name} is no JSON object`);
+}
+
+/** Over the header's text and each field's name, type and nullability. */
+function schemaChecksum(schema: Schema): string {
+  const fields = schema.fields.map((field) => [field.name, String(field.type), field.nullable]);
+  return hex(checksum(new TextEncoder().encode(schema.metadata.get(KEY) + JSON.stringify(fields))));
+}
+
+/** Chained over what a reader sees of the column: validity, offsets, values, children. */
+function columnChecksum(data: Data): string {
+  return hex(chain(data, 0n));
+}
+
+function chain(data: Data, start: bigint): bigint {
+  let hash = start;
+  const add = (part: ArrayBufferView) => {
+    const bytes = new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+    hash = checksum(bytes, hash);
+  };
+  if (data.nullCount > 0) {
+    const validity = new Uint8Array(Math.ceil(data.length / 8));
+    for (let i = 0; i < data.length; i++) if (data.getValid(i)) validity[i >> 3] |= 1 << (i & 7);
+    add(validity);
+  }
+  const { values, valueOffsets } = data;
+  let { children } = data;
+  if (valueOffsets) {
+    // As a file has them: those of a slice begin at 0 there, and only its elements are written.
+    const offsets = (valueOffsets as Int32Array).subarray(0, data.length + 1);
+    const [first] = offsets;
+    const [from, to] = [Number(first), Number(offsets[data.length])];
+    add(from === 0 ? offsets : offsets.map((at) => at - first));
+    if (values) add((values as Uint8Array).subarray(from, to));
+    else children = children.map((child) => child.slice(from, to - from));
+  } else if (data.typeId === Type.Bool) {
+    add(bitsOf(data));
+  } else if (values) {
+    const width = data.typeId === Type.FixedSizeBinary ? data.stride : 1;
+    add((values as Uint8Array).subarray(0, data.length * width));
+  }
+  return children.reduce((sum, child) => chain(child, sum), hash);
+}
+
+/** From bit 0 on, unused ones 0; a column of nulls is written as zeros. */
+function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(length / 8));
+  if (nullCount >= length) return bits;
+  for (let i = 0, at = offset; i < length; i++, at++) {
+    bits[i >> 3] |= ((values[at >> 3] >> (at & 7)) & 1) << (i & 7);
+  }
+  return bits;
+}
+
+function hex(hash: bigint): string {
+  return hash.toString(16).padStart(16, '0');
+}

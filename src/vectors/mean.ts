@@ -1,0 +1,40 @@
+/** The mean of vectors, to be subtracted before they are hashed: the option `mean` of an index. */
+
+import seedrandom from 'seedrandom';
+import { isValid } from '../base/bitmap';
+import { checkInteger, checkOptions } from '../base/check';
+import { lengthOf } from '../base/length';
+import { checkDenseMatrix, type DenseMatrix } from './vectors';
+
+export interface MeanOptions {
+  /** Rows that are drawn; all when there are no more. */
+  sample?: number;
+  seed?: number | string;
+}
+
+/**
+ * The mean of the directions of a sample of rows. Where vectors share a direction, all their codes
+ * share bits, which then tell little; without it they tell more.
+ */
+export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Array {
+  const given = checkOptions('options', options, ['sample', 'seed']);
+  const sample = checkInteger('sample', given.sample ?? 10_000, 1, 2 ** 32);
+  const count = checkDenseMatrix(vectors, 'vectors');
+  const { values, dimensions, validity } = vectors;
+  const random = seedrandom.alea(String(given.seed ?? 0));
+  const mean = new Float64Array(dimensions);
+  let taken = 0;
+  let left = Math.min(sample, count);
+  for (let row = 0; row < count && left > 0; row++) {
+    if (random() * (count - row) >= left) continue;
+    left--;
+    if (!isValid(validity, row)) continue;
+    const from = row * dimensions;
+    const length = lengthOf(values, from, from + dimensions);
+    if (length === 0) continue;
+    if (!Number.isFinite(length)) throw new RangeError(`row ${row} of "vectors" is not finite`);
+    for (let i = 0; i < dimensions; i++) mean[i] += values[from + i] / length;
+    taken++;
+  }
+  return taken === 0 ? mean : mean.map((sum) => sum / taken);
+}

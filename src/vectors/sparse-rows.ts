@@ -1,0 +1,185 @@
+/**
+ * Sparse rows as kernels want them: dimensions in ascending order, each once. The order of a
+ * caller's entries does not matter: they are sorted by dimension, and values of a repeated
+ * dimension are summed in ascending order of value, so that even the rounding is the same. Rows
+ * that are in order already are not copied.
+ */
+
+import { isValid } from '../base/bitmap';
+import { describe } from '../base/check';
+import type { SparseRows } from '../kernels/sums/sums.scalar';
+import { checkNumbers, type Indices, type SparseMatrix } from './vectors';
+
+type Dimensions = SparseRows['dimensions'];
+
+/** The rows `first` to `end - 1` of a matrix whose shape is checked; null rows have no entries. */
+export function canonicalRows(matrix: SparseMatrix, first: number, end: number): SparseRows {
+  for (let row = first; row < end; row++) {
+    if (isValid(matrix.validity, row)) continue;
+    return readRows(withoutNulls(matrix, first, end), 0, end - first, first);
+  }
+  return readRows(matrix, first, end, first);
+}
+
+/** A copy of some rows in which the null ones are empty. */
+function withoutNulls(matrix: SparseMatrix, first: number, end: number): SparseMatrix {
+  const offsets = [0];
+  const kept: number[] = [];
+  for (let row = first; row < end; row++) {
+    const isPresent = isValid(matrix.validity, row);
+    const to = isPresent ? matrix.offsets[row + 1] : 0;
+    for (let i = matrix.offsets[row]; i < to; i++) kept.push(i);
+    offsets.push(kept.length);
+  }
+  return {
+    offsets,
+    indices: kept.map((i) => matrix.indices[i]),
+    values: kept.map((i) => matrix.values[i]),
+  };
+}
+
+/** Reads rows; `named` is the number of the first in messages. */
+function readRows(matrix: SparseMatrix, first: number, end: number, named: number): SparseRows {
+  const { offsets } = matrix;
+  const from = offsets[first];
+  const to = offsets[end];
+  const starts = new Uint32Array(end - first + 1);
+  for (let row = first; row <= end; row++) starts[row - first] = offsets[row] - from;
+  const nameOf = (entry: number) => rowAt(offsets, first, entry) - first + named;
+  const rows: SparseRows = {
+    count: end - first,
+    offsets: starts,
+    dimensions: dimensionsOf(matrix.indices, from, to, nameOf),
+    values: valuesOf(matrix, first, end, named),
+  };
+  for (let row = 0; row < rows.count; row++) {
+    if (!isAscending(rows.dimensions, starts[row], starts[row + 1])) return sorted(rows, named);
+  }
+  return rows;
+}
+
+function rowAt(offsets: SparseMatrix['offsets'], first: number, entry: number): number {
+  let row = first;
+  while (offsets[row + 1] <= entry) row++;
+  return row;
+}
+
+function valuesOf(
+  { values, offsets }: SparseMatrix,
+  first: number,
+  end: number,
+  named: number,
+): Float64Array {
+  const from = offsets[first];
+  const to = offsets[end];
+  if (values instanceof Float64Array) return values.subarray(from, to);
+  if (values instanceof Float32Array) return Float64Array.from(values.subarray(from, to));
+  for (let row = first; row < end; row++) {
+    checkNumbers(values.slice(offsets[row], offsets[row + 1]), row - first + named);
+  }
+  return Float64Array.from(values.slice(from, to));
+}
+
+/** A view of the caller's indices where their kind allows it, a checked copy elsewhere. */
+function dimensionsOf(
+  indices: Indices,
+  from: number,
+  to: number,
+  rowOf: (entry: number) => number,
+): Dimensions {
+  if (indices instanceof Uint32Array || indices instanceof BigUint64Array) {
+    return indices.subarray(from, to);
+  }
+  if (indices instanceof Int32Array || indices instanceof BigInt64Array) {
+    for (let i = from; i < to; i++) if (indices[i] < 0) throw badIndex(indices[i], i, rowOf);
+    const { buffer, byteOffset, BYTES_PER_ELEMENT: bytes } = indices;
+    return indices instanceof Int32Array
+      ? new Uint32Array(buffer, byteOffset + from * bytes, to - from)
+      : new BigUint64Array(buffer, byteOffset + from * bytes, to - from);
+  }
+  let largest = 0;
+  for (let i = from; i < to; i++) {
+    if (!isDimension(indices[i])) throw badIndex(indices[i], i, rowOf);
+    largest = Math.max(largest, Number(indices[i]));
+  }
+  const some = indices.slice(from, to);
+  if (largest < 2 ** 32) return Uint32Array.from(some as ArrayLike<unknown>, Number);
+  return BigUint64Array.from(some as ArrayLike<unknown>, (index) => BigInt(index as number));
+}
+
+function isDimension(index: unknown): boolean {
+  if (typeof index === 'number') return Number.isSafeInteger(index) && index >= 0;
+  return typeof index === 'bigint' && index >= 0n && index <= 0xffff_ffff_ffff_ffffn;
+}
+
+function badIndex(index: unknown, entry: number, rowOf: (entry: number) => number): Error {
+  const message =
+    `row ${rowOf(entry)}: "indices" expected integers in 0..2^64 - 1 ` +
+    `(bigint from 2^53 on), got ${describe(index)}`;
+  const isNumeric = typeof index === 'number' || typeof index === 'bigint';
+  return isNumeric ? new RangeError(message) : new TypeError(message);
+}
+
+function isAscending(dimensions: Dimensions, from: number, to: number): boolean {
+  if (dimensions instanceof Uint32Array) {
+    for (let i = from + 1; i < to; i++) if (dimensions[i] <= dimensions[i - 1]) return false;
+    return true;
+  }
+  // Halves, since each element read from a 64-bit array is a BigInt in the heap.
+  const halves = new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length);
+  for (let at = 2 * from + 2; at < 2 * to; at += 2) {
+    const high = halves[at + 1];
+    const before = halves[at - 1];
+    if (high < before || (high === before && halves[at] <= halves[at - 2])) return false;
+  }
+  return true;
+}
+
+/** The same rows with sorted entries and repeats summed. */
+function sorted(rows: SparseRows, firstRow: number): SparseRows {
+  const { values } = rows;
+  const given = rows.dimensions;
+  const dimensions = given.slice();
+  const outValues = new Float64Array(values.length);
+  const offsets = new Uint32Array(rows.count + 1);
+  const compare = (a: number, b: number) =>
+    given[a] < given[b] ? -1 : given[a] > given[b] ? 1 : values[a] - values[b];
+  let filled = 0;
+  for (let row = 0; row < rows.count; row++) {
+    const order: number[] = [];
+    for (let i = rows.offsets[row]; i < rows.offsets[row + 1]; i++) {
+      if (!Number.isFinite(values[i])) throw badValue(firstRow + row, given[i], values[i]);
+      order.push(i);
+    }
+    const start = filled;
+    for (const i of order.sort(compare)) {
+      if (filled > start && dimensions[filled - 1] === given[i]) {
+        outValues[filled - 1] += values[i];
+      } else {
+        dimensions[filled] = given[i];
+        outValues[filled++] = values[i];
+      }
+    }
+    offsets[row + 1] = filled;
+  }
+  return {
+    count: rows.count,
+    offsets,
+    dimensions: dimensions.subarray(0, filled),
+    values: outValues.subarray(0, filled),
+  };
+}
+
+/** 64-bit dimensions, for those who need them as such. */
+export function wideDimensions(dimensions: Dimensions): BigUint64Array<ArrayBufferLike> {
+  return dimensions instanceof BigUint64Array
+    ? dimensions
+    : BigUint64Array.from(dimensions as ArrayLike<unknown>, (index) => BigInt(index as number));
+}
+
+/** NaN or an infinity in a vector. */
+export function badValue(row: number, dimension: number | bigint, value: number): RangeError {
+  return new RangeError(
+    `row ${row}: expected finite values, got ${value} at dimension ${dimension}`,
+  );
+}

@@ -1,0 +1,185 @@
+/**
+ * The shapes in which vectors come: dense, sparse, and batches of both. Shapes are checked here,
+ * values are not: a NaN or an infinity shows in the sums that it makes, and is looked for only
+ * then.
+ */
+
+import { checkValidity } from '../base/bitmap';
+import { describe, wrongType, wrongValue } from '../base/check';
+
+export type DenseVector = Float32Array | Float64Array | readonly number[];
+
+/** Entries of one vector, in any order; repeated dimensions are summed. */
+export interface SparseVector {
+  readonly indices: Indices;
+  readonly values: Values;
+}
+
+export type Vector = DenseVector | SparseVector;
+
+/** Dimensions: integers from 0 to 2^64 - 1, as bigint from 2^53 on. */
+export type Indices =
+  | Uint32Array
+  | Int32Array
+  | BigUint64Array
+  | BigInt64Array
+  | readonly (number | bigint)[];
+
+export type Values = Float32Array | Float64Array | readonly number[];
+
+/** Vectors of `dimensions` values, one after another. */
+export interface DenseMatrix {
+  readonly values: Float32Array | Float64Array;
+  readonly dimensions: number;
+  /** Arrow's layout: bit r is 0 when row r is null, and its values are not read. */
+  readonly validity?: Uint8Array | null;
+}
+
+/** Sparse rows, compressed: those of row r lie at `offsets[r]` to `offsets[r + 1]`. */
+export interface SparseMatrix {
+  readonly offsets: Uint32Array | Int32Array | readonly number[];
+  readonly indices: Indices;
+  readonly values: Values;
+  readonly validity?: Uint8Array | null;
+}
+
+export type VectorBatch = DenseMatrix | SparseMatrix | readonly Vector[];
+
+export function isSparse(vector: unknown): vector is SparseVector {
+  return typeof vector === 'object' && vector !== null && 'indices' in vector && 'values' in vector;
+}
+
+export function isDense(vector: unknown): vector is DenseVector {
+  return vector instanceof Float32Array || vector instanceof Float64Array || Array.isArray(vector);
+}
+
+export function isSparseMatrix(batch: unknown): batch is SparseMatrix {
+  return isSparse(batch) && 'offsets' in batch;
+}
+
+export function isDenseMatrix(batch: unknown): batch is DenseMatrix {
+  return typeof batch === 'object' && batch !== null && 'dimensions' in batch && 'values' in batch;
+}
+
+/** A dense vector by itself, whose plain numbers are numbers. */
+export function checkDenseVector(name: string, vector: unknown): DenseVector {
+  if (!isDense(vector)) {
+    throw wrongType(name, 'a Float32Array, a Float64Array or an array of numbers', vector);
+  }
+  if (Array.isArray(vector)) checkNumbers(vector, null);
+  return vector;
+}
+
+/** What a vector is expected to be, in one place for all messages. */
+export function notAVector(name: string, value: unknown): TypeError {
+  return wrongType(
+    name,
+    'a Float32Array, a Float64Array, an array of numbers or { indices, values }',
+    value,
+  );
+}
+
+/** Number of rows of a dense matrix whose shape is sound. */
+export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
+  if (!isDenseMatrix(matrix)) throw wrongType(name, '{ values, dimensions }', matrix);
+  const { values, dimensions } = matrix;
+  if (!(values instanceof Float32Array || values instanceof Float64Array)) {
+    throw wrongType('values', 'a Float32Array or a Float64Array', values);
+  }
+  if (typeof dimensions !== 'number') throw wrongType('dimensions', 'a number', dimensions);
+  if (!Number.isInteger(dimensions) || dimensions < 1) {
+    throw wrongValue('dimensions', 'an integer from 1 on', dimensions);
+  }
+  const count = values.length / dimensions;
+  if (!Number.isInteger(count)) {
+    throw wrongValue('values', `a multiple of ${dimensions} values`, values.length);
+  }
+  checkValidity(matrix.validity, count);
+  return count;
+}
+
+/** Number of rows of a sparse matrix whose shape is sound. */
+export function checkSparseMatrix(matrix: SparseMatrix): number {
+  const { offsets, indices, values } = matrix;
+  if (!isList(offsets))
+    throw wrongType('offsets', 'a Uint32Array, an Int32Array or an array', offsets);
+  checkEntries('', indices, values);
+  const count = offsets.length - 1;
+  if (count < 0) throw wrongValue('offsets', 'one entry more than rows', 'none');
+  for (let row = 0; row <= count; row++) {
+    const from = row === 0 ? 0 : offsets[row - 1];
+    if (typeof offsets[row] !== 'number')
+      throw wrongType(`offsets[${row}]`, 'a number', offsets[row]);
+    if (!Number.isInteger(offsets[row]) || offsets[row] < from) {
+      throw wrongValue(`offsets[${row}]`, `an integer from ${from} on`, offsets[row]);
+    }
+  }
+  if (offsets[count] > indices.length) {
+    throw wrongValue('offsets', `at most ${indices.length}, the entries`, offsets[count]);
+  }
+  checkValidity(matrix.validity, count);
+  return count;
+}
+
+/** Indices and values of a kind that is known, and as many of one as of the other. */
+export function checkEntries(where: string, indices: unknown, values: unknown): void {
+  if (!isList(indices)) {
+    throw wrongType(`${where}indices`, 'an array or a typed array of integers', indices);
+  }
+  if (!isDense(values)) {
+    throw wrongType(`${where}values`, 'a Float32Array, a Float64Array or an array', values);
+  }
+  if (indices.length !== values.length) {
+    throw wrongValue(`${where}values`, `${indices.length} numbers, one an index`, values.length);
+  }
+}
+
+function isList(value: unknown): value is { length: number } {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
+
+/** Packs an array of vectors, all dense of one width or all sparse, into a matrix. */
+export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMatrix {
+  if (isSparse(vectors[0])) return packSparse(vectors);
+  if (!isDense(vectors[0])) throw notAVector('batch[0]', vectors[0]);
+  const dimensions = vectors[0].length;
+  const isNarrow = vectors.every((vector) => vector instanceof Float32Array);
+  const length = vectors.length * dimensions;
+  const values = isNarrow ? new Float32Array(length) : new Float64Array(length);
+  vectors.forEach((vector, row) => {
+    if (!isDense(vector)) {
+      throw new TypeError(`row ${row}: expected a dense vector as row 0, got ${describe(vector)}`);
+    }
+    if (vector.length !== dimensions) {
+      throw new RangeError(`row ${row}: expected ${dimensions} dimensions, got ${vector.length}`);
+    }
+    if (Array.isArray(vector)) checkNumbers(vector, row);
+    values.set(vector as ArrayLike<number>, row * dimensions);
+  });
+  return { values, dimensions };
+}
+
+function packSparse(vectors: readonly Vector[]): SparseMatrix {
+  const offsets = [0];
+  const indices: (number | bigint)[] = [];
+  const values: number[] = [];
+  vectors.forEach((vector, row) => {
+    if (!isSparse(vector)) {
+      throw new TypeError(`row ${row}: expected { indices, values }, got ${describe(vector)}`);
+    }
+    checkEntries(`row ${row}: `, vector.indices, vector.values);
+    for (const index of vector.indices) indices.push(index);
+    for (const value of vector.values) values.push(value);
+    offsets.push(indices.length);
+  });
+  return { offsets, indices, values };
+}
+
+/** A plain array may hold anything; typed arrays would turn it into NaN. */
+export function checkNumbers(values: readonly unknown[], row: number | null): void {
+  for (let i = 0; i < values.length; i++) {
+    if (typeof values[i] === 'number') continue;
+    const where = row === null ? '' : `row ${row}: `;
+    throw new TypeError(`${where}expected a number at position ${i}, got ${describe(values[i])}`);
+  }
+}

@@ -1,0 +1,393 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type ClusterOptions,
+  type Clusters,
+  cluster,
+  clusterAsync,
+} from '../../src/clustering/cluster';
+import { Codes } from '../../src/codes/codes';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import type { DenseMatrix } from '../../src/vectors/vectors';
+import { bitsApart, collection } from '../groups/collections';
+import { Draws, dot } from '../reference/random';
+
+/** Clusters against k-means in plain loops, and their summaries against brute force. */
+
+const NONE = 0xffff_ffff;
+
+type Vectors = (Float64Array | null)[];
+
+const unit = (vector: ArrayLike<number>) => {
+  const length = Math.sqrt(dot(vector, vector));
+  return Float64Array.from(vector, (value) => value / length);
+};
+
+/** Rows around some directions, those of a direction `spread` apart. */
+function planted(directions: number, each: number, dimensions: number, spread: number): Vectors {
+  const draws = new Draws(`${directions} ${each} ${dimensions}`);
+  const centres = Array.from({ length: directions }, () => unit(draws.gaussians(dimensions)));
+  return Array.from({ length: directions * each }, (_, row) => {
+    const noise = unit(draws.gaussians(dimensions));
+    const scale = 0.1 + 10 * draws.uniform();
+    return centres[row % directions].map((value, i) => scale * (value + spread * noise[i]));
+  });
+}
+
+function matrixOf(vectors: Vectors): DenseMatrix {
+  const dimensions = vectors[0]?.length ?? 1;
+  const values = new Float64Array(vectors.length * dimensions);
+  const validity = new Uint8Array(Math.ceil(vectors.length / 8));
+  vectors.forEach((vector, row) => {
+    if (vector === null) return;
+    values.set(vector, row * dimensions);
+    validity[row >> 3] |= 1 << (row & 7);
+  });
+  return { values, dimensions, validity };
+}
+
+/** A code as a vector of +1 and -1; null rows are null. */
+function signsOf(codes: Codes): Vectors {
+  return Array.from({ length: codes.count }, (_, row) => {
+    if (codes.isNull(row)) return null;
+    const code = codes.at(row);
+    const sign = (_: unknown, bit: number) => ((code[bit >> 3] >> (bit & 7)) & 1 ? 1 : -1);
+    return Float64Array.from({ length: codes.bits }, sign);
+  });
+}
+
+function membersOf({ assignments, count }: Clusters): number[][] {
+  const members = Array.from({ length: count }, (): number[] => []);
+  assignments.forEach((own, row) => {
+    if (own !== NONE) members[own].push(row);
+  });
+  return members;
+}
+
+/** All that a result says of itself, looked up in the vectors. */
+function expectSound(found: Clusters, vectors: Vectors, labels: number): void {
+  const dimensions = found.centres.length / found.count;
+  const centres = Array.from({ length: found.count }, (_, i) =>
+    found.centres.subarray(i * dimensions, (i + 1) * dimensions),
+  );
+  for (const centre of centres) expect(dot(centre, centre)).toBeCloseTo(1, 10);
+  const units = vectors.map((vector) => (vector === null ? null : unit(vector)));
+  const cosine = (row: number, other: ArrayLike<number>) => dot(units[row] as Float64Array, other);
+  const present = [...units.keys()].filter((row) => units[row] !== null);
+  expect([...found.assignments.keys()].filter((row) => found.assignments[row] !== NONE)).toEqual(
+    present,
+  );
+  let total = 0;
+  membersOf(found).forEach((rows, i) => {
+    const { size, medoid, cohesion, nearest } = found.clusters[i];
+    expect(size).toBe(rows.length);
+    expect(size).toBeGreaterThan(0);
+    const sum = rows.reduce((all, row) => all + cosine(row, centres[i]), 0);
+    expect(cohesion).toBeCloseTo(sum / size, 8);
+    total += sum;
+    const means = rows.map((row) =>
+      rows.reduce((all, other) => all + cosine(row, units[other] as Float64Array), 0),
+    );
+    expect(rows).toContain(medoid);
+    expect(means[rows.indexOf(medoid)]).toBeCloseTo(Math.max(...means), 8);
+    const cosines = rows.map((row) => cosine(row, centres[i])).sort((a, b) => b - a);
+    expect(nearest.length).toBe(Math.min(labels, size));
+    expect(new Set(nearest).size).toBe(nearest.length);
+    nearest.forEach((row, j) => {
+      expect(rows).toContain(row);
+      expect(cosine(row, centres[i])).toBeCloseTo(cosines[j], 8);
+    });
+  });
+  expect(found.objective).toBeCloseTo(total / present.length, 8);
+}
+
+/** Each row with its nearest centre, but for what rounding to 16 bits may confuse. */
+function expectNearest(found: Clusters, vectors: Vectors): void {
+  const { dimensions } = matrixOf(vectors.filter((vector) => vector !== null));
+  vectors.forEach((vector, row) => {
+    if (vector === null) return;
+    const cosines = Array.from({ length: found.count }, (_, i) =>
+      dot(unit(vector), found.centres.subarray(i * dimensions, (i + 1) * dimensions)),
+    );
+    expect(cosines[found.assignments[row]]).toBeGreaterThan(Math.max(...cosines) - 1e-4);
+  });
+}
+
+/** Lloyd's iteration from given centres until nothing moves, in plain loops: the mean cosine. */
+function lloyd(vectors: Float64Array[], starts: number[]): number {
+  let centres = starts.map((row) => unit(vectors[row]));
+  const units = vectors.map(unit);
+  for (let last = -2; ; ) {
+    const sums = centres.map((centre) => new Float64Array(centre.length));
+    let total = 0;
+    for (const vector of units) {
+      const cosines = centres.map((centre) => dot(vector, centre));
+      const best = Math.max(...cosines);
+      const sum = sums[cosines.indexOf(best)];
+      vector.forEach((value, i) => {
+        sum[i] += value;
+      });
+      total += best;
+    }
+    if (total / units.length - last < 1e-9) return total / units.length;
+    last = total / units.length;
+    centres = sums.map((sum, i) => (dot(sum, sum) > 0 ? unit(sum) : centres[i]));
+  }
+}
+
+const spread = (planted(12, 50, 20, 0.9) as Float64Array[]).slice(0, 590);
+const options = { clusters: 12, starts: 4, iterations: 200, seed: 7 };
+
+describe('k-means', () => {
+  it('comes to as good an objective as plain loops with as many starts', () => {
+    const draws = new Draws(4);
+    const rows = [...spread.keys()];
+    const best = Math.max(
+      ...Array.from({ length: 4 }, () => lloyd(spread, draws.shuffled(rows).slice(0, 12))),
+    );
+    const found = cluster(matrixOf(spread), options);
+    expect(found.objective).toBeGreaterThan(0.99 * best);
+    expectSound(found, spread, 5);
+    expectNearest(found, spread);
+  });
+
+  it('ends where plain loops gain nothing', () => {
+    const found = cluster(matrixOf(spread), options);
+    const { dimensions } = matrixOf(spread);
+    // The centres as rows behind the others, to start from.
+    const centres = Array.from({ length: 12 }, (_, i) =>
+      found.centres.slice(i * dimensions, (i + 1) * dimensions),
+    );
+    const all = [...spread, ...centres];
+    const more = lloyd(
+      all,
+      [...centres.keys()].map((i) => spread.length + i),
+    );
+    const own = (found.objective * spread.length + 12) / all.length;
+    expect(more).toBeGreaterThan(own - 1e-9);
+    expect(more).toBeLessThan(own + 1e-4);
+  });
+
+  it('never loses, iteration by iteration, and tells of all of them', () => {
+    const { history, objective } = cluster(matrixOf(spread), options);
+    const last = history[history.length - 1];
+    for (const start of [0, 1, 2, 3]) {
+      const own = history.filter((one) => one.start === start);
+      expect(own.length).toBeGreaterThan(3);
+      expect(own.map(({ iteration }) => iteration)).toEqual([...own.keys()]);
+      expect(own.every(({ rows }) => rows === 590)).toBe(true);
+      expect(own[0].moved).toBe(590);
+      expect(own[2].moved).toBeLessThan(590);
+      for (let i = 1; i < own.length; i++) {
+        // Rounding to 16 bits can choose a centre that is as good but for so much.
+        expect(own[i].objective).toBeGreaterThan(own[i - 1].objective - 1e-5);
+      }
+      expect(own[own.length - 1].objective).toBeLessThan(last.objective + 1e-3);
+    }
+    expect(last.objective).toBeCloseTo(objective, 10);
+  });
+
+  it.each(['auto', 'scalar'] as const)('finds planted directions, with kernel %s', (kernel) => {
+    const vectors = planted(9, 30, 40, 0.5);
+    const found = cluster(matrixOf(vectors), { clusters: 9, kernel });
+    expect(new Set(found.assignments.subarray(0, 9)).size).toBe(9);
+    found.assignments.forEach((own, row) => {
+      expect(own).toBe(found.assignments[row % 9]);
+    });
+  });
+
+  it('gives the same by seed, and by any kernel', () => {
+    const matrix = matrixOf(spread);
+    const found = cluster(matrix, { clusters: 12, seed: 'a' });
+    expect(cluster(matrix, { clusters: 12, seed: 'a' })).toEqual(found);
+    expect(cluster(matrix, { clusters: 12, seed: 'a', kernel: 'scalar' })).toEqual(found);
+    expect(cluster(matrix, { clusters: 12, seed: 'b' }).history).not.toEqual(found.history);
+    const codes = collection('clustered', 300, 100, 1);
+    const ofCodes = cluster(codes, { clusters: 7 });
+    expect(cluster(codes, { clusters: 7, kernel: 'scalar' })).toEqual(ofCodes);
+  });
+
+  it('learns on a sample and ends over all rows', () => {
+    const vectors = planted(5, 2000, 8, 0.8);
+    const found = cluster(matrixOf(vectors), { clusters: 5, sample: 5000, starts: 2 });
+    const { history } = found;
+    const seen = [...new Set(history.map(({ rows }) => rows))];
+    expect(seen).toEqual([4096, 5000, 10_000]);
+    const overAll = history.filter(({ rows }) => rows === 10_000);
+    expect(overAll.length).toBeGreaterThan(1);
+    const objectives = overAll.map(({ objective }) => objective);
+    expect([...objectives].sort((a, b) => a - b)).toEqual(objectives);
+    expectNearest(found, vectors);
+    const whole = cluster(matrixOf(vectors), { clusters: 5 });
+    expect(found.objective).toBeGreaterThan(0.99 * whole.objective);
+  });
+});
+
+describe('sources', () => {
+  it('codes go by their bits, and null rows are in no cluster', () => {
+    const given = collection('clustered', 200, 100, 2);
+    const validity = new Draws(2).bytes(25);
+    const codes = Codes.from(given.bytes, { bits: 100, validity });
+    const found = cluster(codes, { clusters: 6, labels: 3 });
+    expect(found.by).toBe('bits');
+    expectSound(found, signsOf(codes), 3);
+    expectNearest(found, signsOf(codes));
+    // The medoid is the row of the least distances, exactly: the first of equals.
+    for (const [i, rows] of membersOf(found).entries()) {
+      const sums = rows.map((row) =>
+        rows.reduce((all, other) => all + bitsApart(codes.at(row), codes.at(other)), 0),
+      );
+      expect(found.clusters[i].medoid).toBe(rows[sums.indexOf(Math.min(...sums))]);
+    }
+  });
+
+  it('a majority of bits makes centres that are codes, and a lower objective', () => {
+    const codes = collection('clustered', 400, 64, 3);
+    const found = cluster(codes, { clusters: 4, by: 'majority' });
+    expect(new Set(found.centres.map(Math.abs))).toEqual(new Set([1 / 8]));
+    expectSound(found, signsOf(codes), 5);
+    const real = cluster(codes, { clusters: 4, by: 'bits' });
+    expect(found.objective).toBeLessThan(real.objective);
+  });
+
+  it.each(['float32', 'int8'] as const)('an index goes by its vectors kept as %s', (keep) => {
+    const vectors: Vectors = planted(4, 20, 16, 0.6);
+    const index = new SimHashIndex({
+      ...{ bits: 64, dimensions: 16, projection: 'hadamard', keep, zero: 'null' },
+    });
+    const zero = new Float64Array(16);
+    index.addAll([...(vectors as Float64Array[]), zero], [...vectors.keys(), 80].map(String));
+    index.remove('5');
+    const kept = [...vectors, null].map((vector, row) =>
+      vector === null || row === 5 ? null : (index.get(String(row))?.vector as Float32Array),
+    );
+    const found = cluster(index, { clusters: 4 });
+    expect(found.by).toBe('vectors');
+    expectSound(
+      found,
+      kept.map((vector) => vector && Float64Array.from(vector)),
+      5,
+    );
+    const byBits = cluster(index, { clusters: 4, by: 'bits' });
+    expect(byBits.centres.length).toBe(4 * 64);
+    expect([byBits.assignments[5], byBits.assignments[80]]).toEqual([NONE, NONE]);
+    // Those of one direction are together either way.
+    const [ours, theirs] = [found.assignments, byBits.assignments];
+    for (let row = 6; row < 80; row++) {
+      expect(ours[row]).toBe(ours[row % 4]);
+      expect(theirs[row]).toBe(theirs[row % 4]);
+    }
+  });
+
+  it('without kept vectors an index goes by its bits', () => {
+    const index = new SimHashIndex({ bits: 64, dimensions: 16 });
+    index.addAll(planted(3, 10, 16, 0.3) as Float64Array[]);
+    expect(cluster(index, { clusters: 3 }).by).toBe('bits');
+  });
+
+  it('accumulators are vectors like others', () => {
+    const index = new SimHashIndex({ bits: 128, dimensions: 20, projection: 'hadamard' });
+    const sums = spread.map((vector) => index.hasher.accumulate(vector));
+    const found = cluster(matrixOf(sums), options);
+    expectSound(found, sums, 5);
+    // Orthogonal planes keep angles to some per cent.
+    const { objective } = cluster(matrixOf(spread), options);
+    expect(Math.abs(found.objective / objective - 1)).toBeLessThan(0.05);
+  });
+
+  it('leaves out rows of a matrix that are null or all zero', () => {
+    const vectors = planted(2, 5, 4, 0.1);
+    vectors[3] = null;
+    const matrix = matrixOf(vectors);
+    matrix.values.fill(0, 4 * 4, 4 * 5);
+    vectors[4] = null;
+    const found = cluster(matrix, { clusters: 2 });
+    expectSound(found, vectors, 5);
+  });
+});
+
+describe('few rows', () => {
+  const equal = matrixOf(Array.from({ length: 40 }, () => Float64Array.of(1, 2, 3)));
+
+  it('all of them equal, each cluster gets one', () => {
+    const found = cluster(equal, { clusters: 7 });
+    expect(found.clusters.map(({ size }) => size).sort((a, b) => a - b)).toEqual([
+      ...[1, 1, 1, 1, 1, 1, 34],
+    ]);
+    expect(found.objective).toBeCloseTo(1, 12);
+    expect(found.history.every(({ repaired }) => repaired === 6)).toBe(true);
+    expectSound(found, Array(40).fill(Float64Array.of(1, 2, 3)), 5);
+  });
+
+  it('one row', () => {
+    const one = { values: Float32Array.of(0, 2), dimensions: 2 };
+    const { assignments, clusters, centres, objective } = cluster(one, { clusters: 1 });
+    expect([...assignments, ...centres, objective]).toEqual([0, 0, 1, 1]);
+    expect(clusters).toEqual([{ size: 1, medoid: 0, cohesion: 1, nearest: Uint32Array.of(0) }]);
+  });
+
+  it('as many clusters as rows: each has its own', () => {
+    const vectors = planted(3, 10, 6, 1);
+    const found = cluster(matrixOf(vectors), { clusters: 30 });
+    expect(new Set(found.assignments).size).toBe(30);
+    expect(found.objective).toBeCloseTo(1, 12);
+    const codes = collection('repeated', 50, 16, 1);
+    expect(new Set(cluster(codes, { clusters: 50 }).assignments).size).toBe(50);
+  });
+
+  it('opposite rows cancel out, and are a cluster all the same', () => {
+    const opposite = { values: Float64Array.of(1, 0, -1, 0), dimensions: 2 };
+    const { clusters, objective } = cluster(opposite, { clusters: 1 });
+    expect([clusters[0].size, objective]).toEqual([2, 0]);
+  });
+});
+
+describe('as a long call', () => {
+  it('comes in turns with the event loop, shows progress, and stops when asked to', async () => {
+    const matrix = matrixOf(spread);
+    const done: [number, number][] = [];
+    const found = await clusterAsync(matrix, {
+      ...options,
+      onProgress: (at, total) => done.push([at, total]),
+    });
+    expect(found).toEqual(cluster(matrix, options));
+    expect(done.length).toBeGreaterThan(10);
+    expect(done.every(([at, total], i) => at <= total && at >= (done[i - 1]?.[0] ?? 0))).toBe(true);
+    const [at, total] = done[done.length - 1];
+    expect(at).toBe(total);
+    const controller = new AbortController();
+    const onProgress = () => controller.abort(new Error('enough'));
+    const stopped = clusterAsync(matrix, { ...options, signal: controller.signal, onProgress });
+    await expect(stopped).rejects.toThrow('enough');
+  });
+});
+
+describe('refuses', () => {
+  const codes = collection('uniform', 3, 64, 1);
+  const matrix = { values: new Float64Array(12).fill(1), dimensions: 4 };
+  it.each<[string, unknown, unknown, string]>([
+    ['more clusters than rows', codes, { clusters: 4 }, '"clusters" expected at most 3'],
+    ['no rows', Codes.allocate(0, { bits: 8 }), { clusters: 1 }, 'the source has none'],
+    ['all-zero rows only', { values: new Float64Array(4), dimensions: 2 }, { clusters: 1 }, 'none'],
+    ['no number', codes, {}, '"clusters" expected a number, got undefined'],
+    ['no options', codes, undefined, '"clusters" expected a number, got undefined'],
+    ['no clusters', codes, { clusters: 0 }, '"clusters" expected an integer in 1..'],
+    ['parts', codes, { clusters: 1.5 }, '"clusters" expected an integer'],
+    ['an array', [[1, 2]], { clusters: 1 }, '"source" expected Codes, a SimHashIndex or {'],
+    ['nothing', null, { clusters: 1 }, '"source" expected Codes, a SimHashIndex or {'],
+    ['NaN', { values: Float64Array.of(1, Number.NaN), dimensions: 1 }, { clusters: 1 }, 'row 1:'],
+    ['vectors of codes', codes, { clusters: 1, by: 'vectors' }, 'needs kept vectors'],
+    ['bits of vectors', matrix, { clusters: 1, by: 'bits' }, 'needs codes'],
+    ['a majority of vectors', matrix, { clusters: 1, by: 'majority' }, 'needs codes'],
+    ['another way', codes, { clusters: 1, by: 'words' }, '"by" expected one of'],
+    ['a small sample', codes, { clusters: 3, sample: 2 }, '"sample" expected an integer from 3'],
+    ['no starts', codes, { clusters: 1, starts: 0 }, '"starts" expected an integer in 1..'],
+    ['no iterations', codes, { clusters: 1, iterations: 0 }, '"iterations" expected an integer'],
+    ['labels below 0', codes, { clusters: 1, labels: -1 }, '"labels" expected an integer in 0..'],
+    ['a seed that is none', codes, { clusters: 1, seed: {} }, '"seed" expected a number or a str'],
+    ['an unknown kernel', codes, { clusters: 1, kernel: 'fast' }, '"kernel" expected one of'],
+    ['an unknown option', codes, { cluster: 1 }, 'did you mean "clusters"?'],
+    ['a wrong signal', codes, { clusters: 1, signal: {} }, '"signal" expected an AbortSignal'],
+  ])('%s', (_, source, given, message) => {
+    expect(() => cluster(source as Codes, given as ClusterOptions)).toThrow(message);
+  });
+});

@@ -1,0 +1,50 @@
+/** A small index in a folder that has a file of each kind, and all that it answers as text. */
+
+import { appendToIndex, removeFromIndex } from '../../src/folder/change-index';
+import { IndexFolder } from '../../src/folder/index-folder';
+import { saveIndex } from '../../src/folder/save-index';
+import { SimHashIndex, TextHasher } from '../../src/index';
+import { RowBatch } from '../../src/table/row-batch';
+import { Draws } from '../reference/random';
+import { partitioned } from './partitioned';
+
+const DIMENSIONS = 3;
+
+const columnsFor = (ids: readonly string[]) => RowBatch.of({ title: ids.map((id) => `${id}!`) });
+
+export async function writeSmallFolder(folder: string): Promise<void> {
+  const index = new SimHashIndex({ bits: 12, dimensions: DIMENSIONS, keep: 'int8' });
+  const ids = Array.from({ length: 12 }, (_, i) => `row ${i}`);
+  const values = new Draws(5).gaussians(12 * DIMENSIONS);
+  values.copyWithin(6 * DIMENSIONS, 0, DIMENSIONS); // an equal code
+  index.addAll({ values, dimensions: DIMENSIONS }, ids);
+  partitioned(index, { recall: 0.5, k: 2, queries: 4, partitions: 2 });
+  const frequencies = new TextHasher().fit(['a b', 'b c']);
+  const text = { tokens: 'words' };
+  await saveIndex(index, folder, { columns: columnsFor(ids), text, frequencies });
+  const more = ['late 1', 'late 2'];
+  const columns = columnsFor(more);
+  await appendToIndex(
+    folder,
+    [
+      [1, 2, 3],
+      [3, 2, 1],
+    ] as number[][],
+    more,
+    { columns },
+  );
+  await removeFromIndex(folder, ['row 3', 'late 1']);
+}
+
+/** What is read from files of a kind, and told by them. */
+export async function answersOf(folder: string, kind: string): Promise<string> {
+  const opened = await IndexFolder.open(folder);
+  if (kind === 'columns') return JSON.stringify((await opened.columns())?.values('title'));
+  if (kind === 'frequencies') return hex(await opened.frequencies());
+  if (kind !== 'manifest.json') return hex(await opened.index());
+  return JSON.stringify([opened.generation, opened.rowCount, opened.text, opened.files]);
+}
+
+function hex(held: { toArrow(): Uint8Array } | null): string {
+  return held === null ? '' : Buffer.from(held.toArrow()).toString('hex');
+}

@@ -1,0 +1,96 @@
+import { link, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { openIndex } from '../../src/folder/index-folder';
+import { saveIndex } from '../../src/folder/save-index';
+import { SimHashIndex } from '../../src/index';
+import { bundled } from './child';
+import { codesFor, temporaryFolder } from './collection';
+
+const root = await temporaryFolder();
+
+it('two processes that save at once: one wins, the other is told', async () => {
+  const folder = join(root, 'docs.hs');
+  const first = new SimHashIndex({ bits: 40 });
+  first.add(Uint8Array.of(9, 9, 9, 9, 9), 'first');
+  await saveIndex(first, folder);
+  const start = await bundled('writer.child.ts');
+  const writers = ['a', 'b'].map((id) => start([folder, id]));
+  const rounds = 15;
+  for (let round = 1; round <= rounds; round++) {
+    await Promise.all(writers.map((writer) => writer.printed(`ready ${round}\n`)));
+    for (const { process } of writers) process.stdin?.write('go\n');
+    const ends = [`saved ${round}\n`, `refused ${round}: `];
+    const outcome = await Promise.all(
+      writers.map(async ({ output, printed }) => {
+        await Promise.race(ends.map(printed));
+        return ends.findIndex((end) => output.stdout.includes(end));
+      }),
+    );
+    expect([round, [...outcome].sort()]).toEqual([round, [0, 1]]);
+    const index = await openIndex(folder);
+    expect(index.count).toBe(round + 1);
+    expect(index.has(`${'ab'[outcome.indexOf(0)]} ${round}`)).toBe(true);
+    for (const { process } of writers) process.stdin?.write('next\n');
+  }
+  for (const writer of writers) {
+    writer.process.kill('SIGKILL');
+    await writer.end;
+    const told = writer.output.stdout.match(/refused .*/g) ?? [];
+    for (const line of told) {
+      expect(line).toMatch(
+        /another writer saved generation \d+ meanwhile|is at generation \d+, this/,
+      );
+    }
+  }
+}, 120_000);
+
+it('a writer that slept through three generations does not take a name that is free again', async () => {
+  const folder = join(root, 'late.hs');
+  const index = new SimHashIndex({ bits: 40 });
+  index.addAll(codesFor(20, 1));
+  await saveIndex(index, folder);
+  const late = await openIndex(folder);
+  late.remove(1);
+  const { save } = await import('../../src/folder/save-index');
+  const { originOf } = await import('../../src/folder/origin');
+  const origin = originOf(late) ?? null;
+  for (let row = 10; row < 13; row++) {
+    index.remove(row);
+    await saveIndex(index, folder);
+  }
+  expect(await readdir(folder)).not.toContain('manifest-000002.json');
+  const base = origin?.manifest ?? null;
+  await expect(save(late, { folder, base, origin, given: {} })).rejects.toThrow(
+    /another writer saved generation 2 meanwhile, nothing was written/,
+  );
+  expect((await openIndex(folder)).toArrow()).toEqual(index.toArrow());
+  expect(await readdir(folder)).not.toContain('manifest-000002.json');
+});
+
+vi.mock('node:fs/promises', async (original) => {
+  const real = await original<typeof import('node:fs/promises')>();
+  return { ...real, link: vi.fn(real.link) };
+});
+
+it('works where there are no hard links', async () => {
+  const folder = join(root, 'no links.hs');
+  vi.mocked(link).mockRejectedValue(Object.assign(new Error('no links'), { code: 'ENOTSUP' }));
+  try {
+    const index = new SimHashIndex({ bits: 40 });
+    for (let generation = 1; generation < 5; generation++) {
+      index.addAll(codesFor(20, generation));
+      await saveIndex(index, folder);
+      expect((await openIndex(folder)).toArrow()).toEqual(index.toArrow());
+    }
+    expect(vi.mocked(link)).toHaveBeenCalled();
+    const names = await readdir(folder);
+    expect(names.filter((name) => /^manifest/.test(name)).sort()).toEqual([
+      'manifest-000003.json',
+      'manifest-000004.json',
+      'manifest.json',
+    ]);
+  } finally {
+    vi.mocked(link).mockReset();
+  }
+});

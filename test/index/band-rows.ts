@@ -1,0 +1,134 @@
+/**
+ * Codes of several kinds for multi-index hashing, random layouts, and collectors that take hits in
+ * any order but no slot twice.
+ */
+
+import type { Collector } from '../../src/codes/nearest';
+import type { BandLayout } from '../../src/index/bands/band-layout';
+import { Bands, type BandsOptions } from '../../src/index/bands/bands';
+import type { Draws } from '../reference/random';
+
+/** Takes hits in any order, refuses a second one of a slot, and holds the limit as low as it may. */
+export class AnyOrder implements Collector {
+  readonly hits: { slot: number; distance: number }[] = [];
+  readonly #slots = new Set<number>();
+  readonly #k: number;
+  limit: number;
+
+  constructor({ k, maxDistance }: { k?: number; maxDistance: number }) {
+    this.#k = k ?? Number.POSITIVE_INFINITY;
+    this.limit = maxDistance + 1;
+  }
+
+  take(slot: number, distance: number): void {
+    if (this.#slots.has(slot)) throw new Error(`slot ${slot} is offered twice`);
+    this.#slots.add(slot);
+    this.hits.push({ slot, distance });
+    if (distance >= this.limit) throw new Error(`distance ${distance} is of no use`);
+    if (this.hits.length < this.#k) return;
+    const distances = this.hits.map((hit) => hit.distance).sort((a, b) => a - b);
+    this.limit = Math.min(this.limit, distances[this.#k - 1] + 1);
+  }
+
+  result() {
+    const sorted = this.hits
+      .sort((a, b) => a.distance - b.distance || a.slot - b.slot)
+      .slice(0, this.#k);
+    return {
+      rows: Uint32Array.from(sorted, ({ slot }) => slot),
+      distances: Uint16Array.from(sorted, ({ distance }) => distance),
+    };
+  }
+}
+
+export const KINDS = ['uniform', 'clustered', 'equal', 'duplicates'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export function flipped(code: Uint8Array, bits: number, flips: number, draws: Draws): Uint8Array {
+  const other = code.slice();
+  for (let i = 0; i < flips; i++) {
+    const bit = draws.integer(bits);
+    other[bit >> 3] ^= 1 << (bit & 7);
+  }
+  return other;
+}
+
+export function randomCode(bits: number, draws: Draws): Uint8Array {
+  const code = draws.bytes(Math.ceil(bits / 8));
+  if (bits % 8 !== 0) code[code.length - 1] &= (1 << (bits % 8)) - 1;
+  return code;
+}
+
+export function makeRows(kind: Kind, count: number, bits: number, draws: Draws): Uint8Array[] {
+  const centres = Array.from({ length: kind === 'equal' ? 1 : 5 }, () => randomCode(bits, draws));
+  return Array.from({ length: count }, () => {
+    if (kind === 'uniform') return randomCode(bits, draws);
+    const flips = kind === 'clustered' ? draws.integer(5) : 0;
+    return flipped(draws.pick(centres), bits, flips, draws);
+  });
+}
+
+export function joined(rows: readonly Uint8Array[], bits: number): Uint8Array {
+  const width = Math.ceil(bits / 8);
+  const bytes = new Uint8Array(rows.length * width);
+  rows.forEach((row, i) => {
+    bytes.set(row, i * width);
+  });
+  return bytes;
+}
+
+export function build(
+  rows: readonly Uint8Array[],
+  bits: number,
+  layout: BandLayout,
+  options: Partial<BandsOptions> = {},
+): Bands {
+  return Bands.build(joined(rows, bits), { bits, count: rows.length, layout, ...options });
+}
+
+/** Tables of random runs, which may overlap other tables and leave bits out. */
+export function randomLayout(bits: number, draws: Draws): BandLayout {
+  const table = () => {
+    const places = draws.shuffled(Array.from({ length: bits }, (_, bit) => bit));
+    const some = places.slice(0, 1 + draws.integer(Math.min(bits, 40)));
+    return some.map((firstBit) => ({ firstBit, bits: 1 }));
+  };
+  return Array.from({ length: 1 + draws.integer(6) }, table);
+}
+
+export function bitsOf(table: BandLayout[number]): number[] {
+  return table.flatMap(({ firstBit, bits }) =>
+    Array.from({ length: bits }, (_, i) => firstBit + i),
+  );
+}
+
+/** Rows, near ones and others, for queries. */
+export function queriesNear(rows: readonly Uint8Array[], bits: number, draws: Draws): Uint8Array[] {
+  const other = randomCode(bits, draws);
+  if (rows.length === 0) return [other];
+  const near = [1, 2, 3].map((flips) => flipped(draws.pick(rows), bits, flips, draws));
+  return [rows[0], ...near, other];
+}
+
+/** Many hits below a fixed limit, marked. */
+export class Slots implements Collector {
+  readonly limit: number;
+  readonly #marks: Uint8Array;
+
+  constructor(limit: number, count: number) {
+    this.limit = limit;
+    this.#marks = new Uint8Array(count);
+  }
+
+  take(slot: number): void {
+    if (this.#marks[slot]++ > 0) throw new Error(`slot ${slot} is offered twice`);
+  }
+
+  slots(): number[] {
+    return [...this.#marks.keys()].filter((slot) => this.#marks[slot] > 0);
+  }
+
+  result(): never {
+    throw new Error('not asked for');
+  }
+}

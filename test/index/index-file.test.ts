@@ -1,0 +1,253 @@
+import { tableFromIPC } from 'apache-arrow';
+import { describe, expect, it } from 'vitest';
+import { FormatError } from '../../src/base/format-error';
+import { Codes } from '../../src/codes/codes';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { codesFromArrow } from '../../src/table/sealed/codes';
+import { indexToArrow } from '../../src/table/sealed/index-rows';
+import { Draws } from '../reference/random';
+
+/** An index as Arrow bytes and back: everything is as before, and damage never gives an index. */
+
+const DIMENSIONS = 12;
+
+function clustered(count: number, seed: number) {
+  const draws = new Draws(seed);
+  const centres = draws.gaussians(40 * DIMENSIONS);
+  const noise = draws.gaussians(count * DIMENSIONS);
+  const values = new Float32Array(count * DIMENSIONS);
+  for (let row = 0; row < count; row++) {
+    const from = draws.integer(40) * DIMENSIONS;
+    for (let i = 0; i < DIMENSIONS; i++) {
+      values[row * DIMENSIONS + i] = centres[from + i] + 0.4 * noise[row * DIMENSIONS + i];
+    }
+  }
+  return { values, dimensions: DIMENSIONS };
+}
+
+const rowOf = ({ values }: { values: Float32Array }, row: number) =>
+  values.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS);
+
+const kinds = {
+  'row numbers': undefined,
+  strings: (row: number) => `word ${row} ü`,
+  numbers: (row: number) => 3 * row - 100,
+  'large numbers': (row: number) => 2 ** 40 + row,
+  'big integers': (row: number) => 2n ** 62n + BigInt(row),
+  'unsigned big integers': (row: number) => 2n ** 63n + BigInt(row),
+};
+
+describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
+  it.each(Object.entries(kinds))('is the same after a save, ids being %s', (_, idOf) => {
+    const vectors = clustered(700, 3);
+    const ids = idOf && Array.from({ length: 700 }, (_, row) => idOf(row));
+    const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, keep, seed: 9n });
+    index.addAll(vectors, ids as string[]);
+    for (let row = 0; row < 700; row += 5) index.remove(idOf ? idOf(row) : row);
+    const back = SimHashIndex.fromArrow(index.toArrow());
+    expect(back.count).toBe(index.count);
+    for (let row = 0; row < 700; row += 31) {
+      const query = rowOf(vectors, row);
+      const id = idOf ? idOf(row) : row;
+      expect(back.has(id)).toBe(index.has(id));
+      expect(back.get(id)).toEqual(index.get(id));
+      for (const options of [{}, { rank: 'hamming' }, { rank: 'estimate', k: 30 }] as const) {
+        expect(back.search(query, options)).toEqual(index.search(query, options));
+      }
+    }
+    for (const one of [index, back]) expect(one.add(rowOf(vectors, 1), idOf?.(5000))).toBe(700);
+    expect(back.toArrow()).toEqual(index.toArrow());
+  });
+});
+
+it.each(['none', 'float32', 'int8'] as const)('keeps partitions and report, keep %s', (keep) => {
+  const vectors = clustered(6000, 4);
+  const index = new SimHashIndex({
+    ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', keep },
+    mean: Array.from({ length: DIMENSIONS }, (_, i) => i / 50),
+  });
+  index.addAll(vectors);
+  const report = index.optimize({ recall: 0.9, k: 5, queries: 100, partitions: 64 });
+  index.addAll({ values: clustered(300, 5).values, dimensions: DIMENSIONS });
+  for (let row = 0; row < 6300; row += 11) index.remove(row);
+  const back = SimHashIndex.fromArrow(index.toArrow());
+  expect(back.report).toEqual(index.report);
+  expect(back.report).toMatchObject({ wanted: 0.9, recall: report.recall, rowsAdded: 300 });
+  for (let row = 0; row < 6000; row += 117) {
+    const query = rowOf(vectors, row);
+    expect(back.search(query, { k: 5 })).toEqual(index.search(query, { k: 5 }));
+    if (index.report?.plan !== 'partitions') continue;
+    const few = { k: 5, plan: 'partitions', probes: 3 } as const;
+    expect(back.search(query, few)).toEqual(index.search(query, few));
+  }
+});
+
+it('holds null rows, foreign codes, and nothing at all', () => {
+  const empty = SimHashIndex.fromArrow(new SimHashIndex({ bits: 33 }).toArrow());
+  expect([empty.count, empty.bits]).toEqual([0, 33]);
+  expect(empty.add({ indices: [4], values: [1] }, 'a')).toBe(0);
+
+  const nulls = new SimHashIndex({ bits: 16, dimensions: 2, keep: 'float32', zero: 'null' });
+  nulls.addAll(
+    [
+      [0, 0],
+      [1, 2],
+      [0, 0],
+    ] as number[][],
+    ['x', 'y', 'z'],
+  );
+  const back = SimHashIndex.fromArrow(nulls.toArrow());
+  expect(back.get('x')).toEqual(nulls.get('x'));
+  expect(back.search([1, 2]).ids).toEqual(['y']);
+
+  const foreign = new SimHashIndex({ bits: 8 });
+  foreign.addAll(Codes.from(Uint8Array.of(1, 2, 3), { bits: 8 }));
+  const again = SimHashIndex.fromArrow(foreign.toArrow());
+  expect(() => again.search([1, 2])).toThrow(/made elsewhere/);
+  expect([...again.search(Uint8Array.of(3)).rows]).toEqual([2, 0, 1]);
+});
+
+it('is a file of codes for every Arrow reader', () => {
+  const vectors = clustered(50, 6);
+  const index = new SimHashIndex({ bits: 24, dimensions: DIMENSIONS, keep: 'float32', seed: 5 });
+  index.addAll(
+    vectors,
+    Array.from({ length: 50 }, (_, row) => `n${row}`),
+  );
+  const bytes = index.toArrow();
+  const { codes, ids } = codesFromArrow(bytes);
+  expect(ids).toEqual(Array.from({ length: 50 }, (_, row) => `n${row}`));
+  expect(codes.at(7)).toEqual(index.hasher.hash(rowOf(vectors, 7)));
+  const table = tableFromIPC(bytes);
+  expect(table.schema.fields.map(({ name }) => name)).toEqual(['id', 'code', 'vector']);
+  expect(table.getChild('vector')?.get(7).toArray()).toEqual(rowOf(vectors, 7));
+});
+
+describe('a damaged file', () => {
+  const vectors = clustered(4200, 7);
+  const index = new SimHashIndex({ bits: 32, dimensions: DIMENSIONS, keep: 'int8' });
+  index.addAll(vectors);
+  index.optimize({ recall: 0.5, k: 3, queries: 20, partitions: 8 });
+  const bytes = index.toArrow();
+  const answer = index.search(rowOf(vectors, 3));
+
+  it('is refused, or gives the same index, wherever a bit is flipped or the end is cut', () => {
+    const draws = new Draws(8);
+    let refused = 0;
+    for (let trial = 0; trial < 300; trial++) {
+      const other = bytes.slice();
+      // Half of the trials among metadata, at both ends of the file.
+      const near = draws.integer(6000);
+      const at =
+        trial % 2 ? draws.integer(bytes.length) : trial % 4 ? near : bytes.length - near - 1;
+      other[at] ^= 1 << draws.integer(8);
+      const damaged = trial % 10 === 9 ? other.subarray(0, at) : other;
+      try {
+        const read = SimHashIndex.fromArrow(damaged, { file: 'some.arrow' });
+        expect(read.count).toBe(4200);
+        expect(read.search(rowOf(vectors, 3))).toEqual(answer);
+        expect(read.report).toEqual(index.report);
+      } catch (error) {
+        expect(error).toBeInstanceOf(FormatError);
+        expect((error as Error).message).toMatch(/^some\.arrow: /);
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(200);
+  });
+});
+
+it('batches end where rows have too much for one', () => {
+  const header = {
+    ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', zero: 'error', keep: 'none' },
+    ...{ mean: null, isForeign: false, ids: 'row', nextRow: 7, report: null, centres: null },
+  };
+  const rowsOf = (first: number, end: number) => ({
+    ...{ count: end - first, rows: null, ids: null, validity: null, vectors: null },
+    ...{ scales: null, sparse: null, partitions: null },
+    codes: Uint8Array.from({ length: end - first }, (_, i) => 10 + first + i),
+  });
+  const endOf = (first: number, end: number) => Math.min(end, first + 3);
+  const bytes = indexToArrow(header as never, 7, { rowsOf, endOf });
+  expect(tableFromIPC(bytes).batches.map(({ numRows }) => numRows)).toEqual([3, 3, 1]);
+  const index = SimHashIndex.fromArrow(bytes);
+  expect(Array.from({ length: 7 }, (_, row) => index.get(row)?.code?.[0])).toEqual([
+    10, 11, 12, 13, 14, 15, 16,
+  ]);
+});
+
+describe('a hostile file, its checksums right,', () => {
+  const header = {
+    ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },
+    ...{ keep: 'float32', mean: null, isForeign: false, ids: 'row', nextRow: 3, report: null },
+    centres: null,
+  };
+  const rows = {
+    ...{ count: 3, rows: null, ids: null, codes: Uint8Array.of(1, 2, 3), validity: null },
+    ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, partitions: null, sparse: null },
+  };
+  const made = (head: object, columns: object = {}) =>
+    indexToArrow({ ...header, ...head } as never, 3, {
+      rowsOf: () => ({ ...rows, ...columns }) as never,
+      endOf: (_, end) => end,
+    });
+  const report = {
+    ...{ wanted: 0.9, recall: 0.9, plan: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
+    ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0 },
+  };
+  const centres = Buffer.from(new Int16Array(16).buffer).toString('base64');
+
+  it('is read when nothing is wrong', () => {
+    expect(SimHashIndex.fromArrow(made({})).count).toBe(3);
+    expect(SimHashIndex.fromArrow(made({ report })).report).toEqual(report);
+    const partitioned = made({ centres }, { partitions: Uint32Array.of(0, 1, 1) });
+    expect(SimHashIndex.fromArrow(partitioned).count).toBe(3);
+  });
+
+  it.each([
+    [{ kind: 'codes' }, {}, /no index/],
+    [{ projection: 'wavelet' }, {}, /projection/],
+    [{ seed: 7 }, {}, /seed/],
+    [{ seed: '99999999999999999999' }, {}, /seed/],
+    [{ dimensions: 3 }, {}, /vector/],
+    [{ zero: 'maybe' }, {}, /zero/],
+    [{ keep: 'none' }, {}, /vectors are kept|other way round/],
+    [{ keep: 'int8' }, {}, /Int8/],
+    [{ mean: [1] }, {}, /mean/],
+    [{ mean: 'no' }, {}, /mean/],
+    [{ isForeign: 1 }, {}, /isForeign/],
+    [{ ids: 'string' }, {}, /ids are of kind/],
+    [{ ids: 'other' }, {}, /ids/],
+    [{ nextRow: 2 }, {}, /nextRow/],
+    [{ nextRow: 2 ** 33 }, {}, /nextRow/],
+    [{ nextRow: 2 ** 32 - 17 }, {}, /nextRow/],
+    [{ report: { plan: 'magic' } }, {}, /report/],
+    [{ report: { ...report, oversample: 0 } }, {}, /report.*oversample/],
+    [{ report: { ...report, plan: 'partitions', probes: 0 } }, {}, /report.*probes/],
+    [{ report: { ...report, plan: 'bands' } }, {}, /report.*plan/],
+    [
+      { keep: 'int8' },
+      { vectors: new Int8Array(6).fill(1), scales: Float32Array.of(1, Number.NaN, 1) },
+      /row 1/,
+    ],
+    [{ centres: '?' }, {}, /./],
+    [{ centres: 'AAAA' }, {}, /centres/],
+    [{ centres }, {}, /partition/],
+    [{ centres }, { partitions: Uint32Array.of(0, 1, 2) }, /partition/],
+    [{}, { rows: Uint32Array.of(0, 2, 1) }, /row number/],
+    [{}, { rows: Uint32Array.of(0, 1, 3) }, /row number/],
+    [{}, { vectors: Float32Array.of(1, 2, 3, Number.NaN, 5, 6) }, /row 1/],
+    [{ ids: 'number' }, { ids: Int32Array.of(4, 5, 4) }, /not there yet/],
+    [{ ids: 'string' }, { ids: ['a', 'b', 'a'] }, /not there yet/],
+    [{ bits: 6 }, { codes: Uint8Array.of(1, 2, 255) }, /row 2/],
+  ])('%j %j is refused', (head, columns, message) => {
+    const bytes = made(head, columns);
+    expect(() => SimHashIndex.fromArrow(bytes)).toThrow(FormatError);
+    expect(() => SimHashIndex.fromArrow(bytes)).toThrow(message);
+  });
+
+  it('of another kind is refused by what it is', () => {
+    expect(() => SimHashIndex.fromArrow(new Uint8Array(50))).toThrow(FormatError);
+    expect(() => SimHashIndex.fromArrow('x' as never)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { type Middle, Sketches } from '../../src/index/partitions/residual-codes';
+import { KeptVectors } from '../../src/index/vectors/kept-vectors';
+import { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
+import { ONE_WEIGHT, scalarSketches } from '../../src/kernels/residuals/residuals.scalar';
+import { Draws } from '../reference/random';
+
+/** Cosines that sketches tell, beside those of the vectors. */
+
+const ROWS = 400;
+
+function example(dimensions: number, keep: 'float32' | 'int8', length: number, seed = 3n) {
+  const draws = new Draws(dimensions);
+  const base = Float64Array.from(draws.gaussians(dimensions));
+  // Rows at all angles to the first one.
+  const values = Float64Array.from(draws.gaussians(ROWS * dimensions), (value, i) => {
+    return value + (base[i % dimensions] * 4 * Math.floor(i / dimensions)) / ROWS;
+  });
+  const vectors = new KeptVectors(keep, dimensions);
+  vectors.append(values, () => true);
+  const sketches = Sketches.of({ vectors, seed }, ROWS) as Sketches;
+  const norm = Math.sqrt(dot(base, base));
+  const centre = new Int16Array(integerWidth(dimensions));
+  base.forEach((value, i) => {
+    centre[i] = Math.round((value / norm) * UNIT);
+  });
+  const middle: Middle = { centre, length };
+  for (let row = 0; row < ROWS; row++) sketches.set(row, row, middle);
+  return { values, base, sketches, middle };
+}
+
+function dot(x: ArrayLike<number>, y: ArrayLike<number>): number {
+  return Array.from(x).reduce((sum, value, i) => sum + value * y[i], 0);
+}
+
+function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+/** The mean and the root of the mean square of the errors of all rows. */
+function errorsOf({ values, sketches, middle }: ReturnType<typeof example>, query: Float64Array) {
+  const dimensions = query.length;
+  const unit = query.map((value) => value / Math.sqrt(dot(query, query)));
+  const search = scalarSketches.search(sketches.memory, sketches.tablesOf(unit), ROWS);
+  const more = (ONE_WEIGHT * middle.length * dot(unit, middle.centre)) / UNIT;
+  const [bits] = new Uint32Array(Float32Array.of(more).buffer);
+  search.ranges(Uint32Array.of(0, 0, ROWS, bits));
+  const { codes, weights, count } = search.hits();
+  expect(count).toBe(ROWS);
+  const errors = Array.from({ length: ROWS }, (_, i) => {
+    const row = values.subarray(codes[i] * dimensions, (codes[i] + 1) * dimensions);
+    return 1 - weights[i] / ONE_WEIGHT - cosine(row, query);
+  });
+  const mean = errors.reduce((sum, one) => sum + one, 0) / ROWS;
+  return { mean, root: Math.sqrt(errors.reduce((sum, one) => sum + one * one, 0) / ROWS) };
+}
+
+describe.each(['float32', 'int8'] as const)('sketches of %s', (keep) => {
+  it.each([
+    [40, 0.05],
+    [100, 0.045],
+    [300, 0.03],
+    [1000, 0.02],
+  ])('tell cosines of %i dimensions within %f, without bias', (dimensions, error) => {
+    for (const length of [0, 0.5]) {
+      // The errors of one rotation go together, those of several do not.
+      const all = [1n, 2n, 3n, 4n].map((seed) => {
+        const one = example(dimensions, keep, length, seed);
+        return errorsOf(one, one.base);
+      });
+      expect(Math.abs(all.reduce((sum, { mean }) => sum + mean, 0)) / 4).toBeLessThan(error / 4);
+      for (const { root } of all) expect(root).toBeLessThan(error);
+    }
+  });
+});
+
+it('a middle near to the rows leaves less error', () => {
+  const [apart, near] = [0, 0.6].map((length) => {
+    const one = example(200, 'float32', length);
+    const query = one.base.map((value, i) => value + Math.sin(i));
+    return errorsOf(one, query).root;
+  });
+  expect(near).toBeLessThan(0.9 * apart);
+});
+
+it('a row that is as its middle is there, and a removed one is not', () => {
+  const vectors = new KeptVectors('float32', 1);
+  vectors.append(Float64Array.of(2, 3), () => true);
+  const sketches = Sketches.of({ vectors, seed: 0n }, 2) as Sketches;
+  for (const row of [0, 1]) {
+    sketches.set(row, row, { centre: Int16Array.of(UNIT, 0, 0, 0, 0, 0, 0, 0), length: 1 });
+  }
+  sketches.remove(1);
+  const search = scalarSketches.search(sketches.memory, sketches.tablesOf(Float64Array.of(1)), 2);
+  const [more] = new Uint32Array(Float32Array.of(ONE_WEIGHT).buffer);
+  search.ranges(Uint32Array.of(0, 0, 2, more));
+  const { codes, weights, count } = search.hits();
+  expect(count).toBe(1);
+  expect([codes[0], weights[0]]).toEqual([0, 0]);
+});
+
+it('there are none where vectors are too wide', () => {
+  const vectors = new KeptVectors('int8', 5000);
+  expect(Sketches.of({ vectors, seed: 0n }, 1)).toBeNull();
+});

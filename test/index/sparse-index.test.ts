@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest';
+import { runSteps } from '../../src/base/steps';
+import { SimHashIndex, type SparseVector, TextHasher } from '../../src/index';
+import { stateOf } from '../../src/index/simhash-index';
+import { trueSparseNeighbors } from '../../src/index/sparse-truth';
+import type { KeptSparse } from '../../src/index/vectors/kept-sparse';
+import { Draws } from '../reference/random';
+
+/** An index that keeps sparse vectors, against a Map of them and sums over all their dimensions. */
+
+type Entries = Map<bigint, number>;
+const DIMENSIONS = [0n, 1n, 7n, 500n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 64n - 1n];
+for (let i = 0; i < 32; i++) DIMENSIONS.push(BigInt(1000 + i) << BigInt(i));
+
+/** Entries of dimensions that follow Zipf's law, some of them twice, in any order. */
+function drawn(draws: Draws, count = 1 + draws.integer(12)): SparseVector {
+  const at = () => Math.floor(DIMENSIONS.length * draws.uniform() ** 2);
+  const indices = Array.from({ length: count }, () => DIMENSIONS[at()]);
+  return { indices, values: Array.from(indices, () => Math.fround(draws.gaussian())) };
+}
+
+/** As it is kept: repeats summed in ascending order of value, as float32. */
+function entriesOf({ indices, values }: SparseVector, round = Math.fround): Entries {
+  const all = Array.from(indices, (index, i) => [BigInt(index), values[i]] as const);
+  all.sort((a, b) => a[1] - b[1]);
+  const entries: Entries = new Map();
+  for (const [index, value] of all) entries.set(index, (entries.get(index) ?? 0) + value);
+  return new Map(Array.from(entries, ([index, value]) => [index, round(value)]));
+}
+
+function cosineOf(a: Entries, b: Entries): number {
+  const dot = (x: Entries, y: Entries) =>
+    [...x].reduce((sum, [index, value]) => sum + value * (y.get(index) ?? 0), 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+const asIs = (value: number) => value;
+
+/** The k best of a Map of rows. */
+function best(rows: ReadonlyMap<number, Entries>, query: SparseVector, k: number) {
+  const own = entriesOf(query, asIs);
+  return [...rows]
+    .map(([row, entries]) => ({ row, cosine: cosineOf(own, entries) }))
+    .sort((a, b) => b.cosine - a.cosine || a.row - b.row)
+    .slice(0, k);
+}
+
+function sparseOf(index: SimHashIndex, row: number) {
+  const vector = index.get(row)?.vector;
+  if (!vector || !('indices' in vector)) throw new Error(`row ${row} has no sparse vector`);
+  return vector;
+}
+
+const everything = { rank: 'exact', oversample: 10_000 } as const;
+
+describe('an index that keeps sparse vectors', () => {
+  it.each([1, 2, 3])(
+    'agrees with a Map of them through additions, removals and files, seed %i',
+    (seed) => {
+      const draws = new Draws(seed);
+      // Gaussian, so that rows have equal codes only when parallel: all are candidates then.
+      let index = new SimHashIndex({ bits: 512, projection: 'gaussian', keep: 'sparse' });
+      const model = new Map<number, Entries>();
+      for (let step = 0; step < 300; step++) {
+        const choice = draws.integer(10);
+        if (choice < 5) {
+          const vector = drawn(draws);
+          model.set(index.add(vector), entriesOf(vector));
+        } else if (choice < 7) {
+          const vectors = Array.from({ length: draws.integer(40) }, () => drawn(draws));
+          const first = index.addAll(vectors);
+          for (const [i, vector] of vectors.entries()) model.set(first + i, entriesOf(vector));
+        } else if (choice < 9 && model.size > 0) {
+          const row = draws.pick([...model.keys()]);
+          expect(index.remove(row)).toBe(true);
+          model.delete(row);
+        } else if (choice === 9) {
+          index = SimHashIndex.fromArrow(index.toArrow());
+        }
+        const query = drawn(draws);
+        const { rows, cosines, rank } = index.search(query, { k: 5, ...everything });
+        const expected = best(model, query, 5);
+        expect(rank).toBe('exact');
+        // Parallel rows may differ in the last digit: each has its own cosine, and none is missed.
+        expect(new Set(rows).size).toBe(expected.length);
+        for (const [i, { cosine }] of expected.entries()) {
+          expect(cosines[i]).toBeCloseTo(cosine, 12);
+          const own = model.get(rows[i]) as Entries;
+          expect(cosines[i]).toBeCloseTo(cosineOf(own, entriesOf(query, asIs)), 12);
+        }
+      }
+      expect(index.count).toBe(model.size);
+      for (const [row, entries] of model) {
+        const { indices, values } = sparseOf(index, row);
+        expect([...indices]).toEqual([...entries.keys()].sort((a, b) => (a < b ? -1 : 1)));
+        expect([...values]).toEqual([...indices].map((dimension) => entries.get(dimension)));
+      }
+    },
+  );
+
+  it('compares two rows by their exact cosine', () => {
+    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    index.add({ indices: [5, 3], values: [4, 3] }, 'a');
+    index.add({ indices: [3, 2 ** 40], values: [1, 1] }, 'b');
+    expect(index.compare('a', 'b').cosine).toBeCloseTo(3 / 5 / Math.SQRT2, 15);
+    expect(index.compare('a', 'a').cosine).toBe(1);
+    expect(index.get('a')?.vector).toEqual({
+      indices: BigUint64Array.of(3n, 5n),
+      values: Float32Array.of(3, 4),
+    });
+  });
+
+  it('counts 12 bytes an entry and 20 a row', () => {
+    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    index.add({ indices: [1, 2, 3], values: [1, 1, 1] });
+    index.add({ indices: [9, 9], values: [1, 1] });
+    expect(index.bytes.vectors).toBe(4 * 12 + 2 * 20);
+  });
+
+  it('takes rows longer than its parts, and many of them', () => {
+    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    const long = (first: number) => ({
+      indices: Uint32Array.from({ length: 3000 }, (_, i) => first + i),
+      values: new Float32Array(3000).fill(1),
+    });
+    for (let first = 0; first < 20; first++) index.add(long(300 * first));
+    const { rows, cosines } = index.search(long(3000), { k: 3, ...everything });
+    expect([...rows]).toEqual([10, 9, 11]);
+    for (const [i, cosine] of [1, 0.9, 0.9].entries()) expect(cosines[i]).toBeCloseTo(cosine, 12);
+  });
+
+  it('answers many queries at once as one by one, and null rows never', () => {
+    const draws = new Draws(7);
+    const index = new SimHashIndex({ bits: 64, keep: 'sparse', zero: 'null' });
+    index.addAll({ offsets: [0, 2, 2, 3], indices: [4, 8, 8], values: [1, 2, -1] });
+    expect(index.get(1)).toMatchObject({ code: null, vector: null });
+    index.addAll(Array.from({ length: 50 }, () => drawn(draws)));
+    const queries = Array.from({ length: 20 }, () => drawn(draws));
+    const results = index.searchAll(queries, { k: 4, ...everything });
+    for (const [i, query] of queries.entries()) {
+      expect(results[i]).toEqual(index.search(query, { k: 4, ...everything }));
+    }
+    expect(index.search({ indices: [4], values: [1] }, { k: 100 }).ids).not.toContain(1);
+  });
+
+  it('ranks texts by the cosine of their words', () => {
+    const texts = ['red apple tree', 'red red apple', 'green pear', 'an apple a day'];
+    const hasher = new TextHasher();
+    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    index.addAll(texts.map((text) => hasher.vectorize(text)));
+    const { ids, cosines } = index.search(hasher.vectorize('red apple'), { k: 4 });
+    expect(ids.slice(0, 3)).toEqual([1, 0, 3]);
+    expect(cosines[0]).toBeCloseTo(3 / Math.sqrt(2 * 5), 12);
+    expect(cosines[2]).toBeCloseTo(1 / Math.sqrt(2 * 4), 12);
+    expect(cosines[3]).toBe(0);
+  });
+});
+
+it('knows the true neighbours of its rows, as cosines of all with all tell them', () => {
+  const draws = new Draws(21);
+  const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+  index.addAll(Array.from({ length: 400 }, () => drawn(draws)));
+  for (const row of [0, 7, 399]) index.remove(row);
+  const state = stateOf(index);
+  const rows = state.slots.rowsWithCodes();
+  const sparse = state.sparse as KeptSparse;
+  const queries = rows.filter((_, i) => i % 9 === 0);
+  const neighbors = runSteps(trueSparseNeighbors(state, sparse, queries, 6), {});
+  for (const [i, query] of queries.entries()) {
+    const others = rows.filter((row) => row !== query);
+    const cosines = sparse.cosinesOf(others, sparse.unitOf(query));
+    const order = Array.from(others.keys()).sort((a, b) => cosines[b] - cosines[a] || a - b);
+    expect([...neighbors[i]]).toEqual(order.slice(0, 6).map((at) => others[at]));
+  }
+});
+
+describe('optimize', () => {
+  const draws = new Draws(11);
+  const centres = Array.from({ length: 60 }, () => drawn(draws, 12));
+  const rows = Array.from({ length: 6000 }, () => {
+    const centre = draws.pick(centres);
+    const values = centre.values.map((value) => value + 0.3 * draws.gaussian());
+    return { indices: centre.indices, values };
+  });
+  const index = new SimHashIndex({ bits: 128, keep: 'sparse' });
+  index.addAll(rows);
+  const report = index.optimize({ recall: 0.9, k: 5, queries: 200, partitions: 64 });
+
+  it('measures recall against exact cosines, and reaches it', () => {
+    expect(report).toMatchObject({ truth: 'cosine', rank: 'exact', isReached: true });
+    const kept = new Map(rows.map((row, i) => [i, entriesOf(row)]));
+    let found = 0;
+    for (let i = 0; i < 60; i++) {
+      const query = draws.pick(rows);
+      const truth = best(kept, query, 5).map(({ row }) => row);
+      const { rows: answer } = index.search(query, { k: 5 });
+      found += truth.filter((row) => answer.includes(row)).length;
+    }
+    expect(found / 300).toBeGreaterThan(0.8);
+  });
+
+  it('visits partitions by the codes, later rows and removals among them', () => {
+    const query = rows[17];
+    const some = { k: 3, plan: 'partitions', probes: 64, oversample: 10_000 } as const;
+    expect(index.search(query, some).rows[0]).toBe(17);
+    const late = index.add(query);
+    expect([...index.search(query, some).rows.subarray(0, 2)]).toEqual([17, late]);
+    index.remove(17);
+    expect(index.search(query, some).rows[0]).toBe(late);
+  });
+});
+
+describe('what is not sparse', () => {
+  const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+  index.add({ indices: [1], values: [1] });
+
+  it('is refused as a row, and the index stays as it was', () => {
+    expect(() => index.add([1, 2])).toThrow(
+      "an index with keep 'sparse' takes sparse vectors, got dense ones",
+    );
+    expect(() => index.add(new Uint8Array(8))).toThrow('takes vectors, got codes');
+    expect(() => index.addAll([{ indices: [1], values: [1] }, [1, 2]] as never)).toThrow(
+      'row 1: expected { indices, values }',
+    );
+    const dense = new SimHashIndex({ bits: 64, keep: 'float32', dimensions: 2 });
+    expect(() => dense.add({ indices: [1], values: [1] })).toThrow(
+      "an index with keep 'float32' takes dense vectors, got sparse ones",
+    );
+    expect([index.count, dense.count]).toEqual([1, 0]);
+  });
+
+  it('is no query for exact cosines, but one for estimates', () => {
+    expect(() => index.search([1, 2], { rank: 'exact' })).toThrow(
+      "rank 'exact' needs a sparse vector as query",
+    );
+    expect(index.search([1, 2]).rank).toBe('estimate');
+  });
+
+  it('is refused beside it: a mean, the Hadamard transform, an unknown kind', () => {
+    const make = (options: object) => () => new SimHashIndex({ keep: 'sparse', ...options });
+    expect(make({ mean: [1], dimensions: 1 })).toThrow(`"mean" takes dense ones`);
+    expect(make({ projection: 'hadamard', dimensions: 8 })).toThrow('takes dense ones');
+    expect(make({ keep: 'csr' })).toThrow(
+      `"keep" expected one of 'none', 'float32', 'int8', 'sparse', got "csr"`,
+    );
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])('%d is no weight', (value) => {
+    const vector = { indices: [1, 2], values: [1, value] };
+    expect(() => index.add(vector)).toThrow(/row 0: expected finite values, got .* at dimension 2/);
+    expect(() => index.search(vector)).toThrow('expected finite values');
+    expect(index.count).toBe(1);
+  });
+
+  it.each([1e300, 1e-300])('%d does not fit float32', (value) => {
+    expect(() => index.add({ indices: [1], values: [value] })).toThrow('do not fit float32');
+    expect(index.count).toBe(1);
+  });
+});

@@ -1,0 +1,316 @@
+import { describe, expect, it } from 'vitest';
+import { Item, runSteps, stream } from '../../src/base/steps';
+import { Codes } from '../../src/codes/codes';
+import { catchProbability } from '../../src/hashing/angle';
+import { type BandLayout, blockLayout, mankuLayout } from '../../src/index/bands/band-layout';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { distinctOf } from '../../src/join/distinct';
+import { join } from '../../src/join/join';
+import { pairsInOrder } from '../../src/join/pair-order';
+import { type Pairs, type PairsPlan, pairs } from '../../src/join/pairs';
+import { collection, type Pair, pairsByBruteForce, SHAPES } from '../groups/collections';
+import { angleBetween, Draws } from '../reference/random';
+
+/** All pairs within a distance, against brute force. */
+
+function listed(found: Iterable<{ a: Uint32Array; b: Uint32Array; distances: Uint16Array }>) {
+  const all: Pair[] = [];
+  for (const { a, b, distances } of found) {
+    for (let i = 0; i < a.length; i++) all.push([a[i], b[i], distances[i]]);
+  }
+  return all;
+}
+
+const TWINS = ['scalar', 'auto'] as const;
+
+describe.each(TWINS)('with kernel %s', (kernel) => {
+  describe.each(SHAPES)('%s codes', (shape) => {
+    it.each([
+      [13, 2],
+      [64, 0],
+      [64, 3],
+      [64, 20],
+      [100, 6],
+      [256, 16],
+    ])('of %i bits within %i', (bits, maxDistance) => {
+      for (const count of [0, 1, 2, 77, 400]) {
+        const codes = collection(shape, count, bits, count);
+        const found = listed(pairs(codes, { maxDistance, kernel }));
+        expect(found).toEqual(pairsByBruteForce(codes, null, maxDistance));
+      }
+    });
+
+    it.each([
+      [64, 3],
+      [100, 12],
+    ])('of two collections of %i bits within %i', (bits, maxDistance) => {
+      const sizes = [[0, 5], [5, 0], [300, 40], [40, 300]] as const; // biome-ignore format: a table
+      for (const [one, other] of sizes) {
+        const left = collection(shape, one, bits, 1);
+        const right = collection(shape, other, bits, 2);
+        const shared = Math.min(left.count, right.count) >> 1;
+        right.bytes.set(left.bytes.subarray(0, shared * left.bytesPerCode));
+        const found = listed(pairs(left, right, { maxDistance, kernel }));
+        expect(found).toEqual(pairsByBruteForce(left, right, maxDistance));
+      }
+    });
+
+    const layouts: [string, number, number, BandLayout][] = [
+      ['4 tables', 64, 3, mankuLayout(4)],
+      ['10 tables', 64, 3, mankuLayout(10)],
+      ['16 tables', 64, 3, mankuLayout(16)],
+      ['20 tables', 64, 3, mankuLayout(20)],
+      ['9 tables', 100, 8, blockLayout(100, 9)],
+      ['3 tables of wide keys', 256, 2, blockLayout(256, 3)],
+      ['all with all', 64, 3, []],
+    ];
+    if (shape === 'crowded block') layouts.push(['long runs', 4096, 3, blockLayout(4096, 4)]);
+    it.each(layouts)('by %s of %i bits within %i', (_, bits, maxDistance, layout) => {
+      const count = shape === 'all equal' ? 99 : bits > 999 ? 1300 : 700;
+      const codes = collection(shape, count, bits, 3);
+      const distinct = runSteps(distinctOf(codes, null, maxDistance, kernel), {});
+      const plan = { layout, comparisons: 0, expectedMs: 0 };
+      const order = { maxDistance, kernel, isFirstOnly: false };
+      const expected = pairsByBruteForce(codes, null, maxDistance);
+      for (const mostHeld of [5000, 50]) {
+        const found = pairsInOrder(distinct, plan, { ...order, mostHeld });
+        expect(listed(stream(found, {}))).toEqual(expected);
+      }
+      // Before they are put in order: each once as well.
+      const seen: string[] = [];
+      const range = () => [0, distinct.count] as const;
+      const steps = join(distinct, plan, { maxDistance, kernel, range }, (hits, count) => {
+        for (let i = 0; i < 3 * count; i += 3) seen.push(hits.slice(i, i + 3).join());
+      });
+      runSteps(steps, {});
+      expect(new Set(seen).size).toBe(seen.length);
+    });
+  });
+});
+
+it.each(['scalar', 'auto'] as const)('leaves out null rows of two collections: %s', (kernel) => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const draws = new Draws(seed);
+    const withNulls = (count: number) => {
+      const given = collection(seed % 2 ? 'repeated' : 'clustered', count, 64, 3);
+      return Codes.from(given.bytes, { bits: 64, validity: draws.bytes(Math.ceil(count / 8)) });
+    };
+    const [left, right] = [withNulls(1 + draws.integer(60)), withNulls(1 + draws.integer(20))];
+    const [one, other] = seed % 3 === 0 ? [right, left] : [left, right];
+    const found = listed(pairs(one, other, { maxDistance: 5, kernel }));
+    expect(found).toEqual(pairsByBruteForce(one, other, 5));
+  }
+});
+
+it('windows of repeated codes are told of once, whatever is held', () => {
+  const half = collection('clustered', 300, 64, 5);
+  const bytes = new Uint8Array(2 * half.bytes.length);
+  bytes.set(half.bytes);
+  bytes.set(half.bytes, half.bytes.length);
+  const codes = Codes.from(bytes, { bits: 64 });
+  const distinct = runSteps(distinctOf(codes, null, 6), {});
+  const plan = { layout: blockLayout(64, 7), comparisons: 0, expectedMs: 0 };
+  for (const isFirstOnly of [false, true]) {
+    const order = { maxDistance: 6, kernel: undefined, isFirstOnly };
+    const whole = listed(stream(pairsInOrder(distinct, plan, order), {}));
+    for (const mostHeld of [3000, 300]) {
+      const found = pairsInOrder(distinct, plan, { ...order, mostHeld });
+      expect(listed(stream(found, {}))).toEqual(whole);
+    }
+    const expected = pairsByBruteForce(codes, null, 6);
+    if (!isFirstOnly) expect(whole).toEqual(expected);
+  }
+});
+
+it('windows of repeated codes go on by more than a row', () => {
+  const half = collection('uniform', 800, 64, 5);
+  const codes = Codes.from(Uint8Array.from([...half.bytes, ...half.bytes]), { bits: 64 });
+  const distinct = runSteps(distinctOf(codes, null, 26), {});
+  let joins = 0;
+  const plan = {
+    ...{ comparisons: 0, expectedMs: 0 },
+    get layout() {
+      joins++;
+      return [];
+    },
+  };
+  const order = { maxDistance: 26, kernel: undefined, isFirstOnly: false, mostHeld: 3000 };
+  let count = 0;
+  for (const { distances } of stream(pairsInOrder(distinct, plan, order), {})) {
+    count += distances.length;
+  }
+  expect(count).toBe(pairsByBruteForce(codes, null, 26).length);
+  expect(joins).toBeLessThan(10); // a window a row took 16 joins here, and hours with 10,000 rows
+});
+
+it('leaves out null rows', () => {
+  const given = collection('clustered', 200, 64, 9);
+  const validity = new Draws(1).bytes(25);
+  const codes = Codes.from(given.bytes, { bits: 64, validity });
+  const found = listed(pairs(codes, { maxDistance: 4 }));
+  expect(found).toEqual(pairsByBruteForce(codes, null, 4));
+  expect(found.length).toBeLessThan(pairsByBruteForce(given, null, 4).length);
+});
+
+it('finds pairs at exactly the distance', () => {
+  const codes = Codes.allocate(65, { bits: 64 });
+  for (let row = 1; row < 65; row++) codes.at(row)[(row - 1) >> 3] = 1 << ((row - 1) & 7);
+  expect(listed(pairs(codes, { maxDistance: 1 }))).toHaveLength(64);
+  expect(listed(pairs(codes, { maxDistance: 2 }))).toHaveLength(64 + (64 * 63) / 2);
+});
+
+describe('of equal rows', () => {
+  it('tells of the first alone when asked to', () => {
+    const codes = collection('repeated', 500, 64, 4);
+    const firsts = new Map<string, number>();
+    const expected: Pair[] = [];
+    for (const [a, b, distance] of pairsByBruteForce(codes, null, 30)) {
+      for (const row of [a, b]) {
+        const key = codes.at(row).join();
+        if (!firsts.has(key)) firsts.set(key, row);
+      }
+      const isFirst = (row: number) => firsts.get(codes.at(row).join()) === row;
+      if (isFirst(a) && (distance === 0 || isFirst(b))) expected.push([a, b, distance]);
+    }
+    expect(listed(pairs(codes, { maxDistance: 30, equal: 'first' }))).toEqual(expected);
+  });
+
+  it('takes a million of them as a million', () => {
+    const codes = Codes.allocate(1_000_000, { bits: 64 });
+    codes.at(17)[0] = 1;
+    let count = 0;
+    for (const { a } of pairs(codes, { maxDistance: 3, equal: 'first' })) count += a.length;
+    expect(count).toBe(999_999);
+  });
+});
+
+describe('by cosine', () => {
+  const draws = new Draws(5);
+  const dimensions = 24;
+  const vectors: Float64Array[] = [];
+  for (let i = 0; i < 200; i++) {
+    const [one, near] = draws.pairAt(0.7 + 0.3 * draws.uniform(), dimensions);
+    vectors.push(one, near);
+  }
+  const index = new SimHashIndex({
+    bits: 128,
+    dimensions,
+    projection: 'hadamard',
+    keep: 'float32',
+  });
+  index.addAll(vectors.map((vector) => Float32Array.from(vector)));
+
+  it('finds the pairs within the distance that it names', () => {
+    let plan: PairsPlan | undefined;
+    const minCosine = 0.85;
+    const options = { minCosine, share: 0.9, onPlan: (given: PairsPlan) => (plan = given) };
+    const found = new Map<string, number>();
+    for (const { a, b, cosines } of pairs(index, options)) {
+      a.forEach((row, i) => {
+        found.set(`${row},${b[i]}`, cosines?.[i] ?? Number.NaN);
+      });
+    }
+    const share = plan?.share as number;
+    expect(share).toBeGreaterThanOrEqual(0.9);
+    expect(share).toBe(catchProbability(minCosine, 128, plan?.maxDistance as number));
+    let near = 0;
+    for (let a = 0; a < 400; a++) {
+      for (let b = a + 1; b < 400; b++) {
+        const cosine = Math.cos(angleBetween(vectors[a], vectors[b]));
+        const got = found.get(`${a},${b}`);
+        if (got !== undefined) expect(got).toBeCloseTo(cosine, 5);
+        if (cosine >= minCosine + 1e-6) near++;
+        else if (cosine < minCosine - 1e-6) expect(got).toBeUndefined();
+      }
+    }
+    expect(near).toBeGreaterThan(50);
+    // At least the share, since the nearer ones are found more surely; two of three sigmas spare.
+    expect(found.size).toBeGreaterThan(
+      near * (share - 3 * Math.sqrt((share * (1 - share)) / near)),
+    );
+  });
+
+  it('tells of no share where codes are of vectors less a mean', () => {
+    const mean = new Float64Array(dimensions).fill(0.1);
+    const options = { bits: 64, dimensions, keep: 'float32' } as const;
+    const centred = new SimHashIndex({ ...options, projection: 'hadamard', mean });
+    centred.addAll(vectors.slice(0, 10));
+    expect(() => pairs(centred, { minCosine: 0.9 })).toThrow('"minCosine" needs "maxDistance"');
+    let plan: PairsPlan | undefined;
+    listed(pairs(centred, { minCosine: 0.9, maxDistance: 64, onPlan: (given) => (plan = given) }));
+    expect(plan?.share).toBeNull();
+  });
+
+  it('refuses what cannot be compared', () => {
+    const made = (options: object) => {
+      const other = new SimHashIndex({ bits: 128, projection: 'hadamard', ...options });
+      other.addAll([new Float64Array((options as { dimensions: number }).dimensions).fill(1)]);
+      return () => pairs(index, other, { maxDistance: 3 });
+    };
+    expect(made({ dimensions: 9, keep: 'int8' })).toThrow('"right" expected vectors of 24 dimen');
+    expect(made({ dimensions, seed: 8 })).toThrow(/"right" expected codes made as the left ones/);
+    expect(() => pairs(index, index, undefined as never)).toThrow('"options" expected an object');
+  });
+
+  it('needs kept vectors', () => {
+    const codes = collection('uniform', 3, 64, 1);
+    expect(() => pairs(codes, { minCosine: 0.9 })).toThrow('"minCosine" needs kept vectors');
+  });
+});
+
+describe('as a stream', () => {
+  const codes = collection('clustered', 3000, 64, 6);
+
+  it('comes in turns with the event loop as well', async () => {
+    const found = [];
+    for await (const batch of pairs(codes, { maxDistance: 3 })) found.push(batch);
+    expect(listed(found)).toEqual(listed(pairs(codes, { maxDistance: 3 })));
+  });
+
+  it('shows progress, tells the plan first, and stops when asked to', () => {
+    const told: string[] = [];
+    const done: number[] = [];
+    const found = pairs(codes, {
+      maxDistance: 3,
+      onPlan: ({ rows, distinct }) => told.push(`${rows} rows, ${distinct <= rows}`),
+      onProgress: (at, total) => done.push(at / total),
+    });
+    listed(found);
+    expect(told).toEqual(['3000 rows, true']);
+    expect(done.length).toBeGreaterThan(0);
+    expect(done.every((share) => share >= 0 && share <= 1)).toBe(true);
+    const controller = new AbortController();
+    const stopped = pairs(codes, { maxDistance: 3, signal: controller.signal });
+    controller.abort(new Error('enough'));
+    expect(() => listed(stopped)).toThrow('enough');
+  });
+});
+
+describe('refuses', () => {
+  const codes = collection('uniform', 3, 64, 1);
+  const other = collection('uniform', 3, 32, 1);
+  it.each([
+    [() => pairs(codes, { maxDistance: 65 }), '"maxDistance" expected an integer in 0..64, got 65'],
+    [() => pairs(codes, {}), '"maxDistance" expected a number, got undefined'],
+    [
+      () => pairs(codes, other, { maxDistance: 3 }),
+      '"right" expected codes of 64 bits, as the left ones, got 32',
+    ],
+    [
+      () => pairs([] as never, { maxDistance: 3 }),
+      '"source" expected Codes or a SimHashIndex, got Array',
+    ],
+    [() => pairs(codes, { maxDistance: 3, equal: 'no' as never }), /"equal" expected one of/],
+    [() => pairs(codes, { maxDistanse: 3 } as never), /did you mean "maxDistance"/],
+  ])('%s', (call, message) => {
+    expect(call as () => Pairs).toThrow(message);
+  });
+});
+
+it('an item is what a stream hands over', () => {
+  function* work() {
+    yield undefined;
+    yield new Item(1);
+  }
+  expect([...stream(work(), {})]).toEqual([1]);
+});
