@@ -5,7 +5,7 @@
 
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
 import { nearestName } from './nearest-name';
-import { Talk } from './progress';
+import { Talk } from './output/progress';
 import type { RunningCall } from './running';
 import { VERBS } from './verbs';
 import { version } from './version';

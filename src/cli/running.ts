@@ -3,10 +3,10 @@
 import type { RowReader, RowWriter } from '../node';
 import type { Call, InputOptions, LongWork, Progress, RowsOptions } from './call';
 import { CommandError } from './errors';
+import { openInput } from './input/rows-in';
+import type { Talk } from './output/progress';
+import { openOutput } from './output/rows-out';
 import { type Parsed, parse } from './parse';
-import type { Talk } from './progress';
-import { openInput } from './rows-in';
-import { openOutput } from './rows-out';
 import { COMMON_OPTIONS } from './shared-options';
 import type { Option, Verb } from './verb';
 

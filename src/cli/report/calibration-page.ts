@@ -1,6 +1,6 @@
 /** A calibration as a page, and as data. */
 
-import { grouped } from '../figures';
+import { grouped } from '../output/figures';
 import { shownThresholds } from './calibration-text';
 import {
   baseSentences,

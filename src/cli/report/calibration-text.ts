@@ -1,8 +1,14 @@
 /** A calibration as text for a terminal: small histograms, and tables. */
 
-import { cosineOf } from '../../node';
-import { grouped } from '../figures';
-import type { Calibration } from './calibration';
+import { cosineOf } from '../../hashing/angle';
+import type { Calibration } from '../../measure/calibrate';
+import {
+  type DistanceStep,
+  type PairTally,
+  type Threshold,
+  usedSteps,
+} from '../../measure/pair-tally';
+import { grouped } from '../output/figures';
 import {
   baseSentences,
   bitsSentence,
@@ -11,7 +17,6 @@ import {
 } from './calibration-words';
 import { sharesOf, stepName } from './distance-charts';
 import { fixed, percent } from './numbers';
-import { type DistanceStep, type PairTally, type Threshold, usedSteps } from './pair-tally';
 
 const BAR = 24;
 const MOST_LINES = 24;

@@ -1,7 +1,7 @@
 /** What a calibration says, in sentences: what it rests on, and what may be expected. */
 
-import { counted, grouped } from '../figures';
-import { type Calibration, ENOUGH_PAIRS } from './calibration';
+import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
+import { counted, grouped } from '../output/figures';
 import { fixed, percent } from './numbers';
 
 /** A calibration, where its rows came from, and the command that it recommends. */

@@ -2,8 +2,8 @@
 
 import type { IndexFolder, SimHashIndex } from '../../node';
 import type { Call } from '../call';
-import { Carried, carriedName } from '../carried';
-import { liveRows } from '../live-rows';
+import { Carried, carriedName } from '../input/carried';
+import { liveRows } from '../input/live-rows';
 import type { RowNames } from './index-page';
 
 /** Texts are those of the column that `--text` names, or of the first that holds any. */

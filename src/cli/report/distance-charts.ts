@@ -1,10 +1,6 @@
 /** Charts of distances: how often each occurs, what cosine it stands for, what it finds. */
 
-import { cosineOf, estimateAngle } from '../../node';
-import { grouped } from '../figures';
-import { chart } from './chart';
-import { band, bars, line, rule } from './marks';
-import { fixed, percent } from './numbers';
+import { cosineOf } from '../../hashing/angle';
 import {
   type DistanceStep,
   inSteps,
@@ -12,7 +8,12 @@ import {
   type Threshold,
   total,
   usedSteps,
-} from './pair-tally';
+} from '../../measure/pair-tally';
+import { estimateAngle } from '../../node';
+import { grouped } from '../output/figures';
+import { chart } from './chart';
+import { band, bars, line, rule } from './marks';
+import { fixed, percent } from './numbers';
 import { linearScale } from './scale';
 
 /** "40–47", or "40" where a step is one distance. */

@@ -2,8 +2,8 @@
 
 import { type IndexFolder, verifyIndex } from '../../node';
 import type { Call } from '../call';
-import { bytesText, grouped } from '../figures';
-import { columnWords, sizeWords, textWords } from '../folder-words';
+import { bytesText, grouped } from '../output/figures';
+import { columnWords, sizeWords, textWords } from '../output/folder-words';
 import type { FolderFacts } from './index-page';
 
 export async function folderFacts(call: Call, folder: IndexFolder): Promise<FolderFacts> {

@@ -1,14 +1,14 @@
 /** Charts of an index: recall against speed, sizes of groups, rows on a plane. */
 
+import type { ClusterMap } from '../../measure/cluster-map';
+import type { GroupSizes } from '../../measure/group-sizes';
+import type { SpeedCurve, SpeedPoint } from '../../measure/speed-curve';
 import type { RecallReport } from '../../node';
-import { counted, grouped } from '../figures';
+import { counted, grouped } from '../output/figures';
 import { chart, type Mark } from './chart';
-import type { ClusterMap } from './cluster-map';
-import type { GroupSizes } from './group-sizes';
 import { dots, line, notes, type Point } from './marks';
 import { fixed, plain } from './numbers';
 import { linearScale, logScale } from './scale';
-import type { SpeedCurve, SpeedPoint } from './speed-curve';
 
 /** Queries a second by recall, as just measured, and as `optimize` once did. */
 export function speedChart(curve: SpeedCurve | null, report: RecallReport | null): string {

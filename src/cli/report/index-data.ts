@@ -1,8 +1,8 @@
 /** The report of an index as data for machines: what the page tells, in numbers. */
 
+import { PairTally } from '../../measure/pair-tally';
 import type { FolderFacts } from './index-page';
 import type { IndexReport } from './index-report';
-import { PairTally } from './pair-tally';
 
 export function indexData(folder: FolderFacts, report: IndexReport | null): string {
   const facts = Object.fromEntries(folder.facts);

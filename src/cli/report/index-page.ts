@@ -1,7 +1,8 @@
 /** The report of an index as a page. */
 
-import { counted, grouped } from '../figures';
-import { ENOUGH_PAIRS } from './calibration';
+import { ENOUGH_PAIRS } from '../../measure/calibrate';
+import { total } from '../../measure/pair-tally';
+import { counted, grouped } from '../output/figures';
 import { cosineChart, distanceHistogram } from './distance-charts';
 import { shortened } from './escape';
 import { groupChart, mapChart, speedChart } from './index-charts';
@@ -9,7 +10,6 @@ import type { IndexReport } from './index-report';
 import type { Example } from './nearest-examples';
 import { fixed, percent, plain } from './numbers';
 import { type Cell, figure, page, paragraph, section, table } from './page';
-import { total } from './pair-tally';
 
 /** What the folder says of itself, before anything is measured. */
 export interface FolderFacts {

@@ -1,17 +1,17 @@
 /** Everything that a report tells of an index, measured: the page only shows it. */
 
+import { type Recommended, recommendedOf } from '../../measure/calibrate';
+import { type ClusterMap, clusterMap } from '../../measure/cluster-map';
+import { type GroupSizes, groupSizes } from '../../measure/group-sizes';
+import { sampleOf } from '../../measure/index-sample';
+import { cosinesOf } from '../../measure/pair-cosines';
+import { type PairTally, total } from '../../measure/pair-tally';
+import { type SpeedCurve, speedCurve } from '../../measure/speed-curve';
+import { tallyPairs } from '../../measure/tally-pairs';
 import type { RecallReport, SimHashIndex } from '../../node';
 import type { Call } from '../call';
-import { liveRows } from '../live-rows';
-import { type Recommended, recommendedOf } from './calibration';
-import { type ClusterMap, clusterMap } from './cluster-map';
-import { type GroupSizes, groupSizes } from './group-sizes';
-import { sampleOf } from './index-sample';
+import { liveRows } from '../input/live-rows';
 import { type Example, examplesOf, nearestDistances } from './nearest-examples';
-import { cosinesOf } from './pair-cosines';
-import { type PairTally, total } from './pair-tally';
-import { type SpeedCurve, speedCurve } from './speed-curve';
-import { tallyPairs } from './tally-pairs';
 
 export interface ReportOptions {
   readonly sample: number;

@@ -1,7 +1,7 @@
 /** Some rows of an index, and those nearest to them. */
 
+import type { IndexSample } from '../../measure/index-sample';
 import type { Id, LongCall, SimHashIndex } from '../../node';
-import type { IndexSample } from './index-sample';
 
 export interface ExampleRow {
   readonly row: number;

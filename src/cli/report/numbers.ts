@@ -1,6 +1,6 @@
 /** Numbers in reports: shares, decimals and labels of axes, the same in every locale. */
 
-import { grouped } from '../figures';
+import { grouped } from '../output/figures';
 
 /** So many digits after the point; a zero has no sign. */
 export function fixed(value: number, digits = 2): string {

@@ -3,11 +3,11 @@
  * Texts become vectors when they are drawn. Rows without a direction are counted and left out.
  */
 
+import { Reservoir } from '../../measure/draw';
+import { packedDense, packedSparse } from '../../measure/packed-rows';
 import type { DenseMatrix, RowBatch, SparseMatrix } from '../../node';
-import type { HashSource } from '../hashing';
-import { rowsOfTexts } from '../texts';
-import { Reservoir } from './draw';
-import { packedDense, packedSparse } from './packed-rows';
+import type { HashSource } from '../input/hashing';
+import { rowsOfTexts } from '../input/texts';
 
 export interface SampledRows {
   readonly vectors: DenseMatrix | SparseMatrix;

@@ -4,7 +4,7 @@
  */
 
 import type { Call } from '../call';
-import { NEAR_HASHING_OPTIONS } from '../groups/near-options';
+import { NEAR_HASHING_OPTIONS } from '../near-options';
 import type { CalibrationReport } from '../report/calibration-words';
 import type { Option, Verb } from '../verb';
 
@@ -110,9 +110,9 @@ function targetOf(call: Call): string | null {
 
 async function calibrated(call: Call, path: string, limits: Limits): Promise<CalibrationReport> {
   const [{ hasherOptionsOf, openSource }, { sampleRows }, { calibration }] = await Promise.all([
-    import('../hashing'),
+    import('../input/hashing'),
     import('../report/sample-rows'),
-    import('../report/calibration'),
+    import('../../measure/calibrate'),
   ]);
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
   const { kind, columns } = source.source;
@@ -137,7 +137,7 @@ async function calibrated(call: Call, path: string, limits: Limits): Promise<Cal
     }),
   );
   const { bits, maxDistance } = found.recommended;
-  const { commandLine } = await import('../command-line');
+  const { commandLine } = await import('../output/command-line');
   const command = commandLine([
     ...['halfspace', 'dedup', path, kind === 'text' ? '--text' : '--vector', columns.join(',')],
     ...givenWords(call, kind === 'text'),

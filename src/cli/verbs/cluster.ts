@@ -49,5 +49,5 @@ export const verb: Verb = {
   ],
   example:
     'halfspace cluster datasets/sample/docs.jsonl --text body --by accumulators --clusters 6',
-  run: async (call) => (await import('../groups/find-clusters')).findClusters(call),
+  run: async (call) => (await import('./find-clusters')).findClusters(call),
 };

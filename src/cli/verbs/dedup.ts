@@ -1,6 +1,6 @@
 /** `halfspace dedup`: a plan of which rows to drop, for a person to review; and a plan applied. */
 
-import { NEAR_HASHING_OPTIONS, NEAR_OPTIONS } from '../groups/near-options';
+import { NEAR_HASHING_OPTIONS, NEAR_OPTIONS } from '../near-options';
 import { OUTPUT_OPTIONS } from '../shared-options';
 import type { Verb } from '../verb';
 
@@ -38,7 +38,7 @@ export const verb: Verb = {
   example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
   run: async (call) => {
     const input = call.onlyInput();
-    if (call.has('apply')) return (await import('../groups/use-plan')).usePlan(call, input);
-    return (await import('../groups/make-plan')).makePlan(call, input);
+    if (call.has('apply')) return (await import('./use-plan')).usePlan(call, input);
+    return (await import('./make-plan')).makePlan(call, input);
   },
 };

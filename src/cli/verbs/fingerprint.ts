@@ -3,10 +3,10 @@
  */
 
 import type { RowWriter } from '../../node';
-import { only, toldColumns } from '../build-index';
-import { counted } from '../figures';
-import { openSource } from '../hashing';
-import { checkMemory, rowsToCome } from '../memory';
+import { only, toldColumns } from '../input/build-index';
+import { openSource } from '../input/hashing';
+import { checkMemory, rowsToCome } from '../input/memory';
+import { counted } from '../output/figures';
 import { HASHING_OPTIONS, OUTPUT_OPTIONS } from '../shared-options';
 import type { Verb } from '../verb';
 

@@ -4,11 +4,11 @@
  */
 
 import type { SimHashIndex } from '../../node';
-import { appendRows } from '../append-rows';
-import { buildIndex } from '../build-index';
 import type { Call } from '../call';
-import { counted } from '../figures';
-import { idNamed, isIndexFolder, openFolder } from '../index-folder';
+import { appendRows } from '../input/append-rows';
+import { buildIndex } from '../input/build-index';
+import { idNamed, isIndexFolder, openFolder } from '../input/index-folder';
+import { counted } from '../output/figures';
 import { HASHING_OPTIONS } from '../shared-options';
 import type { Verb } from '../verb';
 

@@ -1,9 +1,9 @@
 /** What an index folder or a file holds, from what it says of itself; its rows are not read. */
 
 import type { Call } from '../call';
-import { bytesText, grouped } from '../figures';
-import { bytesOf, columnWords, sizeWords, textWords } from '../folder-words';
-import { isIndexFolder, openFolder } from '../index-folder';
+import { isIndexFolder, openFolder } from '../input/index-folder';
+import { bytesText, grouped } from '../output/figures';
+import { bytesOf, columnWords, sizeWords, textWords } from '../output/folder-words';
 import { INPUT_OPTIONS } from '../shared-options';
 import type { Verb } from '../verb';
 

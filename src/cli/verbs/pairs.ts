@@ -1,6 +1,6 @@
 /** `halfspace pairs`: all pairs of rows that are near, of one collection or between two. */
 
-import { NEAR_HASHING_OPTIONS, NEAR_OPTIONS } from '../groups/near-options';
+import { NEAR_HASHING_OPTIONS, NEAR_OPTIONS } from '../near-options';
 import { OUTPUT_OPTIONS } from '../shared-options';
 import type { Verb } from '../verb';
 
@@ -18,5 +18,5 @@ export const verb: Verb = {
     ...OUTPUT_OPTIONS,
   ],
   example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
-  run: async (call) => (await import('../groups/find-pairs')).findPairs(call),
+  run: async (call) => (await import('./find-pairs')).findPairs(call),
 };

@@ -43,7 +43,7 @@ export const verb: Verb = {
     const target = targetOf(call);
     const [{ PageFile }, { openFolder }, { folderFacts }, { indexPage }, data] = await Promise.all([
       import('../report/write-page'),
-      import('../index-folder'),
+      import('../input/index-folder'),
       import('../report/folder-facts'),
       import('../report/index-page'),
       import('../report/index-data'),

@@ -11,9 +11,9 @@ import type {
   SimHashIndex,
 } from '../../node';
 import type { Call } from '../call';
-import { Carried, carriedName, columnsOfFilter } from '../carried';
-import { openFolder, refuseOtherSettings } from '../index-folder';
-import { type Queries, queriesOf, queryAt } from '../queries';
+import { Carried, carriedName, columnsOfFilter } from '../input/carried';
+import { openFolder, refuseOtherSettings } from '../input/index-folder';
+import { type Queries, queriesOf, queryAt } from '../input/queries';
 import { COLUMN_OPTIONS, INPUT_OPTIONS, OUTPUT_OPTIONS, TEXT_OPTIONS } from '../shared-options';
 import type { Option, Verb } from '../verb';
 

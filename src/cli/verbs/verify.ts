@@ -2,8 +2,8 @@
 
 import type { Call } from '../call';
 import { sentenceOf } from '../errors';
-import { counted } from '../figures';
-import { isIndexFolder } from '../index-folder';
+import { isIndexFolder } from '../input/index-folder';
+import { counted } from '../output/figures';
 import { INPUT_OPTIONS } from '../shared-options';
 import type { Verb } from '../verb';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { calibration } from '../../../src/cli/report/calibration';
-import { cosinesOf } from '../../../src/cli/report/pair-cosines';
-import { PairTally } from '../../../src/cli/report/pair-tally';
 import { hammingDistance, SimHasher, type SparseMatrix } from '../../../src/index';
+import { calibration } from '../../../src/measure/calibrate';
+import { cosinesOf } from '../../../src/measure/pair-cosines';
+import { PairTally } from '../../../src/measure/pair-tally';
 import { angleBetween, Draws, dot } from '../../reference/random';
 
 /** Forty directions, and rows near them: some pairs are near. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/cli/call';
-import { liveRows } from '../../../src/cli/live-rows';
-import { groupSizes } from '../../../src/cli/report/group-sizes';
+import { liveRows } from '../../../src/cli/input/live-rows';
 import { groupChart, mapChart, speedChart } from '../../../src/cli/report/index-charts';
 import { indexPage } from '../../../src/cli/report/index-page';
 import { type IndexReport, indexReport } from '../../../src/cli/report/index-report';
-import { heldOf, sampleOf } from '../../../src/cli/report/index-sample';
-import { trueNeighbors } from '../../../src/cli/report/true-neighbors';
 import { dedup, hammingDistance, SimHashIndex } from '../../../src/index';
+import { groupSizes } from '../../../src/measure/group-sizes';
+import { heldOf, sampleOf } from '../../../src/measure/index-sample';
+import { trueNeighbors } from '../../../src/measure/true-neighbors';
 import { Draws, dot } from '../../reference/random';
 
 const DIMENSIONS = 16;

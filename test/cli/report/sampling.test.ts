@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { commandLine } from '../../../src/cli/command-line';
-import { drawnNumbers, shareAt } from '../../../src/cli/report/draw';
-import { planeOf } from '../../../src/cli/report/plane';
+import { commandLine } from '../../../src/cli/output/command-line';
+import { drawnNumbers, shareAt } from '../../../src/measure/draw';
+import { planeOf } from '../../../src/measure/plane';
 import { Draws, dot } from '../../reference/random';
 
 describe('rows drawn from a stream', () => {

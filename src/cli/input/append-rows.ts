@@ -1,0 +1,93 @@
+/** Rows of an input appended to an index folder, hashed as the folder says. */
+
+import type { Codes, DenseMatrix, Ids, IndexFolder, RowBatch, SparseMatrix } from '../../node';
+import type { Call } from '../call';
+import { carriedColumns, joinColumns, only } from './build-index';
+import { type HashSource, openSource } from './hashing';
+import { openFolder, refuseOtherSettings } from './index-folder';
+import { joinCodes, joinIds, joinSparse, joinVectors } from './join';
+
+export async function appendRows(call: Call, input: string, path: string): Promise<void> {
+  const folder = await openFolder(call, path);
+  refuseOtherSettings(call, folder);
+  const source = await sourceLike(call, input, folder);
+  const { appendToIndex } = await import('../../node');
+  const names = folder.columnInfo.map(({ name }) => name);
+  const carried = names.length === 0 ? [] : carriedAs(call, source, names);
+  await source.narrow(carried);
+  const batches: RowBatch[] = [];
+  const ids: Ids[] = [];
+  const codes: Codes[] = [];
+  const vectors: (DenseMatrix | SparseMatrix)[] = [];
+  const { bits = 64, keep = 'none', mean } = folder.options;
+  const needsVectors = keep !== 'none' || mean !== undefined;
+  const hasher = await source.hashAs(folder.options);
+  for await (const batch of source.reader) {
+    for (const { firstRow, count, vectors: piece } of source.piecesOf(batch)) {
+      if (count === 0) continue;
+      if ('bytesPerCode' in piece) codes.push(piece);
+      else if (needsVectors) vectors.push(piece);
+      else codes.push(source.named(firstRow, () => hasher.hashAll(piece)));
+    }
+    const own = source.idsOf(batch);
+    if (own !== null) ids.push(own);
+    if (carried.length > 0) batches.push(only(batch, carried));
+  }
+  const rows = vectors.length > 0 ? joined(vectors) : await joinCodes(codes, { bits });
+  const joint = await joinColumns(batches);
+  const columns = joint && numbersLike(joint, folder);
+  const own = source.idColumn === null ? undefined : joinIds(ids);
+  const appended = call.long(`writing ${path}`, (long) =>
+    appendToIndex(path, rows, own, { ...(columns !== null && { columns }), ...long }),
+  );
+  await source.namedAsync(0, appended);
+}
+
+/**
+ * Numbers as the folder's columns have them, where nothing is lost: whether integers look like
+ * names of rows, and so are integers, is guessed from each input by itself.
+ */
+function numbersLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
+  const changed: Record<string, (number | bigint | null)[]> = {};
+  for (const { name, type } of columnInfo) {
+    const own = batch.columns.find((column) => column.name === name);
+    if (own === undefined || own.type === type) continue;
+    if (![own.type, type].every((one) => one === 'Int64' || one === 'Float64')) continue;
+    const values = batch.values(name) as (number | bigint | null)[];
+    const there = values.filter((value) => value !== null);
+    if (there.length === 0 || !there.every((value) => Number.isSafeInteger(Number(value))))
+      continue;
+    const turn = type === 'Int64' ? BigInt : Number;
+    changed[name] = values.map((value) => (value === null ? null : turn(value)));
+  }
+  return batch.with(changed);
+}
+
+function joined(parts: readonly (DenseMatrix | SparseMatrix)[]): DenseMatrix | SparseMatrix {
+  return 'offsets' in parts[0]
+    ? joinSparse(parts as readonly SparseMatrix[])
+    : joinVectors(parts as readonly DenseMatrix[]);
+}
+
+/** The columns that the folder carries: the input must have them all. */
+function carriedAs(call: Call, source: HashSource, names: readonly string[]): readonly string[] {
+  const { reader } = source;
+  const missing = names.filter((name) => !reader.columns.some((column) => column.name === name));
+  if (missing.length > 0) {
+    call.fail(`${reader.file}: the index carries ${missing.join(', ')}, which this input has not`);
+  }
+  return call.has('columns') ? carriedColumns(call, source) : names;
+}
+
+/** The input of rows like those of the folder; texts are read by its settings. */
+export async function sourceLike(
+  call: Call,
+  input: string | undefined,
+  folder: IndexFolder,
+): Promise<HashSource> {
+  if (folder.text === null) {
+    return openSource(call, input, { kinds: ['code', 'vector', 'sparse'] });
+  }
+  const text = { settings: folder.text, frequencies: await folder.frequencies() };
+  return openSource(call, input, { kinds: ['text', 'code', 'sparse'], text });
+}

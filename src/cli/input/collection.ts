@@ -1,0 +1,139 @@
+/**
+ * The rows of a file, a stream or an index folder as something that pairs, plans and clusters are
+ * made of: codes in memory with the ids, and vectors only where exact cosines are asked for. The
+ * texts are not held.
+ */
+
+import {
+  type DenseMatrix,
+  type FrequencyTable,
+  type Ids,
+  IndexFolder,
+  type RowBatch,
+  type RowSource,
+  type SimHashIndexOptions,
+  type TextSettings,
+} from '../../node';
+import type { Call } from '../call';
+import { type HashSource, openSource } from './hashing';
+import { CodeRows, type HeldRows, IndexRows, SumRows } from './held-rows';
+import { rowsOfIndex } from './ids';
+import { isIndexFolder, refuseOtherSettings } from './index-folder';
+import { joinIds } from './join';
+import { checkMemory, idBytes, rowsToCome } from './memory';
+
+export interface Collection {
+  readonly path: string;
+  readonly source: RowSource;
+  /** By row the sums whose signs are its code, where they were asked for. */
+  readonly sums: DenseMatrix | null;
+  readonly bits: number;
+  /** Rows, those without a code included. */
+  readonly count: number;
+  /** The rows of an index that were not removed; null where all are there. */
+  readonly there: Uint32Array | null;
+  readonly ids: Ids | null;
+  readonly isIndex: boolean;
+  /** Whether vectors are kept, so that cosines are exact. */
+  readonly hasVectors: boolean;
+  /** The column of the texts that the codes are of. */
+  readonly textColumn: string | null;
+  /** How another collection is made to be compared with it. */
+  readonly like: Likeness;
+}
+
+export interface Likeness {
+  /** Null where the call's own options made the codes. */
+  readonly index: SimHashIndexOptions | null;
+  readonly text: { settings: TextSettings; frequencies: FrequencyTable | null } | null;
+}
+
+export interface CollectionWish {
+  /** Hold beside the codes the vectors, where there are dense ones, or the sums. */
+  readonly hold?: 'vectors' | 'sums' | undefined;
+  readonly like?: Likeness;
+  /** Called before the rows are read, with what they will be made of; null for an index. */
+  readonly begin?: (source: HashSource | null) => void;
+  /** Columns that `take` looks at; asked for after `begin`. */
+  readonly columns?: () => readonly string[];
+  /** Called with these and the rows' own, batch by batch. */
+  readonly take?: (batch: RowBatch) => void;
+  /** Bytes that the work needs for a row, beside its code and id. */
+  readonly bytesPerRow?: number;
+}
+
+export async function readCollection(
+  call: Call,
+  path: string,
+  wish: CollectionWish = {},
+): Promise<Collection> {
+  if (!(await isIndexFolder(path))) return readRows(call, path, wish);
+  wish.begin?.(null);
+  return openFolder(call, path);
+}
+
+async function openFolder(call: Call, path: string): Promise<Collection> {
+  const folder = await IndexFolder.open(path);
+  refuseOtherSettings(call, folder);
+  const index = await call.long(`opening ${path}`, (work) => folder.index(work));
+  const { options, text } = folder;
+  const { rows, ids } = rowsOfIndex(index);
+  return {
+    ...{ path, source: index, bits: index.bits, isIndex: true, sums: null },
+    ...{ count: ids.length, there: rows, ids },
+    // Of sparse vectors, which have no width, exact cosines of pairs are not to be had.
+    hasVectors: index.keep !== 'none' && options.dimensions !== undefined,
+    textColumn: null,
+    like: {
+      index: options,
+      text: text && { settings: text, frequencies: await folder.frequencies() },
+    },
+  };
+}
+
+async function readRows(call: Call, path: string, wish: CollectionWish): Promise<Collection> {
+  const { like, take } = wish;
+  const source = await openSource(call, path, { ...(like?.text && { text: like.text }) });
+  wish.begin?.(source);
+  await source.narrow(wish.columns?.() ?? []);
+  const held = holderOf(wish, source);
+  const ids: Ids[] = [];
+  let count = 0;
+  for await (const batch of source.reader) {
+    const own = source.idsOf(batch);
+    if (own !== null) ids.push(own);
+    take?.(batch);
+    await held.add(batch);
+    if (count === 0) await checkRoom(call, source, held.bytesPerRow + (wish.bytesPerRow ?? 0));
+    count += batch.count;
+  }
+  source.sayNulls();
+  const made = await held.finish();
+  const { text: settings, frequencies } = source;
+  return {
+    ...{ path, count, ...made, bits: made.source.bits, isIndex: false, there: null },
+    ids: source.idColumn === null ? null : joinIds(ids),
+    hasVectors: 'keep' in made.source && made.source.keep !== 'none',
+    textColumn: source.source.kind === 'text' ? source.source.columns[0] : null,
+    like: { index: like?.index ?? null, text: settings && { settings, frequencies } },
+  };
+}
+
+function holderOf({ hold, like }: CollectionWish, source: HashSource): HeldRows {
+  if (like?.index) return new IndexRows(source, like.index);
+  const { kind } = source.source;
+  if (hold === 'vectors' && kind === 'vector') return new IndexRows(source, null);
+  return hold === 'sums' && kind !== 'code' ? new SumRows(source) : new CodeRows(source);
+}
+
+/** Refuses what would need more than is allowed; the first rows have told how wide they are. */
+async function checkRoom(call: Call, source: HashSource, bytesPerRow: number): Promise<void> {
+  const rows = call.has('max-memory') ? await rowsToCome(source.reader) : null;
+  checkMemory(call, rows, {
+    parts: {
+      rows: (rows ?? 0) * bytesPerRow,
+      ids: idBytes(rows ?? 0, source.idColumn !== null),
+    },
+    advice: 'take fewer --bits, or a part of the file',
+  });
+}

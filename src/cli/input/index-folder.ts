@@ -1,0 +1,47 @@
+/** An index folder as the verbs open it: told from other folders, and from what its options say. */
+
+import { readdir, stat } from 'node:fs/promises';
+import type { Id, IndexFolder, SimHashIndex, TextSettings } from '../../node';
+import type { Call } from '../call';
+
+/** True of a folder that has a manifest, sound or not. */
+export async function isIndexFolder(path: string): Promise<boolean> {
+  const names = await readdir(path).catch(() => []);
+  return names.some((name) => /^manifest(-\d+)?\.json$/.test(name));
+}
+
+/** The folder of an index; whatever else is there is a failure that says so. */
+export async function openFolder(call: Call, path: string): Promise<IndexFolder> {
+  const { IndexFolder } = await import('../../node');
+  await stat(path); // no such folder: the system's own error
+  if (!(await isIndexFolder(path))) {
+    call.fail(`${path} is no index folder: make one by halfspace index IN -o ${path}`);
+  }
+  return IndexFolder.open(path);
+}
+
+/** Options that are given must be those of the index: rows made otherwise do not compare. */
+export function refuseOtherSettings(call: Call, folder: IndexFolder): void {
+  const { bits, seed, projection, keep } = folder.options;
+  const own: Record<string, unknown> = { bits, seed, projection, keep };
+  for (const [name, value] of Object.entries(textOptions(folder.text))) own[name] = value;
+  for (const [name, value] of Object.entries(own)) {
+    const given = call.has(name) ? call.text(name) : undefined;
+    if (given === undefined || given === String(value)) continue;
+    const is = value === undefined ? `no --${name}` : `--${name} ${value}`;
+    call.fail(`${folder.path} was made with ${is}, not ${given}: leave out --${name}`);
+  }
+}
+
+function textOptions(text: TextSettings | null): Record<string, unknown> {
+  if (text === null) return {};
+  const { tokens, stopWords, counting, keywords, hash } = text;
+  return { tokens, 'stop-words': stopWords, counting, keywords, hash };
+}
+
+/** The id that a text names, of the kind that the index has. */
+export function idNamed(index: SimHashIndex, text: string): Id | undefined {
+  const candidates: Id[] = [text];
+  if (/^[+-]?\d+$/.test(text)) candidates.push(Number(text), BigInt(text));
+  return candidates.find((id) => index.has(id));
+}

@@ -1,0 +1,68 @@
+/**
+ * The peak of memory, predicted from the number of rows before the work begins; `--max-memory`
+ * refuses what would need more, and says what to change.
+ */
+
+import { open } from 'node:fs/promises';
+import type { RowReader } from '../../node';
+import type { Call } from '../call';
+import { bytesText, grouped, parseBytes } from '../output/figures';
+
+/** What the program takes before it holds a row: the engine, Arrow, batches on their way. */
+const PROGRAM_BYTES = 200 * 2 ** 20;
+/** Looked at to find how long a line is. */
+const SAMPLE_BYTES = 2 ** 18;
+const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
+
+/** Bytes by what they hold: `{ codes: 3200, ids: 800 }`. */
+export type Parts = Readonly<Record<string, number>>;
+
+/** Refuses when the parts are predicted to need more than `--max-memory`. */
+export function checkMemory(
+  call: Call,
+  rows: number | null,
+  { parts, advice }: { parts: Parts; advice: string },
+): void {
+  const limit = limitOf(call);
+  if (limit === null) return;
+  if (rows === null) {
+    call.fail('--max-memory needs to know how many rows come: give a file in place of a stream');
+  }
+  const all = { program: PROGRAM_BYTES, ...parts };
+  const peak = Object.values(all).reduce((sum, bytes) => sum + bytes, 0);
+  const told = Object.entries(all).flatMap(([name, bytes]) =>
+    bytes > 0 ? [`${name} ${bytesText(bytes)}`] : [],
+  );
+  const sentence = `about ${grouped(rows)} rows need ${bytesText(peak)} (${told.join(', ')})`;
+  if (peak > limit) call.fail(`${sentence}, more than --max-memory ${bytesText(limit)}: ${advice}`);
+  call.say(`${sentence} of at most ${bytesText(limit)}`);
+}
+
+function limitOf(call: Call): number | null {
+  const text = call.text('max-memory');
+  if (text === undefined) return null;
+  const limit = parseBytes(text);
+  return limit ?? call.misuse(`--max-memory expected a size as 800M or 4G, got "${text}"`);
+}
+
+/** How many rows a reader will give: as the format tells, or by the length of the first lines. */
+export async function rowsToCome(reader: RowReader): Promise<number | null> {
+  const { rowCount, byteCount, format, file } = reader;
+  if (rowCount !== null) return rowCount;
+  if (byteCount === null || !OF_LINES.includes(format)) return null;
+  const handle = await open(file, 'r').catch(() => null);
+  if (handle === null) return null;
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(SAMPLE_BYTES), 0, SAMPLE_BYTES, 0);
+    let lines = 0;
+    for (const byte of buffer.subarray(0, bytesRead)) if (byte === 10) lines++;
+    return Math.ceil((byteCount / Math.max(1, bytesRead)) * Math.max(1, lines));
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Bytes of ids in an index, as measured with strings; rows that go by numbers need none. */
+export function idBytes(rows: number, hasIds: boolean): number {
+  return hasIds ? rows * 250 : 0;
+}

@@ -1,0 +1,92 @@
+/** Rows in: a reader of the library that shows how far it is, and stops at Ctrl-C. */
+
+import type { ColumnType, RowBatch, RowReader } from '../../node';
+import type { Call, InputOptions } from '../call';
+
+/** Opens a path, or stdin for '-' and where there is none. */
+export async function openInput(
+  call: Call,
+  path: string | undefined,
+  options: InputOptions = {},
+): Promise<RowReader> {
+  const { openRows } = await import('../../node');
+  const isStdin = path === undefined || path === '-';
+  const format = call.text('from') as RowReader['format'] | undefined;
+  if (isStdin && process.stdin.isTTY) {
+    call.misuse('stdin is a terminal: name an input, or pipe rows in and say --from FORMAT');
+  }
+  const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
+    ...(format !== undefined && { format }),
+    ...(isStdin && { file: 'stdin' }),
+    ...{ types: typesOf(call, path), ...options },
+    onError: (call.text('on-error') ?? 'stop') as 'stop' | 'skip',
+  });
+  return withProgress(call, reader);
+}
+
+/** What columns are, as `--types` tells; in CSV the column of `--vector` is texts like "[1, 2]". */
+export function typesOf(call: Call, path = ''): Record<string, ColumnType> {
+  const isCsv = call.text('from') === 'csv' || /\.csv$/i.test(path);
+  const [vector, ...more] = call.list('vector');
+  const types: Record<string, ColumnType> = {};
+  if (isCsv && vector !== undefined && more.length === 0) types[vector] = 'vector';
+  for (const told of call.list('types')) {
+    const [, name, type] = /^(.+)=(text|number|vector)$/.exec(told) ?? [];
+    if (name === undefined) {
+      call.misuse(`--types expected COLUMN=text, number or vector, got "${told}"`);
+    }
+    types[name] = type as ColumnType;
+  }
+  return types;
+}
+
+/** The bytes of stdin; ends by an error when the signal aborts. */
+async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const stop = () => process.stdin.destroy(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const chunk of process.stdin) yield chunk as Uint8Array;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function withProgress(call: Call, reader: RowReader): RowReader {
+  return new Proxy(reader, {
+    get(target, key) {
+      if (key === Symbol.asyncIterator) return () => batchesOf(call, target);
+      const value = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatch> {
+  const { rowCount, byteCount } = reader;
+  const isByBytes = rowCount === null && byteCount !== null;
+  const progress = isByBytes
+    ? call.progress(`reading ${reader.file}`, byteCount, 'bytes')
+    : call.progress(`reading ${reader.file}`, rowCount);
+  let rows = 0;
+  try {
+    for await (const batch of reader) {
+      call.signal.throwIfAborted();
+      yield batch;
+      rows += batch.count;
+      progress.at(isByBytes ? reader.bytesRead : rows);
+    }
+  } finally {
+    progress.end();
+  }
+  saySkipped(call, reader);
+}
+
+export function saySkipped(
+  call: Call,
+  { skipped, skippedLines, file }: Pick<RowReader, 'skipped' | 'skippedLines' | 'file'>,
+): void {
+  if (skipped === 0) return;
+  const some = skippedLines.map(({ line, reason }) => `line ${line} (${reason})`).join(', ');
+  const rest = skipped > skippedLines.length ? ', …' : '';
+  call.say(`${file}: skipped ${skipped} line${skipped === 1 ? '' : 's'}: ${some}${rest}`);
+}

@@ -1,0 +1,106 @@
+/**
+ * A line for each row: its cluster, how far it is from the medoid in bits, and its cosine to the
+ * centre where clusters have one. A row in no cluster has -1, and no cosine.
+ */
+
+import {
+  type Cluster,
+  type Codes,
+  hammingDistance,
+  RowBatch,
+  type RowSource,
+  type SimHashIndex,
+} from '../../node';
+import type { Collection } from '../input/collection';
+import { idsAt, rowBlocks } from '../input/ids';
+
+export interface Found {
+  readonly clusters: readonly Cluster[];
+  /** By row its cluster, 0xffffffff where it is in none. */
+  readonly assignments: Uint32Array;
+  /** Unit vectors, one after another; null where groups have none. */
+  readonly centres: Float64Array | null;
+  /** Whether centres are of codes, a value a bit. */
+  readonly isOfBits: boolean;
+}
+
+const BATCH_ROWS = 8192;
+
+export function* clusterRows(
+  rows: Collection,
+  { clusters, assignments, centres, isOfBits }: Found,
+  labelOf: (row: number) => string,
+): Generator<RowBatch> {
+  const { ids, source } = rows;
+  const codeOf = codesOf(source);
+  const pointOf = isOfBits ? bitsOf(codeOf, rows.bits) : pointsOf(rows);
+  const medoids = clusters.map(({ medoid }) => codeOf(medoid));
+  const labels = clusters.map(({ medoid }) => labelOf(medoid));
+  const dimensions = (centres?.length ?? 0) / Math.max(1, clusters.length);
+  let firstRow = 0;
+  for (const row of rowBlocks(rows, BATCH_ROWS)) {
+    const cluster = Int32Array.from(row, (one) => assignments[one] | 0); // 0xffffffff is -1
+    const distance = new Int32Array(row.length).fill(-1);
+    const cosine = new Float64Array(row.length).fill(Number.NaN);
+    for (let i = 0; i < row.length; i++) {
+      if (cluster[i] < 0) continue;
+      distance[i] = hammingDistance(codeOf(row[i]), medoids[cluster[i]]);
+      if (centres === null) continue;
+      const at = cluster[i] * dimensions;
+      cosine[i] = cosineTo(pointOf(row[i]), centres.subarray(at, at + dimensions));
+    }
+    const columns = {
+      row,
+      ...(ids !== null && { id: idsAt(ids, row) }),
+      cluster,
+      medoid: Array.from(row, (one, i) => clusters[cluster[i]]?.medoid === one),
+      distance,
+      ...(centres !== null && { cosine }),
+      label: Array.from(cluster, (one) => labels[one] ?? null),
+    };
+    yield RowBatch.of(columns, { firstRow });
+    firstRow += row.length;
+  }
+}
+
+/** Codes by row. Only rows in a cluster are asked for, and they have one. */
+function codesOf(source: RowSource): (row: number) => Uint8Array {
+  if (!('idOf' in source)) return (row) => (source as Codes).at(row);
+  return (row) => held(source, row).code as Uint8Array;
+}
+
+function held(index: SimHashIndex, row: number) {
+  const found = index.get(index.idOf(row) as number);
+  if (found === undefined) throw new Error(`row ${row} is not in the index`);
+  return found;
+}
+
+/** Sums or vectors by row. */
+function pointsOf({ sums, source }: Collection): (row: number) => ArrayLike<number> {
+  if (sums !== null) {
+    const { values, dimensions } = sums;
+    return (row) => values.subarray(row * dimensions, (row + 1) * dimensions);
+  }
+  return (row) => held(source as SimHashIndex, row).vector as ArrayLike<number>;
+}
+
+/** A code as a value a bit, 1 or -1. */
+function bitsOf(codeOf: (row: number) => Uint8Array, bits: number) {
+  const values = new Int8Array(bits);
+  return (row: number) => {
+    const code = codeOf(row);
+    for (let j = 0; j < bits; j++) values[j] = (code[j >> 3] >> (j & 7)) & 1 ? 1 : -1;
+    return values;
+  };
+}
+
+/** Of a vector to a unit one. */
+function cosineTo(vector: ArrayLike<number>, unit: Float64Array): number {
+  let dot = 0;
+  let square = 0;
+  for (let i = 0; i < unit.length; i++) {
+    dot += vector[i] * unit[i];
+    square += vector[i] * vector[i];
+  }
+  return Math.max(-1, Math.min(1, dot / Math.sqrt(square)));
+}

@@ -1,0 +1,87 @@
+/**
+ * Progress on stderr: what is done, the rate, the share and the time left, in one line that is
+ * drawn anew a few times a second and is gone when the work has ended. Sentences go above it.
+ */
+
+import type { Progress } from '../call';
+import { bytesText, durationText, grouped, rateText } from './figures';
+
+const REDRAW_MILLISECONDS = 100;
+/** Work that ends sooner shows no line. */
+const FIRST_MILLISECONDS = 250;
+
+export interface TalkOptions {
+  readonly stream: NodeJS.WriteStream;
+  readonly isQuiet: boolean;
+}
+
+export class Talk {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #isQuiet: boolean;
+  readonly #showsProgress: boolean;
+  #isLineThere = false;
+
+  constructor({ stream, isQuiet }: TalkOptions) {
+    this.#stream = stream;
+    this.#isQuiet = isQuiet;
+    this.#showsProgress = stream.isTTY === true && !isQuiet && process.env.TERM !== 'dumb';
+  }
+
+  say(sentence: string): void {
+    if (!this.#isQuiet) this.error(sentence);
+  }
+
+  /** Said also with `--quiet`. */
+  error(sentence: string): void {
+    this.clear();
+    this.#stream.write(`${sentence}\n`);
+  }
+
+  clear(): void {
+    if (this.#isLineThere) this.#stream.write('\r\x1b[K');
+    this.#isLineThere = false;
+  }
+
+  progress(label: string, total: number | null, unit: 'rows' | 'bytes' = 'rows'): Progress {
+    if (!this.#showsProgress) return { at: () => undefined, end: () => undefined };
+    const start = performance.now();
+    let drawn = start + FIRST_MILLISECONDS - REDRAW_MILLISECONDS;
+    return {
+      at: (done) => {
+        const now = performance.now();
+        if (now - drawn < REDRAW_MILLISECONDS) return;
+        drawn = now;
+        this.#draw(progressLine({ label, done, total, unit, seconds: (now - start) / 1000 }));
+      },
+      end: () => this.clear(),
+    };
+  }
+
+  #draw(line: string): void {
+    const width = (this.#stream.columns || 80) - 1;
+    this.#stream.write(`\r\x1b[K${line.slice(0, width)}`);
+    this.#isLineThere = true;
+  }
+}
+
+export interface ProgressState {
+  readonly label: string;
+  readonly done: number;
+  readonly total: number | null;
+  readonly unit: 'rows' | 'bytes';
+  readonly seconds: number;
+}
+
+/** `reading  45 %  1.2 M rows/s  153,216 of 340,479 rows  3.1 s left` */
+export function progressLine({ label, done, total, unit, seconds }: ProgressState): string {
+  const isBytes = unit === 'bytes';
+  const figure = isBytes ? bytesText : grouped;
+  const rate = seconds > 0 ? done / seconds : 0;
+  const speed = isBytes ? `${bytesText(rate)}/s` : `${rateText(rate)} rows/s`;
+  const noun = isBytes ? '' : ' rows';
+  if (total === null || total <= 0) return `${label}  ${figure(done)}${noun}  ${speed}`;
+  const share = Math.min(1, done / total);
+  const left = rate > 0 ? `  ${durationText(Math.max(0, total - done) / rate)} left` : '';
+  const percent = `${Math.floor(100 * share)} %`;
+  return `${label}  ${percent}  ${speed}  ${figure(done)} of ${figure(total)}${noun}${left}`;
+}

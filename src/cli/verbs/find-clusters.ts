@@ -1,0 +1,109 @@
+/** Rows in clusters: a line for each row, and a table of the clusters for whoever looks. */
+
+import { clusterAsync, densityGroupsAsync, type RowSource } from '../../node';
+import type { Call } from '../call';
+import { type Collection, type CollectionWish, readCollection } from '../input/collection';
+import { textsOfRows } from '../input/shown-texts';
+import { clusterRows, type Found } from '../output/cluster-rows';
+import { clusterTable } from '../output/cluster-table';
+import { excerpt } from '../output/excerpts';
+import { counted } from '../output/figures';
+
+/** Beside the codes: k-means on all rows, or neighbours of all rows. */
+const BYTES_PER_ROW = { clusters: 24, density: 160 } as const;
+/** What is to be in memory beside the codes, where the rows have it. */
+const HOLD: Record<string, CollectionWish['hold']> = {
+  vectors: 'vectors',
+  accumulators: 'sums',
+};
+const BY = { vectors: 'vectors', codes: 'bits', majority: 'majority' } as const;
+
+export async function findClusters(call: Call): Promise<0> {
+  const input = call.onlyInput();
+  checkOptions(call);
+  const target = call.text('output');
+  // On a terminal the table of clusters is what is wanted, not a line for each row.
+  const isTableOnly = target === undefined && call.isTerminal && !call.isJson && !call.has('to');
+  const writer = isTableOnly ? null : await call.rows(target, [input]);
+  const isByDensity = call.flag('density');
+  const by = call.text('by') ?? 'vectors';
+  const rows = await readCollection(call, input, {
+    hold: isByDensity ? undefined : HOLD[by],
+    bytesPerRow: BYTES_PER_ROW[isByDensity ? 'density' : 'clusters'],
+  });
+  checkBy(call, rows);
+  const found = await (isByDensity ? byDensity(call, rows.source) : byCentres(call, rows));
+  const medoids = found.clusters.map(({ medoid }) => medoid);
+  const texts = await textsOfRows(call, rows, medoids);
+  const { ids } = rows;
+  const labelOf = (row: number) => {
+    const text = texts.get(row);
+    return text !== undefined ? excerpt(text) : ids === null ? `row ${row}` : String(ids[row]);
+  };
+  for (const batch of clusterRows(rows, found, labelOf)) await writer?.write(batch);
+  await writer?.close();
+  call.say(`\n${await clusterTable(rows, found, labelOf)}\n`);
+  return 0;
+}
+
+function checkOptions(call: Call): void {
+  const isByDensity = call.flag('density');
+  if (call.has('clusters') === isByDensity) {
+    call.misuse('give --clusters N, or --density where the number is not known');
+  }
+  const others = isByDensity
+    ? ['by', 'starts', 'iterations']
+    : ['minimum', 'neighbors', 'max-distance'];
+  const wrong = others.find((name) => call.has(name));
+  if (wrong === undefined) return;
+  call.misuse(`--${wrong} is for ${isByDensity ? '--clusters' : '--density'}`);
+}
+
+/** Refuses vectors or sums where the rows have none. */
+function checkBy(call: Call, { hasVectors, sums, path }: Collection): void {
+  const by = call.text('by');
+  if (by === 'vectors' && !hasVectors) {
+    call.misuse(`${path} gives no dense vectors: --by accumulators or --by codes`);
+  }
+  if (by === 'accumulators' && sums === null) {
+    call.misuse(`${path} gives codes only: --by codes`);
+  }
+}
+
+async function byCentres(call: Call, rows: Collection): Promise<Found> {
+  const { source, sums, hasVectors } = rows;
+  const by = call.text('by') ?? (hasVectors ? 'vectors' : 'codes');
+  const starts = call.integer('starts');
+  const iterations = call.integer('iterations');
+  const found = await call.long('clustering', (work) =>
+    clusterAsync(sums ?? source, {
+      ...{
+        clusters: call.integer('clusters') as number,
+        seed: call.integer('start-seed') as number,
+      },
+      by: sums !== null ? 'vectors' : BY[by as keyof typeof BY],
+      ...(starts !== undefined && { starts }),
+      ...(iterations !== undefined && { iterations }),
+      ...work,
+    }),
+  );
+  const { clusters, assignments, centres, objective } = found;
+  call.say(`clusters by ${by}: mean cosine of rows to their centre ${objective.toFixed(3)}`);
+  return { clusters, assignments, centres, isOfBits: sums === null && by !== 'vectors' };
+}
+
+async function byDensity(call: Call, source: RowSource): Promise<Found> {
+  const minimum = call.integer('minimum');
+  const neighbors = call.integer('neighbors');
+  const maxDistance = call.integer('max-distance');
+  const { groups, assignments, noise } = await call.long('looking for crowded places', (work) =>
+    densityGroupsAsync(source, {
+      ...(minimum !== undefined && { minimum }),
+      ...(neighbors !== undefined && { neighbors }),
+      ...(maxDistance !== undefined && { maxDistance }),
+      ...work,
+    }),
+  );
+  call.say(`${counted(groups.length, 'cluster')}, ${counted(noise, 'row')} in none`);
+  return { clusters: groups, assignments, centres: null, isOfBits: false };
+}

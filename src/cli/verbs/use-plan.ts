@@ -1,0 +1,73 @@
+/** A reviewed plan applied: the rows that it keeps, as a new file. */
+
+import { applyPlan, type BitOrder, openRows, type RowFormat, readPlan } from '../../node';
+import type { Call } from '../call';
+import { isIndexFolder } from '../input/index-folder';
+import { saySkipped, typesOf } from '../input/rows-in';
+import { counted, grouped } from '../output/figures';
+
+export async function usePlan(call: Call, input: string): Promise<0> {
+  const output = call.text('output');
+  if (output === undefined) call.misuse('--apply PLAN writes the kept rows: -o OUT is missing');
+  if (input === '-') call.misuse('--apply reads a file, not stdin');
+  if (await isIndexFolder(input)) {
+    call.misuse(`${input} is an index: drop ids from it by halfspace index ${input} --remove IDS`);
+  }
+  const planPath = call.text('apply') as string;
+  const plan = await readPlan(planPath);
+  const ids = await idsToCompare(call, { input, planPath, count: plan.count });
+  const [format, outputFormat] = [call.text('from'), call.text('to')] as (RowFormat | undefined)[];
+  const isOfOthers = call.has('text') || call.has('vector');
+  const [column, bits] = [isOfOthers ? null : call.text('code'), call.integer('bits')];
+  const options = {
+    ...(format !== undefined && { format }),
+    ...(outputFormat !== undefined && { outputFormat }),
+    ...(column !== undefined && { column }),
+    ...(bits !== undefined && { bits }),
+    bitOrder: call.text('bit-order') as BitOrder,
+    types: typesOf(call, input),
+    onError: call.text('on-error') as 'stop' | 'skip',
+    ...{ force: call.flag('force'), inputs: [planPath], ...(ids !== null && { ids }) },
+  };
+  const applied = await call.long('copying', (long) =>
+    applyPlan(plan, input, output, { ...options, ...long }),
+  );
+  saySkipped(call, applied);
+  const kept = plan.kept.reduce((sum, one) => sum + one, 0);
+  call.say(
+    `${counted(plan.count, 'row')}: ${grouped(kept)} kept in ${output}, ` +
+      `${grouped(plan.count - kept)} left out`,
+  );
+  return 0;
+}
+
+/** The plan's ids, and the column of the input that must have the same; null where one has none. */
+async function idsToCompare(
+  call: Call,
+  { input, planPath, count }: { input: string; planPath: string; count: number },
+) {
+  const reader = await call.input(input);
+  await reader.close();
+  const names = reader.columns.map(({ name }) => name);
+  const column = call.text('id') ?? ['id', 'file'].find((name) => names.includes(name));
+  const values = await idsOfPlan(planPath, count);
+  if (values !== null && column !== undefined) return { column, values };
+  const which = values === null ? planPath : input;
+  call.say(`${which} has no ids: rows of the plan and of ${input} are matched by their numbers`);
+  return null;
+}
+
+async function idsOfPlan(path: string, count: number): Promise<(string | null)[] | null> {
+  const plan = await openRows(path);
+  await plan.close();
+  if (!plan.columns.some(({ name }) => name === 'id')) return null;
+  const ids: (string | null)[] = Array(count).fill(null);
+  const columns = ['row', 'id'];
+  for await (const batch of await openRows(path, { columns, types: { id: 'text' } })) {
+    const own = batch.values('id');
+    batch.values('row').forEach((row, i) => {
+      ids[Number(row)] = own[i] === null ? null : String(own[i]);
+    });
+  }
+  return ids;
+}

@@ -1,0 +1,122 @@
+/**
+ * Recall against speed, measured on the index itself: some of its rows are the queries, each held
+ * out of its own answer. The truth is brute force over the kept vectors; where none are kept a row
+ * can only be searched for by its code, which is exact by distance.
+ */
+
+import type { LongCall } from '../base/steps';
+import type { SearchOptions } from '../index/index-options';
+import type { RecallReport } from '../index/recall-report';
+import type { SimHashIndex } from '../index/simhash-index';
+import { heldOf, type IndexSample } from './index-sample';
+import { trueNeighbors } from './true-neighbors';
+
+export interface SpeedPoint {
+  /** Share of the k nearest that are found. */
+  readonly recall: number;
+  readonly queriesPerSecond: number;
+  /** Partitions visited; null for a scan of all codes. */
+  readonly probes: number | null;
+  /** Rows re-ranked for each of k; null where none are. */
+  readonly oversample: number | null;
+}
+
+export interface SpeedCurve {
+  readonly truth: 'cosine' | 'distance';
+  readonly k: number;
+  readonly queries: number;
+  readonly points: readonly SpeedPoint[];
+}
+
+const MOST_QUERIES = 200;
+/** Queries before it counts, of settings that are slow; quick ones run once with all. */
+const WARM_UP_SCANS = 20;
+const OVERSAMPLES = [1, 2, 5, 10, 20, 50];
+const SHARES_OF_PROBES = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
+
+export interface CurveOptions extends LongCall {
+  /** All rows that are there: two at least. */
+  readonly rows: Uint32Array;
+  /** Rows of which the first are the queries. */
+  readonly sample: IndexSample;
+}
+
+export async function speedCurve(
+  index: SimHashIndex,
+  { rows, sample, signal, onProgress }: CurveOptions,
+): Promise<SpeedCurve> {
+  const { report } = index;
+  const queries = heldOf(index, sample.rows.subarray(0, MOST_QUERIES));
+  const count = queries.rows.length;
+  const k = Math.min(report?.k ?? 10, rows.length - 1);
+  const isExact = queries.vectors !== null;
+  const settings = isExact ? settingsFor(report) : [{ rank: 'hamming' } satisfies SearchOptions];
+  const all = rows.length + settings.length * count;
+  const step = async (done: number) => {
+    await new Promise(setImmediate);
+    signal?.throwIfAborted();
+    onProgress?.(done, all);
+  };
+  const truth = isExact ? await trueNeighbors(index, { rows, queries, k }, step) : null;
+  const points: SpeedPoint[] = [];
+  for (const isWarmUp of [true, false]) {
+    for (const [i, setting] of settings.entries()) {
+      await step(isWarmUp ? rows.length : rows.length + (i + 1) * count);
+      const isQuick = setting.plan === 'partitions';
+      const some = isWarmUp && !isQuick ? Math.min(count, WARM_UP_SCANS) : count;
+      const point = measured(index, queries, { truth, setting, count: some, k });
+      if (!isWarmUp) points.push(point);
+    }
+  }
+  return { truth: isExact ? 'cosine' : 'distance', k, queries: count, points };
+}
+
+/** Visits of fewer and more partitions than were chosen, and scans that re-rank more and more. */
+function settingsFor(report: RecallReport | null): SearchOptions[] {
+  const rank = 'exact';
+  const scans = OVERSAMPLES.map((oversample) => ({ rank, plan: 'scan', oversample }) as const);
+  if (report?.plan !== 'partitions') return scans;
+  const { probes, partitions, oversample } = report;
+  const visits = SHARES_OF_PROBES.map((share) =>
+    Math.max(1, Math.min(partitions, Math.round(share * probes))),
+  );
+  const plan = 'partitions';
+  return [
+    ...[...new Set(visits)].map((visit) => ({ rank, plan, probes: visit, oversample }) as const),
+    ...scans,
+  ];
+}
+
+interface Measuring {
+  /** Null where what is found is true. */
+  readonly truth: readonly Set<number>[] | null;
+  readonly setting: SearchOptions;
+  readonly count: number;
+  readonly k: number;
+}
+
+/** The recall of a setting over some queries, and the speed of the median one. */
+function measured(
+  index: SimHashIndex,
+  queries: IndexSample,
+  { truth, setting, count, k }: Measuring,
+): SpeedPoint {
+  const milliseconds = new Float64Array(count);
+  let [found, wanted] = [0, 0];
+  for (let query = 0; query < count; query++) {
+    const held = index.get(queries.ids[query]);
+    const asked = held?.vector ?? queries.codes.at(query);
+    const start = performance.now();
+    const answer = index.search(asked, { ...setting, k: k + 1 });
+    milliseconds[query] = performance.now() - start;
+    const others = answer.rows.filter((row) => row !== queries.rows[query]).subarray(0, k);
+    found += truth === null ? k : others.filter((row) => truth[query].has(row)).length;
+    wanted += truth === null ? k : truth[query].size;
+  }
+  return {
+    recall: found / Math.max(1, wanted),
+    queriesPerSecond: 1000 / Math.max(1e-3, milliseconds.sort()[count >> 1]),
+    probes: setting.probes ?? null,
+    oversample: setting.oversample ?? null,
+  };
+}

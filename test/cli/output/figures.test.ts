@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bytesText,
+  counted,
+  durationText,
+  grouped,
+  parseBytes,
+} from '../../../src/cli/output/figures';
+import { progressLine } from '../../../src/cli/output/progress';
+
+describe('figures', () => {
+  it('groups thousands', () => {
+    expect([0, 999, 1000, 1234567, 12345n].map(grouped)).toEqual([
+      ...['0', '999', '1,000', '1,234,567', '12,345'],
+    ]);
+    expect([counted(1, 'row'), counted(2000, 'row')]).toEqual(['1 row', '2,000 rows']);
+  });
+
+  it('tells sizes by powers of 1024', () => {
+    expect([0, 999, 1024, 1.5 * 2 ** 30, 250 * 2 ** 20].map(bytesText)).toEqual([
+      ...['0 B', '999 B', '1.0 KB', '1.5 GB', '250 MB'],
+    ]);
+  });
+
+  it('reads sizes', () => {
+    expect(['800M', '1.5 GB', '2GiB', '4096', '1k'].map(parseBytes)).toEqual([
+      ...[800 * 2 ** 20, 1.5 * 2 ** 30, 2 * 2 ** 30, 4096, 1024],
+    ]);
+    expect(['', 'M', '-1G', '1 X', '1,5G'].map(parseBytes)).toEqual(Array(5).fill(null));
+  });
+
+  it('tells durations', () => {
+    expect([0.04, 9.96, 59.4, 200, 7500].map(durationText)).toEqual([
+      ...['0.0 s', '10.0 s', '59 s', '3 min 20 s', '2 h 5 min'],
+    ]);
+  });
+});
+
+describe('a line of progress', () => {
+  const label = 'reading';
+
+  it('tells the share, the rate and the time left', () => {
+    const state = { label, done: 250_000, total: 1_000_000, unit: 'rows', seconds: 2 } as const;
+    expect(progressLine(state)).toBe(
+      'reading  25 %  125 k rows/s  250,000 of 1,000,000 rows  6.0 s left',
+    );
+  });
+
+  it('tells what is done and the rate where the end is not known', () => {
+    const state = { label, done: 30 * 2 ** 20, total: null, unit: 'bytes', seconds: 2 } as const;
+    expect(progressLine(state)).toBe('reading  30.0 MB  15.0 MB/s');
+  });
+
+  it('never tells more than all', () => {
+    const state = { label, done: 12, total: 10, unit: 'rows', seconds: 1 } as const;
+    expect(progressLine(state)).toContain('100 %');
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { cellText, PeopleTable } from '../../../src/cli/output/people-table';
+import { RowBatch } from '../../../src/table/row-batch';
+
+async function shown(batches: RowBatch[], width = 40, isColored = false): Promise<string> {
+  let text = '';
+  const write = async (some: string) => {
+    text += some;
+  };
+  const table = new PeopleTable({ width, isColored, write });
+  for (const batch of batches) await table.write(batch);
+  await table.close();
+  return text;
+}
+
+describe('a table for people', () => {
+  it('has a heading once, numbers to the right, texts to the left', async () => {
+    const some = RowBatch.of({ word: ['whale', 'ox'], distance: Int32Array.of(7, 120) });
+    const more = RowBatch.of({ word: ['cat'], distance: Int32Array.of(9) });
+    expect(await shown([some, more])).toBe(
+      ['word   distance', 'whale         7', 'ox          120', 'cat           9', ''].join('\n'),
+    );
+  });
+
+  it('cuts the widest column where the terminal is narrow', async () => {
+    const batch = RowBatch.of({ id: ['a'], text: ['one two three four five six seven eight'] });
+    const lines = (await shown([batch], 20)).split('\n');
+    expect(lines[1]).toBe('a   one two three f…');
+    expect(lines[1]).toHaveLength(20);
+  });
+
+  it('gives characters that are two columns wide their room', async () => {
+    const batch = RowBatch.of({ word: ['鯨', 'ox'], n: Int32Array.of(1, 2) });
+    expect(await shown([batch])).toBe('word  n\n鯨    1\nox    2\n');
+  });
+
+  it('lets no control character of the data through', async () => {
+    const batch = RowBatch.of({ text: ['a\x1b[31mred\nnext\tcell\x07'] });
+    const text = await shown([batch]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\x00-\x1f\x7f]/);
+    expect(text).toContain('next cell');
+  });
+
+  it('says that there are no rows', async () => {
+    expect(await shown([])).toBe('no rows\n');
+  });
+
+  it('has a bold heading where colours are allowed, and only then', async () => {
+    const batch = RowBatch.of({ word: ['ox'] });
+    expect(await shown([batch], 40, true)).toContain('\x1b[1mword\x1b[0m');
+    expect(await shown([batch], 40, false)).not.toContain('\x1b');
+  });
+});
+
+it('writes values of every kind in a cell', () => {
+  const values = [null, 3, 0.123456, 1e-9, 10n, true, Uint8Array.of(1, 255), [1, 2], { a: 5n }];
+  expect(values.map(cellText)).toEqual([
+    ...['', '3', '0.1235', '1e-9', '10', 'true', '01ff', '[1,2]', '{"a":"5"}'],
+  ]);
+});
