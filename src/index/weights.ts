@@ -5,7 +5,7 @@
  * rounded to small integers once a query, so that every engine ranks alike.
  */
 
-import { MOST_ENTRY, MOST_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
+import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
 
 export interface Weights extends WeightTables {
   /** The cosine that a code's weight estimates: 1 for the query's own code. */
@@ -30,7 +30,7 @@ export function weightsOf(sums: Float64Array): Weights {
     heaviest = Math.max(heaviest, weight);
     total += weight;
   }
-  const mostEntry = Math.min(MOST_ENTRY, Math.floor(MOST_WEIGHT / groups));
+  const mostEntry = Math.min(MAX_ENTRY, Math.floor(MAX_WEIGHT / groups));
   const scale = heaviest > 0 ? mostEntry / heaviest : 0;
   let most = 0;
   for (let group = 0; group < groups; group++) {

@@ -5,7 +5,7 @@
 
 import type { Steps } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import type { JoinRoom } from '../kernels/joins/join-room';
+import type { JoinMemory } from '../kernels/joins/join-memory';
 import { joinKernel, type KernelName } from '../kernels/kernels';
 import { joinRoom } from './join';
 
@@ -15,7 +15,7 @@ export const NONE = 0xffff_ffff;
 const STEP_ROWS = 2 ** 16;
 
 export interface Distinct {
-  readonly room: JoinRoom;
+  readonly room: JoinMemory;
   readonly bits: number;
   /** Slots. */
   readonly count: number;
@@ -152,7 +152,7 @@ function inOrderOfSize(left: Codes, right: Codes | null) {
 
 /** Copies codes to the room from a place on, null ones left out; `rows` tells which. */
 function copyInto(
-  room: JoinRoom,
+  room: JoinMemory,
   place: number,
   codes: Codes,
   from: number,

@@ -14,7 +14,7 @@ import {
   keyBits,
   mankuLayout,
 } from '../index/bands/band-layout';
-import { MOST_BUCKET_BITS } from '../kernels/joins/join-room';
+import { MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
 import { bucketOf, type JoinKey } from '../kernels/joins/joins.scalar';
 
 export interface JoinPlan {
@@ -195,7 +195,7 @@ export function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
   }
   const width = MOST_KEY_BITS - left;
   const wanted = Math.max(8, 32 - Math.clz32(count));
-  const bucketBits = Math.min(width, wanted, MOST_BUCKET_BITS);
+  const bucketBits = Math.min(width, wanted, MAX_BUCKET_BITS);
   const lowBits = Math.ceil(bucketBits / 2);
   const hashShift = bucketBits < width ? 32 - bucketBits : 0;
   return { parts, hashShift, lowBits, highBits: bucketBits - lowBits };

@@ -7,7 +7,7 @@
 
 import type { Steps } from '../base/steps';
 import type { BitRun } from '../index/bands/band-layout';
-import { ENTRY, HIT, JoinRoom } from '../kernels/joins/join-room';
+import { ENTRY, HIT, JoinMemory } from '../kernels/joins/join-memory';
 import type { JoinKernel, JoinKey, Runs } from '../kernels/joins/joins.scalar';
 import { hammingKernel, joinKernel, type KernelName } from '../kernels/kernels';
 import {
@@ -22,7 +22,7 @@ import {
 
 /** Distinct codes at places 0 to `count - 1` of a room. */
 export interface JoinCodes {
-  readonly room: JoinRoom;
+  readonly room: JoinMemory;
   readonly count: number;
   readonly bits: number;
 }
@@ -52,8 +52,8 @@ const SAMPLE = 1024;
 const QUERIES = 128;
 
 /** Room for codes of some width that are to be joined. */
-export function joinRoom(count: number, bytesPerCode: number, maxDistance: number): JoinRoom {
-  return new JoinRoom(count, bytesPerCode, 1 + mostTables(maxDistance));
+export function joinRoom(count: number, bytesPerCode: number, maxDistance: number): JoinMemory {
+  return new JoinMemory(count, bytesPerCode, 1 + mostTables(maxDistance));
 }
 
 /** The cheapest way to join these. */
@@ -105,10 +105,10 @@ function* joinTables(
     });
     const state: Runs = {
       ...{ maxDistance: wanted.maxDistance, rejects: rejects.length },
-      ...{ fromSlot: 0, toSlot: count, next: 0, place: 0, longEnd: 0, budget: 0 },
+      ...{ fromCode: 0, toCode: count, next: 0, place: 0, longEnd: 0, budget: 0 },
     };
     while (state.next < count) {
-      [state.fromSlot, state.toSlot] = wanted.range();
+      [state.fromCode, state.toCode] = wanted.range();
       state.budget = budget;
       const found = kernel.runs(room, count, state);
       if (found > 0) take(room.hits, found);
@@ -123,7 +123,7 @@ function* joinTables(
 }
 
 /** Comparisons between two steps: fewer of wide codes, and in plain loops. */
-function comparisonsOfStep({ words }: JoinRoom, { kernel }: Pick<JoinWanted, 'kernel'>): number {
+function comparisonsOfStep({ words }: JoinMemory, { kernel }: Pick<JoinWanted, 'kernel'>): number {
   const slowness = joinKernel(kernel).name === 'scalar' ? 16 : 1;
   return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
 }
@@ -170,7 +170,7 @@ function* joinLong(
   const slots = new Uint32Array(end - first);
   const { words } = room;
   const masks = around.rejects.length + 1 + mostTables(wanted.maxDistance);
-  const inner = new JoinRoom(slots.length, room.bytesPerCode, masks);
+  const inner = new JoinMemory(slots.length, room.bytesPerCode, masks);
   for (let i = 0; i < slots.length; i++) {
     const slot = room.entries[ENTRY * (first + i)];
     slots[i] = slot;

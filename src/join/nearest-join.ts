@@ -10,7 +10,7 @@ import seedrandom from 'seedrandom';
 import { drawToFront } from '../base/draw';
 import type { Steps } from '../base/steps';
 import { type KernelName, tileKernel } from '../kernels/kernels';
-import { TILE_HIT, TILE_ROWS, TileRoom } from '../kernels/tiles/tile-room';
+import { TILE_HIT, TILE_ROWS, TileMemory } from '../kernels/tiles/tile-memory';
 import type { BestLists } from './best-lists';
 import { type JoinCodes, join, planFor } from './join';
 import type { JoinPlan } from './join-layout';
@@ -81,7 +81,7 @@ function pairsOf(count: number, asked: number): number {
 class Comparison {
   readonly #codes: JoinCodes;
   readonly #lists: BestLists;
-  readonly #room: TileRoom;
+  readonly #room: TileMemory;
   readonly #kernelName: KernelName | undefined;
   /** The slot at each place; those in front of `#asked` have been compared with all. */
   readonly #order: Uint32Array;
@@ -98,7 +98,7 @@ class Comparison {
     this.#codes = codes;
     this.#lists = lists;
     this.#kernelName = kernel;
-    this.#room = new TileRoom(count, bits);
+    this.#room = new TileMemory(count, bits);
     this.#order = new Uint32Array(count);
     for (let slot = 0; slot < count; slot++) this.#order[slot] = slot;
     this.#end = count;

@@ -6,7 +6,7 @@
  */
 
 import { Item, type Steps, type Stream } from '../base/steps';
-import { HIT } from '../kernels/joins/join-room';
+import { HIT } from '../kernels/joins/join-memory';
 import { type Distinct, NONE, type SlotRows, slotAt } from './distinct';
 import { type JoinWanted, join } from './join';
 import type { JoinPlan } from './join-layout';

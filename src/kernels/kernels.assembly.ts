@@ -1,6 +1,6 @@
 // The module's exports: pointers and counts in, nothing allocated. The caller owns the memory.
 
-export { hitsOfSketches, sumBlock, sumTwoBlocks } from './residuals/residuals.assembly';
+export { hitsOfResiduals, sumBlock, sumTwoBlocks } from './residuals/residuals.assembly';
 export * from './dots/dots.assembly';
 export * from './sums/hadamard.assembly';
 export * from './hamming/hamming.assembly';

@@ -14,8 +14,8 @@ import { wasmJoins } from './joins/joins.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
 import { type ProductsKernel, scalarProducts } from './products/products.scalar';
 import { wasmProducts } from './products/products.wasm';
-import { type SketchKernel, scalarSketches } from './residuals/residuals.scalar';
-import { wasmSketches } from './residuals/residuals.wasm';
+import { type ResidualKernel, scalarResiduals } from './residuals/residuals.scalar';
+import { wasmResiduals } from './residuals/residuals.wasm';
 import { type RotationKernel, scalarRotation } from './rotation/rotation.scalar';
 import { wasmRotation } from './rotation/rotation.wasm';
 import { type SumsKernel, scalarSums } from './sums/sums.scalar';
@@ -69,8 +69,8 @@ export function rotationKernel(choice?: KernelName): RotationKernel {
   return resolveKernel(choice) === 'scalar' ? scalarRotation : wasmRotation;
 }
 
-export function sketchKernel(choice?: KernelName): SketchKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarSketches : wasmSketches;
+export function residualKernel(choice?: KernelName): ResidualKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarResiduals : wasmResiduals;
 }
 
 export function weightedKernel(choice?: KernelName): WeightedKernel {

@@ -68,8 +68,8 @@ export interface KernelExports {
     most: number,
     masks: number,
     rejects: number,
-    fromSlot: number,
-    toSlot: number,
+    fromCode: number,
+    toCode: number,
     longest: number,
     gather: number,
     hits: number,
@@ -84,10 +84,10 @@ export interface KernelExports {
     far: number,
     nearLevel: number,
     farLevel: number,
-    sketch: number,
+    code: number,
   ): number;
-  hitsOfSketches(
-    sketches: number,
+  hitsOfResiduals(
+    residuals: number,
     ranges: number,
     rangeCount: number,
     bytes: number,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Middle, Sketches } from '../../src/index/partitions/residual-codes';
 import { KeptVectors } from '../../src/index/vectors/kept-vectors';
 import { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
-import { ONE_WEIGHT, scalarSketches } from '../../src/kernels/residuals/residuals.scalar';
+import { ONE_WEIGHT, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
 import { Draws } from '../reference/random';
 
 /** Cosines that sketches tell, beside those of the vectors. */
@@ -41,7 +41,7 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
 function errorsOf({ values, sketches, middle }: ReturnType<typeof example>, query: Float64Array) {
   const dimensions = query.length;
   const unit = query.map((value) => value / Math.sqrt(dot(query, query)));
-  const search = scalarSketches.search(sketches.memory, sketches.tablesOf(unit), ROWS);
+  const search = scalarResiduals.search(sketches.memory, sketches.tablesOf(unit), ROWS);
   const more = (ONE_WEIGHT * middle.length * dot(unit, middle.centre)) / UNIT;
   const [bits] = new Uint32Array(Float32Array.of(more).buffer);
   search.ranges(Uint32Array.of(0, 0, ROWS, bits));
@@ -91,7 +91,7 @@ it('a row that is as its middle is there, and a removed one is not', () => {
     sketches.set(row, row, { centre: Int16Array.of(UNIT, 0, 0, 0, 0, 0, 0, 0), length: 1 });
   }
   sketches.remove(1);
-  const search = scalarSketches.search(sketches.memory, sketches.tablesOf(Float64Array.of(1)), 2);
+  const search = scalarResiduals.search(sketches.memory, sketches.tablesOf(Float64Array.of(1)), 2);
   const [more] = new Uint32Array(Float32Array.of(ONE_WEIGHT).buffer);
   search.ranges(Uint32Array.of(0, 0, 2, more));
   const { codes, weights, count } = search.hits();

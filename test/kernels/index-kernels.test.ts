@@ -8,9 +8,9 @@ import { NO_ROW } from '../../src/kernels/hits/hits';
 import { Arena } from '../../src/kernels/memory';
 import { integerWidth, scalarProducts } from '../../src/kernels/products/products.scalar';
 import { wasmProducts } from '../../src/kernels/products/products.wasm';
-import { SketchMemory } from '../../src/kernels/residuals/residual-memory';
-import { ONE_WEIGHT, scalarSketches } from '../../src/kernels/residuals/residuals.scalar';
-import { wasmSketches } from '../../src/kernels/residuals/residuals.wasm';
+import { ResidualMemory } from '../../src/kernels/residuals/residual-memory';
+import { ONE_WEIGHT, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
+import { wasmResiduals } from '../../src/kernels/residuals/residuals.wasm';
 import { scalarWeighted } from '../../src/kernels/weighted/weighted.scalar';
 import { wasmWeighted } from '../../src/kernels/weighted/weighted.wasm';
 import { Draws } from '../reference/random';
@@ -178,7 +178,7 @@ function bitsOf(value: number): number {
 /** Rows of random sketches, and a query's tables; every seventh row is none. */
 function sketches(bytesPerRow: number, count: number) {
   const draws = new Draws(bytesPerRow);
-  const memory = new SketchMemory(bytesPerRow, 10);
+  const memory = new ResidualMemory(bytesPerRow, 10);
   memory.reserve(count);
   const rows = Array.from({ length: count }, (_, row) => {
     const sketch = Uint8Array.from({ length: bytesPerRow }, () => byte(draws));
@@ -191,7 +191,7 @@ function sketches(bytesPerRow: number, count: number) {
   return { memory, rows, query };
 }
 
-describe.each([scalarSketches, wasmSketches])('sketches, $name twin', (kernel) => {
+describe.each([scalarResiduals, wasmResiduals])('sketches, $name twin', (kernel) => {
   it.each([2, 8, 26, 32, 42, 256])('finds the nearest of %i bytes', (bytesPerRow) => {
     const { memory, rows, query } = sketches(bytesPerRow, 333);
     const weights = rows.map(({ sketch, scale }) => {
@@ -233,7 +233,7 @@ describe.each([scalarSketches, wasmSketches])('sketches, $name twin', (kernel) =
 
 it('both twins of sketches, and of the order of products, agree', () => {
   const { memory, query: tables } = sketches(24, 500);
-  const [a, b] = [scalarSketches, wasmSketches].map((kernel) => {
+  const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {
     const search = kernel.search(memory, tables, 25);
     search.ranges(Uint32Array.of(17, 17, 283, 0, 301, 301, 199, 0));
     const { codes, weights, count } = search.hits();

@@ -64,9 +64,9 @@ describe('the WebAssembly twin', () => {
       one.vector.set(draws.gaussians(width));
       one.vector[round] = round === 0 ? 0 : -0;
       other.vector.set(one.vector);
-      const scale = scalarRotation.sketch(one);
-      expect(wasmRotation.sketch(other)).toBe(scale);
-      expect([...other.sketch]).toEqual([...one.sketch]);
+      const scale = scalarRotation.encode(one);
+      expect(wasmRotation.encode(other)).toBe(scale);
+      expect([...other.code]).toEqual([...one.code]);
     }
   });
 });
@@ -76,21 +76,21 @@ describe.each([scalarRotation, wasmRotation])('a sketch, $name twin', (kernel) =
     const rotation = new Rotation(96, 1n);
     rotation.vector.fill(1);
     rotation.vector.set([-1, 3, -3, 0]);
-    kernel.sketch(rotation);
+    kernel.encode(rotation);
     // Bits of each coordinate, the first lowest: 0 near below, 1 near above, 2 far below, 3 far above.
-    expect(rotation.sketch[0]).toBe((0 << 0) | (3 << 2) | (2 << 4) | (0 << 6));
-    expect(rotation.sketch[1]).toBe(0b01010101);
+    expect(rotation.code[0]).toBe((0 << 0) | (3 << 2) | (2 << 4) | (0 << 6));
+    expect(rotation.code[1]).toBe(0b01010101);
   });
 
   it('differs from the vector at a right angle to it, by the factor that is returned', () => {
     const rotation = new Rotation(96, 1n);
     rotation.vector.set(new Draws(2).gaussians(96));
-    const factor = kernel.sketch(rotation);
+    const factor = kernel.encode(rotation);
     const levels = [-0.4528, 0.4528, -1.51, 1.51];
     const { vector } = rotation;
     let [product, squares] = [0, 0];
     vector.forEach((value, i) => {
-      product += value * factor * levels[(rotation.sketch[i >> 2] >> (2 * (i & 3))) & 3];
+      product += value * factor * levels[(rotation.code[i >> 2] >> (2 * (i & 3))) & 3];
       squares += value * value;
     });
     expect(product).toBeCloseTo(squares, 9);
@@ -98,6 +98,6 @@ describe.each([scalarRotation, wasmRotation])('a sketch, $name twin', (kernel) =
 
   it('of nothing has no factor', () => {
     const rotation = new Rotation(96, 1n);
-    expect(kernel.sketch(rotation)).toBe(0);
+    expect(kernel.encode(rotation)).toBe(0);
   });
 });

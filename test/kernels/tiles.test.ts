@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { distance } from '../../src/kernels/hamming/hamming.scalar';
 import { tileKernel } from '../../src/kernels/kernels';
-import { TILE_HIT, TILE_ROWS, TileRoom, TURN_QUERIES } from '../../src/kernels/tiles/tile-room';
+import { STEP_QUERIES, TILE_HIT, TILE_ROWS, TileMemory } from '../../src/kernels/tiles/tile-memory';
 import { Draws } from '../reference/random';
 
 /** Blocks of queries against tiles of rows: every twin, against distances one by one. */
@@ -9,9 +9,9 @@ import { Draws } from '../reference/random';
 /** Whole and broken words, sums of few planes and of many, tables at once and in parts. */
 const WIDTHS = [1, 7, 8, 13, 63, 64, 65, 100, 128, 256, 259, 260, 300, 511, 3000, 65_535];
 
-function roomOf(count: number, bits: number): TileRoom {
+function roomOf(count: number, bits: number): TileMemory {
   const draws = new Draws(`tiles ${bits}`);
-  const room = new TileRoom(count, bits);
+  const room = new TileMemory(count, bits);
   const near = draws.bytes(Math.ceil(bits / 8));
   for (let place = 0; place < count; place++) {
     const code = draws.bytes(near.length);
@@ -41,7 +41,7 @@ describe.each(['scalar', 'auto'] as const)('tiles, kernel %s', (name) => {
       room.limits[count - 1] = most;
       for (const [row, end, first, endQuery] of [
         [0, TILE_ROWS, 0, Math.min(count, room.queries)],
-        [TILE_ROWS, 2 * TILE_ROWS, 7, Math.min(count, 7 + TURN_QUERIES)],
+        [TILE_ROWS, 2 * TILE_ROWS, 7, Math.min(count, 7 + STEP_QUERIES)],
         [count - 1, count, 0, 1],
         [count - 70, count, 3, 70],
       ]) {
@@ -68,15 +68,15 @@ describe.each(['scalar', 'auto'] as const)('tiles, kernel %s', (name) => {
   });
 
   it('reads limits anew after each turn', () => {
-    const room = roomOf(2 * TURN_QUERIES, 64);
+    const room = roomOf(2 * STEP_QUERIES, 64);
     room.limits.fill(65);
     const counts: number[] = [];
-    kernel.ask(room, 0, 2 * TURN_QUERIES);
-    kernel.hitsOfTile(room, 0, TILE_ROWS, 0, 2 * TURN_QUERIES, (found) => {
+    kernel.ask(room, 0, 2 * STEP_QUERIES);
+    kernel.hitsOfTile(room, 0, TILE_ROWS, 0, 2 * STEP_QUERIES, (found) => {
       counts.push(found);
       room.limits.fill(1);
     });
-    expect(counts[0]).toBe(TURN_QUERIES * TILE_ROWS);
+    expect(counts[0]).toBe(STEP_QUERIES * TILE_ROWS);
     expect(counts[1] ?? 0).toBeLessThan(TILE_ROWS);
   });
 });

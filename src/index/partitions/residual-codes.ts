@@ -7,11 +7,11 @@
 
 import { type KernelName, rotationKernel } from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
-import { SketchMemory } from '../../kernels/residuals/residual-memory';
+import { ResidualMemory } from '../../kernels/residuals/residual-memory';
 import {
-  MOST_SKETCH_BYTES,
+  MAX_RESIDUAL_BYTES,
   ONE_WEIGHT,
-  type SketchTables,
+  type ResidualTables,
 } from '../../kernels/residuals/residuals.scalar';
 import {
   FAR_LEVEL,
@@ -41,7 +41,7 @@ export interface Middle {
 }
 
 export class Sketches {
-  readonly memory: SketchMemory;
+  readonly memory: ResidualMemory;
   readonly #vectors: KeptVectors;
   readonly #rotation: Rotation;
   readonly #kernel: RotationKernel;
@@ -52,7 +52,7 @@ export class Sketches {
     { vectors, seed, kernel }: { vectors: KeptVectors | null; seed: bigint; kernel?: KernelName },
     places: number,
   ): Sketches | null {
-    if (vectors === null || widthOf(vectors) > 4 * MOST_SKETCH_BYTES) return null;
+    if (vectors === null || widthOf(vectors) > 4 * MAX_RESIDUAL_BYTES) return null;
     return new Sketches(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
   }
 
@@ -62,7 +62,7 @@ export class Sketches {
     places: number,
     kernel: KernelName | undefined,
   ) {
-    this.memory = new SketchMemory(rotation.width / 4, places);
+    this.memory = new ResidualMemory(rotation.width / 4, places);
     this.#vectors = vectors;
     this.#rotation = rotation;
     this.#kernel = rotationKernel(kernel);
@@ -91,12 +91,12 @@ export class Sketches {
       this.remove(place);
       return;
     }
-    const { vector: sums, sketch } = this.#rotation;
+    const { vector: sums, code: sketch } = this.#rotation;
     const less = length / UNIT;
     for (let i = 0; i < vector.length; i++) sums[i] = vector[i] / norm - less * centre[i];
     sums.fill(0, vector.length);
     this.#kernel.rotate(this.#rotation);
-    const scale = this.#kernel.sketch(this.#rotation);
+    const scale = this.#kernel.encode(this.#rotation);
     this.memory.set(place, sketch, scale > 0 ? scale : NO_DIFFERENCE);
   }
 
@@ -106,7 +106,7 @@ export class Sketches {
   }
 
   /** What a query, a vector of length 1, says of sketches. Until the next call. */
-  tablesOf(query: Float64Array): SketchTables {
+  tablesOf(query: Float64Array): ResidualTables {
     const { vector: sums } = this.#rotation;
     sums.fill(0, query.length);
     sums.set(query);

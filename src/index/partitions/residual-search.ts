@@ -1,6 +1,6 @@
 /** Search for candidates by sketches, in the nearest partitions. */
 
-import { sketchKernel } from '../../kernels/kernels';
+import { residualKernel } from '../../kernels/kernels';
 import { ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
 import { type Ranked, rankedHits, type Wanted, type Work } from '../rank-rows';
 import type { IndexState, Query } from '../state';
@@ -23,7 +23,7 @@ export function nearestBySketch(
   const sketches = partitions.sketches as Sketches;
   const place = partitions.space.queryOf([], query.unit);
   const tables = sketches.tablesOf(query.unit);
-  const kernel = sketchKernel(state.kernel);
+  const kernel = residualKernel(state.kernel);
   let probes = Math.min(request.probes, partitions.count);
   for (;;) {
     const { ranges, codes } = partitions.ranges(place, probes);

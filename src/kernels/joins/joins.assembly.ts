@@ -205,8 +205,8 @@ export function joinRuns(
   most: u32,
   masks: usize,
   rejects: u32,
-  fromSlot: u32,
-  toSlot: u32,
+  fromCode: u32,
+  toCode: u32,
   longest: u32,
   gather: usize,
   hits: usize,
@@ -240,8 +240,8 @@ export function joinRuns(
       const last = gather + <usize>count * stride;
       for (; place + 1 < count; place++) {
         const slot = load<u32>(list + (<usize>place << 3));
-        if (slot < fromSlot) continue;
-        if (slot >= toSlot) break;
+        if (slot < fromCode) continue;
+        if (slot >= toCode) break;
         if (hits + <usize>(count - place) * 12 > hitsEnd) {
           store<u32>(state, place, PLACE);
           store<u32>(state, <u32>hits, HITS);

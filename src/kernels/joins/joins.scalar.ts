@@ -4,7 +4,7 @@
  */
 
 import { bitCount } from '../hamming/hamming.scalar';
-import { ENTRY, HIT, type JoinRoom } from './join-room';
+import { ENTRY, HIT, type JoinMemory } from './join-memory';
 
 /** How a code comes to its bucket: by runs of its bits, hashed where they are too many. */
 export interface JoinKey {
@@ -23,8 +23,8 @@ export interface Runs {
   /** Masks behind the first that may not agree: another table tells of those pairs. */
   readonly rejects: number;
   /** The lower slot of a pair lies from here to there. */
-  fromSlot: number;
-  toSlot: number;
+  fromCode: number;
+  toCode: number;
   /** Entry to go on from, and the place within its run. */
   next: number;
   place: number;
@@ -44,7 +44,7 @@ export interface JoinKernel {
    * use for it from the first code to the last, and must be 0 before.
    */
   distinctInto(
-    room: JoinRoom,
+    room: JoinMemory,
     first: number,
     end: number,
     found: number,
@@ -53,7 +53,7 @@ export interface JoinKernel {
   ): number;
 
   /** Makes entries `first` to `end - 1`, and counts the digits of their buckets. */
-  keysInto(room: JoinRoom, first: number, end: number, key: JoinKey): void;
+  keysInto(room: JoinMemory, first: number, end: number, key: JoinKey): void;
 
   /** Moves entries between the two halves, `offsets` telling where those of a digit go. */
   scatter(
@@ -70,7 +70,7 @@ export interface JoinKernel {
    * in the first mask and in none of the rejects are written to `room.hits`. Returns how many.
    * Pauses when the budget is spent, hits are full, or a run is too long.
    */
-  runs(room: JoinRoom, end: number, state: Runs): number;
+  runs(room: JoinMemory, end: number, state: Runs): number;
 }
 
 /** The bucket of a code. */
@@ -150,8 +150,8 @@ export const scalarJoins: JoinKernel = {
       for (; state.place < stop - first - 1; state.place++) {
         const i = first + state.place;
         const slot = entries[ENTRY * i];
-        if (slot < state.fromSlot) continue;
-        if (slot >= state.toSlot) break;
+        if (slot < state.fromCode) continue;
+        if (slot >= state.toCode) break;
         if (HIT * (found + stop - i) > room.hits.length) return found;
         for (let j = i + 1; j < stop; j++) {
           found += hitInto(room, slot, entries[ENTRY * j], state, found);
@@ -168,7 +168,7 @@ export const scalarJoins: JoinKernel = {
 
 /** Writes a hit when two slots are near and the masks let them; returns 1, or 0. */
 function hitInto(
-  { codes, words, masks, hits }: JoinRoom,
+  { codes, words, masks, hits }: JoinMemory,
   slot: number,
   other: number,
   { maxDistance, rejects }: Runs,

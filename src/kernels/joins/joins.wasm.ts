@@ -1,7 +1,7 @@
 /** The WebAssembly twin of joins.scalar.ts, see assembly/joins.ts; plain rooms are left to that. */
 
 import { FREE_START, residenceOf, SCAN_BYTES } from '../memory';
-import { HIT, type JoinRoom } from './join-room';
+import { HIT, type JoinMemory } from './join-memory';
 import { type JoinKernel, scalarJoins } from './joins.scalar';
 
 /** Below the codes: a state, the parts of a key, slots on their way out. */
@@ -11,7 +11,7 @@ const PART_BYTES = 12;
 const SLOTS_AT = PARTS_AT + PART_BYTES * 2048; // the widest code has 2,048 words
 const SLOTS = (FREE_START + SCAN_BYTES - SLOTS_AT) / 4;
 
-const wordsOf = ({ words }: JoinRoom) => words / 2;
+const wordsOf = ({ words }: JoinMemory) => words / 2;
 
 export const wasmJoins: JoinKernel = {
   name: 'wasm',
@@ -58,12 +58,12 @@ export const wasmJoins: JoinKernel = {
     if (home === undefined) return scalarJoins.runs(room, end, state);
     const registers = new Uint32Array(home.bytes.buffer, STATE_AT, 4);
     registers.set([state.place, 0, 0, state.budget]);
-    const { maxDistance, rejects, fromSlot, toSlot } = state;
+    const { maxDistance, rejects, fromCode, toCode } = state;
     const hitsAt = room.hits.byteOffset;
     state.next = home.kernels.joinRuns(
       ...([room.entries.byteOffset, state.next, end, room.codes.byteOffset] as const),
       ...([wordsOf(room), maxDistance, room.masks.byteOffset, rejects] as const),
-      ...([fromSlot, toSlot, room.longestRun, room.gather.byteOffset, hitsAt] as const),
+      ...([fromCode, toCode, room.longestRun, room.gather.byteOffset, hitsAt] as const),
       ...([hitsAt + room.hits.byteLength, STATE_AT] as const),
     );
     state.place = registers[0];

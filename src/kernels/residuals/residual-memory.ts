@@ -3,13 +3,13 @@
 import { Arena } from '../memory';
 import {
   BLOCK_ROWS,
+  type ResidualRows,
+  residualByte,
+  residualScale,
   SCALE_BYTES,
-  type SketchRows,
-  sketchByte,
-  sketchScale,
 } from './residuals.scalar';
 
-export class SketchMemory implements SketchRows {
+export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
   readonly #arena = new Arena();
   #room = 0;
@@ -40,14 +40,14 @@ export class SketchMemory implements SketchRows {
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
   }
 
-  set(place: number, sketch: Uint8Array, scale: number): void {
+  set(place: number, code: Uint8Array, scale: number): void {
     const { bytes } = this;
-    let at = sketchByte(this.bytesPerRow, place, 0);
-    for (let i = 0; i < sketch.length; i++, at += BLOCK_ROWS) bytes[at] = sketch[i];
+    let at = residualByte(this.bytesPerRow, place, 0);
+    for (let i = 0; i < code.length; i++, at += BLOCK_ROWS) bytes[at] = code[i];
     this.setScale(place, scale);
   }
 
   setScale(place: number, scale: number): void {
-    this.floats[sketchScale(this.bytesPerRow, place)] = scale;
+    this.floats[residualScale(this.bytesPerRow, place)] = scale;
   }
 }

@@ -177,8 +177,8 @@ function takeHits(
  * done: all, unless the hits were full; the next then begins where it is to be gone on with. `sums`
  * is room for 64 bytes.
  */
-export function hitsOfSketches(
-  sketches: usize,
+export function hitsOfResiduals(
+  residuals: usize,
   ranges: usize,
   rangeCount: u32,
   bytes: usize,
@@ -201,7 +201,7 @@ export function hitsOfSketches(
         store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
         return i;
       }
-      const block = sketches + <usize>place * (bytes + 4);
+      const block = residuals + <usize>place * (bytes + 4);
       const scales = block + bytes * BLOCK;
       if (end - place <= BLOCK) {
         sumBlock(block, bytes, tables, sums);

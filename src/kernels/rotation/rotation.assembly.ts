@@ -94,7 +94,7 @@ export function twoBitsInto(
   far: f64,
   nearLevel: f64,
   farLevel: f64,
-  sketch: usize,
+  code: usize,
 ): f64 {
   const end = vector + (width << 3);
   let sums = f64x2.splat(0);
@@ -108,7 +108,7 @@ export function twoBitsInto(
   const beyond = f64x2.splat(farLevel);
   const zero = f64x2.splat(0);
   sums = zero;
-  for (; vector < end; vector += 2 * PAIR, sketch++) {
+  for (; vector < end; vector += 2 * PAIR, code++) {
     let byte: i32 = 0;
     for (let half: i32 = 0; half < 2; half++) {
       const x = v128.load(vector + (<usize>half << 4));
@@ -120,7 +120,7 @@ export function twoBitsInto(
       const bits = (sides & 1) | ((fars & 1) << 1) | ((sides & 2) << 1) | ((fars & 2) << 2);
       byte |= bits << (half << 2);
     }
-    store<u8>(sketch, <u8>byte);
+    store<u8>(code, <u8>byte);
   }
   const product = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
   return product > 0 ? squares / product : 0;

@@ -29,20 +29,20 @@ export class Rotation {
   /** Of each transform in turn `size` factors: +1 or -1, times what makes its length 1. */
   readonly flips: Float64Array;
   /** Room for two bits of each coordinate. */
-  readonly sketch: Uint8Array;
+  readonly code: Uint8Array;
 
   constructor(width: number, seed: bigint) {
     let size = 1;
     while (2 * size <= width) size *= 2;
     this.width = width;
     this.size = size;
-    const sketchBytes = Math.ceil(width / 4);
+    const codeBytes = Math.ceil(width / 4);
     const flipCount = TRANSFORMS * size;
-    const { bytes } = new Arena(8 * (width + flipCount) + sketchBytes);
+    const { bytes } = new Arena(8 * (width + flipCount) + codeBytes);
     const { buffer, byteOffset } = bytes;
     this.vector = new Float64Array(buffer, byteOffset, width);
     this.flips = new Float64Array(buffer, byteOffset + 8 * width, flipCount);
-    this.sketch = new Uint8Array(buffer, byteOffset + 8 * (width + flipCount), sketchBytes);
+    this.code = new Uint8Array(buffer, byteOffset + 8 * (width + flipCount), codeBytes);
     const length = 1 / Math.sqrt(size);
     const { low, high } = halves(seed);
     for (let at = 0; at < flipCount; at++) {
@@ -64,7 +64,7 @@ export interface RotationKernel {
    * far. Returns the factor by which the levels of these bits differ from the vector at a right
    * angle to it, so that products are not biased; 0 where the vector is 0. The width is even.
    */
-  sketch(rotation: Rotation): number;
+  encode(rotation: Rotation): number;
 }
 
 export const scalarRotation: RotationKernel = {
@@ -80,7 +80,7 @@ export const scalarRotation: RotationKernel = {
     }
   },
 
-  sketch({ vector, sketch }) {
+  encode({ vector, code }) {
     let [even, odd] = [0, 0]; // sums of two lanes, as the other twin has them
     for (let i = 0; i < vector.length; i += 2) {
       even += vector[i] * vector[i];
@@ -88,7 +88,7 @@ export const scalarRotation: RotationKernel = {
     }
     const squares = even + odd;
     const far = FAR * Math.sqrt(squares / vector.length);
-    sketch.fill(0);
+    code.fill(0);
     [even, odd] = [0, 0]; // of the products with the levels
     for (let i = 0; i < vector.length; i += 2) {
       const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
@@ -96,7 +96,7 @@ export const scalarRotation: RotationKernel = {
       odd += b * (b > far ? FAR_LEVEL : NEAR_LEVEL);
       const bits = Number(vector[i] > 0) | (a > far ? 2 : 0);
       const more = Number(vector[i + 1] > 0) | (b > far ? 2 : 0);
-      sketch[i >> 2] |= (bits | (more << 2)) << (2 * (i & 2));
+      code[i >> 2] |= (bits | (more << 2)) << (2 * (i & 2));
     }
     return even + odd > 0 ? squares / (even + odd) : 0;
   },

@@ -17,12 +17,12 @@ export const wasmRotation: RotationKernel = {
     home.kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, transforms);
   },
 
-  sketch(rotation) {
-    const { width, vector, sketch } = rotation;
+  encode(rotation) {
+    const { width, vector, code } = rotation;
     const home = residenceOf(vector);
-    if (home === undefined || width % 4 !== 0) return scalarRotation.sketch(rotation);
+    if (home === undefined || width % 4 !== 0) return scalarRotation.encode(rotation);
     return home.kernels.twoBitsInto(
-      ...([vector.byteOffset, width, FAR, NEAR_LEVEL, FAR_LEVEL, sketch.byteOffset] as const),
+      ...([vector.byteOffset, width, FAR, NEAR_LEVEL, FAR_LEVEL, code.byteOffset] as const),
     );
   },
 };

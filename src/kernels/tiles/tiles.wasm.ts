@@ -1,7 +1,7 @@
 /** The WebAssembly twin of tiles.scalar.ts; see assembly/tables.ts. */
 
 import { residenceOf } from '../memory';
-import { GROUP_BITS, TILE_HIT, TURN_QUERIES } from './tile-room';
+import { GROUP_BITS, STEP_QUERIES, TILE_HIT } from './tile-memory';
 import { highestLimit, scalarTiles, type TileKernel } from './tiles.scalar';
 
 /** Of the parts in which tables come. */
@@ -31,11 +31,11 @@ export const wasmTiles: TileKernel = {
       const slicesAt = slices.byteOffset + 16 * GROUP_BITS * group;
       kernels.tablesInto(slicesAt, here, spareAt, tables.byteOffset);
       const parts = (group === 0 ? FIRST : 0) | (group + here === groups ? LAST : 0);
-      for (let from = first; from < endQuery; from += TURN_QUERIES) {
+      for (let from = first; from < endQuery; from += STEP_QUERIES) {
         const sumsAt = sums.byteOffset + (isWhole ? 0 : (from - first) * room.sumBytes);
         const hitsEnd = kernels.hitsOfTables(
           ...([codes.byteOffset, stride, row, end] as const),
-          ...([from, Math.min(endQuery, from + TURN_QUERIES)] as const),
+          ...([from, Math.min(endQuery, from + STEP_QUERIES)] as const),
           ...([choices.byteOffset + 2 * ((from - first) * groups + group), 2 * groups] as const),
           ...([tables.byteOffset, here, sumsAt, sumsAt + room.sumBytes] as const),
           ...([isWhole ? 0 : room.sumBytes, parts, limits.byteOffset] as const),

@@ -21,8 +21,8 @@ export interface WeightedKernel {
 }
 
 /** Widest sums; beyond, entries have to be smaller. */
-export const MOST_WEIGHT = 65_535;
-export const MOST_ENTRY = 31;
+export const MAX_WEIGHT = 65_535;
+export const MAX_ENTRY = 31;
 
 export const scalarWeighted: WeightedKernel = {
   name: 'scalar',

@@ -8,7 +8,7 @@ import { Arena } from '../memory';
 
 /** Entries are sorted by two digits of at most so many bits each. */
 const MOST_DIGIT_BITS = 12;
-export const MOST_BUCKET_BITS = 2 * MOST_DIGIT_BITS;
+export const MAX_BUCKET_BITS = 2 * MOST_DIGIT_BITS;
 /** 32-bit numbers of an entry, and of a hit: two slots and their distance. */
 export const ENTRY = 2;
 export const HIT = 3;
@@ -19,7 +19,7 @@ const LEAST_RUN = 64;
 const LEAST_HITS = 2 ** 14;
 const LEAST_ENTRIES = 64;
 
-export class JoinRoom {
+export class JoinMemory {
   /** 32-bit words of a code: an even number. */
   readonly words: number;
   readonly bytesPerCode: number;

@@ -10,7 +10,7 @@ import { Arena } from '../memory';
 /** Rows of a tile: one lane of a plane each. */
 export const TILE_ROWS = 128;
 /** Queries between two looks at the limits. */
-export const TURN_QUERIES = 128;
+export const STEP_QUERIES = 128;
 /** 32-bit numbers of a hit: query, row and distance. */
 export const TILE_HIT = 3;
 /** Bits of a group that shares a table of 128 entries. */
@@ -28,11 +28,11 @@ const SPARE_BYTES = 1152;
 /** Bytes of a line of the cache, with which each part begins. */
 const LINE = 64;
 
-export class TileRoom {
+export class TileMemory {
   readonly bits: number;
   /** Bytes of a code, with its padding. */
   readonly stride: number;
-  /** Queries of a block, at most: a multiple of TURN_QUERIES. */
+  /** Queries of a block, at most: a multiple of STEP_QUERIES. */
   readonly queries: number;
   /** Groups of bits, one more than a multiple of four; at most `groupsAtOnce` have tables. */
   readonly groups: number;
@@ -55,8 +55,8 @@ export class TileRoom {
     const fours = Math.ceil((Math.ceil(bits / GROUP_BITS) - 1) / 4);
     this.groups = 1 + 4 * fours;
     this.groupsAtOnce = 1 + 4 * Math.min(fours, MOST_FOURS);
-    const turns = Math.floor(CHOICES_BYTES / (2 * this.groups * TURN_QUERIES));
-    this.queries = Math.max(TURN_QUERIES, Math.min(MOST_QUERIES, turns * TURN_QUERIES));
+    const turns = Math.floor(CHOICES_BYTES / (2 * this.groups * STEP_QUERIES));
+    this.queries = Math.max(STEP_QUERIES, Math.min(MOST_QUERIES, turns * STEP_QUERIES));
     const planes = Math.max(
       LEAST_PLANES,
       32 - Math.clz32(Math.max(GROUP_BITS * this.groups, bits + 1)),
@@ -67,7 +67,7 @@ export class TileRoom {
     const lengths = [
       (Math.ceil(count / TILE_ROWS) * TILE_ROWS + 2) * this.stride, // tiles are read to their end
       4 * count,
-      4 * TILE_HIT * TURN_QUERIES * TILE_ROWS,
+      4 * TILE_HIT * STEP_QUERIES * TILE_ROWS,
       2 * this.groups * this.queries,
       16 * sliceBits,
       SPARE_BYTES,
