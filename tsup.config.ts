@@ -1,3 +1,6 @@
+// The package's files: the library as ES modules, one for each source file, so that bundlers take only
+// what a program imports; the library as CommonJS; and the command. `--no-dts` leaves out declarations.
+
 import { readFileSync } from 'node:fs';
 import { defineConfig, type Options } from 'tsup';
 
@@ -9,10 +12,25 @@ const shared: Options = {
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
-  splitting: true,
-  treeshake: true,
+  silent: true,
+};
+const declarations: Options = {
   // The compiler that writes the .d.ts files still sets an option that TypeScript 6 deprecates.
   dts: { entry: library, compilerOptions: { ignoreDeprecations: '6.0' } },
+};
+/** Many source files in one output file, and what several of them need in chunks. */
+const bundled: Options = { ...shared, splitting: true };
+
+type Plugin = NonNullable<Options['esbuildPlugins']>[number];
+
+/** Leaves the imports of a module as they are, with the file ending that Node and browsers want. */
+const oneModulePerFile: Plugin = {
+  name: 'one-module-per-file',
+  setup(build) {
+    build.onResolve({ filter: /^\./ }, ({ path, kind }) =>
+      kind === 'entry-point' ? undefined : { path: `${path}.js`, external: true },
+    );
+  },
 };
 
 /** The command's entry begins with a line for the shell; nothing else does. */
@@ -23,14 +41,24 @@ const shebang = {
   },
 };
 
-/** The library and the command as modules. */
-export const modules: Options = {
+const modules: Options = {
   ...shared,
-  entry: { ...library, cli: 'src/cli/main.ts' },
+  ...declarations,
+  entry: ['src/**/*.ts', '!src/cli', '!src/**/*.assembly.ts', '!src/**/*.d.ts'],
   format: 'esm',
-  define: { HALFSPACE_VERSION: JSON.stringify(version) },
-  plugins: [shebang],
+  splitting: false,
+  esbuildPlugins: [oneModulePerFile],
   clean: true,
 };
 
-export default defineConfig([modules, { ...shared, entry: library, format: 'cjs' }]);
+const commonjs: Options = { ...bundled, ...declarations, entry: library, format: 'cjs' };
+
+export const command: Options = {
+  ...bundled,
+  entry: { cli: 'src/cli/main.ts' },
+  format: 'esm',
+  define: { HALFSPACE_VERSION: JSON.stringify(version) },
+  plugins: [shebang],
+};
+
+export default defineConfig([modules, commonjs, command]);

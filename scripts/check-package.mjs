@@ -7,6 +7,7 @@ import { access, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'nod
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { checkChromium, openBrowser } from './check-package/browser.mjs';
@@ -19,20 +20,31 @@ const goldenSource = join(root, 'test/hashing/golden.ts');
 const goldenFile = join(root, 'test/hashing/golden.json');
 const KERNELS = ['scalar', 'popcnt64', 'popcnt8'];
 
-/** Every file of the tarball; chunks are what the entries share, named by their content. */
+/** Every file of the tarball but the modules and chunks. */
 const FILES = [
   'CHANGELOG.md',
   'LICENSE',
   'README.md',
-  ...['index', 'node'].flatMap((door) =>
-    ['cjs', 'd.cts', 'd.ts', 'js'].map((ending) => `dist/${door}.${ending}`),
+  ...['index', 'node'].flatMap((entry) =>
+    ['cjs', 'd.cts', 'd.ts'].map((ending) => `dist/${entry}.${ending}`),
   ),
   'dist/cli.js',
   ...['README.md', 'docs.jsonl'].map((file) => `datasets/sample/${file}`),
   'docs/format.md',
   'package.json',
 ];
+/** What several entries of one format share, named by its content. */
 const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
+
+/**
+ * The most that importing these names may add to a web page: KiB of minified and gzipped script, without
+ * apache-arrow. Only what reads or writes Arrow may import that package.
+ */
+const BUNDLES = [
+  { names: '{ estimateAngle }', limit: 2, arrow: false },
+  { names: '{ SimHasher, scan }', limit: 30, arrow: false },
+  { names: '*', limit: 110, arrow: true },
+];
 
 const tool = (name) => join(root, 'node_modules/.bin', name);
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
@@ -56,6 +68,34 @@ function checkReport(report, problems = []) {
   assert.deepEqual(problems, [], 'the page has errors');
   assert.deepEqual(report.digests, golden, 'other digests than test/hashing/golden.json');
   assert.deepEqual(report.job, expected.job, 'other results than in Node');
+}
+
+/** The ES modules of the library: one for each of its source files. */
+async function moduleFiles() {
+  const files = await readdir(join(root, 'src'), { recursive: true });
+  return files
+    .filter((file) => /\.ts$/.test(file) && !/^cli\/|\.assembly\.ts$|\.d\.ts$/.test(file))
+    .map((file) => `dist/${file.replace(/\.ts$/, '.js')}`);
+}
+
+/** Bundles an import of these names as a web page would, and returns a sentence with its size. */
+async function checkBundle({ names, limit, arrow }) {
+  const { outputFiles, metafile } = await esbuild.build({
+    stdin: { contents: `export ${names} from 'halfspace';`, resolveDir: consumer },
+    external: ['apache-arrow'],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  });
+  const [{ imports }] = Object.values(metafile.outputs);
+  if (!arrow) assert.deepEqual(imports, [], 'the bundle imports other packages');
+  const size = gzipSync(outputFiles[0].contents).length;
+  assert.ok(size <= limit * 1024, `${kilobytes(size)}, more than ${limit} KB`);
+  return `${kilobytes(size)} of ${limit}`;
 }
 
 async function checkTypes(files, options) {
@@ -88,12 +128,13 @@ async function main() {
   await check('the tarball has the files it should have and no others', async () => {
     const listing = (await run('tar', ['-tzf', tarball])).trim().split('\n');
     const files = listing.map((path) => path.replace(/^package\//, '')).sort();
-    const chunks = files.filter((file) => CHUNK.test(file));
+    const modules = await moduleFiles();
+    const chunks = files.filter((file) => CHUNK.test(file) && !modules.includes(file));
     assert.deepEqual(
       files.filter((file) => !chunks.includes(file)),
-      [...FILES].sort(),
+      [...FILES, ...modules].sort(),
     );
-    return `${FILES.length} and ${chunks.length} chunks`;
+    return `${FILES.length}, ${modules.length} modules and ${chunks.length} chunks`;
   });
 
   await check('publint has nothing to say', async () => {
@@ -159,6 +200,10 @@ async function main() {
   await check('types: bundler', () =>
     checkTypes(['types.ts'], ['--module', 'esnext', '--moduleResolution', 'bundler']),
   );
+
+  for (const bundle of BUNDLES) {
+    await check(`the size of a bundle of ${bundle.names}`, () => checkBundle(bundle));
+  }
 
   let script;
   await check('is bundled for browsers', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'tsup';
 import type { TestProject } from 'vitest/node';
-import { modules } from '../../tsup.config';
+import { command } from '../../tsup.config';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/halfspace-test');
@@ -24,8 +24,7 @@ export default async function setup(project: TestProject): Promise<void> {
   await mkdir(cache, { recursive: true });
   if (!existsSync(built)) {
     const folder = await mkdtemp(join(cache, 'building-'));
-    const options = { outDir: folder, config: false, dts: false, silent: true } as const;
-    await build({ ...modules, ...options });
+    await build({ ...command, outDir: folder, config: false, silent: true });
     await rename(folder, built).catch(() => rm(folder, { recursive: true }));
   }
   await removeOld();
