@@ -1,7 +1,7 @@
 // How long does an exact search take by the plans of an index, beside a scan and FAISS? One query
 // at a time: the 10 nearest by distance, and all within distance 3.
 
-import { SimHashIndex, scan, scanWithin } from '../dist/index.js';
+import { SimHashIndex, scan } from '../dist/index.js';
 import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
 import { settle } from './lib/planner.mjs';
 import { openPython } from './lib/python.mjs';
@@ -34,7 +34,7 @@ const NEAREST = {
 const WITHIN = {
   queries: 240,
   search: (index, query, plan) => index.within(query, { maxDistance: RADIUS, ...plan }),
-  scan: (codes, query) => scanWithin(codes, query, { maxDistance: RADIUS }),
+  scan: (codes, query) => scan(codes, query, { maxDistance: RADIUS }),
   faiss: { verb: 'within', distance: RADIUS },
   text: (found) => told(inOrder(found)),
   /** Four equal keys: no flips are needed (Manku et al. 2007). */

@@ -35,9 +35,6 @@ export {
   type ScanOptions,
   scan,
   scanAll,
-  scanWithin,
-  scanWithinAll,
-  type WithinOptions,
 } from './codes/scan';
 export { type DedupOptions, type DedupPlan, dedup, dedupAsync } from './groups/dedup';
 export { extendPlan, extendPlanAsync } from './groups/extend-plan';

@@ -1,7 +1,7 @@
 // The ways of the classic articles to all 64-bit codes within distance 3, as one writes them in
 // JavaScript. Each is { bytes, search }: the memory beside the codes, and a query's hits.
 
-import { scanWithin } from '../../dist/index.js';
+import { scan } from '../../dist/index.js';
 import { Bands, WithinAny } from './bands.mjs';
 
 export const RADIUS = 3;
@@ -9,7 +9,7 @@ export const RADIUS = 3;
 /** Our scan of all codes. */
 export function linearScan(codes) {
   const search = (query) => {
-    const { rows, distances } = scanWithin(codes, query, { maxDistance: RADIUS });
+    const { rows, distances } = scan(codes, query, { maxDistance: RADIUS });
     return Array.from(rows, (row, i) => ({ row, distance: distances[i] }));
   };
   return { bytes: 0, search };

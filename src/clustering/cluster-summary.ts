@@ -6,6 +6,7 @@
 
 import { lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
+import { Highest } from '../base/top-k';
 import { NONE } from '../join/distinct';
 import { dot, PointBlock, type Points } from './cluster-space';
 
@@ -90,12 +91,10 @@ class Found {
   #medoid = NONE;
   #most = Number.NEGATIVE_INFINITY;
   #total = 0;
-  readonly #room: number;
-  readonly #rows: number[] = [];
-  readonly #cosines: number[] = [];
+  readonly #nearest: Highest;
 
   constructor(labels: number) {
-    this.#room = labels;
+    this.#nearest = new Highest(labels);
   }
 
   take(row: number, cosine: number, all: number): void {
@@ -105,14 +104,7 @@ class Found {
       this.#most = all;
       this.#medoid = row;
     }
-    const cosines = this.#cosines;
-    if (cosines.length === this.#room && !(cosine > cosines[cosines.length - 1])) return;
-    let at = cosines.length;
-    while (at > 0 && cosines[at - 1] < cosine) at--;
-    cosines.splice(at, 0, cosine);
-    this.#rows.splice(at, 0, row);
-    cosines.length = Math.min(cosines.length, this.#room);
-    this.#rows.length = cosines.length;
+    this.#nearest.take(cosine, row);
   }
 
   result(): Cluster {
@@ -120,7 +112,7 @@ class Found {
       size: this.#size,
       medoid: this.#medoid,
       cohesion: this.#total / this.#size,
-      nearest: Uint32Array.from(this.#rows),
+      nearest: this.#nearest.result().rows,
     };
   }
 }

@@ -5,8 +5,8 @@
  */
 
 import { lengthOf } from '../base/length';
-import { selected } from '../base/smallest';
 import type { Steps } from '../base/steps';
+import { Highest } from '../base/top-k';
 import { allocateCentres } from '../k-means/train-centroids';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { roundInto } from '../vectors/round-vector';
@@ -169,16 +169,13 @@ export class KMeans {
 }
 
 /**
- * Places of the `count` smallest products, smallest first, then in order. One for each centre is
- * enough to fill the empty ones: of the others each keeps one of them at most.
+ * Places of the `count` smallest products, smallest first, equal ones in order. One for each
+ * centre is enough to fill the empty ones: of the others each keeps at most one of them.
  */
-function farthest(products: Float64Array, count: number): number[] {
-  const bound = selected(products.slice(), products.length, Math.min(count, products.length));
-  const places: number[] = [];
-  let ties = count;
-  for (const product of products) if (product < bound) ties--;
+function farthest(products: Float64Array, count: number): Uint32Array {
+  const worst = new Highest(count);
   products.forEach((product, place) => {
-    if (product < bound || (product === bound && ties-- > 0)) places.push(place);
+    worst.take(-product, place);
   });
-  return places.sort((a, b) => products[a] - products[b] || a - b);
+  return worst.result().rows;
 }

@@ -1,10 +1,10 @@
 /**
- * What becomes of a scan's hits. They come in order of row, below a limit that may fall as better
- * ones are seen, and leave in the total order of distance, then row, by a counting sort: nothing is
- * sorted by comparison, and for the k nearest no more than a few times k are ever held.
+ * Collects the hits of one query of a scan. They come in ascending order of row and leave in the
+ * order of (distance, row) by a counting sort, which is faster than any sort by comparison where
+ * many rows are near. Where rows come in any order, `Smallest` of base/top-k selects instead.
  */
 
-/** Rows and their distances, nearest first; equal distances in order of row. */
+/** Rows and their distances in bits, nearest first; equal distances in order of row. */
 export interface Neighbors {
   readonly rows: Uint32Array;
   readonly distances: Uint16Array;
@@ -12,30 +12,35 @@ export interface Neighbors {
 
 /** Takes the hits of one query. */
 export interface Collector {
-  /** Only hits below this distance are of use. */
+  /** Only hits below this distance can still enter; it falls as nearer ones are found. */
   readonly limit: number;
-  /** Takes one hit, of a row above all those seen before. */
+  /** Takes one hit, of a row above all those taken before. */
   take(row: number, distance: number): void;
   result(): Neighbors;
 }
 
-/** Held before thinning; each thinning is one pass over them, so its cost a hit stays constant. */
+/** Hits held beyond 2 * k, so that thinning, a pass over all of them, costs little for each. */
 const SPARE = 128;
+const FIRST_ROOM = 256;
 
-/** Keeps the k nearest. */
+/** Keeps the k nearest of the hits within `maxDistance`; all of them where k is `count` or more. */
 export class Nearest implements Collector {
   readonly #k: number;
+  readonly #maxRoom: number;
+  /** An entry for each distance; scratch space of the counting sort. */
   readonly #counts: Uint32Array;
-  readonly #rows: Uint32Array;
-  readonly #distances: Uint16Array;
+  #rows: Uint32Array;
+  #distances: Uint16Array;
   #held = 0;
   limit: number;
 
-  constructor(k: number, count: number, bits: number) {
+  /** `count` is the number of rows that are scanned. */
+  constructor(k: number, maxDistance: number, count: number) {
     this.#k = Math.min(k, count);
-    this.limit = this.#k === 0 ? 0 : bits + 1;
-    this.#counts = new Uint32Array(bits + 1);
-    const room = this.#k + Math.min(count, this.#k + SPARE);
+    this.#maxRoom = 2 * this.#k + SPARE;
+    this.limit = this.#k === 0 ? 0 : maxDistance + 1;
+    this.#counts = new Uint32Array(maxDistance + 1);
+    const room = Math.min(this.#maxRoom, FIRST_ROOM);
     this.#rows = new Uint32Array(room);
     this.#distances = new Uint16Array(room);
   }
@@ -44,52 +49,13 @@ export class Nearest implements Collector {
     if (distance >= this.limit) return;
     this.#rows[this.#held] = row;
     this.#distances[this.#held++] = distance;
-    if (this.#held === this.#rows.length) this.#thin();
+    if (this.#held < this.#rows.length) return;
+    if (this.#held < this.#maxRoom) this.#grow();
+    else this.#thin();
   }
 
-  /** Keeps the best k in order of row: all below the k-th distance, and the first ones at it. */
-  #thin(): void {
-    const counts = this.#counts.fill(0);
-    for (let i = 0; i < this.#held; i++) counts[this.#distances[i]]++;
-    let below = 0;
-    let cut = 0;
-    while (below + counts[cut] < this.#k) below += counts[cut++];
-    let places = this.#k - below;
-    let kept = 0;
-    for (let i = 0; i < this.#held; i++) {
-      const distance = this.#distances[i];
-      if (distance > cut || (distance === cut && places-- <= 0)) continue;
-      this.#rows[kept] = this.#rows[i];
-      this.#distances[kept++] = distance;
-    }
-    this.#held = kept;
-    this.limit = cut; // a later row at this distance comes after the k
-  }
-
-  result(): Neighbors {
-    if (this.#held > this.#k) this.#thin();
-    return inOrder(this.#rows, this.#distances, this.#held, this.#counts);
-  }
-}
-
-/** Keeps all hits within a distance. */
-export class Within implements Collector {
-  readonly limit: number;
-  #rows = new Uint32Array(64);
-  #distances = new Uint16Array(64);
-  #held = 0;
-
-  constructor(maxDistance: number) {
-    this.limit = maxDistance + 1;
-  }
-
-  take(row: number, distance: number): void {
-    if (this.#held === this.#rows.length) this.#grow(2 * this.#held);
-    this.#rows[this.#held] = row;
-    this.#distances[this.#held++] = distance;
-  }
-
-  #grow(room: number): void {
+  #grow(): void {
+    const room = Math.min(2 * this.#held, this.#maxRoom);
     const rows = new Uint32Array(room);
     const distances = new Uint16Array(room);
     rows.set(this.#rows);
@@ -98,31 +64,43 @@ export class Within implements Collector {
     this.#distances = distances;
   }
 
-  result(): Neighbors {
-    return inOrder(this.#rows, this.#distances, this.#held, new Uint32Array(this.limit));
+  /** Drops all but the best k: those below the k-th distance, and the first ones at it. */
+  #thin(): void {
+    const counts = this.#counts.fill(0);
+    for (let i = 0; i < this.#held; i++) counts[this.#distances[i]]++;
+    let below = 0;
+    let cut = 0;
+    while (below + counts[cut] < this.#k) below += counts[cut++];
+    let ties = this.#k - below;
+    let kept = 0;
+    for (let i = 0; i < this.#held; i++) {
+      const distance = this.#distances[i];
+      if (distance > cut || (distance === cut && ties-- <= 0)) continue;
+      this.#rows[kept] = this.#rows[i];
+      this.#distances[kept++] = distance;
+    }
+    this.#held = kept;
+    this.limit = cut; // a later row at this distance ranks behind the k
   }
-}
 
-/** Sorts by distance and keeps rows of one distance in order. `counts` has an entry a distance. */
-function inOrder(
-  rows: Uint32Array,
-  distances: Uint16Array,
-  held: number,
-  counts: Uint32Array,
-): Neighbors {
-  const places = counts.fill(0);
-  for (let i = 0; i < held; i++) places[distances[i]]++;
-  let start = 0;
-  for (let distance = 0; distance < places.length; distance++) {
-    const count = places[distance];
-    places[distance] = start;
-    start += count;
+  /** The hits by distance; rows of one distance stay in the order in which they came. */
+  result(): Neighbors {
+    if (this.#held > this.#k) this.#thin();
+    const places = this.#counts.fill(0);
+    for (let i = 0; i < this.#held; i++) places[this.#distances[i]]++;
+    let start = 0;
+    for (let distance = 0; distance < places.length; distance++) {
+      const count = places[distance];
+      places[distance] = start;
+      start += count;
+    }
+    const rows = new Uint32Array(this.#held);
+    const distances = new Uint16Array(this.#held);
+    for (let i = 0; i < this.#held; i++) {
+      const place = places[this.#distances[i]]++;
+      rows[place] = this.#rows[i];
+      distances[place] = this.#distances[i];
+    }
+    return { rows, distances };
   }
-  const sorted = { rows: new Uint32Array(held), distances: new Uint16Array(held) };
-  for (let i = 0; i < held; i++) {
-    const place = places[distances[i]]++;
-    sorted.rows[place] = rows[i];
-    sorted.distances[place] = distances[i];
-  }
-  return sorted;
 }

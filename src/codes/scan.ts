@@ -1,6 +1,6 @@
 /**
- * The exact linear scan over codes: the k nearest by (distance, row), and all within a distance,
- * for one query and for many. It misses nothing, and is the oracle of whatever is faster. Null rows
+ * The exact linear scan over codes: the k nearest by (distance, row), or all within a distance, for
+ * one query and for many. It misses nothing: faster searches are tested against it. Null rows
  * match nothing.
  */
 
@@ -8,73 +8,46 @@ import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '.
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import { Codes } from './codes';
-import { type Collector, Nearest, type Neighbors, Within } from './nearest';
+import { Nearest, type Neighbors } from './nearest';
 
 export interface ScanOptions {
-  /** How many neighbours; fewer come back when there are fewer rows. */
+  /** How many neighbours; fewer come back where fewer rows qualify. 10 without `maxDistance`. */
   k?: number;
-  /** Which twin of the kernels runs; all give equal results. */
-  kernel?: KernelName;
-}
-
-export interface WithinOptions {
-  /** Inclusive. */
-  maxDistance: number;
+  /** Only rows within this many bits, inclusive; without `k` all of them. */
+  maxDistance?: number;
+  /** Which kernel compares codes; all give equal results. */
   kernel?: KernelName;
 }
 
 export const SCAN_DEFAULTS = { k: 10, kernel: 'auto' } as const;
 
-/** Rows between two looks at the signal; the first steps are shorter, to find a limit early. */
+const OPTIONS = ['k', 'maxDistance', 'kernel'];
+
+/** Bytes of codes between two looks at the signal. */
 const STEP_BYTES = 1 << 21;
+/** Rows of the first step. Steps double from there, so that limits are found early. */
 const FIRST_ROWS = 128;
 
-/** The k nearest codes to `query`, by distance, then row. */
+/** The codes nearest to `query`, by distance, then row. */
 export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
-  const given = checkOptions('options', options, ['k', 'kernel']);
+  const given = checkOptions('options', options, OPTIONS);
   return scanAll(codes, oneQuery(codes, query), given)[0];
 }
 
-/** The k nearest codes to each of `queries`; a null query has no neighbours. */
+/** The codes nearest to each of `queries`; a null query has no neighbours. */
 export function scanAll(
   codes: Codes,
   queries: Codes,
   options?: ScanOptions & LongCall,
 ): Neighbors[] {
-  const given = checkOptions('options', options, ['k', 'kernel', ...LONG_CALL]);
-  const k = checkK(given.k ?? SCAN_DEFAULTS.k);
+  const given = checkLongCall(checkOptions('options', options, [...OPTIONS, ...LONG_CALL]));
   checkQueries(codes, queries);
-  return collect(codes, queries, given, () => new Nearest(k, codes.count, codes.bits));
-}
-
-/** All codes within `maxDistance` of `query`, by distance, then row. */
-export function scanWithin(codes: Codes, query: Uint8Array, options: WithinOptions): Neighbors {
-  const given = checkOptions('options', options, ['maxDistance', 'kernel']);
-  return scanWithinAll(codes, oneQuery(codes, query), given)[0];
-}
-
-/** All codes within `maxDistance` of each of `queries`; a null query has none. */
-export function scanWithinAll(
-  codes: Codes,
-  queries: Codes,
-  options: WithinOptions & LongCall,
-): Neighbors[] {
-  const given = checkOptions('options', options, ['maxDistance', 'kernel', ...LONG_CALL]);
-  checkQueries(codes, queries);
-  const maxDistance = checkMaxDistance(given.maxDistance, codes.bits);
-  return collect(codes, queries, given, () => new Within(maxDistance));
-}
-
-/** Runs all queries over the codes. */
-function collect(
-  codes: Codes,
-  queries: Codes,
-  options: { kernel?: KernelName } & LongCall,
-  collector: () => Collector,
-): Neighbors[] {
-  checkLongCall(options);
-  const hamming = hammingKernel(options.kernel, codes.bytesPerCode);
-  const collectors = Array.from({ length: queries.count }, collector);
+  const { maxDistance } = given;
+  const most = maxDistance === undefined ? codes.bits : checkMaxDistance(maxDistance, codes.bits);
+  const usualK = maxDistance === undefined ? SCAN_DEFAULTS.k : Number.MAX_SAFE_INTEGER;
+  const k = checkK(given.k ?? usualK);
+  const hamming = hammingKernel(given.kernel, codes.bytesPerCode);
+  const collectors = Array.from({ length: queries.count }, () => new Nearest(k, most, codes.count));
   const limits = Uint32Array.from(collectors, ({ limit }, row) =>
     queries.isNull(row) ? 0 : limit,
   );
@@ -83,17 +56,18 @@ function collect(
     collectors[query].take(row, distance);
     limits[query] = collectors[query].limit;
   };
-  const most = Math.max(FIRST_ROWS, Math.floor(STEP_BYTES / codes.bytesPerCode));
+  const maxRows = Math.max(FIRST_ROWS, Math.floor(STEP_BYTES / codes.bytesPerCode));
   for (let first = 0, rows = FIRST_ROWS; first < codes.count; rows *= 2) {
-    options.signal?.throwIfAborted();
-    const count = Math.min(rows, most, codes.count - first);
+    given.signal?.throwIfAborted();
+    const count = Math.min(rows, maxRows, codes.count - first);
     hamming.hitsOfMany(codes.bytes, first, count, queries.bytes, limits, take);
     first += count;
-    options.onProgress?.(first, codes.count);
+    given.onProgress?.(first, codes.count);
   }
   return collectors.map((one) => one.result());
 }
 
+/** Checks both arguments of a scan for one query, and makes a collection of it. */
 function oneQuery(codes: Codes, query: Uint8Array): Codes {
   checkCodes('codes', codes);
   if (!(query instanceof Uint8Array)) throw wrongType('query', 'a Uint8Array', query);

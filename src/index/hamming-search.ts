@@ -3,8 +3,8 @@
  * rows in the order of (distance, row).
  */
 
-import { keyOf, rowOf, Smallest, weightOf } from '../base/smallest';
 import type { Steps } from '../base/steps';
+import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { Collector } from '../codes/nearest';
 import { NO_ROW } from '../kernels/hits/hits';
 import { hammingKernel } from '../kernels/kernels';

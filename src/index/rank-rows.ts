@@ -1,6 +1,6 @@
 /** The end of every search: from the best slots to rows in order, from candidates to the best. */
 
-import { keyOf, rowOf, Smallest, weightOf } from '../base/smallest';
+import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
 import type { RowFilter } from './filter';
 import type { IndexState } from './state';

@@ -4,8 +4,8 @@
  * within a proven error; cosines in float64 decide.
  */
 
-import { rowOf, Smallest, weightOf } from '../base/smallest';
 import type { Steps } from '../base/steps';
+import { rowOf, Smallest, weightOf } from '../base/top-k';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { roundInto } from '../vectors/round-vector';

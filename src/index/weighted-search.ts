@@ -3,8 +3,8 @@
  * nearest partitions. With all slots, the estimate's ranking misses nothing.
  */
 
-import { Smallest } from '../base/smallest';
 import type { Steps } from '../base/steps';
+import { Smallest } from '../base/top-k';
 import type { HitSearch, RowCodes } from '../kernels/hits/hits';
 import { weightedKernel } from '../kernels/kernels';
 import type { Slots } from './distinct/slots';

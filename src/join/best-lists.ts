@@ -4,7 +4,7 @@
  * fill, up to what each wants.
  */
 
-import { keyOf, weightOf } from '../base/smallest';
+import { keyOf, weightOf } from '../base/top-k';
 
 /** Room of a list that has its first item, at most; it doubles when that is full. */
 const FIRST_ROOM = 16;

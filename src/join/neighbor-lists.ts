@@ -4,7 +4,6 @@
  */
 
 import { checkK, checkMaxDistance, checkOptions, wrongValue } from '../base/check';
-import { keyOf, rowOf, Smallest, weightOf } from '../base/smallest';
 import {
   checkLongCall,
   LONG_CALL,
@@ -13,6 +12,7 @@ import {
   runSteps,
   type Steps,
 } from '../base/steps';
+import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { KernelName } from '../kernels/kernels';
 import { BestLists } from './best-lists';
 import { type Distinct, distinctOf, NONE, sizesOf, slotAt } from './distinct';

@@ -1,12 +1,13 @@
 /**
- * Brute force over the vectors themselves: the k nearest by exact cosine, then row. The truth that
- * recall is measured against. All-zero and null rows match nothing.
+ * The exact scan over vectors: the k nearest by cosine in float64, then row. Recall is measured
+ * against it. All-zero and null rows match nothing.
  */
 
 import { isValid } from '../base/bitmap';
 import { checkK, checkNumber, checkOptions, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { Highest } from '../base/top-k';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
 import { checkDenseMatrix, checkDenseVector, type DenseMatrix, type DenseVector } from './vectors';
 
@@ -17,6 +18,7 @@ export interface CosineNeighbors {
 }
 
 export interface ScanVectorsOptions {
+  /** How many neighbours; fewer come back where fewer rows qualify. */
   k?: number;
   /** Only rows with this cosine or more. */
   minCosine?: number;
@@ -25,6 +27,7 @@ export interface ScanVectorsOptions {
 
 export const SCAN_VECTORS_DEFAULTS = { k: 10, minCosine: -1, kernel: 'auto' } as const;
 
+/** Vectors that stay in the cache while all queries are compared with them. */
 const TILE_BYTES = 1 << 18;
 
 /** The k nearest rows of `matrix` to one dense vector. */
@@ -61,7 +64,7 @@ export function scanVectorsAll(
   }
   const dots = dotsKernel(given.kernel);
   const units = Array.from({ length: queryCount }, (_, row) => unit(queries, row));
-  const best = units.map(() => new Best(Math.min(k, count), least));
+  const best = units.map(() => new Highest(Math.min(k, count)));
   const tile = Math.max(1, Math.min(count, Math.floor(TILE_BYTES / (8 * width))));
   const scores = new Float64Array(tile);
   for (let first = 0; first < count; first += tile) {
@@ -72,12 +75,17 @@ export function scanVectorsAll(
       if (query === null) return;
       dots.dotsInto(matrix.values, first, here, query, scores);
       for (let row = 0; row < here; row++) {
-        if (norms[row] > 0) best[i].offer(first + row, clamp(scores[row] / norms[row]));
+        if (norms[row] === 0) continue;
+        const cosine = clamp(scores[row] / norms[row]);
+        if (cosine >= least) best[i].take(cosine, first + row);
       }
     });
     given.onProgress?.(first + here, count);
   }
-  return best.map((one) => one.result());
+  return best.map((one) => {
+    const { rows, scores: cosines } = one.result();
+    return { rows, cosines };
+  });
 }
 
 /** A query at length 1; null where the row is. */
@@ -109,74 +117,4 @@ function normsOf(matrix: DenseMatrix, first: number, count: number): Float64Arra
 
 function clamp(cosine: number): number {
   return Math.max(-1, Math.min(1, cosine));
-}
-
-/** The k best by (cosine, row) as a heap with the worst on top; rows come in ascending order. */
-class Best {
-  readonly #k: number;
-  readonly #least: number;
-  readonly #rows: number[] = [];
-  readonly #cosines: number[] = [];
-
-  constructor(k: number, least: number) {
-    this.#k = k;
-    this.#least = least;
-  }
-
-  offer(row: number, cosine: number): void {
-    if (this.#rows.length === this.#k) {
-      if (!(cosine > this.#cosines[0])) return; // a later row at the same cosine comes after
-      this.#place(0, row, cosine);
-    } else if (cosine >= this.#least) {
-      this.#rows.push(row);
-      this.#cosines.push(cosine);
-      this.#rise(this.#rows.length - 1, row, cosine);
-    }
-  }
-
-  /** Is entry `at` worse than the given? */
-  #isWorse(at: number, row: number, cosine: number): boolean {
-    const difference = this.#cosines[at] - cosine;
-    return difference < 0 || (difference === 0 && this.#rows[at] > row);
-  }
-
-  #rise(start: number, row: number, cosine: number): void {
-    let at = start;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (this.#isWorse(parent, row, cosine)) break;
-      this.#set(at, this.#rows[parent], this.#cosines[parent]);
-      at = parent;
-    }
-    this.#set(at, row, cosine);
-  }
-
-  #place(start: number, row: number, cosine: number): void {
-    const { length } = this.#rows;
-    let at = start;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= length) break;
-      const right = child + 1;
-      if (right < length && this.#isWorse(right, this.#rows[child], this.#cosines[child])) child++;
-      if (!this.#isWorse(child, row, cosine)) break;
-      this.#set(at, this.#rows[child], this.#cosines[child]);
-      at = child;
-    }
-    this.#set(at, row, cosine);
-  }
-
-  #set(at: number, row: number, cosine: number): void {
-    this.#rows[at] = row;
-    this.#cosines[at] = cosine;
-  }
-
-  result(): CosineNeighbors {
-    const order = this.#rows.map((_, i) => i);
-    order.sort((a, b) => this.#cosines[b] - this.#cosines[a] || this.#rows[a] - this.#rows[b]);
-    return {
-      rows: Uint32Array.from(order, (i) => this.#rows[i]),
-      cosines: Float64Array.from(order, (i) => this.#cosines[i]),
-    };
-  }
 }

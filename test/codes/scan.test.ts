@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Codes } from '../../src/codes/codes';
-import { SCAN_DEFAULTS, scan, scanAll, scanWithin, scanWithinAll } from '../../src/codes/scan';
+import { SCAN_DEFAULTS, scan, scanAll } from '../../src/codes/scan';
 import { SimHasher } from '../../src/hashing/simhash';
 import { KERNELS } from '../../src/kernels/kernels';
 import { naiveNeighbors } from '../reference/brute-force';
@@ -116,14 +116,14 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
           const maxDistance = Math.floor(share * bits);
           const nearest = queries.map((query) => naiveNeighbors(rows, query, { k }));
           const within = queries.map((query) => naiveNeighbors(rows, query, { maxDistance }));
+          const both = queries.map((query) => naiveNeighbors(rows, query, { k, maxDistance }));
+          expect(scanAll(codes, codesOf(queries, bits), { k, maxDistance, kernel })).toEqual(both);
           expect(scanAll(codes, codesOf(queries, bits), { k, kernel })).toEqual(nearest);
-          expect(scanWithinAll(codes, codesOf(queries, bits), { maxDistance, kernel })).toEqual(
-            within,
-          );
+          expect(scanAll(codes, codesOf(queries, bits), { maxDistance, kernel })).toEqual(within);
           queries.forEach((query, i) => {
             if (query === null) return;
             expect(scan(codes, query, { k, kernel })).toEqual(nearest[i]);
-            expect(scanWithin(codes, query, { maxDistance, kernel })).toEqual(within[i]);
+            expect(scan(codes, query, { maxDistance, kernel })).toEqual(within[i]);
           });
         },
       ),
@@ -142,7 +142,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
         }
         const maxDistance = all.distances[300];
         const end = all.distances.findIndex((distance) => distance > maxDistance);
-        const found = scanWithin(codes, query, { maxDistance, kernel });
+        const found = scan(codes, query, { maxDistance, kernel });
         expect(difference(found.rows, all.rows.subarray(0, end))).toBeNull();
       }
     },
@@ -155,7 +155,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       const codes = codesOf(rows, 8 * width);
       const asked = codesOf(queries, 8 * width);
       const found = scanAll(codes, asked, { k: 20, kernel });
-      const near = scanWithinAll(codes, asked, { maxDistance, kernel });
+      const near = scanAll(codes, asked, { maxDistance, kernel });
       found.forEach((one, i) => {
         expect(one).toEqual(nearest[i]);
       });
@@ -189,16 +189,14 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const { rows, distances } = scan(codes, new Uint8Array(8), { k: 3000, kernel });
     expect([...rows]).toEqual(Array.from({ length: 3000 }, (_, row) => row));
     expect(new Set(distances)).toEqual(new Set([3]));
-    expect(scanWithin(codes, new Uint8Array(8), { maxDistance: 3, kernel }).rows.length).toBe(
-      20_000,
-    );
-    expect(scanWithin(codes, new Uint8Array(8), { maxDistance: 2, kernel }).rows.length).toBe(0);
+    expect(scan(codes, new Uint8Array(8), { maxDistance: 3, kernel }).rows.length).toBe(20_000);
+    expect(scan(codes, new Uint8Array(8), { maxDistance: 2, kernel }).rows.length).toBe(0);
   });
 
   it('count maxDistance in, and 0 is equal codes only', () => {
     const codes = atDistances([4, 0, 3, 2, 0, 5, 3], 10);
     const rows = (maxDistance: number) => [
-      ...scanWithin(codes, new Uint8Array(2), { maxDistance, kernel }).rows,
+      ...scan(codes, new Uint8Array(2), { maxDistance, kernel }).rows,
     ];
     expect(rows(0)).toEqual([1, 4]);
     expect(rows(2)).toEqual([1, 4, 3]);
@@ -214,7 +212,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       distances: Uint16Array.of(1, 65_534, 65_535),
     });
     const within = (maxDistance: number) =>
-      scanWithin(codes, new Uint8Array(8192), { maxDistance, kernel });
+      scan(codes, new Uint8Array(8192), { maxDistance, kernel });
     expect([...within(65_534).rows]).toEqual([1, 2]);
     expect([...within(65_535).rows]).toEqual([1, 2, 0]);
   });
@@ -229,7 +227,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     });
     for (const codes of [codesOf([], 8), codesOf([null, null], 8)]) {
       expect(scan(codes, query, { kernel })).toEqual(nothing);
-      expect(scanWithin(codes, query, { maxDistance: 8, kernel })).toEqual(nothing);
+      expect(scan(codes, query, { maxDistance: 8, kernel })).toEqual(nothing);
       expect(scanAll(codes, one, { kernel })).toEqual([nothing]);
     }
     expect(scanAll(one, codesOf([], 8), { kernel })).toEqual([]);
@@ -245,7 +243,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const queries = codesOf(randomRows(draws, 3, 70, 256), 70);
     const before = structuredClone([codes.bytes, codes.validity, queries.bytes]);
     scanAll(codes, queries, { kernel });
-    scanWithinAll(codes, queries, { maxDistance: 30, kernel });
+    scanAll(codes, queries, { maxDistance: 30, kernel });
     expect([codes.bytes, codes.validity, queries.bytes]).toEqual(before);
   });
 });
@@ -263,7 +261,7 @@ it('may be asked while it asks: a progress report that scans and hashes disturbs
   const hasher = new SimHasher({ bits: 256 });
   const onProgress = () => {
     scan(codes, codes.at(1));
-    scanWithin(atDistances([1, 2], 256), new Uint8Array(32), { maxDistance: 3 });
+    scan(atDistances([1, 2], 256), new Uint8Array(32), { maxDistance: 3 });
     hasher.hash(new Float64Array(2000).fill(1));
   };
   expect(scanAll(codes, codesOf(queries, 256), { k: 20, onProgress })).toEqual(nearest);
@@ -285,10 +283,7 @@ describe('a long scan', () => {
 
   it.each([
     ['scanAll', (options: object) => scanAll(codes, queries, { k: 5, ...options })],
-    [
-      'scanWithinAll',
-      (options: object) => scanWithinAll(codes, queries, { maxDistance: 1, ...options }),
-    ],
+    ['scanAll', (options: object) => scanAll(codes, queries, { maxDistance: 1, ...options })],
   ])('tells its progress to the end, and stops when its signal says so: %s', (_, run) => {
     const seen: number[] = [];
     const totals = new Set<number>();
@@ -370,7 +365,7 @@ describe('bad input is refused', () => {
     ],
     [
       'queries of another width, within',
-      () => scanWithinAll(codes, wider, { maxDistance: 1 }),
+      () => scanAll(codes, wider, { maxDistance: 1 }),
       RangeError,
       '"queries" expected codes of 20 bits, got 21',
     ],
@@ -399,26 +394,20 @@ describe('bad input is refused', () => {
       '"options" expected an object, got 10',
     ],
     [
-      'no maxDistance',
-      () => scanWithin(codes, query, any({})),
+      'maxDistance as text',
+      () => scan(codes, query, { maxDistance: any('3') }),
       TypeError,
-      '"maxDistance" expected a number, got undefined',
-    ],
-    [
-      'no options',
-      () => scanWithin(codes, query, any(undefined)),
-      TypeError,
-      '"maxDistance" expected a number, got undefined',
+      '"maxDistance" expected a number, got "3"',
     ],
     [
       'a negative maxDistance',
-      () => scanWithin(codes, query, { maxDistance: -1 }),
+      () => scan(codes, query, { maxDistance: -1 }),
       RangeError,
       '"maxDistance" expected an integer in 0..20, got -1',
     ],
     [
       'a maxDistance beyond the bits',
-      () => scanWithinAll(codes, codes, { maxDistance: 21 }),
+      () => scanAll(codes, codes, { maxDistance: 21 }),
       RangeError,
       '"maxDistance" expected an integer in 0..20, got 21',
     ],
@@ -436,7 +425,7 @@ describe('bad input is refused', () => {
     ],
     [
       'a misspelt option',
-      () => scanWithin(codes, query, any({ maxDistnace: 3 })),
+      () => scan(codes, query, any({ maxDistnace: 3 })),
       TypeError,
       '"options" has no option "maxDistnace", did you mean "maxDistance"?',
     ],

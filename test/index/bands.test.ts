@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
-import { scan, scanWithin } from '../../src/codes/scan';
+import { scan } from '../../src/codes/scan';
 import {
   type BandLayout,
   binomial,
@@ -224,7 +224,7 @@ describe('a search', () => {
         const within = new Slots(4, codes.count);
         expect(bands.search(query, within).isComplete).toBe(true);
         expect(
-          difference(within.slots(), scanWithin(codes, query, { maxDistance: 3 }).rows.sort()),
+          difference(within.slots(), scan(codes, query, { maxDistance: 3 }).rows.sort()),
         ).toBeNull();
         const nearest = new AnyOrder({ k: 5, maxDistance: bits });
         const budget = scanUnits(bits, codes.count) * 50;

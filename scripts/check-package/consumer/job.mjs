@@ -6,7 +6,7 @@ const DIMENSIONS = 24;
 
 /** @param library the namespace of 'halfspace' */
 export async function job(library) {
-  const { SimHasher, codesFromArrow, codesToArrow, scanAll, scanWithin } = library;
+  const { SimHasher, codesFromArrow, codesToArrow, scan, scanAll } = library;
   const hasher = new SimHasher({
     bits: 256,
     seed: 7,
@@ -22,7 +22,7 @@ export async function job(library) {
 
   const queries = hasher.hashAll({ values: numbers(3 * DIMENSIONS), dimensions: DIMENSIONS });
   const neighbors = scanAll(read.codes, queries, { k: 5 });
-  const near = scanWithin(read.codes, queries.at(2), { maxDistance: 70 });
+  const near = scan(read.codes, queries.at(2), { maxDistance: 70 });
   expect(near.rows[0] === 2 && near.distances[0] === 0, 'a scan does not find the query itself');
   const sparse = new SimHasher({ bits: 64 }).hash({
     indices: [3, 17, 90210],

@@ -9,7 +9,6 @@ import {
   SimHasher,
   type SimHasherOptions,
   scan,
-  scanWithin,
 } from 'halfspace';
 import { readCodes, readVectors, writeCodes } from 'halfspace/node';
 
@@ -36,7 +35,7 @@ export function fileOf(error: unknown): string | undefined {
 new SimHasher({ bitz: 64 });
 // @ts-expect-error a projection that does not exist
 new SimHasher({ projection: 'sings' });
-// @ts-expect-error a required option is missing
-scanWithin(codes, code, {});
+// @ts-expect-error a number is not the options
+scan(codes, code, 10);
 // @ts-expect-error codes are not bytes
 scan(bytes, code);

@@ -1,0 +1,183 @@
+/**
+ * Top-k selection, in two forms: `Smallest` for integer weights such as distances, and `Highest`
+ * for float64 scores such as cosines. Candidates come in any order; ties go to the lower row, so
+ * the answer never depends on the order in which rows were seen.
+ *
+ * `Smallest` packs (weight, row) into one float64 key, `weight * 2^32 + row`, and compares both at
+ * once. A key is exact for rows below 2^32 and integer weights below 2^21.
+ */
+
+const ROWS = 2 ** 32;
+/** Keys beyond 2 * k that a buffer holds, so that a small k is not thinned at every candidate. */
+const SPARE = 16;
+/** A buffer starts with room for at most this many results, however large k is. */
+const MIN_ROOM = 128;
+
+export const keyOf = (weight: number, row: number): number => weight * ROWS + row;
+export const weightOf = (key: number): number => Math.floor(key / ROWS);
+export const rowOf = (key: number): number => key % ROWS;
+
+/**
+ * The k smallest (weight, row). Keys are appended to a buffer of about 2 * k, which is cut to its k
+ * smallest when it is full: constant time for each candidate, on average.
+ */
+export class Smallest {
+  readonly #k: number;
+  #keys: Float64Array<ArrayBuffer>;
+  #held = 0;
+  #bound = Number.POSITIVE_INFINITY;
+
+  constructor(k: number) {
+    this.#k = k;
+    this.#keys = new Float64Array(2 * Math.min(k, MIN_ROOM) + SPARE);
+  }
+
+  /** Only keys below it can still enter. It is infinite until k candidates were taken. */
+  get bound(): number {
+    return this.#k === 0 ? Number.NEGATIVE_INFINITY : this.#bound;
+  }
+
+  /** Takes a candidate; each row is given at most once. */
+  take(weight: number, row: number): void {
+    const key = keyOf(weight, row);
+    if (key >= this.bound) return;
+    if (this.#held === this.#keys.length) this.#makeRoom();
+    this.#keys[this.#held++] = key;
+    // A first bound as early as possible: callers skip candidates that cannot enter.
+    if (this.#held === this.#k && this.#bound === Number.POSITIVE_INFINITY) {
+      this.#bound = 0;
+      for (let i = 0; i < this.#k; i++) this.#bound = Math.max(this.#bound, this.#keys[i] + 1);
+    }
+  }
+
+  /** Keys, smallest first. */
+  result(): Float64Array {
+    return this.unordered().sort();
+  }
+
+  /** The same keys in no order, for callers that rank them again. */
+  unordered(): Float64Array {
+    if (this.#held > this.#k) this.#thin();
+    return this.#keys.slice(0, this.#held);
+  }
+
+  #makeRoom(): void {
+    const most = 2 * this.#k + SPARE;
+    if (this.#keys.length >= most) {
+      this.#thin();
+      return;
+    }
+    const grown = new Float64Array(Math.min(2 * this.#keys.length, most));
+    grown.set(this.#keys);
+    this.#keys = grown;
+  }
+
+  #thin(): void {
+    selectSmallest(this.#keys, this.#held, this.#k);
+    this.#bound = this.#keys[this.#k - 1];
+    this.#held = this.#k;
+  }
+}
+
+/** Moves the k smallest of `count` keys to the front, the k-th last (Hoare's quickselect). */
+function selectSmallest(keys: Float64Array, count: number, k: number): void {
+  let low = 0;
+  let high = count - 1;
+  while (low < high) {
+    const pivot = keys[(low + high) >> 1];
+    let i = low;
+    let j = high;
+    while (i <= j) {
+      while (keys[i] < pivot) i++;
+      while (keys[j] > pivot) j--;
+      if (i > j) break;
+      const key = keys[i];
+      keys[i++] = keys[j];
+      keys[j--] = key;
+    }
+    if (k - 1 <= j) high = j;
+    else if (k - 1 >= i) low = i;
+    else break;
+  }
+}
+
+/**
+ * The k highest (score, row), equal scores in order of row: a heap whose root is the worst. Scores
+ * are any float64 but NaN.
+ */
+export class Highest {
+  readonly #k: number;
+  #rows: Uint32Array;
+  #scores: Float64Array;
+  #held = 0;
+
+  constructor(k: number) {
+    this.#k = k;
+    this.#rows = new Uint32Array(Math.min(k, MIN_ROOM));
+    this.#scores = new Float64Array(this.#rows.length);
+  }
+
+  /** Takes a candidate; each row is given at most once. */
+  take(score: number, row: number): void {
+    if (this.#held < this.#k) {
+      if (this.#held === this.#rows.length) this.#grow();
+      this.#rise(this.#held++, score, row);
+    } else if (this.#k > 0 && this.#isWorse(0, score, row)) this.#sink(this.#held, score, row);
+  }
+
+  /** Rows and scores, highest first. Takes the heap apart: nothing may be taken afterwards. */
+  result(): { rows: Uint32Array<ArrayBuffer>; scores: Float64Array<ArrayBuffer> } {
+    const rows = this.#rows.slice(0, this.#held);
+    const scores = this.#scores.slice(0, this.#held);
+    for (let last = this.#held - 1; last >= 0; last--) {
+      [rows[last], scores[last]] = [this.#rows[0], this.#scores[0]];
+      this.#sink(last, this.#scores[last], this.#rows[last]);
+    }
+    this.#held = 0;
+    return { rows, scores };
+  }
+
+  #grow(): void {
+    const room = Math.min(2 * this.#held, this.#k);
+    const [rows, scores] = [new Uint32Array(room), new Float64Array(room)];
+    rows.set(this.#rows);
+    scores.set(this.#scores);
+    [this.#rows, this.#scores] = [rows, scores];
+  }
+
+  /** Whether entry `at` ranks behind the given one. */
+  #isWorse(at: number, score: number, row: number): boolean {
+    const other = this.#scores[at];
+    return other < score || (other === score && this.#rows[at] > row);
+  }
+
+  /** Puts an entry at `at`, or above where its parents there rank before it. */
+  #rise(at: number, score: number, row: number): void {
+    let hole = at;
+    while (hole > 0) {
+      const parent = (hole - 1) >> 1;
+      if (this.#isWorse(parent, score, row)) break;
+      this.#set(hole, this.#scores[parent], this.#rows[parent]);
+      hole = parent;
+    }
+    this.#set(hole, score, row);
+  }
+
+  /** Puts an entry in place of the root of a heap of `count`; worse ones move up. */
+  #sink(count: number, score: number, row: number): void {
+    let hole = 0;
+    for (let child = 1; child < count; child = 2 * hole + 1) {
+      const right = child + 1;
+      if (right < count && this.#isWorse(right, this.#scores[child], this.#rows[child])) child++;
+      if (!this.#isWorse(child, score, row)) break;
+      this.#set(hole, this.#scores[child], this.#rows[child]);
+      hole = child;
+    }
+    this.#set(hole, score, row);
+  }
+
+  #set(at: number, score: number, row: number): void {
+    this.#scores[at] = score;
+    this.#rows[at] = row;
+  }
+}
