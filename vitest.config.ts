@@ -1,10 +1,19 @@
+// How tests are run. `npm test` leaves out those tagged `full`: slow ones, such as a kill at any moment,
+// every byte of a file changed, lines of 100 MB. `npm run test:full` and the CI run all of them.
+// A test is tagged by `it('…', { tags: 'full' }, …)`, a file by a first line `// @module-tag full`.
+
 import { defineConfig } from 'vitest/config';
+
+/** A file for the counts of a run, as JSON next to the usual output; the CI sums them. */
+const report = process.env.TEST_REPORT;
 
 export default defineConfig({
   test: {
     testTimeout: 60_000,
     maxWorkers: '100%', // of the processors; by default one stays idle
     expect: { requireAssertions: true },
+    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
+    tags: [{ name: 'full', description: 'Slow: left out by `npm test`.' }],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

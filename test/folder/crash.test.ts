@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundled } from './child';
 import type { FileDamage } from './damage.child';

@@ -44,7 +44,7 @@ async function claiming(name: string, { rows, bytes }: { rows: number; bytes: nu
   return { folder, path: join(folder, file) };
 }
 
-describe('a file above 2 GiB', () => {
+describe('a file above 2 GiB', { tags: 'full' }, () => {
   it('is read in pieces', async () => {
     const path = join(root, 'large');
     const byteLength = 2 * GIB + 4096;

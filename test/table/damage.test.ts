@@ -227,7 +227,7 @@ function expectSound(sweep: Sweep): void {
   expect(sweep.slowestMs).toBeLessThan(LIMIT_MS);
 }
 
-describe('every byte of a file of our own, changed or cut', () => {
+describe('every byte of a file of our own, changed or cut', { tags: 'full' }, () => {
   let sweeps: Sweep[] = [];
   beforeAll(async () => {
     sweeps = await runInChild<Sweep[]>('damage.child.ts', {
@@ -249,7 +249,7 @@ describe('every byte of a file of our own, changed or cut', () => {
   });
 });
 
-describe('bytes of files of other programs, changed at random', () => {
+describe('bytes of files of other programs, changed at random', { tags: 'full' }, () => {
   it('end in an error of ours or in an answer, and soon', async () => {
     const seed = '20261121';
     const sweeps = await runInChild<Sweep[]>('damage.child.ts', {
@@ -265,7 +265,7 @@ describe('bytes of files of other programs, changed at random', () => {
   });
 });
 
-describe('hostile files', () => {
+describe('hostile files', { tags: 'full' }, () => {
   /** By name; a file whose opening ended the process is a death. */
   const outcomes = new Map<string, HostileOutcome | string>();
 

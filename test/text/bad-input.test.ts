@@ -72,6 +72,7 @@ describe('one line of 100 MB', () => {
     ['one word', 'abcdefghij', 1, 16],
   ])(
     'of %s takes memory in proportion',
+    { tags: 'full', timeout: 300_000 },
     async (_name, piece, words, most) => {
       const report = await runInChild<LongLineReport>('../text/long-line.child.ts', {
         args: [piece, '100'],
@@ -82,7 +83,6 @@ describe('one line of 100 MB', () => {
       expect(report.peakBytes).toBeLessThan(most * 100e6);
       expect(report.keptBytes).toBeLessThan(32e6);
     },
-    300_000,
   );
 
   it.each([

@@ -111,7 +111,7 @@ describe('the table of frequencies', () => {
     expect(one.size).toBe(new Set(texts.flatMap((one) => one.split(' '))).size);
   });
 
-  it('is read and merged in proportion to its words', () => {
+  it('is read and merged in proportion to its words', { tags: 'full' }, () => {
     const tableOf = (count: number) =>
       hasher.fit([Array.from({ length: count }, (_, i) => `w${i}`).join(' ')]);
     const timeOf = (table: FrequencyTable) => {
