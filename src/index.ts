@@ -144,6 +144,7 @@ export {
   type TextComparison,
   type WordShare,
 } from './text/explain-texts';
+export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';
 export { jieba } from './text/jieba';
 export { segments } from './text/segments';

@@ -14,10 +14,10 @@ export { type FolderHealth, type FolderProblem, verifyIndex } from './folder/ver
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
+export { type OutputOptions, openOutput, type RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
 export { readPlan, writePairs, writePlan } from './formats/plan-file';
 export type { RowFormat } from './formats/row-format';
-export { type OutputOptions, openOutput, type RowOutput } from './formats/row-output';
 export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
 export * from './index';
 export type { CodeHeader } from './table/arrow/writer';
@@ -25,4 +25,3 @@ export type { Column } from './table/columns/builder';
 export type { ColumnData, NumberArray } from './table/columns/column-data';
 export type { ColumnInfo, Fit } from './table/columns/info';
 export { RowBatch, type RowPlace } from './table/row-batch';
-export { joinBatches } from './table/sealed/carried-columns';

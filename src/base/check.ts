@@ -3,6 +3,8 @@
  * wrong value, always as `"name" expected X, got Y`. A guard returns what it checked.
  */
 
+import { nearestName } from './nearest-name';
+
 /** A distance must fit 16 bits. */
 export const MAX_BITS = 65_535;
 
@@ -102,25 +104,7 @@ export function checkOptions<T extends object>(
 }
 
 function unknownKey(name: string, key: string, known: readonly string[]): TypeError {
-  let nearest = known[0] ?? '';
-  for (const candidate of known) {
-    if (editDistance(key, candidate) < editDistance(key, nearest)) nearest = candidate;
-  }
-  return new TypeError(`"${name}" has no option "${key}", did you mean "${nearest}"?`);
-}
-
-/** Levenshtein's distance, case ignored; the words are short. */
-export function editDistance(a: string, b: string): number {
-  const from = a.toLowerCase();
-  const to = b.toLowerCase();
-  let costs = Array.from({ length: to.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = costs[j - 1] + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, costs[j] + 1, next[j - 1] + 1));
-    }
-    costs = next;
-  }
-  return costs[to.length];
+  const nearest = nearestName(key, known);
+  const hint = nearest === null ? `it takes ${known.join(', ')}` : `did you mean "${nearest}"?`;
+  return new TypeError(`"${name}" has no option "${key}", ${hint}`);
 }

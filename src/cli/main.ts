@@ -3,8 +3,8 @@
  * condition found, 2 misuse, 130 stopped by Ctrl-C. Loads no more than the words ask for.
  */
 
+import { nearestName } from '../base/nearest-name';
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
-import { nearestName } from './nearest-name';
 import { Talk } from './output/progress';
 import type { RunningCall } from './running';
 import { VERBS } from './verbs';

@@ -4,8 +4,8 @@
  */
 
 import { parseArgs } from 'node:util';
+import { nearestName } from '../base/nearest-name';
 import { CommandError } from './errors';
-import { nearestName } from './nearest-name';
 import type { Option } from './verb';
 
 export interface Parsed {

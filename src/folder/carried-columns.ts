@@ -1,8 +1,8 @@
 /** The carried columns of rows that are to be written: given now, or from the files of before. */
 
 import type { ColumnInfo } from '../table/columns/info';
-import type { RowBatch } from '../table/row-batch';
-import { columnsFromArrow, joinBatches } from '../table/sealed/carried-columns';
+import { RowBatch } from '../table/row-batch';
+import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { readFolderFile } from './folder-file';
 import type { Origin } from './origin';
 import { placeOf, rangeOf, type Segment } from './segments';
@@ -71,7 +71,7 @@ export class CarriedColumns {
     if (columns === null) throw new Error(`${rows.name} has no columns beside it`);
     const { folder, origin } = this.#request;
     const bytes = await readFolderFile(folder, columns);
-    const all = joinBatches(columnsFromArrow(bytes, columns.name, { isSound: true }));
+    const all = RowBatch.join(columnsFromArrow(bytes, columns.name, { isSound: true }));
     const { firstRow, nextRow } = rangeOf(rows);
     const there = origin?.held.within(firstRow, nextRow) ?? new Uint32Array();
     return all.select(Uint32Array.from(wanted, (row) => placeOf(there, row)));

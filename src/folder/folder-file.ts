@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { readExactly } from './atomic-file';
+import { readExactly } from '../formats/file-io';
 import { type FolderFile, fileChecksum } from './manifest';
 
 export async function readFolderFile(folder: string, file: FolderFile): Promise<Uint8Array> {

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { ignore, syncFolder, writeSynced } from './atomic-file';
+import { ignore, syncFolder, writeSynced } from '../formats/file-io';
 import {
   type FileKind,
   type FolderFile,

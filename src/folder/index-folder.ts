@@ -9,18 +9,19 @@ import { checkBits, checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall, runInTurns } from '../base/steps';
 import { bytesPerCode } from '../codes/codes';
+import { ignore } from '../formats/file-io';
 import { checkHeader, type IndexHeader, optionsOf } from '../index/index-header';
 import type { SimHashIndexOptions } from '../index/index-options';
 import type { RecallReport } from '../index/recall-report';
 import { Restoring } from '../index/restore';
 import { SimHashIndex, stateOf } from '../index/simhash-index';
 import type { ColumnInfo } from '../table/columns/info';
-import type { RowBatch } from '../table/row-batch';
-import { columnsFromArrow, joinBatches } from '../table/sealed/carried-columns';
+import { RowBatch } from '../table/row-batch';
+import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
-import { FrequencyTable } from '../text/frequency-table';
-import { ignore } from './atomic-file';
+import { frequenciesFromArrow } from '../text/frequency-file';
+import type { FrequencyTable } from '../text/frequency-table';
 import { readFolderFile } from './folder-file';
 import { newestManifest } from './generations';
 import {
@@ -199,7 +200,7 @@ export class IndexFolder {
       }
     }
     if (batches.length === 0) return null;
-    return joinBatches(batches);
+    return RowBatch.join(batches);
   }
 
   /** The places of removed rows in a file of rows. */
@@ -235,7 +236,7 @@ export class IndexFolder {
     const [file] = filesOf(this.#manifest, 'frequencies');
     if (file === undefined) return null;
     const path = join(this.path, file.name);
-    return FrequencyTable.fromArrow(await this.#read(file), { file: path });
+    return frequenciesFromArrow(await this.#read(file), { file: path });
   }
 
   /** The bytes of a file, which are those that were written. */

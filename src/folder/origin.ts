@@ -1,8 +1,8 @@
 /** Where an index came from, or was saved to last: what a save needs to write only what changed. */
 
 import { realpath } from 'node:fs/promises';
+import { ignore } from '../formats/file-io';
 import type { SimHashIndex } from '../index/simhash-index';
-import { ignore } from './atomic-file';
 import type { Manifest } from './manifest';
 import type { RowSet } from './row-set';
 

@@ -13,7 +13,7 @@ import { type SimHashIndex, stateOf } from '../index/simhash-index';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
-import { FrequencyTable } from '../text/frequency-table';
+import { frequenciesFromArrow } from '../text/frequency-file';
 import { readFolderFile } from './folder-file';
 import { checkCopy, newestManifest } from './generations';
 import { openIndex } from './index-folder';
@@ -91,7 +91,7 @@ async function checkFile(folder: string, file: FolderFile): Promise<void> {
 function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
   if (kind === 'rows') return indexFromArrow(bytes, path, { kind: 'rows' }).count;
   if (kind === 'removed') return removedFromArrow(bytes, path).length;
-  if (kind === 'frequencies') return FrequencyTable.fromArrow(bytes, { file: path }).size;
+  if (kind === 'frequencies') return frequenciesFromArrow(bytes, { file: path }).size;
   if (kind === 'columns') {
     return columnsFromArrow(bytes, path).reduce((sum, batch) => sum + batch.count, 0);
   }

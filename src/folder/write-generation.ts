@@ -10,6 +10,7 @@ import type { IndexState } from '../index/state';
 import { columnsToArrow } from '../table/sealed/carried-columns';
 import { indexToArrow } from '../table/sealed/index-rows';
 import { centresToArrow, removedToArrow } from '../table/sealed/lists';
+import { frequenciesToArrow } from '../text/frequency-file';
 import { CarriedColumns } from './carried-columns';
 import { GenerationWriter } from './generations';
 import { type FolderFile, filesOf, type Manifest } from './manifest';
@@ -145,7 +146,9 @@ class Generation {
     }
     if (given.frequencies !== undefined) {
       const { frequencies } = given;
-      files.push(await this.#writer.add('frequencies', frequencies.toArrow(), frequencies.size));
+      files.push(
+        await this.#writer.add('frequencies', frequenciesToArrow(frequencies), frequencies.size),
+      );
     } else if (origin !== null) {
       files.push(...filesOf(origin.manifest, 'frequencies'));
     }

@@ -12,9 +12,9 @@ import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';
+import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
-import { openOutput, type RowOutput } from './row-output';
 import type { RowReader } from './row-reader';
 
 export interface ApplyOptions extends OpenRowsOptions, LongCall {

@@ -7,9 +7,9 @@ import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
 import type { CodeHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { encoderOf, isOutputFormat, OUTPUT_FORMATS, type OutputFormat } from './encoders';
+import { openOutput, type RowOutput, StreamOutput } from './file-io';
 import type { RowEncoder } from './row-encoder';
 import { formatOfPath, ROW_FORMATS, type RowFormat } from './row-format';
-import { openOutput, type RowOutput, StreamOutput } from './row-output';
 
 export interface CreateRowsOptions {
   /** By the name's extension by default; a stream needs it. */

@@ -13,7 +13,7 @@ import {
 } from '../groups/plan-table';
 import { pairsToArrow } from '../join/pair-stream';
 import type { Pairs } from '../join/pairs';
-import { readWhole, writeWhole } from './whole-file';
+import { readWhole, writeWhole } from './file-io';
 
 const FORMATS: Record<string, TextFormat | 'arrow'> = {
   '.arrow': 'arrow',

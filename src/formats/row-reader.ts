@@ -1,7 +1,7 @@
 /** What reads rows of any format: its columns are known before the first batch is. */
 
+import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/info';
-import { noColumn } from '../table/columns/no-column';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import type { RowFormat } from './row-format';

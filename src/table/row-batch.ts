@@ -7,6 +7,7 @@
 import { type Data, type Field, makeData, RecordBatch, Schema, Struct, Table } from 'apache-arrow';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
+import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { asFormatError } from './arrow/source';
@@ -14,8 +15,7 @@ import type { Column, ColumnKind } from './columns/builder';
 import { type ColumnData, columnOf } from './columns/column-data';
 import { type Ids, pickIds, readIds } from './columns/ids';
 import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
-import { noColumn } from './columns/no-column';
-import { plainOf, taken } from './columns/pick';
+import { joinedData, plainOf, taken } from './columns/pick';
 import { valuesOf } from './columns/values';
 import { denseOf, sparseOf } from './columns/vectors';
 import { codesFromArrow } from './sealed/codes';
@@ -74,6 +74,17 @@ export class RowBatch {
   /** A batch over a record batch of the apache-arrow package; nothing is copied. */
   static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
     return new RowBatch(batch.schema, batch.data.children, batch.numRows, place);
+  }
+
+  /** Batches of equal columns as one; dictionaries and views become plain columns. */
+  static join(batches: readonly RowBatch[]): RowBatch {
+    if (batches.length === 1) return batches[0];
+    const [{ firstRow, file }] = batches;
+    const first = batches[0].#schema;
+    const data = first.fields.map((_, i) => joinedData(batches.map((batch) => batch.#data[i])));
+    const fields = first.fields.map((field, i) => field.clone({ type: data[i].type }) as Field);
+    const count = batches.reduce((sum, batch) => sum + batch.count, 0);
+    return new RowBatch(new Schema(fields, first.metadata), data, count, { firstRow, file });
   }
 
   /** The record batch of the apache-arrow package, over the same memory. */

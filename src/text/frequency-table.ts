@@ -5,13 +5,7 @@
  * refused by others.
  */
 
-import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
-import { type ArrowSource, asFormatError } from '../table/arrow/source';
-import {
-  type FrequencyColumns,
-  frequenciesFromArrow,
-  frequenciesToArrow,
-} from '../table/sealed/frequencies';
+import { checkInteger, wrongType, wrongValue } from '../base/check';
 
 const FIRST_ROOM = 1024;
 const GROWTH = 1.2;
@@ -21,6 +15,15 @@ export interface TableOrigin {
   /** Names of the tokens and of the hash. */
   readonly tokens: string;
   readonly hash: string;
+}
+
+/** A table's content: one hash and one count a word. */
+export interface FrequencyEntries extends TableOrigin {
+  /** Documents that were counted. */
+  readonly documents: number;
+  readonly dimensions: BigUint64Array;
+  /** Documents with each word. */
+  readonly counts: Uint32Array;
 }
 
 export class FrequencyTable {
@@ -95,19 +98,8 @@ export class FrequencyTable {
     }
   }
 
-  /** The table as the bytes of an Arrow file, words by rising hash. */
-  toArrow(): Uint8Array {
-    return frequenciesToArrow(this.#columns());
-  }
-
-  /** A table that `toArrow` wrote; a damaged one is a FormatError. */
-  static fromArrow(source: ArrowSource, options?: { file?: string }): FrequencyTable {
-    const { file } = checkOptions('options', options, ['file']);
-    const columns = frequenciesFromArrow(source, file);
-    return asFormatError(file, () => FrequencyTable.#from(columns));
-  }
-
-  #columns(): FrequencyColumns {
+  /** What a file holds of the table: its words by rising hash. */
+  entries(): FrequencyEntries {
     const order = [...this.#counts.keys()].filter((i) => this.#counts[i] > 0);
     order.sort((a, b) => this.#highs[a] - this.#highs[b] || this.#lows[a] - this.#lows[b]);
     const halves = new Uint32Array(2 * order.length);
@@ -123,8 +115,9 @@ export class FrequencyTable {
     };
   }
 
-  static #from(columns: FrequencyColumns): FrequencyTable {
-    const { tokens, hash, documents, dimensions, counts } = columns;
+  /** A table of such entries; throws on counts that no documents can make. */
+  static of(entries: FrequencyEntries): FrequencyTable {
+    const { tokens, hash, documents, dimensions, counts } = entries;
     const table = new FrequencyTable({ tokens, hash });
     table.#documents = documents;
     table.#reserve(counts.length);

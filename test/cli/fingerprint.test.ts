@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shingles } from '../../src/index';
-import { readCodes, SimHasher, TextHasher } from '../../src/node';
+import { frequenciesToArrow, readCodes, SimHasher, TextHasher } from '../../src/node';
 import { ownFolder, root, rowsOf, run } from './run';
 
 const NOUNS = 'datasets/nouns/nouns.arrow';
@@ -144,7 +144,7 @@ describe('fingerprint of texts', () => {
     const bodies = (await docs()).map(({ body }) => body);
     const frequencies = new TextHasher().fit(bodies);
     const table = join(folder, 'table.arrow');
-    await writeFile(table, frequencies.toArrow());
+    await writeFile(table, frequenciesToArrow(frequencies));
     const input = `${bodies.slice(0, 5).join('\n')}\n`;
     const { code } = await run(
       ['fingerprint', '-', '--from', 'text', '--frequencies', table, '-o', 'codes.arrow'],

@@ -3,11 +3,11 @@ import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync, writeSync } 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readExactly } from '../../src/folder/atomic-file';
 import { openIndex } from '../../src/folder/index-folder';
 import { fileName, type Manifest, manifestName, manifestText } from '../../src/folder/manifest';
 import { RowSet } from '../../src/folder/row-set';
 import { planSegments, type Range, type Segment } from '../../src/folder/segments';
+import { readExactly } from '../../src/formats/file-io';
 import { temporaryFolder } from './collection';
 
 /** Sizes that no test can fill: sparse files, and manifests that claim them. */

@@ -1,5 +1,5 @@
 /**
- * Rows of every type joined, picked and written. In 0.1 list columns came out of `joinBatches` as
+ * Rows of every type joined, picked and written. In 0.1 list columns came out of `RowBatch.join` as
  * nulls, and columns over one array were written once: both lost data without an error.
  */
 
@@ -35,11 +35,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { arrowBytes } from '../../src/table/arrow/bytes';
 import { RowBatch } from '../../src/table/row-batch';
-import {
-  columnsFromArrow,
-  columnsToArrow,
-  joinBatches,
-} from '../../src/table/sealed/carried-columns';
+import { columnsFromArrow, columnsToArrow } from '../../src/table/sealed/carried-columns';
 
 const item = (type: DataType) => new Field('item', type, true);
 const point = new Struct([new Field('x', new Int32(), true), new Field('s', new Utf8(), true)]);
@@ -105,7 +101,7 @@ describe.each(Object.entries(COLUMNS))('a column of %s', (_, [type, whole]) => {
 
     it('is the same cut in pieces and joined again', () => {
       const pieces = [rows.slice(0, 2), rows.slice(2, 2), rows.slice(2, 5), rows.slice(5, 7)];
-      expect(joinBatches(pieces).values('column')).toEqual(expected);
+      expect(RowBatch.join(pieces).values('column')).toEqual(expected);
     });
 
     it('is picked row by row', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
-import { FrequencyTable } from '../../src/text/frequency-table';
+import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import { stopWords } from '../../src/text/stop-words';
 import { TextHasher } from '../../src/text/text-hasher';
 import { characters, shingles, words } from '../../src/text/tokens';
@@ -119,7 +119,7 @@ describe('a table of frequencies', () => {
     ],
     ['a hash', { hash: 'fnv1a64' as const }, "hash 'xxhash64', not 'fnv1a64'"],
   ])('says by its file that it is of other %s', (_name, options, message) => {
-    const frequencies = FrequencyTable.fromArrow(new TextHasher().fit(texts).toArrow());
+    const frequencies = frequenciesFromArrow(frequenciesToArrow(new TextHasher().fit(texts)));
     expect(() => new TextHasher({ ...options, frequencies })).toThrow(
       `the frequency table was made with ${message}`,
     );
@@ -137,7 +137,7 @@ describe('a table of frequencies', () => {
   it('is not a file of codes', () => {
     const codes = new SimHasher().hashAll([[1, 2]]);
     expect(codes.count).toBe(1);
-    expect(() => FrequencyTable.fromArrow(Uint8Array.of(1, 2, 3), { file: 'a.arrow' })).toThrow(
+    expect(() => frequenciesFromArrow(Uint8Array.of(1, 2, 3), { file: 'a.arrow' })).toThrow(
       FormatError,
     );
   });

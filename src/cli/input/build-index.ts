@@ -95,8 +95,8 @@ export function only(batch: RowBatch, names: readonly string[]): RowBatch {
 
 /** The batches of some columns as one; null where there are none. */
 export async function joinColumns(batches: readonly RowBatch[]): Promise<RowBatch | null> {
-  const { joinBatches } = await import('../../node');
-  return batches.length === 0 ? null : joinBatches(batches);
+  const { RowBatch } = await import('../../node');
+  return batches.length === 0 ? null : RowBatch.join(batches);
 }
 
 /** Bytes a row of carried columns while they are read and written, as measured. */

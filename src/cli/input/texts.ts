@@ -63,12 +63,12 @@ async function tokensOf(call: Call, text: string): Promise<Tokens> {
 
 /** A table of frequencies: an Arrow file of one, or an index folder that keeps one. */
 export async function readFrequencies(call: Call, path: string): Promise<FrequencyTable> {
-  const { FrequencyTable, IndexFolder } = await import('../../node');
+  const { frequenciesFromArrow, IndexFolder } = await import('../../node');
   if ((await stat(path)).isDirectory()) {
     const table = await (await IndexFolder.open(path)).frequencies();
     return table ?? call.fail(`${path}: this index keeps no table of frequencies`);
   }
-  return FrequencyTable.fromArrow(await readFile(path), { file: path });
+  return frequenciesFromArrow(await readFile(path), { file: path });
 }
 
 /** The sparse rows of texts, some at a time; a null text, or one without words, has no entries. */

@@ -16,7 +16,7 @@ import {
   type VectorsWithIds,
   vectorsFromArrow,
 } from '../../table/vectors-from-arrow';
-import { readWhole, writeWhole } from '../whole-file';
+import { readWhole, writeWhole } from '../file-io';
 
 /** Codes of an Arrow file or stream. */
 export async function readCodes(

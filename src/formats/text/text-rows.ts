@@ -6,8 +6,8 @@ import { FormatError } from '../../base/format-error';
 import { RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
+import { readWhole } from '../file-io';
 import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
-import { readWhole } from '../whole-file';
 import { checkUtf8, lineBlocks, textOf } from './lines';
 
 /** Every line is a row, also an empty one, of the column "text". */

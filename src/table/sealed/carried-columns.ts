@@ -3,10 +3,10 @@
  * one file have the same columns; each may be null, and dictionaries become plain columns.
  */
 
-import { type Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
+import { type Field, RecordBatch, Schema } from 'apache-arrow';
 import { arrowBytes } from '../arrow/bytes';
 import { asFormatError, openArrow } from '../arrow/source';
-import { joinedData, plainOf } from '../columns/pick';
+import { plainOf } from '../columns/pick';
 import { RowBatch } from '../row-batch';
 import { FORMAT_VERSION, KEY, openSealed, sealedBatch } from './seal';
 
@@ -82,20 +82,4 @@ export function columnsFromArrow(
 /** The header is the file's, not the columns'. */
 function withoutHeader(batch: RecordBatch): RecordBatch {
   return new RecordBatch(new Schema(batch.schema.fields), batch.data);
-}
-
-/** Batches of equal columns as one; dictionaries become plain columns. */
-export function joinBatches(batches: readonly RowBatch[]): RowBatch {
-  if (batches.length === 1) return batches[0];
-  const parts = batches.map((batch) => batch.toArrow());
-  const [first] = parts;
-  const columns = first.schema.fields.map((_, i) =>
-    joinedData(parts.map((p) => p.data.children[i])),
-  );
-  const fields = first.schema.fields.map((field, i) => field.clone({ type: columns[i].type }));
-  const schema = new Schema(fields as Field[], first.schema.metadata);
-  const length = parts.reduce((sum, { numRows }) => sum + numRows, 0);
-  const type = new Struct(schema.fields);
-  const data = makeData({ type, length, nullCount: 0, children: columns });
-  return RowBatch.fromArrow(new RecordBatch(schema, data));
 }

@@ -20,7 +20,7 @@ export interface FrequencyColumns {
 const KIND = 'frequencies';
 const BATCH_ROWS = 65_536;
 
-export function frequenciesToArrow(columns: FrequencyColumns): Uint8Array {
+export function writeFrequencies(columns: FrequencyColumns): Uint8Array {
   const { tokens, hash, documents, dimensions, counts } = columns;
   const header = { version: FORMAT_VERSION, kind: KIND, tokens, hash, documents };
   const schema = new Schema(
@@ -42,7 +42,7 @@ export function frequenciesToArrow(columns: FrequencyColumns): Uint8Array {
   return arrowBytes('file', schema, batches);
 }
 
-export function frequenciesFromArrow(source: ArrowSource, file?: string): FrequencyColumns {
+export function readFrequencies(source: ArrowSource, file?: string): FrequencyColumns {
   const opened = openArrow(source, file);
   return asFormatError(file, () => {
     const header = openSealed(opened) as unknown as Record<string, unknown> | null;

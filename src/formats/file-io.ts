@@ -1,0 +1,256 @@
+/**
+ * Files written so that they survive a crash, and files read whole. An output is written next to
+ * its place, synced and renamed: it is there whole or not at all, and the folder is synced so that
+ * its name lasts too. Node's own readFile and writeFile stop at 2 GiB, so bytes pass in pieces.
+ */
+
+import { constants } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { FormatError } from '../base/format-error';
+
+/** Bytes of one call to the system, which takes less than 2 GiB. */
+const PIECE_BYTES = 2 ** 30;
+
+/** Where bytes go: a file that appears once it is closed, a device, or a stream. */
+export interface RowOutput {
+  /** Resolves once the bytes are taken; their memory may change from then on. */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Ends the output: a file is at its place from now on. */
+  close(): Promise<void>;
+  /** Gives up: nothing is left of a file. */
+  abort(): Promise<void>;
+}
+
+export interface OutputOptions {
+  /** Replaces an existing file. */
+  force: boolean;
+  /** Files that the output must not be, by whatever name. */
+  inputs: readonly string[];
+}
+
+const statOf = (path: string) => stat(path).catch(() => null);
+
+/**
+ * Opens a file to be written. What a symbolic link points to is replaced, not the link. Refuses a
+ * folder, an input, and without `force` a file that exists.
+ */
+export async function openOutput(path: string, options: OutputOptions): Promise<RowOutput> {
+  const { force, inputs } = options;
+  const there = await statOf(path);
+  if (there !== null) {
+    for (const input of inputs) await refuseSame(input, path);
+    if (there.isDirectory()) throw coded(`the output ${path} is a folder`, 'EISDIR');
+    if (!there.isFile()) return deviceOutput(await open(path, 'w'));
+    if (!force) throw new Error(`the output ${path} exists; force (--force) replaces it`);
+  }
+  const target = there === null ? path : await realpath(path);
+  const suffix = randomBytes(6).toString('hex');
+  const temporary = join(dirname(target), `.${basename(target)}.${suffix}.tmp`);
+  const file = await open(temporary, 'wx').catch((error) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+    const missing = `needs a folder ${dirname(target)}, which is not there`;
+    throw coded(`the output ${path} ${missing}`, error.code);
+  });
+  return new FileOutput(file, temporary, { target, force });
+}
+
+/** An error with the system's code for it. */
+function coded(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+class FileOutput implements RowOutput {
+  readonly #file: FileHandle;
+  readonly #temporary: string;
+  readonly #place: { target: string; force: boolean };
+  #isOpen = true;
+
+  constructor(file: FileHandle, temporary: string, place: { target: string; force: boolean }) {
+    this.#file = file;
+    this.#temporary = temporary;
+    this.#place = place;
+  }
+
+  write(chunks: readonly Uint8Array[]): Promise<void> {
+    return writeAll(this.#file, chunks);
+  }
+
+  async close(): Promise<void> {
+    const { target, force } = this.#place;
+    try {
+      await this.#file.sync();
+      await this.#end();
+      // Another program may have created it while this one wrote.
+      if (!force && (await statOf(target)) !== null) throw new Error(`the output ${target} exists`);
+      await rename(this.#temporary, target);
+    } catch (error) {
+      await this.abort();
+      throw error;
+    }
+    await syncFolder(dirname(target));
+  }
+
+  async abort(): Promise<void> {
+    await this.#end();
+    await rm(this.#temporary, { force: true });
+  }
+
+  async #end(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#file.close();
+  }
+}
+
+/** A device or a named pipe, which is written in place. */
+function deviceOutput(file: FileHandle): RowOutput {
+  const close = () => file.close();
+  return { write: (chunks) => writeAll(file, chunks), close, abort: close };
+}
+
+/** A stream of the caller: it is waited for, not closed, and its errors reject the next write. */
+export class StreamOutput implements RowOutput {
+  readonly #stream: NodeJS.WritableStream;
+  #error: Error | null = null;
+  readonly #onError = (error: Error) => {
+    this.#error ??= error;
+  };
+
+  constructor(stream: NodeJS.WritableStream) {
+    this.#stream = stream;
+    stream.on('error', this.#onError);
+  }
+
+  async write(chunks: readonly Uint8Array[]): Promise<void> {
+    for (const chunk of chunks) {
+      if (chunk.length > 0) await this.#writeOne(chunk);
+    }
+  }
+
+  #writeOne(chunk: Uint8Array): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#error !== null) reject(this.#error);
+      else this.#stream.write(chunk, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#error !== null) throw this.#error;
+    this.#stream.off('error', this.#onError);
+  }
+
+  async abort(): Promise<void> {
+    // A broken pipe may report its error only now; without a listener that ends the process.
+    if (this.#error === null) this.#stream.once('error', () => {});
+    this.#stream.off('error', this.#onError);
+  }
+}
+
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; ) {
+      at += (await file.write(chunk, at, Math.min(chunk.length - at, PIECE_BYTES))).bytesWritten;
+    }
+  }
+}
+
+/** Fails when the output is the input, by whatever name. */
+async function refuseSame(input: string, output: string): Promise<void> {
+  const [from, to] = await Promise.all([stat(input), statOf(output)]);
+  if (to === null || from.dev !== to.dev || from.ino !== to.ino) return;
+  throw new Error(`the output ${output} is the input: nothing was written`);
+}
+
+/** Writes a file whole or not at all; an existing one is replaced. */
+export async function writeWhole(
+  path: string,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const output = await openOutput(path, { force: true, inputs: [] });
+  try {
+    for await (const bytes of chunks) await output.write([bytes]);
+  } catch (error) {
+    await output.abort();
+    throw error;
+  }
+  await output.close();
+}
+
+/** Writes a file that is not there yet, and syncs it; the caller makes it visible by a link. */
+export async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await writeAll(file, [bytes]);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** All bytes of a file. */
+export async function readWhole(path: string): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const stat = await file.stat();
+    if (stat.isDirectory()) throw new FormatError('a folder, not a file', path);
+    const bytes = new Uint8Array(stat.size);
+    return bytes.subarray(0, await fill(file, bytes)); // shorter where it shrank meanwhile
+  } finally {
+    await file.close();
+  }
+}
+
+/** All bytes of a file whose length is known: it is compared before memory is taken. */
+export async function readExactly(path: string, byteLength: number): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    if (size !== byteLength) {
+      const how = size < byteLength ? 'cut short' : 'damaged';
+      throw new FormatError(`${how}: ${size} bytes, the manifest says ${byteLength}`, path);
+    }
+    if (size > constants.MAX_LENGTH) {
+      const most = constants.MAX_LENGTH;
+      throw new FormatError(`${size} bytes, this engine holds at most ${most} in one piece`, path);
+    }
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
+    if ((await fill(file, bytes)) < size)
+      throw new FormatError('cut short while it was read', path);
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads a file from its start; returns how many bytes there were. */
+async function fill(file: FileHandle, bytes: Uint8Array): Promise<number> {
+  let filled = 0;
+  while (filled < bytes.length) {
+    const count = Math.min(PIECE_BYTES, bytes.length - filled);
+    const { bytesRead } = await file.read(bytes, filled, count, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return filled;
+}
+
+/** Makes names in a folder last; where folders cannot be synced (Windows) nothing is done. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r').catch(ignore(['EISDIR', 'EPERM', 'EACCES']));
+  if (folder === null) return;
+  try {
+    await folder.sync().catch(ignore(['EPERM', 'EINVAL', 'EISDIR']));
+  } finally {
+    await folder.close();
+  }
+}
+
+/** For `catch`: null in place of an error of these codes. */
+export function ignore(codes: readonly string[]): (error: unknown) => null {
+  return (error) => {
+    if (codes.includes((error as NodeJS.ErrnoException)?.code ?? '')) return null;
+    throw error;
+  };
+}

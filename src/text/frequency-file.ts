@@ -1,0 +1,25 @@
+/**
+ * A table of document frequencies as the bytes of an Arrow file, and back. Apart from the table's
+ * class, so that hashing texts does not bring apache-arrow into a bundle.
+ */
+
+import { checkOptions, wrongType } from '../base/check';
+import { type ArrowSource, asFormatError } from '../table/arrow/source';
+import { readFrequencies, writeFrequencies } from '../table/sealed/frequencies';
+import { FrequencyTable } from './frequency-table';
+
+/** The table as the bytes of an Arrow file, words by rising hash. */
+export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
+  if (!(table instanceof FrequencyTable)) throw wrongType('table', 'a FrequencyTable', table);
+  return writeFrequencies(table.entries());
+}
+
+/** A table that `frequenciesToArrow` wrote; a damaged one throws a FormatError. */
+export function frequenciesFromArrow(
+  source: ArrowSource,
+  options?: { file?: string },
+): FrequencyTable {
+  const { file } = checkOptions('options', options, ['file']);
+  const entries = readFrequencies(source, file);
+  return asFormatError(file, () => FrequencyTable.of(entries));
+}
