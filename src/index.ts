@@ -113,12 +113,6 @@ export {
   type PairsPlan,
   pairs,
 } from './join/pairs';
-export {
-  PERMUTED_NEIGHBORS_DEFAULTS,
-  type PermutedNeighborsOptions,
-  permutedNeighbors,
-  permutedNeighborsAsync,
-} from './join/permuted-neighbors';
 export type { RowSource } from './join/source';
 export type { KernelName } from './kernels/kernels';
 export type { ArrowSource } from './table/arrow/source';

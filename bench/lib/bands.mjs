@@ -1,26 +1,15 @@
 // Multi-index hashing for the benches: the library's own source, bundled on the fly; collectors of hits
 // in any order; near duplicates.
 
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { Codes } from '../../dist/index.js';
+import { fromSource } from './from-source.mjs';
 import { generator } from './random.mjs';
 
-const { outputFiles } = await build({
-  stdin: {
-    contents: `export { Bands } from './bands'; export * from './band-layout';`,
-    resolveDir: fileURLToPath(new URL('../../src/search/', import.meta.url)),
-    loader: 'ts',
-  },
-  bundle: true,
-  write: false,
-  format: 'esm',
-  target: 'node20',
-});
-const source = Buffer.from(outputFiles[0].contents).toString('base64');
-export const { Bands, blockLayout, mankuLayout, scanUnits } = await import(
-  `data:text/javascript;base64,${source}`
-);
+export const { Bands, blockLayout, mankuLayout, scanUnits } = await fromSource(`
+  export { Bands } from '../../src/index/bands/bands';
+  export { scanUnits } from '../../src/index/bands/band-layout';
+  export { blockLayout, mankuLayout } from '../../src/codes/pigeonhole';
+`);
 
 /** All hits within a distance. */
 export class WithinAny {

@@ -13,7 +13,7 @@ import {
   choicesOf,
   keyBits,
   mankuLayout,
-} from '../index/bands/band-layout';
+} from '../codes/pigeonhole';
 import { MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
 import { bucketOf, type JoinKey } from '../kernels/joins/joins.scalar';
 

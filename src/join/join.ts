@@ -6,7 +6,7 @@
  */
 
 import type { Steps } from '../base/steps';
-import type { BitRun } from '../index/bands/band-layout';
+import type { BitRun } from '../codes/pigeonhole';
 import { ENTRY, HIT, JoinMemory } from '../kernels/joins/join-memory';
 import type { JoinKernel, JoinKey, Runs } from '../kernels/joins/joins.scalar';
 import { hammingKernel, joinKernel, type KernelName } from '../kernels/kernels';

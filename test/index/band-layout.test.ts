@@ -7,8 +7,8 @@ import {
   keyBits,
   MANKU_TABLES,
   mankuLayout,
-  searchCost,
-} from '../../src/index/bands/band-layout';
+} from '../../src/codes/pigeonhole';
+import { searchCost } from '../../src/index/bands/band-layout';
 import { Draws } from '../reference/random';
 import { AnyOrder, bitsOf, build, makeRows, randomCode, randomLayout } from './band-rows';
 

@@ -4,7 +4,7 @@
  */
 
 import type { Collector } from '../../src/codes/nearest';
-import type { BandLayout } from '../../src/index/bands/band-layout';
+import type { BandLayout } from '../../src/codes/pigeonhole';
 import { Bands, type BandsOptions } from '../../src/index/bands/bands';
 import type { Draws } from '../reference/random';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { blockLayout, mankuLayout } from '../../src/index/bands/band-layout';
+import { blockLayout, mankuLayout } from '../../src/codes/pigeonhole';
 import { Bands, type BandsOptions } from '../../src/index/bands/bands';
 import { naiveNeighbors } from '../reference/brute-force';
 import { difference } from '../reference/difference';

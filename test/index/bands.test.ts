@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
-import { scan } from '../../src/codes/scan';
 import {
   type BandLayout,
   binomial,
@@ -10,8 +9,9 @@ import {
   isDisjoint,
   MANKU_TABLES,
   mankuLayout,
-  scanUnits,
-} from '../../src/index/bands/band-layout';
+} from '../../src/codes/pigeonhole';
+import { scan } from '../../src/codes/scan';
+import { scanUnits } from '../../src/index/bands/band-layout';
 import { Bands } from '../../src/index/bands/bands';
 import { naiveNeighbors } from '../reference/brute-force';
 import { difference } from '../reference/difference';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Item, runSteps, stream } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
+import { type BandLayout, blockLayout, mankuLayout } from '../../src/codes/pigeonhole';
 import { catchProbability } from '../../src/hashing/angle';
-import { type BandLayout, blockLayout, mankuLayout } from '../../src/index/bands/band-layout';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { distinctOf } from '../../src/join/distinct';
 import { join } from '../../src/join/join';

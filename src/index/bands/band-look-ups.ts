@@ -5,8 +5,9 @@
  */
 
 import type { Collector } from '../../codes/nearest';
+import { binomial } from '../../codes/pigeonhole';
 import { bitCount } from '../../kernels/hamming/hamming.scalar';
-import { binomial, unitsOf } from './band-layout';
+import { unitsOf } from './band-layout';
 import type { BandTable } from './band-table';
 
 /** Buckets and candidates are gathered, then read twice, so that their cache misses overlap. */

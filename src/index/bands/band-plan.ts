@@ -7,8 +7,9 @@
 
 import type { Steps } from '../../base/steps';
 import type { Collector } from '../../codes/nearest';
+import { blockLayout } from '../../codes/pigeonhole';
 import type { Slots } from '../distinct/slots';
-import { blockLayout, scanUnits, searchCost, unitsOf } from './band-layout';
+import { scanUnits, searchCost, unitsOf } from './band-layout';
 import { Bands } from './bands';
 
 /** Scans of fewer bytes take a tenth of a millisecond. */

@@ -4,7 +4,8 @@
  * Carter & Wegman 1979), so that flipping a key bit is one XOR, whether keys are hashed or not.
  */
 
-import { type BitRun, bucketBits } from './band-layout';
+import type { BitRun } from '../../codes/pigeonhole';
+import { bucketBits } from './band-layout';
 
 /** Where codes are. Read anew at every step, since growing may move them. */
 export interface CodeSource {

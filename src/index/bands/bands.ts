@@ -9,7 +9,12 @@ import { checkBits, checkInteger, checkOptions, wrongType, wrongValue } from '..
 import { checkLongCall, type LongCall, runSteps, type Steps } from '../../base/steps';
 import { bytesPerCode } from '../../codes/codes';
 import type { Collector } from '../../codes/nearest';
-import { type BandLayout, checkLayout, guaranteedDistance, isDisjoint } from './band-layout';
+import {
+  type BandLayout,
+  checkLayout,
+  guaranteedDistance,
+  isDisjoint,
+} from '../../codes/pigeonhole';
 import { BandLookUps } from './band-look-ups';
 import { type BandTable, type CodeSource, Sorting, tableSteps } from './band-table';
 

@@ -1,0 +1,17 @@
+// Modules of the library's own source, for what the package does not export: bundled on the fly.
+
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+/** What TypeScript code exports; its imports are relative to bench/lib. */
+export async function fromSource(contents) {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)), loader: 'ts' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'node20',
+  });
+  const source = Buffer.from(outputFiles[0].contents).toString('base64');
+  return import(`data:text/javascript;base64,${source}`);
+}
