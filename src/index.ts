@@ -115,6 +115,15 @@ export {
 } from './join/pairs';
 export type { RowSource } from './join/source';
 export type { KernelName } from './kernels/kernels';
+export {
+  type CalibrateOptions,
+  type Calibration,
+  calibrate,
+  type Recommended,
+  type WidthFigures,
+} from './measure/calibrate';
+export type { PairTally, Threshold } from './measure/pair-tally';
+export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
 export type { ArrowSource } from './table/arrow/source';
 export type { Ids } from './table/columns/ids';
 export {

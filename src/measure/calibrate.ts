@@ -1,10 +1,20 @@
 /**
- * What distances mean in a user's own rows: all pairs of a sample are compared by exact cosine and
- * by codes of several widths. From that, how many bits and which distance to take for pairs of a
- * cosine or more, and how many of these are found so.
+ * What distances mean in a user's own rows. All pairs of a sample are compared by exact cosine and
+ * by codes of several widths; from that follow the bits to take, the distance within which pairs
+ * are near, and the precision and recall to expect of it.
  */
 
-import type { LongCall } from '../base/steps';
+import {
+  checkBits,
+  checkInteger,
+  checkNumber,
+  checkOneOf,
+  checkOptions,
+  checkSeed,
+  wrongType,
+  wrongValue,
+} from '../base/check';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import {
   bitsFor,
   catchProbability,
@@ -13,43 +23,65 @@ import {
   expectedDistance,
 } from '../hashing/angle';
 import { type Projection, SimHasher } from '../hashing/simhash';
-import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { cosinesOf } from './pair-cosines';
-import { type PairTally, type Threshold, total } from './pair-tally';
-import { tallyPairs } from './tally-pairs';
+import {
+  checkDenseMatrix,
+  checkSparseMatrix,
+  type DenseMatrix,
+  isDenseMatrix,
+  isSparseMatrix,
+  packVectors,
+  type SparseMatrix,
+  type Vector,
+  type VectorBatch,
+} from '../vectors/vectors';
+import { cosinesOf } from './brute-force';
+import { drawnNumbers } from './draw';
+import { type PairTally, type Threshold, tallyPairs, total } from './pair-tally';
+import { hasDirection, isMissing, vectorAt } from './rows';
 
-export interface CalibrationOptions extends LongCall {
-  readonly projection: Projection;
-  readonly seed: number | bigint;
-  /** A width that is wanted; else the least that is good enough. */
-  readonly bits?: number;
-  /** Pairs of this cosine or more are near. */
-  readonly minCosine: number;
-  /** Wanted error of the cosine that a distance tells, near the least cosine. */
-  readonly cosineError: number;
+export interface CalibrateOptions extends LongCall {
+  /** Pairs of rows with this cosine or more are near; above -1. */
+  minCosine?: number;
+  /** Largest accepted error of the cosine that a distance estimates, near `minCosine`. */
+  cosineError?: number;
+  /** Width of a code; else the smallest whose measured error is accepted. */
+  bits?: number;
+  /** Kind of the hyperplanes; 'hadamard' for dense vectors and 'signs' for sparse ones, else. */
+  projection?: Projection;
+  /** Seed of the hyperplanes, and of the rows that are drawn. */
+  seed?: number | bigint;
+  /** Rows that are drawn and compared, all with all: time grows with the square. */
+  sample?: number;
 }
 
-/** What was measured of a width. */
+export const CALIBRATE_DEFAULTS = {
+  minCosine: 0.9,
+  cosineError: 0.05,
+  seed: 0,
+  sample: 2000,
+} as const;
+
+/** What was measured of codes of one width. */
 export interface WidthFigures {
   readonly bits: number;
-  /** Root mean square error of the cosine, over all pairs. */
+  /** Root mean square error of the estimated cosine, over all pairs. */
   readonly error: number;
-  /** The same of pairs near the least cosine; null where there are too few. */
+  /** The same over the pairs near `minCosine`; null below `ENOUGH_PAIRS` of them. */
   readonly edgeError: number | null;
-  /** What theory says of that. */
+  /** The error that theory expects at `minCosine`. */
   readonly theoryError: number;
-  /** The distance of the best F1; null where too few pairs are near. */
+  /** The distance of the best F1; null below `ENOUGH_PAIRS` near pairs. */
   readonly best: Threshold | null;
 }
 
 export interface Recommended {
   readonly bits: number;
   readonly maxDistance: number;
-  /** Whether the sample has near pairs enough to choose the distance by. */
+  /** 'measured' where the sample has near pairs enough to choose the distance by. */
   readonly basis: 'measured' | 'theory';
-  /** What was found within the distance: of the sample's pairs. */
+  /** What the distance finds among the pairs of the sample. */
   readonly at: Threshold;
-  /** Share of the pairs at just the least cosine that theory expects within. */
+  /** Share of the pairs at exactly `minCosine` that theory expects within the distance. */
   readonly theoryRecall: number;
 }
 
@@ -62,48 +94,65 @@ export interface Calibration {
   readonly rows: number;
   readonly pairs: number;
   readonly nearPairs: number;
+  /** Pairs whose cosine differs from `minCosine` by at most 0.05. */
   readonly edgePairs: number;
-  /** Bits that theory asks for at the least cosine, and at cosine 0, where it asks for most. */
+  /** Bits that theory asks for at `minCosine`, and at cosine 0, where it asks for most. */
   readonly theoryBits: { readonly edge: number; readonly zero: number };
   readonly widths: readonly WidthFigures[];
   readonly recommended: Recommended;
-  /** Of the recommended width. */
+  /** All statistics of the recommended width. */
   readonly tally: PairTally;
 }
 
+/** Widths that are measured, and a wider one where theory asks for it. */
 const WIDTHS = [64, 128, 256, 512, 1024];
-const MOST_BITS = 8192;
-/** Fewer pairs say too little; then theory decides. */
+const MAX_BITS = 8192;
+/** All pairs of more rows would take minutes and more. */
+export const MAX_SAMPLE = 20_000;
+/** With fewer pairs a measured share is too uncertain; then theory decides. */
 export const ENOUGH_PAIRS = 30;
-/** Share of the pairs at the least cosine that the distance by theory is to catch. */
+/** Share of the pairs at exactly `minCosine` that the distance by theory must include. */
 const THEORY_SHARE = 0.95;
-/** Share of all pairs that may be within a distance by chance. */
-const MOST_OTHERS = 1e-6;
+/** Share of all pairs that may be within the distance by chance. */
+const MAX_CHANCE_SHARE = 1e-6;
 
-/** No row may be null or all-zero, and there are two at least. */
-export async function calibration(
-  vectors: DenseMatrix | SparseMatrix,
-  options: CalibrationOptions,
+const OPTIONS = [
+  ...['minCosine', 'cosineError', 'bits', 'projection', 'seed', 'sample'],
+  ...LONG_CALL,
+];
+const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct'] as const;
+
+/**
+ * Measures a sample of the rows and recommends bits and a distance. Rows that are null, empty or
+ * all-zero are left out; throws a RangeError when fewer than two others are drawn. Takes about a
+ * second for 2,000 rows. The same rows, options and seed give the same result.
+ */
+export async function calibrate(
+  vectors: VectorBatch,
+  options?: CalibrateOptions,
 ): Promise<Calibration> {
-  const { projection, seed, minCosine, cosineError, signal, onProgress } = options;
-  const cosines = cosinesOf(vectors);
+  const given = checked(options);
+  const { minCosine, cosineError, seed, sample } = given;
+  const rows = drawnRows(vectors, sample, Number(BigInt.asUintN(32, seed)));
+  const isDense = isDenseMatrix(rows);
+  const projection = given.projection ?? (isDense ? 'hadamard' : 'signs');
+  const cosines = cosinesOf(rows);
   const theoryBits = {
     edge: bitsFor({ cosineError, cosine: minCosine }),
     zero: bitsFor({ cosineError, cosine: 0 }),
   };
-  const codes = widthsFor(options, theoryBits.edge).map((bits) =>
+  const codes = widthsFor(projection, given.bits, theoryBits.edge).map((bits) =>
     new SimHasher({
       ...{ bits, seed, projection },
-      ...('dimensions' in vectors && { dimensions: vectors.dimensions }),
-    }).hashAll(vectors),
+      ...(isDense && { dimensions: rows.dimensions }),
+    }).hashAll(rows),
   );
-  const tallies = await tallyPairs(
-    { cosines, codes },
-    { minCosine, ...(signal && { signal }), ...(onProgress && { onProgress }) },
-  );
+  const { signal, onProgress } = given;
+  const call = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+  const tallies = await tallyPairs(codes, { minCosine, cosines, ...call });
   const nearPairs = total(tallies[0].near);
   const widths = tallies.map((tally) => figuresOf(tally, nearPairs));
-  const bits = options.bits ?? enoughBits(widths, tallies, { cosineError, nearPairs });
+  const bits = given.bits ?? enoughBits(widths, tallies, { cosineError, nearPairs });
   const tally = tallies[tallies.findIndex((one) => one.bits === bits)];
   return {
     ...{ projection, seed: String(seed), minCosine, cosineError },
@@ -113,11 +162,42 @@ export async function calibration(
   };
 }
 
-function widthsFor({ bits, projection }: CalibrationOptions, theory: number): number[] {
-  const limit = projection === 'direct' ? 64 : MOST_BITS;
-  const wanted = Math.min(limit, 64 * Math.ceil(theory / 64));
-  const widths = [...WIDTHS, ...(wanted > 1024 ? [wanted] : []), ...(bits ? [bits] : [])];
-  return [...new Set(widths)].filter((one) => one <= limit || one === bits).sort((a, b) => a - b);
+function checked(options: CalibrateOptions | undefined) {
+  const all = checkLongCall(checkOptions('options', options, OPTIONS));
+  const given = { ...CALIBRATE_DEFAULTS, ...all };
+  if (given.projection !== undefined) checkOneOf('projection', given.projection, PROJECTIONS);
+  if (given.bits !== undefined) checkBits(given.bits);
+  checkNumber('minCosine', given.minCosine, -1, 1);
+  if (given.minCosine === -1) throw wrongValue('minCosine', 'a number above -1', given.minCosine);
+  checkNumber('cosineError', given.cosineError, 0.001, 1);
+  checkInteger('sample', given.sample, 2, MAX_SAMPLE);
+  return { ...given, seed: checkSeed(given.seed) };
+}
+
+/** At most `count` of the rows, those with a direction. */
+function drawnRows(batch: VectorBatch, count: number, seed: number): DenseMatrix | SparseMatrix {
+  const isMatrix = isDenseMatrix(batch) || isSparseMatrix(batch);
+  if (!isMatrix && !Array.isArray(batch)) {
+    throw wrongType('vectors', 'vectors in an array, or a dense or sparse matrix', batch);
+  }
+  const tooFew = 'two rows or more that have a direction';
+  if (Array.isArray(batch) && batch.length === 0) throw wrongValue('vectors', tooFew, 'no rows');
+  const matrix = isMatrix ? batch : packVectors(batch as readonly Vector[]);
+  const rows = isDenseMatrix(matrix) ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
+  const vectors = drawnNumbers(rows, count, seed).flatMap((row) => {
+    const vector = isMissing(matrix, row) ? null : vectorAt(matrix, row);
+    return hasDirection(vector, row) ? [vector] : [];
+  });
+  if (vectors.length < 2) throw wrongValue('vectors', tooFew, vectors.length);
+  return packVectors(vectors);
+}
+
+function widthsFor(projection: Projection, wanted: number | undefined, theory: number): number[] {
+  const limit = projection === 'direct' ? 64 : MAX_BITS;
+  const enough = Math.min(limit, 64 * Math.ceil(theory / 64));
+  const widths = [...WIDTHS, ...(enough > 1024 ? [enough] : []), ...(wanted ? [wanted] : [])];
+  const sorted = [...new Set(widths)].sort((a, b) => a - b);
+  return sorted.filter((bits) => bits <= limit || bits === wanted);
 }
 
 function figuresOf(tally: PairTally, nearPairs: number): WidthFigures {
@@ -132,14 +212,15 @@ function figuresOf(tally: PairTally, nearPairs: number): WidthFigures {
   };
 }
 
-/** The highest F1, the least distance of equals. */
+/** The highest F1, of equals the smallest distance. */
 function bestOf(thresholds: readonly Threshold[]): Threshold {
   return thresholds.reduce((best, one) => (one.f1 > best.f1 ? one : best));
 }
 
 /**
- * The least width whose error is small enough, or the largest. Where near pairs are too rare to
- * measure a distance by, no more others may fall within it than near ones, or one in a million.
+ * The smallest width whose error is accepted, or the largest. Where near pairs are too rare to
+ * measure a distance, the pairs within it by chance must also be no more than the near ones, or
+ * than one in a million: else the recommended distance would find mostly wrong pairs.
  */
 function enoughBits(
   widths: readonly WidthFigures[],
@@ -150,12 +231,12 @@ function enoughBits(
     if ((edgeError ?? theoryError) > cosineError) return false;
     if (nearPairs >= ENOUGH_PAIRS) return true;
     const { at } = recommendedOf(tallies[i], nearPairs);
-    return at.found - at.right <= Math.max(at.right, MOST_OTHERS * total(tallies[i].pairs));
+    return at.found - at.right <= Math.max(at.right, MAX_CHANCE_SHARE * total(tallies[i].pairs));
   });
   return (found ?? widths[widths.length - 1]).bits;
 }
 
-/** The distance of the best F1, or where too few pairs are near the one by theory. */
+/** The distance of the best F1, or the one by theory where the sample has too few near pairs. */
 export function recommendedOf(tally: PairTally, nearPairs: number): Recommended {
   const { bits, minCosine } = tally;
   const thresholds = tally.thresholds();

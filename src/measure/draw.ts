@@ -1,12 +1,12 @@
 /**
- * Rows drawn from a stream of unknown length, each with the same chance (Vitter's algorithm R,
- * 1985). What is drawn depends on the seed and the number of rows, not on how they are cut.
+ * Rows drawn from a stream of unknown length, each with the same probability (Vitter's algorithm R,
+ * 1985). The draw depends on the seed and the number of rows only, not on how they are batched.
  */
 
-/** A number in 0..1, by a seed and a place: a hash, so that places need no order. */
-export function shareAt(seed: number, place: number): number {
-  const high = mixed(mixed(seed ^ 0x9e37_79b9) ^ place);
-  const low = mixed(high ^ Math.floor(place / 2 ** 32) ^ 0x85eb_ca6b);
+/** A number in 0..1 that is a hash of a seed and a position, so positions need no order. */
+export function shareAt(seed: number, position: number): number {
+  const high = mixed(mixed(seed ^ 0x9e37_79b9) ^ position);
+  const low = mixed(high ^ Math.floor(position / 2 ** 32) ^ 0x85eb_ca6b);
   return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
 }
 
@@ -18,42 +18,43 @@ function mixed(value: number): number {
   return bits ^ (bits >>> 16);
 }
 
-/** At most `most` of the items that are offered, in the order in which they came. */
+/** Holds at most `capacity` of the items that are offered, a uniform sample of them. */
 export class Reservoir<T> {
-  readonly #most: number;
+  readonly #capacity: number;
   readonly #seed: number;
-  #taken: { place: number; item: T }[] = [];
+  #taken: { position: number; item: T }[] = [];
   #offered = 0;
 
-  constructor(most: number, seed: number) {
-    this.#most = most;
+  constructor(capacity: number, seed: number) {
+    this.#capacity = capacity;
     this.#seed = seed;
   }
 
-  /** How many were offered. */
+  /** How many items were offered. */
   get offered(): number {
     return this.#offered;
   }
 
-  /** Makes the item only when it is drawn. */
+  /** Offers the next item; calls `make` only where it is drawn. */
   offer(make: () => T): void {
-    const place = this.#offered++;
-    if (place < this.#most) {
-      this.#taken.push({ place, item: make() });
+    const position = this.#offered++;
+    if (position < this.#capacity) {
+      this.#taken.push({ position, item: make() });
       return;
     }
-    const other = Math.floor(shareAt(this.#seed, place) * (place + 1));
-    if (other < this.#most) this.#taken[other] = { place, item: make() };
+    const other = Math.floor(shareAt(this.#seed, position) * (position + 1));
+    if (other < this.#capacity) this.#taken[other] = { position, item: make() };
   }
 
+  /** What was drawn, in the order in which it was offered. */
   result(): T[] {
-    return [...this.#taken].sort((a, b) => a.place - b.place).map(({ item }) => item);
+    return [...this.#taken].sort((a, b) => a.position - b.position).map(({ item }) => item);
   }
 }
 
-/** `count` of the numbers below `from`, ascending; all where there are no more. */
-export function drawnNumbers(from: number, count: number, seed: number): number[] {
+/** `count` of the integers in 0..`end` - 1, ascending; all of them where there are no more. */
+export function drawnNumbers(end: number, count: number, seed: number): number[] {
   const drawn = new Reservoir<number>(count, seed);
-  for (let i = 0; i < from; i++) drawn.offer(() => i);
+  for (let i = 0; i < end; i++) drawn.offer(() => i);
   return drawn.result();
 }

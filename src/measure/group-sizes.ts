@@ -4,7 +4,7 @@ import type { LongCall } from '../base/steps';
 import { groupRowsAsync } from '../groups/row-groups';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type PairsPlan, pairs } from '../join/pairs';
-import { type IndexSample, sampleOf } from './index-sample';
+import { type IndexSample, sampleOf } from './rows';
 
 export interface GroupSizes {
   readonly maxDistance: number;
@@ -19,7 +19,9 @@ export interface GroupSizes {
   readonly largest: { readonly rows: readonly number[]; readonly widest: number } | null;
 }
 
-const MOST_SECONDS = 60;
+/** Longest time that the join of all rows may be expected to take. */
+const MAX_SECONDS = 60;
+/** Rows that are grouped where all would take longer than that. */
 const SAMPLE_ROWS = 50_000;
 
 export async function groupSizes(
@@ -31,10 +33,10 @@ export async function groupSizes(
     ...call
   }: { rows: Uint32Array; maxDistance: number; seed: number } & LongCall,
 ): Promise<GroupSizes> {
-  const isQuick = rows.length <= SAMPLE_ROWS || secondsFor(index, maxDistance) <= MOST_SECONDS;
+  const isQuick = rows.length <= SAMPLE_ROWS || secondsFor(index, maxDistance) <= MAX_SECONDS;
   const sample: IndexSample | null = isQuick
     ? null
-    : sampleOf(index, rows, { most: SAMPLE_ROWS, seed });
+    : sampleOf(index, rows, { count: SAMPLE_ROWS, seed });
   const { groups, groupOf } = await groupRowsAsync(sample?.codes ?? index, {
     maxDistance,
     ...call,

@@ -1,15 +1,16 @@
 /**
  * Recall against speed, measured on the index itself: some of its rows are the queries, each held
- * out of its own answer. The truth is brute force over the kept vectors; where none are kept a row
- * can only be searched for by its code, which is exact by distance.
+ * out of its own answer. The truth is brute force over the vectors of the index; where it holds
+ * none a row can only be searched for by its code, which is exact by distance.
  */
 
 import type { LongCall } from '../base/steps';
 import type { SearchOptions } from '../index/index-options';
 import type { RecallReport } from '../index/recall-report';
 import type { SimHashIndex } from '../index/simhash-index';
-import { heldOf, type IndexSample } from './index-sample';
-import { trueNeighbors } from './true-neighbors';
+import { trueNeighbors } from './brute-force';
+import { othersOf } from './recall';
+import { heldOf, type IndexSample } from './rows';
 
 export interface SpeedPoint {
   /** Share of the k nearest that are found. */
@@ -28,8 +29,8 @@ export interface SpeedCurve {
   readonly points: readonly SpeedPoint[];
 }
 
-const MOST_QUERIES = 200;
-/** Queries before it counts, of settings that are slow; quick ones run once with all. */
+const MAX_QUERIES = 200;
+/** Queries of the untimed first round at slow settings; quick settings run all of them. */
 const WARM_UP_SCANS = 20;
 const OVERSAMPLES = [1, 2, 5, 10, 20, 50];
 const SHARES_OF_PROBES = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
@@ -41,23 +42,28 @@ export interface CurveOptions extends LongCall {
   readonly sample: IndexSample;
 }
 
+/**
+ * Measures recall and speed of searches, one at a time, with more and more of the index looked at.
+ * Speeds are of the median query and depend on the machine.
+ */
 export async function speedCurve(
   index: SimHashIndex,
   { rows, sample, signal, onProgress }: CurveOptions,
 ): Promise<SpeedCurve> {
   const { report } = index;
-  const queries = heldOf(index, sample.rows.subarray(0, MOST_QUERIES));
+  const queries = heldOf(index, sample.rows.subarray(0, MAX_QUERIES));
   const count = queries.rows.length;
   const k = Math.min(report?.k ?? 10, rows.length - 1);
-  const isExact = queries.vectors !== null;
-  const settings = isExact ? settingsFor(report) : [{ rank: 'hamming' } satisfies SearchOptions];
+  const { vectors, rows: self } = queries;
+  const settings: SearchOptions[] = vectors === null ? [{ rank: 'hamming' }] : settingsFor(report);
   const all = rows.length + settings.length * count;
   const step = async (done: number) => {
-    await new Promise(setImmediate);
+    await new Promise((resolve) => setTimeout(resolve));
     signal?.throwIfAborted();
     onProgress?.(done, all);
   };
-  const truth = isExact ? await trueNeighbors(index, { rows, queries, k }, step) : null;
+  const truth =
+    vectors === null ? null : await trueNeighbors(index, { rows, queries: vectors, self, k }, step);
   const points: SpeedPoint[] = [];
   for (const isWarmUp of [true, false]) {
     for (const [i, setting] of settings.entries()) {
@@ -68,7 +74,7 @@ export async function speedCurve(
       if (!isWarmUp) points.push(point);
     }
   }
-  return { truth: isExact ? 'cosine' : 'distance', k, queries: count, points };
+  return { truth: vectors === null ? 'distance' : 'cosine', k, queries: count, points };
 }
 
 /** Visits of fewer and more partitions than were chosen, and scans that re-rank more and more. */
@@ -88,7 +94,7 @@ function settingsFor(report: RecallReport | null): SearchOptions[] {
 }
 
 interface Measuring {
-  /** Null where what is found is true. */
+  /** Null where searches are exact by what they rank by. */
   readonly truth: readonly Set<number>[] | null;
   readonly setting: SearchOptions;
   readonly count: number;
@@ -104,12 +110,11 @@ function measured(
   const milliseconds = new Float64Array(count);
   let [found, wanted] = [0, 0];
   for (let query = 0; query < count; query++) {
-    const held = index.get(queries.ids[query]);
-    const asked = held?.vector ?? queries.codes.at(query);
+    const asked = index.get(queries.ids[query])?.vector ?? queries.codes.at(query);
     const start = performance.now();
     const answer = index.search(asked, { ...setting, k: k + 1 });
     milliseconds[query] = performance.now() - start;
-    const others = answer.rows.filter((row) => row !== queries.rows[query]).subarray(0, k);
+    const others = othersOf(answer.rows, queries.rows[query], k);
     found += truth === null ? k : others.filter((row) => truth[query].has(row)).length;
     wanted += truth === null ? k : truth[query].size;
   }

@@ -1,8 +1,8 @@
 /** The columns that an index carries, found by the number of a row. */
 
+import { liveRows } from '../../measure/rows';
 import type { IndexFolder, SimHashIndex } from '../../node';
 import type { Call } from '../call';
-import { liveRows } from './live-rows';
 import { parseFilter, placesThatMeet } from './row-filter';
 
 export class Carried {

@@ -1,5 +1,6 @@
 /** Rows in memory as what is asked of them: codes alone, with their vectors, or with their sums. */
 
+import { vectorAt } from '../../measure/rows';
 import {
   type Codes,
   type DenseMatrix,
@@ -11,7 +12,6 @@ import {
 } from '../../node';
 import { DEFAULT_BITS, type HashSource, hasherOptionsOf, type Piece } from './hashing';
 import { joinCodes, joinVectors } from './join';
-import { vectorAt } from './vector-at';
 
 export interface HeldRows {
   /** Of memory, known after the first rows. */

@@ -1,7 +1,7 @@
 /** Rows and the users' names of them: of some rows, and of those that are there in an index. */
 
+import { liveRows } from '../../measure/rows';
 import type { Id, Ids, SimHashIndex } from '../../node';
-import { liveRows } from './live-rows';
 
 /** The ids of some rows, of the same type for whichever. */
 export function idsAt(ids: Ids, rows: ArrayLike<number>): Ids {

@@ -3,6 +3,7 @@
  * some at a time. Each has a name: its id where it has one, else its number.
  */
 
+import { isMissing, vectorAt } from '../../measure/rows';
 import type {
   Codes,
   DenseMatrix,
@@ -17,7 +18,6 @@ import type { Call } from '../call';
 import { sourceLike } from './append-rows';
 import { idNamed } from './index-folder';
 import { rowsOfTexts, textHasherOf } from './texts';
-import { isMissing, vectorAt } from './vector-at';
 
 export interface Queries {
   readonly names: readonly Id[];

@@ -2,12 +2,7 @@
 
 import { cosineOf } from '../../hashing/angle';
 import type { Calibration } from '../../measure/calibrate';
-import {
-  type DistanceStep,
-  type PairTally,
-  type Threshold,
-  usedSteps,
-} from '../../measure/pair-tally';
+import type { DistanceStep, PairTally, Threshold } from '../../measure/pair-tally';
 import { grouped } from '../output/figures';
 import {
   baseSentences,
@@ -15,7 +10,7 @@ import {
   type CalibrationReport,
   expectation,
 } from './calibration-words';
-import { sharesOf, stepName } from './distance-charts';
+import { sharesOf, stepName, usedSteps } from './distance-charts';
 import { fixed, percent } from './numbers';
 
 const BAR = 24;

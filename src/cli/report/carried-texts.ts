@@ -1,9 +1,9 @@
 /** Names of an index's rows in a report: their ids, and their texts where it carries some. */
 
+import { liveRows } from '../../measure/rows';
 import type { IndexFolder, SimHashIndex } from '../../node';
 import type { Call } from '../call';
 import { Carried, carriedName } from '../input/carried';
-import { liveRows } from '../input/live-rows';
 import type { RowNames } from './index-page';
 
 /** Texts are those of the column that `--text` names, or of the first that holds any. */

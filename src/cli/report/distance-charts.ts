@@ -1,14 +1,7 @@
 /** Charts of distances: how often each occurs, what cosine it stands for, what it finds. */
 
 import { cosineOf } from '../../hashing/angle';
-import {
-  type DistanceStep,
-  inSteps,
-  type PairTally,
-  type Threshold,
-  total,
-  usedSteps,
-} from '../../measure/pair-tally';
+import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
 import { estimateAngle } from '../../node';
 import { grouped } from '../output/figures';
 import { chart } from './chart';
@@ -149,4 +142,21 @@ export function thresholdChart(
     x: { scale: linearScale(0, to, 8), label: `largest distance, of ${bits} bits` },
     y: { scale: linearScale(0, 1, 5), label: 'share' },
   });
+}
+
+/** Sums of counts by distance, in ranges of distances. */
+function inSteps(counts: Float64Array, steps: readonly DistanceStep[]): number[] {
+  return steps.map(({ from, to }) => total(counts.subarray(from, to + 1)));
+}
+
+/** From the first range in which something was counted to the last. */
+export function usedSteps(
+  steps: readonly DistanceStep[],
+  counts: readonly Float64Array[],
+): readonly DistanceStep[] {
+  const isUsed = steps.map(({ from, to }) =>
+    counts.some((some) => some.subarray(from, to + 1).some((count) => count > 0)),
+  );
+  const first = isUsed.indexOf(true);
+  return first < 0 ? [] : steps.slice(first, isUsed.lastIndexOf(true) + 1);
 }

@@ -1,11 +1,11 @@
 /** Charts of an index: recall against speed, sizes of groups, rows on a plane. */
 
-import type { ClusterMap } from '../../measure/cluster-map';
 import type { GroupSizes } from '../../measure/group-sizes';
 import type { SpeedCurve, SpeedPoint } from '../../measure/speed-curve';
 import type { RecallReport } from '../../node';
 import { counted, grouped } from '../output/figures';
 import { chart, type Mark } from './chart';
+import type { ClusterMap } from './cluster-map';
 import { dots, line, notes, type Point } from './marks';
 import { fixed, plain } from './numbers';
 import { linearScale, logScale } from './scale';

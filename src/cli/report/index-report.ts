@@ -1,16 +1,14 @@
 /** Everything that a report tells of an index, measured: the page only shows it. */
 
+import { cosinesOf } from '../../measure/brute-force';
 import { type Recommended, recommendedOf } from '../../measure/calibrate';
-import { type ClusterMap, clusterMap } from '../../measure/cluster-map';
 import { type GroupSizes, groupSizes } from '../../measure/group-sizes';
-import { sampleOf } from '../../measure/index-sample';
-import { cosinesOf } from '../../measure/pair-cosines';
-import { type PairTally, total } from '../../measure/pair-tally';
+import { type PairTally, tallyPairs, total } from '../../measure/pair-tally';
+import { liveRows, sampleOf } from '../../measure/rows';
 import { type SpeedCurve, speedCurve } from '../../measure/speed-curve';
-import { tallyPairs } from '../../measure/tally-pairs';
 import type { RecallReport, SimHashIndex } from '../../node';
 import type { Call } from '../call';
-import { liveRows } from '../input/live-rows';
+import { type ClusterMap, clusterMap } from './cluster-map';
 import { type Example, examplesOf, nearestDistances } from './nearest-examples';
 
 export interface ReportOptions {
@@ -51,7 +49,7 @@ export async function indexReport(
 ): Promise<IndexReport> {
   const { seed, minCosine, clusters, isTimed } = options;
   const rows = liveRows(index);
-  const sample = sampleOf(index, rows, { most: options.sample, seed });
+  const sample = sampleOf(index, rows, { count: options.sample, seed });
   const { codes, vectors } = sample;
   const recall = isTimed ? index.report : null;
   const base = {
@@ -69,11 +67,11 @@ export async function indexReport(
   }
   const cosines = vectors === null ? null : cosinesOf(vectors);
   const [tally] = await call.long('comparing', (work) =>
-    tallyPairs({ cosines, codes: [codes] }, { minCosine, ...work }),
+    tallyPairs([codes], { cosines, minCosine, ...work }),
   );
   const nearest = await call.long('searching', (work) => nearestDistances(index, sample, work));
   tally.nearest.fill(0);
-  for (const distance of nearest) tally.addNearest(distance);
+  for (const distance of nearest) tally.nearest[distance]++;
   const calibrated = recommendedOf(tally, total(tally.near));
   const maxDistance = options.maxDistance ?? calibrated.maxDistance;
   const groups = await call.long('grouping', (work) =>

@@ -1,6 +1,6 @@
 /** Some rows of an index, and those nearest to them. */
 
-import type { IndexSample } from '../../measure/index-sample';
+import type { IndexSample } from '../../measure/rows';
 import type { Id, LongCall, SimHashIndex } from '../../node';
 
 export interface ExampleRow {

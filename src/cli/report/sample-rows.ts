@@ -1,121 +1,75 @@
 /**
- * A sample of an input's rows as vectors, drawn in one reading and in the memory of the sample.
- * Texts become vectors when they are drawn. Rows without a direction are counted and left out.
+ * A sample of an input's rows as vectors, drawn in one reading with the memory of the sample.
+ * Texts become vectors after they are drawn. Rows without a direction are counted and left out.
  */
 
 import { Reservoir } from '../../measure/draw';
-import { packedDense, packedSparse } from '../../measure/packed-rows';
-import type { DenseMatrix, RowBatch, SparseMatrix } from '../../node';
+import { hasDirection, isMissing, vectorAt } from '../../measure/rows';
+import type { Vector } from '../../node';
 import type { HashSource } from '../input/hashing';
 import { rowsOfTexts } from '../input/texts';
 
 export interface SampledRows {
-  readonly vectors: DenseMatrix | SparseMatrix;
-  /** Rows of these vectors. */
-  readonly count: number;
+  readonly vectors: readonly Vector[];
   /** Rows of the input, how many were drawn, and how many of those have no direction. */
   readonly fileRows: number;
   readonly drawn: number;
   readonly withoutDirection: number;
 }
 
-type Numbers = Float32Array | Float64Array | readonly number[];
-
-interface DrawnRow {
+interface Drawn<T> {
   readonly row: number;
-  /** Null where the row is. */
-  readonly values: Numbers | null;
-  /** Dimensions of sparse values. */
-  readonly indices?: ArrayLike<number | bigint>;
+  readonly value: T | null;
 }
 
+/** Draws at most `count` rows by `seed`; a value that is not finite fails with its row. */
 export async function sampleRows(
   source: HashSource,
-  { most, seed }: { most: number; seed: number },
+  { count, seed }: { count: number; seed: number },
 ): Promise<SampledRows> {
   const isText = source.source.kind === 'text';
-  const texts = new Reservoir<{ row: number; text: string | null }>(most, seed);
-  const rows = new Reservoir<DrawnRow>(most, seed);
-  let dimensions: number | null = null;
+  const texts = new Reservoir<Drawn<string>>(count, seed);
+  const rows = new Reservoir<Drawn<Vector>>(count, seed);
   for await (const batch of source.reader) {
     if (isText) {
-      batch.texts(source.source.columns[0]).forEach((text, i) => {
-        texts.offer(() => ({ row: batch.firstRow + i, text }));
+      batch.texts(source.source.columns[0]).forEach((value, i) => {
+        texts.offer(() => ({ row: batch.firstRow + i, value }));
       });
       continue;
     }
-    dimensions = offerVectors(source, batch, rows);
+    for (const { firstRow, count: length, vectors } of source.piecesOf(batch)) {
+      if ('bytesPerCode' in vectors) continue;
+      for (let i = 0; i < length; i++) {
+        rows.offer(() => {
+          // A copy: a view would keep the whole batch in memory.
+          const vector = isMissing(vectors, i) ? null : vectorAt(vectors, i);
+          const value = ArrayBuffer.isView(vector) ? (vector as Float32Array).slice() : vector;
+          return { row: firstRow + i, value };
+        });
+      }
+    }
   }
   const drawn = isText ? vectorsOfTexts(source, texts.result()) : rows.result();
-  const isKnown = drawn.map((row) => hasDirection(source, row));
-  const known = drawn.filter((_, i) => isKnown[i]);
+  const vectors = drawn.flatMap(({ row, value }) =>
+    source.named(0, () => hasDirection(value, row)) ? [value as Vector] : [],
+  );
   return {
-    vectors:
-      dimensions === null
-        ? packedSparse(known.map(({ values, indices = [] }) => ({ indices, values: values ?? [] })))
-        : packedDense(
-            known.map(({ values }) => values ?? []),
-            dimensions,
-          ),
-    count: known.length,
+    vectors,
     fileRows: isText ? texts.offered : rows.offered,
     drawn: drawn.length,
-    withoutDirection: drawn.length - known.length,
+    withoutDirection: drawn.length - vectors.length,
   };
 }
 
-/** Offers the rows of a batch; returns their dimensions where they are dense. */
-function offerVectors(
-  source: HashSource,
-  batch: RowBatch,
-  rows: Reservoir<DrawnRow>,
-): number | null {
-  let dimensions: number | null = null;
-  for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
-    if ('bytesPerCode' in vectors) continue;
-    for (let i = 0; i < count; i++) {
-      rows.offer(() => ({ row: firstRow + i, ...rowAt(vectors, i) }));
-    }
-    if ('dimensions' in vectors) dimensions = vectors.dimensions;
-  }
-  return dimensions;
-}
-
-function rowAt(vectors: DenseMatrix | SparseMatrix, i: number): Omit<DrawnRow, 'row'> {
-  const { validity } = vectors;
-  if (validity && ((validity[i >> 3] >> (i & 7)) & 1) === 0) return { values: null };
-  if ('dimensions' in vectors) {
-    const { values, dimensions } = vectors;
-    return { values: values.slice(i * dimensions, (i + 1) * dimensions) };
-  }
-  const [from, to] = [vectors.offsets[i], vectors.offsets[i + 1]];
-  return { values: vectors.values.slice(from, to), indices: vectors.indices.slice(from, to) };
-}
-
-function vectorsOfTexts(
-  { textHasher }: HashSource,
-  drawn: readonly { row: number; text: string | null }[],
-): DrawnRow[] {
-  if (textHasher === null) return [];
-  const rows: DrawnRow[] = [];
-  for (const piece of rowsOfTexts(
-    textHasher,
-    drawn.map(({ text }) => text),
-  )) {
+function vectorsOfTexts(source: HashSource, drawn: readonly Drawn<string>[]): Drawn<Vector>[] {
+  if (source.textHasher === null) return [];
+  const rows: Drawn<Vector>[] = [];
+  const texts = drawn.map(({ value }) => value);
+  for (const piece of rowsOfTexts(source.textHasher, texts)) {
     for (let i = 0; i < piece.count; i++) {
-      rows.push({ row: drawn[rows.length].row, ...rowAt(piece, i) });
+      const value = isMissing(piece, i) ? null : vectorAt(piece, i);
+      rows.push({ row: drawn[rows.length].row, value });
     }
   }
   return rows;
-}
-
-/** False for null and all-zero rows; a value that is no number ends the work. */
-function hasDirection({ call, reader }: HashSource, { row, values }: DrawnRow): boolean {
-  if (values === null) return false;
-  let square = 0;
-  for (const value of values) square += value * value;
-  if (!Number.isFinite(square)) {
-    call.fail(`${reader.file}: row ${row}: expected finite values of a finite length`);
-  }
-  return square > 0;
 }

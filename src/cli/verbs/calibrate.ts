@@ -109,7 +109,7 @@ function targetOf(call: Call): string | null {
 }
 
 async function calibrated(call: Call, path: string, limits: Limits): Promise<CalibrationReport> {
-  const [{ hasherOptionsOf, openSource }, { sampleRows }, { calibration }] = await Promise.all([
+  const [{ hasherOptionsOf, openSource }, { sampleRows }, { calibrate }] = await Promise.all([
     import('../input/hashing'),
     import('../report/sample-rows'),
     import('../../measure/calibrate'),
@@ -120,20 +120,19 @@ async function calibrated(call: Call, path: string, limits: Limits): Promise<Cal
   if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
   const { seed, projection } = hasherOptionsOf(call, kind === 'vector' ? 1 : undefined);
   const drawSeed = Number(BigInt.asUintN(32, BigInt(seed as bigint)));
-  const sampled = await sampleRows(source, { most: limits.sample, seed: drawSeed });
-  const { vectors, count, fileRows, drawn, withoutDirection } = sampled;
+  const sampled = await sampleRows(source, { count: limits.sample, seed: drawSeed });
+  const { vectors, ...counts } = sampled;
   const quoted = columns.map((name) => `"${name}"`).join(' and ');
   const nouns = { vector: 'vectors', sparse: 'sparse vectors', text: 'texts' } as const;
   const base = {
-    ...{ file: source.reader.file, fileRows, drawn, withoutDirection, drawSeed },
+    ...{ file: source.reader.file, ...counts, drawSeed },
     source: `${nouns[kind]} of ${quoted}`,
   };
-  if (count < 2) return { ...base, calibration: null, command: null };
+  if (vectors.length < 2) return { ...base, calibration: null, command: null };
   const found = await call.long('comparing', (work) =>
-    calibration(vectors, {
-      ...{ ...work, minCosine: limits.minCosine, cosineError: limits.cosineError },
+    calibrate(vectors, {
+      ...{ ...work, ...limits },
       ...{ projection: projection ?? 'signs', seed: seed ?? 0 },
-      ...(limits.bits !== undefined && { bits: limits.bits }),
     }),
   );
   const { bits, maxDistance } = found.recommended;

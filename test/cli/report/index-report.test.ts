@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/cli/call';
-import { liveRows } from '../../../src/cli/input/live-rows';
 import { groupChart, mapChart, speedChart } from '../../../src/cli/report/index-charts';
 import { indexPage } from '../../../src/cli/report/index-page';
 import { type IndexReport, indexReport } from '../../../src/cli/report/index-report';
-import { dedup, hammingDistance, SimHashIndex } from '../../../src/index';
+import { type DenseMatrix, dedup, hammingDistance, SimHashIndex } from '../../../src/index';
+import { trueNeighbors } from '../../../src/measure/brute-force';
 import { groupSizes } from '../../../src/measure/group-sizes';
-import { heldOf, sampleOf } from '../../../src/measure/index-sample';
-import { trueNeighbors } from '../../../src/measure/true-neighbors';
+import { heldOf, liveRows, sampleOf } from '../../../src/measure/rows';
 import { Draws, dot } from '../../reference/random';
 
 const DIMENSIONS = 16;
@@ -54,7 +53,7 @@ describe('rows of an index', () => {
 
   it('are those that are there', () => {
     expect([...liveRows(index)]).toEqual(there);
-    const sample = sampleOf(index, liveRows(index), { most: 50, seed: 2 });
+    const sample = sampleOf(index, liveRows(index), { count: 50, seed: 2 });
     expect(sample.rows).toHaveLength(50);
     expect(sample.ids).toEqual(Array.from(sample.rows, (row) => `row ${row}`));
     expect([...sample.rows].every((row) => there.includes(row))).toBe(true);
@@ -64,9 +63,10 @@ describe('rows of an index', () => {
   });
 
   it('have the true neighbours that comparing all with all gives', async () => {
-    const queries = heldOf(index, [0, 50, 238]);
+    const self = Uint32Array.of(0, 50, 238);
+    const queries = heldOf(index, self).vectors as DenseMatrix;
     const rows = liveRows(index);
-    const found = await trueNeighbors(index, { rows, queries, k: 7 }, async () => undefined);
+    const found = await trueNeighbors(index, { rows, queries, self, k: 7 }, async () => undefined);
     [0, 50, 238].forEach((query, i) => {
       const nearest = there
         .filter((row) => row !== query)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { hammingDistance, SimHasher, type SparseMatrix } from '../../../src/index';
-import { calibration } from '../../../src/measure/calibrate';
-import { cosinesOf } from '../../../src/measure/pair-cosines';
-import { PairTally } from '../../../src/measure/pair-tally';
-import { angleBetween, Draws, dot } from '../../reference/random';
+import { hammingDistance, SimHasher, type SparseMatrix } from '../../src/index';
+import { cosinesOf } from '../../src/measure/brute-force';
+import { calibrate } from '../../src/measure/calibrate';
+import { PairTally } from '../../src/measure/pair-tally';
+import { angleBetween, Draws, dot } from '../reference/random';
 
 /** Forty directions, and rows near them: some pairs are near. */
 const DIMENSIONS = 24;
@@ -22,7 +22,7 @@ const cosine = (a: number, b: number) =>
 const options = { projection: 'hadamard', seed: 5, minCosine: 0.85, cosineError: 0.08 } as const;
 
 describe('a calibration', async () => {
-  const found = await calibration(matrix, options);
+  const found = await calibrate(matrix, options);
   const { recommended, tally } = found;
   const hasher = new SimHasher({
     bits: recommended.bits,
@@ -107,13 +107,13 @@ describe('a calibration', async () => {
   });
 
   it('takes a width that is asked for, also one of its own', async () => {
-    const asked = await calibration(matrix, { ...options, bits: 100 });
+    const asked = await calibrate(matrix, { ...options, bits: 100 });
     expect(asked.recommended.bits).toBe(100);
     expect(asked.widths.map(({ bits }) => bits)).toContain(100);
   });
 
   it('falls back on theory where near pairs are too few, and says so', async () => {
-    const strict = await calibration(matrix, { ...options, minCosine: 0.9999 });
+    const strict = await calibrate(matrix, { ...options, minCosine: 0.9999 });
     expect(strict.nearPairs).toBeLessThan(30);
     expect(strict.recommended.basis).toBe('theory');
     expect(strict.recommended.theoryRecall).toBeGreaterThanOrEqual(0.95);
@@ -125,13 +125,13 @@ describe('a calibration', async () => {
   });
 
   it('is the same again, whole', async () => {
-    const again = await calibration(matrix, options);
+    const again = await calibrate(matrix, options);
     expect(again).toEqual(found);
   });
 
   it('stops at a signal', async () => {
     const signal = AbortSignal.abort();
-    await expect(calibration(matrix, { ...options, signal })).rejects.toThrow(/abort/i);
+    await expect(calibrate(matrix, { ...options, signal })).rejects.toThrow(/abort/i);
   });
 });
 
@@ -170,4 +170,58 @@ it('a tally of a width beyond its steps sums neighbouring distances', () => {
   ]);
   expect(tally.cosineSteps()[0].mean).toBeCloseTo(0.6, 12);
   expect(tally.cosineSteps()[0].meanDistance).toBe(23.5);
+});
+
+describe('the rows of a calibration', () => {
+  const few = Array.from(rows.slice(0, 60), (row) => [...row]);
+
+  it('may be an array of vectors, of which null directions are left out', async () => {
+    const matrixOf = { values: Float64Array.from(few.flat()), dimensions: DIMENSIONS };
+    const expected = await calibrate(matrixOf, { seed: 3 });
+    const withZeros = [...few, new Array(DIMENSIONS).fill(0)];
+    expect(await calibrate(withZeros, { seed: 3 })).toEqual(expected);
+    expect(expected.rows).toBe(60);
+  });
+
+  it('are drawn by the seed where there are more than the sample takes', async () => {
+    const drawn = await calibrate(matrix, { sample: 40, seed: 1 });
+    expect(drawn.rows).toBe(40);
+    expect(drawn.pairs).toBe((40 * 39) / 2);
+    expect((await calibrate(matrix, { sample: 40, seed: 1 })).tally).toEqual(drawn.tally);
+    expect((await calibrate(matrix, { sample: 40, seed: 2 })).tally).not.toEqual(drawn.tally);
+  });
+
+  it('may be sparse, and are then hashed by signs', async () => {
+    const sparse = few.map((row) => ({ indices: row.map((_, i) => i), values: row }));
+    const [one, other] = [await calibrate(sparse), await calibrate(few)];
+    expect([one.projection, other.projection]).toEqual(['signs', 'hadamard']);
+    expect([one.pairs, one.nearPairs]).toEqual([other.pairs, other.nearPairs]);
+  });
+});
+
+it('a calibration refuses what it cannot measure', async () => {
+  const wrong: [unknown, unknown, RegExp][] = [
+    [[], {}, /"vectors" expected two rows or more/],
+    [[[1, 2]], {}, /"vectors" expected two rows or more that have a direction, got 1/],
+    [5, {}, /"vectors" expected vectors/],
+    [
+      [
+        [1, 2],
+        [1, Number.NaN],
+      ],
+      {},
+      /row 1: expected finite values/,
+    ],
+    [matrix, { minCosine: -1 }, /"minCosine" expected a number above -1/],
+    [matrix, { cosineError: 0 }, /"cosineError" expected a number in 0.001..1, got 0/],
+    [matrix, { sample: 1 }, /"sample" expected an integer in 2..20000, got 1/],
+    [matrix, { bits: 0 }, /"bits" expected/],
+    [matrix, { seed: '1' }, /"seed" expected a number or a bigint/],
+    [matrix, { projection: 'sings' }, /"projection" expected one of/],
+    [matrix, { mincosine: 0.5 }, /no option "mincosine", did you mean "minCosine"/],
+    [matrix, { onProgress: 1 }, /"onProgress" expected a function/],
+  ];
+  for (const [vectors, given, message] of wrong) {
+    await expect(calibrate(vectors as never, given as never)).rejects.toThrow(message);
+  }
 });

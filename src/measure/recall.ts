@@ -1,0 +1,161 @@
+/**
+ * The recall of an index's searches: the share of the true k nearest rows that they find, against
+ * brute force, with a 95 % interval. The queries are rows of the index, each left out of its own
+ * answer, or queries of the caller; none of them took part in building or tuning by this call.
+ */
+
+import { checkInteger, checkK, checkOptions, checkSeed } from '../base/check';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { Codes } from '../codes/codes';
+import { SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
+import type { SimHashIndex } from '../index/simhash-index';
+import {
+  type DenseMatrix,
+  packVectors,
+  type SparseMatrix,
+  type VectorBatch,
+} from '../vectors/vectors';
+import { trueNeighbors } from './brute-force';
+import { liveRows, sampleOf } from './rows';
+
+export interface MeasureRecallOptions extends LongCall {
+  /** Vectors or codes to search for; without them rows of the index are drawn. */
+  queries?: VectorBatch | Codes;
+  /** How many neighbours a search must find. */
+  k?: number;
+  /** How many rows of the index are drawn as queries. */
+  sample?: number;
+  /** Seed of the rows that are drawn. */
+  seed?: number | bigint;
+  /** How to search: options of `index.search`, without `k`, `filter` and `explain`. */
+  search?: Omit<SearchOptions, 'k' | 'filter' | 'explain'>;
+}
+
+export const MEASURE_RECALL_DEFAULTS = { k: 10, sample: 200, seed: 0 } as const;
+
+const OPTIONS = ['queries', 'k', 'sample', 'seed', 'search', ...LONG_CALL];
+/** More queries take memory and time, and narrow the interval little. */
+const MAX_QUERIES = 100_000;
+const NOT_OF_SEARCH = ['k', 'filter', 'explain'];
+
+export interface MeasuredRecall {
+  /** Share of the true neighbours that were found, 0 to 1. */
+  readonly recall: number;
+  /** Includes the recall over all such queries in 95 of 100 samples, or more. */
+  readonly interval: readonly [low: number, high: number];
+  readonly k: number;
+  /** Queries that have neighbours. */
+  readonly queries: number;
+  /** What the true neighbours are ranked by: the vectors that the index holds, or its codes. */
+  readonly truth: 'cosine' | 'distance';
+}
+
+/**
+ * Measures recall by brute force. An index that holds vectors is measured by cosine; one without,
+ * or queries that are codes, by distance: then it shows what the chosen method misses of an exact
+ * search by distance, and rank is 'hamming'. Compares every query with every row, so 200 queries
+ * in 1,000,000 rows of 100 dimensions take some 20 seconds.
+ */
+export async function measureRecall(
+  index: SimHashIndex,
+  options?: MeasureRecallOptions,
+): Promise<MeasuredRecall> {
+  const { onProgress, signal, ...given } = checked(options);
+  const { k, search } = given;
+  const rows = liveRows(index);
+  const drawn =
+    given.queries === undefined
+      ? sampleOf(index, rows, { count: given.sample, seed: given.seed })
+      : null;
+  const self = drawn?.rows ?? null;
+  const queries = matrixOf(given.queries ?? drawn?.vectors ?? drawn?.codes ?? []);
+  const isByCosine = !(queries instanceof Codes) && index.keep !== 'none';
+  if (!isByCosine && search.rank !== undefined && search.rank !== 'hamming') {
+    throw new TypeError(`recall by distance needs rank 'hamming', got '${search.rank}'`);
+  }
+  const total = rows.length + 1;
+  const step = async (done: number) => {
+    await new Promise((resolve) => setTimeout(resolve));
+    signal?.throwIfAborted();
+    onProgress?.(done, total);
+  };
+  const call = { ...(!isByCosine && { rank: 'hamming' as const }), ...(signal && { signal }) };
+  const wanted = self === null ? k : k + 1; // a row of the index finds itself
+  const truth = isByCosine
+    ? await trueNeighbors(index, { rows, queries, self, k }, step)
+    : (await index.searchAllAsync(queries, { plan: 'scan', k: wanted, ...call })).map(
+        (exact, query) => new Set(othersOf(exact.rows, self?.[query], k)),
+      );
+  const answers = await index.searchAllAsync(queries, { ...search, k: wanted, ...call });
+  await step(total);
+  const found = answers.map(
+    (answer, query) =>
+      othersOf(answer.rows, self?.[query], k).filter((row) => truth[query].has(row)).length,
+  );
+  return {
+    ...shareFound(
+      found,
+      truth.map(({ size }) => size),
+    ),
+    ...{ k, truth: isByCosine ? 'cosine' : 'distance' },
+  };
+}
+
+function checked(options: MeasureRecallOptions | undefined) {
+  const all = checkLongCall(checkOptions('options', options, OPTIONS));
+  const { k, sample, seed, search, ...given } = { ...MEASURE_RECALL_DEFAULTS, ...all };
+  const known = SEARCH_OPTIONS.filter((name) => !NOT_OF_SEARCH.includes(name));
+  return {
+    ...given,
+    k: checkK(k),
+    sample: checkInteger('sample', sample, 1, MAX_QUERIES),
+    seed: Number(BigInt.asUintN(32, checkSeed(seed))),
+    search: checkOptions('search', search, known),
+  };
+}
+
+/** Queries as a matrix or codes; throws where there are none. */
+function matrixOf(queries: VectorBatch | Codes): DenseMatrix | SparseMatrix | Codes {
+  const isList = Array.isArray(queries);
+  const isNone = isList ? queries.length === 0 : queries instanceof Codes && queries.count === 0;
+  if (isNone) throw new Error('recall needs a query and a row: the index or the queries are empty');
+  return isList ? packVectors(queries) : (queries as DenseMatrix | SparseMatrix | Codes);
+}
+
+/** The first `k` of the rows of an answer, without the query's own row. */
+export function othersOf(rows: Uint32Array, self: number | undefined, k: number): Uint32Array {
+  return rows.filter((row) => row !== self).subarray(0, k);
+}
+
+/** The 97.5 % quantile of the normal distribution. */
+const Z = 1.959964;
+
+/**
+ * The share of the true neighbours that were found, and its 95 % interval: Wilson's score interval
+ * (1927) for the number of independent trials that the spread between queries shows (Kish 1965).
+ * Neighbours of one query are found or missed together, so counting each of them as a trial would
+ * claim too much. Without a miss the spread is unknown: then each query counts as one trial.
+ */
+export function shareFound(
+  found: readonly number[],
+  wanted: readonly number[],
+): Pick<MeasuredRecall, 'recall' | 'interval' | 'queries'> {
+  const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
+  const queries = wanted.filter((count) => count > 0).length;
+  if (queries === 0) throw new Error('recall needs neighbours: the queries have none');
+  const perQuery = sum(wanted) / queries;
+  const recall = sum(found) / sum(wanted);
+  const squares = sum(found.map((count, i) => (count - recall * wanted[i]) ** 2));
+  const variance = squares / Math.max(1, queries - 1) / perQuery ** 2;
+  // How many times larger the variance is than that of independent neighbours.
+  const effect = squares === 0 ? perQuery : (variance * perQuery) / (recall * (1 - recall));
+  const trials = sum(wanted) / Math.max(1, effect);
+  const middle = recall + Z ** 2 / (2 * trials);
+  const spread = Z * Math.sqrt((recall * (1 - recall)) / trials + Z ** 2 / (4 * trials ** 2));
+  const scale = 1 + Z ** 2 / trials;
+  const interval = [
+    Math.max(0, Math.min(recall, (middle - spread) / scale)),
+    Math.min(1, Math.max(recall, (middle + spread) / scale)),
+  ] as const;
+  return { recall, interval, queries };
+}

@@ -1,0 +1,98 @@
+/**
+ * Rows to measure with: single rows of a batch, and the rows of an index, drawn at random or all,
+ * with their codes and the vectors that the index holds. Everything is read through the public
+ * methods of the index, so that what is measured shares no code with what measures it.
+ */
+
+import { isValid } from '../base/bitmap';
+import { lengthOf } from '../base/length';
+import { Codes } from '../codes/codes';
+import type { Id } from '../index/id-table';
+import type { SimHashIndex } from '../index/simhash-index';
+import {
+  type DenseMatrix,
+  isSparse,
+  packVectors,
+  type SparseMatrix,
+  type SparseVector,
+  type Vector,
+} from '../vectors/vectors';
+import { drawnNumbers } from './draw';
+
+/** True of a null row, and of a sparse row without entries. */
+export function isMissing(batch: DenseMatrix | SparseMatrix | Codes, row: number): boolean {
+  if (!isValid(batch.validity, row)) return true;
+  return 'offsets' in batch && batch.offsets[row] === batch.offsets[row + 1];
+}
+
+/** One row of a matrix: a view of a dense one, a copy of the entries of a sparse one. */
+export function vectorAt(batch: DenseMatrix | SparseMatrix, row: number): Vector {
+  if ('dimensions' in batch) {
+    const { values, dimensions } = batch;
+    return values.subarray(row * dimensions, (row + 1) * dimensions);
+  }
+  const [from, to] = [batch.offsets[row], batch.offsets[row + 1]];
+  const { indices, values } = batch;
+  return { indices: indices.slice(from, to), values: values.slice(from, to) } as SparseVector;
+}
+
+/**
+ * True of a vector with a direction: not null, not all-zero. Throws a RangeError that names `row`
+ * where the length is not finite.
+ */
+export function hasDirection(vector: Vector | null, row: number): vector is Vector {
+  if (vector === null) return false;
+  const length = lengthOf(isSparse(vector) ? vector.values : vector);
+  if (Number.isFinite(length)) return length > 0;
+  throw new RangeError(`row ${row}: expected finite values of a finite length`);
+}
+
+/** The rows of an index that were not removed, ascending. */
+export function liveRows(index: SimHashIndex): Uint32Array {
+  const rows = new Uint32Array(index.count);
+  for (let row = 0, count = 0; count < rows.length; row++) {
+    if (index.idOf(row) !== undefined) rows[count++] = row;
+  }
+  return rows;
+}
+
+/** What an index holds of some of its rows. All of them have codes. */
+export interface IndexSample {
+  /** In the order in which they were named; ascending where they were drawn. */
+  readonly rows: Uint32Array;
+  readonly ids: readonly Id[];
+  readonly codes: Codes;
+  /** Null where the index holds none. */
+  readonly vectors: DenseMatrix | SparseMatrix | null;
+}
+
+/** At most `count` of `rows`, drawn by `seed`; fewer where some of those drawn have no code. */
+export function sampleOf(
+  index: SimHashIndex,
+  rows: Uint32Array,
+  { count, seed }: { count: number; seed: number },
+): IndexSample {
+  const drawn = drawnNumbers(rows.length, count, seed);
+  return heldOf(
+    index,
+    drawn.map((place) => rows[place]),
+  );
+}
+
+/** What the index holds of `rows`, all of which are there; rows without a code are left out. */
+export function heldOf(index: SimHashIndex, rows: ArrayLike<number>): IndexSample {
+  const held = Array.from(rows, (row) => index.get(index.idOf(row) as Id)).flatMap((one) =>
+    one === undefined || one.code === null ? [] : [{ ...one, code: one.code }],
+  );
+  const codes = Codes.allocate(held.length, { bits: index.bits });
+  held.forEach(({ code }, i) => {
+    codes.bytes.set(code, i * code.length);
+  });
+  const vectors = held.flatMap(({ vector }) => (vector === null ? [] : [vector]));
+  return {
+    rows: Uint32Array.from(held, ({ row }) => row),
+    ids: held.map(({ id }) => id),
+    codes,
+    vectors: vectors.length === 0 || vectors.length < held.length ? null : packVectors(vectors),
+  };
+}
