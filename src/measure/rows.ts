@@ -38,12 +38,12 @@ export function vectorAt(batch: DenseMatrix | SparseMatrix, row: number): Vector
 
 /**
  * True of a vector with a direction: not null, not all-zero. Throws a RangeError that names `row`
- * where the length is not finite.
+ * where the square of its length is not finite.
  */
 export function hasDirection(vector: Vector | null, row: number): vector is Vector {
   if (vector === null) return false;
   const length = lengthOf(isSparse(vector) ? vector.values : vector);
-  if (Number.isFinite(length)) return length > 0;
+  if (Number.isFinite(length * length)) return length > 0;
   throw new RangeError(`row ${row}: expected finite values of a finite length`);
 }
 
