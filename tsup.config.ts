@@ -51,7 +51,13 @@ const modules: Options = {
   clean: true,
 };
 
-const commonjs: Options = { ...bundled, ...declarations, entry: library, format: 'cjs' };
+const commonjs: Options = {
+  ...bundled,
+  ...declarations,
+  entry: library,
+  format: 'cjs',
+  treeshake: true, // by Rollup: without it tsup's own step breaks `a ?? (yield* b())`
+};
 
 export const command: Options = {
   ...bundled,

@@ -37,14 +37,14 @@ export interface SparseFromArrowOptions extends VectorsFromArrowOptions {
   values?: string;
 }
 
-export interface VectorsWithIds {
+export interface VectorsWithIds<I extends Ids | null = Ids | null> {
   readonly vectors: DenseMatrix;
-  readonly ids: Ids | null;
+  readonly ids: I;
 }
 
-export interface SparseWithIds {
+export interface SparseWithIds<I extends Ids | null = Ids | null> {
   readonly vectors: SparseMatrix;
-  readonly ids: Ids | null;
+  readonly ids: I;
 }
 
 const USUAL = ['vector', 'embedding'];
@@ -53,11 +53,12 @@ const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.FixedSizeList]
 /**
  * Dense vectors, all of one width. Values come as float32, or float64 where the column has them,
  * and may lie in the source's own memory when no conversion is needed.
+ * `I` is the type of the ids where the caller knows it, such as `string[]`; it is not checked.
  */
-export function vectorsFromArrow(
+export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: VectorsFromArrowOptions,
-): VectorsWithIds {
+): VectorsWithIds<I> {
   const given = checkOptions('options', options, ['column', 'id', 'file']);
   const opened = openArrow(source, given.file);
   const fits = ({ type }: Field) =>
@@ -69,7 +70,7 @@ export function vectorsFromArrow(
   const id = pickIds(opened, given.id);
   return asFormatError(given.file, () => ({
     vectors: readDense(opened, field),
-    ids: readIds(opened, id),
+    ids: readIds(opened, id) as I,
   }));
 }
 
@@ -171,11 +172,11 @@ function halfToNumber(half: number): number {
   return sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
-/** Sparse vectors from a Map column, or from two list columns. */
-export function sparseFromArrow(
+/** Sparse vectors from a Map column, or from two list columns. `I` as for `vectorsFromArrow`. */
+export function sparseFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: SparseFromArrowOptions,
-): SparseWithIds {
+): SparseWithIds<I> {
   const known = ['column', 'indices', 'values', 'id', 'file'];
   const given = checkOptions('options', options, known);
   if ((given.indices === undefined) !== (given.values === undefined)) {
@@ -187,7 +188,7 @@ export function sparseFromArrow(
   const id = pickIds(opened, given.id);
   return asFormatError(given.file, () => ({
     vectors: readSparse(parts(), opened.count),
-    ids: readIds(opened, id),
+    ids: readIds(opened, id) as I,
   }));
 }
 

@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
+import ts from 'typescript';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export function examplesOf(page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8');
-  return [...text.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1]);
+  return [...text.matchAll(/```[jt]s\n(.*?)```/gs)].map((match) => match[1]);
 }
 
 /** What the comments behind an example's console.log say. */
@@ -33,6 +34,9 @@ export async function printedBy(code: string, { modules, paths }: RunOptions): P
   for (const [from, to] of Object.entries(paths)) {
     for (const quote of ["'", '`']) body = body.replaceAll(`${quote}${from}`, `${quote}${to}`);
   }
+  body = ts.transpileModule(body, {
+    compilerOptions: { target: ts.ScriptTarget.ES2022 },
+  }).outputText;
   const printed: string[] = [];
   const log = (...values: unknown[]) => {
     const text = values.map((value) => (typeof value === 'string' ? value : inspect(value)));

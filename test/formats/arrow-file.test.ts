@@ -17,10 +17,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import { readCodes, readSparse, readVectors, writeCodes } from '../../src/formats/arrow/arrow-file';
-import { codesToArrow } from '../../src/table/sealed/codes';
+import { type CodesWithIds, codesToArrow } from '../../src/table/sealed/codes';
+import type { SparseWithIds, VectorsWithIds } from '../../src/table/vectors-from-arrow';
 
 const fixtures = new URL('../fixtures/arrow/', import.meta.url);
-const readers = { codes: readCodes, vectors: readVectors, sparse: readSparse };
+type Reader = (
+  path: string,
+  options?: object,
+) => Promise<CodesWithIds | VectorsWithIds | SparseWithIds>;
+const readers: Record<'codes' | 'vectors' | 'sparse', Reader> = {
+  codes: readCodes,
+  vectors: readVectors,
+  sparse: readSparse,
+};
 const files = readdirSync(fixtures).filter((name) => /\.arrows?$/.test(name));
 
 let folder = '';

@@ -164,8 +164,13 @@ function sweepOthers(): Sweep[] {
   return names.map((name) => {
     const json = new URL(name.replace(/\.arrows?$/, '.json'), folder);
     const { reads, options } = JSON.parse(readFileSync(json, 'utf8'));
-    const readers = { codes: codesFromArrow, vectors: vectorsFromArrow, sparse: sparseFromArrow };
-    const reader = readers[reads as keyof typeof readers];
+    type Reader = (source: Uint8Array, options: object) => unknown;
+    const readers: Record<string, Reader> = {
+      codes: codesFromArrow,
+      vectors: vectorsFromArrow,
+      sparse: sparseFromArrow,
+    };
+    const reader = readers[reads];
     const sweeper = new Sweeper(name, (bytes, file) => reader(bytes, { ...options, file }));
     const random = seedrandom(`${seed} ${name}`);
     const sound = readFileSync(new URL(name, folder));

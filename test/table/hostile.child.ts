@@ -23,7 +23,12 @@ export interface HostileOutcome {
 }
 
 const [fixtures, first] = process.argv.slice(2);
-const readers = { codes: codesFromArrow, vectors: vectorsFromArrow, sparse: sparseFromArrow };
+type Reader = (source: Uint8Array, options: object) => unknown;
+const readers: Record<'codes' | 'vectors' | 'sparse', Reader> = {
+  codes: codesFromArrow,
+  vectors: vectorsFromArrow,
+  sparse: sparseFromArrow,
+};
 
 /** All of them, made one by one. */
 function* hostileFiles(workshop: Workshop): Generator<HostileFile> {

@@ -1,6 +1,7 @@
 /** Arrow files by path. */
 
 import type { Codes } from '../../codes/codes';
+import type { Ids } from '../../table/columns/ids';
 import {
   type CodesFromArrowOptions,
   type CodesToArrowOptions,
@@ -18,27 +19,27 @@ import {
 } from '../../table/vectors-from-arrow';
 import { readWhole, writeWhole } from '../file-io';
 
-/** Codes of an Arrow file or stream. */
-export async function readCodes(
+/** Codes of an Arrow file or stream. `I` is the type of the ids where the caller knows it. */
+export async function readCodes<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<CodesFromArrowOptions, 'file'>,
-): Promise<CodesWithIds> {
+): Promise<CodesWithIds<I>> {
   return codesFromArrow(await readWhole(path), { ...options, file: path });
 }
 
 /** Dense vectors of an Arrow file or stream. */
-export async function readVectors(
+export async function readVectors<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<VectorsFromArrowOptions, 'file'>,
-): Promise<VectorsWithIds> {
+): Promise<VectorsWithIds<I>> {
   return vectorsFromArrow(await readWhole(path), { ...options, file: path });
 }
 
 /** Sparse vectors of an Arrow file or stream. */
-export async function readSparse(
+export async function readSparse<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<SparseFromArrowOptions, 'file'>,
-): Promise<SparseWithIds> {
+): Promise<SparseWithIds<I>> {
   return sparseFromArrow(await readWhole(path), { ...options, file: path });
 }
 

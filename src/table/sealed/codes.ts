@@ -55,9 +55,9 @@ export interface CodesFromArrowOptions {
   file?: string;
 }
 
-export interface CodesWithIds {
+export interface CodesWithIds<I extends Ids | null = Ids | null> {
   readonly codes: Codes;
-  readonly ids: Ids | null;
+  readonly ids: I;
 }
 
 const READ_OPTIONS = ['column', 'bits', 'bitOrder', 'id', 'file'];
@@ -65,8 +65,14 @@ const READ_OPTIONS = ['column', 'bits', 'bitOrder', 'id', 'file'];
 /** Below 2 GiB whatever the width: a larger batch is lost by the Arrow library without a word. */
 const BATCH_ROWS = 65_536;
 
-/** The codes of an Arrow file, stream or table, copied once to where scans read them. */
-export function codesFromArrow(source: ArrowSource, options?: CodesFromArrowOptions): CodesWithIds {
+/**
+ * The codes of an Arrow file, stream or table, copied once to where scans read them.
+ * `I` is the type of the ids where the caller knows it, such as `string[]`; it is not checked.
+ */
+export function codesFromArrow<I extends Ids | null = Ids | null>(
+  source: ArrowSource,
+  options?: CodesFromArrowOptions,
+): CodesWithIds<I> {
   const given = checkOptions('options', options, READ_OPTIONS);
   if (given.bits !== undefined) checkBits(given.bits);
   const bitOrder = checkOneOf('bitOrder', given.bitOrder ?? 'lsb', ['lsb', 'msb']);
@@ -91,7 +97,7 @@ export function codesFromArrow(source: ArrowSource, options?: CodesFromArrowOpti
     const origin = header?.projection === undefined ? {} : { origin: originOf(header) };
     const codes = Codes.allocate(opened.count, { bits, validity, ...origin });
     for (const chunk of chunks) copyChunk(chunk, codes, bitOrder);
-    return { codes, ids: readIds(opened, id) };
+    return { codes, ids: readIds(opened, id) as I };
   });
 }
 
