@@ -5,7 +5,7 @@
 // of the words replaced. Draws docs/duplicates.svg.
 
 import { writeFileSync } from 'node:fs';
-import { expectedDistance, groupRows, pairs, SimHasher } from '../dist/index.js';
+import { groupRows, pairs, SimHasher } from '../dist/index.js';
 import { adjustedRand, adjustedRandOfPairs } from './lib/adjusted-rand.mjs';
 import { duplicatesPicture } from './lib/duplicates-picture.mjs';
 import { cosineOfRows } from './lib/exact-cosines.mjs';
@@ -147,7 +147,7 @@ function tellEdits(rows, codesByWidth) {
       originals.map((row) => codes.distance(row, row + 1 + i)),
     );
     const told = distances.flatMap((some, width) => {
-      const expected = cosines.map((cosine) => expectedDistance(cosine, WIDTHS[width]));
+      const expected = cosines.map((cosine) => (WIDTHS[width] * Math.acos(cosine)) / Math.PI);
       return [mean(some).toFixed(1), mean(expected).toFixed(1)];
     });
     const caught = ASKED.map((most) => mean(distances[0].map((one) => Number(one <= most))));

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { tableFromIPC } from 'apache-arrow';
 import {
   Codes,
-  cosineOf,
+  estimateAngle,
   hammingDistance,
   SimHasher,
   scanAll,
@@ -114,7 +114,9 @@ function quality(codes) {
     hits += near.filter((row) => truth[i].includes(row)).length;
   let error = 0;
   for (const [i, [a, b]] of pairs.entries()) {
-    error += Math.abs(cosineOf(hammingDistance(codes.at(a), codes.at(b)), bits) - pairCosines[i]);
+    error += Math.abs(
+      estimateAngle(hammingDistance(codes.at(a), codes.at(b)), bits).cosine - pairCosines[i],
+    );
   }
   return {
     recall: hits / (K * QUERIES),

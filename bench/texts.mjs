@@ -118,7 +118,7 @@ function fitAnew(texts) {
 
 function countOf(hasher, texts) {
   let count = 0;
-  for (const codes of hasher.hashAll(texts)) count += codes.count;
+  for (const codes of hasher.hashStream(texts)) count += codes.count;
   return count;
 }
 
@@ -126,7 +126,7 @@ function countOf(hasher, texts) {
 function heldAfter(count) {
   const hasher = new TextHasher();
   const before = arrayBytes();
-  for (const codes of hasher.hashAll(numbered(count))) mustHold(codes.count > 0, 'codes');
+  for (const codes of hasher.hashStream(numbered(count))) mustHold(codes.count > 0, 'codes');
   const held = arrayBytes() - before;
   mustHold(hasher.hash('a word').length === 8, 'the hasher is alive');
   return held;

@@ -4,7 +4,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { cosineOf, SimHasher, scan, scanAll, scanVectors, scanVectorsAll } from 'halfspace';
+import { estimateAngle, SimHasher, scan, scanAll, scanVectors, scanVectorsAll } from 'halfspace';
 import { readVectors } from 'halfspace/node';
 
 const nouns = fileURLToPath(new URL('../datasets/nouns/nouns.arrow', import.meta.url));
@@ -65,7 +65,7 @@ for (const row of rows) {
     const distance = near.distances[i];
     console.log(
       `  ${name(other).padEnd(20)} distance ${String(distance).padStart(3)}` +
-        `   cosine: estimated ${cosineOf(distance, codes.bits).toFixed(2)}` +
+        `   cosine: estimated ${estimateAngle(distance, codes.bits).cosine.toFixed(2)}` +
         `, exact ${cosines.get(other).toFixed(2)}`,
     );
   });

@@ -58,13 +58,10 @@ export {
 } from './groups/row-groups';
 export {
   type AngleEstimate,
-  angleOf,
   bitsFor,
   catchProbability,
-  cosineOf,
   distanceFor,
   estimateAngle,
-  expectedDistance,
 } from './hashing/angle';
 export type { PatternFunction } from './hashing/patterns';
 export {
@@ -142,6 +139,7 @@ export {
   type VectorsWithIds,
   vectorsFromArrow,
 } from './table/vectors-from-arrow';
+export { jieba, segments, stopWords } from './text/dictionaries';
 export {
   explainTexts,
   type TextComparison,
@@ -149,9 +147,6 @@ export {
 } from './text/explain-texts';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';
-export { jieba } from './text/jieba';
-export { segments } from './text/segments';
-export { stopWords } from './text/stop-words';
 export {
   type Counting,
   TEXT_HASHER_DEFAULTS,

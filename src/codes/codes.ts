@@ -95,6 +95,25 @@ export class Codes {
     return codes;
   }
 
+  /** Collections of one width as one; a single one is not copied. `options` serve where none is. */
+  static join(parts: readonly Codes[], options: Pick<CodesOptions, 'bits' | 'origin'>): Codes {
+    if (parts.length === 1) return parts[0];
+    const count = parts.reduce((sum, part) => sum + part.count, 0);
+    const hasNulls = parts.some((part) => part.validity !== null);
+    const validity = hasNulls ? new Uint8Array(Math.ceil(count / 8)).fill(0xff) : null;
+    const { bits, origin } = parts[0] ?? options;
+    const joined = Codes.allocate(count, { bits, validity, ...(origin && { origin }) });
+    let row = 0;
+    for (const part of parts) {
+      joined.bytes.set(part.bytes, row * joined.bytesPerCode);
+      for (let i = 0; validity !== null && part.validity !== null && i < part.count; i++) {
+        if (part.isNull(i)) validity[(row + i) >> 3] &= ~(1 << ((row + i) & 7));
+      }
+      row += part.count;
+    }
+    return joined;
+  }
+
   /** The same codes, not copied, when no row turned out to be null. */
   withoutValidity(): Codes {
     return new Codes(this.bytes, this.count, {

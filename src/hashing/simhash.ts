@@ -1,8 +1,9 @@
 /**
  * Vectors to codes by random hyperplanes that are never stored (Charikar 2002; Manku, Jain & Das
- * Sarma 2007): the pattern of each dimension is derived from a hash, the vector's values are summed
- * into f accumulators by it, and bit j is 1 when sum j is above zero. The same vector and options
- * give the same code on every engine.
+ * Sarma 2007, section 3): the pattern of each dimension is derived from a hash, the vector's values
+ * are summed into `bits` float64 accumulators with its signs, and bit j is 1 when sum j is above
+ * zero. Guarantee: the same vector and options give the same code on every engine, processor and
+ * kernel; test/hashing/golden.json holds digests of them.
  */
 
 import { isValid } from '../base/bitmap';
@@ -15,7 +16,14 @@ import {
   wrongType,
   wrongValue,
 } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, runSteps, type Steps } from '../base/steps';
+import {
+  checkLongCall,
+  LONG_CALL,
+  type LongCall,
+  runInTurns,
+  runSteps,
+  type Steps,
+} from '../base/steps';
 import { bytesPerCode, type CodeOrigin, Codes } from '../codes/codes';
 import { type KernelName, resolveKernel, sumsKernel } from '../kernels/kernels';
 import {
@@ -36,9 +44,8 @@ import {
   isDense,
   isDenseMatrix,
   isSparse,
-  isSparseMatrix,
+  matrixOf,
   notAVector,
-  packVectors,
   type SparseMatrix,
   type Vector,
   type VectorBatch,
@@ -49,22 +56,29 @@ export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct'] as const;
 export type Projection = (typeof PROJECTIONS)[number];
 
 export interface SimHasherOptions {
-  /** Width of a code, 1 to 65,535. More bits, less error: `bitsFor` tells how many. */
+  /** Width of a code, 1 to 65,535. More bits mean less error: `bitsFor` computes how many. */
   bits?: number;
-  /** 0 to 2^64 - 1. Word w of a pattern hashes with seed + w, so take seeds far apart. */
+  /**
+   * An integer from 0 to 2^64 - 1. Word w of a pattern hashes with seed + w, so seeds that are to
+   * give independent codes must differ by more than the words of a code.
+   */
   seed?: number | bigint;
-  /** 'signs', 'gaussian', 'hadamard' (dense only) or 'direct' (a dimension is its own pattern). */
+  /**
+   * How the planes are made: 'signs' (±1), 'gaussian', 'hadamard' (dense vectors only, fastest) or
+   * 'direct' (sparse vectors only: the 64 bits of a dimension are its pattern).
+   */
   projection?: Projection;
-  /** Width of the vectors. Needed for 'hadamard'; elsewhere it refuses others. */
+  /** Width of the vectors: needed for 'hadamard' and flat batches; other widths are refused. */
   dimensions?: number;
-  /** An all-zero vector has no direction: 'error', or 'null' for a null code in `hashAll`. */
+  /** What an all-zero vector, which has no direction, becomes: an error, or a null code. */
   zero?: 'error' | 'null';
-  /** The caller's own patterns, in place of a projection. */
+  /** Patterns of the caller's own, in place of a projection. */
   pattern?: PatternFunction;
-  /** Which twin of the kernels runs; all give equal codes. */
+  /** Forces a kernel; all give equal codes. */
   kernel?: KernelName;
 }
 
+/** The options that a hasher has where none are given. */
 export const SIMHASHER_DEFAULTS = {
   bits: 64,
   seed: 0,
@@ -74,14 +88,15 @@ export const SIMHASHER_DEFAULTS = {
 } as const;
 
 const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel'];
-/** The transform of so many dimensions takes almost a gigabyte. */
+/** The kernel of 'hadamard' takes 48 bytes a dimension: 805 MB here. */
 const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
-/** Rows, and entries of sparse rows, between two reports of progress. */
-const BLOCK_ROWS = 4096;
-const BLOCK_ENTRIES = 65_536;
-/** Words of patterns of dense rows between two reports. */
-const BLOCK_WORK = 2 ** 19;
+/** Limits of a step, each some milliseconds of work: rows, entries of sparse rows, and pattern
+ * words (one for each 64 bits of each value) of dense rows. */
+const STEP_ROWS = 4096;
+const STEP_ENTRIES = 65_536;
+const STEP_WORDS = 2 ** 19;
 
+/** Makes codes of vectors; immutable, so one hasher serves any number of callers. */
 export class SimHasher {
   readonly bits: number;
   readonly seed: bigint;
@@ -127,14 +142,14 @@ export class SimHasher {
     };
   }
 
-  /** What to write beside codes so that others can be made to match; absent for own patterns. */
+  /** What a file of codes records so that matching codes can be made; undefined with `pattern`. */
   get origin(): CodeOrigin | undefined {
     if (this.#pattern !== undefined) return undefined;
     const { projection, seed, dimensions } = this;
     return { projection, seed: seed.toString(), ...(dimensions !== undefined && { dimensions }) };
   }
 
-  /** The code of one vector. An all-zero vector is an error. */
+  /** The code of one vector, `bytesPerCode` bytes. An all-zero vector is a RangeError. */
   hash(vector: Vector): Uint8Array {
     const code = new Uint8Array(this.bytesPerCode);
     if (!this.hashInto(vector, code)) throw allZero(0);
@@ -161,7 +176,7 @@ export class SimHasher {
     return hasCode;
   }
 
-  /** The f float64 sums of one vector, whose signs are its code. */
+  /** The `bits` float64 sums of one vector, whose signs are its code. */
   accumulate(vector: Vector): Float64Array {
     const sums = new Float64Array(this.bits);
     const rows = this.#oneRow(vector);
@@ -173,17 +188,26 @@ export class SimHasher {
 
   /**
    * The codes of a batch: a dense matrix `{ values, dimensions }`, sparse rows `{ offsets, indices,
-   * values }`, or an array of vectors. Null rows, and all-zero ones with `zero: 'null'`, get null
-   * codes.
+   * values }`, an array of vectors, or a flat Float32Array or Float64Array when the hasher was made
+   * with `dimensions`. Null rows, and all-zero ones with `zero: 'null'`, get null codes.
    */
   hashAll(batch: VectorBatch, options?: LongCall): Codes {
     const given = checkOptions('options', options, LONG_CALL);
     return runSteps(this.hashInSteps(batch), checkLongCall(given));
   }
 
-  /** The same, in steps. */
-  *hashInSteps(batch: VectorBatch): Steps<Codes> {
-    const matrix = this.#matrixOf(batch);
+  /** `hashAll` in short steps, between which the event loop runs. The batch must not change. */
+  async hashAllAsync(batch: VectorBatch, options?: LongCall): Promise<Codes> {
+    const given = checkOptions('options', options, LONG_CALL);
+    return runInTurns(this.hashInSteps(batch), checkLongCall(given));
+  }
+
+  /**
+   * The work of `hashAll` in steps. A part of a longer work passes the row that its first row is
+   * there, by which errors and progress count, and the rows of the whole.
+   */
+  *hashInSteps(batch: VectorBatch, firstRow = 0, total?: number): Steps<Codes> {
+    const matrix = matrixOf(batch, this.dimensions);
     const isDenseBatch = isDenseMatrix(matrix);
     const count = isDenseBatch ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
     if (isDenseBatch && count > 0) this.#checkWidth(matrix.dimensions);
@@ -193,9 +217,9 @@ export class SimHasher {
     for (let first = 0; first < count; ) {
       const end = isDenseBatch
         ? Math.min(count, first + this.#rowsOfWidth(matrix.dimensions))
-        : blockEnd(matrix.offsets, first, count, this.#blockEntries);
+        : stepEnd(matrix.offsets, first, count, this.#stepEntries);
       const rows = isDenseBatch
-        ? this.#rows(denseBlock(matrix, first, end))
+        ? this.#rows(denseStep(matrix, first, end))
         : this.#sparse(matrix, first, end);
       const flags = new Uint8Array(rows.count);
       const bytes = codes.bytes.subarray(first * this.bytesPerCode, end * this.bytesPerCode);
@@ -204,44 +228,34 @@ export class SimHasher {
       for (let i = 0; i < rows.count; i++) {
         const row = first + i;
         const isPresent = isValid(matrix.validity, row);
-        if (isPresent && (flags[i] === 0 || this.#hasDirection(rows, i, row, flags[i]))) continue;
+        const number = firstRow + row;
+        if (isPresent && (flags[i] === 0 || this.#hasDirection(rows, i, number, flags[i])))
+          continue;
         codes.at(row).fill(0);
         validity[row >> 3] &= ~(1 << (row & 7));
         nullCount++;
       }
       first = end;
-      yield [first, count];
+      yield [firstRow + first, total ?? firstRow + count];
     }
     return nullCount > 0 ? codes : codes.withoutValidity();
   }
 
-  /** Entries of a block of sparse rows. Own patterns are written out, a word for each 64 bits. */
-  get #blockEntries(): number {
-    return this.#pattern === undefined ? BLOCK_ENTRIES : BLOCK_ENTRIES / Math.ceil(this.bits / 64);
+  /** Entries of a step. The caller's patterns are copied, so wide ones leave room for fewer. */
+  get #stepEntries(): number {
+    return this.#pattern === undefined ? STEP_ENTRIES : STEP_ENTRIES / Math.ceil(this.bits / 64);
   }
 
-  /** Dense rows of a block: some milliseconds of work. */
+  /** Dense rows of a step. */
   #rowsOfWidth(width: number): number {
     if (this.#pattern === undefined) {
       const words = this.projection === 'hadamard' ? 1 : Math.ceil(this.bits / 64);
-      return Math.max(1, Math.min(BLOCK_ROWS, Math.floor(BLOCK_WORK / (width * words))));
+      return Math.max(1, Math.min(STEP_ROWS, Math.floor(STEP_WORDS / (width * words))));
     }
-    return Math.max(1, Math.min(BLOCK_ROWS, Math.floor(this.#blockEntries / width)));
+    return Math.max(1, Math.min(STEP_ROWS, Math.floor(this.#stepEntries / width)));
   }
 
-  #matrixOf(batch: VectorBatch): DenseMatrix | SparseMatrix {
-    if (isDenseMatrix(batch) || isSparseMatrix(batch)) return batch;
-    if (!Array.isArray(batch)) {
-      throw wrongType(
-        'batch',
-        '{ values, dimensions }, { offsets, indices, values } or an array of vectors',
-        batch,
-      );
-    }
-    if (batch.length > 0) return packVectors(batch as readonly Vector[]);
-    return { offsets: [0], indices: [], values: [] };
-  }
-
+  /** A vector of the caller's as one row, its shape checked. */
   #oneRow(vector: Vector): DenseRows | SparseRows {
     if (isSparse(vector)) {
       checkEntries('', vector.indices, vector.values);
@@ -257,6 +271,7 @@ export class SimHasher {
     });
   }
 
+  /** Throws unless dense vectors of this width can be hashed. */
   #checkWidth(width: number): void {
     if (this.dimensions !== undefined && width !== this.dimensions) {
       throw new RangeError(`expected a vector of ${this.dimensions} dimensions, got ${width}`);
@@ -266,7 +281,7 @@ export class SimHasher {
     }
   }
 
-  /** Dense rows as they are, or as entries for the caller's own patterns. */
+  /** Dense rows for the kernel: unchanged, or as sparse ones with the caller's patterns. */
   #rows(rows: DenseRows): DenseRows | SparseRows {
     if (this.#pattern === undefined) return rows;
     const { count, width, values } = rows;
@@ -280,6 +295,7 @@ export class SimHasher {
     return { ...sparse, patterns: patternWords(this.#pattern, sparse.dimensions, this.bits) };
   }
 
+  /** Rows `first` to `end - 1`, dimensions ascending and unique, with patterns where given. */
   #sparse(matrix: SparseMatrix, first: number, end: number): SparseRows {
     if (this.projection === 'hadamard') {
       throw new TypeError(`projection 'hadamard' takes dense vectors; 'signs' takes both`);
@@ -294,7 +310,7 @@ export class SimHasher {
     return { ...rows, patterns };
   }
 
-  /** The last dimension of a row is its largest. */
+  /** Throws unless all dimensions are below `dimensions`; the last of a row is its largest. */
   #checkDimensions(rows: SparseRows, first: number): void {
     const limit = this.dimensions as number;
     for (let row = 0; row < rows.count; row++) {
@@ -306,7 +322,10 @@ export class SimHasher {
     }
   }
 
-  /** Settles a flagged row: true when it has a code after all, false when it is null. */
+  /**
+   * Whether a row that the kernel flagged has a code. Throws for a value that is not finite, and
+   * for an all-zero row unless `zero` is 'null'. Values that cancel out in every sum have a code.
+   */
   #hasDirection(rows: DenseRows | SparseRows, index: number, row: number, flags: number): boolean {
     if (flags & NOT_FINITE) throw notFinite(rows, index, row);
     if (flags & ALL_ZERO && entriesOf(rows, index).values.some((value) => value !== 0)) return true;
@@ -315,7 +334,7 @@ export class SimHasher {
   }
 }
 
-function denseBlock(matrix: DenseMatrix, first: number, end: number): DenseRows {
+function denseStep(matrix: DenseMatrix, first: number, end: number): DenseRows {
   const { values, dimensions } = matrix;
   return {
     count: end - first,
@@ -324,8 +343,8 @@ function denseBlock(matrix: DenseMatrix, first: number, end: number): DenseRows 
   };
 }
 
-/** As many whole rows as stay below a block's entries, one at least. */
-function blockEnd(
+/** The end of a step that begins at row `first`: at least one row, however many entries it has. */
+function stepEnd(
   offsets: SparseMatrix['offsets'],
   first: number,
   count: number,
@@ -333,10 +352,11 @@ function blockEnd(
 ): number {
   let end = first + 1;
   const most = offsets[first] + entries;
-  while (end < count && end - first < BLOCK_ROWS && offsets[end + 1] <= most) end++;
+  while (end < count && end - first < STEP_ROWS && offsets[end + 1] <= most) end++;
   return end;
 }
 
+/** A row's values as a plain array, and where they begin; only for messages and rare rows. */
 function entriesOf(rows: DenseRows | SparseRows, index: number) {
   const isDenseRow = 'width' in rows;
   const from = isDenseRow ? index * rows.width : rows.offsets[index];
@@ -344,13 +364,13 @@ function entriesOf(rows: DenseRows | SparseRows, index: number) {
   return { from, values: Array.from(rows.values.subarray(from, to)) };
 }
 
-/** In a loop of its own: `every` takes 30 ns a value. */
+/** A plain loop: `every` takes 30 ns a value. */
 function areFinite(sums: Float64Array): boolean {
   for (let i = 0; i < sums.length; i++) if (!Number.isFinite(sums[i])) return false;
   return true;
 }
 
-/** Looks for the culprit: a bad value, or finite values whose sums are not. */
+/** The error of a row whose sums are not finite: a bad value, or finite ones that overflow. */
 function notFinite(rows: DenseRows | SparseRows, index: number, row: number): RangeError {
   const { from, values } = entriesOf(rows, index);
   const at = values.findIndex((value) => !Number.isFinite(value));

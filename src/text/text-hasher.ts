@@ -1,50 +1,66 @@
 /**
- * Texts to codes, the classic way: split, drop stop words, weigh, keep the heaviest words if asked
- * to, hash, add up, take signs. Words are dimensions by their 64-bit hash, so that texts, TF-IDF
- * rows and embeddings meet in the same index.
+ * Texts to codes: split into tokens, drop stop words, weigh (counts times inverse document
+ * frequency), keep the heaviest words if asked to, and hash the sparse vector that results. A word
+ * is the dimension of its 64-bit hash, so texts and TF-IDF rows made elsewhere share an index.
  */
 
 import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
-import type { Codes } from '../codes/codes';
+import {
+  checkLongCall,
+  eachItem,
+  Item,
+  LONG_CALL,
+  type LongCall,
+  runInTurns,
+  runSteps,
+  type Steps,
+  type Stream,
+  stream,
+} from '../base/steps';
+import { Codes } from '../codes/codes';
 import { type Projection, SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { SparseVector } from '../vectors/vectors';
 import { FrequencyTable } from './frequency-table';
-import { HashOrder } from './hash-order';
-import { logOf } from './log';
 import { readWords } from './read-words';
-import { TextBatch } from './text-batch';
+import { HashOrder, logOf, TextBatch } from './text-vectors';
 import { type Tokens, words } from './tokens';
 import { Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
-/** How often a word counts: as it occurs, by 1 + its logarithm, or once. */
+/** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
 const COUNTINGS = ['raw', 'log', 'binary'] as const;
 export type Counting = (typeof COUNTINGS)[number];
 
 export interface TextHasherOptions {
+  /** Width of a code, 1 to 65,535. */
   bits?: number;
+  /** An integer from 0 to 2^64 - 1. */
   seed?: number | bigint;
-  /** 'direct': a word's own hash is its pattern, up to 64 bits, as in classic text simhash. */
+  /** 'direct': a word's own hash is its pattern (at most 64 bits), as in most text simhashes. */
   projection?: Exclude<Projection, 'hadamard'>;
-  /** A function from text to strings; with a name, for tables, where it is your own. */
+  /** A function from a text to its tokens. */
   tokens?: Tokens;
+  /** The name that frequency tables record for tokens of your own. */
   tokensName?: string;
+  /** Tokens that are dropped. */
   stopWords?: Iterable<string>;
   counting?: Counting;
-  /** Inverse document frequencies; without, words weigh what they count. */
+  /** Weights words by inverse document frequency. The table may grow: weights follow it. */
   frequencies?: FrequencyTable;
-  /** Keep so many of the heaviest words. */
+  /** Keeps only this many words of a text, those of the largest weights. */
   keywords?: number;
   hash?: WordHash;
   /** What a text without words becomes: an error, or a null code. */
   empty?: 'error' | 'null';
+  /** Forces a kernel; all give equal codes. */
   kernel?: KernelName;
 }
 
 const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
 const PROJECTIONS = ['signs', 'gaussian', 'direct'] as const;
 
+/** The options that a hasher has where none are given. */
 export const TEXT_HASHER_DEFAULTS = {
   ...{ bits: 64, seed: 0, projection: 'signs', counting: 'raw', hash: 'xxhash64' },
   empty: 'error',
@@ -54,7 +70,8 @@ const OPTIONS = [
   ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'stopWords', 'counting'],
   ...['frequencies', 'keywords', 'hash', 'empty', 'kernel'],
 ];
-/** A word of a text, and what it weighs. */
+
+/** A word of a text, and its value in the text's vector. */
 export interface WeightedWord {
   readonly word: string;
   readonly weight: number;
@@ -107,18 +124,17 @@ export class TextHasher {
     return this.hasher.bits;
   }
 
-  /** Counts in how many texts each word occurs: in one pass, in a memory that only words fill. */
+  /** Counts in how many texts each word occurs. One pass; memory grows with distinct words only. */
   fit(texts: Iterable<string>): FrequencyTable {
-    refuseOneText(texts);
     const table = new FrequencyTable({ tokens: this.tokensName, hash: this.hashName });
-    for (const text of texts) {
+    for (const text of checkTexts(texts)) {
       const found = this.#read(text);
       table.addDocument(found, this.#vocabulary);
     }
     return table;
   }
 
-  /** The weights of a text's words, each at the dimension of its hash, ascending. */
+  /** The sparse vector of a text: each word's weight at the dimension of its hash, ascending. */
   vectorize(text: string): SparseVector {
     const numbers = this.#weighed(text);
     const halves = new Uint32Array(2 * numbers.length);
@@ -127,29 +143,53 @@ export class TextHasher {
     return { indices: new BigUint64Array(halves.buffer), values };
   }
 
-  /** The code of a text. */
+  /** The code of a text. A text without words is a RangeError. */
   hash(text: string): Uint8Array {
     return this.hasher.hash(this.vectorize(text));
   }
 
-  /** The codes of texts in their order, some at a time, so that there may be any number. */
-  hashAll(texts: Iterable<string>): Generator<Codes, void, void> {
-    refuseOneText(texts);
-    return this.#hashing(texts);
+  /** The codes of texts, row i of text i. Only for an array is `total` in `onProgress` right. */
+  hashAll(texts: Iterable<string>, options?: LongCall): Codes {
+    const given = checkOptions('options', options, LONG_CALL);
+    return runSteps(this.#joining(checkTexts(texts)), checkLongCall(given));
   }
 
-  *#hashing(texts: Iterable<string>): Generator<Codes, void, void> {
+  /** `hashAll` in short steps, between which the event loop runs. */
+  async hashAllAsync(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
+    const given = checkOptions('options', options, LONG_CALL);
+    return runInTurns(this.#joining(checkTexts(texts)), checkLongCall(given));
+  }
+
+  /** The same codes in batches of up to 1,024, for texts of which there may be any number. */
+  hashStream(texts: Iterable<string>): Generator<Codes, void, void> {
+    return stream(this.#hashing(checkTexts(texts)), {});
+  }
+
+  *#joining(texts: Iterable<string>): Steps<Codes> {
+    const parts: Codes[] = [];
+    yield* eachItem(this.#hashing(texts), (codes) => parts.push(codes));
+    const { bits, origin } = this.hasher;
+    return Codes.join(parts, { bits, origin });
+  }
+
+  /** A step for each text, and for each part of a batch that is hashed. */
+  *#hashing(texts: Iterable<string>): Stream<Codes> {
+    const total = Array.isArray(texts) ? texts.length : undefined;
     const batch = new TextBatch();
+    let row = 0;
     for (const text of texts) {
       const numbers = this.#weighed(text);
-      const from = batch.append(numbers.length);
-      this.#write(numbers, batch, from);
-      if (batch.isFull) yield this.hasher.hashAll(batch.taken());
+      this.#write(numbers, batch, batch.append(numbers.length));
+      yield undefined;
+      if (!batch.isFull) continue;
+      const { count } = batch;
+      yield new Item(yield* this.hasher.hashInSteps(batch.taken(), row, total));
+      row += count;
     }
-    if (batch.count > 0) yield this.hasher.hashAll(batch.taken());
+    if (batch.count > 0) yield new Item(yield* this.hasher.hashInSteps(batch.taken(), row, total));
   }
 
-  /** The heaviest words of a text, heaviest first. */
+  /** The words of a text with their weights, the heaviest `count` of them, heaviest first. */
   keywords(text: string, count = Number.POSITIVE_INFINITY): WeightedWord[] {
     return Array.from(this.#weighed(text), (number) => {
       return { word: this.#vocabulary.wordOf(number), weight: this.#weightOf(number) };
@@ -158,7 +198,7 @@ export class TextHasher {
       .slice(0, count);
   }
 
-  /** The numbers of the text's words, in the order in which they come. */
+  /** The numbers of the text's distinct words as they come: a view, until the next text. */
   #read(text: string): Uint32Array {
     if (typeof text !== 'string') throw wrongType('text', 'a string', text);
     const vocabulary = this.#vocabulary;
@@ -168,7 +208,7 @@ export class TextHasher {
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
 
-  /** The numbers of the words that stay, by rising hash. */
+  /** The numbers of the words that the text keeps, by ascending hash; valid until the next text. */
   #weighed(text: string): Uint32Array {
     const version = this.#frequencies?.version ?? 0;
     if (version !== this.#version) this.#vocabulary.resetWeights();
@@ -185,7 +225,7 @@ export class TextHasher {
     );
   }
 
-  /** Writes the hashes of words, in halves, and their weights. */
+  /** Writes the words' hashes, low half before high, and their weights from entry `from` on. */
   #write(
     numbers: Uint32Array,
     { halves, values }: { halves: Uint32Array; values: Float64Array },
@@ -200,6 +240,7 @@ export class TextHasher {
     }
   }
 
+  /** The value of a word of the current text: what it counts, times its inverse frequency. */
   #weightOf(number: number): number {
     const { weights, counts } = this.#vocabulary;
     let weight = weights[number];
@@ -212,7 +253,7 @@ export class TextHasher {
     return (this.#counting === 'raw' ? count : 1 + logOf(count)) * weight;
   }
 
-  /** ln((1 + documents) / (1 + documents with the word)) + 1: words never seen count as such. */
+  /** ln((1 + documents) / (1 + documents with the word)) + 1, as scikit-learn smooths it. */
   #inverseFrequency(number: number): number {
     const table = this.#frequencies;
     if (table === null) return 1;
@@ -227,7 +268,8 @@ function checkToken(token: unknown): string {
   throw new TypeError(`"tokens" gave a ${typeof token}, not a string`);
 }
 
-/** A string is iterable too, but by its characters. */
-function refuseOneText(texts: unknown): void {
-  if (typeof texts === 'string') throw wrongType('texts', 'texts, as in an array', texts);
+/** Throws unless the texts are iterable; a string is, but by its characters. */
+function checkTexts(texts: Iterable<string>): Iterable<string> {
+  if (typeof texts !== 'string' && typeof texts?.[Symbol.iterator] === 'function') return texts;
+  throw wrongType('texts', 'texts, as in an array', texts);
 }

@@ -1,42 +1,46 @@
 /**
- * Texts to tokens. Each kind is a function from text to strings; whoever needs another passes their
- * own. The default depends on no engine's dictionaries, so that a text has the same tokens
- * everywhere: scripts that are written without spaces become overlapping pairs of characters.
+ * Texts to tokens. A kind of tokens is a function from a text to strings; callers may pass one of
+ * their own. `words`, the default, uses no dictionary, so a text has the same tokens on every
+ * engine: scripts written without spaces become overlapping pairs of characters.
  */
 
 import { checkInteger } from '../base/check';
 
-/** `kind` names it in the tables of frequencies that are made with it. */
+/** `kind` is written into the frequency tables that are made with these tokens. */
 export type Tokens = ((text: string) => Iterable<string>) & { readonly kind?: string };
 
-/** A kind of tokens. */
+/** Gives a token function the name by which frequency tables know it. */
 export function named(kind: string, tokens: (text: string) => Iterable<string>): Tokens {
   return Object.assign(tokens, { kind });
 }
 
-/** Written without spaces, or with few: Chinese, Japanese, Korean. */
+/** Scripts written without spaces, or with few: Chinese, Japanese, Korean. */
 const DENSE = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}々〆ー';
 /** A run of a dense script, or of other letters, marks and digits. */
-const RUN = new RegExp(`[${DENSE}]+|(?:(?![${DENSE}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
+const RUN = /* @__PURE__ */ new RegExp(`[${DENSE}]+|(?:(?![${DENSE}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
 const ASCII_RUN = /[a-z0-9]+/g;
 const IS_ASCII = /^[\0-\x7f]*$/;
-const IS_DENSE = new RegExp(`^[${DENSE}]`, 'u');
-/** What words are made of. */
-export const LETTER = new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`, 'u');
-export const DENSE_LETTER = new RegExp(`[${DENSE}]`, 'u');
+/** Matches a text with any character that words consist of. */
+export const LETTER = /* @__PURE__ */ new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`, 'u');
+/** Matches a text that begins with a character of a dense script. */
+export const DENSE_LETTER = /* @__PURE__ */ new RegExp(`^[${DENSE}]`, 'u');
 
-/** NFKC, lower case; what is ASCII is left to the quick way. */
+/** Unicode's NFKC form in lower case. Skips normalization, which is slow, for ASCII. */
 export function normal(text: string): string {
   return IS_ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKC').toLowerCase();
 }
 
-/** Runs of letters and digits; of dense scripts pairs, a single character as itself. */
-export const words: Tokens = named('words', (text) => {
+/**
+ * Runs of letters and digits in lower case. Of dense scripts, each pair of neighbouring characters,
+ * or the character itself where it has no neighbour.
+ */
+export const words: Tokens = /* @__PURE__ */ named('words', (text) => {
   const plain = normal(text);
   if (IS_ASCII.test(plain)) return plain.match(ASCII_RUN) ?? [];
   const found: string[] = [];
   for (const run of plain.match(RUN) ?? []) {
-    if (IS_DENSE.test(run)) pairsInto(run, found);
+    if (DENSE_LETTER.test(run))
+      pairsInto(run, found); // a run is of one kind throughout
     else found.push(run);
   }
   return found;
@@ -48,7 +52,10 @@ function pairsInto(run: string, found: string[]): void {
   for (let i = 1; i < characters.length; i++) found.push(characters[i - 1] + characters[i]);
 }
 
-/** Overlapping runs of `count` characters of the normal form, white space as one blank. */
+/**
+ * Overlapping runs of `count` characters (1 to 1,000) of the normal form, each run of white space
+ * as one blank. A shorter text is one token.
+ */
 export function characters(count: number): Tokens {
   checkInteger('count', count, 1, 1000);
   return named(`characters(${count})`, function* (text) {
@@ -58,7 +65,7 @@ export function characters(count: number): Tokens {
   });
 }
 
-/** Overlapping runs of `count` words, or of other tokens; a shorter text is one. */
+/** Overlapping runs of `count` words (1 to 1,000) or other tokens; a shorter text is one token. */
 export function shingles(count: number, of: Tokens = words): Tokens {
   checkInteger('count', count, 1, 1000);
   return named(`shingles(${count}, ${of.kind ?? 'own'})`, function* (text) {

@@ -1,25 +1,27 @@
 /**
- * Words that were seen before, by number, with the halves of their hash: words follow Zipf's law,
- * and most need no hashing. They are known by their code units, so that no string is made of one
- * that is known. Bounded: when it is full it begins anew, between two texts.
+ * Words that occurred before, each with a number (its index in the arrays here) and the halves of
+ * its 64-bit hash. Words follow Zipf's law, so most of a text are known already and need no
+ * hashing; they are found by their code units, without making a string. Memory is bounded: a full
+ * vocabulary is emptied before the next text.
  */
 
 import { hashUnits, type WordHash } from './word-hash';
 
-const MOST_WORDS = 2 ** 18;
-/** Code units of all words together. */
-const MOST_UNITS = 2 ** 22;
-/** Code units that a string is made of at a time. */
+/** A vocabulary is full at so many words, or code units of all its words. */
+const MAX_WORDS = 2 ** 18;
+const MAX_UNITS = 2 ** 22;
+/** Code units per call of String.fromCharCode, whose arguments engines limit. */
 const PIECE = 4096;
 
-/** A word's key is made of its code units one by one (Fowler, Noll & Vo), from this on. */
+/** The key of a word is the 32-bit FNV-1a hash of its code units, from this value on. */
 export const KEY_START = 0x811c_9dc5 | 0;
 
+/** The key of a word that is one code unit longer. */
 export function nextKey(key: number, unit: number): number {
   return Math.imul(key ^ unit, 0x0100_0193);
 }
 
-/** Where a key may be looked for first: an even number, to be cut to the room there is. */
+/** The first index for a key in `#places`, before it is cut to their length; even. */
 function placeOf(key: number): number {
   return (key ^ (key >>> 15)) << 1;
 }
@@ -28,22 +30,22 @@ export class Vocabulary {
   readonly #hash: WordHash;
   readonly #stopWords: ReadonlySet<string>;
   #size = 0;
-  /** By number: */
+  /** The halves of each word's hash, by word number. */
   lows = new Uint32Array(1024);
   highs = new Uint32Array(1024);
-  /** How often it is in the text at hand; of a stop word anything. */
+  /** Occurrences in the current text by word number; meaningless for stop words. */
   counts = new Uint32Array(1024);
-  /** What a caller holds of each word; NaN until it is set. */
+  /** A value that the caller caches per word; NaN until it is set. */
   weights = new Float64Array(1024).fill(Number.NaN);
-  /** The words of the text at hand, in the order in which they came: `foundCount` numbers. */
+  /** The first `foundCount` entries: the distinct words of the current text as they came. */
   found = new Uint32Array(1024);
   foundCount = 0;
-  /** The code units of a word that is to be counted; a reader may replace it by a longer one. */
+  /** The code units of the word to count; a reader may replace it by a longer array. */
   spelled = new Uint16Array(256);
-  /** Word n has the code units from `starts[n]` to `starts[n + 1]`. */
+  /** Word n has the code units from `#starts[n]` to `#starts[n + 1]`. */
   #starts = new Uint32Array(1025);
   #units = new Uint16Array(2 ** 14);
-  /** Key and number + 1, 0 where a place is free; at most half of them are taken. */
+  /** A hash table of pairs (key, word number + 1, or 0 where free), at most half full. */
   #places = new Int32Array(2 * 2048);
 
   constructor(hash: WordHash, stopWords: ReadonlySet<string>) {
@@ -51,15 +53,15 @@ export class Vocabulary {
     this.#stopWords = stopWords;
   }
 
-  /** Forgets the counts of the text before. */
+  /** Begins a text: no word has been found in it yet. */
   begin(): void {
     const { counts, found, foundCount } = this;
     for (let i = 0; i < foundCount; i++) counts[found[i]] = 0;
     this.foundCount = 0;
-    if (this.#size >= MOST_WORDS || this.#starts[this.#size] >= MOST_UNITS) this.#forget();
+    if (this.#size >= MAX_WORDS || this.#starts[this.#size] >= MAX_UNITS) this.#forget();
   }
 
-  /** Counts a word. */
+  /** Counts an occurrence of a word. */
   count(word: string): void {
     const { length } = word;
     while (length > this.spelled.length) this.spelled = grown(this.spelled);
@@ -71,7 +73,7 @@ export class Vocabulary {
     this.countSpelled(length, key);
   }
 
-  /** Counts the word of the code units in `spelled`, whose key `nextKey` made. */
+  /** Counts the word in the first `length` entries of `spelled`, whose key is `key`. */
   countSpelled(length: number, key: number): void {
     const number = this.#numberOf(length, key);
     if (this.counts[number]++ > 0) return;
@@ -80,6 +82,7 @@ export class Vocabulary {
     this.found[this.foundCount++] = number;
   }
 
+  /** The word of a number, as a string. */
   wordOf(number: number): string {
     const [from, to] = [this.#starts[number], this.#starts[number + 1]];
     let word = '';
@@ -89,12 +92,12 @@ export class Vocabulary {
     return word;
   }
 
-  /** Makes weights be asked for anew. */
+  /** Clears the cached weights. */
   resetWeights(): void {
     this.weights.fill(Number.NaN);
   }
 
-  /** The number of the word that is spelled, a new one where it was never seen. */
+  /** The number of the word in `spelled`, a new one if it is unknown. */
   #numberOf(length: number, key: number): number {
     const { spelled } = this;
     const [units, starts, places] = [this.#units, this.#starts, this.#places];
@@ -114,6 +117,7 @@ export class Vocabulary {
     return this.#learn(length);
   }
 
+  /** Adds the word in `spelled`, and returns its number. */
   #learn(length: number): number {
     const number = this.#size++;
     const from = this.#starts[number];
@@ -128,6 +132,7 @@ export class Vocabulary {
     return number;
   }
 
+  /** Doubles the arrays by word number, and the hash table. */
   #grow(): void {
     this.lows = grown(this.lows);
     this.highs = grown(this.highs);
@@ -148,6 +153,7 @@ export class Vocabulary {
     }
   }
 
+  /** Removes all words. */
   #forget(): void {
     const empty = new Vocabulary(this.#hash, this.#stopWords);
     this.#size = 0;
@@ -157,7 +163,7 @@ export class Vocabulary {
   }
 }
 
-/** Twice the room. */
+/** A copy of twice the length, zeros behind. */
 export function grown<T extends Uint16Array | Uint32Array | Float64Array>(from: T): T {
   const to = new (from.constructor as Uint32ArrayConstructor)(2 * from.length);
   to.set(from);

@@ -1,20 +1,21 @@
 /**
- * Words to 64-bit numbers: xxHash64 of their UTF-8 bytes, or what common programs use, so that
- * codes of theirs can be made: FNV-1a, and the low 64 bits of MD5.
+ * Words to 64-bit numbers, of their UTF-8 bytes: xxHash64 by default, or the hash that another
+ * program uses, so that its codes can be reproduced: FNV-1a (64 bits), or the last 64 bits of MD5
+ * (RFC 1321) as the Python package `simhash` takes them. MD5 protects nothing here.
  */
 
 import { hashBytes } from '../kernels/xxhash/xxhash.scalar';
-import { md5Low64 } from './md5';
 
 export const WORD_HASHES = ['xxhash64', 'fnv1a64', 'md5'] as const;
 export type WordHash = (typeof WORD_HASHES)[number];
 
 const MASK = 0xffff_ffff_ffff_ffffn;
-const LONE_SURROGATE = 0xfffd;
-/** Bytes of a word; longer ones take their own. */
-const room = new Uint8Array(1024);
+/** U+FFFD, by which encoders replace half of a surrogate pair. */
+const REPLACEMENT = 0xfffd;
+/** The UTF-8 bytes of a word of at most this length; of longer words they are allocated. */
+const shared = /* @__PURE__ */ new Uint8Array(1024);
 
-/** The hash of a word; a lone surrogate counts as U+FFFD. */
+/** The hash of a word, an unsigned 64-bit integer; half a surrogate pair counts as U+FFFD. */
 export function hashWord(word: string, hash: WordHash = 'xxhash64'): bigint {
   return hashUnits(
     Uint16Array.from({ length: word.length }, (_, i) => word.charCodeAt(i)),
@@ -22,18 +23,21 @@ export function hashWord(word: string, hash: WordHash = 'xxhash64'): bigint {
   );
 }
 
-/** The same of a word's code units. */
+/** The hash of a word given by its UTF-16 code units. */
 export function hashUnits(units: Uint16Array, hash: WordHash): bigint {
   const bytes = utf8Of(units);
   if (hash === 'xxhash64') return hashBytes(bytes, 0n);
   return hash === 'md5' ? md5Low64(bytes) : fnv1a64(bytes);
 }
 
-/** UTF-8, valid until the next call; by hand, since an encoder takes longer to be called. */
+/**
+ * UTF-8 of code units: a view that the next call may overwrite. Written out because TextEncoder
+ * takes a string and costs more per call than a word takes here.
+ */
 function utf8Of(units: Uint16Array): Uint8Array {
-  let most = 0;
-  for (let i = 0; i < units.length; i++) most += units[i] < 0x80 ? 1 : 3;
-  const bytes = most <= room.length ? room : new Uint8Array(most);
+  let maxLength = 0;
+  for (let i = 0; i < units.length; i++) maxLength += units[i] < 0x80 ? 1 : 3;
+  const bytes = maxLength <= shared.length ? shared : new Uint8Array(maxLength);
   let to = 0;
   for (let i = 0; i < units.length; i++) {
     let point = units[i];
@@ -43,7 +47,7 @@ function utf8Of(units: Uint16Array): Uint8Array {
     }
     if (point >= 0xd800 && point < 0xe000) {
       const isPair = point < 0xdc00 && (units[i + 1] & 0xfc00) === 0xdc00;
-      point = isPair ? 0x1_0000 + ((point & 0x3ff) << 10) + (units[++i] & 0x3ff) : LONE_SURROGATE;
+      point = isPair ? 0x1_0000 + ((point & 0x3ff) << 10) + (units[++i] & 0x3ff) : REPLACEMENT;
     }
     if (point < 0x800) bytes[to++] = 0xc0 | (point >> 6);
     else {
@@ -59,7 +63,7 @@ function utf8Of(units: Uint16Array): Uint8Array {
   return bytes.subarray(0, to);
 }
 
-/** Fowler, Noll & Vo: in halves of 32 bits. */
+/** FNV-1a of Fowler, Noll & Vo, on two halves of 32 bits: bigints would be several times slower. */
 function fnv1a64(bytes: Uint8Array): bigint {
   let low = 0x8422_2325;
   let high = 0xcbf2_9ce4;
@@ -71,4 +75,72 @@ function fnv1a64(bytes: Uint8Array): bigint {
     low = product % 2 ** 32;
   }
   return (BigInt(high) << 32n) | (BigInt(low) & MASK);
+}
+
+const SHIFTS = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];
+
+let sines: Uint32Array | undefined;
+
+/** floor(2^32 |sin(i + 1)|), from the RFC's table because engines' sines differ in last bits. */
+function sineTable(): Uint32Array {
+  sines ??= Uint32Array.from(
+    `d76aa478 e8c7b756 242070db c1bdceee f57c0faf 4787c62a a8304613 fd469501
+     698098d8 8b44f7af ffff5bb1 895cd7be 6b901122 fd987193 a679438e 49b40821
+     f61e2562 c040b340 265e5a51 e9b6c7aa d62f105d 02441453 d8a1e681 e7d3fbc8
+     21e1cde6 c33707d6 f4d50d87 455a14ed a9e3e905 fcefa3f8 676f02d9 8d2a4c8a
+     fffa3942 8771f681 6d9d6122 fde5380c a4beea44 4bdecfa9 f6bb4b60 bebfbc70
+     289b7ec6 eaa127fa d4ef3085 04881d05 d9d4d039 e6db99e5 1fa27cf8 c4ac5665
+     f4292244 432aff97 ab9423a7 fc93a039 655b59c3 8f0ccc92 ffeff47d 85845dd1
+     6fa87e4f fe2ce6e0 a3014314 4e0811a1 f7537e82 bd3af235 2ad7d2bb eb86d391`
+      .split(/\s+/)
+      .map((word) => Number.parseInt(word, 16)),
+  );
+  return sines;
+}
+
+/** The last 8 bytes of the MD5 digest as a number, highest byte first. */
+export function md5Low64(bytes: Uint8Array): bigint {
+  const padded = new Uint8Array(64 * Math.ceil((bytes.length + 9) / 64));
+  padded.set(bytes);
+  padded[bytes.length] = 0x80;
+  const view = new DataView(padded.buffer);
+  view.setBigUint64(padded.length - 8, 8n * BigInt(bytes.length), true);
+  const state = Uint32Array.of(0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476);
+  for (let block = 0; block < padded.length; block += 64) mix(state, view, block);
+  const digest = new DataView(new ArrayBuffer(16));
+  state.forEach((word, i) => {
+    digest.setUint32(4 * i, word, true);
+  });
+  return digest.getBigUint64(8, false);
+}
+
+/** One block of 64 bytes, added to the state by the RFC's four rounds. */
+function mix(state: Uint32Array, block: DataView, at: number): void {
+  const table = sineTable();
+  let [a, b, c, d] = state;
+  for (let i = 0; i < 64; i++) {
+    const round = i >> 4;
+    let f = c ^ (b | ~d);
+    let word = (7 * i) & 15;
+    if (round === 0) {
+      f = (b & c) | (~b & d);
+      word = i;
+    } else if (round === 1) {
+      f = (d & b) | (~d & c);
+      word = (5 * i + 1) & 15;
+    } else if (round === 2) {
+      f = b ^ c ^ d;
+      word = (3 * i + 5) & 15;
+    }
+    const sum = (a + f + table[i] + block.getUint32(at + 4 * word, true)) | 0;
+    const shift = SHIFTS[4 * round + (i & 3)];
+    a = d;
+    d = c;
+    c = b;
+    b = (b + ((sum << shift) | (sum >>> (32 - shift)))) | 0;
+  }
+  state[0] += a;
+  state[1] += b;
+  state[2] += c;
+  state[3] += d;
 }

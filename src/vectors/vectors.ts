@@ -43,7 +43,13 @@ export interface SparseMatrix {
   readonly validity?: Uint8Array | null;
 }
 
-export type VectorBatch = DenseMatrix | SparseMatrix | readonly Vector[];
+/** Rows in any shape; a flat array is cut into rows where the number of dimensions is known. */
+export type VectorBatch =
+  | DenseMatrix
+  | SparseMatrix
+  | readonly Vector[]
+  | Float32Array
+  | Float64Array;
 
 export function isSparse(vector: unknown): vector is SparseVector {
   return typeof vector === 'object' && vector !== null && 'indices' in vector && 'values' in vector;
@@ -136,6 +142,29 @@ export function checkEntries(where: string, indices: unknown, values: unknown): 
 
 function isList(value: unknown): value is { length: number } {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
+
+/**
+ * A batch as a matrix; matrices and flat arrays are not copied. A flat array needs `dimensions`,
+ * the number of values in a row. Shapes are checked by `checkDenseMatrix` and `checkSparseMatrix`.
+ */
+export function matrixOf(batch: VectorBatch, dimensions?: number): DenseMatrix | SparseMatrix {
+  if (isDenseMatrix(batch) || isSparseMatrix(batch)) return batch;
+  if (batch instanceof Float32Array || batch instanceof Float64Array) {
+    if (dimensions !== undefined) return { values: batch, dimensions };
+    throw new TypeError(
+      `"batch" is a flat ${describe(batch)} and its number of dimensions is not known: ` +
+        'set "dimensions", or pass { values, dimensions }',
+    );
+  }
+  if (!Array.isArray(batch)) {
+    throw wrongType(
+      'batch',
+      '{ values, dimensions }, { offsets, indices, values }, an array of vectors or a flat array',
+      batch,
+    );
+  }
+  return batch.length > 0 ? packVectors(batch) : { offsets: [0], indices: [], values: [] };
 }
 
 /** Packs an array of vectors, all dense of one width or all sparse, into a matrix. */

@@ -364,12 +364,12 @@ describe('hashAll refuses', () => {
   const far = new Float64Array(3 * 9000).fill(1);
   far[3 * 8999 + 1] = NAN;
   refuses([
-    ...[undefined, null, 5, 'abc', {}, new Float64Array(4), { values: far }].map(
+    ...[undefined, null, 5, 'abc', {}, new Int8Array(4), { values: far }].map(
       (batch, i): Refusal => [
         `no batch (${i})`,
         hashAll(batch),
         TypeError,
-        /^"batch" expected \{ values, dimensions \}, \{ offsets, indices, values \} or an array of vectors, got /,
+        /^"batch" expected \{ values, dimensions \}, \{ offsets, indices, values \}, an array of vectors or a flat array, got /,
       ],
     ),
     [

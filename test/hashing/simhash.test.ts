@@ -478,6 +478,36 @@ describe.each(TWINS)('%s kernels', (kernel) => {
   });
 });
 
+describe('a batch', () => {
+  const dimensions = 5;
+  const values = new Draws('flat').gaussians(20 * dimensions);
+
+  it.each(['signs', 'gaussian', 'hadamard'] as const)(
+    'may be a flat array where the dimensions are known: %s',
+    (projection) => {
+      const hasher = new SimHasher({ projection, dimensions });
+      const expected = hasher.hashAll({ values, dimensions }).bytes;
+      expect(hasher.hashAll(values).bytes).toEqual(expected);
+      const rows = Array.from({ length: 20 }, (_, row) =>
+        Array.from(values.subarray(row * dimensions, (row + 1) * dimensions)),
+      );
+      expect(hasher.hashAll(rows).bytes).toEqual(expected);
+      const narrow = Float32Array.from(values);
+      const narrowCodes = hasher.hashAll({ values: narrow, dimensions });
+      expect(hasher.hashAll(narrow).bytes).toEqual(narrowCodes.bytes);
+    },
+  );
+
+  it('that is flat is refused where they are not known, or do not divide its length', () => {
+    expect(() => new SimHasher().hashAll(values)).toThrow(
+      '"batch" is a flat Float64Array and its number of dimensions is not known: set "dimensions"',
+    );
+    expect(() => new SimHasher({ dimensions: 3 }).hashAll(values)).toThrow(
+      '"values" expected a multiple of 3 values, got 100',
+    );
+  });
+});
+
 describe('a long call', () => {
   const rows = 10_000;
   const dense = { values: new Draws('progress').gaussians(rows * 3), dimensions: 3 };
@@ -501,6 +531,20 @@ describe('a long call', () => {
     expect(seen.length).toBeGreaterThan(1);
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
     expect(seen.at(-1)).toBe(rows);
+  });
+
+  it.each([
+    ['dense', dense],
+    ['sparse', csr],
+  ])('runs in steps as well, and gives the same codes: %s', async (_, batch) => {
+    const seen: number[] = [];
+    const hasher = new SimHasher();
+    const codes = await hasher.hashAllAsync(batch, { onProgress: (done) => seen.push(done) });
+    expect(codes.bytes).toEqual(hasher.hashAll(batch).bytes);
+    expect(seen.at(-1)).toBe(rows);
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(hasher.hashAllAsync(batch, { signal })).rejects.toThrow('enough');
+    await expect(hasher.hashAllAsync(batch, { signals: 1 } as never)).rejects.toThrow('"signal"');
   });
 
   it.each([

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
+import { stopWords } from '../../src/text/dictionaries';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
-import { stopWords } from '../../src/text/stop-words';
 import { TextHasher } from '../../src/text/text-hasher';
 import { characters, shingles, words } from '../../src/text/tokens';
 import { runInChild } from '../table/in-child';
@@ -23,10 +23,10 @@ describe('a text without words', () => {
     const hasher = new TextHasher({ stopWords: stopped });
     expect(() => hasher.hash(text)).toThrow(RangeError);
     expect(() => hasher.hash(text)).toThrow('an all-zero vector has no direction');
-    expect(() => [...hasher.hashAll(['a', text])]).toThrow('row 1: an all-zero vector');
+    expect(() => hasher.hashAll(['a', text])).toThrow('row 1: an all-zero vector');
     expect(hasher.vectorize(text).values.length).toBe(0);
     expect(hasher.keywords(text)).toEqual([]);
-    const [codes] = new TextHasher({ stopWords: stopped, empty: 'null' }).hashAll(['a', text]);
+    const codes = new TextHasher({ stopWords: stopped, empty: 'null' }).hashAll(['a', text]);
     expect([codes.isNull(0), codes.isNull(1)]).toEqual([false, true]);
   });
 

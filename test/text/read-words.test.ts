@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextOdd } from '../../src/text/code-units';
-import { readWords } from '../../src/text/read-words';
+import { nextOdd, readWords } from '../../src/text/read-words';
 import { words } from '../../src/text/tokens';
 import { Vocabulary } from '../../src/text/vocabulary';
 import { Draws } from '../reference/random';

@@ -6,8 +6,7 @@ import { hammingDistance } from '../../src/codes/codes';
 import { catchProbability, distanceFor, expectedDistance } from '../../src/hashing/angle';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { pairs } from '../../src/join/pairs';
-import { jieba } from '../../src/text/jieba';
-import { stopWords } from '../../src/text/stop-words';
+import { jieba, stopWords } from '../../src/text/dictionaries';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { characters, shingles, type Tokens, words } from '../../src/text/tokens';
 

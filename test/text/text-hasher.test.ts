@@ -7,8 +7,8 @@ import { SimHasher } from '../../src/hashing/simhash';
 import { explainTexts } from '../../src/text/explain-texts';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import type { FrequencyTable } from '../../src/text/frequency-table';
-import { logOf } from '../../src/text/log';
 import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
+import { logOf } from '../../src/text/text-vectors';
 import { characters, words } from '../../src/text/tokens';
 import { hashWord } from '../../src/text/word-hash';
 import { Draws } from '../reference/random';
@@ -282,15 +282,57 @@ describe('many texts', () => {
     const hasher = new TextHasher({ bits: 100 });
     const many = Array.from({ length: 2500 }, (_, i) => texts[i % 300]);
     let row = 0;
-    for (const codes of hasher.hashAll(many)) {
+    const whole = hasher.hashAll(many);
+    for (const codes of hasher.hashStream(many)) {
       expect(codes.bits).toBe(100);
-      for (let i = 0; i < codes.count; i++) expect(codes.at(i)).toEqual(hasher.hash(many[row++]));
+      for (let i = 0; i < codes.count; i++) {
+        expect(codes.at(i)).toEqual(hasher.hash(many[row]));
+        expect(whole.at(row)).toEqual(codes.at(i));
+        row++;
+      }
     }
     expect(row).toBe(2500);
+    expect(whole.count).toBe(2500);
+    expect(whole.origin).toEqual(hasher.hasher.origin);
+  });
+
+  it('are hashed in steps, with their progress, and alike', async () => {
+    const hasher = new TextHasher({ empty: 'null' });
+    const many = Array.from({ length: 2500 }, (_, i) => (i === 1500 ? '' : texts[i % 300]));
+    const seen: number[] = [];
+    const onProgress = (done: number, total: number) => {
+      expect(total).toBe(2500);
+      seen.push(done);
+    };
+    const codes = await hasher.hashAllAsync(many, { onProgress });
+    expect(seen.at(-1)).toBe(2500);
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+    expect(codes.bytes).toEqual(hasher.hashAll(many).bytes);
+    expect(codes.isNull(1500)).toBe(true);
+    expect(codes.isNull(1499)).toBe(false);
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(hasher.hashAllAsync(many, { signal })).rejects.toThrow('enough');
+    const generated = (function* () {
+      yield* many;
+    })();
+    expect(hasher.hashAll(generated).bytes).toEqual(codes.bytes);
+    expect(hasher.hashAll([]).count).toBe(0);
+  });
+
+  it('are named in errors by their row, beyond the first batch too', () => {
+    const many = Array.from({ length: 2500 }, (_, i) => (i === 1500 ? '' : texts[i % 300]));
+    expect(() => new TextHasher().hashAll(many)).toThrow('row 1500: an all-zero vector');
+  });
+
+  it('are refused when they are one text, or none, and so are unknown options', () => {
+    const hasher = new TextHasher();
+    expect(() => hasher.hashAll('a text')).toThrow('"texts" expected texts, as in an array');
+    expect(() => hasher.hashStream(undefined as never)).toThrow('"texts" expected texts');
+    expect(() => hasher.hashAll(['a'], { onprogress: 1 } as never)).toThrow('"onProgress"');
   });
 
   it('are null where there are no words, or an error', () => {
-    const [codes] = new TextHasher({ empty: 'null' }).hashAll(['a', '...', 'b']);
+    const codes = new TextHasher({ empty: 'null' }).hashAll(['a', '...', 'b']);
     expect([0, 1, 2].map((row) => codes.isNull(row))).toEqual([false, true, false]);
     expect(() => new TextHasher().hash('')).toThrow('all-zero');
     expect(() => new TextHasher({ stopWords: ['a'] }).hash('a a')).toThrow('all-zero');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { segments } from '../../src/text/segments';
+import { segments } from '../../src/text/dictionaries';
 import { characters, shingles, words } from '../../src/text/tokens';
 
 /** Tokens of each kind, by examples of several scripts. */

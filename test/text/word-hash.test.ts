@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
-import { md5Low64 } from '../../src/text/md5';
-import { hashWord } from '../../src/text/word-hash';
+import { hashWord, md5Low64 } from '../../src/text/word-hash';
 import { Draws } from '../reference/random';
 
 /** Hashes of words against Node's MD5, xxhash-wasm, and FNV-1a as its authors define it. */

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jieba } from '../../src/text/jieba';
-import { loadOptional } from '../../src/text/optional';
-import { stopWords } from '../../src/text/stop-words';
+import { jieba, loadOptional, stopWords } from '../../src/text/dictionaries';
 import { TextHasher } from '../../src/text/text-hasher';
 
 /** What needs packages of its own: with the real ones. */

@@ -1,0 +1,103 @@
+/**
+ * Words by dictionaries that are not part of this library: those of the engine, and those of
+ * packages that users install only where they want them. A package is loaded on the first call, and
+ * the error of a missing one says what to install. Another version may split texts differently.
+ */
+
+import { wrongType, wrongValue } from '../base/check';
+import { named, normal, type Tokens } from './tokens';
+
+/**
+ * Words by the engine's own dictionaries (Intl.Segmenter). These differ from engine to engine and
+ * from version to version: compare only codes that one engine made.
+ */
+export function segments(locale: string): Tokens {
+  const segmenter = new Intl.Segmenter(locale, { granularity: 'word' });
+  return named(`segments(${locale})`, function* (text) {
+    for (const piece of pieces(normal(text))) {
+      for (const { segment, isWordLike } of segmenter.segment(piece)) {
+        if (isWordLike) yield segment;
+      }
+    }
+  });
+}
+
+/**
+ * Lines and sentences, those of more than 500 code units cut between characters, because the
+ * segmenter of some engines takes time quadratic in the length of its text.
+ */
+function* pieces(text: string): Generator<string> {
+  for (const sentence of text.match(/[^\n。！？.!?]+[\n。！？.!?]*/gu) ?? []) {
+    if (sentence.length <= 500) yield sentence;
+    else for (const [piece] of sentence.matchAll(/[\s\S]{1,500}/gu)) yield piece;
+  }
+}
+
+/** The first of `packages` that is installed; `what` names the caller in the error. */
+export async function loadOptional(
+  what: string,
+  packages: readonly string[],
+): Promise<{ name: string; module: Record<string, unknown> }> {
+  for (const name of packages) {
+    try {
+      // The name is a variable, so bundlers do not try to resolve a package that may be missing.
+      return { name, module: await import(/* @vite-ignore */ /* webpackIgnore: true */ name) };
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  throw new Error(`${what} needs a package that is not installed: npm install ${packages[0]}`);
+}
+
+/** Node sets a code; browsers and bundlers have only messages, each its own. */
+function isMissing(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  return /MODULE_NOT_FOUND$/.test(code) || /resolve|cannot find|failed to/i.test(message);
+}
+
+/** ISO 639-1 codes, and the ISO 639-3 codes by which the package `stopword` names its lists. */
+const LANGUAGES = `
+  af:afr ar:ara bn:ben br:bre bg:bul ca:cat cs:ces da:dan de:deu el:ell en:eng eo:epo et:est eu:eus
+  fa:fas fi:fin fr:fra ga:gle gl:glg gu:guj ha:hau he:heb hi:hin hr:hrv hu:hun hy:hye id:ind it:ita
+  ja:jpn ko:kor ku:kur la:lat lv:lav lt:lit mr:mar ms:msa my:mya nl:nld no:nob pl:pol pt:por ro:ron
+  ru:rus sk:slk sl:slv so:som st:sot es:spa sw:swa sv:swe tl:tgl th:tha tr:tur uk:ukr ur:urd vi:vie
+  yo:yor zh:zho zu:zul`;
+
+/** The stop words of a language, given by its code of two or three letters: 'en' or 'eng'. */
+export async function stopWords(language: string): Promise<readonly string[]> {
+  if (typeof language !== 'string') throw wrongType('language', 'a code such as "en"', language);
+  const { module } = await loadOptional('stopWords()', ['stopword']);
+  const known = LANGUAGES.trim()
+    .split(/\s+/)
+    .map((pair) => pair.split(':'))
+    .filter(([, three]) => Array.isArray(module[three]));
+  const [, name = ''] = known.find((codes) => codes.includes(language)) ?? [];
+  if (name !== '') return module[name] as string[];
+  throw wrongValue('language', `one of ${known.map(([two]) => two).join(', ')}`, language);
+}
+
+type Cut = (text: string, guessesNewWords: boolean) => string[];
+
+/** Matches a token with a letter or a digit: other tokens of jieba are spaces and punctuation. */
+const IS_WORD = /[\p{L}\p{N}]/u;
+
+/** Chinese words by jieba's dictionary: `@node-rs/jieba` where installed, else `jieba-wasm`. */
+export async function jieba(): Promise<Tokens> {
+  const { name, module } = await loadOptional('jieba()', ['@node-rs/jieba', 'jieba-wasm']);
+  const cut = name === 'jieba-wasm' ? await wasmCut(module) : await nativeCut(module);
+  return named('jieba', (text) => cut(normal(text), true).filter((word) => IS_WORD.test(word)));
+}
+
+async function wasmCut(module: Record<string, unknown>): Promise<Cut> {
+  // The build for browsers must be initialized by its default export; Node's has none to call.
+  if (typeof module.default === 'function') await (module.default as () => Promise<void>)();
+  const { cut } = 'cut' in module ? module : (module.default as Record<string, unknown>);
+  return cut as Cut;
+}
+
+async function nativeCut({ Jieba }: Record<string, unknown>): Promise<Cut> {
+  const { module } = await loadOptional('jieba()', ['@node-rs/jieba/dict.js']);
+  const { withDict } = Jieba as { withDict(dict: unknown): { cut: Cut } };
+  const made = withDict.call(Jieba, module.dict);
+  return (text, guessesNewWords) => made.cut(text, guessesNewWords);
+}
