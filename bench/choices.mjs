@@ -27,7 +27,7 @@ for (const bits of [64, 128, 256, 512, 1024]) {
   const seconds = secondsOf(() => index.addAll(vectors));
   const memory = short(index.bytes.total / rowCount);
   for (const rank of ['hamming', 'estimate']) {
-    const speed = found(index, { rank, plan: 'scan' });
+    const speed = found(index, { rank, method: 'scan' });
     const after = short(index.bytes.total / rowCount);
     scans.push([bits, rank, memory, after, short(seconds), ...speed]);
   }
@@ -43,17 +43,22 @@ mark('memory of 256 bits once searched, in times of the codes', timesOfCodes.get
 });
 
 const optimized = [];
-for (const keep of ['none', 'int8', 'float32']) {
-  const index = new SimHashIndex({ bits: 256, dimensions, projection: 'hadamard', keep });
+for (const storage of ['none', 'int8', 'float32']) {
+  const index = new SimHashIndex({
+    bits: 256,
+    dimensions,
+    projection: 'hadamard',
+    vectors: storage,
+  });
   index.addAll(vectors);
-  for (const recall of keep === 'none' ? [0.6] : [0.9, 0.95, 0.99]) {
+  for (const recall of storage === 'none' ? [0.6] : [0.9, 0.95, 0.99]) {
     let report;
     const seconds = secondsOf(() => {
       report = index.optimize({ recall, k: K });
     });
     optimized.push([
-      ...[keep, recall, report.recall.toFixed(3), short(index.bytes.total / rowCount)],
-      ...[short(seconds), report.plan === 'scan' ? 'all' : report.probes, report.oversample],
+      ...[storage, recall, report.recall.toFixed(3), short(index.bytes.total / rowCount)],
+      ...[short(seconds), report.method === 'scan' ? 'all' : report.probes, report.oversample],
       ...found(index, {}),
     ]);
   }
@@ -61,7 +66,7 @@ for (const keep of ['none', 'int8', 'float32']) {
 printTable(
   '256 bits, after optimize(); without kept vectors the truth is the distance',
   [
-    ...['keep', 'recall wanted', 'measured by it', 'bytes a row', 's to optimize'],
+    ...['vectors', 'recall wanted', 'measured by it', 'bytes a row', 's to optimize'],
     ...['partitions visited', 'oversample', 'recall@10 by cosine', 'queries/s'],
   ],
   optimized,
@@ -69,7 +74,7 @@ printTable(
 
 /** Recall of all queries, and the speed of a second pass. */
 function found(index, options) {
-  const slow = options.plan === 'scan' ? queries.slice(0, SLOW_QUERIES) : queries;
+  const slow = options.method === 'scan' ? queries.slice(0, SLOW_QUERIES) : queries;
   const hits = slow.map((query, i) => {
     return index.search(query, { k: K, ...options }).rows.filter((row) => truth[i].has(row)).length;
   });

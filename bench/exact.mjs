@@ -1,4 +1,4 @@
-// How long does an exact search take by the plans of an index, beside a scan and FAISS? One query
+// How long does an exact search take by the methods of an index, beside a scan and FAISS? One query
 // at a time: the 10 nearest by distance, and all within distance 3.
 
 import { SimHashIndex, scan } from '../dist/index.js';
@@ -23,7 +23,7 @@ const MOST_SCANS = 10;
 
 const NEAREST = {
   queries: 50,
-  search: (index, query, plan) => index.search(query, { k: K, ...plan }),
+  search: (index, query, method) => index.search(query, { k: K, ...method }),
   scan: (codes, query) => scan(codes, query, { k: K }),
   faiss: { verb: 'search', count: 1, k: K },
   /** Distances are compared: FAISS breaks ties its own way. */
@@ -33,7 +33,7 @@ const NEAREST = {
 };
 const WITHIN = {
   queries: 240,
-  search: (index, query, plan) => index.within(query, { maxDistance: RADIUS, ...plan }),
+  search: (index, query, method) => index.within(query, { maxDistance: RADIUS, ...method }),
   scan: (codes, query) => scan(codes, query, { maxDistance: RADIUS }),
   faiss: { verb: 'within', distance: RADIUS },
   text: (found) => told(inOrder(found)),
@@ -102,11 +102,11 @@ async function contest(task, codes, queries, flatMs) {
     {
       ...{ way: 'index, auto', title: `index, auto: ${share}`, addMs, bytes: total },
       ...{ tablesMs: bands > 0 ? buildMs : undefined, calls: byTables > 0 ? lap(task) : 3 },
-      run: inTurn(timedQueries, (query) => task.search(index, query, { plan: 'auto' })),
+      run: inTurn(timedQueries, (query) => task.search(index, query, { method: 'auto' })),
     },
     {
       ...{ way: 'index, scan', addMs, bytes: total - bands },
-      run: inTurn(timedQueries, (query) => task.search(index, query, { plan: 'scan' })),
+      run: inTurn(timedQueries, (query) => task.search(index, query, { method: 'scan' })),
     },
     {
       ...{ way: 'plain scan', bytes: codes.bytes.length },
@@ -118,15 +118,15 @@ async function contest(task, codes, queries, flatMs) {
   return results.map((one) => ({ title: one.way, ...one }));
 }
 
-/** The scan's answers, after the plans were found to give equal ones. */
+/** The scan's answers, after the methods were found to give equal ones. */
 function checkOurs(task, index, codes, queries) {
   let byTables = 0;
   const truth = queries.map((query) => {
     const expected = task.scan(codes, query);
-    const auto = task.search(index, query, { plan: 'auto', explain: true });
-    mustHold(told(auto) === told(expected), 'plan auto and the plain scan');
-    mustHold(told(task.search(index, query, { plan: 'scan' })) === told(expected), 'plan scan');
-    if (auto.explain.plan === 'bands') byTables++;
+    const auto = task.search(index, query, { method: 'auto', explain: true });
+    mustHold(told(auto) === told(expected), 'method auto and the plain scan');
+    mustHold(told(task.search(index, query, { method: 'scan' })) === told(expected), 'method scan');
+    if (auto.explain.method === 'bands') byTables++;
     return expected;
   });
   return { truth, byTables };

@@ -43,7 +43,7 @@ mark("share, 'hadamard' 256 bits by 'estimate'", shares.get('hadamard 256 estima
 mark("share, 'hadamard' 256 bits by 'exact'", shares.get('hadamard 256 exact'), { least: 0.56 });
 
 function ranked(projection, bits, seed) {
-  const options = { bits, dimensions, projection, seed, keep: 'float32' };
+  const options = { bits, dimensions, projection, seed, vectors: 'float32' };
   const index = new SimHashIndex(options);
   index.addAll(vectors);
   return ['hamming', 'estimate', 'exact'].map((rank) =>

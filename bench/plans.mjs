@@ -1,5 +1,5 @@
-// Does the planner of an index ever lose to a plain scan? The same queries by plan 'auto', after it
-// has settled, and by plan 'scan'; and what it takes to settle, with the tables that it builds.
+// Does the planner of an index ever lose to a plain scan? The same queries by method 'auto', after it
+// has settled, and by method 'scan'; and what it takes to settle, with the tables that it builds.
 
 import { SimHashIndex } from '../dist/index.js';
 import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
@@ -36,10 +36,10 @@ const rows = [];
 let worst = 0;
 for (const bits of [64, 128, 256, 1024]) {
   const tasks = [
-    [`${K} nearest`, (index, query, plan) => index.search(query, { k: K, ...plan })],
+    [`${K} nearest`, (index, query, method) => index.search(query, { k: K, ...method })],
     ...[bits / 16, 3].map((maxDistance) => [
       `within ${maxDistance}`,
-      (index, query, plan) => index.within(query, { maxDistance, ...plan }),
+      (index, query, method) => index.within(query, { maxDistance, ...method }),
     ]),
   ];
   for (const count of [Math.floor((8 * BYTES) / bits), FEW]) {
@@ -64,12 +64,12 @@ for (const bits of [64, 128, 256, 1024]) {
 const head = ['bits', 'codes', 'kind', 'search', `≤ ${short(MOST)}`, 'auto ms', 'scan ms'];
 const settling = ['settling', 'in ms', '/ scans', 'build ms', 'tables MB'];
 printTable(
-  "Plan 'auto' beside plan 'scan', mean of a query",
+  "Method 'auto' beside method 'scan', mean of a query",
   [...head, 'auto / scan', 'by tables', ...settling],
   rows,
   5,
 );
-mark('worst time of plan auto, in times of the scan', worst, { most: MOST });
+mark('worst time of method auto, in times of the scan', worst, { most: MOST });
 
 /** An index for 'auto' alone, since scans would tell its planner more than its own searches do. */
 function contest(codes, scanned, queries, search) {
@@ -82,7 +82,7 @@ function contest(codes, scanned, queries, search) {
   );
   const some = queries.slice(SETTLING);
   for (const query of some.slice(0, CHECKED)) {
-    const [auto, scan] = [search(index, query), search(scanned, query, { plan: 'scan' })];
+    const [auto, scan] = [search(index, query), search(scanned, query, { method: 'scan' })];
     mustHold(told(auto) === told(scan), 'auto and the scan');
   }
   const runs = [beside(index, scanned, some, search)];
@@ -103,17 +103,17 @@ function contest(codes, scanned, queries, search) {
  */
 function beside(index, scanned, queries, search) {
   const ways = [
-    { plan: 'auto', index, blocks: [] },
-    { plan: 'scan', index: scanned, blocks: [] },
+    { method: 'auto', index, blocks: [] },
+    { method: 'scan', index: scanned, blocks: [] },
   ];
   const [auto, scan] = ways;
   let asked = 0;
   let byTables = 0;
-  const block = ({ plan, index: one }) => {
+  const block = ({ method, index: one }) => {
     const start = performance.now();
     for (let i = 0; i < BLOCK; i++) {
       const query = queries[(asked + i) % queries.length];
-      if (search(one, query, { plan, explain: true }).explain.plan === 'bands') byTables++;
+      if (search(one, query, { method, explain: true }).explain.method === 'bands') byTables++;
     }
     return performance.now() - start;
   };

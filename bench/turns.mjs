@@ -14,7 +14,12 @@ buildGlove();
 const vectors = gloveVectors('train');
 const queries = gloveVectors('queries');
 const { dimensions } = vectors;
-const index = new SimHashIndex({ bits: 256, dimensions, projection: 'hadamard', keep: 'float32' });
+const index = new SimHashIndex({
+  bits: 256,
+  dimensions,
+  projection: 'hadamard',
+  vectors: 'float32',
+});
 const more = { values: vectors.values.slice(0, 50_000 * dimensions), dimensions };
 
 const rows = [];

@@ -75,9 +75,9 @@ export type { Filter } from './index/filter';
 export type { Id } from './index/id-table';
 export {
   type IndexWithinOptions,
+  type Method,
   OPTIMIZE_DEFAULTS,
   type OptimizeOptions,
-  type Plan,
   type Rank,
   SEARCH_DEFAULTS,
   type SearchOptions,
@@ -93,7 +93,7 @@ export {
   SimHashIndex,
 } from './index/simhash-index';
 export type { KeptSparseVector } from './index/vectors/kept-sparse';
-export type { Keep } from './index/vectors/kept-vectors';
+export type { VectorStorage } from './index/vectors/kept-vectors';
 export {
   NEIGHBOR_LISTS_DEFAULTS,
   type NeighborLists,

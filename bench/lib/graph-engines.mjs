@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { SimHashIndex } from '../../dist/index.js';
 
 export const PARAMETERS = {
-  halfspace: { bits: 256, projection: 'hadamard', keep: 'float32' },
+  halfspace: { bits: 256, projection: 'hadamard', vectors: 'float32' },
   'hnswlib-node': { m: 16, efConstruction: 200 },
   // expansion_add is usearch's own default, written out.
   usearch: { connectivity: 16, expansion_add: 128 },
@@ -54,7 +54,7 @@ async function halfspace(dimensions, parameters) {
     prepare: (vector) => vector,
     open(path, probes) {
       opened ??= SimHashIndex.fromArrow(readFileSync(path));
-      const options = { plan: 'partitions', probes, oversample: oversampleOf(probes) };
+      const options = { method: 'partitions', probes, oversample: oversampleOf(probes) };
       return (query, k) => opened.search(query, { k, ...options });
     },
     rowsOf: ({ rows }) => Array.from(rows),

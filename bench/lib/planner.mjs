@@ -16,7 +16,7 @@ export function settle(index, ask, most, mostMs = Number.POSITIVE_INFINITY) {
   const start = performance.now();
   while (served < SERVED && calls < most && performance.now() - start < mostMs) {
     const before = performance.now();
-    if (ask(calls++).explain.plan === 'bands') served++;
+    if (ask(calls++).explain.method === 'bands') served++;
     longest = Math.max(longest, performance.now() - before);
   }
   const ms = performance.now() - start;

@@ -36,7 +36,7 @@ const STEP_ROWS = 2 ** 14;
 
 /** Whether a source has vectors to go by. */
 export function hasVectors(source: ClusterSource): boolean {
-  return source instanceof SimHashIndex ? source.keep !== 'none' : !(source instanceof Codes);
+  return source instanceof SimHashIndex ? source.vectors !== 'none' : !(source instanceof Codes);
 }
 
 /** The points of a source, and the kernel that it was made with. */
@@ -57,7 +57,7 @@ export function* pointsOf(
   }
   const state = source instanceof SimHashIndex ? stateOf(source) : null;
   if (state === null || state.vectors === null) {
-    throw new Error(`"by" 'vectors' needs kept vectors: make the index with keep 'float32'`);
+    throw new Error(`"by" 'vectors' needs vectors: make the index with vectors 'float32'`);
   }
   const { slots, vectors, kernel } = state;
   return { points: keptPoints(slots, vectors), ...(kernel && { kernel }) };

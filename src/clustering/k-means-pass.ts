@@ -7,7 +7,7 @@
 import { lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
-import { allocateCentres } from '../k-means/train-centroids';
+import { allocateCentroids } from '../k-means/train-centroids';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { roundInto } from '../vectors/round-vector';
 import { dot, PointBlock, type Points } from './cluster-space';
@@ -61,7 +61,7 @@ export class KMeans {
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#block = new PointBlock(points, Math.max(LEAST_ROWS, Math.min(MOST_ROWS, rows)));
     this.centres = new Float64Array(count * dimensions);
-    this.#rounded = allocateCentres(count, this.#block.width);
+    this.#rounded = allocateCentroids(count, this.#block.width);
     this.#sums = new Float64Array(count * dimensions);
     this.#sizes = new Uint32Array(count);
   }

@@ -5,7 +5,7 @@
  */
 
 import type { Steps } from '../base/steps';
-import { allocateCentres } from '../k-means/train-centroids';
+import { allocateCentroids } from '../k-means/train-centroids';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { PointBlock, type Points } from './cluster-space';
@@ -21,7 +21,7 @@ export function* startingRows(
   kernel?: KernelName,
 ): Steps<Uint32Array> {
   const width = integerWidth(points.dimensions);
-  const packed = allocateCentres(rows.length, width);
+  const packed = allocateCentroids(rows.length, width);
   const block = new PointBlock(points, BLOCK_ROWS);
   for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
     packed.set(block.rounded(block.take(rows, first)), first * width);

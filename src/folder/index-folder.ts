@@ -10,7 +10,7 @@ import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall, runInTurns } from '../base/steps';
 import { bytesPerCode } from '../codes/codes';
 import { ignore } from '../formats/file-io';
-import { checkHeader, type IndexHeader, optionsOf } from '../index/index-header';
+import { checkHeader, type IndexHeader, optionsOf, reportOf } from '../index/index-header';
 import type { SimHashIndexOptions } from '../index/index-options';
 import type { RecallReport } from '../index/recall-report';
 import { Restoring } from '../index/restore';
@@ -87,7 +87,7 @@ export class IndexFolder {
   }
 
   get report(): RecallReport | null {
-    return this.#manifest.index.report;
+    return reportOf(this.#manifest.index);
   }
 
   get text(): TextSettings | null {
@@ -109,8 +109,8 @@ export class IndexFolder {
     const manifest = this.#manifest;
     this.#refuseTooMany(this.#sound(() => this.#checkSizes()));
     const removed = await this.removedRows();
-    const [centres] = filesOf(manifest, 'centres');
-    const values = centres && centresFromArrow(await this.#read(centres), centres.name);
+    const [centroids] = filesOf(manifest, 'centres');
+    const values = centroids && centresFromArrow(await this.#read(centroids), centroids.name);
     const files = filesOf(manifest, 'rows');
     // Damage of a small index is found before memory is taken for one.
     let bytes = files.length > 0 ? await this.#read(files[0]) : new Uint8Array();
@@ -141,7 +141,7 @@ export class IndexFolder {
     });
     setOrigin(index, {
       ...{ path: this.path, manifest, held, isAligned: true },
-      centres: state.partitions?.centres ?? null,
+      centroids: state.partitions?.centroids ?? null,
     });
     return index;
   }

@@ -11,8 +11,8 @@ export interface Origin {
   readonly manifest: Manifest;
   /** Rows that the files have, removed ones included. */
   readonly held: RowSet;
-  /** The partitions' centres: others mean that all rows were grouped anew. */
-  readonly centres: Int16Array | null;
+  /** The partitions' centroids: others mean that all rows were grouped anew. */
+  readonly centroids: Int16Array | null;
   /** False when rows have other numbers in the files. */
   readonly isAligned: boolean;
 }

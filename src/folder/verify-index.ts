@@ -95,7 +95,7 @@ function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): nu
   if (kind === 'columns') {
     return columnsFromArrow(bytes, path).reduce((sum, batch) => sum + batch.count, 0);
   }
-  // Centres have the width that they ought to have where they are as many as they ought to be.
+  // Centroids have the width that they ought to have where they are as many as they ought to be.
   const { length } = centresFromArrow(bytes, path);
   return length % rows === 0 ? rows : length;
 }

@@ -56,8 +56,8 @@ class Generation {
     this.#rows = new SavedRows(this.#state);
     this.#stamp = this.#now();
     const before = origin === null ? [] : segmentsOf(origin.manifest);
-    const centres = this.#state.partitions?.centres ?? null;
-    const isSame = origin?.centres === centres;
+    const centroids = this.#state.partitions?.centroids ?? null;
+    const isSame = origin?.centroids === centroids;
     const mayStay = isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
     this.#segments = mayStay ? before : [];
     this.#carried = CarriedColumns.of({
@@ -84,12 +84,12 @@ class Generation {
     files.push(...(await this.#others(held)));
     this.#refuseIfChanged();
     const manifest = await this.#writer.commit({
-      ...{ rows: live.length, index: headerOf(this.#state, this.#index.keep, nextRow) },
+      ...{ rows: live.length, index: headerOf(this.#state, nextRow) },
       text: this.#request.given.text ?? this.#request.origin?.manifest.text ?? null,
       ...{ columns: this.#carried?.columns ?? [], files },
     });
-    const centres = this.#state.partitions?.centres ?? null;
-    return { manifest, held, centres, isAligned: !isRenumbered };
+    const centroids = this.#state.partitions?.centroids ?? null;
+    return { manifest, held, centroids, isAligned: !isRenumbered };
   }
 
   /** Behind the last row, by the index's own numbers. */
@@ -116,7 +116,7 @@ class Generation {
     const { firstRow, nextRow } = isRenumbered ? { firstRow: first, nextRow: end } : range;
     this.#refuseIfChanged();
     const { count, equals, runs } = this.#rows.slice(first, end, firstRow);
-    const { report: _, ...header } = headerOf(this.#state, this.#index.keep, this.#rows.nextRow);
+    const { report: _, ...header } = headerOf(this.#state, this.#rows.nextRow);
     const told = { kind: 'rows', ...header, firstRow, ...(equals && { equals }) };
     const file = await this.#writer.add('rows', indexToArrow(told, count, runs), count);
     files.push({ ...file, firstRow, nextRow });
@@ -126,16 +126,16 @@ class Generation {
     files.push(await this.#writer.add('columns', columns, count));
   }
 
-  /** Centres, removed rows and frequencies: those of before stay where nothing changed. */
+  /** Centroids, removed rows and frequencies: those of before stay where nothing changed. */
   async #others(held: RowSet): Promise<FolderFile[]> {
     const { origin, given } = this.#request;
     const files: FolderFile[] = [];
     const { partitions, slots } = this.#state;
     if (partitions !== null) {
-      const { centres, count } = partitions;
-      const isSame = origin !== null && origin.centres === centres;
+      const { centroids, count } = partitions;
+      const isSame = origin !== null && origin.centroids === centroids;
       const [before] = isSame ? filesOf(origin.manifest, 'centres') : [];
-      const bytes = () => centresToArrow(centres, centres.length / count);
+      const bytes = () => centresToArrow(centroids, centroids.length / count);
       files.push(before ?? (await this.#writer.add('centres', bytes(), count)));
     }
     const removed = this.#rows.isRenumbered

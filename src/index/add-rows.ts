@@ -49,11 +49,11 @@ export function* additionOf(
   const dense = isDenseMatrix(packed) ? packed : null;
   const isEmpty = isArray && batch.length === 0;
   if (dense === null && state.vectors !== null && !isEmpty) {
-    const { keep } = state.vectors;
-    throw new TypeError(`an index with keep '${keep}' takes dense vectors, got sparse ones`);
+    const { storage } = state.vectors;
+    throw new TypeError(`an index with vectors '${storage}' takes dense vectors, got sparse ones`);
   }
   if (dense !== null && state.sparse !== null) {
-    throw new TypeError(`an index with keep 'sparse' takes sparse vectors, got dense ones`);
+    throw new TypeError(`an index with vectors 'sparse' takes sparse vectors, got dense ones`);
   }
   if (dense === null) refuseMean(packed, state.mean);
   const hashed = dense !== null && state.mean !== null ? centredMatrix(dense, state.mean) : packed;
@@ -82,7 +82,7 @@ function foreignAddition(state: IndexState, codes: Codes, ids: unknown): Additio
   if (codes.bits !== state.bits)
     throw wrongValue('codes', `codes of ${state.bits} bits`, codes.bits);
   if (state.vectors !== null || state.sparse !== null) {
-    throw new TypeError(`an index with "keep" takes vectors, got codes`);
+    throw new TypeError(`an index with "vectors" takes vectors, got codes`);
   }
   checkRoom(state, codes.count);
   const own = JSON.stringify(state.hasher.origin);
@@ -197,10 +197,10 @@ function* regroup(state: IndexState): Steps<void> {
   const { partitions, slots } = state;
   if (partitions === null || partitions.lateCount <= MOST_LATE) return;
   if (8 * partitions.lateCount <= slots.count) return;
-  const { centres, count, nearness } = partitions;
+  const { centroids, count, nearness } = partitions;
   const partitionOf = partitions.partitionOfSlots(slots.count);
   const grouped = yield* unstopped(groupedSlots(slots, partitionOf, count));
-  const grouping = { centres, starts: grouped.starts, nearness };
+  const grouping = { centroids, starts: grouped.starts, nearness };
   const steps = Partitions.of(state, grouped.slots, grouping);
   const regrouped = yield* unstopped(steps);
   state.slots = grouped.slots;

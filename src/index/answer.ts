@@ -1,4 +1,4 @@
-/** From a checked request to a result: picks the plan, runs it, ranks, and tells what was done. */
+/** From a checked request to a result: picks the method, runs it, ranks, and tells what was done. */
 
 import {
   checkInteger,
@@ -18,8 +18,8 @@ import type { RowsByDistance } from './hamming-search';
 import type { Id } from './id-table';
 import {
   type IndexWithinOptions,
-  PLANS,
-  type Plan,
+  METHODS,
+  type Method,
   RANKS,
   type Rank,
   SEARCH_DEFAULTS,
@@ -41,7 +41,7 @@ export interface SearchResult {
 
 /** What a search did, and how long it took. */
 export interface Explanation {
-  readonly plan: 'scan' | 'bands' | 'partitions';
+  readonly method: 'scan' | 'bands' | 'partitions';
   readonly why: string;
   readonly codesCompared: number;
   /** Rows ranked by cosine. */
@@ -56,7 +56,7 @@ export interface Request {
   readonly k: number;
   readonly maxDistance: number;
   readonly rank: Rank | null;
-  readonly plan: Plan;
+  readonly method: Method;
   readonly oversample: number | null;
   readonly probes: number | null;
   readonly filter: RowFilter | null;
@@ -65,19 +65,19 @@ export interface Request {
 
 export function searchRequest(state: IndexState, given: SearchOptions): Request {
   const { oversample, probes } = given;
-  const plan = checkOneOf('plan', given.plan ?? SEARCH_DEFAULTS.plan, PLANS);
+  const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
   const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
   if (rank === 'exact' && !keepsVectors(state)) {
-    throw new Error(`rank 'exact' needs kept vectors: make the index with "keep"`);
+    throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
   }
-  if (plan === 'partitions' && state.partitions === null) {
-    throw new Error(`plan 'partitions' needs an index of some size after optimize()`);
+  if (method === 'partitions' && state.partitions === null) {
+    throw new Error(`method 'partitions' needs an index of some size after optimize()`);
   }
   return {
     k: checkK(given.k ?? SEARCH_DEFAULTS.k),
     maxDistance: state.bits,
     rank,
-    plan,
+    method,
     oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
     probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
     filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
@@ -90,7 +90,7 @@ export function withinRequest(state: IndexState, given: IndexWithinOptions): Req
     k: Number.MAX_SAFE_INTEGER,
     maxDistance: checkMaxDistance(given.maxDistance, state.bits),
     rank: 'hamming',
-    plan: checkOneOf('plan', given.plan ?? 'auto', ['auto', 'scan', 'bands']),
+    method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
     oversample: null,
     probes: null,
     filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
@@ -182,7 +182,7 @@ function* byCosine(
   rank: 'estimate' | 'exact',
   work: Work,
 ): Steps<SearchResult> {
-  if (request.plan === 'bands') throw planError('scan', 'partitions', rank, request.plan);
+  if (request.method === 'bands') throw methodError('scan', 'partitions', rank, request.method);
   const start = performance.now();
   const setting = settingOf(state, request, rank);
   const ranked = yield* candidates(
@@ -202,17 +202,17 @@ function* byCosine(
   const distances = state.slots.distancesOf(rows, query.code);
   const result = resultOf(state, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
-  const plan = work.probes > 0 ? 'partitions' : 'scan';
-  return explained(result, plan, whyOf(state, request, plan), work, start, found);
+  const method = work.probes > 0 ? 'partitions' : 'scan';
+  return explained(result, method, whyOf(state, request, method), work, start, found);
 }
 
 /** How to search: as measured by `optimize`, or as told. */
 function settingOf(state: IndexState, request: Request, rank: Rank): Setting {
-  const { plan, k, oversample } = request;
+  const { method, k, oversample } = request;
   const { report, partitions } = state;
   const isPartitioned =
-    partitions !== null && (plan === 'partitions' || (plan === 'auto' && report !== null));
-  const measured = report?.plan === (isPartitioned ? 'partitions' : 'scan') ? report : null;
+    partitions !== null && (method === 'partitions' || (method === 'auto' && report !== null));
+  const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
   const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
   const want = Math.min(Math.ceil(times * k), Math.max(k, state.slots.count));
   return {
@@ -221,8 +221,8 @@ function settingOf(state: IndexState, request: Request, rank: Rank): Setting {
   };
 }
 
-function whyOf(state: IndexState, { plan, filter }: Request, ran: string): string {
-  if (plan !== 'auto') return 'as asked for';
+function whyOf(state: IndexState, { method, filter }: Request, ran: string): string {
+  if (method !== 'auto') return 'as asked for';
   if (ran === 'partitions') {
     return `measured by optimize(): recall ${state.report?.recall.toFixed(3)}`;
   }
@@ -230,8 +230,8 @@ function whyOf(state: IndexState, { plan, filter }: Request, ran: string): strin
   return state.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
 }
 
-function planError(a: string, b: string, rank: Rank, plan: Plan): RangeError {
-  return wrongValue('plan', `'auto', '${a}' or '${b}' with rank '${rank}'`, plan);
+function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
+  return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
 }
 
 function* byDistance(
@@ -240,13 +240,14 @@ function* byDistance(
   request: Request,
   work: Work,
 ): Steps<SearchResult> {
-  if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
+  if (request.method === 'partitions')
+    throw methodError('scan', 'bands', 'hamming', request.method);
   const start = performance.now();
   const found = yield* nearestByDistance(state, query.code, request, work);
   const ranked = performance.now();
   const result = ofDistances(state, found.rows);
   if (!request.isExplained) return result;
-  return explained(result, found.plan, found.why, work, start, ranked);
+  return explained(result, found.method, found.why, work, start, ranked);
 }
 
 function* byDistanceTogether(
@@ -254,7 +255,8 @@ function* byDistanceTogether(
   queries: readonly Query[],
   request: Request,
 ): Steps<SearchResult[]> {
-  if (request.plan === 'partitions') throw planError('scan', 'bands', 'hamming', request.plan);
+  if (request.method === 'partitions')
+    throw methodError('scan', 'bands', 'hamming', request.method);
   const codes = queries.map(({ code }) => code);
   const { slots } = state;
   const found = yield* allNearestByDistance(state, codes, request);
@@ -285,7 +287,7 @@ function resultOf(
 
 function explained(
   result: SearchResult,
-  plan: Explanation['plan'],
+  method: Explanation['method'],
   why: string,
   work: Work,
   start: number,
@@ -293,5 +295,5 @@ function explained(
 ): SearchResult {
   const milliseconds = { find: found - start, rank: performance.now() - found };
   const { codesCompared, candidates: reranked, probes } = work;
-  return { ...result, explain: { plan, why, codesCompared, reranked, probes, milliseconds } };
+  return { ...result, explain: { method, why, codesCompared, reranked, probes, milliseconds } };
 }

@@ -9,7 +9,7 @@ import {
   scanSlots,
   slotCollector,
 } from './hamming-search';
-import type { Plan } from './index-options';
+import type { Method } from './index-options';
 import type { Work } from './rank-rows';
 import type { IndexState } from './state';
 import { fewRows } from './weighted-search';
@@ -17,20 +17,20 @@ import { fewRows } from './weighted-search';
 export interface DistanceRequest {
   readonly k: number;
   readonly maxDistance: number;
-  readonly plan: Plan;
+  readonly method: Method;
   readonly filter: RowFilter | null;
 }
 
 interface Found {
   readonly rows: RowsByDistance;
-  readonly plan: 'scan' | 'bands';
+  readonly method: 'scan' | 'bands';
   readonly why: string;
 }
 
 /** Whether queries are to be scanned for together. */
 export function isScanned({ slots, bandPlan }: IndexState, request: DistanceRequest): boolean {
-  if (request.plan === 'auto') return !bandPlan.isWorth(slots, request);
-  return request.plan === 'scan';
+  if (request.method === 'auto') return !bandPlan.isWorth(slots, request);
+  return request.method === 'scan';
 }
 
 /** The nearest rows to one code. */
@@ -42,13 +42,13 @@ export function* nearestByDistance(
 ): Steps<Found> {
   const { slots, bandPlan } = state;
   const few = fewRows(slots, request.filter);
-  if (few !== null && request.plan !== 'bands') {
+  if (few !== null && request.method !== 'bands') {
     const rows = ofRows(state, few, code, request);
     work.codesCompared += few.length;
-    return { rows, plan: 'scan', why: 'the filter leaves few rows' };
+    return { rows, method: 'scan', why: 'the filter leaves few rows' };
   }
-  const isAsked = request.plan === 'bands';
-  const isWorth = isAsked || (request.plan === 'auto' && bandPlan.isWorth(slots, request));
+  const isAsked = request.method === 'bands';
+  const isWorth = isAsked || (request.method === 'auto' && bandPlan.isWorth(slots, request));
   if (isWorth) {
     const bands = yield* bandPlan.prepare(slots, request);
     if (state.slots !== slots) return yield* nearestByDistance(state, code, request, work);
@@ -58,20 +58,20 @@ export function* nearestByDistance(
     work.codesCompared += tried.compared;
     if (tried.isComplete) {
       const why = isAsked ? 'as asked for' : 'tables are expected to be faster than a scan';
-      return { rows: collector.result(), plan: 'bands', why };
+      return { rows: collector.result(), method: 'bands', why };
     }
   }
   const start = performance.now();
   const collector = collectorOf(state, request);
   yield* scanSlots(state, [code], [collector], work);
   const ms = performance.now() - start;
-  bandPlan.noteScan(slots, ms, request, lastOf(collector, request), request.plan === 'auto');
+  bandPlan.noteScan(slots, ms, request, lastOf(collector, request), request.method === 'auto');
   const why = isWorth
     ? 'tables took too long'
-    : request.plan === 'scan'
+    : request.method === 'scan'
       ? 'as asked for'
       : 'tables would not pay';
-  return { rows: collector.result(), plan: 'scan', why };
+  return { rows: collector.result(), method: 'scan', why };
 }
 
 /** The nearest rows to each of many codes, by one scan for all. */
@@ -85,7 +85,7 @@ export function* allNearestByDistance(
   yield* scanSlots(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
   const ms = (performance.now() - start) / codes.length;
   for (const [i, collector] of collectors.entries()) {
-    const isChosen = i === 0 && request.plan === 'auto'; // one choice for all
+    const isChosen = i === 0 && request.method === 'auto'; // one choice for all
     state.bandPlan.noteScan(collector.slots, ms, request, lastOf(collector, request), isChosen);
   }
   return collectors.map((collector) => collector.result());

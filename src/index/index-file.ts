@@ -13,13 +13,13 @@ import type { IndexState } from './state';
 
 export { optionsOf } from './index-header';
 
-export function bytesOfIndex(state: IndexState, keep: string): Uint8Array {
+export function bytesOfIndex(state: IndexState): Uint8Array {
   const rows = new SavedRows(state);
   const { count, equals, runs } = rows.slice(0, rows.live.length, 0);
   const { partitions } = state;
   const header = {
-    ...{ kind: 'index', ...headerOf(state, keep, rows.nextRow) },
-    ...{ centres: partitions && toBase64(partitions.centres), ...(equals && { equals }) },
+    ...{ kind: 'index', ...headerOf(state, rows.nextRow) },
+    ...{ centres: partitions && toBase64(partitions.centroids), ...(equals && { equals }) },
   };
   return indexToArrow(header, count, runs);
 }

@@ -1,6 +1,8 @@
 /**
- * What is told of an index beside its rows: options, kind of ids, report. The JSON of its files;
- * docs/format.md is the specification. Read with suspicion, since it decides how searches run.
+ * The JSON header of an index's files: options, kind of ids, report (docs/format.md). Its names are
+ * those of version 1 of the format, and this is the only place that translates them to the names of
+ * the library: `keep` is the option `vectors`; a report's `plan` and `isReached` are `method` and
+ * `reached`. Every value is checked when it is read, since it decides how searches run.
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '../base/check';
@@ -9,7 +11,7 @@ import type { IdKind } from './id-table';
 import { RANKS, type SimHashIndexOptions } from './index-options';
 import type { RecallReport } from './recall-report';
 import type { IndexState } from './state';
-import { KEEPS } from './vectors/kept-vectors';
+import { VECTOR_STORAGES } from './vectors/kept-vectors';
 
 export interface IndexHeader {
   readonly bits: number;
@@ -24,18 +26,25 @@ export interface IndexHeader {
   readonly ids: IdKind | null;
   /** The number that the next row gets. */
   readonly nextRow: number;
-  readonly report: RecallReport | null;
-  /** The mean cosine of vectors with their partitions' centres. */
+  readonly report: SavedReport | null;
+  /** The mean cosine of vectors with their partitions' centroids. */
   readonly nearness?: number;
 }
 
-export function headerOf(state: IndexState, keep: string, nextRow: number): IndexHeader {
+/** A report as files have it. */
+type SavedReport = Omit<RecallReport, 'method' | 'reached'> & {
+  readonly plan: RecallReport['method'];
+  readonly isReached: boolean;
+};
+
+export function headerOf(state: IndexState, nextRow: number): IndexHeader {
   const { hasher, mean, isForeign, report, partitions } = state;
+  const keep = state.sparse === null ? (state.vectors?.storage ?? 'none') : 'sparse';
   return {
     ...{ bits: state.bits, projection: hasher.projection, seed: String(hasher.seed) },
     ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
     ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
-    ...{ isForeign, ids: state.ids.kind, nextRow, report },
+    ...{ isForeign, ids: state.ids.kind, nextRow, report: report && savedReport(report) },
     ...(partitions !== null && { nearness: partitions.nearness }),
   };
 }
@@ -49,9 +58,29 @@ export function optionsOf({ header }: { readonly header: object }): SimHashIndex
   return {
     ...{ bits, projection: projection as 'signs', seed: BigInt(seed) },
     ...(dimensions !== undefined && { dimensions }),
-    ...{ zero: zero as 'error', keep: checkOneOf('keep', keep, KEEPS) },
+    ...{ zero: zero as 'error', vectors: checkOneOf('keep', keep, VECTOR_STORAGES) },
     ...(mean !== null && { mean }),
   };
+}
+
+/** Library names of a report's keys, and those in files where they differ. */
+const REPORT_NAMES = [
+  ['reached', 'isReached'],
+  ['method', 'plan'],
+] as const;
+
+function savedReport(report: RecallReport): SavedReport {
+  const names = new Map<string, string>(REPORT_NAMES);
+  const entries = Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]);
+  return Object.fromEntries(entries) as SavedReport;
+}
+
+/** The report of an index that was saved; null where it was not optimized. */
+export function reportOf({ report }: IndexHeader): RecallReport | null {
+  if (report === null) return null;
+  const names = new Map<string, string>(REPORT_NAMES.map(([ours, saved]) => [saved, ours]));
+  const entries = Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]);
+  return Object.fromEntries(entries) as RecallReport;
 }
 
 /** The parts of a header that are no options, checked; `count` rows come with it. */
@@ -73,7 +102,7 @@ export function mostNumbers(count: number): number {
   return Math.min(MOST_ROWS, Math.max(2 ** 26, 64 * count));
 }
 
-function checkReport(report: RecallReport): void {
+function checkReport(report: SavedReport): void {
   checkNumber('report.recall', report.recall, 0, 1);
   checkNumber('report.wanted', report.wanted, 0, 1);
   checkOneOf('report.plan', report.plan, ['scan', 'partitions']);

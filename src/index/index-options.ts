@@ -11,7 +11,7 @@ import {
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { Filter } from './filter';
-import { KEEPS, type Keep } from './vectors/kept-vectors';
+import { VECTOR_STORAGES, type VectorStorage } from './vectors/kept-vectors';
 
 /**
  * What ranks the results: 'hamming' (distance, then row; exact), 'estimate' (the query's
@@ -20,55 +20,55 @@ import { KEEPS, type Keep } from './vectors/kept-vectors';
 export type Rank = 'hamming' | 'estimate' | 'exact';
 export const RANKS = ['hamming', 'estimate', 'exact'] as const;
 
-/** How rows are found: all of them, by tables of blocks of bits, or by their nearest centres. */
-export type Plan = 'auto' | 'scan' | 'bands' | 'partitions';
-export const PLANS = ['auto', 'scan', 'bands', 'partitions'] as const;
+/** How rows are found: all of them, by tables of blocks of bits, or by their nearest centroids. */
+export type Method = 'auto' | 'scan' | 'bands' | 'partitions';
+export const METHODS = ['auto', 'scan', 'bands', 'partitions'] as const;
 
 export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   /** Width of a code, 1 to 65,535. */
   bits?: number;
   projection?: Projection;
   /** The vectors held beside the codes, for rank 'exact': dense ones, or sparse ones. */
-  keep?: Keep;
+  vectors?: VectorStorage;
   /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
   mean?: ArrayLike<number>;
 }
 
-export const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, keep: 'none' } as const;
+export const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
 
 export interface SearchOptions {
   /** How many neighbours; fewer come back when there are fewer rows. */
   k?: number;
   /** The best that the index can do, by default. */
   rank?: Rank;
-  plan?: Plan;
+  method?: Method;
   /** For rank 'exact': so many times k rows are re-ranked. */
   oversample?: number;
-  /** For plan 'partitions': how many are visited. */
+  /** For method 'partitions': how many are visited. */
   probes?: number;
   /** Only these rows: their numbers, or a function that tells. */
   filter?: Filter;
-  /** True to be told the plan, the work and the time it took. */
+  /** True to be told the method, the work and the time it took. */
   explain?: boolean;
   kernel?: KernelName;
 }
 
-export const SEARCH_DEFAULTS = { k: 10, plan: 'auto', oversample: 20, probes: 32 } as const;
+export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
 
 export const SEARCH_OPTIONS = [
-  ...['k', 'rank', 'plan', 'oversample', 'probes', 'filter', 'explain', 'kernel'],
+  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain', 'kernel'],
 ];
 
 export interface IndexWithinOptions {
   /** Inclusive. */
   maxDistance: number;
-  plan?: 'auto' | 'scan' | 'bands';
+  method?: 'auto' | 'scan' | 'bands';
   filter?: Filter;
   explain?: boolean;
   kernel?: KernelName;
 }
 
-export const WITHIN_OPTIONS = ['maxDistance', 'plan', 'filter', 'explain', 'kernel'];
+export const WITHIN_OPTIONS = ['maxDistance', 'method', 'filter', 'explain', 'kernel'];
 
 export interface OptimizeOptions {
   /** Share of the true neighbours that searches are to find, above 0 and at most 1. */
@@ -88,32 +88,32 @@ export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 }
 export const OPTIMIZE_OPTIONS = ['recall', 'k', 'queries', 'partitions', 'seed'];
 
 const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'keep', 'mean', 'pattern'],
+  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'vectors', 'mean', 'pattern'],
 ];
 
 export interface CheckedOptions {
   readonly hasher: SimHasherOptions;
-  readonly keep: Keep;
+  readonly vectors: VectorStorage;
   readonly mean: Float64Array | null;
 }
 
 export function checkIndexOptions(options: SimHashIndexOptions | undefined): CheckedOptions {
   const given = checkOptions('options', options, OPTIONS);
-  const { keep = SIMHASH_INDEX_DEFAULTS.keep, mean, ...hasher } = given;
+  const { vectors = SIMHASH_INDEX_DEFAULTS.vectors, mean, ...hasher } = given;
   if ('pattern' in hasher) {
     throw new TypeError(
       'an index takes no "pattern", its file could not tell it: add codes instead',
     );
   }
-  checkOneOf('keep', keep, KEEPS);
-  if (keep === 'float32' || keep === 'int8') {
+  checkOneOf('vectors', vectors, VECTOR_STORAGES);
+  if (vectors === 'float32' || vectors === 'int8') {
     checkInteger('dimensions', given.dimensions, 1, 2 ** 26);
   }
-  if (keep === 'sparse' && (mean !== undefined || given.projection === 'hadamard')) {
+  if (vectors === 'sparse' && (mean !== undefined || given.projection === 'hadamard')) {
     const what = mean === undefined ? `projection 'hadamard'` : '"mean"';
-    throw new TypeError(`keep 'sparse' takes sparse vectors, ${what} takes dense ones`);
+    throw new TypeError(`vectors 'sparse' takes sparse vectors, ${what} takes dense ones`);
   }
-  return { hasher, keep, mean: mean === undefined ? null : checkMean(mean, given.dimensions) };
+  return { hasher, vectors, mean: mean === undefined ? null : checkMean(mean, given.dimensions) };
 }
 
 function checkMean(mean: unknown, dimensions: number | undefined): Float64Array {

@@ -9,10 +9,10 @@ import seedrandom from 'seedrandom';
 import { drawn } from '../base/draw';
 import type { Steps } from '../base/steps';
 import { wilson } from '../hashing/angle';
-import { trainCentres } from '../k-means/train-centroids';
+import { trainCentroids } from '../k-means/train-centroids';
 import type { Setting } from './candidates';
 import { keepsVectors } from './exact-cosines';
-import { groupedSlots, nearestCentres, Partitions } from './partitions/partitions';
+import { groupedSlots, nearestCentroids, Partitions } from './partitions/partitions';
 import { spaceOf } from './partitions/space';
 import { queryOfRow } from './query';
 import { foundBy, foundByProbes, foundWith, type HeldOut, surelyEnough, toBeFound } from './recall';
@@ -33,8 +33,8 @@ const LEAST_SLOTS = 4096;
 const MOST_PARTITIONS = 8192;
 /** Partitions by the root of the slots: fewer make visits long, more make choosing them long. */
 const PARTITIONS_PER_ROOT = 3.5;
-/** Rows that train a centre, and what share of them each round looks at. */
-const SAMPLE_PER_CENTRE = 64;
+/** Rows that train a centroid, and what share of them each round looks at. */
+const SAMPLE_PER_CENTROID = 64;
 const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
 /** Rows, and queries, between two steps. */
 const STEP_ROWS = 4096;
@@ -69,7 +69,7 @@ export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> 
   const choice = yield* chosen(trial, heldOut.slice(0, half), wanted);
   const measuredBy = heldOut.length > 1 ? heldOut.slice(half) : heldOut;
   const report = yield* measured(trial, measuredBy, wanted, choice);
-  const partitions = report.plan === 'scan' ? null : trial.partitions;
+  const partitions = report.method === 'scan' ? null : trial.partitions;
   return { slots: trial.slots, partitions, report };
 }
 
@@ -87,20 +87,20 @@ function* inPartitions(
     return { slots: yield* slots.rearranged(used), partitions: null };
   }
   const space = spaceOf(state, slots);
-  const drawnSlots = yield* drawn(used, Math.max(SAMPLE_PER_CENTRE * count, 2 ** 14), random);
+  const drawnSlots = yield* drawn(used, Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14), random);
   const sample = new Int16Array(drawnSlots.length * space.width);
   for (let i = 0; i < drawnSlots.length; i++) {
     space.slotInto(drawnSlots[i], sample, i * space.width);
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
-  const centres = yield* trainCentres(sample, space.width, {
+  const centroids = yield* trainCentroids(sample, space.width, {
     ...{ count, seed: wanted.seed, rounds: ROUNDS },
     ...(state.kernel !== undefined && { kernel: state.kernel }),
   });
-  const nearest = yield* nearestCentres(space, centres, slots, state.kernel);
+  const nearest = yield* nearestCentroids(space, centroids, slots, state.kernel);
   const grouped = yield* groupedSlots(slots, nearest, count);
   yield undefined;
-  const grouping = { centres, starts: grouped.starts };
+  const grouping = { centroids, starts: grouped.starts };
   const partitions = yield* Partitions.of(state, grouped.slots, grouping);
   return { slots: grouped.slots, partitions };
 }
@@ -201,7 +201,7 @@ function* measured(
     }
     return {
       wanted: wanted.recall,
-      isReached: recall >= wanted.recall,
+      reached: recall >= wanted.recall,
       recall,
       interval: total === 0 ? [0, 1] : wilson(found, total),
       k,
@@ -209,7 +209,7 @@ function* measured(
       truth: rank === 'exact' ? 'cosine' : 'distance',
       queries: heldOut.length,
       queriesPerSecond: ms === 0 ? 0 : 1000 / ms,
-      plan: probes === null ? 'scan' : 'partitions',
+      method: probes === null ? 'scan' : 'partitions',
       partitions: probes === null ? 0 : count,
       probes: probes ?? 0,
       oversample: Math.ceil(want / k),

@@ -6,7 +6,7 @@ import type { Rank } from './index-options';
 export interface RecallReport {
   /** What was asked for, and whether the measured recall is as high. */
   readonly wanted: number;
-  readonly isReached: boolean;
+  readonly reached: boolean;
   /** Share of the true k nearest that were found, with Wilson's 95 % interval. */
   readonly recall: number;
   readonly interval: readonly [low: number, high: number];
@@ -17,7 +17,7 @@ export interface RecallReport {
   /** Held-out rows measured with; others were used to choose. */
   readonly queries: number;
   readonly queriesPerSecond: number;
-  readonly plan: 'scan' | 'partitions';
+  readonly method: 'scan' | 'partitions';
   readonly partitions: number;
   readonly probes: number;
   readonly oversample: number;

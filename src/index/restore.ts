@@ -7,12 +7,12 @@
 import { isValid } from '../base/bitmap';
 import { checkInteger } from '../base/check';
 import type { Steps } from '../base/steps';
-import { allocateCentres } from '../k-means/train-centroids';
+import { allocateCentroids } from '../k-means/train-centroids';
 import { integerWidth } from '../kernels/products/products.scalar';
 import type { Ids } from '../table/columns/ids';
 import type { IndexRows } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
-import { checkHeader, type IndexHeader } from './index-header';
+import { checkHeader, type IndexHeader, reportOf } from './index-header';
 import { groupedSlots, Partitions } from './partitions/partitions';
 import type { IndexState } from './state';
 
@@ -157,7 +157,7 @@ export class Restoring {
     if ((vectors === null) !== (given === null)) {
       throw new Error('vectors are kept, but there is no column "vector", or the other way round');
     }
-    if ((vectors?.keep === 'int8') !== (scales !== null)) {
+    if ((vectors?.storage === 'int8') !== (scales !== null)) {
       throw new Error(
         'there is no column "scale" for vectors of int8, or one without such vectors',
       );
@@ -178,13 +178,13 @@ export class Restoring {
     return ids;
   }
 
-  /** When all rows are there; `centres` are those of the partitions, of 16-bit integers. */
-  *end(centres: Int16Array | null): Steps<void> {
+  /** When all rows are there; `centroids` are those of the partitions, of 16-bit integers. */
+  *end(centroids: Int16Array | null): Steps<void> {
     const state = this.#state;
     skipTo(state, this.#header.nextRow);
     state.isForeign = this.#header.isForeign;
-    state.report = this.#header.report;
-    if (centres !== null) yield* this.#partition(centres);
+    state.report = reportOf(this.#header);
+    if (centroids !== null) yield* this.#partition(centroids);
   }
 
   *#partition(values: Int16Array): Steps<void> {
@@ -192,16 +192,16 @@ export class Restoring {
     const { slots, vectors, bits } = state;
     const width = integerWidth(vectors?.dimensions ?? bits);
     const count = values.length / width;
-    checkInteger('number of centres', count, 1, 65_536);
+    checkInteger('number of centroids', count, 1, 65_536);
     const ofSlots = new Uint32Array(slots.count);
     for (let slot = 0; slot < slots.count; slot++) {
       ofSlots[slot] = checkInteger('partition', this.#partitionOf[slot], 0, count - 1);
     }
-    const centres = allocateCentres(count, width);
-    centres.set(values);
+    const centroids = allocateCentroids(count, width);
+    centroids.set(values);
     const grouped = yield* groupedSlots(slots, ofSlots, count);
     const { nearness } = this.#header;
-    const grouping = { centres, starts: grouped.starts, nearness };
+    const grouping = { centroids, starts: grouped.starts, nearness };
     const partitions = yield* Partitions.of(state, grouped.slots, grouping);
     state.slots = grouped.slots;
     state.partitions = partitions;

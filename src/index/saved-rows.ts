@@ -64,7 +64,8 @@ export class SavedRows {
       firsts: firsts?.slice(from, end) ?? null,
       ids: ids && (ids.slice(from, end) as Ids),
       vectors: vectors?.gather(rows) ?? null,
-      scales: vectors?.keep === 'int8' ? Float32Array.from(rows, (r) => vectors.scaleOf(r)) : null,
+      scales:
+        vectors?.storage === 'int8' ? Float32Array.from(rows, (r) => vectors.scaleOf(r)) : null,
       sparse: sparse?.gather(rows) ?? null,
       partitions: partitionOf && Uint32Array.from(rows, (row) => partitionOf[slots.slotOf(row)]),
     };

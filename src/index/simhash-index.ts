@@ -50,7 +50,7 @@ import { queriesOf, queryOf } from './query';
 import type { RecallReport } from './recall-report';
 import type { IndexState } from './state';
 import { KeptSparse, type KeptSparseVector } from './vectors/kept-sparse';
-import { type Keep, KeptVectors } from './vectors/kept-vectors';
+import { KeptVectors, type VectorStorage } from './vectors/kept-vectors';
 
 /** A row as the index holds it. */
 export interface IndexRow {
@@ -89,7 +89,7 @@ export let refuseIfBusy: (index: SimHashIndex) => void;
 export class SimHashIndex {
   readonly bits: number;
   readonly dimensions: number | undefined;
-  readonly keep: Keep;
+  readonly vectors: VectorStorage;
   readonly hasher: SimHasher;
   readonly #state: IndexState;
   /** A long call that changes the index, while it is at work. */
@@ -101,23 +101,23 @@ export class SimHashIndex {
   }
 
   constructor(options?: SimHashIndexOptions) {
-    const { hasher, keep, mean } = checkIndexOptions(options);
+    const { hasher, vectors, mean } = checkIndexOptions(options);
     this.hasher = new SimHasher(hasher);
     // Resolved once: a search asks for its kernels several times.
     const kernel = hammingKernel(hasher.kernel, this.hasher.bytesPerCode).name as KernelName;
     this.bits = this.hasher.bits;
     this.dimensions = this.hasher.dimensions;
-    this.keep = keep;
+    this.vectors = vectors;
     this.#state = {
       ...{ bits: this.bits, hasher: this.hasher, mean, kernel },
       slots: new Slots(this.hasher.bytesPerCode),
       bandPlan: new BandPlan(this.bits),
       ids: new IdTable(),
       vectors:
-        keep === 'float32' || keep === 'int8'
-          ? new KeptVectors(keep, this.dimensions as number, kernel)
+        vectors === 'float32' || vectors === 'int8'
+          ? new KeptVectors(vectors, this.dimensions as number, kernel)
           : null,
-      sparse: keep === 'sparse' ? new KeptSparse() : null,
+      sparse: vectors === 'sparse' ? new KeptSparse() : null,
       ...{ isForeign: false, partitions: null, report: null },
     };
   }
@@ -130,7 +130,7 @@ export class SimHashIndex {
   /** The rank of a search by vector that asks for none. */
   get rank(): Rank {
     if (this.#state.isForeign) return 'hamming';
-    return this.keep === 'none' ? 'estimate' : 'exact';
+    return this.vectors === 'none' ? 'estimate' : 'exact';
   }
 
   /** What `optimize` measured; null before, and what came and went since. */
@@ -350,7 +350,7 @@ export class SimHashIndex {
   /** The index as the bytes of one Arrow file, which any Arrow reader opens. */
   toArrow(): Uint8Array {
     this.#refuseIfBusy();
-    return bytesOfIndex(this.#state, this.keep);
+    return bytesOfIndex(this.#state);
   }
 
   /** An index that `toArrow` wrote; a damaged one is a FormatError. */

@@ -127,7 +127,7 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Reque
   if (minCosine !== undefined) {
     checkNumber('minCosine', minCosine, -1, 1);
     if (left.vectors === null || right?.vectors === null) {
-      throw new Error(`"minCosine" needs kept vectors: make the index with keep 'float32'`);
+      throw new Error(`"minCosine" needs vectors: make the index with vectors 'float32'`);
     }
   }
   if (onPlan !== undefined && typeof onPlan !== 'function') {

@@ -68,7 +68,7 @@ export async function speedCurve(
   for (const isWarmUp of [true, false]) {
     for (const [i, setting] of settings.entries()) {
       await step(isWarmUp ? rows.length : rows.length + (i + 1) * count);
-      const isQuick = setting.plan === 'partitions';
+      const isQuick = setting.method === 'partitions';
       const some = isWarmUp && !isQuick ? Math.min(count, WARM_UP_SCANS) : count;
       const point = measured(index, queries, { truth, setting, count: some, k });
       if (!isWarmUp) points.push(point);
@@ -80,15 +80,15 @@ export async function speedCurve(
 /** Visits of fewer and more partitions than were chosen, and scans that re-rank more and more. */
 function settingsFor(report: RecallReport | null): SearchOptions[] {
   const rank = 'exact';
-  const scans = OVERSAMPLES.map((oversample) => ({ rank, plan: 'scan', oversample }) as const);
-  if (report?.plan !== 'partitions') return scans;
+  const scans = OVERSAMPLES.map((oversample) => ({ rank, method: 'scan', oversample }) as const);
+  if (report?.method !== 'partitions') return scans;
   const { probes, partitions, oversample } = report;
   const visits = SHARES_OF_PROBES.map((share) =>
     Math.max(1, Math.min(partitions, Math.round(share * probes))),
   );
-  const plan = 'partitions';
+  const method = 'partitions';
   return [
-    ...[...new Set(visits)].map((visit) => ({ rank, plan, probes: visit, oversample }) as const),
+    ...[...new Set(visits)].map((visit) => ({ rank, method, probes: visit, oversample }) as const),
     ...scans,
   ];
 }

@@ -133,7 +133,7 @@ describe('halfspace cluster', () => {
 
   it('clusters the rows of an index', async () => {
     const index = new SimHashIndex({
-      ...{ bits: 256, dimensions: DIMENSIONS, projection: 'hadamard', keep: 'float32' },
+      ...{ bits: 256, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'float32' },
     });
     index.addAll(vectors, ids);
     await saveIndex(index, at('index.hs'));

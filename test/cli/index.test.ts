@@ -41,7 +41,7 @@ describe('index', () => {
         join(root, NOUNS),
         '--id',
         'word',
-        '--keep',
+        '--vectors',
         'float32',
         '--bits',
         '128',
@@ -56,7 +56,7 @@ describe('index', () => {
     const index = await openIndex(join(cwd, 'nouns.hs'));
     const { vectors } = await readVectors(join(root, NOUNS));
     const own = new SimHashIndex({
-      ...{ bits: 128, projection: 'hadamard', dimensions: 100, keep: 'float32' },
+      ...{ bits: 128, projection: 'hadamard', dimensions: 100, vectors: 'float32' },
     });
     own.addAll(vectors);
     expect(index.count).toBe(17_824);
@@ -115,16 +115,16 @@ describe('index', () => {
   });
 
   it.each([
-    [DOCS, 'int8', '--keep int8 is for dense vectors: --keep sparse or none'],
-    [join(root, NOUNS), 'sparse', '--keep sparse is for texts and sparse vectors: leave it out'],
+    [DOCS, 'int8', '--vectors int8 is for dense vectors: --vectors sparse or none'],
+    [join(root, NOUNS), 'sparse', '--vectors sparse is for texts and sparse vectors: leave it out'],
   ])('keeps vectors of the kind that there is: %s, %s', async (input, keep, message) => {
-    const { code, stderr } = await indexed(input, '--keep', keep, '-o', 'docs.hs');
+    const { code, stderr } = await indexed(input, '--vectors', keep, '-o', 'docs.hs');
     expect(code).toBe(2);
     expect(stderr).toContain(message);
   });
 
   it('keeps the sparse vectors of texts, and searches rank by their exact cosine', async () => {
-    const { cwd } = await indexed(DOCS, '--keep', 'sparse', '-o', 'docs.hs', '-q');
+    const { cwd } = await indexed(DOCS, '--vectors', 'sparse', '-o', 'docs.hs', '-q');
     const search = ['search', 'docs.hs', '--query', 'a kettle of boiling water', '-k', '3'];
     const found = rowsOf<{ id: string; cosine: number }>((await run(search, { cwd })).stdout);
     const hasher = new TextHasher({ bits: 256 });
@@ -143,7 +143,18 @@ describe('index --append', () => {
   // In 0.1 the folder never opened again: its two empty columns were written as one.
   it('of a text without words leaves a folder that opens, and finds the rows of before', async () => {
     const { cwd, change } = await indexed(
-      ...[DOCS, '--text', 'body', '--columns', 'none', '--keep', 'sparse', '-o', 'docs.hs', '-q'],
+      ...[
+        DOCS,
+        '--text',
+        'body',
+        '--columns',
+        'none',
+        '--vectors',
+        'sparse',
+        '-o',
+        'docs.hs',
+        '-q',
+      ],
     );
     await writeFile(join(cwd, 'none.jsonl'), '{"id":"n","body":"..."}\n');
     expect((await change('none.jsonl', '-o', 'docs.hs', '--append', '-q')).code).toBe(0);
@@ -173,28 +184,31 @@ describe('index --append', () => {
     expect((await carried()).flat()).toHaveLength(vectors.values.length - 100);
   });
 
-  it.each(['none', 'sparse'])('comes to what one index of all rows is, keep %s', async (keep) => {
-    const cwd = await ownFolder();
-    const lines = (await readFile(DOCS, 'utf8')).trimEnd().split('\n');
-    await writeFile(join(cwd, 'a.jsonl'), lines.slice(0, 25).join('\n'));
-    await writeFile(join(cwd, 'b.jsonl'), lines.slice(25).join('\n'));
-    const all = (...args: string[]) => run(['index', ...args, '-q'], { cwd });
-    const text = ['--tokens', 'shingles:2', '--bits', '64', '--keep', keep];
-    expect((await all('a.jsonl', '-o', 'parts.hs', ...text)).code).toBe(0);
-    expect(await all('b.jsonl', '-o', 'parts.hs', '--append')).toEqual({
-      ...{ code: 0, stdout: '', stderr: '' },
-    });
-    expect((await all(DOCS, '-o', 'whole.hs', ...text)).code).toBe(0);
-    const [parts, whole] = await Promise.all(
-      ['parts.hs', 'whole.hs'].map((name) => openIndex(join(cwd, name))),
-    );
-    expect(parts.count).toBe(40);
-    for (const { id } of await docs()) expect(parts.get(id)).toEqual(whole.get(id));
-    const titles = (await (await IndexFolder.open(join(cwd, 'parts.hs'))).columns())?.values(
-      'title',
-    );
-    expect(titles).toEqual(lines.map((line) => JSON.parse(line).title));
-  });
+  it.each(['none', 'sparse'])(
+    'comes to what one index of all rows is, vectors %s',
+    async (keep) => {
+      const cwd = await ownFolder();
+      const lines = (await readFile(DOCS, 'utf8')).trimEnd().split('\n');
+      await writeFile(join(cwd, 'a.jsonl'), lines.slice(0, 25).join('\n'));
+      await writeFile(join(cwd, 'b.jsonl'), lines.slice(25).join('\n'));
+      const all = (...args: string[]) => run(['index', ...args, '-q'], { cwd });
+      const text = ['--tokens', 'shingles:2', '--bits', '64', '--vectors', keep];
+      expect((await all('a.jsonl', '-o', 'parts.hs', ...text)).code).toBe(0);
+      expect(await all('b.jsonl', '-o', 'parts.hs', '--append')).toEqual({
+        ...{ code: 0, stdout: '', stderr: '' },
+      });
+      expect((await all(DOCS, '-o', 'whole.hs', ...text)).code).toBe(0);
+      const [parts, whole] = await Promise.all(
+        ['parts.hs', 'whole.hs'].map((name) => openIndex(join(cwd, name))),
+      );
+      expect(parts.count).toBe(40);
+      for (const { id } of await docs()) expect(parts.get(id)).toEqual(whole.get(id));
+      const titles = (await (await IndexFolder.open(join(cwd, 'parts.hs'))).columns())?.values(
+        'title',
+      );
+      expect(titles).toEqual(lines.map((line) => JSON.parse(line).title));
+    },
+  );
 
   it('weighs texts by the frequencies that the folder has', async () => {
     const cwd = await ownFolder();
@@ -216,7 +230,7 @@ describe('index --append', () => {
     const cwd = await ownFolder();
     await writeFile(join(cwd, 'a.jsonl'), '{"id":1,"vector":[1,2,3]}\n{"id":2,"vector":[3,1,2]}\n');
     await writeFile(join(cwd, 'b.jsonl'), '{"id":3,"vector":[-1,2,-3]}\n');
-    await run(['index', 'a.jsonl', '--keep', 'float32', '-o', 'v.hs', '-q'], { cwd });
+    await run(['index', 'a.jsonl', '--vectors', 'float32', '-o', 'v.hs', '-q'], { cwd });
     expect((await run(['index', 'b.jsonl', '-o', 'v.hs', '--append', '-q'], { cwd })).code).toBe(0);
     const index = await openIndex(join(cwd, 'v.hs'));
     const id = [3, 3n].find((one) => index.has(one)) as number;
@@ -360,11 +374,11 @@ describe('changes to an index', () => {
 describe('--max-memory', () => {
   it('refuses what would need more, and says what to change', async () => {
     const { code, stderr, cwd } = await indexed(
-      ...[join(root, NOUNS), '--keep', 'float32', '--max-memory', '100M', '-o', 'nouns.hs'],
+      ...[join(root, NOUNS), '--vectors', 'float32', '--max-memory', '100M', '-o', 'nouns.hs'],
     );
     expect(code).toBe(1);
     expect(stderr).toMatch(/17,824 rows need \d+ MB \(program .*kept vectors .*\), more than/);
-    expect(stderr).toContain('--keep int8 or none');
+    expect(stderr).toContain('--vectors int8 or none');
     expect(await readdir(cwd)).toEqual([]);
   });
 

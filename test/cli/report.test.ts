@@ -18,7 +18,12 @@ const draws = new Draws('report pages');
 const centres = Array.from({ length: 6 }, () => draws.gaussians(10));
 
 function index(keep: 'float32' | 'none', rows = ROWS): SimHashIndex {
-  const made = new SimHashIndex({ bits: 128, dimensions: 10, projection: 'hadamard', keep });
+  const made = new SimHashIndex({
+    bits: 128,
+    dimensions: 10,
+    projection: 'hadamard',
+    vectors: keep,
+  });
   for (let i = 0; i < rows; i++) {
     const vector = centres[i % 6].map((value) => value + 0.4 * draws.gaussian());
     made.add(vector, i < 6 ? `${WILD}${i}` : `row ${i}`);

@@ -30,7 +30,9 @@ let vectors: Float32Array | Float64Array;
 
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'halfspace-search-'));
-  await run(['index', NOUNS, '--id', 'word', '--keep', 'float32', '-o', 'nouns.hs', '-q'], { cwd });
+  await run(['index', NOUNS, '--id', 'word', '--vectors', 'float32', '-o', 'nouns.hs', '-q'], {
+    cwd,
+  });
   await run(['index', DOCS, '-o', 'docs.hs', '--tf-idf', '-q'], { cwd });
   nouns = await openIndex(join(cwd, 'nouns.hs'));
   const read = await readVectors(NOUNS, { id: 'word' });
@@ -265,7 +267,7 @@ describe('search --explain', () => {
     const lines = explained.stderr.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(
-      /^query dolphin: plan scan \(not optimized\), \d+ codes compared, .* ms to find, .* ms to rank$/,
+      /^query dolphin: method scan \(not optimized\), \d+ codes compared, .* ms to find, .* ms to rank$/,
     );
   });
 });

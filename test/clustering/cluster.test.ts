@@ -252,7 +252,7 @@ describe('sources', () => {
   it.each(['float32', 'int8'] as const)('an index goes by its vectors kept as %s', (keep) => {
     const vectors: Vectors = planted(4, 20, 16, 0.6);
     const index = new SimHashIndex({
-      ...{ bits: 64, dimensions: 16, projection: 'hadamard', keep, zero: 'null' },
+      ...{ bits: 64, dimensions: 16, projection: 'hadamard', vectors: keep, zero: 'null' },
     });
     const zero = new Float64Array(16);
     index.addAll([...(vectors as Float64Array[]), zero], [...vectors.keys(), 80].map(String));
@@ -375,7 +375,7 @@ describe('refuses', () => {
     ['an array', [[1, 2]], { clusters: 1 }, '"source" expected Codes, a SimHashIndex or {'],
     ['nothing', null, { clusters: 1 }, '"source" expected Codes, a SimHashIndex or {'],
     ['NaN', { values: Float64Array.of(1, Number.NaN), dimensions: 1 }, { clusters: 1 }, 'row 1:'],
-    ['vectors of codes', codes, { clusters: 1, by: 'vectors' }, 'needs kept vectors'],
+    ['vectors of codes', codes, { clusters: 1, by: 'vectors' }, 'needs vectors'],
     ['bits of vectors', matrix, { clusters: 1, by: 'bits' }, 'needs codes'],
     ['a majority of vectors', matrix, { clusters: 1, by: 'majority' }, 'needs codes'],
     ['another way', codes, { clusters: 1, by: 'words' }, '"by" expected one of'],

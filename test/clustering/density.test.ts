@@ -209,7 +209,7 @@ it('tells of groups by the vectors that an index keeps, and leaves out rows that
   const draws = new Draws(3);
   const dimensions = 16;
   const index = new SimHashIndex({
-    ...{ bits: 64, dimensions, projection: 'hadamard', keep: 'float32', zero: 'null' },
+    ...{ bits: 64, dimensions, projection: 'hadamard', vectors: 'float32', zero: 'null' },
   });
   const vectors: Float64Array[] = [];
   for (let group = 0; group < 2; group++) {

@@ -54,7 +54,7 @@ describe.each(names)('%s', (name) => {
       const asked = isCode ? Uint8Array.from(query) : query;
       const options = isCode
         ? ({ rank: 'hamming' } as const)
-        : ({ plan: 'scan', oversample: 20 } as const);
+        : ({ method: 'scan', oversample: 20 } as const);
       expect([...index.search(asked, { k: 5, ...options }).rows]).toEqual(rows);
     }
   });

@@ -6,7 +6,7 @@ const TRIES = 100;
 
 export function partitioned(index: SimHashIndex, options: OptimizeOptions): SimHashIndex {
   for (let left = TRIES; left > 0; left--) {
-    if (index.optimize(options).plan === 'partitions') return index;
+    if (index.optimize(options).method === 'partitions') return index;
   }
   throw new Error(`in ${TRIES} tries partitions never were faster than a scan`);
 }

@@ -43,7 +43,7 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
     const folder = newFolder();
     const vectors = vectorsFor(700, 3);
     const ids = idOf && Array.from({ length: 700 }, (_, row) => idOf(row));
-    const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, keep, seed: 9n });
+    const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, vectors: keep, seed: 9n });
     index.addAll(vectors, ids as string[]);
     for (let row = 0; row < 700; row += 5) index.remove(idOf ? idOf(row) : row);
     await saveIndex(index, folder);
@@ -124,7 +124,7 @@ it('keeps partitions and the report; optimize makes all rows new', async () => {
   const folder = newFolder();
   const vectors = vectorsFor(5000, 4);
   const index = new SimHashIndex({
-    ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', keep: 'float32' },
+    ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'float32' },
     mean: Array.from({ length: DIMENSIONS }, (_, i) => i / 50),
   });
   index.addAll(vectors);
@@ -146,7 +146,7 @@ it('keeps partitions and the report; optimize makes all rows new', async () => {
   expect((await IndexFolder.open(folder)).report).toEqual(index.report);
   for (let row = 0; row < 5000; row += 217) {
     const query = vectors.values.slice(row * DIMENSIONS, (row + 1) * DIMENSIONS);
-    for (const options of [{ k: 5 }, { k: 5, plan: 'partitions', probes: 3 }] as const) {
+    for (const options of [{ k: 5 }, { k: 5, method: 'partitions', probes: 3 }] as const) {
       expect(again.search(query, options)).toEqual(index.search(query, options));
     }
   }
@@ -374,7 +374,7 @@ it('keeps sparse vectors through appends, removals and compaction', async () => 
       indices: Array.from({ length: 6 }, (_, i) => 1000 * i + draws.integer(1000)),
       values: Array.from({ length: 6 }, () => draws.gaussian()),
     }));
-  const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+  const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
   const first = drawn(40);
   index.addAll(first);
   await saveIndex(index, folder);

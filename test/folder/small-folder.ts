@@ -14,7 +14,7 @@ const DIMENSIONS = 3;
 const columnsFor = (ids: readonly string[]) => RowBatch.of({ title: ids.map((id) => `${id}!`) });
 
 export async function writeSmallFolder(folder: string): Promise<void> {
-  const index = new SimHashIndex({ bits: 12, dimensions: DIMENSIONS, keep: 'int8' });
+  const index = new SimHashIndex({ bits: 12, dimensions: DIMENSIONS, vectors: 'int8' });
   const ids = Array.from({ length: 12 }, (_, i) => `row ${i}`);
   const values = new Draws(5).gaussians(12 * DIMENSIONS);
   values.copyWithin(6 * DIMENSIONS, 0, DIMENSIONS); // an equal code

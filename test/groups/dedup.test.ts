@@ -88,7 +88,7 @@ it('tells exact cosines where vectors are kept', () => {
     bits: 64,
     dimensions: 12,
     projection: 'hadamard',
-    keep: 'float32',
+    vectors: 'float32',
   });
   index.addAll(vectors);
   const plan = dedup(index, { maxDistance: 12, keep: 'last' });

@@ -140,7 +140,7 @@ describe('by cosine', () => {
     bits: 64,
     dimensions: 16,
     projection: 'hadamard',
-    keep: 'float32',
+    vectors: 'float32',
   });
   index.addAll(vectors);
 

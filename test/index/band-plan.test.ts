@@ -54,24 +54,24 @@ describe.each([13, 64, 100])('%i bits', (bits) => {
   const queries = [0, 17, 2999].map((row) => codes.at(row));
 
   it('finds by tables what brute force finds, rows added later and removed ones included', () => {
-    const first = index.search(queries[0], { plan: 'bands', k: 5, explain: true });
-    expect(first.explain?.plan).toBe('bands');
+    const first = index.search(queries[0], { method: 'bands', k: 5, explain: true });
+    expect(first.explain?.method).toBe('bands');
     index.addAll(some(codes, 2500, 3000));
     for (let row = 0; row < 3000; row += 7) index.remove(row);
     for (const query of queries) {
       const all = ranked(codes, query).filter(([, row]) => row % 7 !== 0);
       for (const k of [1, 10, 60]) {
-        const { rows, distances } = index.search(query, { plan: 'bands', k });
+        const { rows, distances } = index.search(query, { method: 'bands', k });
         const expected = all.slice(0, k);
         expect([...rows].map((row, i) => [distances[i], row])).toEqual(expected);
       }
       for (const maxDistance of [0, 3, 9]) {
-        const { rows, distances } = index.within(query, { plan: 'bands', maxDistance });
+        const { rows, distances } = index.within(query, { method: 'bands', maxDistance });
         const expected = all.filter(([distance]) => distance <= maxDistance);
         expect([...rows].map((row, i) => [distances[i], row])).toEqual(expected);
       }
       const odd = (_: never, row: number) => row % 2 === 1;
-      const { rows } = index.search(query, { plan: 'bands', k: 9, filter: odd });
+      const { rows } = index.search(query, { method: 'bands', k: 9, filter: odd });
       const expected = all.filter(([, row]) => row % 2 === 1).slice(0, 9);
       expect([...rows]).toEqual(expected.map(([, row]) => row));
     }
@@ -86,16 +86,16 @@ it('turns to tables by itself, with the same answers as before', () => {
   for (let i = 0; i < 2000; i++) {
     const query = codes.at((i * 7919) % codes.count);
     const { rows, explain } = index.within(query, { maxDistance: 3, explain: true });
-    plans.add(explain?.plan ?? '');
-    if (i % 200 > 0 && explain?.plan === 'scan') continue;
+    plans.add(explain?.method ?? '');
+    if (i % 200 > 0 && explain?.method === 'scan') continue;
     if (i % 50 > 0) continue;
-    expect([...rows]).toEqual([...index.within(query, { maxDistance: 3, plan: 'scan' }).rows]);
+    expect([...rows]).toEqual([...index.within(query, { maxDistance: 3, method: 'scan' }).rows]);
   }
   expect([...plans].sort()).toEqual(['bands', 'scan']);
   expect(index.bytes.bands).toBeGreaterThan(0);
   const batch = some(codes, 500, 560);
   expect(index.withinAll(batch, { maxDistance: 3 }).map(({ rows }) => [...rows])).toEqual(
-    index.withinAll(batch, { maxDistance: 3, plan: 'scan' }).map(({ rows }) => [...rows]),
+    index.withinAll(batch, { maxDistance: 3, method: 'scan' }).map(({ rows }) => [...rows]),
   );
 });
 
@@ -160,7 +160,7 @@ it('answers from one order of the slots when another takes its place on the way'
   const bits = 64;
   const codes = crowded(300_000, bits, 5);
   const hasher = new SimHasher({ bits });
-  for (const plan of ['bands', 'scan'] as const) {
+  for (const method of ['bands', 'scan'] as const) {
     const slots = new Slots(8);
     for (let row = 0; row < codes.count; row++) slots.add(codes.at(row));
     const state: IndexState = {
@@ -180,7 +180,7 @@ it('answers from one order of the slots when another takes its place on the way'
       slots.rearranged(Uint32Array.from({ length: slots.count }, (_, i) => slots.count - 1 - i)),
       {},
     );
-    const request = { k: 20, maxDistance: bits, plan, filter: null };
+    const request = { k: 20, maxDistance: bits, method, filter: null };
     const work = { codesCompared: 0, candidates: 0, probes: 0 };
     const query = codes.at(123_456);
     const steps = nearestByDistance(state, query, request, work);

@@ -41,7 +41,7 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
   it.each(Object.entries(kinds))('is the same after a save, ids being %s', (_, idOf) => {
     const vectors = clustered(700, 3);
     const ids = idOf && Array.from({ length: 700 }, (_, row) => idOf(row));
-    const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, keep, seed: 9n });
+    const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, vectors: keep, seed: 9n });
     index.addAll(vectors, ids as string[]);
     for (let row = 0; row < 700; row += 5) index.remove(idOf ? idOf(row) : row);
     const back = SimHashIndex.fromArrow(index.toArrow());
@@ -63,7 +63,7 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
 it.each(['none', 'float32', 'int8'] as const)('keeps partitions and report, keep %s', (keep) => {
   const vectors = clustered(6000, 4);
   const index = new SimHashIndex({
-    ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', keep },
+    ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: keep },
     mean: Array.from({ length: DIMENSIONS }, (_, i) => i / 50),
   });
   index.addAll(vectors);
@@ -76,8 +76,8 @@ it.each(['none', 'float32', 'int8'] as const)('keeps partitions and report, keep
   for (let row = 0; row < 6000; row += 117) {
     const query = rowOf(vectors, row);
     expect(back.search(query, { k: 5 })).toEqual(index.search(query, { k: 5 }));
-    if (index.report?.plan !== 'partitions') continue;
-    const few = { k: 5, plan: 'partitions', probes: 3 } as const;
+    if (index.report?.method !== 'partitions') continue;
+    const few = { k: 5, method: 'partitions', probes: 3 } as const;
     expect(back.search(query, few)).toEqual(index.search(query, few));
   }
 });
@@ -87,7 +87,7 @@ it('holds null rows, foreign codes, and nothing at all', () => {
   expect([empty.count, empty.bits]).toEqual([0, 33]);
   expect(empty.add({ indices: [4], values: [1] }, 'a')).toBe(0);
 
-  const nulls = new SimHashIndex({ bits: 16, dimensions: 2, keep: 'float32', zero: 'null' });
+  const nulls = new SimHashIndex({ bits: 16, dimensions: 2, vectors: 'float32', zero: 'null' });
   nulls.addAll(
     [
       [0, 0],
@@ -109,7 +109,7 @@ it('holds null rows, foreign codes, and nothing at all', () => {
 
 it('is a file of codes for every Arrow reader', () => {
   const vectors = clustered(50, 6);
-  const index = new SimHashIndex({ bits: 24, dimensions: DIMENSIONS, keep: 'float32', seed: 5 });
+  const index = new SimHashIndex({ bits: 24, dimensions: DIMENSIONS, vectors: 'float32', seed: 5 });
   index.addAll(
     vectors,
     Array.from({ length: 50 }, (_, row) => `n${row}`),
@@ -125,7 +125,7 @@ it('is a file of codes for every Arrow reader', () => {
 
 describe('a damaged file', () => {
   const vectors = clustered(4200, 7);
-  const index = new SimHashIndex({ bits: 32, dimensions: DIMENSIONS, keep: 'int8' });
+  const index = new SimHashIndex({ bits: 32, dimensions: DIMENSIONS, vectors: 'int8' });
   index.addAll(vectors);
   index.optimize({ recall: 0.5, k: 3, queries: 20, partitions: 8 });
   const bytes = index.toArrow();
@@ -193,13 +193,15 @@ describe('a hostile file, its checksums right,', () => {
     });
   const report = {
     ...{ wanted: 0.9, recall: 0.9, plan: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
-    ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0 },
+    ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0, isReached: true },
   };
   const centres = Buffer.from(new Int16Array(16).buffer).toString('base64');
 
   it('is read when nothing is wrong', () => {
     expect(SimHashIndex.fromArrow(made({})).count).toBe(3);
-    expect(SimHashIndex.fromArrow(made({ report })).report).toEqual(report);
+    const { plan, isReached, ...same } = report;
+    const renamed = { ...same, method: plan, reached: isReached };
+    expect(SimHashIndex.fromArrow(made({ report })).report).toEqual(renamed);
     const partitioned = made({ centres }, { partitions: Uint32Array.of(0, 1, 1) });
     expect(SimHashIndex.fromArrow(partitioned).count).toBe(3);
   });
@@ -231,7 +233,7 @@ describe('a hostile file, its checksums right,', () => {
       /row 1/,
     ],
     [{ centres: '?' }, {}, /./],
-    [{ centres: 'AAAA' }, {}, /centres/],
+    [{ centres: 'AAAA' }, {}, /centroids/],
     [{ centres }, {}, /partition/],
     [{ centres }, { partitions: Uint32Array.of(0, 1, 2) }, /partition/],
     [{}, { rows: Uint32Array.of(0, 2, 1) }, /row number/],

@@ -30,7 +30,7 @@ describe('life', () => {
     ['numbers', [7, -2, 9e9], -2],
     ['big integers', [1n, 2n ** 60n, 3n], 2n ** 60n],
   ])('knows ids that are %s', (_name, ids, second) => {
-    const index = new SimHashIndex({ bits: 64, dimensions: 2, keep: 'float32' });
+    const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
     const vectors = [Float32Array.of(1, 0), Float32Array.of(0, 1), Float32Array.of(-1, 0.5)];
     index.addAll(vectors, ids as string[]);
     expect(index.search([0.1, 1], { k: 1 }).ids).toEqual([second]);
@@ -94,13 +94,13 @@ describe('life', () => {
     const index = new SimHashIndex({ bits: 256 });
     index.addAll(codes);
     const before = index.bytes.total;
-    for (let i = 0; i < 150; i++) index.search(codes.at(i), { plan: 'scan' });
+    for (let i = 0; i < 150; i++) index.search(codes.at(i), { method: 'scan' });
     expect(index.bytes.total).toBe(before);
-    for (let i = 0; i < 150; i++) index.search(codes.at(i), { plan: 'scan' });
+    for (let i = 0; i < 150; i++) index.search(codes.at(i), { method: 'scan' });
     expect(index.bytes.total).toBeLessThan(1.4 * codes.bytes.length);
     index.add(codes.at(7));
     index.add(draws.bytes(32));
-    const { rows, explain } = index.search(codes.at(7), { k: 2, plan: 'scan', explain: true });
+    const { rows, explain } = index.search(codes.at(7), { k: 2, method: 'scan', explain: true });
     expect([...rows]).toEqual([7, 3000]);
     expect(explain?.codesCompared).toBe(3001);
   });
@@ -121,7 +121,7 @@ describe('in turns with the event loop', () => {
     index.addAll(codes);
     const queries = Codes.allocate(200, { bits: BITS_64 });
     for (let i = 0; i < 200; i++) queries.at(i).set(codes.at(5).map((byte) => byte ^ 1));
-    const searching = index.searchAllAsync(queries, { k: 3, plan: 'scan' });
+    const searching = index.searchAllAsync(queries, { k: 3, method: 'scan' });
     await new Promise((resolve) => setTimeout(resolve));
     index.remove(5);
     index.remove(11);
@@ -137,7 +137,7 @@ describe('in turns with the event loop', () => {
     async (rank) => {
       const dimensions = 16;
       const keep = rank === 'exact' ? 'float32' : 'none';
-      const index = new SimHashIndex({ bits: 512, dimensions, keep });
+      const index = new SimHashIndex({ bits: 512, dimensions, vectors: keep });
       const vectors = matrix(new Draws('removed'), 600_000, dimensions); // two steps for a query
       const { values } = vectors;
       for (let row = 10; row < 20; row++) {
@@ -147,7 +147,7 @@ describe('in turns with the event loop', () => {
       const queries = Array.from({ length: 100 }, () => rowOf(vectors, 5));
       const asked: unknown[] = [];
       const searching = index.searchAllAsync(queries, {
-        ...{ k: 3, rank, plan: 'scan', oversample: 8 },
+        ...{ k: 3, rank, method: 'scan', oversample: 8 },
         filter: (id: unknown, row: number) => {
           if (typeof id !== 'number' || id !== row) asked.push([id, row]);
           return true;
@@ -195,7 +195,12 @@ describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
   it('is that of the exact scans: by distance, and by cosine when all are re-ranked', () => {
     const draws = new Draws(5);
     const vectors = matrix(draws, 700);
-    const index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, keep: 'float32', kernel });
+    const index = new SimHashIndex({
+      bits: BITS,
+      dimensions: DIMENSIONS,
+      vectors: 'float32',
+      kernel,
+    });
     index.addAll(vectors);
     const codes = index.hasher.hashAll(vectors);
     for (let i = 0; i < 20; i++) {
@@ -261,41 +266,41 @@ describe('optimize', () => {
   const vectors = clustered(6000);
 
   it('reaches the recall that it reports, by partitions and by a scan', () => {
-    const index = new SimHashIndex({ bits: 128, dimensions, keep: 'float32' });
+    const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
     index.addAll(vectors);
-    const before = index.search(rowOf(vectors, 7), { k: 10, plan: 'scan', oversample: 60 });
+    const before = index.search(rowOf(vectors, 7), { k: 10, method: 'scan', oversample: 60 });
     const report = index.optimize({ recall: 0.9, k: 10, partitions: 64, queries: 200 });
-    expect(report).toMatchObject({ wanted: 0.9, isReached: true, truth: 'cosine', queries: 100 });
+    expect(report).toMatchObject({ wanted: 0.9, reached: true, truth: 'cosine', queries: 100 });
     expect(report.recall).toBeGreaterThanOrEqual(0.9);
     expect(report.interval[0]).toBeLessThan(report.recall);
-    expect(index.search(rowOf(vectors, 7), { k: 10, plan: 'scan', oversample: 60 })).toEqual(
+    expect(index.search(rowOf(vectors, 7), { k: 10, method: 'scan', oversample: 60 })).toEqual(
       before,
     );
     const queries = clustered(200);
     let found = 0;
     for (let i = 0; i < 200; i++) {
       const truth = new Set(scanVectors(vectors, rowOf(queries, i), { k: 10 }).rows);
-      const options = { k: 10, plan: 'partitions', probes: report.probes || 16 } as const;
+      const options = { k: 10, method: 'partitions', probes: report.probes || 16 } as const;
       for (const row of index.search(rowOf(queries, i), options).rows) if (truth.has(row)) found++;
     }
     expect(found / 2000).toBeGreaterThan(0.85);
-    const everything = { k: 10, oversample: 600, probes: 64, plan: 'partitions' } as const;
+    const everything = { k: 10, oversample: 600, probes: 64, method: 'partitions' } as const;
     const exact = index.search(rowOf(queries, 0), everything);
     expect(exact).toMatchObject(scanVectors(vectors, rowOf(queries, 0), { k: 10 }));
   });
 
   it('says when the recall is out of reach, and counts what came later', () => {
-    const index = new SimHashIndex({ bits: 8, dimensions, keep: 'int8' });
+    const index = new SimHashIndex({ bits: 8, dimensions, vectors: 'int8' });
     index.addAll(vectors);
     const report = index.optimize({ recall: 1, k: 5, queries: 60, partitions: 32 });
-    expect(report.isReached).toBe(report.recall === 1);
+    expect(report.reached).toBe(report.recall === 1);
     index.addAll(clustered(3000));
     index.remove(0);
     expect(index.report).toMatchObject({ rowsAdded: 3000, rowsRemoved: 1 });
   });
 
   it('leaves the index as it was when it is cancelled', async () => {
-    const index = new SimHashIndex({ bits: 128, dimensions, keep: 'float32' });
+    const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
     index.addAll(vectors);
     const before = index.search(rowOf(vectors, 1));
     const abort = new AbortController();
@@ -311,7 +316,7 @@ describe('optimize', () => {
 
 describe('filter', () => {
   const vectors = matrix(new Draws(8), 3000);
-  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, keep: 'float32' });
+  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
   index.addAll(vectors);
   const query = rowOf(vectors, 42);
   const allowed = [5, 9, 700, 42, 2999, 100, 101, 102];
@@ -337,7 +342,7 @@ describe('filter', () => {
 });
 
 describe('bad input', () => {
-  const index = new SimHashIndex({ bits: 16, dimensions: 2, keep: 'float32' });
+  const index = new SimHashIndex({ bits: 16, dimensions: 2, vectors: 'float32' });
   index.addAll(
     [
       [1, 0],
@@ -352,7 +357,7 @@ describe('bad input', () => {
     [() => index.search([0, 0]), RangeError, /all-zero/],
     [() => index.search([Number.NaN, 0]), RangeError, /NaN/],
     [() => index.search([1, 0], { kk: 1 } as never), TypeError, /did you mean "k"/],
-    [() => index.search([1, 0], { plan: 'partitions' }), Error, /needs an index .* optimize/],
+    [() => index.search([1, 0], { method: 'partitions' }), Error, /needs an index .* optimize/],
     [() => index.search(new Uint8Array(3)), RangeError, /code of 2 bytes/],
     [() => index.add([1, 1], 'a'), RangeError, /not there yet, got "a"/],
     [
@@ -398,7 +403,7 @@ describe('bad input', () => {
     [() => index.optimize({ recall: 1.5 }), RangeError, /"recall"/],
     [() => index.compare('a', 'z'), RangeError, /"b" expected an id/],
     [() => new SimHashIndex().optimize(), Error, /empty/],
-    [() => new SimHashIndex({ keep: 'float32' }), TypeError, /"dimensions"/],
+    [() => new SimHashIndex({ vectors: 'float32' }), TypeError, /"dimensions"/],
   ])('%s is refused, and nothing changes', (call, type, message) => {
     expect(call).toThrow(type);
     expect(call).toThrow(message);
@@ -414,7 +419,7 @@ describe('bad input', () => {
 it('agrees with a Map and brute force through thousands of random steps', () => {
   const draws = new Draws('model');
   const pool = matrix(draws, 300);
-  let index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, keep: 'float32' });
+  let index = new SimHashIndex({ bits: BITS, dimensions: DIMENSIONS, vectors: 'float32' });
   const model = new Map<string, { row: number; vector: Float32Array }>();
   let nextRow = 0;
   for (let step = 0; step < 3000; step++) {

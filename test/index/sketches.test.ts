@@ -9,22 +9,22 @@ import { Draws } from '../reference/random';
 
 const ROWS = 400;
 
-function example(dimensions: number, keep: 'float32' | 'int8', length: number, seed = 3n) {
+function example(dimensions: number, storage: 'float32' | 'int8', length: number, seed = 3n) {
   const draws = new Draws(dimensions);
   const base = Float64Array.from(draws.gaussians(dimensions));
   // Rows at all angles to the first one.
   const values = Float64Array.from(draws.gaussians(ROWS * dimensions), (value, i) => {
     return value + (base[i % dimensions] * 4 * Math.floor(i / dimensions)) / ROWS;
   });
-  const vectors = new KeptVectors(keep, dimensions);
+  const vectors = new KeptVectors(storage, dimensions);
   vectors.append(values, () => true);
   const sketches = Sketches.of({ vectors, seed }, ROWS) as Sketches;
   const norm = Math.sqrt(dot(base, base));
-  const centre = new Int16Array(integerWidth(dimensions));
+  const centroid = new Int16Array(integerWidth(dimensions));
   base.forEach((value, i) => {
-    centre[i] = Math.round((value / norm) * UNIT);
+    centroid[i] = Math.round((value / norm) * UNIT);
   });
-  const middle: Middle = { centre, length };
+  const middle: Middle = { centroid, length };
   for (let row = 0; row < ROWS; row++) sketches.set(row, row, middle);
   return { values, base, sketches, middle };
 }
@@ -42,7 +42,7 @@ function errorsOf({ values, sketches, middle }: ReturnType<typeof example>, quer
   const dimensions = query.length;
   const unit = query.map((value) => value / Math.sqrt(dot(query, query)));
   const search = scalarResiduals.search(sketches.memory, sketches.tablesOf(unit), ROWS);
-  const more = (ONE_WEIGHT * middle.length * dot(unit, middle.centre)) / UNIT;
+  const more = (ONE_WEIGHT * middle.length * dot(unit, middle.centroid)) / UNIT;
   const [bits] = new Uint32Array(Float32Array.of(more).buffer);
   search.ranges(Uint32Array.of(0, 0, ROWS, bits));
   const { codes, weights, count } = search.hits();
@@ -88,7 +88,7 @@ it('a row that is as its middle is there, and a removed one is not', () => {
   vectors.append(Float64Array.of(2, 3), () => true);
   const sketches = Sketches.of({ vectors, seed: 0n }, 2) as Sketches;
   for (const row of [0, 1]) {
-    sketches.set(row, row, { centre: Int16Array.of(UNIT, 0, 0, 0, 0, 0, 0, 0), length: 1 });
+    sketches.set(row, row, { centroid: Int16Array.of(UNIT, 0, 0, 0, 0, 0, 0, 0), length: 1 });
   }
   sketches.remove(1);
   const search = scalarResiduals.search(sketches.memory, sketches.tablesOf(Float64Array.of(1)), 2);

@@ -59,7 +59,7 @@ describe('an index that keeps sparse vectors', () => {
     (seed) => {
       const draws = new Draws(seed);
       // Gaussian, so that rows have equal codes only when parallel: all are candidates then.
-      let index = new SimHashIndex({ bits: 512, projection: 'gaussian', keep: 'sparse' });
+      let index = new SimHashIndex({ bits: 512, projection: 'gaussian', vectors: 'sparse' });
       const model = new Map<number, Entries>();
       for (let step = 0; step < 300; step++) {
         const choice = draws.integer(10);
@@ -99,7 +99,7 @@ describe('an index that keeps sparse vectors', () => {
   );
 
   it('compares two rows by their exact cosine', () => {
-    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     index.add({ indices: [5, 3], values: [4, 3] }, 'a');
     index.add({ indices: [3, 2 ** 40], values: [1, 1] }, 'b');
     expect(index.compare('a', 'b').cosine).toBeCloseTo(3 / 5 / Math.SQRT2, 15);
@@ -111,14 +111,14 @@ describe('an index that keeps sparse vectors', () => {
   });
 
   it('counts 12 bytes an entry and 20 a row', () => {
-    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     index.add({ indices: [1, 2, 3], values: [1, 1, 1] });
     index.add({ indices: [9, 9], values: [1, 1] });
     expect(index.bytes.vectors).toBe(4 * 12 + 2 * 20);
   });
 
   it('takes rows longer than its parts, and many of them', () => {
-    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     const long = (first: number) => ({
       indices: Uint32Array.from({ length: 3000 }, (_, i) => first + i),
       values: new Float32Array(3000).fill(1),
@@ -131,7 +131,7 @@ describe('an index that keeps sparse vectors', () => {
 
   it('answers many queries at once as one by one, and null rows never', () => {
     const draws = new Draws(7);
-    const index = new SimHashIndex({ bits: 64, keep: 'sparse', zero: 'null' });
+    const index = new SimHashIndex({ bits: 64, vectors: 'sparse', zero: 'null' });
     index.addAll({ offsets: [0, 2, 2, 3], indices: [4, 8, 8], values: [1, 2, -1] });
     expect(index.get(1)).toMatchObject({ code: null, vector: null });
     index.addAll(Array.from({ length: 50 }, () => drawn(draws)));
@@ -146,7 +146,7 @@ describe('an index that keeps sparse vectors', () => {
   it('ranks texts by the cosine of their words', () => {
     const texts = ['red apple tree', 'red red apple', 'green pear', 'an apple a day'];
     const hasher = new TextHasher();
-    const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     index.addAll(texts.map((text) => hasher.vectorize(text)));
     const { ids, cosines } = index.search(hasher.vectorize('red apple'), { k: 4 });
     expect(ids.slice(0, 3)).toEqual([1, 0, 3]);
@@ -158,7 +158,7 @@ describe('an index that keeps sparse vectors', () => {
 
 it('knows the true neighbours of its rows, as cosines of all with all tell them', () => {
   const draws = new Draws(21);
-  const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+  const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
   index.addAll(Array.from({ length: 400 }, () => drawn(draws)));
   for (const row of [0, 7, 399]) index.remove(row);
   const state = stateOf(index);
@@ -182,12 +182,12 @@ describe('optimize', () => {
     const values = centre.values.map((value) => value + 0.3 * draws.gaussian());
     return { indices: centre.indices, values };
   });
-  const index = new SimHashIndex({ bits: 128, keep: 'sparse' });
+  const index = new SimHashIndex({ bits: 128, vectors: 'sparse' });
   index.addAll(rows);
   const report = index.optimize({ recall: 0.9, k: 5, queries: 200, partitions: 64 });
 
   it('measures recall against exact cosines, and reaches it', () => {
-    expect(report).toMatchObject({ truth: 'cosine', rank: 'exact', isReached: true });
+    expect(report).toMatchObject({ truth: 'cosine', rank: 'exact', reached: true });
     const kept = new Map(rows.map((row, i) => [i, entriesOf(row)]));
     let found = 0;
     for (let i = 0; i < 60; i++) {
@@ -201,7 +201,7 @@ describe('optimize', () => {
 
   it('visits partitions by the codes, later rows and removals among them', () => {
     const query = rows[17];
-    const some = { k: 3, plan: 'partitions', probes: 64, oversample: 10_000 } as const;
+    const some = { k: 3, method: 'partitions', probes: 64, oversample: 10_000 } as const;
     expect(index.search(query, some).rows[0]).toBe(17);
     const late = index.add(query);
     expect([...index.search(query, some).rows.subarray(0, 2)]).toEqual([17, late]);
@@ -211,20 +211,20 @@ describe('optimize', () => {
 });
 
 describe('what is not sparse', () => {
-  const index = new SimHashIndex({ bits: 64, keep: 'sparse' });
+  const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
   index.add({ indices: [1], values: [1] });
 
   it('is refused as a row, and the index stays as it was', () => {
     expect(() => index.add([1, 2])).toThrow(
-      "an index with keep 'sparse' takes sparse vectors, got dense ones",
+      "an index with vectors 'sparse' takes sparse vectors, got dense ones",
     );
     expect(() => index.add(new Uint8Array(8))).toThrow('takes vectors, got codes');
     expect(() => index.addAll([{ indices: [1], values: [1] }, [1, 2]] as never)).toThrow(
       'row 1: expected { indices, values }',
     );
-    const dense = new SimHashIndex({ bits: 64, keep: 'float32', dimensions: 2 });
+    const dense = new SimHashIndex({ bits: 64, vectors: 'float32', dimensions: 2 });
     expect(() => dense.add({ indices: [1], values: [1] })).toThrow(
-      "an index with keep 'float32' takes dense vectors, got sparse ones",
+      "an index with vectors 'float32' takes dense vectors, got sparse ones",
     );
     expect([index.count, dense.count]).toEqual([1, 0]);
   });
@@ -237,11 +237,11 @@ describe('what is not sparse', () => {
   });
 
   it('is refused beside it: a mean, the Hadamard transform, an unknown kind', () => {
-    const make = (options: object) => () => new SimHashIndex({ keep: 'sparse', ...options });
+    const make = (options: object) => () => new SimHashIndex({ vectors: 'sparse', ...options });
     expect(make({ mean: [1], dimensions: 1 })).toThrow(`"mean" takes dense ones`);
     expect(make({ projection: 'hadamard', dimensions: 8 })).toThrow('takes dense ones');
-    expect(make({ keep: 'csr' })).toThrow(
-      `"keep" expected one of 'none', 'float32', 'int8', 'sparse', got "csr"`,
+    expect(make({ vectors: 'csr' })).toThrow(
+      `"vectors" expected one of 'none', 'float32', 'int8', 'sparse', got "csr"`,
     );
   });
 

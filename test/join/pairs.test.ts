@@ -196,7 +196,7 @@ describe('by cosine', () => {
     bits: 128,
     dimensions,
     projection: 'hadamard',
-    keep: 'float32',
+    vectors: 'float32',
   });
   index.addAll(vectors.map((vector) => Float32Array.from(vector)));
 
@@ -232,7 +232,7 @@ describe('by cosine', () => {
 
   it('tells of no share where codes are of vectors less a mean', () => {
     const mean = new Float64Array(dimensions).fill(0.1);
-    const options = { bits: 64, dimensions, keep: 'float32' } as const;
+    const options = { bits: 64, dimensions, vectors: 'float32' } as const;
     const centred = new SimHashIndex({ ...options, projection: 'hadamard', mean });
     centred.addAll(vectors.slice(0, 10));
     expect(() => pairs(centred, { minCosine: 0.9 })).toThrow('"minCosine" needs "maxDistance"');
@@ -247,14 +247,16 @@ describe('by cosine', () => {
       other.addAll([new Float64Array((options as { dimensions: number }).dimensions).fill(1)]);
       return () => pairs(index, other, { maxDistance: 3 });
     };
-    expect(made({ dimensions: 9, keep: 'int8' })).toThrow('"right" expected vectors of 24 dimen');
+    expect(made({ dimensions: 9, vectors: 'int8' })).toThrow(
+      '"right" expected vectors of 24 dimen',
+    );
     expect(made({ dimensions, seed: 8 })).toThrow(/"right" expected codes made as the left ones/);
     expect(() => pairs(index, index, undefined as never)).toThrow('"options" expected an object');
   });
 
-  it('needs kept vectors', () => {
+  it('needs vectors', () => {
     const codes = collection('uniform', 3, 64, 1);
-    expect(() => pairs(codes, { minCosine: 0.9 })).toThrow('"minCosine" needs kept vectors');
+    expect(() => pairs(codes, { minCosine: 0.9 })).toThrow('"minCosine" needs vectors');
   });
 });
 

@@ -19,8 +19,8 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const ids: Ids[] = [];
   const codes: Codes[] = [];
   const vectors: (DenseMatrix | SparseMatrix)[] = [];
-  const { bits = 64, keep = 'none', mean } = folder.options;
-  const needsVectors = keep !== 'none' || mean !== undefined;
+  const { bits = 64, vectors: storage = 'none', mean } = folder.options;
+  const needsVectors = storage !== 'none' || mean !== undefined;
   const hasher = await source.hashAs(folder.options);
   for await (const batch of source.reader) {
     for (const { firstRow, count, vectors: piece } of source.piecesOf(batch)) {

@@ -1,6 +1,6 @@
 /** An index of the rows of an input, with the columns that are carried beside it. */
 
-import type { Codes, DenseMatrix, Keep, RowBatch, SimHashIndex } from '../../node';
+import type { Codes, DenseMatrix, RowBatch, SimHashIndex, VectorStorage } from '../../node';
 import type { Call } from '../call';
 import { columnOf, type SourceKind } from './columns';
 import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource, type Piece } from './hashing';
@@ -15,8 +15,8 @@ export interface BuiltIndex {
 
 export async function buildIndex(call: Call, input: string | undefined): Promise<BuiltIndex> {
   const source = await openSource(call, input);
-  const keep = (call.text('keep') ?? 'none') as Keep;
-  checkKeep(call, keep, source.source.kind);
+  const storage = (call.text('vectors') ?? 'none') as VectorStorage;
+  checkStorage(call, storage, source.source.kind);
   const carried = carriedColumns(call, source);
   await source.narrow(carried);
   const { reader } = source;
@@ -26,9 +26,9 @@ export async function buildIndex(call: Call, input: string | undefined): Promise
   for await (const batch of reader) {
     for (const { piece, ids } of piecesWithIds(source, batch)) {
       if (index === null) {
-        const need = needOf(call, { rows: rows ?? 0, keep, source, piece, carried });
+        const need = needOf(call, { rows: rows ?? 0, storage, source, piece, carried });
         checkMemory(call, rows, need);
-        index = await emptyIndex(call, piece.vectors, keep);
+        index = await emptyIndex(call, piece.vectors, storage);
       }
       const { signal } = call;
       await source.namedAsync(piece.firstRow, index.addAllAsync(piece.vectors, ids, { signal }));
@@ -40,13 +40,13 @@ export async function buildIndex(call: Call, input: string | undefined): Promise
 }
 
 /** Fails where vectors are to be kept that the input does not have. */
-function checkKeep(call: Call, keep: Keep, kind: SourceKind): void {
-  if (keep === 'none') return;
+function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): void {
+  if (storage === 'none') return;
   const isSparse = kind === 'text' || kind === 'sparse';
-  if (keep === 'sparse' ? isSparse : kind === 'vector') return;
-  const what = keep === 'sparse' ? 'texts and sparse vectors' : 'dense vectors';
-  const instead = isSparse ? '--keep sparse or none' : 'leave it out, or say --keep none';
-  call.misuse(`--keep ${keep} is for ${what}: ${instead}`);
+  if (storage === 'sparse' ? isSparse : kind === 'vector') return;
+  const what = storage === 'sparse' ? 'texts and sparse vectors' : 'dense vectors';
+  const instead = isSparse ? '--vectors sparse or none' : 'leave it out, or say --vectors none';
+  call.misuse(`--storage ${storage} is for ${what}: ${instead}`);
 }
 
 /** The pieces of a batch with their ids. */
@@ -58,14 +58,14 @@ function* piecesWithIds(source: HashSource, batch: RowBatch) {
   }
 }
 
-async function emptyIndex(call: Call, vectors: Piece['vectors'], keep: Keep) {
+async function emptyIndex(call: Call, vectors: Piece['vectors'], storage: VectorStorage) {
   const { SimHashIndex } = await import('../../node');
   if ('bytesPerCode' in vectors) {
     const { bits, origin } = vectors as Codes;
     return new SimHashIndex({ bits, ...(origin && { seed: BigInt(origin.seed) }) });
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-  return new SimHashIndex({ ...hasherOptionsOf(call, dimensions), keep, zero: 'null' });
+  return new SimHashIndex({ ...hasherOptionsOf(call, dimensions), vectors: storage, zero: 'null' });
 }
 
 /** Columns to carry: those asked for, or all plain ones but the one that becomes codes. */
@@ -106,24 +106,24 @@ function carriedBytes({ reader }: HashSource, names: readonly string[]): number 
 }
 
 /** Bytes of a kept vector like those of the first piece. */
-function keptBytes(keep: Keep, { vectors, count }: Piece): number {
+function keptBytes(storage: VectorStorage, { vectors, count }: Piece): number {
   if ('offsets' in vectors) return 20 + (16 * vectors.values.length) / Math.max(1, count);
   const { dimensions } = vectors as DenseMatrix;
-  return 8 + (keep === 'int8' ? 1 : 4) * dimensions;
+  return 8 + (storage === 'int8' ? 1 : 4) * dimensions;
 }
 
 interface Need {
   readonly rows: number;
-  readonly keep: Keep;
+  readonly storage: VectorStorage;
   readonly source: HashSource;
   readonly piece: Piece;
   readonly carried: readonly string[];
 }
 
-function needOf(call: Call, { rows, keep, source, piece, carried }: Need) {
+function needOf(call: Call, { rows, storage, source, piece, carried }: Need) {
   const { vectors } = piece;
   const bits = 'bytesPerCode' in vectors ? vectors.bits : (call.integer('bits') ?? DEFAULT_BITS);
-  const perVector = keep === 'none' ? 0 : keptBytes(keep, piece);
+  const perVector = storage === 'none' ? 0 : keptBytes(storage, piece);
   const codes = rows * (Math.ceil(bits / 8) + 12);
   const parts: Parts = {
     codes,
@@ -134,7 +134,11 @@ function needOf(call: Call, { rows, keep, source, piece, carried }: Need) {
   };
   const advice = [
     `fewer --bits (${Math.max(32, bits / 2)} halve the codes)`,
-    ...(keep === 'float32' ? ['--keep int8 or none'] : keep === 'none' ? [] : ['--keep none']),
+    ...(storage === 'float32'
+      ? ['--vectors int8 or none']
+      : storage === 'none'
+        ? []
+        : ['--vectors none']),
     ...(carried.length > 0 ? ['fewer --columns'] : []),
   ];
   return { parts, advice: `take ${advice.join(', ')}, or allow more` };

@@ -82,7 +82,7 @@ async function openFolder(call: Call, path: string): Promise<Collection> {
     ...{ path, source: index, bits: index.bits, isIndex: true, sums: null },
     ...{ count: ids.length, there: rows, ids },
     // Of sparse vectors, which have no width, exact cosines of pairs are not to be had.
-    hasVectors: index.keep !== 'none' && options.dimensions !== undefined,
+    hasVectors: index.vectors !== 'none' && options.dimensions !== undefined,
     textColumn: null,
     like: {
       index: options,

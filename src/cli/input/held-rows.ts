@@ -67,7 +67,7 @@ export class IndexRows implements HeldRows {
       this.#index ??= new SimHashIndex(
         this.#options ?? {
           ...hasherOptionsOf(this.#source.call, dimensions),
-          ...{ zero: 'null', keep: 'float32' },
+          ...{ zero: 'null', vectors: 'float32' },
         },
       );
       this.#index.addAll(vectors);

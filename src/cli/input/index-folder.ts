@@ -22,8 +22,8 @@ export async function openFolder(call: Call, path: string): Promise<IndexFolder>
 
 /** Options that are given must be those of the index: rows made otherwise do not compare. */
 export function refuseOtherSettings(call: Call, folder: IndexFolder): void {
-  const { bits, seed, projection, keep } = folder.options;
-  const own: Record<string, unknown> = { bits, seed, projection, keep };
+  const { bits, seed, projection, vectors } = folder.options;
+  const own: Record<string, unknown> = { bits, seed, projection, vectors };
   for (const [name, value] of Object.entries(textOptions(folder.text))) own[name] = value;
   for (const [name, value] of Object.entries(own)) {
     const given = call.has(name) ? call.text(name) : undefined;

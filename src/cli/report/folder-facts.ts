@@ -8,13 +8,13 @@ import type { FolderFacts } from './index-page';
 
 export async function folderFacts(call: Call, folder: IndexFolder): Promise<FolderFacts> {
   const { path, generation, rowCount, options, files } = folder;
-  const { bits, projection, seed, dimensions, keep, mean } = options;
+  const { bits, projection, seed, dimensions, vectors, mean } = options;
   const { problems } = await call.long('verifying', (work) => verifyIndex(path, work));
   const facts: (readonly [name: string, value: string | undefined])[] = [
     ['rows', grouped(rowCount)],
     ['codes', `${bits} bits, projection ${projection}, seed ${seed ?? 0}`],
     ['dimensions', dimensions === undefined ? undefined : grouped(dimensions)],
-    ['vectors kept', keep ?? 'none'],
+    ['vectors', vectors ?? 'none'],
     ['mean', mean === undefined ? undefined : 'subtracted from vectors before they are hashed'],
     ['texts', textWords(folder) ?? undefined],
     ['columns', columnWords(folder)],

@@ -91,13 +91,13 @@ function speedSection({ recall, curve, options }: IndexReport): string[] {
   if (!options.isTimed || (recall === null && curve === null)) return [];
   const sentences: string[] = [];
   if (recall !== null) {
-    const { interval, queries, k, truth, queriesPerSecond, isReached, wanted } = recall;
+    const { interval, queries, k, truth, queriesPerSecond, reached, wanted } = recall;
     const [low, high] = interval.map((bound) => fixed(bound, 3));
     sentences.push(
       `optimize measured a recall of ${fixed(recall.recall, 3)} (95 %: ${low} to ${high}) ` +
         `of the ${k} nearest by ${truth}, on ${counted(queries, 'row')} ` +
         `held out, at ${grouped(Math.round(queriesPerSecond))} queries a second; ` +
-        `${plain(wanted)} was wanted${isReached ? '' : ' and not reached'}. Since then ` +
+        `${plain(wanted)} was wanted${reached ? '' : ' and not reached'}. Since then ` +
         `${counted(recall.rowsAdded, 'row')} came and ${grouped(recall.rowsRemoved)} went.`,
     );
   }

@@ -31,7 +31,7 @@ export const verb: Verb = {
     { name: 'k', short: 'k', value: 'N', kind: 'integer', help: 'Optimize for N neighbours [10]' },
     { name: 'compact', help: 'Write the folder anew without what was removed' },
     {
-      ...{ name: 'keep', value: 'WHAT', choices: ['none', 'float32', 'int8', 'sparse'] },
+      ...{ name: 'vectors', value: 'WHAT', choices: ['none', 'float32', 'int8', 'sparse'] },
       help: 'Vectors to hold beside the codes, to rank by exact cosine; texts: sparse [none]',
     },
     {
@@ -43,7 +43,7 @@ export const verb: Verb = {
     ...HASHING_OPTIONS,
   ],
   example:
-    'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --keep sparse -o docs.hs',
+    'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
 
   async run(call) {
     const input = call.onlyInput();
@@ -142,10 +142,10 @@ async function optimize(call: Call, index: SimHashIndex): Promise<void> {
     index.optimizeAsync({ recall, k: call.integer('k') ?? 10, ...long }),
   );
   const [low, high] = report.interval.map((one) => one.toFixed(3));
-  const reached = report.isReached ? '' : `, below the wanted ${recall}`;
+  const reached = report.reached ? '' : `, below the wanted ${recall}`;
   call.say(
     `recall@${report.k} ${report.recall.toFixed(3)} (${low}–${high})${reached}, ` +
-      `${Math.round(report.queriesPerSecond)} queries/s by ${report.plan}`,
+      `${Math.round(report.queriesPerSecond)} queries/s by ${report.method}`,
   );
 }
 

@@ -30,7 +30,7 @@ async function indexFacts(call: Call, path: string) {
   const folder = await openFolder(call, path);
   const { generation, rowCount, options, report, text, files, columnInfo } = folder;
   const bytes = bytesOf(folder);
-  const { bits, projection, seed, dimensions, keep } = options;
+  const { bits, projection, seed, dimensions, vectors } = options;
   const { mean, ...told } = options;
   const json = {
     ...{ kind: 'index', path, generation, rows: rowCount, bytes },
@@ -44,7 +44,7 @@ async function indexFacts(call: Call, path: string) {
     ...optional('projection', projection),
     ...optional('seed', seed),
     ...optional('dimensions', dimensions),
-    ['vectors kept', keep ?? 'none'],
+    ['vectors', vectors ?? 'none'],
     ...optional('texts', textWords(folder) ?? undefined),
     ['columns', columnWords(folder)],
     ['generation', String(generation)],
@@ -60,7 +60,7 @@ interface Measured {
   readonly interval: readonly [number, number];
   readonly queries: number;
   readonly rank: string;
-  readonly plan: string;
+  readonly method: string;
   readonly rowsAdded: number;
   readonly rowsRemoved: number;
 }
@@ -72,7 +72,7 @@ function recallFact(report: Measured): string {
     ...(report.rowsRemoved > 0 ? [`${grouped(report.rowsRemoved)} removed since`] : []),
   ];
   const measured = `${report.recall.toFixed(3)} at ${report.k} (${low}–${high})`;
-  const how = `on ${grouped(report.queries)} rows, rank ${report.rank}, plan ${report.plan}`;
+  const how = `on ${grouped(report.queries)} rows, rank ${report.rank}, method ${report.method}`;
   return [`${measured}, ${how}`, ...since].join(', ');
 }
 

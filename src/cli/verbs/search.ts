@@ -56,7 +56,7 @@ export const verb: Verb = {
     ...AGREEING,
   ],
   example:
-    'halfspace index datasets/sample/docs.jsonl --tf-idf --keep sparse -o docs.hs && ' +
+    'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +
     'halfspace search docs.hs --query "green tea" -k 3',
 
   async run(call) {
@@ -150,9 +150,9 @@ const NOTHING: SearchResult = {
   ...{ cosines: new Float64Array(), rank: 'hamming' },
 };
 
-function explained({ plan, why, codesCompared, reranked, probes, milliseconds }: Explanation) {
+function explained({ method, why, codesCompared, reranked, probes, milliseconds }: Explanation) {
   const parts = [
-    `plan ${plan} (${why})`,
+    `method ${method} (${why})`,
     `${codesCompared} codes compared`,
     ...(probes > 0 ? [`${probes} partitions visited`] : []),
     ...(reranked > 0 ? [`${reranked} rows ranked by cosine`] : []),

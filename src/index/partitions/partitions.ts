@@ -1,6 +1,6 @@
 /**
- * Slots grouped by their nearest centre, stored group by group, so that a search visits only the
- * groups whose centres are near its query. Slots added later are listed with their group until the
+ * Slots grouped by their nearest centroid, stored group by group, so that a search visits only the
+ * groups whose centroids are near its query. Slots added later are listed with their group until the
  * groups are put in order again.
  */
 
@@ -18,7 +18,7 @@ import { type Space, spaceOf } from './space';
 const BLOCK_SLOTS = 512;
 /** Sketches between two steps: some milliseconds. */
 const STEP_SLOTS = 1024;
-/** Slots whose mean nearness to their centres is taken for that of all. */
+/** Slots whose mean nearness to their centroids is taken for that of all. */
 const NEARNESS_SLOTS = 2 ** 14;
 
 /** Of the index whose slots they are. */
@@ -29,16 +29,16 @@ interface Origin {
   readonly kernel: KernelName | undefined;
 }
 
-/** Centres, and where the slots of each begin; and what `Partitions` found out of them before. */
+/** Centroids, and where the slots of each begin; and what `Partitions` found out of them before. */
 export interface Grouping {
-  readonly centres: Int16Array;
+  readonly centroids: Int16Array;
   readonly starts: Uint32Array;
   readonly nearness?: number | undefined;
 }
 
 export class Partitions {
   readonly count: number;
-  readonly centres: Int16Array;
+  readonly centroids: Int16Array;
   readonly space: Space;
   /** Slots of partition p lie at `starts[p]` to `starts[p + 1]`. */
   readonly starts: Uint32Array;
@@ -57,12 +57,12 @@ export class Partitions {
   readonly #order: Uint32Array;
   readonly #products: Int32Array;
 
-  private constructor(origin: Origin, slots: Slots, { centres, starts }: Grouping) {
+  private constructor(origin: Origin, slots: Slots, { centroids, starts }: Grouping) {
     const { vectors, bits, kernel, hasher } = origin;
     this.#slots = slots;
     this.space = spaceOf({ vectors, bits }, slots);
-    this.centres = centres;
-    this.count = centres.length / this.space.width;
+    this.centroids = centroids;
+    this.count = centroids.length / this.space.width;
     this.starts = starts;
     this.#places = blocksOf(starts);
     const sketched = { vectors, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
@@ -90,7 +90,7 @@ export class Partitions {
     let count = 0;
     yield* this.#each((slot, p) => {
       if (slot % every !== 0) return;
-      sum += (this.sketches as Sketches).nearnessOf(rows[slot], this.#centreOf(p));
+      sum += (this.sketches as Sketches).nearnessOf(rows[slot], this.#centroidOf(p));
       count++;
     });
     return Math.max(0, sum / Math.max(1, count));
@@ -106,21 +106,21 @@ export class Partitions {
   }
 
   #sketch(slot: number, p: number): void {
-    const middle = { centre: this.#centreOf(p), length: this.#nearness };
+    const middle = { centroid: this.#centroidOf(p), length: this.#nearness };
     this.sketches?.set(this.#placeOf(slot, p), this.#slots.memory.rows[slot], middle);
   }
 
-  #centreOf(p: number): Int16Array {
+  #centroidOf(p: number): Int16Array {
     const { width } = this.space;
-    return this.centres.subarray(p * width, (p + 1) * width);
+    return this.centroids.subarray(p * width, (p + 1) * width);
   }
 
   get bytes(): number {
     const near = this.sketches?.bytes ?? 0;
-    return this.centres.byteLength + 20 * this.count + 16 * this.lateCount + near;
+    return this.centroids.byteLength + 20 * this.count + 16 * this.lateCount + near;
   }
 
-  /** The mean cosine of vectors with their centres, by which sketches are made. */
+  /** The mean cosine of vectors with their centroids, by which sketches are made. */
   get nearness(): number {
     return this.#nearness;
   }
@@ -151,11 +151,11 @@ export class Partitions {
   }
 
   get #rows() {
-    return { values: this.centres, width: this.space.width };
+    return { values: this.centroids, width: this.space.width };
   }
 
   /**
-   * The partitions nearest to a query, nearest first, and the products with their centres. Valid
+   * The partitions nearest to a query, nearest first, and the products with their centroids. Valid
    * until the next call.
    */
   nearest(query: Int16Array, probes: number): { order: Uint32Array; products: Int32Array } {
@@ -258,10 +258,10 @@ function blocksOf(starts: Uint32Array): Uint32Array {
   return places;
 }
 
-/** The nearest centre of each slot. */
-export function* nearestCentres(
+/** The nearest centroid of each slot. */
+export function* nearestCentroids(
   space: Space,
-  centres: Int16Array,
+  centroids: Int16Array,
   slots: Slots,
   kernel?: KernelName,
 ): Steps<Uint32Array> {
@@ -275,7 +275,7 @@ export function* nearestCentres(
     }
     const vectors = block.subarray(0, (end - first) * width);
     productsKernel(kernel).nearestInto(
-      { values: centres, width },
+      { values: centroids, width },
       vectors,
       nearest.subarray(first, end),
     );

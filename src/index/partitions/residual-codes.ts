@@ -1,5 +1,5 @@
 /**
- * Two bits of every coordinate of what a kept vector differs from its partition's centre by, after
+ * Two bits of every coordinate of what a kept vector differs from its partition's centroid by, after
  * a rotation that makes all coordinates alike: the side, and whether far from it. A sixteenth of
  * the vector, which tells of the rows in the partitions visited which are worth a full look. Slots
  * are known by the vector of their first row, and lie in the order in which they are visited.
@@ -31,12 +31,12 @@ const MOST_ENTRY = 31;
 /** Entries are added up as integers with so many bits behind the point. */
 const FRACTION_BITS = 16;
 const FRACTION = 2 ** FRACTION_BITS;
-/** Of a vector that is as its centre: a scale that is not that of a removed row. */
+/** Of a vector that is as its centroid: a scale that is not that of a removed row. */
 const NO_DIFFERENCE = 1e-30;
 
-/** Where vectors of a partition are on average: its centre, a vector of length UNIT, shortened. */
+/** Where vectors of a partition are on average: its centroid, a vector of length UNIT, shortened. */
 export interface Middle {
-  readonly centre: Int16Array;
+  readonly centroid: Int16Array;
   readonly length: number;
 }
 
@@ -73,17 +73,17 @@ export class Sketches {
     return this.memory.byteLength;
   }
 
-  /** How much of the centre is in a row's vector, at length 1. */
-  nearnessOf(row: number, centre: Int16Array): number {
+  /** How much of the centroid is in a row's vector, at length 1. */
+  nearnessOf(row: number, centroid: Int16Array): number {
     const vector = this.#vectors.valuesAt(row);
     let sum = 0;
-    for (let i = 0; i < vector.length; i++) sum += vector[i] * centre[i];
+    for (let i = 0; i < vector.length; i++) sum += vector[i] * centroid[i];
     const norm = this.#vectors.normOf(row);
     return norm > 0 ? sum / (norm * UNIT) : 0;
   }
 
   /** The sketch at a place, of a row. */
-  set(place: number, row: number, { centre, length }: Middle): void {
+  set(place: number, row: number, { centroid, length }: Middle): void {
     this.memory.reserve(place + 1);
     const vector = this.#vectors.valuesAt(row);
     const norm = this.#vectors.normOf(row);
@@ -93,7 +93,7 @@ export class Sketches {
     }
     const { vector: sums, code: sketch } = this.#rotation;
     const less = length / UNIT;
-    for (let i = 0; i < vector.length; i++) sums[i] = vector[i] / norm - less * centre[i];
+    for (let i = 0; i < vector.length; i++) sums[i] = vector[i] / norm - less * centroid[i];
     sums.fill(0, vector.length);
     this.#kernel.rotate(this.#rotation);
     const scale = this.#kernel.encode(this.#rotation);

@@ -10,15 +10,15 @@ import { dotsKernel, type KernelName } from '../../kernels/kernels';
 import { Arena } from '../../kernels/memory';
 
 /** 'float32' and 'int8' keep dense vectors, 'sparse' keeps sparse ones. */
-export type Keep = 'none' | 'float32' | 'int8' | 'sparse';
-export const KEEPS = ['none', 'float32', 'int8', 'sparse'] as const;
+export type VectorStorage = 'none' | 'float32' | 'int8' | 'sparse';
+export const VECTOR_STORAGES = ['none', 'float32', 'int8', 'sparse'] as const;
 
 /** Rows of a part take at most so much. */
 const PART_BYTES = 2 ** 28;
 const MOST_INT8 = 127;
 
 export class KeptVectors {
-  readonly keep: 'float32' | 'int8';
+  readonly storage: 'float32' | 'int8';
   readonly dimensions: number;
   readonly #rowsPerPart: number;
   readonly #parts: Arena[] = [];
@@ -30,22 +30,22 @@ export class KeptVectors {
   #scales = new Float32Array(0);
   #count = 0;
 
-  constructor(keep: 'float32' | 'int8', dimensions: number, kernel: KernelName = 'auto') {
-    this.keep = keep;
+  constructor(storage: 'float32' | 'int8', dimensions: number, kernel: KernelName = 'auto') {
+    this.storage = storage;
     this.dimensions = dimensions;
     this.#kernel = kernel;
     let rows = 1;
     while (2 * rows * this.#rowBytes <= PART_BYTES) rows *= 2;
     this.#rowsPerPart = rows;
-    if (keep === 'int8') this.#scales = new Float32Array(this.#norms.length);
+    if (storage === 'int8') this.#scales = new Float32Array(this.#norms.length);
   }
 
   get #rowBytes(): number {
-    return this.dimensions * (this.keep === 'float32' ? 4 : 1);
+    return this.dimensions * (this.storage === 'float32' ? 4 : 1);
   }
 
   get bytes(): number {
-    return this.#count * (this.#rowBytes + 8 + (this.keep === 'int8' ? 4 : 0));
+    return this.#count * (this.#rowBytes + 8 + (this.storage === 'int8' ? 4 : 0));
   }
 
   /** Appends rows of a dense matrix; null rows as zeros. */
@@ -62,7 +62,7 @@ export class KeptVectors {
         continue;
       }
       const vector = values.subarray(i * dimensions, (i + 1) * dimensions);
-      if (this.keep === 'float32') kept.set(vector);
+      if (this.storage === 'float32') kept.set(vector);
       else this.#scales[row] = roundToBytes(vector, kept as Int8Array);
       this.#norms[row] = lengthOf(kept);
     }
@@ -95,7 +95,7 @@ export class KeptVectors {
   /** Rows one after another, as they are kept. */
   gather(rows: Uint32Array): Float32Array | Int8Array {
     const { dimensions } = this;
-    const Kept = this.keep === 'float32' ? Float32Array : Int8Array;
+    const Kept = this.storage === 'float32' ? Float32Array : Int8Array;
     const values = new Kept(rows.length * dimensions);
     rows.forEach((row, i) => {
       values.set(this.#rowView(row), i * dimensions);
@@ -118,7 +118,7 @@ export class KeptVectors {
     const norms = new Float64Array(room);
     norms.set(this.#norms);
     this.#norms = norms;
-    if (this.keep === 'float32') return;
+    if (this.storage === 'float32') return;
     const scales = new Float32Array(room);
     scales.set(this.#scales);
     this.#scales = scales;
@@ -129,7 +129,7 @@ export class KeptVectors {
     const { buffer, byteOffset } = this.#parts[part].bytes;
     const first = part * this.#rowsPerPart;
     const length = Math.min(this.#rowsPerPart, this.#count - first) * this.dimensions;
-    if (this.keep === 'float32') return new Float32Array(buffer, byteOffset, length);
+    if (this.storage === 'float32') return new Float32Array(buffer, byteOffset, length);
     return new Int8Array(buffer, byteOffset, length);
   }
 
@@ -141,14 +141,14 @@ export class KeptVectors {
   #rowsView(row: number, count: number): Float32Array | Int8Array {
     const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)].bytes;
     const at = byteOffset + (row % this.#rowsPerPart) * this.#rowBytes;
-    if (this.keep === 'float32') return new Float32Array(buffer, at, count * this.dimensions);
+    if (this.storage === 'float32') return new Float32Array(buffer, at, count * this.dimensions);
     return new Int8Array(buffer, at, count * this.dimensions);
   }
 
   /** The vector of a row as it is kept, a copy. */
   at(row: number): Float32Array {
     const kept = this.#rowView(row);
-    if (this.keep === 'float32') return Float32Array.from(kept);
+    if (this.storage === 'float32') return Float32Array.from(kept);
     return Float32Array.from(kept, (value) => value * this.#scales[row]);
   }
 
@@ -162,7 +162,7 @@ export class KeptVectors {
   }
 
   scaleOf(row: number): number {
-    return this.keep === 'int8' ? this.#scales[row] : 1;
+    return this.storage === 'int8' ? this.#scales[row] : 1;
   }
 
   /**

@@ -22,7 +22,7 @@ function made(keep: 'float32' | 'none'): SimHashIndex {
     bits: 96,
     dimensions: DIMENSIONS,
     projection: 'hadamard',
-    keep,
+    vectors: keep,
   });
   index.addAll(
     vectors,
@@ -172,11 +172,16 @@ describe.each(['float32', 'none'] as const)('a report of an index that keeps %s'
 });
 
 it('a report of an optimized index has a line for its partitions', async () => {
-  const index = new SimHashIndex({ bits: 64, dimensions: 8, projection: 'hadamard', keep: 'int8' });
+  const index = new SimHashIndex({
+    bits: 64,
+    dimensions: 8,
+    projection: 'hadamard',
+    vectors: 'int8',
+  });
   index.addAll({ values: new Draws('many').gaussians(8 * 6000), dimensions: 8 });
   const measured = index.optimize({ recall: 0.9, queries: 100 });
   const report = await reportOf(index, { sample: 300 });
-  expect(measured.plan).toBe('partitions');
+  expect(measured.method).toBe('partitions');
   const visits =
     report.curve?.points.flatMap(({ probes }) => (probes === null ? [] : [probes])) ?? [];
   expect(visits.length).toBeGreaterThan(1);
@@ -187,7 +192,8 @@ it('a report of an optimized index has a line for its partitions', async () => {
 });
 
 describe('an index of few rows', () => {
-  const empty = () => new SimHashIndex({ bits: 64, dimensions: 3, zero: 'null', keep: 'float32' });
+  const empty = () =>
+    new SimHashIndex({ bits: 64, dimensions: 3, zero: 'null', vectors: 'float32' });
   const pageOf = (report: IndexReport) => indexPage(folder, report, names);
 
   it('of none has nothing to measure', async () => {
