@@ -69,7 +69,7 @@ export async function measureRecall(
       : null;
   const self = drawn?.rows ?? null;
   const queries = matrixOf(given.queries ?? drawn?.vectors ?? drawn?.codes ?? []);
-  const isByCosine = !(queries instanceof Codes) && index.keep !== 'none';
+  const isByCosine = !(queries instanceof Codes) && index.vectors !== 'none';
   if (!isByCosine && search.rank !== undefined && search.rank !== 'hamming') {
     throw new TypeError(`recall by distance needs rank 'hamming', got '${search.rank}'`);
   }
@@ -83,7 +83,7 @@ export async function measureRecall(
   const wanted = self === null ? k : k + 1; // a row of the index finds itself
   const truth = isByCosine
     ? await trueNeighbors(index, { rows, queries, self, k }, step)
-    : (await index.searchAllAsync(queries, { plan: 'scan', k: wanted, ...call })).map(
+    : (await index.searchAllAsync(queries, { method: 'scan', k: wanted, ...call })).map(
         (exact, query) => new Set(othersOf(exact.rows, self?.[query], k)),
       );
   const answers = await index.searchAllAsync(queries, { ...search, k: wanted, ...call });

@@ -13,8 +13,13 @@ const vectors = Array.from({ length: 400 }, (_, i) =>
 const REMOVED = [0, 77, 399];
 const live = vectors.map((_, row) => row).filter((row) => !REMOVED.includes(row));
 
-function made(keep: 'float32' | 'none', bits = 64): SimHashIndex {
-  const index = new SimHashIndex({ bits, dimensions: DIMENSIONS, projection: 'hadamard', keep });
+function made(vectors: 'float32' | 'none', bits = 64): SimHashIndex {
+  const index = new SimHashIndex({
+    bits,
+    dimensions: DIMENSIONS,
+    projection: 'hadamard',
+    vectors: keep,
+  });
   index.addAll(vectors);
   for (const row of REMOVED) index.remove(row);
   return index;
@@ -66,7 +71,7 @@ describe('recall against brute force', () => {
   });
 
   it('is 1 where every row is ranked by cosine', async () => {
-    const search = { plan: 'scan', oversample: 400 } as const;
+    const search = { method: 'scan', oversample: 400 } as const;
     const measured = await measureRecall(index, { k: K, sample: 50, search });
     expect(measured.recall).toBe(1);
     // Fifty queries without a miss do not prove that none is ever missed.
@@ -83,7 +88,7 @@ describe('recall against brute force', () => {
   });
 
   it('of sparse vectors is by their cosines', async () => {
-    const sparse = new SimHashIndex({ bits: 64, keep: 'sparse' });
+    const sparse = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     const rows = vectors.map((row) => ({ indices: [...row.keys()], values: [...row] }));
     sparse.addAll(rows);
     for (const row of REMOVED) sparse.remove(row);

@@ -113,7 +113,7 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   return {
     ...{ path, count, ...made, bits: made.source.bits, isIndex: false, there: null },
     ids: source.idColumn === null ? null : joinIds(ids),
-    hasVectors: 'keep' in made.source && made.source.keep !== 'none',
+    hasVectors: 'vectors' in made.source && made.source.vectors !== 'none',
     textColumn: source.source.kind === 'text' ? source.source.columns[0] : null,
     like: { index: like?.index ?? null, text: settings && { settings, frequencies } },
   };
