@@ -13,7 +13,7 @@ const vectors = Array.from({ length: 400 }, (_, i) =>
 const REMOVED = [0, 77, 399];
 const live = vectors.map((_, row) => row).filter((row) => !REMOVED.includes(row));
 
-function made(vectors: 'float32' | 'none', bits = 64): SimHashIndex {
+function made(keep: 'float32' | 'none', bits = 64): SimHashIndex {
   const index = new SimHashIndex({
     bits,
     dimensions: DIMENSIONS,
