@@ -1,4 +1,4 @@
-/** From a checked request to a result: picks the method, runs it, ranks, and tells what was done. */
+/** From a checked request to a result: picks the method, runs it, ranks, and reports the work. */
 
 import {
   checkInteger,

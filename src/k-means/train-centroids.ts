@@ -1,6 +1,6 @@
 /**
- * Spherical k-means (Dhillon & Modha 2001) on integer unit vectors: each goes to the centroid of the
- * largest product, each centroid to the direction of its vectors' sum. Products are exact and every
+ * Spherical k-means (Dhillon & Modha 2001) on integer unit vectors: each goes to the centroid of
+ * the largest product, each centroid to the direction of its vectors' sum. Products are exact and every
  * choice is seeded, so that the same vectors give the same centroids everywhere.
  */
 

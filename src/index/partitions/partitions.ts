@@ -1,7 +1,7 @@
 /**
  * Slots grouped by their nearest centroid, stored group by group, so that a search visits only the
- * groups whose centroids are near its query. Slots added later are listed with their group until the
- * groups are put in order again.
+ * groups whose centroids are near its query. Slots added later are listed with their group until
+ * the groups are put in order again.
  */
 
 import type { Steps } from '../../base/steps';

@@ -1,5 +1,5 @@
 /**
- * Two bits of every coordinate of what a kept vector differs from its partition's centroid by, after
+ * Two bits of every coordinate of the difference of a vector from its partition's centroid, after
  * a rotation that makes all coordinates alike: the side, and whether far from it. A sixteenth of
  * the vector, which tells of the rows in the partitions visited which are worth a full look. Slots
  * are known by the vector of their first row, and lie in the order in which they are visited.
@@ -34,7 +34,7 @@ const FRACTION = 2 ** FRACTION_BITS;
 /** Of a vector that is as its centroid: a scale that is not that of a removed row. */
 const NO_DIFFERENCE = 1e-30;
 
-/** Where vectors of a partition are on average: its centroid, a vector of length UNIT, shortened. */
+/** The mean direction of a partition's vectors: its centroid, of length UNIT, shortened. */
 export interface Middle {
   readonly centroid: Int16Array;
   readonly length: number;
