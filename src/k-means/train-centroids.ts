@@ -1,7 +1,7 @@
 /**
  * Spherical k-means (Dhillon & Modha 2001) on integer unit vectors: each goes to the centroid of
- * the largest product, each centroid to the direction of its vectors' sum. Products are exact and every
- * choice is seeded, so that the same vectors give the same centroids everywhere.
+ * the largest product, each centroid to the direction of the sum of its vectors. Products are exact and
+ * every choice is seeded, so that the same vectors give the same centroids everywhere.
  */
 
 import seedrandom from 'seedrandom';
