@@ -1,7 +1,8 @@
 /**
- * Spherical k-means (Dhillon & Modha 2001) on integer unit vectors: each vector goes to the centroid
- * of the largest product, each centroid to the direction of the sum of its vectors. Products are
- * exact and every choice is seeded, so that the same vectors give the same centroids everywhere.
+ * Spherical k-means (Dhillon & Modha 2001) on integer unit vectors: each vector goes to the
+ * centroid of the largest product, each centroid to the direction of the sum of its vectors.
+ * Products are exact and every choice is seeded, so that the same vectors give the same centroids
+ * everywhere.
  */
 
 import seedrandom from 'seedrandom';
