@@ -102,7 +102,7 @@ async function writeOurs() {
     })),
   );
 
-  // A folder with two segments of rows, removed ones and columns of its own.
+  // A folder with two segments of rows, removed rows and carried columns.
   const stored = join(folder, 'stored.hs');
   const index = new SimHashIndex({ bits: 64, dimensions: 6, vectors: 'float32' });
   index.addAll(matrixOf(vectors.slice(0, 30)), ids.slice(0, 30));
@@ -204,9 +204,9 @@ async function checkRecipes() {
       const output = await runBlock(language, code, home, i, { PATH });
       const promised = [...code.matchAll(/(?:print|console\.log)\(.*\);? {2}?(?:#|\/\/) (.*)/g)];
       if (promised.length === 0) return;
-      const told = output.trim().split('\n');
+      const printed = output.trim().split('\n');
       assert.deepEqual(
-        told,
+        printed,
         promised.map(([, text]) => text),
       );
     });

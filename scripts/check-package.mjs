@@ -56,7 +56,7 @@ let golden;
 let expected;
 let browser;
 
-/** What the package comes to in Node: the output of main.mjs or main.cjs. */
+/** What main.mjs or main.cjs computes with the package in Node: digests and results. */
 async function reportOf(script, kernel = 'auto') {
   const file = join(folder, `${script}-${kernel}.arrow`);
   const env = { HALFSPACE_KERNEL: kernel };
@@ -137,7 +137,7 @@ async function main() {
     return `${FILES.length}, ${modules.length} modules and ${chunks.length} chunks`;
   });
 
-  await check('publint has nothing to say', async () => {
+  await check('publint finds no problem', async () => {
     const data = await readFile(tarball);
     const { messages, pkg } = await publint({ pack: { tarball: data.buffer }, strict: true });
     const found = messages.map((message) => formatMessage(message, pkg, { color: false }));
@@ -145,7 +145,7 @@ async function main() {
   });
 
   await check('attw finds the right types for node16 and bundlers', async () => {
-    // The profile leaves out Node 10's resolution, which knows no "exports" and so no halfspace/node.
+    // The profile leaves out Node 10's resolution, which ignores "exports" and finds no halfspace/node.
     const options = ['--profile', 'node16', '--no-definitely-typed', '--no-color', '--no-emoji'];
     await run(tool('attw'), [tarball, ...options, '--format', 'ascii']);
   });
@@ -183,11 +183,11 @@ async function main() {
     assert.deepEqual(expected.digests, golden, 'other digests than test/hashing/golden.json');
     return `Node ${process.versions.node}`;
   });
-  await check('works with require, and comes to the same', async () => {
+  await check('works with require, with equal results', async () => {
     assert.deepEqual(await reportOf('main.cjs'), expected);
   });
   for (const kernel of KERNELS) {
-    await check(`comes to the same in Node with the kernel '${kernel}'`, async () => {
+    await check(`gives equal results in Node with the kernel '${kernel}'`, async () => {
       assert.deepEqual(await reportOf('main.mjs', kernel), expected);
     });
   }
@@ -225,19 +225,19 @@ async function main() {
   });
   const { page, strictPage, problems, requests } = browser;
   for (const kernel of ['auto', ...KERNELS]) {
-    await check(`comes to the same in a page with the kernel '${kernel}'`, async () => {
+    await check(`gives equal results in a page with the kernel '${kernel}'`, async () => {
       checkReport(await page.evaluate((name) => globalThis.packed.report(name), kernel), problems);
     });
   }
-  await check('comes to the same in a Web Worker', async () => {
+  await check('gives equal results in a Web Worker', async () => {
     checkReport(await page.evaluate(() => globalThis.packed.reportOfWorker('auto')), problems);
   });
-  await check('comes to the same where a page forbids WebAssembly', async () => {
+  await check('gives equal results where a page forbids WebAssembly', async () => {
     const forced = await strictPage.evaluate(() => globalThis.packed.force('popcnt64'));
     assert.match(forced, /needs WebAssembly/, 'the policy does not forbid WebAssembly');
     checkReport(await strictPage.evaluate(() => globalThis.packed.report('auto')));
   });
-  await check('asks for nothing but the page and its script', async () => {
+  await check('requests only the page and its script', async () => {
     assert.deepEqual([...new Set(requests)].sort(), ['/', '/page.js', '/strict']);
   });
 }

@@ -1,4 +1,4 @@
-/** The door of the library: safe in a browser, named re-exports and nothing else. */
+/** Entry point of the library: safe in a browser, named re-exports and nothing else. */
 
 export { FormatError } from './base/format-error';
 export type { LongCall } from './base/steps';

@@ -1,4 +1,4 @@
-/** The door for Node: everything of the library, and files. */
+/** Entry point for Node: everything of the library, and files. */
 
 export {
   type AppendOptions,

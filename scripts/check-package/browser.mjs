@@ -63,7 +63,7 @@ export async function openBrowser(script) {
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** Opens a page and waits for its script; what it asks of other servers is a request too. */
+  /** Opens a page and waits for its script; requests to other servers are recorded too. */
   async function open(path) {
     const page = await context.newPage();
     const problems = [];

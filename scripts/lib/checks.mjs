@@ -10,7 +10,7 @@ const LIMIT_MS = 5 * 60_000;
 
 let passed = 0;
 
-/** Runs one check; what it returns is printed beside its name. */
+/** Runs one check; what it returns is printed next to its name. */
 export async function check(name, work) {
   let timer;
   const late = new Promise((_, reject) => {

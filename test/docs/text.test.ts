@@ -41,7 +41,7 @@ describe('docs/text.md', () => {
   });
 
   it.each(examples.map((code, i) => [i, code] as const))(
-    'tells the truth in example %i',
+    'prints what its comments say: example %i',
     async (_, code) => {
       const promised = promisesOf(code);
       expect(promised.length).toBeGreaterThan(0);

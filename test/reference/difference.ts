@@ -15,7 +15,7 @@ export function difference(
   return null;
 }
 
-/** NaN is itself; the two zeros are one, since no code tells them apart. */
+/** NaN is itself; the two zeros are one, since codes do not distinguish them. */
 function isSame(a: number | bigint, b: number | bigint): boolean {
   return a === b || Object.is(a, b);
 }
