@@ -3,6 +3,10 @@
 // ((p1 + p3) + (p5 + p7)). A scalar loop does the same. The query is float64, padded by zeros to a
 // multiple of 8; behind it are 64 bytes of room for the rest of a row.
 
+/** Types of rows, by the bytes of an element. */
+const FLOAT64: i32 = 8;
+const FLOAT32: i32 = 4;
+
 /** Elements 2 `pair` and 2 `pair` + 1 from `at` on, as float64. */
 @inline
 function twoOf<T>(at: usize, pair: usize): v128 {
@@ -82,7 +86,12 @@ function dotsOf<T>(
   }
 }
 
-export function dots64(
+/**
+ * Products of `count` rows of `type` with the query, as f64 to `out`: of the rows that `list` (u32)
+ * names, or of rows 0 to `count - 1` when `list` is 0.
+ */
+export function dots(
+  type: i32,
   rows: usize,
   list: usize,
   count: usize,
@@ -90,27 +99,7 @@ export function dots64(
   query: usize,
   out: usize,
 ): void {
-  dotsOf<f64>(rows, list, count, width, query, out);
-}
-
-export function dots32(
-  rows: usize,
-  list: usize,
-  count: usize,
-  width: usize,
-  query: usize,
-  out: usize,
-): void {
-  dotsOf<f32>(rows, list, count, width, query, out);
-}
-
-export function dots8(
-  rows: usize,
-  list: usize,
-  count: usize,
-  width: usize,
-  query: usize,
-  out: usize,
-): void {
-  dotsOf<i8>(rows, list, count, width, query, out);
+  if (type == FLOAT64) dotsOf<f64>(rows, list, count, width, query, out);
+  else if (type == FLOAT32) dotsOf<f32>(rows, list, count, width, query, out);
+  else dotsOf<i8>(rows, list, count, width, query, out);
 }

@@ -3,14 +3,7 @@
  * are; others pass through scratch in blocks.
  */
 
-import {
-  type Dots,
-  FREE_START,
-  type LinearMemory,
-  residenceOf,
-  SCAN_BYTES,
-  scratch,
-} from '../memory';
+import { FREE_START, type LinearMemory, residenceOf, SCAN_BYTES, scratch } from '../memory';
 import type { DotsKernel, RowValues } from './dots.scalar';
 
 const BLOCK_BYTES = 1 << 18;
@@ -59,11 +52,6 @@ function paddedBytes(width: number): number {
   return 8 * (((width + 7) & ~7) + 8);
 }
 
-function kernelOf({ kernels }: LinearMemory, values: RowValues): Dots {
-  if (values instanceof Float64Array) return kernels.dots64;
-  return values instanceof Float32Array ? kernels.dots32 : kernels.dots8;
-}
-
 function stageQuery({ bytes }: LinearMemory, query: Float64Array): void {
   const width = query.length;
   const staged = new Float64Array(bytes.buffer, QUERY_AT, (width + 7) & ~7);
@@ -86,7 +74,8 @@ function dotsInPlace(
     const count = Math.min(LIST_ROWS, out.length - from);
     if (list !== null) new Uint32Array(home.bytes.buffer, listAt, count).set(list);
     const at = values.byteOffset + from * query.length * values.BYTES_PER_ELEMENT;
-    kernelOf(home, values)(at, list === null ? 0 : listAt, count, query.length, QUERY_AT, outAt);
+    const [type, width] = [values.BYTES_PER_ELEMENT, query.length];
+    home.kernels.dots(type, at, list === null ? 0 : listAt, count, width, QUERY_AT, outAt);
     out.set(new Float64Array(home.bytes.buffer, outAt, count), from);
   }
 }
@@ -99,7 +88,8 @@ function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): 
   stageQuery(memory, query);
   const { buffer, byteOffset, byteLength } = values;
   memory.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), rowsAt);
-  kernelOf(memory, values)(rowsAt, 0, out.length, width, QUERY_AT, outAt);
+  const type = values.BYTES_PER_ELEMENT;
+  memory.kernels.dots(type, rowsAt, 0, out.length, width, QUERY_AT, outAt);
   out.set(new Float64Array(memory.bytes.buffer, outAt, out.length));
 }
 

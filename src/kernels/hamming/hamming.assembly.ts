@@ -163,6 +163,25 @@ export function nextAny(code: usize, end: usize, limit: i32, query: usize, bytes
   return code;
 }
 
+@inline
+function distance32(code: usize, q0: v128, q1: v128): i32 {
+  const low = i8x16.popcnt(v128.xor(v128.load(code), q0));
+  const high = i8x16.popcnt(v128.xor(v128.load(code, 16), q1));
+  return addLanes(i16x8.extadd_pairwise_i8x16_u(i8x16.add(low, high)));
+}
+
+function next32(code: usize, end: usize, limit: i32, query: usize): usize {
+  const q0 = v128.load(query);
+  const q1 = v128.load(query, 16);
+  while (code < end && distance32(code, q0, q1) >= limit) code += 32;
+  return code;
+}
+
+function nextAny8(code: usize, end: usize, limit: i32, query: usize, bytes: usize): usize {
+  while (code < end && distance8(code, query, bytes) >= limit) code += bytes;
+  return code;
+}
+
 /** The first code from `code` on that is below the limit, by 64-bit counts; or the end. */
 @inline
 function next64(code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
@@ -183,13 +202,51 @@ function next8(code: usize, end: usize, limit: i32, bytes: usize, query: usize):
   return nextAny8(code, end, limit, query, bytes);
 }
 
-/**
- * Hits among codes `first` to `end - 1` within a limit that falls, as pairs of u32 (code,
- * distance) in order. A code whose entry in `rows` is 2^32 - 1 is passed over. Returns the code to
- * go on with: `end`, unless the hits were full.
- */
 @inline
-function fallingHits(
+function next(
+  is64: bool,
+  code: usize,
+  end: usize,
+  limit: i32,
+  bytes: usize,
+  query: usize,
+): usize {
+  if (is64) return next64(code, end, limit, bytes, query);
+  return next8(code, end, limit, bytes, query);
+}
+
+/**
+ * Hits among `count` codes below `limit`, as pairs of u32 (row, distance) in order of row, the
+ * first code being `row`. `is64` chooses the way to count. Returns the end of the pairs, for which
+ * there must be `count` places.
+ */
+export function hitsBelow(
+  is64: bool,
+  codes: usize,
+  row: u32,
+  count: i32,
+  bytes: usize,
+  query: usize,
+  limit: i32,
+  hits: usize,
+): usize {
+  const end = codes + <usize>count * bytes;
+  for (let code = codes; code < end; code += bytes) {
+    code = next(is64, code, end, limit, bytes, query);
+    if (code >= end) break;
+    store<u32>(hits, row + <u32>((code - codes) / bytes));
+    store<u32>(hits, distance64(code, query, bytes), 4);
+    hits += 8;
+  }
+  return hits;
+}
+
+/**
+ * Hits among codes `first` to `end - 1` within the falling limit of `state` (hits.assembly.ts), as
+ * pairs of u32 (code, distance) in order. Skips codes whose entry in `rows` is 2^32 - 1. Returns
+ * the code to continue with: `end`, unless the space for hits is full.
+ */
+export function nearestHits(
   is64: bool,
   codes: usize,
   first: u32,
@@ -203,9 +260,7 @@ function fallingHits(
   const last = codes + <usize>end * bytes;
   let hits = load<u32>(state, NEXT);
   for (let code = codes + <usize>first * bytes; code < last; code += bytes) {
-    const limit = load<u32>(state) + 1;
-    if (is64) code = next64(code, last, limit, bytes, query);
-    else code = next8(code, last, limit, bytes, query);
+    code = next(is64, code, last, load<u32>(state) + 1, bytes, query);
     if (code >= last) break;
     const number = <u32>((code - codes) / bytes);
     if (load<u32>(rows + (<usize>number << 2)) == 0xffffffff) continue;
@@ -218,91 +273,4 @@ function fallingHits(
   }
   store<u32>(state, hits, NEXT);
   return end;
-}
-
-export function fallingHits64(
-  codes: usize,
-  first: u32,
-  end: u32,
-  bytes: usize,
-  query: usize,
-  rows: usize,
-  state: usize,
-): u32 {
-  return fallingHits(true, codes, first, end, bytes, query, rows, state);
-}
-
-export function fallingHits8(
-  codes: usize,
-  first: u32,
-  end: u32,
-  bytes: usize,
-  query: usize,
-  rows: usize,
-  state: usize,
-): u32 {
-  return fallingHits(false, codes, first, end, bytes, query, rows, state);
-}
-
-/**
- * Hits among `count` codes by 64-bit counts, as pairs of u32 (row, distance). Returns their end.
- */
-export function hits64(
-  codes: usize,
-  row: u32,
-  count: i32,
-  bytes: usize,
-  query: usize,
-  limit: i32,
-  hits: usize,
-): usize {
-  const end = codes + <usize>count * bytes;
-  for (let code = codes; code < end; code += bytes) {
-    code = next64(code, end, limit, bytes, query);
-    if (code >= end) break;
-    store<u32>(hits, row + <u32>((code - codes) / bytes));
-    store<u32>(hits, distance64(code, query, bytes), 4);
-    hits += 8;
-  }
-  return hits;
-}
-
-@inline
-function distance32(code: usize, q0: v128, q1: v128): i32 {
-  const low = i8x16.popcnt(v128.xor(v128.load(code), q0));
-  const high = i8x16.popcnt(v128.xor(v128.load(code, 16), q1));
-  return addLanes(i16x8.extadd_pairwise_i8x16_u(i8x16.add(low, high)));
-}
-
-function next32(code: usize, end: usize, limit: i32, query: usize): usize {
-  const q0 = v128.load(query);
-  const q1 = v128.load(query, 16);
-  while (code < end && distance32(code, q0, q1) >= limit) code += 32;
-  return code;
-}
-
-function nextAny8(code: usize, end: usize, limit: i32, query: usize, bytes: usize): usize {
-  while (code < end && distance8(code, query, bytes) >= limit) code += bytes;
-  return code;
-}
-
-/** The same by byte counts. */
-export function hits8(
-  codes: usize,
-  row: u32,
-  count: i32,
-  bytes: usize,
-  query: usize,
-  limit: i32,
-  hits: usize,
-): usize {
-  const end = codes + <usize>count * bytes;
-  for (let code = codes; code < end; code += bytes) {
-    code = next8(code, end, limit, bytes, query);
-    if (code >= end) break;
-    store<u32>(hits, row + <u32>((code - codes) / bytes));
-    store<u32>(hits, distance64(code, query, bytes), 4);
-    hits += 8;
-  }
-  return hits;
 }

@@ -5,14 +5,7 @@
  */
 
 import { HitState, searchInRanges } from '../hits/hit-state';
-import {
-  FREE_START,
-  type Hits,
-  type LinearMemory,
-  residenceOf,
-  SCAN_BYTES,
-  scratch,
-} from '../memory';
+import { FREE_START, type LinearMemory, residenceOf, SCAN_BYTES, scratch } from '../memory';
 import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming.scalar';
 
 /** Rows of one call: long enough to hide its cost, few enough for all to be hits. */
@@ -24,12 +17,11 @@ const HITS_AT = QUERY_AT + QUERY_BYTES;
 const REST_AT = HITS_AT + BLOCK_ROWS * 8;
 const COPIES_BYTES = FREE_START + SCAN_BYTES - REST_AT;
 
-export const popcnt64Hamming = wasmHamming('popcnt64', '64');
-export const popcnt8Hamming = wasmHamming('popcnt8', '8');
+export const popcnt64Hamming = /* @__PURE__ */ wasmHamming('popcnt64', true);
+export const popcnt8Hamming = /* @__PURE__ */ wasmHamming('popcnt8', false);
 
-function wasmHamming(name: string, counts: '64' | '8'): HammingKernel {
-  const hitsName = `hits${counts}` as const;
-  const fallingName = `fallingHits${counts}` as const;
+/** The kernel that counts bits by 64, or by 16 x 8. */
+function wasmHamming(name: string, is64: boolean): HammingKernel {
   return {
     name,
 
@@ -41,10 +33,10 @@ function wasmHamming(name: string, counts: '64' | '8'): HammingKernel {
       }
       const state = new HitState(home, maxDistance, want, bytesPerCode);
       home.bytes.set(query, state.roomAt);
-      const falling = home.kernels[fallingName];
+      const { nearestHits } = home.kernels;
       return searchInRanges(state, (first, end) => {
-        return falling(
-          ...([codes.byteOffset, first, end, bytesPerCode] as const),
+        return nearestHits(
+          ...([is64, codes.byteOffset, first, end, bytesPerCode] as const),
           ...([state.roomAt, rows.byteOffset, state.at] as const),
         );
       });
@@ -53,7 +45,8 @@ function wasmHamming(name: string, counts: '64' | '8'): HammingKernel {
     distancesInto(codes, count, query, out) {
       const everything = 8 * query.length + 1;
       inBlocks(codes, 0, count, query, (memory, at, row, rows) => {
-        memory.kernels[hitsName](at, row, rows, query.length, QUERY_AT, everything, HITS_AT);
+        const { hitsBelow } = memory.kernels;
+        hitsBelow(is64, at, row, rows, query.length, QUERY_AT, everything, HITS_AT);
         const pairs = new Uint32Array(memory.bytes.buffer, HITS_AT, 2 * rows);
         for (let i = 0; i < rows; i++) out[row + i] = pairs[2 * i + 1];
       });
@@ -62,8 +55,8 @@ function wasmHamming(name: string, counts: '64' | '8'): HammingKernel {
     hitsInto(codes, first, count, query, limit, hits) {
       let found = 0;
       inBlocks(codes, first, count, query, (memory, at, row, rows) => {
-        const hitsOf: Hits = memory.kernels[hitsName];
-        const end = hitsOf(at, row, rows, query.length, QUERY_AT, limit, HITS_AT);
+        const { hitsBelow } = memory.kernels;
+        const end = hitsBelow(is64, at, row, rows, query.length, QUERY_AT, limit, HITS_AT);
         if (end === HITS_AT) return;
         const length = (end - HITS_AT) / 4;
         hits.set(new Uint32Array(memory.bytes.buffer, HITS_AT, length), 2 * found);

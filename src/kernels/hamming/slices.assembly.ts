@@ -204,7 +204,7 @@ function below(
  * One step of "distance < limit", from the lowest bit up: a differing bit overrules those below.
  */
 @inline
-function lessBy(less: v128, plane: v128, limit: i32): v128 {
+export function lessBy(less: v128, plane: v128, limit: i32): v128 {
   const isSet = i32x4.splat(-(limit & 1));
   return v128.bitselect(isSet, less, v128.xor(plane, isSet));
 }

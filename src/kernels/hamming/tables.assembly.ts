@@ -6,7 +6,7 @@
 // the queries wait in memory.
 
 import { distance64 } from './hamming.assembly';
-import { carryOf, sumOf } from './slices.assembly';
+import { carryOf, lessBy, sumOf } from './slices.assembly';
 
 /** An entry has three planes. */
 const ENTRY: usize = 48;
@@ -180,8 +180,7 @@ export function addEntries(
 export function below(sums: usize, sumsEnd: usize, limit: i32): v128 {
   let less = i64x2.splat(0);
   for (; sums < sumsEnd; sums += 16, limit >>= 1) {
-    const isSet = i32x4.splat(-(limit & 1));
-    less = v128.bitselect(isSet, less, v128.xor(v128.load(sums), isSet));
+    less = lessBy(less, v128.load(sums), limit);
   }
   return less;
 }

@@ -16,8 +16,8 @@ export function flipsInto(size: i32, seed: u64, flips: usize): void {
   }
 }
 
-/** Sets the pairs from two vectors of float64, flipped by the first round; zeros behind `width`. */
-export function loadPairs64(
+@inline
+function loadPairsOf<T>(
   a: usize,
   b: usize,
   width: i32,
@@ -26,15 +26,21 @@ export function loadPairs64(
   pairs: usize,
 ): void {
   const end = pairs + ((<usize>size) << 4);
-  for (let i = 0; i < width; i++, a += 8, b += 8, flips += 8, pairs += 16) {
-    const x = v128.load64_lane(b, v128.load64_zero(a), 1);
+  for (let i = 0; i < width; i++, a += sizeof<T>(), b += sizeof<T>(), flips += 8, pairs += 16) {
+    const x = sizeof<T>() == 8
+      ? v128.load64_lane(b, v128.load64_zero(a), 1)
+      : f64x2.promote_low_f32x4(v128.load32_lane(b, v128.load32_zero(a), 1));
     v128.store(pairs, v128.xor(x, v128.load64_splat(flips)));
   }
   for (; pairs < end; pairs += 16) v128.store(pairs, f64x2.splat(0));
 }
 
-/** The same from two vectors of float32. */
-export function loadPairs32(
+/**
+ * Sets `size` pairs from two vectors of `width` float32 or float64 values, flipped by the masks of
+ * the first round; pairs behind `width` are 0.
+ */
+export function loadPairs(
+  isNarrow: bool,
   a: usize,
   b: usize,
   width: i32,
@@ -42,12 +48,8 @@ export function loadPairs32(
   flips: usize,
   pairs: usize,
 ): void {
-  const end = pairs + ((<usize>size) << 4);
-  for (let i = 0; i < width; i++, a += 4, b += 4, flips += 8, pairs += 16) {
-    const x = f64x2.promote_low_f32x4(v128.load32_lane(b, v128.load32_zero(a), 1));
-    v128.store(pairs, v128.xor(x, v128.load64_splat(flips)));
-  }
-  for (; pairs < end; pairs += 16) v128.store(pairs, f64x2.splat(0));
+  if (isNarrow) loadPairsOf<f32>(a, b, width, size, flips, pairs);
+  else loadPairsOf<f64>(a, b, width, size, flips, pairs);
 }
 
 /** Flips the pairs by the masks of a later round. */

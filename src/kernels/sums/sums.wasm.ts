@@ -101,33 +101,12 @@ function addRun(
   const { kernels, bytes } = areas.memory;
   const words = wordsOf(rule.bits);
   const { patterns, table, sums } = areas;
-  const stride = entries * 8;
+  const entriesOf = [keys, entries, values, vectors, entries * 8, words, rule.seed] as const;
   if (rule.projection === 'gaussian') {
     new Float64Array(bytes.buffer, table, GAUSSIAN_TABLE.length).set(GAUSSIAN_TABLE);
-    kernels.addHashedGaussians(
-      keys,
-      entries,
-      values,
-      vectors,
-      stride,
-      words,
-      rule.seed,
-      table,
-      patterns,
-      sums,
-    );
+    kernels.addHashedGaussians(...entriesOf, table, patterns, sums);
   } else {
-    kernels.addHashedSigns(
-      keys,
-      entries,
-      values,
-      vectors,
-      stride,
-      words,
-      rule.seed,
-      patterns,
-      sums,
-    );
+    kernels.addHashedSigns(...entriesOf, patterns, sums);
   }
 }
 
@@ -288,7 +267,6 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const input = isNarrow
     ? new Float32Array(bytes.buffer, inputAt, vectors * width)
     : new Float64Array(bytes.buffer, inputAt, vectors * width);
-  const load = isNarrow ? kernels.loadPairs32 : kernels.loadPairs64;
   const stride = width * values.BYTES_PER_ELEMENT;
 
   for (let first = 0; first < count; first += vectors) {
@@ -303,7 +281,8 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
         kernels.flipsInto(size, seed, flips + round * size * 8);
       }
       for (let i = 0; i < here; i += 2) {
-        load(inputAt + i * stride, inputAt + (i + 1) * stride, width, size, flips, pairs);
+        const [a, b] = [inputAt + i * stride, inputAt + (i + 1) * stride];
+        kernels.loadPairs(isNarrow, a, b, width, size, flips, pairs);
         kernels.mixPairs(pairs, size, HADAMARD_ROUNDS, flips);
         if ('sums' in wanted) {
           kernels.laneInto(pairs, 0, bits, sumsAt);
