@@ -65,7 +65,10 @@ function importsOf(script: string): [specifier: string, names: string[]][] {
   });
 }
 
-it.each(scripts)('%s imports names that are exported', (script) => {
+it.each(scripts)('%s parses, and imports names that are exported', (script) => {
+  const text = readFileSync(join(root, script), 'utf8');
+  const { diagnostics } = ts.transpileModule(text, { reportDiagnostics: true, fileName: script });
+  expect(diagnostics?.map(({ messageText }) => messageText)).toEqual([]);
   const missing = importsOf(script).flatMap(([specifier, names]) => {
     const source = sourceOf(script, specifier);
     if (source === undefined) return [];

@@ -24,7 +24,10 @@ export default async function setup(project: TestProject): Promise<void> {
   await mkdir(cache, { recursive: true });
   if (!existsSync(built)) {
     const folder = await mkdtemp(join(cache, 'building-'));
-    await build({ ...command, outDir: folder, config: false, silent: true });
+    // With the Arrow library in the bundle a child process starts in 0.12 s instead of 0.35.
+    const noExternal = [/^(apache-arrow|flatbuffers|tslib|json-with-bigint)\b/];
+    const options = { outDir: folder, config: false, silent: true, noExternal } as const;
+    await build({ ...command, ...options, platform: 'node' });
     await rename(folder, built).catch(() => rm(folder, { recursive: true }));
   }
   await removeOld();
