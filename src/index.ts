@@ -1,6 +1,7 @@
 /** Entry point of the library: safe in a browser, named re-exports and nothing else. */
 
 export { FormatError } from './base/format-error';
+export type { Ids } from './base/ids';
 export type { LongCall } from './base/steps';
 export {
   CLUSTER_DEFAULTS,
@@ -73,6 +74,7 @@ export {
 export type { Explanation, SearchResult } from './index/answer';
 export type { Filter } from './index/filter';
 export type { Id } from './index/id-table';
+export { indexFromArrow, indexToArrow } from './index/index-file';
 export {
   type IndexWithinOptions,
   type Method,
@@ -122,7 +124,6 @@ export {
 export type { PairTally, Threshold } from './measure/pair-tally';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
 export type { ArrowSource } from './table/arrow/source';
-export type { Ids } from './table/columns/ids';
 export {
   type CodesFromArrowOptions,
   type CodesToArrowOptions,

@@ -115,6 +115,28 @@ it('no imports form a cycle', () => {
   expect(done.size).toBe(files.length);
 });
 
+it('what searches, joins and groups codes reaches no apache-arrow in a bundle', () => {
+  /** What stays after types are erased. */
+  const bundled = (file: string) => {
+    const text = (texts.get(file) ?? '').replace(/^(?:im|ex)port type [^;]*;/gm, '');
+    return Array.from(text.matchAll(/\bfrom\s*'([^']+)'/g), ([, from]) => from);
+  };
+  const within = [
+    ...['index/simhash-index.ts', 'codes/scan.ts', 'hashing/simhash.ts', 'vectors/scan-vectors.ts'],
+    ...['join/pairs.ts', 'join/neighbor-lists.ts', 'groups/dedup.ts', 'groups/row-groups.ts'],
+    ...['clustering/cluster.ts', 'clustering/density.ts', 'text/text-hasher.ts'],
+  ];
+  const paths = new Map(within.map((file) => [file, [file]]));
+  for (const [file, path] of paths) {
+    for (const specifier of bundled(file)) {
+      expect([...path, specifier]).not.toContain('apache-arrow');
+      const next = isRelative(specifier) ? resolved(file, specifier) : null;
+      if (next !== null && !paths.has(next)) paths.set(next, [...path, next]);
+    }
+  }
+  expect(paths.size).toBeGreaterThan(60);
+});
+
 describe('the entry point for browsers', () => {
   /** All that a file imports, and what that imports. */
   function reach(file: string, seen = new Set<string>()): Set<string> {

@@ -3,7 +3,7 @@
 // the width `ef` of a graph's search, or the partitions that ours visits.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { SimHashIndex } from '../../dist/index.js';
+import { indexFromArrow, indexToArrow, SimHashIndex } from '../../dist/index.js';
 
 export const PARAMETERS = {
   halfspace: { bits: 256, projection: 'hadamard', vectors: 'float32' },
@@ -50,10 +50,10 @@ async function halfspace(dimensions, parameters) {
       index.optimize(WANTED);
       return index;
     },
-    save: (index, path) => writeFileSync(path, index.toArrow()),
+    save: (index, path) => writeFileSync(path, indexToArrow(index)),
     prepare: (vector) => vector,
     open(path, probes) {
-      opened ??= SimHashIndex.fromArrow(readFileSync(path));
+      opened ??= indexFromArrow(readFileSync(path));
       const options = { method: 'partitions', probes, oversample: oversampleOf(probes) };
       return (query, k) => opened.search(query, { k, ...options });
     },

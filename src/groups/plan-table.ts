@@ -6,9 +6,8 @@
 
 import { checkOneOf, checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
+import { checkIds, type Ids } from '../base/ids';
 import type { ArrowSource } from '../table/arrow/source';
-import type { Ids } from '../table/columns/ids';
-import { checkIds } from '../table/columns/ids';
 import * as arrow from '../table/sealed/plan';
 import type { DedupPlan } from './dedup';
 

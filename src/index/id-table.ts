@@ -4,7 +4,7 @@
  */
 
 import { wrongType, wrongValue } from '../base/check';
-import { checkIds, type Ids } from '../table/columns/ids';
+import { checkIds, type Ids } from '../base/ids';
 
 export type Id = string | number | bigint;
 

@@ -1,19 +1,23 @@
 /**
- * An index as the bytes of one Arrow file, and back. Row numbers, ids and results stay as they are:
- * removed rows are left out, and leave a gap in the numbers. docs/format.md is the specification.
+ * An index as the bytes of one Arrow file, and back. Row numbers, ids and results stay as they are;
+ * removed rows are left out and leave a gap in the numbers (docs/format.md). Free functions, so
+ * that a bundle of `SimHashIndex` alone has no apache-arrow in it.
  */
 
-import { wrongType } from '../base/check';
+import { checkOptions, wrongType } from '../base/check';
 import { runSteps } from '../base/steps';
-import { indexToArrow, type OpenedIndex } from '../table/sealed/index-rows';
-import { headerOf } from './index-header';
+import { type ArrowSource, asFormatError } from '../table/arrow/source';
+import { indexToArrow as bytesOf, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
+import { headerOf, optionsOf } from './index-header';
 import { Restoring } from './restore';
 import { SavedRows } from './saved-rows';
-import type { IndexState } from './state';
+import { refuseIfBusy, SimHashIndex, stateOf } from './simhash-index';
 
-export { optionsOf } from './index-header';
-
-export function bytesOfIndex(state: IndexState): Uint8Array {
+/** The index as the bytes of one Arrow file, which any Arrow reader opens. */
+export function indexToArrow(index: SimHashIndex): Uint8Array {
+  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
+  refuseIfBusy(index);
+  const state = stateOf(index);
   const rows = new SavedRows(state);
   const { count, equals, runs } = rows.slice(0, rows.live.length, 0);
   const { partitions } = state;
@@ -21,19 +25,26 @@ export function bytesOfIndex(state: IndexState): Uint8Array {
     ...{ kind: 'index', ...headerOf(state, rows.nextRow) },
     ...{ centres: partitions && toBase64(partitions.centroids), ...(equals && { equals }) },
   };
-  return indexToArrow(header, count, runs);
+  return bytesOf(header, count, runs);
 }
 
-/** Fills a new index with the rows that were saved. */
-export function restoreInto(state: IndexState, { header, count, batches }: OpenedIndex): void {
-  const restoring = new Restoring(state, header, { count });
-  let firstRow = 0;
-  for (const rows of batches()) {
-    restoring.add(rows, firstRow);
-    firstRow += rows.count;
-  }
-  const { centres } = header;
-  runSteps(restoring.end(centres === null ? null : fromBase64(centres)), {});
+/** An index that `indexToArrow` wrote; bytes that are damaged throw a FormatError with `file`. */
+export function indexFromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
+  const { file } = checkOptions('options', options, ['file']);
+  const opened = openedFrom(source, file);
+  return asFormatError(file, () => {
+    const index = new SimHashIndex(optionsOf(opened));
+    const { header, count, batches } = opened;
+    const restoring = new Restoring(stateOf(index), header, { count });
+    let firstRow = 0;
+    for (const rows of batches()) {
+      restoring.add(rows, firstRow);
+      firstRow += rows.count;
+    }
+    const { centres } = header;
+    runSteps(restoring.end(centres === null ? null : fromBase64(centres)), {});
+    return index;
+  });
 }
 
 /** Characters of a piece, a multiple of 4, and bytes, of 3. */

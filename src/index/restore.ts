@@ -6,10 +6,10 @@
 
 import { isValid } from '../base/bitmap';
 import { checkInteger } from '../base/check';
+import type { Ids } from '../base/ids';
 import type { Steps } from '../base/steps';
 import { allocateCentroids } from '../k-means/train-centroids';
 import { integerWidth } from '../kernels/products/products.scalar';
-import type { Ids } from '../table/columns/ids';
 import type { IndexRows } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
 import { checkHeader, type IndexHeader, reportOf } from './index-header';

@@ -3,7 +3,7 @@
  * nearly all rows were removed: where ids tell the rows apart, their numbers then begin anew.
  */
 
-import type { Ids } from '../table/columns/ids';
+import type { Ids } from '../base/ids';
 import type { IndexRows, RowRuns } from '../table/sealed/index-rows';
 import { mostNumbers } from './index-header';
 import type { IndexState } from './state';

@@ -17,8 +17,6 @@ import { Codes, hammingDistance } from '../codes/codes';
 import { type AngleEstimate, estimateAngle } from '../hashing/angle';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
-import { type ArrowSource, asFormatError } from '../table/arrow/source';
-import { indexFromArrow } from '../table/sealed/index-rows';
 import { isDense, isSparse, notAVector, type Vector, type VectorBatch } from '../vectors/vectors';
 import { additionOf, addRows } from './add-rows';
 import {
@@ -32,7 +30,6 @@ import {
 import { BandPlan } from './bands/band-plan';
 import { Slots } from './distinct/slots';
 import { type Id, IdTable } from './id-table';
-import { bytesOfIndex, optionsOf, restoreInto } from './index-file';
 import {
   checkIndexOptions,
   type IndexWithinOptions,
@@ -345,23 +342,6 @@ export class SimHashIndex {
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
     Object.assign(this.#state, yield* optimized(this.#state, wanted));
     return this.#state.report as RecallReport;
-  }
-
-  /** The index as the bytes of one Arrow file, which any Arrow reader opens. */
-  toArrow(): Uint8Array {
-    this.#refuseIfBusy();
-    return bytesOfIndex(this.#state);
-  }
-
-  /** An index that `toArrow` wrote; a damaged one is a FormatError. */
-  static fromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
-    const { file } = checkOptions('options', options, ['file']);
-    const opened = indexFromArrow(source, file);
-    return asFormatError(file, () => {
-      const index = new SimHashIndex(optionsOf(opened));
-      restoreInto(index.#state, opened);
-      return index;
-    });
   }
 
   #refuseIfBusy(): void {

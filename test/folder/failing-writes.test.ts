@@ -7,7 +7,7 @@ import { removeFromIndex } from '../../src/folder/change-index';
 import { openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
 import { verifyIndex } from '../../src/folder/verify-index';
-import { SimHashIndex } from '../../src/index';
+import { indexToArrow, SimHashIndex } from '../../src/index';
 import { codesFor, temporaryFolder } from './collection';
 
 /** Every call to the file system fails in turn; then a disk that is full, a folder that is locked. */
@@ -67,7 +67,7 @@ it('leaves the old index or the new one, whichever call fails', async () => {
     const states = [null as Uint8Array | null];
     for (const change of [() => 0, () => index.addAll(codesFor(5, 2)), () => index.remove(7)]) {
       change();
-      states.push(index.toArrow());
+      states.push(indexToArrow(index));
       Object.assign(faults.state, { count: 0, failing: round });
       const error = await saveIndex(index, folder).then(
         () => null,
@@ -82,7 +82,7 @@ it('leaves the old index or the new one, whichever call fails', async () => {
       const isThere = readdirSync(root).includes(`round ${round}.hs`);
       const names = isThere ? readdirSync(folder) : [];
       const isIndex = names.some((name) => /^manifest-\d+\.json$/.test(name));
-      const now = isIndex ? (await openIndex(folder)).toArrow() : null;
+      const now = isIndex ? indexToArrow(await openIndex(folder)) : null;
       const expected = error === null ? [states.at(-1)] : [states.at(-2), states.at(-1)];
       expect([round, expected.some((one) => isEqual(one ?? null, now))]).toEqual([round, true]);
       if (error !== null) break;
@@ -116,17 +116,17 @@ describe('a disk that is full', () => {
       const index = new SimHashIndex({ bits: 400 });
       index.addAll(codesFor(1000, 1, 400));
       await saveIndex(index, folder);
-      const before = index.toArrow();
+      const before = indexToArrow(index);
       const filler = join(disk, 'filler');
       writeFileSync(filler, new Uint8Array(300_000));
       const names = readdirSync(folder);
       index.addAll(codesFor(3000, 2, 400));
       await expect(saveIndex(index, folder)).rejects.toThrow(/ENOSPC/);
       expect(readdirSync(folder)).toEqual(names);
-      expect((await openIndex(folder)).toArrow()).toEqual(before);
+      expect(indexToArrow(await openIndex(folder))).toEqual(before);
       await files.rm(filler);
       await saveIndex(index, folder);
-      expect((await openIndex(folder)).toArrow()).toEqual(index.toArrow());
+      expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
     } finally {
       execFileSync('umount', [disk]);
     }
@@ -139,7 +139,7 @@ describe('a folder that cannot be written to', () => {
     const index = new SimHashIndex({ bits: 40 });
     index.addAll(codesFor(30, 1));
     await saveIndex(index, folder);
-    const before = index.toArrow();
+    const before = indexToArrow(index);
     // Even the superuser may not write to an immutable folder.
     const isRoot = process.getuid?.() === 0;
     const lock = isRoot ? ['chattr', '+i'] : ['chmod', '555'];
@@ -147,7 +147,7 @@ describe('a folder that cannot be written to', () => {
     if (!attempt(lock[0], lock[1], folder)) return context.skip();
     try {
       await expect(removeFromIndex(folder, [3])).rejects.toThrow(/EPERM|EACCES/);
-      expect((await openIndex(folder)).toArrow()).toEqual(before);
+      expect(indexToArrow(await openIndex(folder))).toEqual(before);
       expect((await verifyIndex(folder)).problems).toEqual([]);
     } finally {
       execFileSync(unlock[0], [unlock[1], folder]);

@@ -3,7 +3,7 @@
 import { appendToIndex, removeFromIndex } from '../../src/folder/change-index';
 import { IndexFolder } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
-import { SimHashIndex, TextHasher } from '../../src/index';
+import { indexToArrow, SimHashIndex, TextHasher } from '../../src/index';
 import { RowBatch } from '../../src/table/row-batch';
 import { frequenciesToArrow } from '../../src/text/frequency-file';
 import { Draws } from '../reference/random';
@@ -45,10 +45,7 @@ export async function answersOf(folder: string, kind: string): Promise<string> {
     const table = await opened.frequencies();
     return table === null ? '' : Buffer.from(frequenciesToArrow(table)).toString('hex');
   }
-  if (kind !== 'manifest.json') return hex(await opened.index());
+  if (kind !== 'manifest.json')
+    return Buffer.from(indexToArrow(await opened.index())).toString('hex');
   return JSON.stringify([opened.generation, opened.rowCount, opened.text, opened.files]);
-}
-
-function hex(held: { toArrow(): Uint8Array } | null): string {
-  return held === null ? '' : Buffer.from(held.toArrow()).toString('hex');
 }

@@ -2,9 +2,10 @@ import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
+import { indexFromArrow, indexToArrow } from '../../src/index/index-file';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { codesFromArrow } from '../../src/table/sealed/codes';
-import { indexToArrow } from '../../src/table/sealed/index-rows';
+import { indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
 import { Draws } from '../reference/random';
 
 /** An index as Arrow bytes and back: everything is as before, and damage never gives an index. */
@@ -44,7 +45,7 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
     const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, vectors: keep, seed: 9n });
     index.addAll(vectors, ids as string[]);
     for (let row = 0; row < 700; row += 5) index.remove(idOf ? idOf(row) : row);
-    const back = SimHashIndex.fromArrow(index.toArrow());
+    const back = indexFromArrow(indexToArrow(index));
     expect(back.count).toBe(index.count);
     for (let row = 0; row < 700; row += 31) {
       const query = rowOf(vectors, row);
@@ -56,7 +57,7 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
       }
     }
     for (const one of [index, back]) expect(one.add(rowOf(vectors, 1), idOf?.(5000))).toBe(700);
-    expect(back.toArrow()).toEqual(index.toArrow());
+    expect(indexToArrow(back)).toEqual(indexToArrow(index));
   });
 });
 
@@ -70,7 +71,7 @@ it.each(['none', 'float32', 'int8'] as const)('keeps partitions and report, keep
   const report = index.optimize({ recall: 0.9, k: 5, queries: 100, partitions: 64 });
   index.addAll({ values: clustered(300, 5).values, dimensions: DIMENSIONS });
   for (let row = 0; row < 6300; row += 11) index.remove(row);
-  const back = SimHashIndex.fromArrow(index.toArrow());
+  const back = indexFromArrow(indexToArrow(index));
   expect(back.report).toEqual(index.report);
   expect(back.report).toMatchObject({ wanted: 0.9, recall: report.recall, rowsAdded: 300 });
   for (let row = 0; row < 6000; row += 117) {
@@ -83,7 +84,7 @@ it.each(['none', 'float32', 'int8'] as const)('keeps partitions and report, keep
 });
 
 it('holds null rows, foreign codes, and nothing at all', () => {
-  const empty = SimHashIndex.fromArrow(new SimHashIndex({ bits: 33 }).toArrow());
+  const empty = indexFromArrow(indexToArrow(new SimHashIndex({ bits: 33 })));
   expect([empty.count, empty.bits]).toEqual([0, 33]);
   expect(empty.add({ indices: [4], values: [1] }, 'a')).toBe(0);
 
@@ -96,13 +97,13 @@ it('holds null rows, foreign codes, and nothing at all', () => {
     ] as number[][],
     ['x', 'y', 'z'],
   );
-  const back = SimHashIndex.fromArrow(nulls.toArrow());
+  const back = indexFromArrow(indexToArrow(nulls));
   expect(back.get('x')).toEqual(nulls.get('x'));
   expect(back.search([1, 2]).ids).toEqual(['y']);
 
   const foreign = new SimHashIndex({ bits: 8 });
   foreign.addAll(Codes.from(Uint8Array.of(1, 2, 3), { bits: 8 }));
-  const again = SimHashIndex.fromArrow(foreign.toArrow());
+  const again = indexFromArrow(indexToArrow(foreign));
   expect(() => again.search([1, 2])).toThrow(/made elsewhere/);
   expect([...again.search(Uint8Array.of(3)).rows]).toEqual([2, 0, 1]);
 });
@@ -114,7 +115,7 @@ it('is a file of codes for every Arrow reader', () => {
     vectors,
     Array.from({ length: 50 }, (_, row) => `n${row}`),
   );
-  const bytes = index.toArrow();
+  const bytes = indexToArrow(index);
   const { codes, ids } = codesFromArrow(bytes);
   expect(ids).toEqual(Array.from({ length: 50 }, (_, row) => `n${row}`));
   expect(codes.at(7)).toEqual(index.hasher.hash(rowOf(vectors, 7)));
@@ -128,7 +129,7 @@ describe('a damaged file', () => {
   const index = new SimHashIndex({ bits: 32, dimensions: DIMENSIONS, vectors: 'int8' });
   index.addAll(vectors);
   index.optimize({ recall: 0.5, k: 3, queries: 20, partitions: 8 });
-  const bytes = index.toArrow();
+  const bytes = indexToArrow(index);
   const answer = index.search(rowOf(vectors, 3));
 
   it('is refused, or gives the same index, wherever a bit is flipped or the end is cut', () => {
@@ -143,7 +144,7 @@ describe('a damaged file', () => {
       other[at] ^= 1 << draws.integer(8);
       const damaged = trial % 10 === 9 ? other.subarray(0, at) : other;
       try {
-        const read = SimHashIndex.fromArrow(damaged, { file: 'some.arrow' });
+        const read = indexFromArrow(damaged, { file: 'some.arrow' });
         expect(read.count).toBe(4200);
         expect(read.search(rowOf(vectors, 3))).toEqual(answer);
         expect(read.report).toEqual(index.report);
@@ -168,9 +169,9 @@ it('batches end where rows have too much for one', () => {
     codes: Uint8Array.from({ length: end - first }, (_, i) => 10 + first + i),
   });
   const endOf = (first: number, end: number) => Math.min(end, first + 3);
-  const bytes = indexToArrow(header as never, 7, { rowsOf, endOf });
+  const bytes = rowsToArrow(header as never, 7, { rowsOf, endOf });
   expect(tableFromIPC(bytes).batches.map(({ numRows }) => numRows)).toEqual([3, 3, 1]);
-  const index = SimHashIndex.fromArrow(bytes);
+  const index = indexFromArrow(bytes);
   expect(Array.from({ length: 7 }, (_, row) => index.get(row)?.code?.[0])).toEqual([
     10, 11, 12, 13, 14, 15, 16,
   ]);
@@ -187,7 +188,7 @@ describe('a hostile file, its checksums right,', () => {
     ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, partitions: null, sparse: null },
   };
   const made = (head: object, columns: object = {}) =>
-    indexToArrow({ ...header, ...head } as never, 3, {
+    rowsToArrow({ ...header, ...head } as never, 3, {
       rowsOf: () => ({ ...rows, ...columns }) as never,
       endOf: (_, end) => end,
     });
@@ -198,12 +199,12 @@ describe('a hostile file, its checksums right,', () => {
   const centres = Buffer.from(new Int16Array(16).buffer).toString('base64');
 
   it('is read when nothing is wrong', () => {
-    expect(SimHashIndex.fromArrow(made({})).count).toBe(3);
+    expect(indexFromArrow(made({})).count).toBe(3);
     const { plan, isReached, ...same } = report;
     const renamed = { ...same, method: plan, reached: isReached };
-    expect(SimHashIndex.fromArrow(made({ report })).report).toEqual(renamed);
+    expect(indexFromArrow(made({ report })).report).toEqual(renamed);
     const partitioned = made({ centres }, { partitions: Uint32Array.of(0, 1, 1) });
-    expect(SimHashIndex.fromArrow(partitioned).count).toBe(3);
+    expect(indexFromArrow(partitioned).count).toBe(3);
   });
 
   it.each([
@@ -244,12 +245,12 @@ describe('a hostile file, its checksums right,', () => {
     [{ bits: 6 }, { codes: Uint8Array.of(1, 2, 255) }, /row 2/],
   ])('%j %j is refused', (head, columns, message) => {
     const bytes = made(head, columns);
-    expect(() => SimHashIndex.fromArrow(bytes)).toThrow(FormatError);
-    expect(() => SimHashIndex.fromArrow(bytes)).toThrow(message);
+    expect(() => indexFromArrow(bytes)).toThrow(FormatError);
+    expect(() => indexFromArrow(bytes)).toThrow(message);
   });
 
   it('of another kind is refused by what it is', () => {
-    expect(() => SimHashIndex.fromArrow(new Uint8Array(50))).toThrow(FormatError);
-    expect(() => SimHashIndex.fromArrow('x' as never)).toThrow(TypeError);
+    expect(() => indexFromArrow(new Uint8Array(50))).toThrow(FormatError);
+    expect(() => indexFromArrow('x' as never)).toThrow(TypeError);
   });
 });

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { Codes, SimHashIndex, scan, scanVectors } from '../../src/index';
+import {
+  Codes,
+  indexFromArrow,
+  indexToArrow,
+  SimHashIndex,
+  scan,
+  scanVectors,
+} from '../../src/index';
 import { Draws } from '../reference/random';
 
 /** The index against its oracles: a Map, and the public exact scans. */
@@ -439,7 +446,7 @@ it('agrees with a Map and brute force through thousands of random steps', () => 
     } else if (choice < 0.765) {
       const query = rowOf(pool, draws.integer(300));
       const before = index.search(query, { k: 20 });
-      index = SimHashIndex.fromArrow(index.toArrow());
+      index = indexFromArrow(indexToArrow(index));
       expect(index.search(query, { k: 20 })).toEqual(before);
     } else {
       const query = rowOf(pool, draws.integer(300));

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
-import { SimHashIndex, type SparseVector, TextHasher } from '../../src/index';
+import {
+  indexFromArrow,
+  indexToArrow,
+  SimHashIndex,
+  type SparseVector,
+  TextHasher,
+} from '../../src/index';
 import { stateOf } from '../../src/index/simhash-index';
 import { trueSparseNeighbors } from '../../src/index/sparse-truth';
 import type { KeptSparse } from '../../src/index/vectors/kept-sparse';
@@ -75,7 +81,7 @@ describe('an index that keeps sparse vectors', () => {
           expect(index.remove(row)).toBe(true);
           model.delete(row);
         } else if (choice === 9) {
-          index = SimHashIndex.fromArrow(index.toArrow());
+          index = indexFromArrow(indexToArrow(index));
         }
         const query = drawn(draws);
         const { rows, cosines, rank } = index.search(query, { k: 5, ...everything });

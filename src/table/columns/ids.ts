@@ -19,10 +19,10 @@ import {
   Utf8,
   Vector,
 } from 'apache-arrow';
-import { wrongType, wrongValue } from '../../base/check';
+import type { Ids } from '../../base/ids';
 import { type ArrowBatches, type Chunk, checkOffsets, chunksOf, pickField } from '../arrow/source';
 
-export type Ids = readonly string[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
+export type { Ids };
 
 const STRINGS: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View];
 
@@ -105,39 +105,6 @@ function refuseNulls(data: Data, firstRow: number): void {
   for (let row = 0; row < data.length; row++) {
     if (!data.getValid(row)) throw new Error(`row ${firstRow + row}: the id is null`);
   }
-}
-
-/** Ids as they are given, checked: strings, or integers that a column of one type can hold. */
-export function checkIds(ids: unknown, count: number): Ids {
-  const checked = Array.isArray(ids) ? checkIdArray(ids) : (ids as Ids);
-  const isTyped =
-    checked instanceof Int32Array ||
-    checked instanceof Uint32Array ||
-    checked instanceof BigInt64Array ||
-    checked instanceof BigUint64Array;
-  if (!isTyped && !Array.isArray(checked)) {
-    throw wrongType('ids', 'an array of strings or integers, or an integer array', ids);
-  }
-  if (checked.length !== count) throw wrongValue('ids', `${count}, one a row`, checked.length);
-  return checked;
-}
-
-function checkIdArray(ids: readonly unknown[]): Ids {
-  const isText = typeof ids[0] === 'string';
-  for (let row = 0; row < ids.length; row++) {
-    const name = `ids[${row}]`;
-    if (isText ? typeof ids[row] !== 'string' : !Number.isSafeInteger(ids[row])) {
-      throw wrongType(name, 'all strings or all integers', ids[row]);
-    }
-    // Half of a surrogate pair has no UTF-8: it would come back as another string.
-    if (isText && /\p{Surrogate}/u.test(ids[row] as string)) {
-      throw wrongValue(name, 'well-formed Unicode', ids[row]);
-    }
-  }
-  if (isText || ids.length === 0) return ids as string[];
-  const integers = ids as readonly number[];
-  const isNarrow = integers.every((id) => id === (id | 0));
-  return isNarrow ? Int32Array.from(integers) : BigInt64Array.from(integers, BigInt);
 }
 
 /** The column type of ids, and a function that cuts the rows of one batch out of them. */

@@ -17,6 +17,7 @@ import {
 } from 'apache-arrow';
 import { isValid } from '../../base/bitmap';
 import { checkBits, checkOneOf, checkOptions, MAX_BITS, wrongType } from '../../base/check';
+import { checkIds, type Ids } from '../../base/ids';
 import {
   type BitOrder,
   bytesPerCode,
@@ -39,7 +40,7 @@ import {
   rangesOf,
   validityOf,
 } from '../arrow/source';
-import { checkIds, type Ids, idColumn, pickIds, readIds } from '../columns/ids';
+import { idColumn, pickIds, readIds } from '../columns/ids';
 import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './seal';
 
 export interface CodesFromArrowOptions {

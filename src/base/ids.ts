@@ -1,0 +1,42 @@
+/**
+ * The user's names of rows: strings, or integers that a column of one type can hold. Checked here,
+ * where apache-arrow is not imported, so that an index without files does not bring it along.
+ */
+
+import { wrongType, wrongValue } from './check';
+
+/** Ids of rows, one for each; integers of 64 bits only where the column has them. */
+export type Ids = readonly string[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
+
+/** Ids as they are given, checked: strings, or integers that a column of one type can hold. */
+export function checkIds(ids: unknown, count: number): Ids {
+  const checked = Array.isArray(ids) ? checkIdArray(ids) : (ids as Ids);
+  const isTyped =
+    checked instanceof Int32Array ||
+    checked instanceof Uint32Array ||
+    checked instanceof BigInt64Array ||
+    checked instanceof BigUint64Array;
+  if (!isTyped && !Array.isArray(checked)) {
+    throw wrongType('ids', 'an array of strings or integers, or an integer array', ids);
+  }
+  if (checked.length !== count) throw wrongValue('ids', `${count}, one a row`, checked.length);
+  return checked;
+}
+
+function checkIdArray(ids: readonly unknown[]): Ids {
+  const isText = typeof ids[0] === 'string';
+  for (let row = 0; row < ids.length; row++) {
+    const name = `ids[${row}]`;
+    if (isText ? typeof ids[row] !== 'string' : !Number.isSafeInteger(ids[row])) {
+      throw wrongType(name, 'all strings or all integers', ids[row]);
+    }
+    // Half of a surrogate pair has no UTF-8: it would come back as another string.
+    if (isText && /\p{Surrogate}/u.test(ids[row] as string)) {
+      throw wrongValue(name, 'well-formed Unicode', ids[row]);
+    }
+  }
+  if (isText || ids.length === 0) return ids as string[];
+  const integers = ids as readonly number[];
+  const isNarrow = integers.every((id) => id === (id | 0));
+  return isNarrow ? Int32Array.from(integers) : BigInt64Array.from(integers, BigInt);
+}
