@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

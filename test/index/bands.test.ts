@@ -98,7 +98,9 @@ describe('a search', () => {
     }
   });
 
-  it('finds all within a distance: widths of 1 to 200 bits, 256 and 1,024', () => {
+  it('finds all within a distance: widths of 1 to 200 bits, 256 and 1,024', {
+    tags: 'full',
+  }, () => {
     fc.assert(
       fc.property(
         fc.record({

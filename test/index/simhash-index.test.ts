@@ -141,6 +141,7 @@ describe('in turns with the event loop', () => {
 
   it.each(['estimate', 'exact'] as const)(
     'rows that are removed on the way are not in what is told after, rank %s',
+    { tags: 'full' },
     async (rank) => {
       const dimensions = 16;
       const keep = rank === 'exact' ? 'float32' : 'none';

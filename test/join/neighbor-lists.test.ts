@@ -88,7 +88,7 @@ function nearCopies(count: number, alone: number): Codes {
   return codes;
 }
 
-describe('by tables, where distances are small', () => {
+describe('by tables, where distances are small', { tags: 'full' }, () => {
   it.each([
     ['all within a distance', 60_000, 0, 3],
     ['of copies', 60_000, 0, 64],

@@ -30,7 +30,7 @@ describe('the quick way has the words of the general way', () => {
     ['by itself, beside letters, and doubled', (one: string) => `${one} A${one}b ${one}${one} `],
     ['beside letters of dense scripts', (one: string) => `漢${one}字か${one} ${one}カ`],
     ['before a mark, and after a sigma', (one: string) => `${one}\u0301 ΑΣ${one} ΑΣ${one}Α `],
-  ])('for every code point %s', (_name, contextOf) => {
+  ])('for every code point %s', { tags: 'full' }, (_name, contextOf) => {
     const differing: number[] = [];
     for (let first = 0; first <= LAST_POINT; first += 512) {
       // Beyond the BMP, where all are read by the general way, two planes of letters and some more.
