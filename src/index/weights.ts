@@ -37,7 +37,7 @@ export function weightsOf(sums: Float64Array): Weights {
     most += tableInto(sums, BITS_A_TABLE * group, scale, tables, TABLE * group);
   }
   const share = total > 0 ? 2 / (total * scale) : 0;
-  return { tables, most, cosineOf: (weight) => Math.max(-1, 1 - weight * share) };
+  return { tables, maxWeight: most, cosineOf: (weight) => Math.max(-1, 1 - weight * share) };
 }
 
 const sumsOfValues = new Float64Array(TABLE);

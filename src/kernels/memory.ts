@@ -1,29 +1,32 @@
 /**
- * The linear memory of the WebAssembly kernels: where it is made, viewed and grown. Codes of some
- * size live in a memory of their own, below them room for a scan's query and hits, so that a scan
- * reads them where they lie; such a memory never grows, so views on it stay valid. Everything else
- * passes through one shared scratch memory, whose views are good until the next `scratch()`.
+ * The linear memories of the WebAssembly kernels: where they are made, viewed and grown. Large runs
+ * of codes, and all that an index or a join holds, live in memories of their own with space for a
+ * call's query and hits below the data, so that kernels read it without a copy. Everything else is
+ * copied into one shared scratch memory, whose contents last until the next kernel call.
+ *
+ * Addresses of a memory: 0 constants of the module, FREE_START scratch space of a call, and, in a
+ * memory of its own, CODES_START the data.
  */
 
 import { type KernelExports, MODULE_BASE64 } from './module.generated';
 
 const PAGE_BYTES = 65_536;
-/** The first address that is free to use; the module's constants are below. */
+/** The first address that a call may use; the module's constants are below. */
 export const FREE_START = PAGE_BYTES;
-/** Room for a scan: from `FREE_START` on, and below codes in a memory of their own. */
+/** Bytes of scratch space from `FREE_START` on, below the data in a memory of its own. */
 export const SCAN_BYTES = 10 * PAGE_BYTES;
-/** Where codes begin in a memory of their own: behind the room for a scan. */
+/** The address of the data in a memory of its own. */
 export const CODES_START = FREE_START + SCAN_BYTES;
-/** A scan may read, but not use, so many bytes behind the last code. */
-const BEHIND_BYTES = 16;
-/** Below this a copy per scan costs less than a memory of its own. */
-const RESIDENT_BYTES = 65_536;
-/** A scratch memory that grew beyond this is not kept for later calls. */
-const KEPT_SCRATCH_BYTES = 16 << 20;
+/** Kernels load whole 16-byte registers, so they may read (not use) bytes behind the last code. */
+const PADDING_BYTES = 16;
+/** Shorter runs of codes are copied for each scan: a memory of its own takes 12 pages or more. */
+const MIN_OWN_BYTES = 65_536;
+/** A scratch memory that grew beyond this is released by the next call that needs less. */
+const MAX_IDLE_SCRATCH_BYTES = 16 << 20;
 
 let compiled: WebAssembly.Module | null | undefined;
 
-/** The kernels' module, or null where WebAssembly or its SIMD is missing or forbidden. */
+/** The compiled module, or null where WebAssembly or its SIMD is missing or forbidden. */
 export function kernelModule(): WebAssembly.Module | null {
   if (compiled === undefined) {
     try {
@@ -36,7 +39,7 @@ export function kernelModule(): WebAssembly.Module | null {
   return compiled;
 }
 
-/** One WebAssembly memory with the kernels bound to it. */
+/** A WebAssembly memory and an instance of the module bound to it. */
 export class LinearMemory {
   readonly kernels: KernelExports;
   readonly #memory: WebAssembly.Memory;
@@ -71,7 +74,7 @@ export function scratch(byteLength: number): LinearMemory {
   const end = FREE_START + byteLength;
   if (
     shared === undefined ||
-    (shared.bytes.length > KEPT_SCRATCH_BYTES && end < KEPT_SCRATCH_BYTES)
+    (shared.bytes.length > MAX_IDLE_SCRATCH_BYTES && end < MAX_IDLE_SCRATCH_BYTES)
   ) {
     shared = new LinearMemory(end);
   }
@@ -79,11 +82,12 @@ export function scratch(byteLength: number): LinearMemory {
   return shared;
 }
 
-const residents = new WeakMap<ArrayBufferLike, LinearMemory>();
+/** The memories whose data kernels read in place, by their buffer. */
+const owned = new WeakMap<ArrayBufferLike, LinearMemory>();
 
 /**
- * Bytes that grow, in a linear memory of their own with room for a scan below them; in plain memory
- * where the engine has no WebAssembly. Growing detaches views: take `bytes` anew after `reserve`.
+ * Bytes that can grow, in a linear memory of their own where the engine has WebAssembly, else in
+ * plain memory. Growing detaches views: make them again from `bytes` after each `reserve`.
  */
 export class Arena {
   readonly #memory: LinearMemory | null;
@@ -99,7 +103,7 @@ export class Arena {
     return this.#bytes;
   }
 
-  /** Makes room for `byteLength` bytes; new ones are 0. */
+  /** Grows to at least `byteLength` bytes; new ones are 0. */
   reserve(byteLength: number): void {
     if (byteLength <= this.#bytes.length) return;
     if (this.#memory === null) {
@@ -114,12 +118,12 @@ export class Arena {
 
   #view(): void {
     if (this.#memory === null) return;
-    residents.set(this.#memory.bytes.buffer, this.#memory);
+    owned.set(this.#memory.bytes.buffer, this.#memory);
     this.#bytes = this.#memory.bytes.subarray(CODES_START);
   }
 }
 
-/** A memory, or null where there is no WebAssembly or no room for one. */
+/** A memory, or null where there is no WebAssembly or the engine refuses so many bytes. */
 function newMemory(byteLength: number): LinearMemory | null {
   if (kernelModule() === null) return null;
   try {
@@ -131,17 +135,18 @@ function newMemory(byteLength: number): LinearMemory | null {
 
 /**
  * Zeroed bytes for codes, in a linear memory of their own when they are many and the engine has
- * WebAssembly. The engine's own RangeError when there is no memory for them.
+ * WebAssembly; such a memory never grows, so views of it stay valid. Throws the engine's RangeError
+ * when there is not enough memory.
  */
 export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
-  if (byteLength < RESIDENT_BYTES) return new Uint8Array(byteLength);
-  const memory = newMemory(CODES_START + byteLength + BEHIND_BYTES);
-  if (memory === null) return new Uint8Array(byteLength); // scans will copy blocks
-  residents.set(memory.bytes.buffer, memory);
+  if (byteLength < MIN_OWN_BYTES) return new Uint8Array(byteLength);
+  const memory = newMemory(CODES_START + byteLength + PADDING_BYTES);
+  if (memory === null) return new Uint8Array(byteLength); // scans copy them in blocks
+  owned.set(memory.bytes.buffer, memory);
   return memory.bytes.subarray(CODES_START, CODES_START + byteLength);
 }
 
-/** The linear memory in which these values lie, if they have one of their own. */
-export function residenceOf(values: ArrayBufferView): LinearMemory | undefined {
-  return residents.get(values.buffer);
+/** The linear memory that holds these values, or undefined where kernels cannot read in place. */
+export function memoryOf(values: ArrayBufferView): LinearMemory | undefined {
+  return owned.get(values.buffer);
 }

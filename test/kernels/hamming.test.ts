@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scalarHamming } from '../../src/kernels/hamming/hamming.scalar';
 import { hammingKernels } from '../../src/kernels/kernels';
-import { allocateCodes, residenceOf } from '../../src/kernels/memory';
+import { allocateCodes, memoryOf } from '../../src/kernels/memory';
 import { naiveDistances } from '../reference/brute-force';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
@@ -58,7 +58,7 @@ function resident(bytes: Uint8Array, offset: number): Uint8Array {
   memory.fill(0x5a);
   memory.set(bytes, offset);
   const codes = memory.subarray(offset, offset + bytes.length);
-  expect(residenceOf(codes)).toBeDefined();
+  expect(memoryOf(codes)).toBeDefined();
   return codes;
 }
 

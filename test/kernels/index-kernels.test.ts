@@ -48,7 +48,7 @@ describe.each([scalarWeighted, wasmWeighted])('weighted, $name twin', (kernel) =
     for (const count of [1, 15, 16, 17, 333]) {
       const { memory, tables, most, weights } = example(bytes, count, 1000 * bytes + count);
       for (const want of [1, 10, 400]) {
-        const search = kernel.search(memory, { tables, most }, want);
+        const search = kernel.search(memory, { tables, maxWeight: most }, want);
         search.range(0, Math.min(5, count));
         search.range(Math.min(5, count), count);
         const { limit } = search;
@@ -68,7 +68,7 @@ describe.each([scalarWeighted, wasmWeighted])('weighted, $name twin', (kernel) =
     const count = 120_000;
     const memory = new CodeMemory(8, count);
     memory.rows.fill(1, 0, count);
-    const search = kernel.search(memory, { tables: new Uint8Array(256), most: 0 }, 10);
+    const search = kernel.search(memory, { tables: new Uint8Array(256), maxWeight: 0 }, 10);
     search.range(0, count);
     expect(search.hits().count).toBe(count);
   });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SimHasher } from '../../src/hashing/simhash';
-import { allocateCodes, residenceOf } from '../../src/kernels/memory';
+import { allocateCodes, memoryOf } from '../../src/kernels/memory';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 
@@ -12,10 +12,10 @@ it.each([0, 1, 31, 65_535, 65_536, 1_000_001])('gives %i bytes, all zero', (byte
 
 it('keeps large codes in a linear memory of their own, and knows it', () => {
   const bytes = allocateCodes(1 << 20);
-  expect(residenceOf(bytes)).toBeDefined();
-  expect(residenceOf(bytes.subarray(77))).toBe(residenceOf(bytes));
-  expect(residenceOf(allocateCodes(1 << 20))).not.toBe(residenceOf(bytes));
-  expect(residenceOf(new Uint8Array(1 << 20))).toBeUndefined();
+  expect(memoryOf(bytes)).toBeDefined();
+  expect(memoryOf(bytes.subarray(77))).toBe(memoryOf(bytes));
+  expect(memoryOf(allocateCodes(1 << 20))).not.toBe(memoryOf(bytes));
+  expect(memoryOf(new Uint8Array(1 << 20))).toBeUndefined();
 });
 
 it('refuses more than the engine has by a RangeError', () => {

@@ -68,12 +68,7 @@ function touch(rows: usize, list: usize, count: usize, stride: usize): u32 {
 /** Of the rows that `list` (u32) names, or of rows 0 to `count - 1` when it is 0. */
 @inline
 function dotsOf<T>(
-  rows: usize,
-  list: usize,
-  count: usize,
-  width: usize,
-  query: usize,
-  out: usize,
+  rows: usize, list: usize, count: usize, width: usize, query: usize, out: usize,
 ): void {
   const stride = width * sizeof<T>();
   for (let i: usize = 0; i < count; i++) {
@@ -91,13 +86,7 @@ function dotsOf<T>(
  * names, or of rows 0 to `count - 1` when `list` is 0.
  */
 export function dots(
-  type: i32,
-  rows: usize,
-  list: usize,
-  count: usize,
-  width: usize,
-  query: usize,
-  out: usize,
+  type: i32, rows: usize, list: usize, count: usize, width: usize, query: usize, out: usize,
 ): void {
   if (type == FLOAT64) dotsOf<f64>(rows, list, count, width, query, out);
   else if (type == FLOAT32) dotsOf<f32>(rows, list, count, width, query, out);

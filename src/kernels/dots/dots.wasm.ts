@@ -3,7 +3,7 @@
  * are; others pass through scratch in blocks.
  */
 
-import { FREE_START, type LinearMemory, residenceOf, SCAN_BYTES, scratch } from '../memory';
+import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import type { DotsKernel, RowValues } from './dots.scalar';
 
 const BLOCK_BYTES = 1 << 18;
@@ -44,7 +44,7 @@ export const wasmDots: DotsKernel = {
 /** Rows too wide for the room below them are copied. */
 function homeOf(values: RowValues, width: number): LinearMemory | undefined {
   const isNarrow = paddedBytes(width) + LIST_ROWS * 12 <= SCAN_BYTES;
-  return isNarrow ? residenceOf(values) : undefined;
+  return isNarrow ? memoryOf(values) : undefined;
 }
 
 /** A query of float64 padded to a multiple of 8, and room for the rest of a row. */

@@ -127,13 +127,7 @@ function distance4(code: usize, q0: u64, q1: u64, q2: u64, q3: u64): i32 {
 }
 
 export function next4(
-  code: usize,
-  end: usize,
-  limit: i32,
-  q0: u64,
-  q1: u64,
-  q2: u64,
-  q3: u64,
+  code: usize, end: usize, limit: i32, q0: u64, q1: u64, q2: u64, q3: u64,
 ): usize {
   for (; code + 32 < end; code += 64) {
     if (distance4(code, q0, q1, q2, q3) < limit) return code;
@@ -203,14 +197,7 @@ function next8(code: usize, end: usize, limit: i32, bytes: usize, query: usize):
 }
 
 @inline
-function next(
-  is64: bool,
-  code: usize,
-  end: usize,
-  limit: i32,
-  bytes: usize,
-  query: usize,
-): usize {
+function next(is64: bool, code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
   if (is64) return next64(code, end, limit, bytes, query);
   return next8(code, end, limit, bytes, query);
 }
@@ -221,13 +208,7 @@ function next(
  * there must be `count` places.
  */
 export function hitsBelow(
-  is64: bool,
-  codes: usize,
-  row: u32,
-  count: i32,
-  bytes: usize,
-  query: usize,
-  limit: i32,
+  is64: bool, codes: usize, row: u32, count: i32, bytes: usize, query: usize, limit: i32,
   hits: usize,
 ): usize {
   const end = codes + <usize>count * bytes;
@@ -247,13 +228,7 @@ export function hitsBelow(
  * the code to continue with: `end`, unless the space for hits is full.
  */
 export function nearestHits(
-  is64: bool,
-  codes: usize,
-  first: u32,
-  end: u32,
-  bytes: usize,
-  query: usize,
-  rows: usize,
+  is64: bool, codes: usize, first: u32, end: u32, bytes: usize, query: usize, rows: usize,
   state: usize,
 ): u32 {
   const full = load<u32>(state, END) - <u32>HIT;

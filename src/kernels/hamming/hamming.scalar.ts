@@ -4,7 +4,7 @@
  * order.
  */
 
-import { FallingLimit, type HitSearch, NO_ROW, type RowCodes, searchOf } from '../hits/hits';
+import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from '../hits/hits';
 
 const POPCOUNT = Uint8Array.from({ length: 256 }, (_, byte) => {
   let count = 0;
@@ -124,7 +124,7 @@ export const scalarHamming: HammingKernel = {
 
   search({ codes, rows, bytesPerCode }, query, want, maxDistance = 8 * bytesPerCode) {
     const hits = new FallingLimit(maxDistance, want);
-    return searchOf(hits, (code) => {
+    return hits.search((code) => {
       if (rows[code] === NO_ROW) return;
       hits.take(code, distance(query, codes, code * bytesPerCode));
     });

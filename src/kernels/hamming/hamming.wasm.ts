@@ -4,8 +4,8 @@
  * read where they are; others pass through scratch in blocks.
  */
 
-import { HitState, searchInRanges } from '../hits/hit-state';
-import { FREE_START, type LinearMemory, residenceOf, SCAN_BYTES, scratch } from '../memory';
+import { HitState } from '../hits/hit-state';
+import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming.scalar';
 
 /** Rows of one call: long enough to hide its cost, few enough for all to be hits. */
@@ -27,17 +27,17 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
 
     search(from, query, want, maxDistance = 8 * query.length) {
       const { codes, rows, bytesPerCode } = from;
-      const home = residenceOf(codes);
+      const home = memoryOf(codes);
       if (home === undefined || rows.buffer !== codes.buffer) {
         return scalarHamming.search(from, query, want, maxDistance);
       }
       const state = new HitState(home, maxDistance, want, bytesPerCode);
-      home.bytes.set(query, state.roomAt);
+      home.bytes.set(query, state.extraAt);
       const { nearestHits } = home.kernels;
-      return searchInRanges(state, (first, end) => {
+      return state.search((first, end) => {
         return nearestHits(
           ...([is64, codes.byteOffset, first, end, bytesPerCode] as const),
-          ...([state.roomAt, rows.byteOffset, state.at] as const),
+          ...([state.extraAt, rows.byteOffset, state.at] as const),
         );
       });
     },
@@ -67,7 +67,7 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
 
     hitsOfMany(codes, first, count, queries, limits, take) {
       const bytesPerCode = queries.length / limits.length;
-      const home = residenceOf(codes);
+      const home = memoryOf(codes);
       const whole = count - (count % TILE_ROWS);
       const isWorth = limits.length >= MIN_QUERIES && bytesPerCode <= MAX_PLANE_BYTES && whole > 0;
       if (home === undefined || !isWorth) {
@@ -97,7 +97,7 @@ function inBlocks(
   visit: (memory: LinearMemory, at: number, row: number, rows: number) => void,
 ): void {
   const bytesPerCode = query.length;
-  const home = residenceOf(codes);
+  const home = memoryOf(codes);
   const memory = home ?? scratch(SCAN_BYTES);
   memory.bytes.set(query, QUERY_AT);
   const most = home ? BLOCK_ROWS : Math.min(BLOCK_ROWS, Math.floor(COPIES_BYTES / bytesPerCode));

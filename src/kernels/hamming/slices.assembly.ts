@@ -66,11 +66,7 @@ function storePair(planes: usize, pattern: usize, low: v128, high: v128): void {
  * behind.
  */
 export function planesInto(
-  codes: usize,
-  bytes: usize,
-  groups: i32,
-  slices: usize,
-  planes: usize,
+  codes: usize, bytes: usize, groups: i32, slices: usize, planes: usize,
 ): void {
   const end = slices + <usize>groups * 48;
   memory.fill(slices + (bytes << 7), 0, end - slices - (bytes << 7));
@@ -111,12 +107,7 @@ function pairOf(planes: usize, choices: usize, group: usize): usize {
  * Which of a tile's codes are nearer than `limit`. Five planes stay in registers, others in `rest`.
  */
 function below(
-  planes: usize,
-  choices: usize,
-  groups: i32,
-  limit: i32,
-  rest: usize,
-  restEnd: usize,
+  planes: usize, choices: usize, groups: i32, limit: i32, rest: usize, restEnd: usize,
 ): v128 {
   let ones = i64x2.splat(0);
   let twos = ones;
@@ -215,18 +206,8 @@ export function lessBy(less: v128, plane: v128, limit: i32): v128 {
  * multiple of 8; `rest` is room for the planes from 32 up to `restEnd`. Returns the hits' end.
  */
 export function hitsOfTile(
-  codes: usize,
-  row: u32,
-  bytes: usize,
-  queries: usize,
-  limits: usize,
-  count: i32,
-  choices: usize,
-  groups: i32,
-  planes: usize,
-  rest: usize,
-  restEnd: usize,
-  hits: usize,
+  codes: usize, row: u32, bytes: usize, queries: usize, limits: usize, count: i32, choices: usize,
+  groups: i32, planes: usize, rest: usize, restEnd: usize, hits: usize,
 ): usize {
   for (let query = 0; query < count; query++, limits += 4, choices += groups, queries += bytes) {
     const less = below(planes, choices, groups, load<i32>(limits), rest, restEnd);

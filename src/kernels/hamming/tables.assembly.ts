@@ -69,12 +69,7 @@ export function tablesInto(slices: usize, groups: i32, room: usize, tables: usiz
  * 0. Codes are padded to whole 64-bit words by zeros.
  */
 export function choicesInto(
-  codes: usize,
-  stride: usize,
-  count: i32,
-  bits: usize,
-  groups: i32,
-  choices: usize,
+  codes: usize, stride: usize, count: i32, bits: usize, groups: i32, choices: usize,
 ): void {
   for (const end = codes + <usize>count * stride; codes < end; codes += stride) {
     const endChoice = choices + (<usize>groups << 1);
@@ -106,11 +101,7 @@ export function startSums(entry: usize, sums: usize, sumsEnd: usize): void {
 
 /** Adds a query's entries of a multiple of four groups; `sums` has at least six planes. */
 export function addEntries(
-  tables: usize,
-  choices: usize,
-  end: usize,
-  sums: usize,
-  sumsEnd: usize,
+  tables: usize, choices: usize, end: usize, sums: usize, sumsEnd: usize,
 ): void {
   let ones = v128.load(sums);
   let twos = v128.load(sums, 16);
@@ -187,12 +178,7 @@ export function below(sums: usize, sumsEnd: usize, limit: i32): v128 {
 
 /** Stores the hits of half a tile: triples of u32 (query, row, distance). */
 export function storeHits(
-  lanes: u64,
-  codes: usize,
-  stride: usize,
-  row: u32,
-  query: u32,
-  hits: usize,
+  lanes: u64, codes: usize, stride: usize, row: u32, query: u32, hits: usize,
 ): usize {
   const code = codes + <usize>query * stride;
   for (; lanes != 0; lanes &= lanes - 1, hits += 12) {
@@ -217,23 +203,9 @@ function lowest(count: i32): u64 {
  * the first query.
  */
 export function hitsOfTables(
-  codes: usize,
-  stride: usize,
-  firstRow: u32,
-  endRow: u32,
-  firstQuery: u32,
-  endQuery: u32,
-  choices: usize,
-  choiceBytes: usize,
-  tables: usize,
-  groups: usize,
-  sums: usize,
-  sumsEnd: usize,
-  sumsStride: usize,
-  parts: i32,
-  limits: usize,
-  least: i32,
-  hits: usize,
+  codes: usize, stride: usize, firstRow: u32, endRow: u32, firstQuery: u32, endQuery: u32,
+  choices: usize, choiceBytes: usize, tables: usize, groups: usize, sums: usize, sumsEnd: usize,
+  sumsStride: usize, parts: i32, limits: usize, least: i32, hits: usize,
 ): usize {
   const first: usize = parts & FIRST ? 1 : 0;
   const rows = <i32>(endRow - firstRow);

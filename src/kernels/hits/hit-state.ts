@@ -1,9 +1,13 @@
-/** The state of a search by a WebAssembly kernel, in its memory: see assembly/hits.ts. */
+/**
+ * The search state of hits.assembly.ts, in the space below the codes that are searched: written at
+ * the start of a search, read and emptied when its hits are full or taken. One search at a time may
+ * use a memory, from its start until its hits are taken.
+ */
 
 import { FREE_START, type LinearMemory, SCAN_BYTES } from '../memory';
 import { HitList, type HitSearch } from './hits';
 
-/** As u32. */
+/** Indices of u32 in the state; see hits.assembly.ts. */
 const LIMIT = 0;
 const WANT = 1;
 const HELD = 2;
@@ -11,24 +15,25 @@ const NEXT_HIT = 3;
 const HITS_END = 4;
 const COUNTS = 16;
 
-/** Kept from search to search, with the room that it has grown to. */
-const list = new HitList();
+/** Shared by all searches so that its arrays, once grown, are not allocated again. */
+const list = /* @__PURE__ */ new HitList();
 
 export class HitState {
+  /** Address of the state. */
   readonly at = FREE_START;
-  /** Room of the search's own: tables, a query, a list. */
-  readonly roomAt: number;
+  /** Address of `extraBytes` bytes for the search itself: tables, a query, ranges. */
+  readonly extraAt: number;
   readonly #buffer: ArrayBuffer;
   readonly #state: Uint32Array;
   readonly #hitsAt: number;
 
-  /** Weights are 0 to `most`. */
-  constructor({ bytes }: LinearMemory, most: number, want: number, roomBytes: number) {
+  /** Begins a search for the `want` lightest codes, of weights 0 to `maxWeight`. */
+  constructor({ bytes }: LinearMemory, maxWeight: number, want: number, extraBytes: number) {
     this.#buffer = bytes.buffer;
-    this.roomAt = (this.at + 4 * (COUNTS + most + 1) + 15) & ~15;
-    this.#hitsAt = (this.roomAt + roomBytes + 15) & ~15;
-    this.#state = new Uint32Array(bytes.buffer, this.at, COUNTS + most + 1).fill(0);
-    this.#state[LIMIT] = most;
+    this.extraAt = (this.at + 4 * (COUNTS + maxWeight + 1) + 15) & ~15;
+    this.#hitsAt = (this.extraAt + extraBytes + 15) & ~15;
+    this.#state = new Uint32Array(bytes.buffer, this.at, COUNTS + maxWeight + 1).fill(0);
+    this.#state[LIMIT] = maxWeight;
     this.#state[WANT] = want;
     this.#state[NEXT_HIT] = this.#hitsAt;
     this.#state[HITS_END] = FREE_START + SCAN_BYTES;
@@ -43,7 +48,7 @@ export class HitState {
     return this.#state[HELD];
   }
 
-  /** Takes the hits out of the memory, which is then free for others. */
+  /** Moves the hits within the limit to the list of the search and frees their space. */
   drain(): HitList {
     const hits = (this.#state[NEXT_HIT] - this.#hitsAt) / 4;
     const pairs = new Uint32Array(this.#buffer, this.#hitsAt, hits);
@@ -54,23 +59,24 @@ export class HitState {
     this.#state[NEXT_HIT] = this.#hitsAt;
     return list;
   }
-}
 
-/** A search by a kernel that returns the code to go on with, when the hits are full. */
-export function searchInRanges(
-  state: HitState,
-  look: (first: number, end: number) => number,
-): HitSearch {
-  return {
-    get limit() {
-      return state.limit;
-    },
-    get held() {
-      return state.held;
-    },
-    range(first, end) {
-      for (let next = look(first, end); next < end; next = look(next, end)) state.drain();
-    },
-    hits: () => state.drain(),
-  };
+  /**
+   * A search over codes by a kernel that looks at codes `first` to `end - 1` and returns the code
+   * to continue with: `end`, or an earlier one when the space for hits is full.
+   */
+  search(look: (first: number, end: number) => number): HitSearch {
+    const state = this;
+    return {
+      get limit() {
+        return state.limit;
+      },
+      get held() {
+        return state.held;
+      },
+      range(first, end) {
+        for (let next = look(first, end); next < end; next = look(next, end)) state.drain();
+      },
+      hits: () => state.drain(),
+    };
+  }
 }

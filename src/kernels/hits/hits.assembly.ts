@@ -1,10 +1,12 @@
-// The state of a search whose limit falls as better codes are seen: whatever is weighed, a hit is
-// counted by its weight, and the limit is the least that as many as are wanted are within.
+// The state of a search whose limit falls: every kernel that looks for the `want` lightest codes
+// reads and updates it, whatever it weighs. A hit is counted by its weight; the limit is the
+// smallest weight that at least `want` of the codes seen do not exceed. Hits that were appended
+// while the limit was higher stay in memory, and the caller drops them.
+//
+// Layout, as u32 at these byte offsets: 0 the limit (inclusive), 4 `want`, 8 how many hits are
+// within the limit, 12 address of the next hit, 16 end of the space for hits, 32 to 63 space for
+// two 128-bit registers, from 64 on the number of hits of each weight. hit-state.ts writes it.
 
-// As u32: the limit (inclusive), how many are wanted, how many hits are within the limit, where the
-// next hit goes, where hits end; at ROOM two registers; from COUNTS on hits counted by weight.
-
-/** Room for two registers, in the state. */
 export const ROOM: usize = 32;
 const COUNTS: usize = 64;
 export const NEXT: usize = 12;
@@ -12,7 +14,10 @@ export const END: usize = 16;
 /** Bytes of a hit: code and weight, as u32. */
 export const HIT: usize = 8;
 
-/** Appends a hit at `at` and counts it; lowers the limit while enough hits are below it. */
+/**
+ * Appends a hit, whose weight must be within the limit, at `at`, and lowers the limit while at
+ * least `want` hits remain within it. The caller advances the address of the next hit.
+ */
 export function take(state: usize, at: usize, code: u32, weight: u32): void {
   store<u32>(at, code);
   store<u32>(at, weight, 4);

@@ -1,41 +1,42 @@
 /**
- * Searches whose limit falls as better codes are seen: codes are weighed by small integers, and
- * what may be among the `want` lightest is kept.
+ * Searches for the `want` lightest codes, where codes have small integer weights (distances, or
+ * 2,048 less a cosine) and a limit falls as better codes are seen. The result holds every code
+ * within the final limit; equal weights are not broken here, so callers can order them by row.
  */
 
-/** In `rows`: this code stands for no row, and is passed over. */
+/** In `rows`: this code stands for no row, and is skipped. */
 export const NO_ROW = 0xffff_ffff;
 
-/** The codes that are searched, and the row that each stands for. */
+/** The codes that are searched, and the row that each stands for, or NO_ROW. */
 export interface RowCodes {
   readonly bytesPerCode: number;
   readonly codes: Uint8Array;
   readonly rows: Uint32Array;
 }
 
-/** Pairs (code, weight), in no order, of all that were within the limit when they were seen. */
+/** `count` pairs (code, weight), in no order: all that were within the limit when seen. */
 export interface Hits {
   readonly codes: Uint32Array;
   readonly weights: Uint32Array;
   readonly count: number;
 }
 
-/** One search: codes are looked at some after others, then the hits are taken. */
 export interface Search {
-  /** Inclusive: at least `want` of the codes seen are within it, once there are as many. */
+  /** Inclusive. At least `want` of the codes seen are within it, once so many have been seen. */
   readonly limit: number;
   /** How many of the codes seen are within the limit. */
   readonly held: number;
-  /** All seen codes within the limit, and perhaps others. Valid until the next search. */
+  /** All codes seen within the limit, and perhaps others. Valid until the next search begins. */
   hits(): Hits;
 }
 
+/** A search over codes that lie one after another. */
 export interface HitSearch extends Search {
   /** Looks at codes `first` to `end - 1`. */
   range(first: number, end: number): void;
 }
 
-/** Hits that are drained from a search, growing. */
+/** Hits in arrays that double when they are full. */
 export class HitList implements Hits {
   codes = new Uint32Array(256);
   weights = new Uint32Array(256);
@@ -43,21 +44,21 @@ export class HitList implements Hits {
 
   push(code: number, weight: number): void {
     if (this.count === this.codes.length) {
-      this.codes = grown(this.codes);
-      this.weights = grown(this.weights);
+      this.codes = doubled(this.codes);
+      this.weights = doubled(this.weights);
     }
     this.codes[this.count] = code;
     this.weights[this.count++] = weight;
   }
 }
 
-function grown(list: Uint32Array): Uint32Array<ArrayBuffer> {
+function doubled(list: Uint32Array): Uint32Array<ArrayBuffer> {
   const longer = new Uint32Array(2 * list.length);
   longer.set(list);
   return longer;
 }
 
-/** The falling limit in plain loops. */
+/** The falling limit in plain loops: what scalar kernels use for the state of hits.assembly.ts. */
 export class FallingLimit {
   readonly list = new HitList();
   readonly #counts: Uint32Array;
@@ -65,13 +66,14 @@ export class FallingLimit {
   limit: number;
   held = 0;
 
-  /** Weights are 0 to `most`. */
-  constructor(most: number, want: number) {
-    this.#counts = new Uint32Array(most + 1);
+  /** Weights are 0 to `maxWeight`. */
+  constructor(maxWeight: number, want: number) {
+    this.#counts = new Uint32Array(maxWeight + 1);
     this.#want = want;
-    this.limit = most;
+    this.limit = maxWeight;
   }
 
+  /** Keeps a code if its weight is within the limit, and lowers the limit where it can. */
   take(code: number, weight: number): void {
     if (weight > this.limit) return;
     this.list.push(code, weight);
@@ -81,20 +83,21 @@ export class FallingLimit {
       this.held -= this.#counts[this.limit--];
     }
   }
-}
 
-/** A search that looks at codes one by one. */
-export function searchOf(hits: FallingLimit, look: (code: number) => void): HitSearch {
-  return {
-    get limit() {
-      return hits.limit;
-    },
-    get held() {
-      return hits.held;
-    },
-    range(first, end) {
-      for (let code = first; code < end; code++) look(code);
-    },
-    hits: () => hits.list,
-  };
+  /** A search that calls `look` for one code after another. */
+  search(look: (code: number) => void): HitSearch {
+    const hits = this;
+    return {
+      get limit() {
+        return hits.limit;
+      },
+      get held() {
+        return hits.held;
+      },
+      range(first, end) {
+        for (let code = first; code < end; code++) look(code);
+      },
+      hits: () => hits.list,
+    };
+  }
 }

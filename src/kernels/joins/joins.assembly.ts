@@ -25,13 +25,7 @@ const TOGETHER: u32 = 64;
 
 /** Writes where in the table codes belong, and reads what is there, and the codes of that. */
 export function lookUp(
-  codes: usize,
-  words: usize,
-  first: u32,
-  end: u32,
-  table: usize,
-  mask: u32,
-  places: usize,
+  codes: usize, words: usize, first: u32, end: u32, table: usize, mask: u32, places: usize,
 ): u64 {
   const stride = words << 3;
   let sum: u64 = 0;
@@ -49,13 +43,7 @@ export function lookUp(
 
 /** See distinctInto of joins.scalar.ts; `table` has `mask` + 1 entries, 0 where free. */
 export function distinctInto(
-  codes: usize,
-  words: usize,
-  first: u32,
-  end: u32,
-  found: u32,
-  table: usize,
-  mask: u32,
+  codes: usize, words: usize, first: u32, end: u32, found: u32, table: usize, mask: u32,
   slots: usize,
 ): u32 {
   const stride = words << 3;
@@ -86,16 +74,8 @@ export function distinctInto(
 
 /** See keysInto of joins.scalar.ts; `counts` has the low digits' counts, then the high ones'. */
 export function keysInto(
-  codes: usize,
-  words: usize,
-  first: u32,
-  end: u32,
-  parts: usize,
-  partCount: u32,
-  hashShift: u32,
-  lowBits: u32,
-  entries: usize,
-  counts: usize,
+  codes: usize, words: usize, first: u32, end: u32, parts: usize, partCount: u32, hashShift: u32,
+  lowBits: u32, entries: usize, counts: usize,
 ): void {
   const stride = words << 3;
   const partsEnd = parts + <usize>partCount * 12;
@@ -121,13 +101,7 @@ export function keysInto(
 
 /** Moves entries to where `offsets`, by a digit of their bucket, says; these go up. */
 export function scatter(
-  from: usize,
-  first: u32,
-  end: u32,
-  to: usize,
-  shift: u32,
-  mask: u32,
-  offsets: usize,
+  from: usize, first: u32, end: u32, to: usize, shift: u32, mask: u32, offsets: usize,
 ): void {
   const last = from + (<usize>end << 3);
   for (let at = from + (<usize>first << 3); at < last; at += 8) {
@@ -197,21 +171,9 @@ const SINK: usize = 16;
 
 /** See runs of joins.scalar.ts. */
 export function joinRuns(
-  entries: usize,
-  first: u32,
-  end: u32,
-  codes: usize,
-  words: usize,
-  most: u32,
-  masks: usize,
-  rejects: u32,
-  fromCode: u32,
-  toCode: u32,
-  longest: u32,
-  gather: usize,
-  hits: usize,
-  hitsEnd: usize,
-  state: usize,
+  entries: usize, first: u32, end: u32, codes: usize, words: usize, most: u32, masks: usize,
+  rejects: u32, fromCode: u32, toCode: u32, longest: u32, gather: usize, hits: usize,
+  hitsEnd: usize, state: usize,
 ): u32 {
   const stride = words << 3;
   let left = load<i32>(state, LEFT);

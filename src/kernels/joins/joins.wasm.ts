@@ -1,6 +1,6 @@
 /** The WebAssembly twin of joins.scalar.ts, see assembly/joins.ts; plain rooms are left to that. */
 
-import { FREE_START, residenceOf, SCAN_BYTES } from '../memory';
+import { FREE_START, memoryOf, SCAN_BYTES } from '../memory';
 import { HIT, type JoinMemory } from './join-memory';
 import { type JoinKernel, scalarJoins } from './joins.scalar';
 
@@ -17,7 +17,7 @@ export const wasmJoins: JoinKernel = {
   name: 'wasm',
 
   distinctInto(room, first, end, found, mask, slots) {
-    const home = residenceOf(room.codes);
+    const home = memoryOf(room.codes);
     if (home === undefined) return scalarJoins.distinctInto(room, first, end, found, mask, slots);
     let count = found;
     for (let from = first; from < end; from += SLOTS) {
@@ -32,7 +32,7 @@ export const wasmJoins: JoinKernel = {
   },
 
   keysInto(room, first, end, key) {
-    const home = residenceOf(room.codes);
+    const home = memoryOf(room.codes);
     if (home === undefined) return scalarJoins.keysInto(room, first, end, key);
     const { parts, hashShift, lowBits } = key;
     const staged = parts.flatMap(({ word, left, right }) => [4 * word, left, right]);
@@ -44,8 +44,8 @@ export const wasmJoins: JoinKernel = {
   },
 
   scatter(from, first, end, to, { shift, mask }, offsets) {
-    const home = residenceOf(from);
-    const isHome = residenceOf(to) === home && residenceOf(offsets) === home;
+    const home = memoryOf(from);
+    const isHome = memoryOf(to) === home && memoryOf(offsets) === home;
     if (home === undefined || !isHome)
       return scalarJoins.scatter(from, first, end, to, { shift, mask }, offsets);
     home.kernels.scatter(
@@ -54,7 +54,7 @@ export const wasmJoins: JoinKernel = {
   },
 
   runs(room, end, state) {
-    const home = residenceOf(room.codes);
+    const home = memoryOf(room.codes);
     if (home === undefined) return scalarJoins.runs(room, end, state);
     const registers = new Uint32Array(home.bytes.buffer, STATE_AT, 4);
     registers.set([state.place, 0, 0, state.budget]);

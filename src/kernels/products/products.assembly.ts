@@ -34,11 +34,7 @@ export function four(rows: usize, stride: usize, other: usize): v128 {
 
 /** Products of four rows with two others, to `out` and `out` + `outStride`. */
 export function fourByTwo(
-  rows: usize,
-  stride: usize,
-  other: usize,
-  out: usize,
-  outStride: usize,
+  rows: usize, stride: usize, other: usize, out: usize, outStride: usize,
 ): void {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -74,12 +70,7 @@ export function fourByTwo(
  * values.
  */
 export function productsInto(
-  rows: usize,
-  rowCount: usize,
-  others: usize,
-  otherCount: usize,
-  width: usize,
-  out: usize,
+  rows: usize, rowCount: usize, others: usize, otherCount: usize, width: usize, out: usize,
 ): void {
   const stride = width << 1;
   const outStride = rowCount << 2;
@@ -105,12 +96,7 @@ export function productsInto(
  * i32 a run.
  */
 export function largestInto(
-  products: usize,
-  count: usize,
-  length: usize,
-  first: i32,
-  largest: usize,
-  places: usize,
+  products: usize, count: usize, length: usize, first: i32, largest: usize, places: usize,
 ): void {
   for (let run: usize = 0; run < count; run++, largest += 4, places += 4) {
     let most = v128.load(products);
@@ -149,11 +135,7 @@ const BINS: usize = 1024;
  * room for 1,024 u32. Returns how many.
  */
 export function orderInto(
-  products: usize,
-  count: usize,
-  want: u32,
-  counts: usize,
-  order: usize,
+  products: usize, count: usize, want: u32, counts: usize, order: usize,
 ): u32 {
   let largest = i32x4.splat(load<i32>(products));
   let smallest = largest;

@@ -7,7 +7,7 @@ import {
   CODES_START,
   FREE_START,
   type LinearMemory,
-  residenceOf,
+  memoryOf,
   SCAN_BYTES,
   scratch,
 } from '../memory';
@@ -133,7 +133,7 @@ function tileOf(width: number) {
 function staged(rows: IntegerRows, first: number, end: number) {
   const { values, width } = rows;
   const count = end - first;
-  const home = residenceOf(values);
+  const home = memoryOf(values);
   if (home !== undefined) {
     return { memory: home, at: values.byteOffset + 2 * first * width, count };
   }

@@ -1,4 +1,7 @@
-/** Sketches that grow, in blocks where a kernel reads them, with a scale each. */
+/**
+ * Residual codes and their scales in a memory that grows, laid out in blocks of 16 rows as
+ * residuals.scalar.ts states it. New rows have scale 0, which searches skip.
+ */
 
 import { Arena } from '../memory';
 import {
@@ -12,42 +15,42 @@ import {
 export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
   readonly #arena = new Arena();
-  #room = 0;
-  /** All rows there is room for. Views change with `reserve`. */
+  #capacity = 0;
+  /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
   bytes = new Uint8Array();
   floats = new Float32Array();
 
-  /** `bytesPerRow` is even. */
+  /** `bytesPerRow` must be even. */
   constructor(bytesPerRow: number, count = 0) {
     this.bytesPerRow = bytesPerRow;
     this.reserve(count);
   }
 
-  /** Bytes of all rows there is room for. */
   get byteLength(): number {
     return this.bytes.length;
   }
 
-  /** Makes room for `count` rows; new ones are none. */
+  /** Grows to at least `count` rows. */
   reserve(count: number): void {
-    if (count <= this.#room) return;
-    const wanted = this.#room === 0 ? count : Math.max(count, 1.25 * this.#room);
-    this.#room = Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS;
-    const byteLength = this.#room * (this.bytesPerRow + SCALE_BYTES);
+    if (count <= this.#capacity) return;
+    const wanted = this.#capacity === 0 ? count : Math.max(count, 1.25 * this.#capacity);
+    this.#capacity = Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS;
+    const byteLength = this.#capacity * (this.bytesPerRow + SCALE_BYTES);
     this.#arena.reserve(byteLength);
     const { buffer, byteOffset } = this.#arena.bytes;
     this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
   }
 
-  set(place: number, code: Uint8Array, scale: number): void {
+  /** Writes the residual code and the scale of a row. */
+  set(row: number, code: Uint8Array, scale: number): void {
     const { bytes } = this;
-    let at = residualByte(this.bytesPerRow, place, 0);
+    let at = residualByte(this.bytesPerRow, row, 0);
     for (let i = 0; i < code.length; i++, at += BLOCK_ROWS) bytes[at] = code[i];
-    this.setScale(place, scale);
+    this.setScale(row, scale);
   }
 
-  setScale(place: number, scale: number): void {
-    this.floats[residualScale(this.bytesPerRow, place)] = scale;
+  setScale(row: number, scale: number): void {
+    this.floats[residualScale(this.bytesPerRow, row)] = scale;
   }
 }

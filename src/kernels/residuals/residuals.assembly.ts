@@ -1,15 +1,20 @@
-// Sketches: two bits of each of many coordinates, on which side of a hyperplane a vector lies and
-// whether far from it. Four bits at a time look up what the two coordinates add to the product with
-// a query, in a table of 16 bytes, for 16 rows at a time: byte b of all 16 lies together, and their
-// scales, as f32, behind their last bytes. The sum times the row's scale, and what the range adds,
-// is a cosine; a weight is 2,048 (1 - cosine), cut to an integer.
+// Cosines of a query with residual codes; the formula and the layout are in residuals.scalar.ts.
+//
+// Fast because a table of 16 bytes fits a register: one swizzle looks up four bits of 16 rows (the
+// method of "fast scan" in FAISS and of ScaNN). Sums of bytes are widened once in four bytes of a
+// row, since 8 entries of at most 31 stay below 256. Two blocks at a time share the loads of the
+// tables. A mask in float32 finds the rows that may be within the limit; only those are weighed one
+// by one, in the operations of the scalar kernel.
+//
+// Blocks are read whole: space for them must exist up to a multiple of 16 rows.
 
 import { END, HIT, NEXT, ROOM, take } from '../hits/hits.assembly';
 
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
-/** Four bytes of each row of a block. */
+/** Four bytes of each row of a block, in bytes: after these, sums of bytes are widened. */
 const PART: usize = 64;
+/** Bytes of four scales. */
 const FOUR: usize = 16;
 
 @inline
@@ -22,7 +27,7 @@ function highNibbles(bytes: v128, table: v128): v128 {
   return i8x16.swizzle(table, v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
 }
 
-/** What two bytes of each of 16 rows add. */
+/** What two bytes of each of 16 rows add to their sums. */
 @inline
 function addOf(block: usize, t0: v128, t1: v128, t2: v128, t3: v128): v128 {
   const a = v128.load(block);
@@ -35,7 +40,7 @@ function addOf(block: usize, t0: v128, t1: v128, t2: v128, t3: v128): v128 {
 
 /**
  * Sums of the 16 rows of a block as 16-bit integers, to `sums`. Entries are at most 31, so four
- * bytes add at most 248. Loops are short so that nothing is spilled.
+ * bytes add at most 248. The loop holds so little that no register is spilled.
  */
 export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize): void {
   let first = i16x8.splat(0);
@@ -65,13 +70,9 @@ export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize)
   v128.store(sums, last, 16);
 }
 
-/** The same of two blocks that are `stride` apart: the tables are read once. */
+/** The same for two blocks `stride` bytes apart; the tables are loaded once for both. */
 export function sumTwoBlocks(
-  block: usize,
-  stride: usize,
-  bytes: usize,
-  tables: usize,
-  sums: usize,
+  block: usize, stride: usize, bytes: usize, tables: usize, sums: usize,
 ): void {
   let first = i16x8.splat(0);
   let second = i16x8.splat(0);
@@ -111,16 +112,9 @@ function cosinesOf(sums: v128, scales: usize, base: f32, factor: f32, more: f32)
   return f32x4.add(scaled, f32x4.splat(more));
 }
 
-/** Bit i: row i of the block is about within the limit; all that are within it are. */
+/** Bit i is set when row i may be within the limit, and always when it is. */
 @inline
-function maskOf(
-  sums: usize,
-  scales: usize,
-  base: f32,
-  factor: f32,
-  more: f32,
-  limit: i32,
-): u32 {
+function maskOf(sums: usize, scales: usize, base: f32, factor: f32, more: f32, limit: i32): u32 {
   const least = f32x4.splat(<f32>(ONE - limit - 1));
   const first = v128.load(sums);
   const last = v128.load(sums, 16);
@@ -137,15 +131,9 @@ function maskOf(
   );
 }
 
-/** Appends the hits among the rows of a block, whose places are `place` and on. */
+/** Appends the hits among the 16 rows from `row` on that belong to the range. */
 function takeHits(
-  range: usize,
-  place: u32,
-  sums: usize,
-  scales: usize,
-  base: f32,
-  factor: f32,
-  state: usize,
+  range: usize, row: u32, sums: usize, scales: usize, base: f32, factor: f32, state: usize,
 ): void {
   const more = load<f32>(range, 12);
   let mask = maskOf(sums, scales, base, factor, more, load<i32>(state));
@@ -153,8 +141,8 @@ function takeHits(
   const first = load<u32>(range);
   const end = first + load<u32>(range, 8);
   const codes = load<u32>(range, 4) - first;
-  if (place < first) mask &= 0xffff << (first & 15);
-  if (end - place < BLOCK) mask &= (1 << (end - place)) - 1;
+  if (row < first) mask &= 0xffff << (first & 15);
+  if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
   let next = load<u32>(state, NEXT);
   for (; mask != 0; mask &= mask - 1) {
     const lane = ctz<u32>(mask);
@@ -164,52 +152,43 @@ function takeHits(
     const cosine = <i32>((sum - base) * (scale * factor) + more);
     const weight = <u32>min(max(ONE - cosine, 0), 2 * ONE);
     if (weight > load<u32>(state)) continue;
-    take(state, next, codes + place + lane, weight);
+    take(state, next, codes + row + lane, weight);
     next += <u32>HIT;
   }
   store<u32>(state, next, NEXT);
 }
 
 /**
- * Hits among the rows of ranges, as pairs of u32 (code, weight). A range is four numbers: the place
- * of its first row, the code that this row stands for, how many rows, as u32, and what is added to
- * 2,048 times their cosines, as f32. A row of scale 0 is passed over. Returns how many ranges are
- * done: all, unless the hits were full; the next then begins where it is to be gone on with. `sums`
- * is room for 64 bytes.
+ * Hits among the rows of ranges (four 32-bit numbers each, see RANGE in residuals.scalar.ts), as
+ * pairs of u32 (code, weight). Returns how many ranges are done: all, unless the space for hits is
+ * full; the next range is then changed in row to begin where to continue. `sums` has 64 bytes.
  */
 export function hitsOfResiduals(
-  residuals: usize,
-  ranges: usize,
-  rangeCount: u32,
-  bytes: usize,
-  tables: usize,
-  base: f32,
-  factor: f32,
-  sums: usize,
-  state: usize,
+  residuals: usize, ranges: usize, rangeCount: u32, bytes: usize, tables: usize, base: f32,
+  factor: f32, sums: usize, state: usize,
 ): u32 {
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
   const stride = BLOCK * (bytes + 4);
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
     const first = load<u32>(ranges);
     const end = first + load<u32>(ranges, 8);
-    for (let place = first & ~15; place < end; place += 2 * BLOCK) {
+    for (let row = first & ~15; row < end; row += 2 * BLOCK) {
       if (load<u32>(state, NEXT) > full) {
-        const done = max(place, first) - first;
+        const done = max(row, first) - first;
         store<u32>(ranges, first + done);
         store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
         store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
         return i;
       }
-      const block = residuals + <usize>place * (bytes + 4);
+      const block = residuals + <usize>row * (bytes + 4);
       const scales = block + bytes * BLOCK;
-      if (end - place <= BLOCK) {
+      if (end - row <= BLOCK) {
         sumBlock(block, bytes, tables, sums);
-        takeHits(ranges, place, sums, scales, base, factor, state);
+        takeHits(ranges, row, sums, scales, base, factor, state);
       } else {
         sumTwoBlocks(block, stride, bytes, tables, sums);
-        takeHits(ranges, place, sums, scales, base, factor, state);
-        takeHits(ranges, place + BLOCK, sums + 32, scales + stride, base, factor, state);
+        takeHits(ranges, row, sums, scales, base, factor, state);
+        takeHits(ranges, row + BLOCK, sums + 32, scales + stride, base, factor, state);
       }
     }
   }

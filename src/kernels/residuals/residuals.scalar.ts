@@ -1,38 +1,43 @@
 /**
- * Nearness of sketches to a query, in plain loops: the reference twin. A sketch has two bits of
- * each of many coordinates; four bits at a time look up an integer in a table of the query. The sum
- * less `base`, times the row's scale and `factor`, and what is added to all of a range, in float32,
- * is 2,048 times a cosine; a row's weight is 2,048 less that, cut to an integer.
+ * Cosines of a query with residual codes, the scalar kernel. A residual code has two bits of each
+ * coordinate of a row's rotated difference from its centroid: on which side of zero, and whether
+ * far from it. Four bits at a time look up an integer in a table made for the query. Then
+ *
+ *     cosine x 2,048 = (sum - base) x (scale x factor) + the product of query and centroid
+ *
+ * in float32, each operation rounded in this order, so that every kernel gives equal results; the
+ * weight of a row is 2,048 less that, truncated to an integer within 0..4,096.
  */
 
 import { FallingLimit, type Search } from '../hits/hits';
 
 /**
- * Rows of `bytesPerRow`, an even number, in blocks of 16: byte b of all 16 lies together, and
- * their scales, as float32, behind their last bytes. A row of scale 0 is passed over.
+ * Rows in blocks of 16, so that a register holds the same byte of all 16: first byte 0 of each row,
+ * then byte 1, ..., behind the last bytes their 16 scales as float32. A row of scale 0 is skipped.
+ * `bytesPerRow` is even, because kernels take two bytes of each row at a time.
  */
 export interface ResidualRows {
   readonly bytesPerRow: number;
   readonly bytes: Uint8Array;
-  /** The same memory. */
+  /** The same bytes as float32, to read scales. */
   readonly floats: Float32Array;
 }
 
 export const BLOCK_ROWS = 16;
 export const SCALE_BYTES = 4;
 
-/** Where byte `i` of the row at a place is. */
-export function residualByte(bytesPerRow: number, place: number, i: number): number {
-  return (place & ~15) * (bytesPerRow + SCALE_BYTES) + i * BLOCK_ROWS + (place & 15);
+/** Index of byte `i` of a row in `bytes`. */
+export function residualByte(bytesPerRow: number, row: number, i: number): number {
+  return (row & ~15) * (bytesPerRow + SCALE_BYTES) + i * BLOCK_ROWS + (row & 15);
 }
 
-/** Where the scale of the row at a place is, of the floats. */
-export function residualScale(bytesPerRow: number, place: number): number {
-  const block = (place & ~15) * (bytesPerRow + SCALE_BYTES) + bytesPerRow * BLOCK_ROWS;
-  return block / SCALE_BYTES + (place & 15);
+/** Index of the scale of a row in `floats`. */
+export function residualScale(bytesPerRow: number, row: number): number {
+  const block = (row & ~15) * (bytesPerRow + SCALE_BYTES) + bytesPerRow * BLOCK_ROWS;
+  return block / SCALE_BYTES + (row & 15);
 }
 
-/** What a query says of the values of four bits: 16 entries for each four, at most 31. */
+/** For each four bits of a residual code, 16 integers of 0..31: what each value adds to the sum. */
 export interface ResidualTables {
   readonly tables: Uint8Array;
   readonly base: number;
@@ -40,25 +45,27 @@ export interface ResidualTables {
 }
 
 /**
- * Numbers of a range: the first row's place, the code it stands for, how many rows, and, as the
- * bits of a float32, what is added to 2,048 times their cosines.
+ * 32-bit numbers of a range of rows, those of one centroid: its first row, the code that this row
+ * stands for (the next row stands for the next code), how many rows, and, as the bits of a float32,
+ * 2,048 times the product of query and centroid.
  */
 export const RANGE = 4;
 
 export interface ResidualSearch extends Search {
-  /** Looks at the rows of ranges, `RANGE` numbers each. */
+  /** Looks at the rows of some ranges, `RANGE` numbers each. */
   ranges(ranges: Uint32Array): void;
 }
 
 export interface ResidualKernel {
   readonly name: string;
+  /** A search for the `want` rows of the largest cosines. */
   search(from: ResidualRows, query: ResidualTables, want: number): ResidualSearch;
 }
 
-/** The weight of a right angle. */
+/** The weight of a right angle; a weight is 2,048 (1 - cosine). */
 export const ONE_WEIGHT = 2048;
 export const MAX_RESIDUAL_WEIGHT = 2 * ONE_WEIGHT;
-/** Sums of wider rows would not fit 16 bits. */
+/** 2 x 1,024 entries of at most 31 fit a 16-bit sum. */
 export const MAX_RESIDUAL_BYTES = 1024;
 
 export const scalarResiduals: ResidualKernel = {
@@ -67,13 +74,13 @@ export const scalarResiduals: ResidualKernel = {
   search({ bytesPerRow, bytes, floats }, { tables, base, factor }, want) {
     const hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
     const [less, times] = [Math.fround(base), Math.fround(factor)];
-    const weightOf = (place: number, more: number) => {
+    const weightOf = (row: number, more: number) => {
       let sum = 0;
       for (let i = 0; i < bytesPerRow; i++) {
-        const byte = bytes[residualByte(bytesPerRow, place, i)];
+        const byte = bytes[residualByte(bytesPerRow, row, i)];
         sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
       }
-      const scale = Math.fround(floats[residualScale(bytesPerRow, place)] * times);
+      const scale = Math.fround(floats[residualScale(bytesPerRow, row)] * times);
       const product = Math.fround(Math.fround(sum - less) * scale);
       const cosine = Math.trunc(Math.fround(product + more));
       return Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT);

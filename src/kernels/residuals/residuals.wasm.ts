@@ -1,10 +1,10 @@
 /**
- * The WebAssembly twin of sketches.scalar.ts, see assembly/sketches.ts. Rows must live in a
- * linear memory, as those of a ResidualMemory do; others are looked at by the scalar twin.
+ * The WebAssembly kernel of residual codes, see residuals.assembly.ts. Rows must be in a linear
+ * memory of their own, as those of a ResidualMemory are; others go to the scalar kernel.
  */
 
 import { HitState } from '../hits/hit-state';
-import { residenceOf } from '../memory';
+import { memoryOf } from '../memory';
 import {
   MAX_RESIDUAL_WEIGHT,
   RANGE,
@@ -12,23 +12,25 @@ import {
   scalarResiduals,
 } from './residuals.scalar';
 
-/** Ranges of one call, and room for the sums of two blocks. */
-const MOST_RANGES = 4096;
+/** Ranges of one call of the kernel. */
+const MAX_RANGES = 4096;
+/** Space for the 16-bit sums of two blocks. */
 const SUMS_BYTES = 64;
 
 export const wasmResiduals: ResidualKernel = {
   name: 'wasm',
 
   search(from, query, want) {
-    const home = residenceOf(from.bytes);
-    if (home === undefined) return scalarResiduals.search(from, query, want);
-    const { kernels, bytes } = home;
+    const memory = memoryOf(from.bytes);
+    if (memory === undefined) return scalarResiduals.search(from, query, want);
+    const { kernels, bytes } = memory;
     const { tables, base, factor } = query;
-    const roomBytes = tables.length + SUMS_BYTES + 4 * RANGE * MOST_RANGES;
-    const state = new HitState(home, MAX_RESIDUAL_WEIGHT, want, roomBytes);
-    const sumsAt = state.roomAt + tables.length;
+    const extraBytes = tables.length + SUMS_BYTES + 4 * RANGE * MAX_RANGES;
+    const state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
+    const tablesAt = state.extraAt;
+    const sumsAt = tablesAt + tables.length;
     const rangesAt = sumsAt + SUMS_BYTES;
-    bytes.set(tables, state.roomAt);
+    bytes.set(tables, tablesAt);
     return {
       get limit() {
         return state.limit;
@@ -37,15 +39,15 @@ export const wasmResiduals: ResidualKernel = {
         return state.held;
       },
       ranges(ranges) {
-        for (let first = 0; first < ranges.length; first += RANGE * MOST_RANGES) {
-          const some = ranges.subarray(first, first + RANGE * MOST_RANGES);
+        for (let first = 0; first < ranges.length; first += RANGE * MAX_RANGES) {
+          const some = ranges.subarray(first, first + RANGE * MAX_RANGES);
           const count = some.length / RANGE;
           new Uint32Array(bytes.buffer, rangesAt, some.length).set(some);
           for (let done = 0; ; state.drain()) {
+            const nextAt = rangesAt + 4 * RANGE * done;
             done += kernels.hitsOfResiduals(
-              ...([from.bytes.byteOffset, rangesAt + 4 * RANGE * done, count - done] as const),
-              from.bytesPerRow,
-              ...([state.roomAt, base, factor, sumsAt, state.at] as const),
+              ...([from.bytes.byteOffset, nextAt, count - done, from.bytesPerRow] as const),
+              ...([tablesAt, base, factor, sumsAt, state.at] as const),
             );
             if (done === count) break;
           }

@@ -67,11 +67,7 @@ function walshHadamard(vector: usize, end: usize): void {
  * with its flips; where these are all, the latter are left out.
  */
 export function rotate(
-  vector: usize,
-  width: usize,
-  size: usize,
-  flips: usize,
-  transforms: u32,
+  vector: usize, width: usize, size: usize, flips: usize, transforms: u32,
 ): void {
   const bytes = size << 3;
   const last = (width - size) << 3;
@@ -89,12 +85,7 @@ export function rotate(
  * where the vector is 0.
  */
 export function twoBitsInto(
-  vector: usize,
-  width: usize,
-  far: f64,
-  nearLevel: f64,
-  farLevel: f64,
-  code: usize,
+  vector: usize, width: usize, far: f64, nearLevel: f64, farLevel: f64, code: usize,
 ): f64 {
   const end = vector + (width << 3);
   let sums = f64x2.splat(0);

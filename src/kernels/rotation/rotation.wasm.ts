@@ -1,6 +1,6 @@
 /** The WebAssembly twin of rotation.scalar.ts, see assembly/rotation.ts. */
 
-import { residenceOf } from '../memory';
+import { memoryOf } from '../memory';
 import { FAR, FAR_LEVEL, NEAR_LEVEL, type RotationKernel, scalarRotation } from './rotation.scalar';
 
 /** Elements of the least transform. */
@@ -11,7 +11,7 @@ export const wasmRotation: RotationKernel = {
 
   rotate(rotation) {
     const { width, size, vector, flips } = rotation;
-    const home = residenceOf(vector);
+    const home = memoryOf(vector);
     if (home === undefined || size < LEAST_SIZE) return scalarRotation.rotate(rotation);
     const transforms = flips.length / size;
     home.kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, transforms);
@@ -19,7 +19,7 @@ export const wasmRotation: RotationKernel = {
 
   encode(rotation) {
     const { width, vector, code } = rotation;
-    const home = residenceOf(vector);
+    const home = memoryOf(vector);
     if (home === undefined || width % 4 !== 0) return scalarRotation.encode(rotation);
     return home.kernels.twoBitsInto(
       ...([vector.byteOffset, width, FAR, NEAR_LEVEL, FAR_LEVEL, code.byteOffset] as const),

@@ -18,12 +18,7 @@ export function flipsInto(size: i32, seed: u64, flips: usize): void {
 
 @inline
 function loadPairsOf<T>(
-  a: usize,
-  b: usize,
-  width: i32,
-  size: i32,
-  flips: usize,
-  pairs: usize,
+  a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize,
 ): void {
   const end = pairs + ((<usize>size) << 4);
   for (let i = 0; i < width; i++, a += sizeof<T>(), b += sizeof<T>(), flips += 8, pairs += 16) {
@@ -40,13 +35,7 @@ function loadPairsOf<T>(
  * the first round; pairs behind `width` are 0.
  */
 export function loadPairs(
-  isNarrow: bool,
-  a: usize,
-  b: usize,
-  width: i32,
-  size: i32,
-  flips: usize,
-  pairs: usize,
+  isNarrow: bool, a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize,
 ): void {
   if (isNarrow) loadPairsOf<f32>(a, b, width, size, flips, pairs);
   else loadPairsOf<f64>(a, b, width, size, flips, pairs);

@@ -102,15 +102,8 @@ export function addSigns(patterns: usize, values: usize, count: i32, sums: usize
  * u64.
  */
 export function addHashedSigns(
-  keys: usize,
-  count: i32,
-  values: usize,
-  vectors: i32,
-  stride: usize,
-  words: i32,
-  seed: u64,
-  patterns: usize,
-  sums: usize,
+  keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
+  patterns: usize, sums: usize,
 ): void {
   const step = <usize>words << 9;
   for (let word = 0; word < words; word++, seed++, sums += 512) {
@@ -126,16 +119,8 @@ export function addHashedSigns(
  * `offsets[0]` is the first key's. `sums` is room for one row.
  */
 export function hashRows(
-  offsets: usize,
-  rows: i32,
-  keys: usize,
-  values: usize,
-  bits: i32,
-  seed: u64,
-  patterns: usize,
-  sums: usize,
-  codes: usize,
-  flags: usize,
+  offsets: usize, rows: i32, keys: usize, values: usize, bits: i32, seed: u64, patterns: usize,
+  sums: usize, codes: usize, flags: usize,
 ): void {
   const words = (bits + 63) >> 6;
   const base = load<u32>(offsets);
@@ -202,16 +187,8 @@ function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): 
  * room for `count` x 8 float64.
  */
 export function addHashedGaussians(
-  keys: usize,
-  count: i32,
-  values: usize,
-  vectors: i32,
-  stride: usize,
-  words: i32,
-  seed: u64,
-  table: usize,
-  gaussians: usize,
-  sums: usize,
+  keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
+  table: usize, gaussians: usize, sums: usize,
 ): void {
   const step = <usize>words << 9;
   for (let octet = 0; octet < words << 3; octet++, seed += 2, sums += 64) {

@@ -1,6 +1,6 @@
 /** The WebAssembly twin of tiles.scalar.ts; see assembly/tables.ts. */
 
-import { residenceOf } from '../memory';
+import { memoryOf } from '../memory';
 import { GROUP_BITS, STEP_QUERIES, TILE_HIT } from './tile-memory';
 import { highestLimit, scalarTiles, type TileKernel } from './tiles.scalar';
 
@@ -14,13 +14,13 @@ export const wasmTiles: TileKernel = {
   ask(room, first, end) {
     const { codes, stride, bits, groups, choices } = room;
     const at = codes.byteOffset + first * stride;
-    const home = residenceOf(codes);
+    const home = memoryOf(codes);
     home?.kernels.choicesInto(at, stride, end - first, bits, groups, choices.byteOffset);
   },
 
   hitsOfTile(room, row, end, first, endQuery, take) {
     const { codes, stride, limits, hits, choices, slices, tables, sums, groups } = room;
-    const home = residenceOf(codes);
+    const home = memoryOf(codes);
     if (home === undefined) return scalarTiles.hitsOfTile(room, row, end, first, endQuery, take);
     const { kernels } = home;
     const spareAt = room.spare.byteOffset;

@@ -1,7 +1,10 @@
-// Weighted distances: each bit in which a code differs from the query counts with a weight of its
-// own. Four bits at a time look up their sum in a table of 16 bytes, for 16 codes at a time, turned
-// so that a register holds the same byte of each. An entry is at most 31, so that the eight of 8
-// bytes stay below 256 and are widened once. The limit falls as better codes are seen.
+// Weighted Hamming distances; tables and contract are in weighted.scalar.ts, the search's state is
+// in hits.assembly.ts. Codes are `bytes` bytes each, one after another, at any address.
+//
+// Fast because a table of 16 bytes fits a register: one swizzle looks up four bits of 16 codes.
+// For this, 8 bytes of 16 codes are transposed so that a register holds the same byte of each.
+// An entry is at most 31, so that 8 entries stay below 256 and are widened to 16 bits once.
+// Reads up to 16 codes and 7 bytes behind the last; a CodeMemory has this space.
 
 import { END, HIT, NEXT, ROOM, take } from '../hits/hits.assembly';
 
@@ -35,7 +38,10 @@ function highNibbles(bytes: v128, table: usize): v128 {
   return i8x16.swizzle(v128.load(table, 16), nibbles);
 }
 
-/** Weights of a byte, and of the next: `low` holds both of codes 0..7, `high` of codes 8..15. */
+/**
+ * What two bytes add, by their low four bits or by their high ones. `low` holds both bytes of codes
+ * 0..7, `high` those of codes 8..15.
+ */
 @inline
 function twoBytes(low: v128, high: v128, tables: usize, isHigh: bool): v128 {
   const first = i64x2.shuffle(low, high, 0, 2);
@@ -87,7 +93,7 @@ function addEightBytes(code: usize, bytes: usize, tables: usize, state: usize): 
   v128.store(state, i16x8.add(v128.load(state, SUMS + 16), last), SUMS + 16);
 }
 
-/** Bit i: code i of the block is within the limit. */
+/** Bit i is set when code i of the block is within the limit. */
 @inline
 function blockMask(code: usize, bytes: usize, tables: usize, state: usize, limit: v128): u32 {
   v128.store(state, i16x8.splat(0), SUMS);
@@ -101,18 +107,12 @@ function blockMask(code: usize, bytes: usize, tables: usize, state: usize, limit
 }
 
 /**
- * Hits among codes `first` to `end - 1`, as pairs of u32 (code, weight) in order. A code whose
- * entry in `rows` is 2^32 - 1 is passed over. Returns the code to go on with: `end`, unless the
- * hits were full. Reads up to 16 codes behind the last.
+ * Hits among codes `first` to `end - 1` within the falling limit, as pairs of u32 (code, weight) in
+ * order. Skips codes whose entry in `rows` is 2^32 - 1. Returns the code to continue with: `end`,
+ * unless the space for hits is full.
  */
 export function weightedHits(
-  codes: usize,
-  first: u32,
-  end: u32,
-  bytes: usize,
-  tables: usize,
-  rows: usize,
-  state: usize,
+  codes: usize, first: u32, end: u32, bytes: usize, tables: usize, rows: usize, state: usize,
 ): u32 {
   let hits = load<u32>(state, NEXT);
   const full = load<u32>(state, END);

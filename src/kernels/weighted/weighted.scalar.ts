@@ -1,35 +1,39 @@
 /**
- * Weighted distances in plain loops: the reference twin. Each bit in which a code differs from the
- * query counts with an integer weight of its own; a table of 16 sums for each four bits holds them.
+ * Weighted Hamming distances, the scalar kernel: each bit in which a code differs from the query
+ * counts with an integer weight of its own. Four bits at a time look up the sum of their weights in
+ * a table of 16. Sums are integers, so every kernel gives equal weights.
  */
 
-import { FallingLimit, type HitSearch, NO_ROW, type RowCodes, searchOf } from '../hits/hits';
+import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from '../hits/hits';
 
-/**
- * Weights by four bits: entry 16 g + v is the weight of code bits 4 g to 4 g + 3 being v. Two
- * groups a byte, padded by zeros to 8 bytes; entries are at most 31, a code's sum at most `most`,
- * 65,535.
- */
 export interface WeightTables {
+  /**
+   * Entry 16 g + v is the weight of code bits 4 g to 4 g + 3 (lowest first) having the value v, at
+   * most `MAX_ENTRY`. Two groups a byte of the code, padded by zeros to a multiple of 8 bytes.
+   */
   readonly tables: Uint8Array;
-  readonly most: number;
+  /** No code weighs more; at most `MAX_WEIGHT`. */
+  readonly maxWeight: number;
 }
 
 export interface WeightedKernel {
   readonly name: string;
+
+  /** A search for the `want` lightest of the codes. */
   search(from: RowCodes, weights: WeightTables, want: number): HitSearch;
 }
 
-/** Widest sums; beyond, entries have to be smaller. */
+/** Sums are 16-bit. */
 export const MAX_WEIGHT = 65_535;
+/** The 8 lookups of 4 bytes stay below 256, so that bytes are widened once for all of them. */
 export const MAX_ENTRY = 31;
 
 export const scalarWeighted: WeightedKernel = {
   name: 'scalar',
 
-  search({ bytesPerCode, codes, rows }, { tables, most }, want) {
-    const hits = new FallingLimit(most, want);
-    return searchOf(hits, (code) => {
+  search({ bytesPerCode, codes, rows }, { tables, maxWeight }, want) {
+    const hits = new FallingLimit(maxWeight, want);
+    return hits.search((code) => {
       if (rows[code] === NO_ROW) return;
       let weight = 0;
       let at = code * bytesPerCode;

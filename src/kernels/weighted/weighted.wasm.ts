@@ -1,28 +1,27 @@
 /**
- * The WebAssembly twin of weighted.scalar.ts, see assembly/weighted.ts. Codes and their rows must
- * live in one linear memory, as those of a CodeMemory do; others are looked at by the scalar twin.
+ * The WebAssembly kernel of weighted distances, see weighted.assembly.ts. Codes and their rows must
+ * be in one linear memory, as those of a CodeMemory are; others go to the scalar kernel.
  */
 
-import { HitState, searchInRanges } from '../hits/hit-state';
-import { residenceOf } from '../memory';
+import { HitState } from '../hits/hit-state';
+import { memoryOf } from '../memory';
 import { scalarWeighted, type WeightedKernel } from './weighted.scalar';
 
 export const wasmWeighted: WeightedKernel = {
   name: 'wasm',
 
-  search(from, { tables, most }, want) {
-    const home = residenceOf(from.codes);
-    if (home === undefined || from.rows.buffer !== from.codes.buffer) {
-      return scalarWeighted.search(from, { tables, most }, want);
+  search(from, weights, want) {
+    const { codes, rows, bytesPerCode } = from;
+    const memory = memoryOf(codes);
+    if (memory === undefined || rows.buffer !== codes.buffer) {
+      return scalarWeighted.search(from, weights, want);
     }
-    const state = new HitState(home, most, want, tables.length);
-    home.bytes.set(tables, state.roomAt);
-    const codesAt = from.codes.byteOffset;
-    const rowsAt = from.rows.byteOffset;
-    const { bytesPerCode } = from;
-    const { weightedHits } = home.kernels;
-    return searchInRanges(state, (first, end) => {
-      return weightedHits(codesAt, first, end, bytesPerCode, state.roomAt, rowsAt, state.at);
-    });
+    const state = new HitState(memory, weights.maxWeight, want, weights.tables.length);
+    const { at, extraAt } = state;
+    memory.bytes.set(weights.tables, extraAt);
+    const { weightedHits } = memory.kernels;
+    return state.search((first, end) =>
+      weightedHits(codes.byteOffset, first, end, bytesPerCode, extraAt, rows.byteOffset, at),
+    );
   },
 };
