@@ -1,5 +1,5 @@
 // Do clusters of codes tell what clusters of vectors tell? k-means of all GloVe vectors beside FAISS's;
-// and of 17,824 nouns in 26 categories of WordNet, from vectors, accumulators, and codes with centres
+// and of 17,824 nouns in 26 categories of WordNet, from vectors, accumulators, and codes with centroids
 // that are real-valued or codes themselves.
 
 import { readFileSync } from 'node:fs';
@@ -56,8 +56,8 @@ async function glove() {
   );
   console.log(
     "\nFAISS's time is that of its training on 256 vectors a cluster, 25 iterations; ours has all in " +
-      'it: the assignment of all rows, medoids, cohesion and labels. Mean cosine of all rows to ' +
-      'their own centre.',
+      'it: the labels of all rows, medoids, cohesion and exemplars. Mean cosine of all rows to ' +
+      'their own centroid.',
   );
   if (!python) return;
   const [, usual] = ours;
@@ -90,7 +90,7 @@ function nouns() {
       const ms = timed(() => {
         found = cluster(source, { clusters, seed, ...options });
       })();
-      return { ms, ...agreement(found.assignments, categories) };
+      return { ms, ...agreement(found.labels, categories) };
     });
     return { name, all };
   });
@@ -134,14 +134,14 @@ function sumsOf(hasher, { values, dimensions }) {
 }
 
 /** Normalized mutual information with the categories, and the share in their cluster's commonest. */
-function agreement(assignments, categories) {
+function agreement(labels, categories) {
   const count = categories.length;
   const [ofCluster, ofCategory, ofBoth] = [new Map(), new Map(), new Map()];
   const add = (counts, key) => counts.set(key, (counts.get(key) ?? 0) + 1);
   categories.forEach((category, row) => {
-    add(ofCluster, assignments[row]);
+    add(ofCluster, labels[row]);
     add(ofCategory, category);
-    add(ofBoth, `${assignments[row]} ${category}`);
+    add(ofBoth, `${labels[row]} ${category}`);
   });
   const entropy = (counts) =>
     [...counts.values()].reduce((sum, one) => sum - (one / count) * Math.log(one / count), 0);

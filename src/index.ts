@@ -11,16 +11,15 @@ export {
   cluster,
   clusterAsync,
 } from './clustering/cluster';
-export type { ClusterSource } from './clustering/cluster-space';
+export type { ClusterSource } from './clustering/cluster-source';
 export type { Cluster } from './clustering/cluster-summary';
 export {
+  clusterByDensity,
+  clusterByDensityAsync,
   DENSITY_DEFAULTS,
-  type DensityGroups,
+  type DensityClusters,
   type DensityOptions,
-  densityGroups,
-  densityGroupsAsync,
 } from './clustering/density';
-export type { Iteration } from './clustering/k-means-run';
 export {
   type BitOrder,
   bitString,
@@ -113,6 +112,7 @@ export {
   pairs,
 } from './join/pairs';
 export type { RowSource } from './join/source';
+export type { Iteration } from './k-means/run';
 export type { KernelName } from './kernels/kernels';
 export {
   type CalibrateOptions,

@@ -1,19 +1,22 @@
 /**
- * What every call that may take long accepts, and how its work is cut: a generator that stops
- * between steps of a few milliseconds, run straight through, or in turns with the event loop.
+ * Long calls: what every one accepts (progress, a signal), and how its work runs. Work is a
+ * generator that yields every few milliseconds; the same generator runs straight through, or with
+ * pauses in which the event loop serves timers, messages and input.
  */
 
 import { wrongType } from './check';
 
 export interface LongCall {
-  /** Called between blocks of work; `done` ends at `total`. */
+  /** Called between steps of work; `done` ends at `total`. */
   onProgress?: (done: number, total: number) => void;
   /** Stops the work by throwing the signal's reason. */
   signal?: AbortSignal;
 }
 
+/** Names of the options of `LongCall`. */
 export const LONG_CALL = ['onProgress', 'signal'];
 
+/** Checks the types of `LongCall` options; returns what it checked. */
 export function checkLongCall<T extends LongCall>(options: T): T {
   const { onProgress, signal } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function') {
@@ -25,23 +28,23 @@ export function checkLongCall<T extends LongCall>(options: T): T {
   return options;
 }
 
-/** Yielded between steps that must not be stopped: what they change belongs together. */
+/** Yielded where work must not be stopped: what its steps change belongs together. */
 export const GO_ON = Symbol('go on');
 
 type Step = readonly [done: number, total: number] | typeof GO_ON | undefined;
 
-/** Work in steps: each yield tells how much is done, or nothing. */
+/** Work in steps. Each yield reports how much is done, or nothing. */
 export type Steps<T> = Generator<Step, T, void>;
 
-/** What a stream hands over on the way. */
+/** One value of a stream. */
 export class Item<T> {
   constructor(readonly value: T) {}
 }
 
-/** Work in steps that hands things over. */
+/** Work in steps that yields values on the way, each as an `Item`. */
 export type Stream<T> = Generator<Step | Item<T>, void, void>;
 
-/** The same work, not to be stopped on the way. */
+/** The same work, which must not be stopped until it ends. */
 export function* unstopped<T>(steps: Steps<T>): Steps<T> {
   for (;;) {
     const result = steps.next();
@@ -50,10 +53,10 @@ export function* unstopped<T>(steps: Steps<T>): Steps<T> {
   }
 }
 
-/** Longest time for which the event loop waits, but for one step. */
-const TURN_MILLISECONDS = 16;
+/** The event loop waits at most so long, and the rest of a step. */
+const PAUSE_AFTER_MS = 16;
 
-/** The work at once. */
+/** Runs the work straight through. */
 export function runSteps<T>(steps: Steps<T>, call: LongCall): T {
   const step = stepper(steps, call);
   for (;;) {
@@ -63,22 +66,42 @@ export function runSteps<T>(steps: Steps<T>, call: LongCall): T {
 }
 
 /**
- * The work in turns: timers, messages and input are served in between. Of work that has begun it is
- * told whether it may be stopped where it is.
+ * Runs the work with pauses for the event loop. `mayStop` is false while an update is half applied:
+ * the signal is then ignored until the work yields something other than GO_ON.
  */
-export async function runInTurns<T>(steps: Steps<T>, call: LongCall, mayStop = true): Promise<T> {
+export async function runStepsAsync<T>(
+  steps: Steps<T>,
+  call: LongCall,
+  mayStop = true,
+): Promise<T> {
   const step = stepper(steps, call, mayStop);
-  let start = performance.now();
+  const pauseWhenDue = pauser();
   for (;;) {
     const result = step();
     if (result.done) return result.value;
-    if (performance.now() - start < TURN_MILLISECONDS) continue;
-    await new Promise((resolve) => setTimeout(resolve));
-    start = performance.now();
+    const pause = pauseWhenDue();
+    if (pause !== null) await pause;
   }
 }
 
-/** Takes what a stream hands over, as a part of other work. */
+type LongWork<A extends LongArguments, T> = (...given: A) => Steps<T>;
+type LongArguments = [source: unknown, options?: LongCall];
+
+const callOf = (given: LongArguments) => checkLongCall({ ...given[1] });
+
+/** The function that does some work straight through; its options include a `LongCall`. */
+export function syncForm<A extends LongArguments, T>(work: LongWork<A, T>): (...given: A) => T {
+  return (...given) => runSteps(work(...given), callOf(given));
+}
+
+/** The function that does the same work with pauses for the event loop. */
+export function asyncForm<A extends LongArguments, T>(
+  work: LongWork<A, T>,
+): (...given: A) => Promise<T> {
+  return async (...given) => runStepsAsync(work(...given), callOf(given));
+}
+
+/** Passes each value of a stream to `take`, as a part of other work. */
 export function* eachItem<T>(stream: Stream<T>, take: (item: T) => void): Steps<void> {
   for (const step of stream) {
     if (!(step instanceof Item)) {
@@ -90,8 +113,8 @@ export function* eachItem<T>(stream: Stream<T>, take: (item: T) => void): Steps<
   }
 }
 
-/** What a stream hands over, one after the other. */
-export function* stream<T>(steps: Stream<T>, call: LongCall): Generator<T, void, void> {
+/** The values of a stream, one after another. Leaving the loop ends the work. */
+export function* streamItems<T>(steps: Stream<T>, call: LongCall): Generator<T, void, void> {
   const step = stepper(steps, call);
   try {
     for (let result = step(); !result.done; result = step()) {
@@ -102,26 +125,36 @@ export function* stream<T>(steps: Stream<T>, call: LongCall): Generator<T, void,
   }
 }
 
-/** The same in turns with the event loop. */
-export async function* streamInTurns<T>(
+/** The same with pauses for the event loop. */
+export async function* streamItemsAsync<T>(
   steps: Stream<T>,
   call: LongCall,
 ): AsyncGenerator<T, void, void> {
   const step = stepper(steps, call);
-  let start = performance.now();
+  const pauseWhenDue = pauser();
   try {
     for (let result = step(); !result.done; result = step()) {
       if (result.value instanceof Item) yield result.value.value;
-      if (performance.now() - start < TURN_MILLISECONDS) continue;
-      await new Promise((resolve) => setTimeout(resolve));
-      start = performance.now();
+      const pause = pauseWhenDue();
+      if (pause !== null) await pause;
     }
   } finally {
     steps.return();
   }
 }
 
-/** Takes a step a call. An abort ends the work where it is, with its `finally` blocks. */
+/** Returns a pause to await when PAUSE_AFTER_MS have passed since the last one, else null. */
+function pauser(): () => Promise<void> | null {
+  let start = performance.now();
+  return () => {
+    if (performance.now() - start < PAUSE_AFTER_MS) return null;
+    return new Promise<void>((resolve) => setTimeout(resolve)).then(() => {
+      start = performance.now();
+    });
+  };
+}
+
+/** Takes a step at each call. An abort ends the work where it is, with its `finally` blocks. */
 function stepper<S, T>(
   steps: Generator<S, T, void>,
   { signal, onProgress }: LongCall,

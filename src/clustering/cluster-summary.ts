@@ -1,49 +1,50 @@
 /**
- * What a cluster is like: its size, how close its rows are to its centre, its medoid and the rows
- * nearest to the centre. The medoid has the largest mean cosine to all rows of its cluster, and is
- * exact: that mean is the product with the mean of the rows, so that no pair need be compared.
+ * What describes a cluster: its size, how close its rows are to its centroid, its medoid and its
+ * exemplars. The medoid, the row of the largest mean cosine to all rows of its cluster, is exact:
+ * that mean is the product with the mean of the rows, so no pairs are compared.
  */
 
 import { lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
-import { NONE } from '../join/distinct';
-import { dot, PointBlock, type Points } from './cluster-space';
+import { PointBlock, type Points } from '../k-means/points';
 
 export interface Cluster {
   /** Rows. */
   readonly size: number;
   /** The row of the largest mean cosine to all rows of the cluster, the first of equals. */
   readonly medoid: number;
-  /** Mean cosine of its rows to its centre. */
+  /** Mean cosine of its rows to its centroid. */
   readonly cohesion: number;
-  /** Rows nearest to the centre, best first: a label. */
-  readonly nearest: Uint32Array;
+  /** The rows nearest to the centroid, nearest first. */
+  readonly exemplars: Uint32Array;
 }
 
 const BLOCK_ROWS = 512;
 
-/** The clusters of `rows`, row `rows[i]` being in `clusterOf[i]`; none may be without rows. */
+/**
+ * Describes each cluster, row `rows[i]` being in cluster `clusterOf[i]`, or in none below 0. No
+ * cluster may be empty. `exemplars` is how many of them each gets at most.
+ */
 export function* summaries(
   points: Points,
   rows: Uint32Array,
-  clusterOf: Uint32Array,
-  { centres, labels }: { centres: Float64Array; labels: number },
+  clusterOf: ArrayLike<number>,
+  { centroids, exemplars }: { centroids: Float64Array; exemplars: number },
 ): Steps<Cluster[]> {
   const { dimensions, length } = points;
-  const sums = yield* sumsOf(points, rows, clusterOf, centres.length);
-  const found = Array.from({ length: centres.length / dimensions }, () => new Found(labels));
+  const sums = yield* sumsOf(points, rows, clusterOf, centroids.length);
+  const found = Array.from({ length: centroids.length / dimensions }, () => new Found(exemplars));
   const block = new PointBlock(points, BLOCK_ROWS);
   for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
     const count = block.take(rows, first);
     for (let i = 0; i < count; i++) {
       const cluster = clusterOf[first + i];
-      if (cluster === NONE) continue;
-      const from = i * dimensions;
+      if (cluster < 0) continue;
       const to = cluster * dimensions;
-      const cosine = dot(block.values, from, centres, to, dimensions) / length;
-      const all = dot(block.values, from, sums, to, dimensions);
-      found[cluster].take(rows[first + i], Math.max(-1, Math.min(1, cosine)), all);
+      const cosine = block.dot(i, centroids, to) / length;
+      const toSum = block.dot(i, sums, to);
+      found[cluster].take(rows[first + i], Math.max(-1, Math.min(1, cosine)), toSum);
     }
     yield undefined;
   }
@@ -54,22 +55,22 @@ export function* summaries(
 export function* directionsOf(
   points: Points,
   rows: Uint32Array,
-  clusterOf: Uint32Array,
+  clusterOf: ArrayLike<number>,
   count: number,
 ): Steps<Float64Array> {
   const { dimensions } = points;
-  const centres = yield* sumsOf(points, rows, clusterOf, count * dimensions);
-  for (let at = 0; at < centres.length; at += dimensions) {
-    const length = lengthOf(centres, at, at + dimensions);
-    for (let i = 0; length > 0 && i < dimensions; i++) centres[at + i] /= length;
+  const centroids = yield* sumsOf(points, rows, clusterOf, count * dimensions);
+  for (let at = 0; at < centroids.length; at += dimensions) {
+    const length = lengthOf(centroids, at, at + dimensions);
+    for (let i = 0; length > 0 && i < dimensions; i++) centroids[at + i] /= length;
   }
-  return centres;
+  return centroids;
 }
 
 function* sumsOf(
   points: Points,
   rows: Uint32Array,
-  clusterOf: Uint32Array,
+  clusterOf: ArrayLike<number>,
   values: number,
 ): Steps<Float64Array> {
   const sums = new Float64Array(values);
@@ -78,33 +79,34 @@ function* sumsOf(
     const count = block.take(rows, first);
     for (let i = 0; i < count; i++) {
       const cluster = clusterOf[first + i];
-      if (cluster !== NONE) block.addTo(sums, cluster, i);
+      if (cluster >= 0) block.addTo(sums, cluster, i);
     }
     yield undefined;
   }
   return sums;
 }
 
-/** Of one cluster; rows come in ascending order. */
+/** Collects one cluster; rows come in ascending order. */
 class Found {
   #size = 0;
-  #medoid = NONE;
-  #most = Number.NEGATIVE_INFINITY;
+  #medoid = 0;
+  #highest = Number.NEGATIVE_INFINITY;
   #total = 0;
-  readonly #nearest: Highest;
+  readonly #exemplars: Highest;
 
-  constructor(labels: number) {
-    this.#nearest = new Highest(labels);
+  constructor(exemplars: number) {
+    this.#exemplars = new Highest(exemplars);
   }
 
-  take(row: number, cosine: number, all: number): void {
+  /** `toSum` is the product with the sum of the cluster's rows. */
+  take(row: number, cosine: number, toSum: number): void {
     this.#size++;
     this.#total += cosine;
-    if (all > this.#most) {
-      this.#most = all;
+    if (toSum > this.#highest) {
+      this.#highest = toSum;
       this.#medoid = row;
     }
-    this.#nearest.take(cosine, row);
+    this.#exemplars.take(cosine, row);
   }
 
   result(): Cluster {
@@ -112,7 +114,7 @@ class Found {
       size: this.#size,
       medoid: this.#medoid,
       cohesion: this.#total / this.#size,
-      nearest: this.#nearest.result().rows,
+      exemplars: this.#exemplars.result().rows,
     };
   }
 }

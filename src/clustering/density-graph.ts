@@ -27,12 +27,12 @@ export interface DensityGraph {
   readonly edges: Edges;
 }
 
-export interface GraphWish {
-  /** Others that a row is to have within its core distance. */
-  readonly neighbors: number;
+export interface GraphSettings {
+  /** Other rows that a row has within its core distance. */
+  readonly minSamples: number;
   /** All pairs within it are edges; else the nearest ones, and those of a least spanning tree. */
-  readonly maxDistance?: number;
-  readonly kernel?: KernelName;
+  readonly maxDistance: number | undefined;
+  readonly kernel: KernelName | undefined;
 }
 
 /** Bytes of codes compared between two steps, and queries. */
@@ -40,10 +40,10 @@ const STEP_BYTES = 2 ** 28;
 const MOST_QUERIES = 64;
 const STEP_ROWS = 2 ** 16;
 
-export function* densityGraph(codes: Codes, wish: GraphWish): Steps<DensityGraph> {
-  const nodes = yield* nodesOf(codes, wish.kernel);
-  const isAll = wish.maxDistance !== undefined;
-  const found = yield* isAll ? pairGraph(nodes, wish) : nearestGraph(nodes, wish);
+export function* densityGraph(codes: Codes, settings: GraphSettings): Steps<DensityGraph> {
+  const nodes = yield* nodesOf(codes, settings.kernel);
+  const isAll = settings.maxDistance !== undefined;
+  const found = yield* isAll ? pairGraph(nodes, settings) : nearestGraph(nodes, settings);
   const { nodeOfRow, weights } = nodes;
   return { bits: codes.bits, count: weights.length, nodeOfRow, weights, ...found };
 }
@@ -68,9 +68,9 @@ function* nodesOf(codes: Codes, kernel?: KernelName): Steps<Nodes> {
 }
 
 /** Each node and the nearest ones, as many as are sure to have rows enough. */
-function* nearestGraph({ codes, weights }: Nodes, { neighbors, kernel }: GraphWish) {
+function* nearestGraph({ codes, weights }: Nodes, { minSamples, kernel }: GraphSettings) {
   const { count, bits, bytesPerCode } = codes;
-  const k = Math.min(neighbors, count - 1);
+  const k = Math.min(minSamples, count - 1);
   const cores = new Uint32Array(count).fill(bits + 1);
   const beyond = new Uint32Array(count).fill(bits + 1);
   const edges = new Edges(count * k);
@@ -85,12 +85,12 @@ function* nearestGraph({ codes, weights }: Nodes, { neighbors, kernel }: GraphWi
       const node = first + i;
       let reached = weights[node] - 1;
       if (k < count - 1) beyond[node] = distances[distances.length - 1];
-      if (reached >= neighbors) cores[node] = 0;
+      if (reached >= minSamples) cores[node] = 0;
       rows.forEach((other, j) => {
         if (other === node) return;
         edges.add(node, other, distances[j]);
         reached += weights[other];
-        if (reached >= neighbors) cores[node] = Math.min(cores[node], distances[j]);
+        if (reached >= minSamples) cores[node] = Math.min(cores[node], distances[j]);
       });
     });
     yield [end, count] as const;
@@ -101,8 +101,8 @@ function* nearestGraph({ codes, weights }: Nodes, { neighbors, kernel }: GraphWi
 }
 
 /** All pairs of nodes within a distance; core distances beyond are not known. */
-function* pairGraph({ codes, weights }: Nodes, wish: GraphWish) {
-  const { neighbors, maxDistance, kernel } = wish;
+function* pairGraph({ codes, weights }: Nodes, settings: GraphSettings) {
+  const { minSamples, maxDistance, kernel } = settings;
   const edges = new Edges(codes.count);
   const rows = { codes, vectors: null, vectorOf: null, kernel, isCentred: false };
   const options = { maxDistance: maxDistance as number, ...(kernel && { kernel }) };
@@ -112,11 +112,11 @@ function* pairGraph({ codes, weights }: Nodes, wish: GraphWish) {
   const cores = new Uint32Array(codes.count).fill(codes.bits + 1);
   const reached = weights.map((weight) => weight - 1);
   reached.forEach((count, node) => {
-    if (count >= neighbors) cores[node] = 0;
+    if (count >= minSamples) cores[node] = 0;
   });
   const reach = (node: number, weight: number, distance: number) => {
     reached[node] += weight;
-    if (reached[node] >= neighbors) cores[node] = Math.min(cores[node], distance);
+    if (reached[node] >= minSamples) cores[node] = Math.min(cores[node], distance);
   };
   const order = yield* edges.inOrder(codes.bits, (edge) => edges.at(edge)[2]);
   for (let i = 0; i < order.length; i++) {

@@ -1,108 +1,97 @@
 /**
- * Groups by density, for those who know no number of clusters: single linkage over distances at
- * which rows reach each other through crowded places (HDBSCAN*: Campello, Moulavi & Sander 2013).
- * With `maxDistance` the tree is cut there, over all pairs within it: exact. Without, groups are
- * the branches of the largest mass, exact as well: a graph of nearest neighbours is completed.
+ * Clusters by density, where the number of clusters is not known: single linkage over the distances
+ * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
+ * With `maxDistance` the tree is cut there, over all pairs within it. Without, clusters are the
+ * branches of the largest mass. Both are exact: a graph of nearest neighbours is completed.
  */
 
-import { checkInteger, checkMaxDistance, checkOptions } from '../base/check';
-import {
-  checkLongCall,
-  LONG_CALL,
-  type LongCall,
-  runInTurns,
-  runSteps,
-  type Steps,
-} from '../base/steps';
+import { checkInteger, checkOptions } from '../base/check';
+import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
 import { NONE } from '../join/distinct';
-import { type RowSource, rowsOf } from '../join/source';
+import { maxDistanceOf, type RowSource, rowsOf } from '../join/source';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
-import { hasVectors, pointsOf } from './cluster-space';
+import { hasVectors, pointsOfRows } from './cluster-source';
 import { type Cluster, directionsOf, summaries } from './cluster-summary';
 import { densityGraph } from './density-graph';
 import { cutAt, cutByMass } from './density-tree';
 
 export interface DensityOptions extends LongCall {
-  /** Least rows of a group. */
-  minimum?: number;
-  /** Other rows that one must have near it to be in a crowded place. */
-  neighbors?: number;
+  /** Fewest rows of a cluster. */
+  minClusterSize?: number;
+  /** Other rows that a row must have near it to be in a dense region. */
+  minSamples?: number;
   /**
-   * Where to cut: rows are in one group that are joined by steps of at most this distance over rows
-   * with so many neighbours within it. Left out, each group is cut where its mass is largest: the
-   * sum over its rows of the density, 1 / (1 + distance), at which they joined it, above that at
-   * which it joins another group. All rows together are a group only if they never split in two.
+   * Where to cut: rows are in one cluster that are joined by steps of at most this distance over
+   * rows with `minSamples` others within it. Left out, each cluster is cut where its mass is
+   * largest: the sum over its rows of the density, 1 / (1 + distance), at which they joined it,
+   * above that at which it joins another cluster. All rows together are a cluster only if they
+   * never split in two.
    */
   maxDistance?: number;
-  /** Rows named as the label of a group. */
-  labels?: number;
+  /** Cuts at the distance that 99 % of the pairs at this cosine are within; for `maxDistance`. */
+  minCosine?: number;
+  /** Most exemplars of a cluster: the rows nearest to its centroid. */
+  exemplars?: number;
   kernel?: KernelName;
 }
 
-export const DENSITY_DEFAULTS = { minimum: 5, neighbors: 5, labels: 5 } as const;
+export const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5, exemplars: 5 } as const;
 
-export interface DensityGroups {
+export interface DensityClusters {
   readonly count: number;
-  /** By row, its group; 0xffffffff for noise, and for rows that are null or removed. */
-  readonly assignments: Uint32Array;
+  /** By row, its cluster; -1 for noise, and for rows that are null or removed. */
+  readonly labels: Int32Array;
   /**
-   * In order of their first row. Their centres are the directions of their rows' sums, of the kept
-   * vectors where there are any, else of the bits.
+   * In order of their first row. Their centroids are the directions of their rows' sums: of the
+   * vectors of an index that has any, else of the bits.
    */
-  readonly groups: Cluster[];
-  /** Rows with a code that are in no group. */
+  readonly clusters: Cluster[];
+  /** Rows with a code that are in no cluster. */
   readonly noise: number;
 }
 
-const OPTIONS = ['minimum', 'neighbors', 'maxDistance', 'labels', 'kernel', ...LONG_CALL];
+const OPTIONS = [
+  ...['minClusterSize', 'minSamples', 'maxDistance', 'minCosine', 'exemplars', 'kernel'],
+  ...LONG_CALL,
+];
 
-/** Rows in groups by density; the time grows with the square of the codes without `maxDistance`. */
-export function densityGroups(source: RowSource, options?: DensityOptions): DensityGroups {
-  const given = checkOptions('options', options, OPTIONS);
-  return runSteps(grouped(source, given), checkLongCall(given));
-}
+/**
+ * Groups rows into clusters by density. Without `maxDistance` or `minCosine` the time grows with
+ * the square of the distinct codes.
+ */
+export const clusterByDensity = /* @__PURE__ */ syncForm(clustering);
+/** The same with pauses for the event loop. */
+export const clusterByDensityAsync = /* @__PURE__ */ asyncForm(clustering);
 
-/** The same in turns with the event loop. */
-export async function densityGroupsAsync(
-  source: RowSource,
-  options?: DensityOptions,
-): Promise<DensityGroups> {
-  const given = checkOptions('options', options, OPTIONS);
-  return runInTurns(grouped(source, given), checkLongCall(given));
-}
-
-function* grouped(source: RowSource, options: DensityOptions): Steps<DensityGroups> {
-  const given = { ...DENSITY_DEFAULTS, ...options };
-  const minimum = checkInteger('minimum', given.minimum, 2, 2 ** 32);
-  const neighbors = checkInteger('neighbors', given.neighbors, 1, 2 ** 16);
-  const labels = checkInteger('labels', given.labels, 0, 10_000);
+function* clustering(source: RowSource, options?: DensityOptions): Steps<DensityClusters> {
+  const given = { ...DENSITY_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
+  const minClusterSize = checkInteger('minClusterSize', given.minClusterSize, 2, 2 ** 32);
+  const minSamples = checkInteger('minSamples', given.minSamples, 1, 2 ** 16);
+  const exemplars = checkInteger('exemplars', given.exemplars, 0, 10_000);
   if (given.kernel !== undefined) resolveKernel(given.kernel);
-  const { codes, ...made } = rowsOf('source', source);
-  const kernel = given.kernel ?? made.kernel;
-  const { maxDistance } = given;
-  if (maxDistance !== undefined) checkMaxDistance(maxDistance, codes.bits);
-  const { points } = yield* pointsOf(source, hasVectors(source) ? 'vectors' : 'bits');
+  const all = rowsOf('source', source);
+  const kernel = given.kernel ?? all.kernel;
+  const maxDistance = maxDistanceOf(all, given);
+  const { points } = yield* pointsOfRows(all, hasVectors(source) ? 'vectors' : 'bits');
   const { rows } = points;
-  if (rows.length === 0) throw new Error('densityGroups() needs rows, the source has none');
-  const graph = yield* densityGraph(codes, {
-    ...{ neighbors, ...(kernel && { kernel }) },
-    ...(maxDistance !== undefined && { maxDistance }),
+  if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');
+  const graph = yield* densityGraph(all.codes, { minSamples, maxDistance, kernel });
+  const clusterOfNode = yield* maxDistance === undefined
+    ? cutByMass(graph, minClusterSize)
+    : cutAt(graph, maxDistance, minClusterSize);
+  const numbers = new Map<number, number>(); // clusters are numbered by their first row
+  const clusterOf = Int32Array.from(rows, (row) => {
+    const cluster = clusterOfNode[graph.nodeOfRow[row]];
+    if (cluster === NONE) return -1;
+    if (!numbers.has(cluster)) numbers.set(cluster, numbers.size);
+    return numbers.get(cluster) as number;
   });
-  const groupOfNode = yield* maxDistance === undefined
-    ? cutByMass(graph, minimum)
-    : cutAt(graph, maxDistance, minimum);
-  const numbers = new Map<number, number>();
-  const groupOf = rows.map((row) => {
-    const group = groupOfNode[graph.nodeOfRow[row]];
-    if (group !== NONE && !numbers.has(group)) numbers.set(group, numbers.size);
-    return numbers.get(group) ?? NONE;
-  });
-  const centres = yield* directionsOf(points, rows, groupOf, numbers.size);
-  const groups = yield* summaries(points, rows, groupOf, { centres, labels });
-  const assignments = new Uint32Array(points.rowCount).fill(NONE);
+  const centroids = yield* directionsOf(points, rows, clusterOf, numbers.size);
+  const clusters = yield* summaries(points, rows, clusterOf, { centroids, exemplars });
+  const labels = new Int32Array(points.rowCount).fill(-1);
   rows.forEach((row, i) => {
-    assignments[row] = groupOf[i];
+    labels[row] = clusterOf[i];
   });
-  const noise = groupOf.reduce((count, group) => count + (group === NONE ? 1 : 0), 0);
-  return { count: groups.length, assignments, groups, noise };
+  const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
+  return { count: clusters.length, labels, clusters, noise };
 }

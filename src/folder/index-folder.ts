@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkBits, checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall, runInTurns } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall, runStepsAsync } from '../base/steps';
 import { bytesPerCode } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import { checkHeader, type IndexHeader, optionsOf, reportOf } from '../index/index-header';
@@ -135,7 +135,7 @@ export class IndexFolder {
         call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
       }
     }
-    await runInTurns(restoring.end(values ?? null), {});
+    await runStepsAsync(restoring.end(values ?? null), {});
     this.#sound(() => {
       if (index.count !== manifest.rows) throw new Error(`${index.count} rows were found`);
     });

@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, wrongValue } from '../base/check';
-import { checkLongCall, runInTurns, runSteps, type Steps } from '../base/steps';
+import { checkLongCall, runSteps, runStepsAsync, type Steps } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import { NONE } from '../join/distinct';
 import { cosinesOfPairs, type RowSource, type Rows, rowsOf } from '../join/source';
@@ -46,7 +46,7 @@ export function dedup(source: RowSource, options: DedupOptions): DedupPlan {
 
 /** The same in turns with the event loop. */
 export async function dedupAsync(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
-  return runInTurns(planning(source, options), checkLongCall({ ...options }));
+  return runStepsAsync(planning(source, options), checkLongCall({ ...options }));
 }
 
 function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {

@@ -5,7 +5,7 @@
  */
 
 import { checkOneOf, checkOptions, wrongValue } from '../base/check';
-import { checkLongCall, eachItem, runInTurns, runSteps, type Steps } from '../base/steps';
+import { checkLongCall, eachItem, runSteps, runStepsAsync, type Steps } from '../base/steps';
 import { NONE } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
 import {
@@ -40,7 +40,7 @@ export async function extendPlanAsync(
   added: RowSource,
   options: DedupOptions,
 ): Promise<DedupPlan> {
-  return runInTurns(extending(plan, known, added, options), checkLongCall({ ...options }));
+  return runStepsAsync(extending(plan, known, added, options), checkLongCall({ ...options }));
 }
 
 /** The plan, the rows it was made for, those behind them, and by new row the group it joins. */

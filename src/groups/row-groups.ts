@@ -9,8 +9,8 @@ import {
   eachItem,
   LONG_CALL,
   type LongCall,
-  runInTurns,
   runSteps,
+  runStepsAsync,
   type Steps,
 } from '../base/steps';
 import { distinctOf, NONE, sizesOf, slotAt } from '../join/distinct';
@@ -73,7 +73,7 @@ export function groupRows(source: RowSource, options: GroupOptions): RowGroups {
 
 /** The same in turns with the event loop. */
 export async function groupRowsAsync(source: RowSource, options: GroupOptions): Promise<RowGroups> {
-  return runInTurns(grouping(source, options), checkLongCall({ ...options }));
+  return runStepsAsync(grouping(source, options), checkLongCall({ ...options }));
 }
 
 function grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {

@@ -20,8 +20,8 @@ import {
   checkLongCall,
   LONG_CALL,
   type LongCall,
-  runInTurns,
   runSteps,
+  runStepsAsync,
   type Steps,
 } from '../base/steps';
 import { bytesPerCode, type CodeOrigin, Codes } from '../codes/codes';
@@ -199,7 +199,7 @@ export class SimHasher {
   /** `hashAll` in short steps, between which the event loop runs. The batch must not change. */
   async hashAllAsync(batch: VectorBatch, options?: LongCall): Promise<Codes> {
     const given = checkOptions('options', options, LONG_CALL);
-    return runInTurns(this.hashInSteps(batch), checkLongCall(given));
+    return runStepsAsync(this.hashInSteps(batch), checkLongCall(given));
   }
 
   /**

@@ -8,7 +8,7 @@ import { isValid } from '../base/bitmap';
 import { checkInteger } from '../base/check';
 import type { Ids } from '../base/ids';
 import type { Steps } from '../base/steps';
-import { allocateCentroids } from '../k-means/train-centroids';
+import { allocateCentroids } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products/products.scalar';
 import type { IndexRows } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';

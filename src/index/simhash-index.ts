@@ -9,8 +9,8 @@ import {
   GO_ON,
   LONG_CALL,
   type LongCall,
-  runInTurns,
   runSteps,
+  runStepsAsync,
   type Steps,
 } from '../base/steps';
 import { Codes, hammingDistance } from '../codes/codes';
@@ -265,7 +265,7 @@ export class SimHashIndex {
     options?: SearchOptions & LongCall,
   ): Promise<SearchResult[]> {
     const call = longCall(options, SEARCH_OPTIONS);
-    return runInTurns(this.#searching(queries, options), call);
+    return runStepsAsync(this.#searching(queries, options), call);
   }
 
   *#searching(
@@ -296,7 +296,7 @@ export class SimHashIndex {
     options: IndexWithinOptions & LongCall,
   ): Promise<SearchResult[]> {
     const call = longCall(options, WITHIN_OPTIONS);
-    return runInTurns(this.#searchingWithin(queries, options), call);
+    return runStepsAsync(this.#searchingWithin(queries, options), call);
   }
 
   *#searchingWithin(
@@ -355,7 +355,7 @@ export class SimHashIndex {
     if (first.done) return first.value;
     this.#busy = name;
     try {
-      return await runInTurns(steps, call, first.value !== GO_ON);
+      return await runStepsAsync(steps, call, first.value !== GO_ON);
     } finally {
       this.#busy = null;
     }

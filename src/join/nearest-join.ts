@@ -16,7 +16,7 @@ import { type JoinCodes, join, planFor } from './join';
 import type { JoinPlan } from './join-layout';
 
 /** A join by tables is considered up to this distance. */
-export const MOST_JOINED = 63;
+export const MAX_JOINED = 63;
 
 /** Codes that are compared with all, before it is known how far the nearest are. */
 const SAMPLE = 1024;
@@ -42,7 +42,7 @@ export function* findNearest(
   kernel: KernelName | undefined,
 ): Steps<void> {
   const expected = workOf(codes, codes.count);
-  if (expected > LEAST_NS && maxDistance <= MOST_JOINED) {
+  if (expected > LEAST_NS && maxDistance <= MAX_JOINED) {
     const plan = planFor(codes, maxDistance);
     if (plan.layout.length > 0 && plan.expectedMs * 1e6 < expected) {
       yield* joined(codes, plan, maxDistance, kernel, (a, b, distance) => {
@@ -200,7 +200,7 @@ class Comparison {
     if (best.work < LEAST_NS) return;
     for (const share of SHARES) {
       const distance = farthest[Math.floor(share * (SAMPLE - 1))] - 1;
-      if (distance > MOST_JOINED || distance <= best.distance) continue;
+      if (distance > MAX_JOINED || distance <= best.distance) continue;
       const plan = planFor(codes, distance);
       const work = plan.expectedMs * 1e6 + workOf(codes, (1 - share) * this.#end);
       if (plan.layout.length > 0 && work < best.work) best = { work, distance, plan };

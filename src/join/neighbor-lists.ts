@@ -3,27 +3,22 @@
  * Equal codes are compared once, so that many equal rows cost no more than the lists they get.
  */
 
-import { checkK, checkMaxDistance, checkOptions, wrongValue } from '../base/check';
-import {
-  checkLongCall,
-  LONG_CALL,
-  type LongCall,
-  runInTurns,
-  runSteps,
-  type Steps,
-} from '../base/steps';
+import { checkK, checkOptions, wrongValue } from '../base/check';
+import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { KernelName } from '../kernels/kernels';
 import { BestLists } from './best-lists';
 import { type Distinct, distinctOf, NONE, sizesOf, slotAt } from './distinct';
-import { findNearest, MOST_JOINED } from './nearest-join';
-import { type RowSource, type Rows, rowsOf } from './source';
+import { findNearest, MAX_JOINED } from './nearest-join';
+import { maxDistanceOf, type RowSource, rowsOf } from './source';
 
 export interface NeighborListsOptions extends LongCall {
   /** How many neighbours of each row; fewer where there are fewer other rows. */
   k?: number;
-  /** Only neighbours within it, inclusive. */
+  /** Only neighbours within this many bits, inclusive. */
   maxDistance?: number;
+  /** For `maxDistance`: the distance that 99 % of the pairs at this cosine are within. */
+  minCosine?: number;
   kernel?: KernelName;
 }
 
@@ -42,45 +37,20 @@ export interface NeighborLists {
   readonly distances: Uint16Array;
 }
 
+const OPTIONS = ['k', 'maxDistance', 'minCosine', 'kernel', ...LONG_CALL];
+
 /** The k nearest of every row. */
-export function neighborLists(source: RowSource, options?: NeighborListsOptions): NeighborLists {
-  const { call, ...request } = requestOf(source, options);
-  return runSteps(lists(request), call);
-}
+export const neighborLists = /* @__PURE__ */ syncForm(listing);
+/** The same with pauses for the event loop. */
+export const neighborListsAsync = /* @__PURE__ */ asyncForm(listing);
 
-/** The same in turns with the event loop. */
-export async function neighborListsAsync(
-  source: RowSource,
-  options?: NeighborListsOptions,
-): Promise<NeighborLists> {
-  const { call, ...request } = requestOf(source, options);
-  return runInTurns(lists(request), call);
-}
-
-const OPTIONS = ['k', 'maxDistance', 'kernel', ...LONG_CALL];
-
-function requestOf(source: RowSource, options: NeighborListsOptions | undefined) {
+function* listing(source: RowSource, options?: NeighborListsOptions): Steps<NeighborLists> {
   const given = checkOptions('options', options, OPTIONS);
   const rows = rowsOf('source', source);
-  const { bits } = rows.codes;
-  return {
-    rows,
-    k: checkK(given.k ?? NEIGHBOR_LISTS_DEFAULTS.k),
-    maxDistance: checkMaxDistance(given.maxDistance ?? bits, bits),
-    kernel: given.kernel ?? rows.kernel,
-    call: checkLongCall(given),
-  };
-}
-
-interface Request {
-  readonly rows: Rows;
-  readonly k: number;
-  readonly maxDistance: number;
-  readonly kernel: KernelName | undefined;
-}
-
-function* lists({ rows, k, maxDistance, kernel }: Request): Steps<NeighborLists> {
-  const codes = yield* distinctOf(rows.codes, null, MOST_JOINED, kernel);
+  const k = checkK(given.k ?? NEIGHBOR_LISTS_DEFAULTS.k);
+  const maxDistance = maxDistanceOf(rows, given) ?? rows.codes.bits;
+  const kernel = given.kernel ?? rows.kernel;
+  const codes = yield* distinctOf(rows.codes, null, MAX_JOINED, kernel);
   const found = new BestLists(wantsOf(codes, k), maxDistance);
   yield* findNearest(codes, found, maxDistance, kernel);
   return yield* ofRows(codes, found, k);

@@ -4,25 +4,33 @@
  * index, among the pairs within a distance that catches a share of them which the plan names.
  */
 
-import { checkMaxDistance, checkNumber, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkMaxDistance, checkOneOf, checkOptions, wrongType } from '../base/check';
 import {
   checkLongCall,
   Item,
   LONG_CALL,
   type LongCall,
   type Stream,
-  stream,
-  streamInTurns,
+  streamItems,
+  streamItemsAsync,
 } from '../base/steps';
 import { Codes } from '../codes/codes';
-import { catchProbability, distanceFor } from '../hashing/angle';
+import { catchProbability } from '../hashing/angle';
 import { SimHashIndex } from '../index/simhash-index';
 import type { KernelName } from '../kernels/kernels';
 import { type Distinct, distinctOf } from './distinct';
 import { planFor } from './join';
 import type { JoinPlan } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
-import { checkComparable, cosinesOfPairs, type RowSource, type Rows, rowsOf } from './source';
+import {
+  checkComparable,
+  cosinesOfPairs,
+  DEFAULT_SHARE,
+  maxDistanceOf,
+  type RowSource,
+  type Rows,
+  rowsOf,
+} from './source';
 
 export interface PairsOptions extends LongCall {
   /** Most differing bits, inclusive. With `minCosine` it may be left out. */
@@ -41,7 +49,7 @@ export interface PairsOptions extends LongCall {
   kernel?: KernelName;
 }
 
-export const PAIRS_DEFAULTS = { share: 0.99, equal: 'all' } as const;
+export const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
 
 /** What is going to be done. */
 export interface PairsPlan {
@@ -94,8 +102,8 @@ export function pairs(
   const request = requestOf(ours, theirs, (third ?? second) as PairsOptions);
   return {
     hasCosines: request.minCosine !== null,
-    [Symbol.iterator]: () => stream(batches(request), request.call),
-    [Symbol.asyncIterator]: () => streamInTurns(batches(request), request.call),
+    [Symbol.iterator]: () => streamItems(batches(request), request.call),
+    [Symbol.asyncIterator]: () => streamItemsAsync(batches(request), request.call),
   };
 }
 
@@ -118,14 +126,10 @@ export function pairSteps(left: Rows, right: Rows | null, options: PairsOptions)
 
 function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Request {
   const known = checkOptions('options', options, OPTIONS);
-  const { minCosine, share, equal, onPlan, kernel } = {
-    ...PAIRS_DEFAULTS,
-    ...known,
-  };
+  const { minCosine, equal, onPlan, kernel } = { ...PAIRS_DEFAULTS, ...known };
   if (right !== null) checkComparable(left, right);
   const { bits } = left.codes;
   if (minCosine !== undefined) {
-    checkNumber('minCosine', minCosine, -1, 1);
     if (left.vectors === null || right?.vectors === null) {
       throw new Error(`"minCosine" needs vectors: make the index with vectors 'float32'`);
     }
@@ -133,16 +137,8 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Reque
   if (onPlan !== undefined && typeof onPlan !== 'function') {
     throw wrongType('onPlan', 'a function', onPlan);
   }
-  let { maxDistance } = known;
   const isCentred = left.isCentred || (right?.isCentred ?? false);
-  if (isCentred && minCosine !== undefined && maxDistance === undefined) {
-    throw new Error(
-      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
-    );
-  }
-  if (maxDistance === undefined && minCosine !== undefined) {
-    maxDistance = distanceFor(minCosine, bits, checkNumber('share', share, 0, 1));
-  }
+  const maxDistance = maxDistanceOf({ ...left, isCentred }, known);
   return {
     ...{ left, right, onPlan },
     maxDistance: checkMaxDistance(maxDistance, bits),

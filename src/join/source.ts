@@ -1,13 +1,24 @@
 /** What is grouped: codes, or the rows of an index, which may keep their vectors. */
 
-import { wrongType, wrongValue } from '../base/check';
+import { checkMaxDistance, checkNumber, wrongType, wrongValue } from '../base/check';
 import { type CodeOrigin, Codes } from '../codes/codes';
+import { distanceFor } from '../hashing/angle';
 import { SimHashIndex, stateOf } from '../index/simhash-index';
 import type { KeptVectors } from '../index/vectors/kept-vectors';
 import type { KernelName } from '../kernels/kernels';
 
 /** Rows are those of the codes, or of the index; removed and null ones are in no group. */
 export type RowSource = Codes | SimHashIndex;
+
+/** Which rows count as near each other. */
+export interface Nearness {
+  /** Most differing bits, inclusive. */
+  readonly maxDistance?: number | undefined;
+  /** Least cosine, inclusive. */
+  readonly minCosine?: number | undefined;
+  /** Share of the pairs at `minCosine` that a distance taken from it catches. */
+  readonly share?: number | undefined;
+}
 
 export interface Rows {
   readonly codes: Codes;
@@ -68,6 +79,29 @@ export function reordered(rows: Rows, order: Uint32Array): Rows {
     codes,
     vectorOf: vectorOf === null ? order : order.map((row) => vectorOf[row]),
   };
+}
+
+/** Share of the pairs at `minCosine` that a distance catches, unless another is asked for. */
+export const DEFAULT_SHARE = 0.99;
+
+/**
+ * The distance that `maxDistance` names or, without it, the least within which `share` of the pairs
+ * at `minCosine` fall; undefined without either. Fails where codes are of vectors less a mean,
+ * whose distances estimate other cosines.
+ */
+export function maxDistanceOf(
+  { codes, isCentred }: Rows,
+  { maxDistance, minCosine, share = DEFAULT_SHARE }: Nearness,
+): number | undefined {
+  if (minCosine !== undefined) checkNumber('minCosine', minCosine, -1, 1);
+  if (maxDistance !== undefined) return checkMaxDistance(maxDistance, codes.bits);
+  if (minCosine === undefined) return undefined;
+  if (isCentred) {
+    throw new Error(
+      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
+    );
+  }
+  return distanceFor(minCosine, codes.bits, checkNumber('share', share, 0, 1));
 }
 
 /** Two sources whose codes can be compared, and their vectors where both keep them. */

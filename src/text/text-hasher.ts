@@ -11,11 +11,11 @@ import {
   Item,
   LONG_CALL,
   type LongCall,
-  runInTurns,
   runSteps,
+  runStepsAsync,
   type Steps,
   type Stream,
-  stream,
+  streamItems,
 } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { type Projection, SimHasher } from '../hashing/simhash';
@@ -157,12 +157,12 @@ export class TextHasher {
   /** `hashAll` in short steps, between which the event loop runs. */
   async hashAllAsync(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
     const given = checkOptions('options', options, LONG_CALL);
-    return runInTurns(this.#joining(checkTexts(texts)), checkLongCall(given));
+    return runStepsAsync(this.#joining(checkTexts(texts)), checkLongCall(given));
   }
 
   /** The same codes in batches of up to 1,024, for texts of which there may be any number. */
   hashStream(texts: Iterable<string>): Generator<Codes, void, void> {
-    return stream(this.#hashing(checkTexts(texts)), {});
+    return streamItems(this.#hashing(checkTexts(texts)), {});
   }
 
   *#joining(texts: Iterable<string>): Steps<Codes> {

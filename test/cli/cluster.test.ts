@@ -127,8 +127,8 @@ describe('halfspace cluster', () => {
     const args = ['cluster', at('codes.arrow'), '--clusters', '3', '--by', 'majority'];
     const { code, stdout } = await run([...args, '--start-seed', '4']);
     expect(code).toBe(0);
-    const { assignments } = cluster(codes, { clusters: 3, by: 'majority', seed: 4 });
-    expect(rowsOf<Line>(stdout).map((line) => line.cluster)).toEqual([...assignments]);
+    const { labels } = cluster(codes, { clusters: 3, by: 'majority', seed: 4 });
+    expect(rowsOf<Line>(stdout).map((line) => line.cluster)).toEqual([...labels]);
   });
 
   it('clusters the rows of an index', async () => {
@@ -167,7 +167,15 @@ describe('halfspace cluster', () => {
       at('wide.jsonl'),
       wide.map((vector) => `${JSON.stringify({ vector })}\n`).join(''),
     );
-    const args = ['--density', '--minimum', '10', '--neighbors', '4', '--max-distance', '40'];
+    const args = [
+      '--density',
+      '--min-cluster-size',
+      '10',
+      '--min-samples',
+      '4',
+      '--max-distance',
+      '40',
+    ];
     const { code, stdout, stderr } = await run(['cluster', at('wide.jsonl'), ...args]);
     expect(code).toBe(0);
     const lines = rowsOf<Line>(stdout);
@@ -195,9 +203,9 @@ describe('halfspace cluster', () => {
     ['both', ['--clusters', '3', '--density'], 2, /give --clusters N, or --density/],
     [
       'options of the other',
-      ['--clusters', '3', '--minimum', '4'],
+      ['--clusters', '3', '--min-cluster-size', '4'],
       2,
-      /--minimum is for --density/,
+      /--min-cluster-size is for --density/,
     ],
     ['vectors of codes', ['--clusters', '3', '--by', 'vectors'], 2, /no dense vectors/],
     ['accumulators of codes', ['--clusters', '3', '--by', 'accumulators'], 2, /codes only/],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
+  clusterByDensity,
+  clusterByDensityAsync,
   type DensityOptions,
-  densityGroups,
-  densityGroupsAsync,
 } from '../../src/clustering/density';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
@@ -11,7 +11,7 @@ import { Draws } from '../reference/random';
 
 /** Groups by density, against the definition over all pairs of rows. */
 
-const NONE = 0xffff_ffff;
+const NONE = -1;
 
 /** Rows by rows: the distance at which they reach each other, and at which each is dense. */
 function reachability(codes: Codes, neighbors: number) {
@@ -95,9 +95,9 @@ function massByDefinition(codes: Codes, minimum: number, neighbors: number): num
 }
 
 /** Groups as lists of rows, in their own order. */
-function listed({ assignments, count }: { assignments: Uint32Array; count: number }): number[][] {
+function listed({ labels, count }: { labels: Int32Array; count: number }): number[][] {
   const groups = Array.from({ length: count }, (): number[] => []);
-  assignments.forEach((group, row) => {
+  labels.forEach((group, row) => {
     if (group !== NONE) groups[group].push(row);
   });
   return groups;
@@ -133,9 +133,9 @@ describe.each(SHAPES)('%s codes', (shape) => {
     [100, 0, 2, 1],
   ])('of %i bits cut at %i: at least %i rows, of %i neighbours', (bits, height, minimum, k) => {
     const codes = collection(shape, 150, bits, height);
-    const options = { maxDistance: height, minimum, neighbors: k };
+    const options = { maxDistance: height, minClusterSize: minimum, minSamples: k };
     for (const kernel of ['auto', 'scalar'] as const) {
-      const found = densityGroups(codes, { ...options, kernel });
+      const found = clusterByDensity(codes, { ...options, kernel });
       expect(listed(found)).toEqual(cutByDefinition(codes, height, minimum, k));
     }
   });
@@ -152,7 +152,11 @@ describe.each(SHAPES)('%s codes', (shape) => {
       const codes = collection(shape, 70, bits, seed);
       const expected = massByDefinition(codes, minimum, neighbors);
       for (const kernel of ['auto', 'scalar'] as const) {
-        const found = densityGroups(codes, { minimum, neighbors, kernel });
+        const found = clusterByDensity(codes, {
+          minClusterSize: minimum,
+          minSamples: neighbors,
+          kernel,
+        });
         expect(listed(found)).toEqual(expected);
       }
     }
@@ -163,7 +167,7 @@ it('the definition finds several groups by mass', () => {
   const codes = planted(4, 12, 8, 64, 4);
   const expected = massByDefinition(codes, 5, 5);
   expect(expected.length).toBe(4);
-  expect(listed(densityGroups(codes, { minimum: 5, neighbors: 5 }))).toEqual(expected);
+  expect(listed(clusterByDensity(codes, { minClusterSize: 5, minSamples: 5 }))).toEqual(expected);
 });
 
 it('finds planted groups, and leaves the rest as noise', () => {
@@ -171,11 +175,11 @@ it('finds planted groups, and leaves the rest as noise', () => {
   const expected = Array.from({ length: 6 }, (_, group) =>
     Array.from({ length: 40 }, (_, i) => 40 * group + i),
   );
-  const cut = densityGroups(codes, { maxDistance: 50 });
+  const cut = clusterByDensity(codes, { maxDistance: 50 });
   expect(listed(cut)).toEqual(expected);
   expect(cut.noise).toBe(100);
   // By mass a row that is far, but no farther than groups from each other, may be with one.
-  const found = densityGroups(codes);
+  const found = clusterByDensity(codes);
   expect(listed(found).map((rows) => rows.filter((row) => row < 240))).toEqual(expected);
   expect(found.noise).toBeGreaterThan(95);
 });
@@ -189,19 +193,19 @@ it('splits groups that have groups within, if that is of more mass', () => {
     if (group % 2 === 1) codes.at(row)[7] = 0xff;
     if (row % 10 > 5) codes.at(row)[6] = 1 << ((row % 10) % 8);
   }
-  const halves = densityGroups(codes, { minimum: 5, neighbors: 2 });
-  expect(halves.groups.map(({ size }) => size)).toEqual([10, 10, 10, 10]);
-  const pairs = densityGroups(codes, { minimum: 15, neighbors: 2, maxDistance: 8 });
-  expect(pairs.groups.map(({ size }) => size)).toEqual([20, 20]);
+  const halves = clusterByDensity(codes, { minClusterSize: 5, minSamples: 2 });
+  expect(halves.clusters.map(({ size }) => size)).toEqual([10, 10, 10, 10]);
+  const pairs = clusterByDensity(codes, { minClusterSize: 15, minSamples: 2, maxDistance: 8 });
+  expect(pairs.clusters.map(({ size }) => size)).toEqual([20, 20]);
 });
 
 it('takes many equal rows, and a whole that never splits, as one group', () => {
   const codes = Codes.allocate(50_000, { bits: 64 });
-  const { count, groups } = densityGroups(codes);
+  const { count, clusters } = clusterByDensity(codes);
   expect(count).toBe(1);
-  expect(groups[0]).toEqual({
+  expect(clusters[0]).toEqual({
     ...{ size: 50_000, medoid: 0, cohesion: 1 },
-    nearest: Uint32Array.of(0, 1, 2, 3, 4),
+    exemplars: Uint32Array.of(0, 1, 2, 3, 4),
   });
 });
 
@@ -221,37 +225,39 @@ it('tells of groups by the vectors that an index keeps, and leaves out rows that
   vectors.push(new Float64Array(dimensions));
   index.addAll(vectors, [...vectors.keys()].map(String));
   index.remove('4');
-  const found = densityGroups(index, { minimum: 10, neighbors: 3 });
-  expect(found.groups.map(({ size }) => size)).toEqual([29, 30]);
-  expect([found.assignments[4], found.assignments[60], found.noise]).toEqual([NONE, NONE, 0]);
-  for (const { cohesion, medoid, nearest } of found.groups) {
+  const found = clusterByDensity(index, { minClusterSize: 10, minSamples: 3 });
+  expect(found.clusters.map(({ size }) => size)).toEqual([29, 30]);
+  expect([found.labels[4], found.labels[60], found.noise]).toEqual([NONE, NONE, 0]);
+  for (const { cohesion, medoid, exemplars } of found.clusters) {
     expect(cohesion).toBeGreaterThan(0.98); // of the vectors: of codes it is below
     expect(cohesion).toBeLessThan(1);
-    expect(medoid).toBe(nearest[0]); // the centre is the direction of the sum
+    expect(medoid).toBe(exemplars[0]); // the centre is the direction of the sum
   }
 });
 
 it('comes in turns with the event loop, shows progress, and stops when asked to', async () => {
   const codes = collection('clustered', 2000, 64, 1);
   const done: number[] = [];
-  const found = await densityGroupsAsync(codes, { onProgress: (at, all) => done.push(at / all) });
-  expect(found).toEqual(densityGroups(codes));
+  const found = await clusterByDensityAsync(codes, {
+    onProgress: (at, all) => done.push(at / all),
+  });
+  expect(found).toEqual(clusterByDensity(codes));
   expect(done.length).toBeGreaterThan(5);
   expect(done[done.length - 1]).toBe(1);
   const controller = new AbortController();
   const onProgress = () => controller.abort(new Error('enough'));
-  const stopped = densityGroupsAsync(codes, { signal: controller.signal, onProgress });
+  const stopped = clusterByDensityAsync(codes, { signal: controller.signal, onProgress });
   await expect(stopped).rejects.toThrow('enough');
 });
 
 it.each<[unknown, unknown, string]>([
   [[], {}, '"source" expected Codes or a SimHashIndex, got Array'],
-  [Codes.allocate(0, { bits: 8 }), {}, 'densityGroups() needs rows, the source has none'],
-  [Codes.allocate(3, { bits: 8 }), { minimum: 1 }, '"minimum" expected an integer'],
-  [Codes.allocate(3, { bits: 8 }), { neighbors: 0.5 }, '"neighbors" expected an integer'],
+  [Codes.allocate(0, { bits: 8 }), {}, 'clusterByDensity() needs rows, the source has none'],
+  [Codes.allocate(3, { bits: 8 }), { minClusterSize: 1 }, '"minClusterSize" expected an integer'],
+  [Codes.allocate(3, { bits: 8 }), { minSamples: 0.5 }, '"minSamples" expected an integer'],
   [Codes.allocate(3, { bits: 8 }), { maxDistance: 9 }, '"maxDistance" expected an integer in 0..8'],
-  [Codes.allocate(3, { bits: 8 }), { minimun: 3 }, 'did you mean "minimum"?'],
+  [Codes.allocate(3, { bits: 8 }), { minClustersize: 3 }, 'did you mean "minClusterSize"?'],
   [Codes.allocate(3, { bits: 8 }), { kernel: 'no' }, '"kernel" expected one of'],
 ])('refuses wrong input %#', (source, options, message) => {
-  expect(() => densityGroups(source as Codes, options as DensityOptions)).toThrow(message);
+  expect(() => clusterByDensity(source as Codes, options as DensityOptions)).toThrow(message);
 });

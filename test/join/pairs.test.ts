@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Item, runSteps, stream } from '../../src/base/steps';
+import { Item, runSteps, streamItems } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
 import { type BandLayout, blockLayout, mankuLayout } from '../../src/codes/pigeonhole';
 import { catchProbability } from '../../src/hashing/angle';
@@ -74,7 +74,7 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
       const expected = pairsByBruteForce(codes, null, maxDistance);
       for (const mostHeld of [5000, 50]) {
         const found = pairsInOrder(distinct, plan, { ...order, mostHeld });
-        expect(listed(stream(found, {}))).toEqual(expected);
+        expect(listed(streamItems(found, {}))).toEqual(expected);
       }
       // Before they are put in order: each once as well.
       const seen: string[] = [];
@@ -112,10 +112,10 @@ it('windows of repeated codes are told of once, whatever is held', () => {
   const plan = { layout: blockLayout(64, 7), comparisons: 0, expectedMs: 0 };
   for (const isFirstOnly of [false, true]) {
     const order = { maxDistance: 6, kernel: undefined, isFirstOnly };
-    const whole = listed(stream(pairsInOrder(distinct, plan, order), {}));
+    const whole = listed(streamItems(pairsInOrder(distinct, plan, order), {}));
     for (const mostHeld of [3000, 300]) {
       const found = pairsInOrder(distinct, plan, { ...order, mostHeld });
-      expect(listed(stream(found, {}))).toEqual(whole);
+      expect(listed(streamItems(found, {}))).toEqual(whole);
     }
     const expected = pairsByBruteForce(codes, null, 6);
     if (!isFirstOnly) expect(whole).toEqual(expected);
@@ -136,7 +136,7 @@ it('windows of repeated codes go on by more than a row', () => {
   };
   const order = { maxDistance: 26, kernel: undefined, isFirstOnly: false, mostHeld: 3000 };
   let count = 0;
-  for (const { distances } of stream(pairsInOrder(distinct, plan, order), {})) {
+  for (const { distances } of streamItems(pairsInOrder(distinct, plan, order), {})) {
     count += distances.length;
   }
   expect(count).toBe(pairsByBruteForce(codes, null, 26).length);
@@ -314,5 +314,5 @@ it('an item is what a stream hands over', () => {
     yield undefined;
     yield new Item(1);
   }
-  expect([...stream(work(), {})]).toEqual([1]);
+  expect([...streamItems(work(), {})]).toEqual([1]);
 });

@@ -1,6 +1,6 @@
 /**
  * A line for each row: its cluster, how far it is from the medoid in bits, and its cosine to the
- * centre where clusters have one. A row in no cluster has -1, and no cosine.
+ * centroid where clusters have one. A row in no cluster has -1, and no cosine.
  */
 
 import {
@@ -16,11 +16,11 @@ import { idsAt, rowBlocks } from '../input/ids';
 
 export interface Found {
   readonly clusters: readonly Cluster[];
-  /** By row its cluster, 0xffffffff where it is in none. */
-  readonly assignments: Uint32Array;
-  /** Unit vectors, one after another; null where groups have none. */
-  readonly centres: Float64Array | null;
-  /** Whether centres are of codes, a value a bit. */
+  /** By row its cluster, -1 where it is in none. */
+  readonly labels: Int32Array;
+  /** Unit vectors, one after another; null for clusters by density. */
+  readonly centroids: Float64Array | null;
+  /** Whether centroids are of codes, with a value for each bit. */
   readonly isOfBits: boolean;
 }
 
@@ -28,26 +28,26 @@ const BATCH_ROWS = 8192;
 
 export function* clusterRows(
   rows: Collection,
-  { clusters, assignments, centres, isOfBits }: Found,
+  { clusters, labels, centroids, isOfBits }: Found,
   labelOf: (row: number) => string,
 ): Generator<RowBatch> {
   const { ids, source } = rows;
   const codeOf = codesOf(source);
   const pointOf = isOfBits ? bitsOf(codeOf, rows.bits) : pointsOf(rows);
   const medoids = clusters.map(({ medoid }) => codeOf(medoid));
-  const labels = clusters.map(({ medoid }) => labelOf(medoid));
-  const dimensions = (centres?.length ?? 0) / Math.max(1, clusters.length);
+  const names = clusters.map(({ medoid }) => labelOf(medoid));
+  const dimensions = (centroids?.length ?? 0) / Math.max(1, clusters.length);
   let firstRow = 0;
   for (const row of rowBlocks(rows, BATCH_ROWS)) {
-    const cluster = Int32Array.from(row, (one) => assignments[one] | 0); // 0xffffffff is -1
+    const cluster = Int32Array.from(row, (one) => labels[one]);
     const distance = new Int32Array(row.length).fill(-1);
     const cosine = new Float64Array(row.length).fill(Number.NaN);
     for (let i = 0; i < row.length; i++) {
       if (cluster[i] < 0) continue;
       distance[i] = hammingDistance(codeOf(row[i]), medoids[cluster[i]]);
-      if (centres === null) continue;
+      if (centroids === null) continue;
       const at = cluster[i] * dimensions;
-      cosine[i] = cosineTo(pointOf(row[i]), centres.subarray(at, at + dimensions));
+      cosine[i] = cosineTo(pointOf(row[i]), centroids.subarray(at, at + dimensions));
     }
     const columns = {
       row,
@@ -55,8 +55,8 @@ export function* clusterRows(
       cluster,
       medoid: Array.from(row, (one, i) => clusters[cluster[i]]?.medoid === one),
       distance,
-      ...(centres !== null && { cosine }),
-      label: Array.from(cluster, (one) => labels[one] ?? null),
+      ...(centroids !== null && { cosine }),
+      label: Array.from(cluster, (one) => names[one] ?? null),
     };
     yield RowBatch.of(columns, { firstRow });
     firstRow += row.length;

@@ -41,7 +41,7 @@ export async function clusterTable(
       rows: Int32Array.from(shown, ({ size }) => size),
       'mean cosine': shown.map(({ cohesion }) => cohesion.toFixed(3)),
       medoid: shown.map(({ medoid }) => labelOf(medoid)),
-      ...(ids !== null && { nearest: shown.map(({ nearest }) => namesOf(nearest)) }),
+      ...(ids !== null && { nearest: shown.map(({ exemplars }) => namesOf(exemplars)) }),
     }),
   );
   if (order.length > SHOWN) lines.push(`and ${counted(order.length - SHOWN, 'smaller one')}`);

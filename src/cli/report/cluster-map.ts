@@ -50,7 +50,7 @@ export async function clusterMap(
   return {
     ...{ by, clusters: found.clusters, objective: found.objective, shares },
     points: places.map(([x, y], i) => ({
-      ...{ row: held.rows[i], cluster: found.assignments[held.rows[i]], x, y },
+      ...{ row: held.rows[i], cluster: found.labels[held.rows[i]], x, y },
       isMedoid: medoids.includes(held.rows[i]),
     })),
   };

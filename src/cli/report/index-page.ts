@@ -209,16 +209,16 @@ function mapSection({ map }: IndexReport, nameOf: (row: number) => string): stri
     section('map', 'A map of clusters', [
       figure(
         mapChart(map, nameOf),
-        `k-means on ${by}, mean cosine to the centres ${fixed(map.objective)}. Across and up are ` +
-          `the two directions in which the rows differ most: ${x} and ${y} of the variance; what ` +
-          'is near here may be far in the others. Hover over a dot for its row.',
+        `k-means on ${by}, mean cosine to the centroids ${fixed(map.objective)}. Across and up ` +
+          `are the two directions in which the rows differ most: ${x} and ${y} of the variance; ` +
+          'what is near here may be far in the others. Hover over a dot for its row.',
       ),
       table(
-        ['medoid', number('rows'), number('mean cosine'), 'nearest to the centre'],
-        map.clusters.map(({ medoid, size, cohesion, nearest }) => [
+        ['medoid', number('rows'), number('mean cosine'), 'nearest to the centroid'],
+        map.clusters.map(({ medoid, size, cohesion, exemplars }) => [
           nameOf(medoid),
           ...[grouped(size), fixed(cohesion)].map(number),
-          Array.from(nearest, nameOf).join(' · '),
+          Array.from(exemplars, nameOf).join(' · '),
         ]),
       ),
     ]),

@@ -13,7 +13,7 @@ export const verb: Verb = {
       ...{ name: 'by', value: 'WHAT', choices: ['vectors', 'accumulators', 'codes', 'majority'] },
       help:
         'Go by vectors (the default where they are dense), accumulators (the sums behind the ' +
-        'bits, for texts and sparse vectors), codes, or codes with codes as centres (majority)',
+        'bits, for texts and sparse vectors), codes, or codes with codes as centroids (majority)',
     },
     {
       name: 'starts',
@@ -28,21 +28,25 @@ export const verb: Verb = {
     },
     {
       name: 'density',
-      help: 'Clusters where rows are crowded (HDBSCAN*), as many as there are; others are in -1',
+      help: 'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
     },
     {
-      name: 'minimum',
+      name: 'min-cluster-size',
       value: 'N',
       kind: 'integer',
-      help: 'By density: least rows of a cluster (5)',
+      help: 'By density: fewest rows of a cluster (5)',
     },
     {
-      ...{ name: 'neighbors', value: 'N', kind: 'integer' },
-      help: 'By density: rows that one must have near it to be in a crowded place (5)',
+      ...{ name: 'min-samples', value: 'N', kind: 'integer' },
+      help: 'By density: other rows that a row must have near it to be in a dense region (5)',
     },
     {
       ...{ name: 'max-distance', value: 'N', kind: 'integer' },
       help: 'By density: cut where steps are longer than N bits, in place of where mass is largest',
+    },
+    {
+      ...{ name: 'exemplars', value: 'N', kind: 'integer' },
+      help: 'Rows shown for each cluster, nearest to its centroid first (5)',
     },
     ...HASHING_OPTIONS,
     ...OUTPUT_OPTIONS,

@@ -1,6 +1,6 @@
 /** Rows in clusters: a line for each row, and a table of the clusters for whoever looks. */
 
-import { clusterAsync, densityGroupsAsync, type RowSource } from '../../node';
+import { clusterAsync, clusterByDensityAsync, type RowSource } from '../../node';
 import type { Call } from '../call';
 import { type Collection, type CollectionWish, readCollection } from '../input/collection';
 import { textsOfRows } from '../input/shown-texts';
@@ -32,7 +32,7 @@ export async function findClusters(call: Call): Promise<0> {
     bytesPerRow: BYTES_PER_ROW[isByDensity ? 'density' : 'clusters'],
   });
   checkBy(call, rows);
-  const found = await (isByDensity ? byDensity(call, rows.source) : byCentres(call, rows));
+  const found = await (isByDensity ? byDensity(call, rows.source) : byCentroids(call, rows));
   const medoids = found.clusters.map(({ medoid }) => medoid);
   const texts = await textsOfRows(call, rows, medoids);
   const { ids } = rows;
@@ -53,7 +53,7 @@ function checkOptions(call: Call): void {
   }
   const others = isByDensity
     ? ['by', 'starts', 'iterations']
-    : ['minimum', 'neighbors', 'max-distance'];
+    : ['min-cluster-size', 'min-samples', 'max-distance'];
   const wrong = others.find((name) => call.has(name));
   if (wrong === undefined) return;
   call.misuse(`--${wrong} is for ${isByDensity ? '--clusters' : '--density'}`);
@@ -70,11 +70,12 @@ function checkBy(call: Call, { hasVectors, sums, path }: Collection): void {
   }
 }
 
-async function byCentres(call: Call, rows: Collection): Promise<Found> {
+async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   const { source, sums, hasVectors } = rows;
   const by = call.text('by') ?? (hasVectors ? 'vectors' : 'codes');
   const starts = call.integer('starts');
   const iterations = call.integer('iterations');
+  const exemplars = call.integer('exemplars');
   const found = await call.long('clustering', (work) =>
     clusterAsync(sums ?? source, {
       ...{
@@ -84,26 +85,29 @@ async function byCentres(call: Call, rows: Collection): Promise<Found> {
       by: sums !== null ? 'vectors' : BY[by as keyof typeof BY],
       ...(starts !== undefined && { starts }),
       ...(iterations !== undefined && { iterations }),
+      ...(exemplars !== undefined && { exemplars }),
       ...work,
     }),
   );
-  const { clusters, assignments, centres, objective } = found;
-  call.say(`clusters by ${by}: mean cosine of rows to their centre ${objective.toFixed(3)}`);
-  return { clusters, assignments, centres, isOfBits: sums === null && by !== 'vectors' };
+  const { clusters, labels, centroids, objective } = found;
+  call.say(`clusters by ${by}: mean cosine of rows to their centroid ${objective.toFixed(3)}`);
+  return { clusters, labels, centroids, isOfBits: sums === null && by !== 'vectors' };
 }
 
 async function byDensity(call: Call, source: RowSource): Promise<Found> {
-  const minimum = call.integer('minimum');
-  const neighbors = call.integer('neighbors');
+  const minClusterSize = call.integer('min-cluster-size');
+  const minSamples = call.integer('min-samples');
   const maxDistance = call.integer('max-distance');
-  const { groups, assignments, noise } = await call.long('looking for crowded places', (work) =>
-    densityGroupsAsync(source, {
-      ...(minimum !== undefined && { minimum }),
-      ...(neighbors !== undefined && { neighbors }),
+  const exemplars = call.integer('exemplars');
+  const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
+    clusterByDensityAsync(source, {
+      ...(minClusterSize !== undefined && { minClusterSize }),
+      ...(minSamples !== undefined && { minSamples }),
       ...(maxDistance !== undefined && { maxDistance }),
+      ...(exemplars !== undefined && { exemplars }),
       ...work,
     }),
   );
-  call.say(`${counted(groups.length, 'cluster')}, ${counted(noise, 'row')} in none`);
-  return { clusters: groups, assignments, centres: null, isOfBits: false };
+  call.say(`${counted(clusters.length, 'cluster')}, ${counted(noise, 'row')} in none`);
+  return { clusters, labels, centroids: null, isOfBits: false };
 }

@@ -1,18 +1,18 @@
 /**
- * Where k-means begins: k-means++ (Arthur & Vassilvitskii 2007). Each next centre is drawn from the
- * rows with a chance by 1 - cosine to its nearest centre so far, which is half the squared distance
- * of unit vectors. Products are integers and draws are seeded: the same rows begin everywhere.
+ * Where k-means begins: k-means++ (Arthur & Vassilvitskii 2007). Each next centroid is drawn from
+ * the rows in proportion to 1 - cosine to the nearest centroid so far, half the squared distance of
+ * unit vectors. Products are integers and draws are seeded: the same rows begin everywhere.
  */
 
 import type { Steps } from '../base/steps';
-import { allocateCentroids } from '../k-means/train-centroids';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
-import { PointBlock, type Points } from './cluster-space';
+import { allocateCentroids } from './k-means';
+import { PointBlock, type Points } from './points';
 
 const BLOCK_ROWS = 1024;
 
-/** `count` of the rows, no place twice, to be centres. */
+/** `count` different places of `rows`, as the rows where centroids begin. */
 export function* startingRows(
   points: Points,
   rows: Uint32Array,
@@ -36,21 +36,21 @@ export function* startingRows(
     chosen[i] = rows[place];
     isTaken[place] = 1;
     if (i === count - 1) return chosen;
-    const centre = packed.slice(place * width, (place + 1) * width);
-    productsKernel(kernel).productsInto({ values: packed, width }, centre, products);
+    const centroid = packed.slice(place * width, (place + 1) * width);
+    productsKernel(kernel).productsInto({ values: packed, width }, centroid, products);
     let total = 0;
     for (let row = 0; row < rows.length; row++) {
       const weight = isTaken[row] === 1 ? 0 : Math.max(0, UNIT * UNIT - products[row]);
       if (weight < weights[row]) weights[row] = weight;
       total += weights[row];
     }
-    place = drawn(weights, isTaken, random() * total);
+    place = drawPlace(weights, isTaken, random() * total);
     yield undefined;
   }
 }
 
 /** The place at which the weights, summed up, pass `target`; where all are 0, the first untaken. */
-function drawn(weights: Float64Array, isTaken: Uint8Array, target: number): number {
+function drawPlace(weights: Float64Array, isTaken: Uint8Array, target: number): number {
   let left = target;
   let last = isTaken.indexOf(0);
   for (let place = 0; place < weights.length; place++) {

@@ -1,75 +1,78 @@
 /**
- * Several starts of k-means on samples, which grow while rough centres are enough; the one of the
- * best objective goes on over all rows. Every iteration is told of.
+ * A whole run of k-means: several starts on samples, which grow while rough centroids are enough;
+ * the start of the best objective continues over all rows. Every iteration is reported.
  */
 
 import seedrandom from 'seedrandom';
 import { drawn } from '../base/draw';
 import type { Steps } from '../base/steps';
-import { NONE } from '../join/distinct';
+import { NO_ROW } from '../kernels/hits/hits';
 import type { KernelName } from '../kernels/kernels';
-import type { Points } from './cluster-space';
-import { KMeans, Progress } from './k-means-pass';
-import { startingRows } from './k-means-start';
+import { KMeans, Progress } from './k-means';
+import type { Points } from './points';
+import { startingRows } from './starting-rows';
 
-/** How k-means is to go; there must be as many rows, and as large a sample, as clusters. */
-export interface Plan {
+/** Settings of a run. There must be as many rows, and as large a sample, as clusters. */
+export interface KMeansSettings {
   readonly clusters: number;
+  /** Each value of a centroid is one of two, by the sign of the sum. */
   readonly isMajority: boolean;
   readonly starts: number;
+  /** Most iterations of a start, and of the best one over all rows. */
   readonly iterations: number;
+  /** Rows on which starts learn. */
   readonly sample: number;
   readonly seed: string;
   readonly kernel: KernelName | undefined;
 }
 
-/** What an iteration came to: rows to their nearest centres. */
+/** The result of one iteration. */
 export interface Iteration {
-  /** From 0; the iterations over all rows go on where the best start ended. */
+  /** From 0; the iterations over all rows continue the best start's numbers. */
   readonly start: number;
   readonly iteration: number;
   /** Rows that were looked at. */
   readonly rows: number;
-  /** Mean cosine of these rows to their centres. */
+  /** Mean cosine of these rows to their centroids. */
   readonly objective: number;
-  /** Rows that changed their cluster, or were new: to a start, and to what goes over all rows. */
+  /** Rows that changed their cluster, or that were looked at for the first time. */
   readonly moved: number;
   /** Clusters that were without rows and were given one. */
   readonly repaired: number;
 }
 
-/** Share of the sample that the first iterations look at, and how few rows that may be. */
+/** Share of the sample that the first iterations look at, and the fewest rows of one. */
 const SHARES = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2];
-const LEAST_PER_CLUSTER = 32;
-const LEAST_ROWS = 2 ** 12;
-/** Rows from which starting centres are drawn, and the memory that they may take. */
+const MIN_PER_CLUSTER = 32;
+const MIN_ROWS = 2 ** 12;
+/** Rows from which the first centroids are drawn, and the most memory that these may take. */
 const STARTING_PER_CLUSTER = 16;
-const MOST_STARTING_BYTES = 2 ** 28;
-/** Gains of the objective below which a start has settled, and the best of them has. */
-const LEAST_GAIN = 3e-4;
-const LEAST_LAST_GAIN = 1e-5;
+const MAX_STARTING_BYTES = 2 ** 28;
+/** Gains of the objective below which a start ends, and below which the whole run does. */
+const MIN_GAIN = 3e-4;
+const MIN_LAST_GAIN = 1e-5;
 /**
- * Most times that centres move after a look at all rows, where the sample is not all of them. On
- * GloVe the first of them raises the objective by 1 %, the third by .2 %.
+ * Most times that centroids move over all rows, where the sample is not all of them. On GloVe the
+ * first raises the objective by 1 %, the third by .2 %.
  */
-const PASSES = 3;
+const MAX_PASSES = 3;
 
-/** The nearest centre of each of the points' rows, and the centres, unit vectors. */
+/** The nearest centroid of each of the points' rows, and the centroids, unit vectors. */
 export function* kMeans(
   points: Points,
-  plan: Plan,
-): Steps<{ nearest: Uint32Array; centres: Float64Array; history: Iteration[] }> {
-  const run = new Run(points, plan);
+  settings: KMeansSettings,
+): Steps<{ nearest: Uint32Array; centroids: Float64Array; history: Iteration[] }> {
+  const run = new Run(points, settings);
   const means = yield* run.best();
   const nearest = yield* run.overAll(means);
-  return { nearest, centres: means.centres, history: run.history };
+  return { nearest, centroids: means.centroids, history: run.history };
 }
 
-/** Iterations of all starts, and what came of each. */
+/** One run: draws samples, runs starts, keeps the history. */
 class Run {
   readonly history: Iteration[] = [];
   readonly #points: Points;
-  readonly #plan: Plan;
+  readonly #settings: KMeansSettings;
   readonly #progress: Progress;
   readonly #random: () => number;
   readonly #sampleCount: number;
@@ -79,13 +82,13 @@ class Run {
   #start = 0;
   #iterations = 0;
 
-  constructor(points: Points, plan: Plan) {
+  constructor(points: Points, settings: KMeansSettings) {
     this.#points = points;
-    this.#plan = plan;
-    this.#random = seedrandom.alea(plan.seed);
-    const { clusters, iterations, starts } = plan;
-    this.#sampleCount = Math.min(points.rows.length, plan.sample);
-    const least = Math.max(LEAST_PER_CLUSTER * clusters, LEAST_ROWS);
+    this.#settings = settings;
+    this.#random = seedrandom.alea(settings.seed);
+    const { clusters, iterations, starts } = settings;
+    this.#sampleCount = Math.min(points.rows.length, settings.sample);
+    const least = Math.max(MIN_PER_CLUSTER * clusters, MIN_ROWS);
     this.#seen = Array.from({ length: iterations }, (_, i) => {
       const share = Math.round((SHARES[i] ?? 1) * this.#sampleCount);
       return Math.min(this.#sampleCount, Math.max(least, share));
@@ -95,15 +98,17 @@ class Run {
   }
 
   get #passes(): number {
-    const { iterations } = this.#plan;
-    return this.#sampleCount < this.#points.rows.length ? Math.min(PASSES, iterations) : iterations;
+    const { iterations } = this.#settings;
+    return this.#sampleCount < this.#points.rows.length
+      ? Math.min(MAX_PASSES, iterations)
+      : iterations;
   }
 
-  /** The centres of the start with the best objective, the first of equals. */
+  /** The start with the best objective, the first of equals. */
   *best(): Steps<KMeans> {
     let best: KMeans | null = null;
     let most = Number.NEGATIVE_INFINITY;
-    for (let start = 0; start < this.#plan.starts; start++) {
+    for (let start = 0; start < this.#settings.starts; start++) {
       const means = yield* this.#started(start);
       const { objective, iteration } = this.history[this.history.length - 1];
       if (best !== null && objective <= most) continue;
@@ -113,22 +118,22 @@ class Run {
     return best as KMeans;
   }
 
-  /** One start on a sample of its own, until it has settled. */
+  /** One start on its own sample, until the gain is small. */
   *#started(start: number): Steps<KMeans> {
-    const { clusters, isMajority, kernel } = this.#plan;
+    const { clusters, isMajority, kernel } = this.#settings;
     const sample = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
-    const room = Math.floor(MOST_STARTING_BYTES / (2 * this.#points.dimensions));
-    const some = Math.min(room, Math.max(STARTING_PER_CLUSTER * clusters, LEAST_ROWS));
+    const room = Math.floor(MAX_STARTING_BYTES / (2 * this.#points.dimensions));
+    const some = Math.min(room, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
     const among = sample.subarray(0, Math.max(clusters, some));
-    const means = new KMeans(this.#points, clusters, isMajority, kernel);
+    const means = new KMeans(this.#points, clusters, { isMajority, kernel });
     yield* means.begin(yield* startingRows(this.#points, among, clusters, this.#random, kernel));
-    const nearest = new Uint32Array(sample.length).fill(NONE);
+    const nearest = new Uint32Array(sample.length).fill(NO_ROW);
     let last = Number.NEGATIVE_INFINITY;
     for (const [iteration, count] of this.#seen.entries()) {
       const seen = { rows: sample.subarray(0, count), nearest: nearest.subarray(0, count) };
       const objective = yield* this.#iterate(means, seen, start, iteration);
       yield* means.move();
-      if (count === sample.length && objective - last < LEAST_GAIN) {
+      if (count === sample.length && objective - last < MIN_GAIN) {
         for (const left of this.#seen.slice(iteration + 1)) this.#progress.add(left);
         break;
       }
@@ -137,15 +142,15 @@ class Run {
     return means;
   }
 
-  /** All rows to their nearest centres, which move while that is of use. */
+  /** Assigns all rows; the centroids move while that raises the objective. */
   *overAll(means: KMeans): Steps<Uint32Array> {
     const { rows } = this.#points;
-    const nearest = new Uint32Array(rows.length).fill(NONE);
+    const nearest = new Uint32Array(rows.length).fill(NO_ROW);
     let last = Number.NEGATIVE_INFINITY;
     for (let pass = 0; ; pass++) {
       const seen = { rows, nearest };
       const objective = yield* this.#iterate(means, seen, this.#start, this.#iterations + pass);
-      if (objective - last < LEAST_LAST_GAIN || pass === this.#passes) break;
+      if (objective - last < MIN_LAST_GAIN || pass === this.#passes) break;
       yield* means.move();
       last = objective;
     }
@@ -153,7 +158,7 @@ class Run {
     return nearest;
   }
 
-  /** One iteration: its objective. */
+  /** One iteration without the move: returns its objective. */
   *#iterate(
     means: KMeans,
     { rows, nearest }: { rows: Uint32Array; nearest: Uint32Array },

@@ -1,0 +1,115 @@
+/**
+ * What is clustered, as points of one length: the vectors of an index, the rows of a dense matrix
+ * (accumulators, for example), or codes with each bit as +1 or -1. A random projection keeps
+ * angles, so all of these can be grouped by direction.
+ */
+
+import { isValid } from '../base/bitmap';
+import { wrongType } from '../base/check';
+import { lengthOf } from '../base/length';
+import type { Steps } from '../base/steps';
+import { Codes } from '../codes/codes';
+import { SimHashIndex } from '../index/simhash-index';
+import type { KeptVectors } from '../index/vectors/kept-vectors';
+import { type RowSource, type Rows, rowsOf } from '../join/source';
+import type { Points } from '../k-means/points';
+import type { KernelName } from '../kernels/kernels';
+import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../vectors/vectors';
+
+/** Codes, the rows of an index, or vectors one after another. */
+export type ClusterSource = RowSource | DenseMatrix;
+
+interface SourcePoints {
+  readonly points: Points;
+  readonly kernel?: KernelName | undefined;
+}
+
+/** Rows between two steps. */
+const STEP_ROWS = 2 ** 14;
+
+/** Whether a source has vectors to cluster by. */
+export function hasVectors(source: ClusterSource): boolean {
+  return source instanceof SimHashIndex ? source.vectors !== 'none' : !(source instanceof Codes);
+}
+
+/** The points of a source, and the kernel that it was made with. */
+export function* pointsOf(source: ClusterSource, by: 'vectors' | 'bits'): Steps<SourcePoints> {
+  if (source instanceof Codes || source instanceof SimHashIndex) {
+    return yield* pointsOfRows(rowsOf('source', source), by);
+  }
+  if (!isDenseMatrix(source)) {
+    throw wrongType('source', 'Codes, a SimHashIndex or { values, dimensions }', source);
+  }
+  if (by === 'bits') throw new Error(`"by" needs codes for bits, the source has vectors`);
+  return { points: yield* matrixPoints(source, checkDenseMatrix(source, 'source')) };
+}
+
+/** The same for the rows of codes or of an index. */
+export function* pointsOfRows(rows: Rows, by: 'vectors' | 'bits'): Steps<SourcePoints> {
+  const { kernel } = rows;
+  if (by === 'bits') return { points: yield* codePoints(rows.codes), kernel };
+  if (rows.vectors === null) {
+    throw new Error(`"by" 'vectors' needs vectors: make the index with vectors 'float32'`);
+  }
+  return { points: yield* keptPoints(rows.codes, rows.vectors), kernel };
+}
+
+function* matrixPoints(matrix: DenseMatrix, rowCount: number): Steps<Points> {
+  const { values, dimensions, validity } = matrix;
+  const norms = new Float64Array(rowCount);
+  for (let row = 0; row < rowCount; row++) {
+    if (!isValid(validity, row)) continue;
+    norms[row] = lengthOf(values, row * dimensions, (row + 1) * dimensions);
+    if (!Number.isFinite(norms[row])) {
+      throw new RangeError(`row ${row}: expected finite values of a finite length`);
+    }
+    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  return {
+    ...{ rowCount, dimensions, length: 1 },
+    rows: yield* rowsWhere(rowCount, (row) => norms[row] > 0),
+    into(row, out, at) {
+      const from = row * dimensions;
+      for (let i = 0; i < dimensions; i++) out[at + i] = values[from + i] / norms[row];
+    },
+  };
+}
+
+/** Rows as they are now: the vector of a row that is removed later stays readable. */
+function* keptPoints(codes: Codes, vectors: KeptVectors): Steps<Points> {
+  const { dimensions } = vectors;
+  const { count, validity } = codes;
+  return {
+    ...{ rowCount: count, dimensions, length: 1 },
+    rows: yield* rowsWhere(count, (row) => isValid(validity, row) && vectors.normOf(row) > 0),
+    into(row, out, at) {
+      const values = vectors.valuesAt(row);
+      const norm = vectors.normOf(row);
+      for (let i = 0; i < dimensions; i++) out[at + i] = values[i] / norm;
+    },
+  };
+}
+
+function* codePoints(codes: Codes): Steps<Points> {
+  const { bits, bytes, bytesPerCode, count, validity } = codes;
+  return {
+    ...{ rowCount: count, dimensions: bits, length: Math.sqrt(bits) },
+    rows: yield* rowsWhere(count, (row) => isValid(validity, row)),
+    into(row, out, at) {
+      const from = row * bytesPerCode;
+      for (let bit = 0; bit < bits; bit++) {
+        out[at + bit] = 2 * ((bytes[from + (bit >> 3)] >> (bit & 7)) & 1) - 1;
+      }
+    },
+  };
+}
+
+function* rowsWhere(rowCount: number, holds: (row: number) => boolean): Steps<Uint32Array> {
+  const rows = new Uint32Array(rowCount);
+  let count = 0;
+  for (let row = 0; row < rowCount; row++) {
+    if (holds(row)) rows[count++] = row;
+    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  return rows.subarray(0, count);
+}

@@ -1,0 +1,203 @@
+/**
+ * One iteration of spherical k-means (Dhillon & Modha 2001): each row to the centroid of the
+ * largest cosine, each centroid to the direction of its rows' sum, which never lowers the mean
+ * cosine. Integer products choose the centroid, exact for vectors rounded to 16 bits; all else is
+ * float64. The partitions of an index and `cluster` run the same iteration.
+ */
+
+import { lengthOf } from '../base/length';
+import type { Steps } from '../base/steps';
+import { Highest } from '../base/top-k';
+import { type KernelName, productsKernel } from '../kernels/kernels';
+import { Arena } from '../kernels/memory';
+import { roundInto } from '../vectors/round-vector';
+import { dot, PointBlock, type Points } from './points';
+
+/** Rows between two steps. Within these limits, as many as make about STEP_PRODUCTS. */
+const MAX_ROWS = 512;
+const MIN_ROWS = 8;
+/**
+ * Products of two values between two steps: about 10 ms. Large blocks are faster: each reads
+ * all centroids, which do not fit the caches.
+ */
+const STEP_PRODUCTS = 2 ** 28;
+/** Values of centroids that move between two steps. */
+const STEP_VALUES = 2 ** 18;
+
+export interface Pass {
+  /** Mean cosine of the rows to their centroids. */
+  readonly objective: number;
+  /** Rows that were with another centroid before. */
+  readonly moved: number;
+}
+
+/** Counts the rows that were looked at, of all that will be. */
+export class Progress {
+  done = 0;
+  constructor(readonly total: number) {}
+
+  add(rows: number): [number, number] {
+    this.done = Math.min(this.total, this.done + rows);
+    return [this.done, this.total];
+  }
+}
+
+export interface KMeansOptions {
+  /** Each value of a centroid is one of two, by the sign of the sum. */
+  readonly isMajority?: boolean | undefined;
+  readonly kernel?: KernelName | undefined;
+}
+
+/** Zeroed centroids in a memory of their own, where integer products read them. */
+export function allocateCentroids(count: number, width: number): Int16Array {
+  const arena = new Arena(2 * (count + 3) * width); // the kernel reads up to three more
+  return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
+}
+
+/** Centroids of some points, and the sums that they move to. */
+export class KMeans {
+  readonly count: number;
+  /** Unit vectors, one after another. */
+  readonly centroids: Float64Array;
+  /** The same at length UNIT, padded; these choose the nearest. */
+  readonly rounded: Int16Array;
+  readonly #points: Points;
+  readonly #isMajority: boolean;
+  readonly #kernel: KernelName | undefined;
+  readonly #block: PointBlock;
+  /** Of the rows that were last assigned, by centroid. */
+  readonly #sums: Float64Array;
+  readonly #sizes: Uint32Array;
+
+  constructor(points: Points, count: number, { isMajority = false, kernel }: KMeansOptions) {
+    this.count = count;
+    this.#points = points;
+    this.#isMajority = isMajority;
+    this.#kernel = kernel;
+    const { dimensions } = points;
+    const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
+    this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
+    this.centroids = new Float64Array(count * dimensions);
+    this.rounded = allocateCentroids(count, this.#block.width);
+    this.#sums = new Float64Array(count * dimensions);
+    this.#sizes = new Uint32Array(count);
+  }
+
+  /** Puts the first centroids where rows are. */
+  *begin(rows: Uint32Array): Steps<void> {
+    const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
+    for (let centroid = 0; centroid < rows.length; centroid++) {
+      this.#place(centroid, rows[centroid]);
+      if (centroid % step === step - 1) yield undefined;
+    }
+  }
+
+  /** Writes the nearest centroid of `rows[i]`, the first of equals, to `nearest[i]`. */
+  *assign(rows: Uint32Array, nearest: Uint32Array, progress: Progress): Steps<Pass> {
+    const { length } = this.#points;
+    const { width, room } = this.#block;
+    const centroids = { values: this.rounded, width };
+    const found = new Uint32Array(room);
+    this.#sums.fill(0);
+    this.#sizes.fill(0);
+    let moved = 0;
+    for (let first = 0; first < rows.length; first += room) {
+      const count = this.#block.take(rows, first);
+      const rounded = this.#block.rounded(count);
+      productsKernel(this.#kernel).nearestInto(centroids, rounded, found.subarray(0, count));
+      moved += this.#add(found, count, nearest.subarray(first, first + count));
+      yield progress.add(count);
+    }
+    const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
+    return { objective: total / (length * rows.length), moved };
+  }
+
+  /** Adds the points of the block to the sums of the centroids found; returns how many moved. */
+  #add(found: Uint32Array, count: number, nearest: Uint32Array): number {
+    let moved = 0;
+    for (let i = 0; i < count; i++) {
+      const centroid = found[i];
+      if (nearest[i] !== centroid) moved++;
+      nearest[i] = centroid;
+      this.#sizes[centroid]++;
+      this.#block.addTo(this.#sums, centroid, i);
+    }
+    return moved;
+  }
+
+  /**
+   * Gives each centroid without rows the row that is farthest from its own, of those that are not
+   * the last of their centroid; returns how many. There must be as many rows as centroids.
+   */
+  *repair(rows: Uint32Array, nearest: Uint32Array): Steps<number> {
+    const empty = [...this.#sizes.keys()].filter((centroid) => this.#sizes[centroid] === 0);
+    if (empty.length === 0) return 0;
+    const { dimensions } = this.#points;
+    const block = this.#block;
+    // One candidate for each centroid is enough: each keeps at most one of those it has.
+    const farthest = new Highest(this.count);
+    for (let first = 0; first < rows.length; first += block.room) {
+      const count = block.take(rows, first);
+      for (let i = 0; i < count; i++) {
+        const at = nearest[first + i] * dimensions;
+        farthest.take(-block.dot(i, this.centroids, at), first + i);
+      }
+      yield undefined;
+    }
+    let next = 0;
+    const point = new Float64Array(dimensions);
+    for (const place of farthest.result().rows) {
+      const from = nearest[place];
+      if (this.#sizes[from] === 1) continue;
+      const to = empty[next++];
+      nearest[place] = to;
+      this.#points.into(rows[place], point, 0);
+      for (let i = 0; i < dimensions; i++) this.#sums[from * dimensions + i] -= point[i];
+      this.#sums.set(point, to * dimensions);
+      this.#sizes[from]--;
+      this.#sizes[to] = 1;
+      this.#place(to, rows[place]);
+      if (next === empty.length) break;
+    }
+    return empty.length;
+  }
+
+  /**
+   * Moves each centroid to the direction of its rows. One whose rows cancel out, or that has none,
+   * stays where it is or, with `rowForEmpty`, moves to the row that it returns.
+   */
+  *move(rowForEmpty?: () => number): Steps<void> {
+    const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
+    for (let centroid = 0; centroid < this.count; centroid++) {
+      this.#move(centroid, rowForEmpty);
+      if (centroid % step === step - 1) yield undefined;
+    }
+  }
+
+  #move(centroid: number, rowForEmpty?: () => number): void {
+    const { dimensions, length: pointLength } = this.#points;
+    const at = centroid * dimensions;
+    const sum = this.#sums.subarray(at, at + dimensions);
+    const own = this.centroids.subarray(at, at + dimensions);
+    const length = lengthOf(sum);
+    if (this.#isMajority) {
+      for (let i = 0; i < dimensions; i++) own[i] = (sum[i] > 0 ? 1 : -1) / pointLength;
+      roundInto(own, 1, this.rounded, centroid * this.#block.width);
+    } else if (length > 0) {
+      for (let i = 0; i < dimensions; i++) own[i] = sum[i] / length;
+      roundInto(sum, length, this.rounded, centroid * this.#block.width);
+    } else if (rowForEmpty !== undefined) this.#place(centroid, rowForEmpty());
+  }
+
+  /** Puts a centroid where a row is. */
+  #place(centroid: number, row: number): void {
+    const { dimensions, integers } = this.#points;
+    const { width } = this.#block;
+    const own = this.centroids.subarray(centroid * dimensions, (centroid + 1) * dimensions);
+    this.#points.into(row, own, 0);
+    const length = lengthOf(own);
+    if (integers === undefined) roundInto(own, length, this.rounded, centroid * width);
+    else this.rounded.set(integers.subarray(row * width, (row + 1) * width), centroid * width);
+    for (let i = 0; length > 0 && i < dimensions; i++) own[i] /= length;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * What k-means groups: rows as points of one common length in float64, read in blocks that integer
+ * products can compare. The source of the points (vectors, codes, integers) is known only to the
+ * function that makes them.
+ */
+
+import { integerWidth, UNIT } from '../kernels/products/products.scalar';
+
+export interface Points {
+  /** Rows that have a direction, ascending. Null, removed and all-zero rows have none. */
+  readonly rows: Uint32Array;
+  /** Number of all rows, with or without a direction. */
+  readonly rowCount: number;
+  readonly dimensions: number;
+  /** Length of every point: 1, the root of the bits for codes of ±1, or UNIT for integers. */
+  readonly length: number;
+  /** The points of all rows where they are integers already: read in place, not copied. */
+  readonly integers?: Int16Array;
+  /** Writes the point of a row to `out[at]..`. */
+  into(row: number, out: Float64Array, at: number): void;
+}
+
+/** Vectors of `width` integers and length UNIT, one after another; `width` must be padded. */
+export function integerPoints(integers: Int16Array, width: number): Points {
+  const rowCount = integers.length / width;
+  return {
+    ...{ rowCount, dimensions: width, length: UNIT, integers },
+    rows: Uint32Array.from({ length: rowCount }, (_, row) => row),
+    into(row, out, at) {
+      for (let i = 0; i < width; i++) out[at + i] = integers[row * width + i];
+    },
+  };
+}
+
+/** A block of points next to each other, as float64 and rounded for integer products. */
+export class PointBlock {
+  /** Points that fit. */
+  readonly room: number;
+  /** Integers of a rounded point: the dimensions, padded for the kernels. */
+  readonly width: number;
+  readonly #points: Points;
+  readonly #values: Float64Array;
+  readonly #rounded: Int16Array;
+  /** First of the rows taken, where points are integers. */
+  #firstRow = 0;
+
+  constructor(points: Points, room: number) {
+    const copied = points.integers === undefined ? room : 0;
+    this.#points = points;
+    this.room = room;
+    this.width = integerWidth(points.dimensions);
+    this.#values = new Float64Array(copied * points.dimensions);
+    this.#rounded = new Int16Array(copied * this.width);
+  }
+
+  /**
+   * Takes the points of `rows[first]..`, as many as fit; returns how many. Integer points are not
+   * copied: their rows must follow each other.
+   */
+  take(rows: Uint32Array, first: number): number {
+    const { dimensions, integers } = this.#points;
+    const count = Math.min(this.room, rows.length - first);
+    if (integers !== undefined) {
+      this.#firstRow = rows[first];
+      return count;
+    }
+    for (let i = 0; i < count; i++) {
+      this.#points.into(rows[first + i], this.#values, i * dimensions);
+    }
+    return count;
+  }
+
+  /** The product of the i-th point and the vector at `at` of others. */
+  dot(i: number, others: Float64Array, at: number): number {
+    const { dimensions } = this.#points;
+    return dot(this.#values, i * dimensions, others, at, dimensions);
+  }
+
+  /** Adds the i-th point to the sum number `sum`. */
+  addTo(sums: Float64Array, sum: number, i: number): void {
+    const { dimensions, integers } = this.#points;
+    const values = integers ?? this.#values;
+    const from = (this.#firstRow + i) * dimensions;
+    const to = sum * dimensions;
+    for (let j = 0; j < dimensions; j++) sums[to + j] += values[from + j];
+  }
+
+  /** The first `count` points at length UNIT; valid until the next points are taken. */
+  rounded(count: number): Int16Array {
+    const { dimensions, length, integers } = this.#points;
+    const { width } = this;
+    if (integers !== undefined) {
+      return integers.subarray(this.#firstRow * width, (this.#firstRow + count) * width);
+    }
+    const values = this.#values;
+    const rounded = this.#rounded;
+    const scale = UNIT / length;
+    for (let i = 0, from = 0; i < count; i++) {
+      const to = i * width;
+      // Several times as fast as Math.round.
+      for (let j = 0; j < dimensions; j++)
+        rounded[to + j] = Math.floor(values[from++] * scale + 0.5);
+    }
+    return rounded.subarray(0, count * width);
+  }
+}
+
+/** Sum of products of `dimensions` values, from two offsets on, in order. */
+export function dot(
+  a: Float64Array,
+  aAt: number,
+  b: Float64Array,
+  bAt: number,
+  dimensions: number,
+): number {
+  let sum = 0;
+  for (let i = 0; i < dimensions; i++) sum += a[aAt + i] * b[bAt + i];
+  return sum;
+}
