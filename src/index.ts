@@ -40,14 +40,7 @@ export { type DedupOptions, type DedupPlan, dedup, dedupAsync } from './groups/d
 export { extendPlan, extendPlanAsync } from './groups/extend-plan';
 export type { Grouping } from './groups/grouping';
 export type { ColumnValues, Keeper } from './groups/keeper';
-export {
-  type PlanTableOptions,
-  planFromArrow,
-  planFromText,
-  planToArrow,
-  planToText,
-  type TextFormat,
-} from './groups/plan-table';
+export type { PlanTableOptions } from './groups/plan-table';
 export {
   GROUP_DEFAULTS,
   type GroupOptions,
@@ -102,7 +95,6 @@ export {
   neighborLists,
   neighborListsAsync,
 } from './join/neighbor-lists';
-export { type ByteStream, pairsToArrow } from './join/pair-stream';
 export {
   PAIRS_DEFAULTS,
   type PairBatch,
@@ -126,20 +118,16 @@ export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from '.
 export type { ArrowSource } from './table/arrow/source';
 export {
   type CodesFromArrowOptions,
-  type CodesToArrowOptions,
   type CodesWithIds,
   codesFromArrow,
-  codesToArrow,
-  codesToTable,
-} from './table/sealed/codes';
-export {
   type SparseFromArrowOptions,
   type SparseWithIds,
   sparseFromArrow,
   type VectorsFromArrowOptions,
   type VectorsWithIds,
   vectorsFromArrow,
-} from './table/vectors-from-arrow';
+} from './table/from-arrow';
+export { type CodesToArrowOptions, codesToArrow } from './table/sealed/codes';
 export { jieba, segments, stopWords } from './text/dictionaries';
 export {
   explainTexts,

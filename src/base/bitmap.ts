@@ -15,5 +15,24 @@ export function checkValidity(validity: unknown, count: number): void {
 
 /** True where row `row` is not null; without a bitmap no row is. */
 export function isValid(validity: Uint8Array | null | undefined, row: number): boolean {
-  return !validity || ((validity[row >> 3] >> (row & 7)) & 1) === 1;
+  return !validity || bitAt(validity, row);
+}
+
+/** True where bit `at` is 1. */
+export function bitAt(bits: Uint8Array, at: number): boolean {
+  return ((bits[at >> 3] >> (at & 7)) & 1) === 1;
+}
+
+/** A bitmap of `count` bits, each asked for once, in order; unused ones are 0. */
+export function bitmapOf(count: number, isSet: (row: number) => boolean): Uint8Array<ArrayBuffer> {
+  const bits = new Uint8Array(Math.ceil(count / 8));
+  for (let row = 0; row < count; row++) if (isSet(row)) bits[row >> 3] |= 1 << (row & 7);
+  return bits;
+}
+
+/** How many of the first `count` rows are null. */
+export function countNulls(validity: Uint8Array | null | undefined, count: number): number {
+  let nulls = 0;
+  for (let row = 0; validity && row < count; row++) if (!bitAt(validity, row)) nulls++;
+  return nulls;
 }

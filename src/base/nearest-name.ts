@@ -4,12 +4,12 @@
  */
 
 /**
- * The name with the fewest edits, if those are fewer than 3 or than half of the letters; a name
- * that the given one begins counts as one edit. Null where no name is near.
+ * The name with the fewest edits: at most 2, or half of the letters of a long one. A name that
+ * starts with the given one counts as one edit. Null where no name is near.
  */
 export function nearestName(given: string, known: readonly string[]): string | null {
   let nearest: string | null = null;
-  let fewest = Math.max(3, Math.ceil(given.length / 2));
+  let fewest = Math.max(3, Math.ceil(given.length / 2) + 1);
   for (const name of known) {
     const edits = given !== '' && name.startsWith(given) ? 1 : editDistance(given, name);
     if (edits >= fewest) continue;

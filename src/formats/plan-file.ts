@@ -1,55 +1,89 @@
-/** Pairs and dedup plans as files. */
+/** Dedup plans and pairs as files: rows like others, in the formats that rows have. */
 
-import { extname } from 'node:path';
-import { wrongValue } from '../base/check';
 import type { DedupPlan } from '../groups/dedup';
-import {
-  type PlanTableOptions,
-  planFromArrow,
-  planFromText,
-  planToArrow,
-  planToText,
-  type TextFormat,
-} from '../groups/plan-table';
-import { pairsToArrow } from '../join/pair-stream';
-import type { Pairs } from '../join/pairs';
-import { readWhole, writeWhole } from './file-io';
+import { PLAN_COLUMNS, type PlanTableOptions, planBatches, planOf } from '../groups/plan-table';
+import type { PairBatch, Pairs } from '../join/pairs';
+import { RowBatch } from '../table/row-batch';
+import { createRows } from './create-rows';
+import { openRows } from './open-rows';
+import { formatOfPath, type RowFormat } from './row-format';
 
-const FORMATS: Record<string, TextFormat | 'arrow'> = {
-  '.arrow': 'arrow',
-  '.csv': 'csv',
-  '.jsonl': 'jsonl',
-};
-
-/** Writes pairs as an Arrow stream, in bounded memory. */
+/** Writes pairs as an Arrow stream of a, b, distance and, if known, cosine, in bounded memory. */
 export async function writePairs(path: string, found: Pairs): Promise<void> {
-  await writeWhole(path, pairsToArrow(found));
+  await writeRows(path, 'arrows', pairRows(found));
 }
 
-/** Writes a plan as .arrow, .csv or .jsonl, by the path. */
+async function* pairRows(found: Pairs): AsyncGenerator<RowBatch> {
+  let isEmpty = true;
+  for await (const batch of found) {
+    yield pairRow(batch);
+    isEmpty = false;
+  }
+  if (!isEmpty) return;
+  const none = new Uint32Array();
+  const cosines = found.hasCosines ? new Float64Array() : null;
+  yield pairRow({ a: none, b: none, distances: new Uint16Array(), cosines });
+}
+
+function pairRow({ a, b, distances, cosines }: PairBatch): RowBatch {
+  return RowBatch.of({ a, b, distance: distances, ...(cosines !== null && { cosine: cosines }) });
+}
+
+/** Writes a plan in the format of the path: .arrow, .parquet, .csv, .jsonl and others. */
 export async function writePlan(
   path: string,
   plan: DedupPlan,
   options?: PlanTableOptions,
 ): Promise<void> {
-  const format = formatOf(path);
-  const bytes =
-    format === 'arrow'
-      ? planToArrow(plan, options)
-      : new TextEncoder().encode(planToText(plan, format, options));
-  await writeWhole(path, [bytes]);
+  const format = formatOfPath(path);
+  await writeRows(path, format, planRows(plan, format, options));
 }
 
-/** Reads a plan that was written so, and edited or not. */
+/** Texts have cosines of six digits, and CSV has the column also where none are known. */
+function* planRows(
+  plan: DedupPlan,
+  format: RowFormat | null,
+  options?: PlanTableOptions,
+): Generator<RowBatch> {
+  const isText = format === 'csv' || format === 'jsonl' || format === 'json';
+  const cosines = plan.cosines?.map((cosine) => Number(cosine.toFixed(6))) ?? null;
+  for (const batch of planBatches(isText ? { ...plan, cosines } : plan, options)) {
+    if (cosines !== null || format !== 'csv') yield batch;
+    else {
+      const checks = Uint32Array.from(batch.values('check') as number[]);
+      const none = new Array<null>(batch.count).fill(null);
+      yield batch.without(['check']).with({ cosine: none, check: checks });
+    }
+  }
+}
+
+async function writeRows(
+  path: string,
+  format: RowFormat | null,
+  batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
+): Promise<void> {
+  const writer = await createRows(path, { force: true, ...(format !== null && { format }) });
+  try {
+    for await (const batch of batches) await writer.write(batch);
+    await writer.close();
+  } catch (error) {
+    await writer.abort();
+    throw error;
+  }
+}
+
+/** Reads a plan that was written so, edited by whatever program or not. */
 export async function readPlan(path: string): Promise<DedupPlan> {
-  const format = formatOf(path);
-  const bytes = await readWhole(path);
-  if (format === 'arrow') return planFromArrow(bytes, { file: path });
-  return planFromText(new TextDecoder().decode(bytes), format, { file: path });
+  const columns = await columnsOfPlan(path);
+  const batches: RowBatch[] = [];
+  for await (const batch of await openRows(path, { columns })) batches.push(batch);
+  return planOf(batches, path);
 }
 
-function formatOf(path: string): TextFormat | 'arrow' {
-  const format = FORMATS[extname(path).toLowerCase()];
-  if (format !== undefined) return format;
-  throw wrongValue('path', `a name that ends in ${Object.keys(FORMATS).join(', ')}`, path);
+/** What else the file has is not read: it may hold anything. */
+async function columnsOfPlan(path: string): Promise<string[]> {
+  const reader = await openRows(path);
+  await reader.close();
+  const names = reader.columns.map(({ name }) => name);
+  return PLAN_COLUMNS.filter((name) => names.includes(name));
 }

@@ -1,14 +1,14 @@
 /**
- * A dedup plan as a table that people read and edit: a line a row, with row, id, group, action,
- * duplicate_of, distance, cosine and check; as Arrow, CSV or JSON lines. Read back, each row of the
- * source must be there once, in any order, and its action be "keep" or "drop".
+ * A dedup plan as rows that people read and edit, one a row of the source: row, id, group, action,
+ * duplicate_of, distance, cosine and check, in any format that rows have. Read back, each row of
+ * the source must be there once, in any order, and its action be "keep" or "drop".
  */
 
-import { checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkOptions } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkIds, type Ids } from '../base/ids';
-import type { ArrowSource } from '../table/arrow/source';
-import * as arrow from '../table/sealed/plan';
+import { noColumn } from '../base/nearest-name';
+import { RowBatch } from '../table/row-batch';
 import type { DedupPlan } from './dedup';
 
 export interface PlanTableOptions {
@@ -16,174 +16,106 @@ export interface PlanTableOptions {
   ids?: Ids | readonly number[];
 }
 
+/** Columns of integers that a plan must have, and the largest value of each. */
+const INTEGERS = {
+  row: 0xffff_ffff,
+  group: 0xffff_ffff,
+  duplicate_of: 0xffff_ffff,
+  distance: 0xffff,
+  check: 0xffff_ffff,
+} as const;
+
+/** Columns that are read; a plan may lack the last. */
+export const PLAN_COLUMNS = ['action', ...Object.keys(INTEGERS), 'cosine'];
+
+/** Action of a row by its `kept`. */
 const ACTIONS = ['drop', 'keep'] as const;
-const TEXT_FORMATS = ['csv', 'jsonl'] as const;
-export type TextFormat = (typeof TEXT_FORMATS)[number];
 
-/** The plan as the bytes of an Arrow file. */
-export function planToArrow(plan: DedupPlan, options?: PlanTableOptions): Uint8Array {
-  return arrow.planToArrow(columnsOf(plan), idsOf(plan, options));
-}
-
-/** A plan that `planToArrow` wrote, edited by whatever program or not. */
-export function planFromArrow(source: ArrowSource, options?: { file?: string }): DedupPlan {
-  const { file } = checkOptions('options', options, ['file']);
-  return planOf(arrow.planFromArrow(source, file), file);
-}
-
-/** The plan as text, a line a row. */
-export function planToText(
-  plan: DedupPlan,
-  format: TextFormat,
-  options?: PlanTableOptions,
-): string {
-  checkOneOf('format', format, TEXT_FORMATS);
-  const ids = idsOf(plan, options);
-  const { cosines } = plan;
-  const lines: string[] = [];
-  const names = ['row', 'group', 'action', 'duplicate_of', 'distance', 'cosine', 'check'];
-  if (format === 'csv') lines.push((ids ? ['row', 'id', ...names.slice(1)] : names).join(','));
-  for (let row = 0; row < plan.count; row++) {
-    const values: Record<string, string | number> = {
-      row,
-      ...(ids && { id: typeof ids[row] === 'bigint' ? String(ids[row]) : (ids[row] as string) }),
-      group: plan.groups[row],
-      action: ACTIONS[plan.kept[row]],
-      duplicate_of: plan.keepers[row],
-      distance: plan.distances[row],
-      cosine: cosines === null ? '' : Number(cosines[row].toFixed(6)),
-      check: plan.checks[row],
-    };
-    if (format === 'csv') lines.push(Object.values(values).map(cellOf).join(','));
-    else {
-      if (cosines === null) delete values.cosine;
-      lines.push(JSON.stringify(values));
-    }
-  }
-  return `${lines.join('\n')}\n`;
-}
-
-/** A plan that `planToText` wrote, edited or not; a line that is broken is named. */
-export function planFromText(
-  text: string,
-  format: TextFormat,
-  options?: { file?: string },
-): DedupPlan {
-  if (typeof text !== 'string') throw wrongType('text', 'a string', text);
-  checkOneOf('format', format, TEXT_FORMATS);
-  const { file } = checkOptions('options', options, ['file']);
-  const rows = format === 'csv' ? [...csvRecords(text, file)] : [...jsonRecords(text, file)];
-  const integers = (name: string) =>
-    Uint32Array.from(rows, (row, i) => {
-      const value = /^\s*\d+\s*$/.test(String(row[name])) ? Number(row[name]) : Number.NaN;
-      if (value <= (name === 'distance' ? 0xffff : 0xffff_ffff)) return value;
-      throw new FormatError(`record ${i}: "${name}" expected an integer, got ${row[name]}`, file);
-    });
-  const hasCosines = rows.length > 0 && rows.every(({ cosine }) => Number.isFinite(parse(cosine)));
-  const columns = {
-    ...{ rows: integers('row'), groups: integers('group'), keepers: integers('duplicate_of') },
-    actions: rows.map(({ action }) => String(action)),
-    distances: Uint16Array.from(integers('distance')),
-    cosines: hasCosines ? Float64Array.from(rows, ({ cosine }) => parse(cosine)) : null,
-    checks: integers('check'),
-  };
-  return planOf(columns, file);
-}
-
-function parse(value: unknown): number {
-  const isGiven = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
-  return isGiven ? Number(value) : Number.NaN;
-}
-
-function columnsOf(plan: DedupPlan): arrow.PlanColumns {
-  const { count, groups, kept, keepers, distances, cosines, checks } = plan;
-  return {
-    rows: Uint32Array.from({ length: count }, (_, row) => row),
-    actions: Array.from(kept, (isKept) => ACTIONS[isKept]),
-    ...{ groups, keepers, distances, cosines, checks },
-  };
-}
-
-function idsOf(plan: DedupPlan, options: PlanTableOptions | undefined): Ids | null {
-  const { ids } = checkOptions('options', options, ['ids']);
-  return ids === undefined ? null : checkIds(ids, plan.count);
-}
-
-/** From lines in any order to rows in theirs. */
-function planOf(columns: arrow.PlanColumns, file: string | undefined): DedupPlan {
-  const count = columns.rows.length;
-  const lineOf = new Int32Array(count).fill(-1);
-  columns.rows.forEach((row, line) => {
-    if (row >= count) throw new FormatError(`row ${row} of a plan for ${count} rows`, file);
-    if (lineOf[row] >= 0) throw new FormatError(`row ${row} is there twice`, file);
-    lineOf[row] = line;
+/** Some rows of a plan: those of the source with these numbers, whose ids are `ids`. */
+export function planBatch(plan: DedupPlan, rows: Uint32Array, ids: Ids | null): RowBatch {
+  const { groups, kept, keepers, distances, cosines, checks } = plan;
+  return RowBatch.of({
+    row: rows,
+    ...(ids !== null && { id: ids }),
+    group: rows.map((row) => groups[row]),
+    action: Array.from(rows, (row) => ACTIONS[kept[row]]),
+    duplicate_of: rows.map((row) => keepers[row]),
+    distance: Uint16Array.from(rows, (row) => distances[row]),
+    ...(cosines !== null && { cosine: Float64Array.from(rows, (row) => cosines[row]) }),
+    check: rows.map((row) => checks[row]),
   });
-  const kept = new Uint8Array(count);
-  const keepers = new Uint32Array(count);
-  for (let row = 0; row < count; row++) {
-    const action = columns.actions[lineOf[row]];
-    if (action !== 'keep' && action !== 'drop') {
-      throw new FormatError(
-        `row ${row}: "action" expected "keep" or "drop", got "${action}"`,
-        file,
-      );
-    }
-    kept[row] = Number(action === 'keep');
-    keepers[row] = kept[row] === 1 ? row : columns.keepers[lineOf[row]];
-    if (keepers[row] < count) continue;
-    throw new FormatError(`row ${row} duplicates row ${keepers[row]} of ${count}`, file);
+}
+
+const BATCH_ROWS = 65_536;
+
+/** All rows of a plan, batch by batch; a plan without rows is one empty batch. */
+export function* planBatches(plan: DedupPlan, options?: PlanTableOptions): Generator<RowBatch> {
+  const given = checkOptions('options', options, ['ids']);
+  const ids = given.ids === undefined ? null : checkIds(given.ids, plan.count);
+  for (let first = 0; first === 0 || first < plan.count; first += BATCH_ROWS) {
+    const end = Math.min(plan.count, first + BATCH_ROWS);
+    const rows = Uint32Array.from({ length: end - first }, (_, i) => first + i);
+    yield planBatch(plan, rows, ids?.slice(first, end) ?? null);
   }
-  const inOrder = <T extends Uint32Array | Uint16Array | Float64Array>(values: T): T =>
-    values.map((_, row) => values[lineOf[row]]) as T;
-  const { groups, checks } = columns;
+}
+
+/** The plan of rows as `planBatches` makes them, edited or not; `file` is named in errors. */
+export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
+  const names = batches[0].columns.map(({ name }) => name);
+  for (const name of PLAN_COLUMNS.slice(0, -1)) {
+    if (!names.includes(name)) throw new FormatError(noColumn(name, names).message, file);
+  }
+  const valuesOf = (name: string) => batches.flatMap((batch) => batch.values(name));
+  const integers = (name: keyof typeof INTEGERS) =>
+    Uint32Array.from(valuesOf(name), (value, i) => {
+      const integer = numberOf(value);
+      if (Number.isInteger(integer) && integer >= 0 && integer <= INTEGERS[name]) return integer;
+      const expected = `"${name}" expected an integer in 0..${INTEGERS[name]}`;
+      throw new FormatError(`record ${i}: ${expected}, got ${value}`, file);
+    });
+  const lines = linesOf(integers('row'), file);
+  const inOrder = <T>(values: ArrayLike<T>) => Array.from(lines, (line) => values[line]);
+  const count = lines.length;
+  const actions = inOrder(valuesOf('action'));
+  const kept = Uint8Array.from(actions, (action, row) => {
+    if (action === 'keep' || action === 'drop') return Number(action === 'keep');
+    const expected = `"action" expected "keep" or "drop", got "${action}"`;
+    throw new FormatError(`row ${row}: ${expected}`, file);
+  });
   // A row that someone decided to keep duplicates none.
-  const distances = inOrder(columns.distances).map((value, row) => (kept[row] === 1 ? 0 : value));
-  const cosines =
-    columns.cosines && inOrder(columns.cosines).map((value, row) => (kept[row] === 1 ? 1 : value));
-  const read = { count, kept, keepers, groups: inOrder(groups), checks: inOrder(checks) };
-  return { ...read, distances, cosines };
-}
-
-/** Quoted where a comma, quote or line break would cut it (RFC 4180). */
-function cellOf(value: string | number): string {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** The records behind the header, each with a cell for each of its names. */
-function* csvRecords(text: string, file: string | undefined): Generator<Record<string, string>> {
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
-  let header: string[] | null = null;
-  let cells: string[] = [];
-  for (let line = 1; cell.lastIndex < text.length || cells.length > 0; ) {
-    const match = cell.exec(text);
-    if (match === null) throw new FormatError(`line ${line}: a broken quote`, file);
-    cells.push(match[1] === undefined ? match[2] : match[1].replaceAll('""', '"'));
-    if (match[3] === ',') continue;
-    if (header === null) header = cells;
-    else if (cells.length === header.length) {
-      yield Object.fromEntries(header.map((name, i) => [name, cells[i]]));
-    } else if (cells.length > 1 || cells[0] !== '') {
-      throw new FormatError(`line ${line}: ${cells.length} cells of ${header.length}`, file);
-    }
-    line += match[0].split('\n').length - 1;
-    cells = [];
+  const ofDropped = (values: ArrayLike<number>, own: (row: number) => number) =>
+    inOrder(values).map((value, row) => (kept[row] === 1 ? own(row) : value));
+  const keepers = Uint32Array.from(ofDropped(integers('duplicate_of'), (row) => row));
+  const beyond = keepers.findIndex((keeper) => keeper >= count);
+  if (beyond >= 0) {
+    throw new FormatError(`row ${beyond} duplicates row ${keepers[beyond]} of ${count}`, file);
   }
+  const cosines = names.includes('cosine') ? valuesOf('cosine').map(numberOf) : [];
+  const hasCosines = count > 0 && cosines.length === count && cosines.every(Number.isFinite);
+  return {
+    ...{ count, kept, keepers },
+    groups: Uint32Array.from(inOrder(integers('group'))),
+    checks: Uint32Array.from(inOrder(integers('check'))),
+    distances: Uint16Array.from(ofDropped(integers('distance'), () => 0)),
+    cosines: hasCosines ? Float64Array.from(ofDropped(cosines, () => 1)) : null,
+  };
 }
 
-function* jsonRecords(text: string, file: string | undefined): Generator<Record<string, unknown>> {
-  const lines = text.split(/\r?\n/);
-  for (let i = 0; i < lines.length; i++) {
-    if (lines[i].trim() === '') continue;
-    let value: unknown = null;
-    try {
-      value = JSON.parse(lines[i]);
-    } catch {
-      // Told of below.
+/** Programs may have turned a column of numbers into texts. NaN for what is no number. */
+function numberOf(value: unknown): number {
+  if (typeof value === 'string' && value.trim() === '') return Number.NaN;
+  return value === null ? Number.NaN : Number(value);
+}
+
+/** For each row of the source, where it is among the lines of the plan. */
+function linesOf(rows: Uint32Array, file: string): Int32Array {
+  const lines = new Int32Array(rows.length).fill(-1);
+  rows.forEach((row, line) => {
+    if (row >= rows.length) {
+      throw new FormatError(`row ${row} of a plan for ${rows.length} rows`, file);
     }
-    if (typeof value !== 'object' || value === null) {
-      throw new FormatError(`line ${i + 1}: not a JSON object`, file);
-    }
-    yield value as Record<string, unknown>;
-  }
+    if (lines[row] >= 0) throw new FormatError(`row ${row} is there twice`, file);
+    lines[row] = line;
+  });
+  return lines;
 }

@@ -4,22 +4,23 @@
  * file that it came from.
  */
 
-import { type Data, type Field, makeData, RecordBatch, Schema, Struct, Table } from 'apache-arrow';
+import { type Data, type Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
+import type { Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { asFormatError } from './arrow/source';
 import type { Column, ColumnKind } from './columns/builder';
+import { type Chunk, checkBitmaps } from './columns/chunk';
+import { codesOf } from './columns/codes';
 import { type ColumnData, columnOf } from './columns/column-data';
-import { type Ids, pickIds, readIds } from './columns/ids';
+import { idsOf } from './columns/ids';
 import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
-import { joinedData, plainOf, taken } from './columns/pick';
+import { joinedData, nullsOfType, plainOf, taken } from './columns/pick';
 import { valuesOf } from './columns/values';
-import { denseOf, sparseOf } from './columns/vectors';
-import { codesFromArrow } from './sealed/codes';
-import { KEY } from './sealed/seal';
+import { denseOf, narrowed, sparseOf } from './columns/vectors';
+import { codeOptions, headerOf, KEY } from './sealed/seal';
 
 export interface RowPlace {
   /** Number of the batch's first row in its source. */
@@ -109,47 +110,55 @@ export class RowBatch {
 
   /** Plain values: numbers, strings, bigints of 64-bit columns, arrays, objects, bytes, null. */
   values(name: string): unknown[] {
-    const { data } = this.#column(name);
-    return this.#reading(() => valuesOf(data));
+    const { data, firstRow } = this.chunk(name);
+    return this.#reading(() => valuesOf(data, firstRow));
   }
 
+  /** The texts of a column, null where there is none. */
   texts(name: string): (string | null)[] {
-    const { data } = this.#column(name, 'text', 'text');
-    return this.#reading(() => valuesOf(data) as (string | null)[]);
+    const { data, firstRow } = this.chunk(name, 'text', 'text');
+    return this.#reading(() => valuesOf(data, firstRow) as (string | null)[]);
   }
 
   /** Ids, none of which may be null. */
   ids(name: string): Ids {
-    const { field } = this.#column(name, 'id', 'id of integers or strings');
-    return this.#reading(() => {
-      const { schema, batches } = this.#table([field.name], false);
-      const source = { schema, batches, count: this.count, isWhole: false };
-      return asFormatError(this.file, () => readIds(source, pickIds(source, field.name)) as Ids);
-    });
+    const chunk = this.chunk(name, 'id', 'id of integers or strings');
+    return this.#reading(() => idsOf([chunk]));
   }
 
-  /** Vectors of one width, which `dimensions` tells where it is known. Null rows stay null. */
+  /** Vectors of one width, which `dimensions` gives where it is known. Null rows stay null. */
   vectors(name: string, options?: { dimensions?: number }): DenseMatrix {
     const { dimensions } = checkOptions('options', options, ['dimensions']);
-    const { data } = this.#column(name, 'vector', 'vector: a list of numbers');
-    return this.#reading(() => denseOf(data, this.firstRow, dimensions));
+    const chunk = this.chunk(name, 'vector', 'vector: a list of numbers');
+    return this.#reading(() => denseOf([chunk], dimensions));
   }
 
   /** Sparse rows: a list column of dimensions and one of values, or one Map column. */
   sparse(indices: string, values?: string): SparseMatrix {
     const isMap = values === undefined;
-    const keys = this.#column(indices, isMap ? 'map' : 'indices', 'column of dimensions').data;
-    const weights = isMap ? keys : this.#column(values, 'values', 'column of values').data;
-    return this.#reading(() => sparseOf({ indices: keys, values: weights }, this.firstRow));
+    const keys = this.chunk(indices, isMap ? 'map' : 'indices', 'column of dimensions');
+    const weights = isMap ? keys : this.chunk(values, 'values', 'column of values');
+    return this.#reading(() => narrowed(sparseOf([{ indices: keys, values: weights }])));
   }
 
-  /** Codes, in memory of their own. */
+  /** Codes, in memory of their own; a file of this library says how they were made. */
   codes(name: string, options?: { bits?: number; bitOrder?: BitOrder }): Codes {
     const given = checkOptions('options', options, ['bits', 'bitOrder']);
-    this.#column(name, 'code', 'code');
-    return this.#reading(() => {
-      return codesFromArrow(this.#table([name], true), { ...given, column: name }).codes;
-    });
+    const chunk = this.chunk(name, 'code', 'code');
+    return this.#reading(() => codesOf([chunk], name, codeOptions(given, headerOf(this.#schema))));
+  }
+
+  /**
+   * A column in Arrow's own form, for the readers of this layer; its bitmaps are checked. Fails
+   * where there is none of that name, or it does not fit what is asked for.
+   */
+  chunk(name: string, fit?: Fit, what?: string): Chunk {
+    const { field, data } = this.#column(name, fit, what);
+    // Columns without rows may lack the memory, and the children, that readers expect.
+    if (this.count === 0) return { data: nullsOfType(field.type, 0), firstRow: this.firstRow };
+    if (data?.length !== this.count) throw new Error(`column "${name}" is shorter than its batch`);
+    this.#reading(() => checkBitmaps(data));
+    return { data, firstRow: this.firstRow };
   }
 
   /** Some of the rows, by place in the batch, in the order given. */
@@ -225,34 +234,15 @@ export class RowBatch {
     return { field, data };
   }
 
-  /** Some columns as a table of the library, with our header when it tells how to read them. */
-  #table(names: readonly string[], withHeader: boolean): Table {
-    const at = names.map((name) => this.#schema.fields.findIndex((field) => field.name === name));
-    const schema = new Schema(
-      at.map((i) => this.#schema.fields[i]),
-      withHeader ? this.#header() : undefined,
-    );
-    const children = at.map((i) => this.#data[i]);
-    const type = new Struct(schema.fields);
-    const data = makeData({ type, length: this.count, nullCount: 0, children });
-    return new Table(schema, [new RecordBatch(schema, data)]);
-  }
-
-  /** What is wrong with values is the file's fault; rows are counted from its start. */
+  /** What is wrong with values is the file's fault. */
   #reading<T>(read: () => T): T {
     try {
       return read();
     } catch (cause) {
-      const inner = cause instanceof FormatError ? (cause.cause ?? cause) : cause;
-      const message = inner instanceof Error ? inner.message : String(inner);
-      throw new FormatError(this.#placed(message, cause), this.file, { cause });
+      if (cause instanceof FormatError) throw cause;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new FormatError(message, this.file, { cause });
     }
-  }
-
-  /** Readers of whole files count rows from 0, which here is the batch's first. */
-  #placed(message: string, cause: unknown): string {
-    if (!(cause instanceof FormatError)) return message;
-    return message.replace(/^row (\d+)/, (_, row) => `row ${this.firstRow + Number(row)}`);
   }
 }
 

@@ -17,8 +17,8 @@ import { applyPlan } from '../../src/formats/apply-plan';
 import { createRows } from '../../src/formats/create-rows';
 import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
 import { dedup } from '../../src/groups/dedup';
+import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
-import { codesFromArrow } from '../../src/table/sealed/codes';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-out-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -16,13 +16,15 @@ import {
 } from 'apache-arrow';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
+import { Codes } from '../../src/codes/codes';
 import { applyPlan } from '../../src/formats/apply-plan';
 import { readPlan, writePairs, writePlan } from '../../src/formats/plan-file';
 import { dedup } from '../../src/groups/dedup';
 import { pairs } from '../../src/join/pairs';
+import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
-import { codesFromArrow, codesToArrow } from '../../src/table/sealed/codes';
-import { collection } from '../groups/collections';
+import { codesToArrow } from '../../src/table/sealed/codes';
+import { collection, pairsByBruteForce } from '../groups/collections';
 
 /** Plans as files of their own, read back, edited and applied; the source is only read. */
 
@@ -49,6 +51,91 @@ describe.each(['plan.arrow', 'plan.csv', 'plan.jsonl'])('%s', (name) => {
     const kept = codesFromArrow(bytes); // sealed anew, and checked
     expect(kept.ids).toEqual(keptIds);
     expect(Buffer.from(kept.codes.at(1))).toEqual(Buffer.from(codes.at(ids.indexOf(keptIds[1]))));
+  });
+});
+
+describe('a plan as text', () => {
+  const small = collection('clustered', 50, 64, 3);
+  const plan = dedup(small, { maxDistance: 4 });
+  const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
+  const cosines = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
+  const files = ['plan.csv', 'plan.jsonl', 'plan.tsv', 'plan.parquet', 'plan.arrows'];
+
+  /** The text of a plan's file. */
+  const textOf = async (name: string) => {
+    await writePlan(path(name), plan);
+    return readFileSync(path(name), 'utf8');
+  };
+  const readText = (name: string, text: string) => {
+    writeFileSync(path(name), text);
+    return readPlan(path(name));
+  };
+
+  it.each(files)('%s comes back as it was, with cosines and ids and without', async (name) => {
+    for (const given of [plan, { ...plan, cosines }]) {
+      for (const options of [undefined, { ids }]) {
+        await writePlan(path(name), given, options);
+        expect(await readPlan(path(name))).toEqual(given);
+      }
+    }
+  });
+
+  it('reads as people expect', async () => {
+    const [, line] = (await textOf('plan.csv'))
+      .split('\n')
+      .filter((text) => / ?drop/.test(text) || text.startsWith('row'));
+    const row = plan.kept.indexOf(0);
+    const { groups, keepers, distances, checks } = plan;
+    expect(line).toBe(
+      [row, groups[row], 'drop', keepers[row], distances[row], '', checks[row]].join(),
+    );
+  });
+
+  it('may have another delimiter: 0.1 refused what a spreadsheet saves', async () => {
+    const text = (await textOf('plan.csv')).replaceAll(',', ';');
+    expect(await readText('plan.csv', text)).toEqual(plan);
+  });
+
+  it('may have columns of a person, of any kind', async () => {
+    const lines = (await textOf('plan.csv')).trimEnd().split('\n');
+    const noted = lines.map((line, i) => `${line},${i === 0 ? 'note' : i % 7 || 'a "".'}`);
+    await expect(readText('plan.csv', noted.join('\n'))).resolves.toEqual(plan);
+  });
+
+  it('takes what a person changed, and lines in another order', async () => {
+    const row = plan.kept.indexOf(0);
+    const lines = (await textOf('plan.jsonl')).trimEnd().split('\n').reverse();
+    const edited = lines.map((line) =>
+      line.includes(`{"row":${row},`) ? line.replace('"drop"', '"keep"') : line,
+    );
+    const read = await readText('plan.jsonl', edited.join('\r\n'));
+    expect(read.kept[row]).toBe(1);
+    expect([read.keepers[row], read.distances[row]]).toEqual([row, 0]);
+    expect(read.kept.filter((one, i) => one !== plan.kept[i])).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'csv',
+      (text: string) => text.replace('keep', 'hold'),
+      /"action" expected "keep" or "drop", got "hold"/,
+    ],
+    ['csv', (text: string) => text.slice(0, text.lastIndexOf(',')), /line 51: 6 cells, but 7/],
+    ['csv', (text: string) => text.replace('\n1,', '\n"1,'), /line 3: a broken quote/],
+    ['csv', (text: string) => text.replace('\n1,', '\n0,'), /row 0 is there twice/],
+    ['csv', (text: string) => text.replace('\n1,', '\n99,'), /row 99 of a plan for 50 rows/],
+    ['csv', (text: string) => text.replace('\n1,', '\n1.5,'), /record 1: "row" expected an/],
+    ['jsonl', (text: string) => text.replace('{"row":1,', '{"row":1,,'), /line 2: .*JSON/],
+    [
+      'jsonl',
+      (text: string) => text.replace('{"row":1,', '{"row":"x",'),
+      /record 1: "row" expected an integer/,
+    ],
+  ] as const)('refuses a broken one: %s', async (format, breakIt, message) => {
+    const name = `plan.${format}`;
+    const text = breakIt(await textOf(name));
+    await expect(readText(name, text)).rejects.toThrow(FormatError);
+    await expect(readText(name, text)).rejects.toThrow(message);
   });
 });
 
@@ -81,7 +168,7 @@ describe('applying', () => {
 
   it('refuses a plan of an unknown kind, or none', async () => {
     await expect(writePlan(path('plan.txt'), plan)).rejects.toThrow(
-      '"path" expected a name that ends in .arrow, .csv, .jsonl',
+      '"format" expected one that is written: arrow, arrows, parquet, csv, jsonl',
     );
     writeFileSync(path('broken.arrow'), 'no plan');
     await expect(readPlan(path('broken.arrow'))).rejects.toThrow(FormatError);
@@ -138,11 +225,28 @@ describe('rows kept of a file', () => {
   });
 });
 
-it('pairs go to a file, and nothing else is left', async () => {
-  await writePairs(path('pairs.arrows'), pairs(codes, { maxDistance: 4 }));
-  const table = tableFromIPC(readFileSync(path('pairs.arrows')));
-  let count = 0;
-  for (const { a } of pairs(codes, { maxDistance: 4 })) count += a.length;
-  expect(table.numRows).toBe(count);
-  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+describe('pairs', () => {
+  const many = collection('clustered', 3000, 64, 5);
+
+  it('go to a file batch by batch, and nothing else is left', async () => {
+    const expected = pairsByBruteForce(many, null, 5);
+    expect(expected.length).toBeGreaterThan(2 ** 16); // more than one batch
+    await writePairs(path('pairs.arrows'), pairs(many, { maxDistance: 5 }));
+    const table = tableFromIPC(readFileSync(path('pairs.arrows')));
+    expect(table.batches.length).toBeGreaterThan(1);
+    ['a', 'b', 'distance'].forEach((name, i) => {
+      // As text: a deep comparison of so many numbers takes half a minute.
+      const column = Array.from(table.getChild(name)?.toArray() as Uint32Array);
+      expect(column.join() === expected.map((pair) => pair[i]).join()).toBe(true);
+    });
+    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+
+  it('may be none', async () => {
+    const one = Codes.from(many.bytes.slice(0, 8), { bits: 64 });
+    await writePairs(path('none.arrows'), pairs(one, { maxDistance: 5 }));
+    const table = tableFromIPC(readFileSync(path('none.arrows')));
+    expect(table.numRows).toBe(0);
+    expect(table.schema.fields.map(({ name }) => name)).toEqual(['a', 'b', 'distance']);
+  });
 });

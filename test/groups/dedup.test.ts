@@ -1,16 +1,12 @@
-import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
-import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { type DedupPlan, dedup, dedupAsync } from '../../src/groups/dedup';
+import { dedup, dedupAsync } from '../../src/groups/dedup';
 import { extendPlan } from '../../src/groups/extend-plan';
-import { planFromArrow, planFromText, planToArrow, planToText } from '../../src/groups/plan-table';
+import { planBatches, planOf } from '../../src/groups/plan-table';
 import { groupRows } from '../../src/groups/row-groups';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { pairsToArrow } from '../../src/join/pair-stream';
-import { pairs } from '../../src/join/pairs';
 import { angleBetween, Draws } from '../reference/random';
-import { bitsApart, collection, pairsByBruteForce } from './collections';
+import { bitsApart, collection } from './collections';
 
 /** Plans: what each row becomes, as tables, and as the collection grows. */
 
@@ -112,78 +108,23 @@ it('keeps null rows', () => {
   expect([...groups]).toEqual([0, 1, 0, 3]);
 });
 
-describe('as a table', () => {
+describe('as rows', () => {
   const codes = collection('clustered', 50, 64, 3);
   const plan = dedup(codes, { maxDistance: 4 });
   const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
   const cosines = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
-  const withCosines: DedupPlan = { ...plan, cosines };
 
-  it.each([plan, withCosines])('comes back from Arrow, CSV and JSON lines', (given) => {
-    expect(planFromArrow(planToArrow(given))).toEqual(given);
-    expect(planFromArrow(planToArrow(given, { ids }))).toEqual(given);
-    for (const format of ['csv', 'jsonl'] as const) {
-      expect(planFromText(planToText(given, format), format)).toEqual(given);
-      expect(planFromText(planToText(given, format, { ids }), format)).toEqual(given);
-    }
+  it.each([plan, { ...plan, cosines }])('comes back as it was', (given) => {
+    expect(planOf([...planBatches(given)], 'plan')).toEqual(given);
+    const batches = [...planBatches(given, { ids })];
+    expect(planOf(batches, 'plan')).toEqual(given);
+    expect(batches[0].texts('id')).toEqual(ids);
   });
 
-  it('reads as people expect', () => {
-    const [, line] = planToText(plan, 'csv')
-      .split('\n')
-      .filter((text) => / ?drop/.test(text) || text.startsWith('row'));
-    const row = plan.kept.indexOf(0);
-    expect(line).toBe(
-      [
-        row,
-        plan.groups[row],
-        'drop',
-        plan.keepers[row],
-        plan.distances[row],
-        '',
-        plan.checks[row],
-      ].join(),
-    );
-    const names = tableFromIPC(planToArrow(plan, { ids })).schema.fields.map(({ name }) => name);
+  it('has the columns that people expect', () => {
+    const [{ columns }] = planBatches(plan, { ids });
+    const names = columns.map(({ name }) => name);
     expect(names).toEqual(['row', 'id', 'group', 'action', 'duplicate_of', 'distance', 'check']);
-  });
-
-  it('takes what a person changed, and lines in another order', () => {
-    const row = plan.kept.indexOf(0);
-    const lines = planToText(plan, 'jsonl').trimEnd().split('\n').reverse();
-    const edited = lines.map((line) =>
-      line.includes(`{"row":${row},`) ? line.replace('"drop"', '"keep"') : line,
-    );
-    const read = planFromText(edited.join('\r\n'), 'jsonl');
-    expect(read.kept[row]).toBe(1);
-    expect([read.keepers[row], read.distances[row]]).toEqual([row, 0]);
-    expect(read.kept.filter((one, i) => one !== plan.kept[i])).toHaveLength(1);
-  });
-
-  it.each([
-    [
-      'csv',
-      (text: string) => text.replace('keep', 'hold'),
-      /"action" expected "keep" or "drop", got "hold"/,
-    ],
-    ['csv', (text: string) => text.slice(0, text.lastIndexOf(',')), /line 51: 6 cells of 7/],
-    ['csv', (text: string) => text.replace('\n1,', '\n"1,'), /line 3: a broken quote/],
-    ['csv', (text: string) => text.replace('\n1,', '\n0,'), /row 0 is there twice/],
-    ['csv', (text: string) => text.replace('\n1,', '\n99,'), /row 99 of a plan for 50 rows/],
-    [
-      'jsonl',
-      (text: string) => text.replace('{"row":1,', '{"row":1,,'),
-      /line 2: not a JSON object/,
-    ],
-    [
-      'jsonl',
-      (text: string) => text.replace('{"row":1,', '{"row":"x",'),
-      /record 1: "row" expected an integer/,
-    ],
-  ] as const)('refuses a broken one: %s', (format, breakIt, message) => {
-    const text = breakIt(planToText(plan, format));
-    expect(() => planFromText(text, format, { file: 'plan.txt' })).toThrow(FormatError);
-    expect(() => planFromText(text, format, { file: 'plan.txt' })).toThrow(message);
   });
 });
 
@@ -239,32 +180,5 @@ describe('refuses', () => {
     );
     const medoid = () => extendPlan(plan, codes, codes, { maxDistance: 3, keep: 'medoid' });
     expect(medoid).toThrow('"keep" expected another policy');
-  });
-});
-
-describe('pairs as an Arrow stream', () => {
-  const codes = collection('clustered', 3000, 64, 5);
-
-  it('has all of them', async () => {
-    const found = pairs(codes, { maxDistance: 5 });
-    const expected = pairsByBruteForce(codes, null, 5);
-    expect(expected.length).toBeGreaterThan(2 ** 16); // more than one batch
-    const chunks = [...pairsToArrow(found)];
-    expect(chunks.length).toBeGreaterThan(3);
-    const table = tableFromIPC(chunks);
-    ['a', 'b', 'distance'].forEach((name, i) => {
-      // As text: a deep comparison of so many numbers takes half a minute.
-      const column = Array.from(table.getChild(name)?.toArray() as Uint32Array);
-      expect(column.join() === expected.map((pair) => pair[i]).join()).toBe(true);
-    });
-    const inTurns: Uint8Array[] = [];
-    for await (const chunk of pairsToArrow(found)) inTurns.push(chunk);
-    expect(Buffer.concat(inTurns).equals(Buffer.concat(chunks))).toBe(true);
-  });
-
-  it('has none where there are none', () => {
-    const table = tableFromIPC([...pairsToArrow(pairs(some(codes, 0, 1), { maxDistance: 5 }))]);
-    expect(table.numRows).toBe(0);
-    expect(table.schema.fields.map(({ name }) => name)).toEqual(['a', 'b', 'distance']);
   });
 });

@@ -4,7 +4,7 @@ import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import { indexFromArrow, indexToArrow } from '../../src/index/index-file';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { codesFromArrow } from '../../src/table/sealed/codes';
+import { codesFromArrow } from '../../src/table/from-arrow';
 import { indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
 import { Draws } from '../reference/random';
 

@@ -15,7 +15,13 @@ import {
 import { describe, expect, it } from 'vitest';
 import { KeptSparse } from '../../src/index/vectors/kept-sparse';
 import { openArrow } from '../../src/table/arrow/source';
-import { sparseFromColumns, sparseToColumns } from '../../src/table/sealed/sparse';
+import {
+  SPARSE_COLUMNS,
+  type SparseColumns,
+  sparseRows,
+  sparseTable,
+} from '../../src/table/sealed/index-rows';
+import { columnsOf, readRows } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 
 /** Kept sparse rows out of memory and back, and through Arrow's own writer and reader. */
@@ -47,6 +53,17 @@ function throughArrow(columns: [Field, Data][]) {
 function column(name: string, type: Uint64 | Float32, lists: unknown[]): [Field, Data] {
   const list = new List(new Field('item', type, false));
   return [new Field(name, list, false), vectorFromArray(lists, list).data[0]];
+}
+
+/** The two columns of sparse rows, as an index file has them. */
+const sparseToColumns = (rows: SparseColumns) =>
+  columnsOf(SPARSE_COLUMNS, sparseTable(rows), rows.offsets.length - 1).map(
+    ({ field, data }): [Field, Data] => [field, data],
+  );
+
+/** Sparse rows of a file, whose first has this number. */
+function sparseFromColumns({ batches }: ReturnType<typeof openArrow>, firstRow = 0) {
+  return sparseRows(readRows(batches[0], SPARSE_COLUMNS, firstRow), firstRow);
 }
 
 const rowsOf = (rows: KeptSparse, count: number) =>

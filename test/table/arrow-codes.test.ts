@@ -26,12 +26,8 @@ import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import type { Ids } from '../../src/table/columns/ids';
-import {
-  type CodesFromArrowOptions,
-  codesFromArrow,
-  codesToArrow,
-  codesToTable,
-} from '../../src/table/sealed/codes';
+import { type CodesFromArrowOptions, codesFromArrow } from '../../src/table/from-arrow';
+import { codesToArrow, codesToTable } from '../../src/table/sealed/codes';
 import { runInChild } from './in-child';
 import type { MemoryReport } from './memory.child';
 

@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/bitmap';
 import type { Ids } from '../../src/table/columns/ids';
-import { codesFromArrow } from '../../src/table/sealed/codes';
-import { sparseFromArrow, vectorsFromArrow } from '../../src/table/vectors-from-arrow';
+import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 
 /** Files that other programs wrote, each with a JSON of what is in it; a new pair is a new test. */
 const folder = new URL('../fixtures/arrow/', import.meta.url);

@@ -29,7 +29,7 @@ import { describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/bitmap';
 import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
-import { sparseFromArrow, vectorsFromArrow } from '../../src/table/vectors-from-arrow';
+import { sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 
 type Row = (number | null)[] | null;
 
@@ -201,17 +201,13 @@ describe('dense vectors from Arrow', () => {
     b: list([[2]], new Float32()),
     words: vectorFromArray(['w'], new Utf8()),
     counts: list([[3]], new Int16()),
+    names: vectorFromArray([['n']], new List(new Field('item', new Utf8(), true))),
   });
   it.each<[string, unknown, ErrorConstructor, string]>([
     ['two candidates', {}, RangeError, '"column" must name the column of dense vectors: "a", "b"'],
     ['no such column', { column: 'c' }, RangeError, 'no column "c", there are "a", "b", "words"'],
     ['a column of text', { column: 'words' }, TypeError, 'column "words" of type Utf8 is no'],
-    [
-      'lists of int16',
-      { column: 'counts' },
-      TypeError,
-      'column "counts" of type List<Int16> is no',
-    ],
+    ['lists of texts', { column: 'names' }, TypeError, 'column "names" of type List<Utf8> is no'],
     ['a number for a column', { column: 1 }, TypeError, '"column" expected a string, got 1'],
     ['no such ids', { column: 'a', id: 'x' }, RangeError, 'no column "x"'],
     ['ids of lists', { column: 'a', id: 'b' }, TypeError, 'column "b" of type List<Float32> is no'],
@@ -231,10 +227,18 @@ describe('dense vectors from Arrow', () => {
     [
       'lists of other lengths',
       list([null, [1, 2], [3, 4], [5], [6, 7]], new Float32()),
-      /row 3: expected 2 values, got 1/,
+      /row 3: expected a vector of 2 values, got 1/,
     ],
-    ['a longer list', list([[1], [1], [1, 2]], new Float64()), /row 2: expected 1 values, got 2/],
-    ['an empty list', list([[1], []], new Float32()), /row 1: expected 1 values, got 0/],
+    [
+      'a longer list',
+      list([[1], [1], [1, 2]], new Float64()),
+      /row 2: expected a vector of 1 values, got 2/,
+    ],
+    [
+      'an empty list',
+      list([[1], []], new Float32()),
+      /row 1: expected a vector of 1 values, got 0/,
+    ],
     ['an empty list first', list([null, [], [1]], new Float32()), /row 1: .*without values/],
     ['a null within a vector', fixed([[1, 2], null, [3, null]], 2, new Float32()), /row 2: a null/],
     [
@@ -261,7 +265,9 @@ describe('dense vectors from Arrow', () => {
 
   it('name the row of the table that was given when it is a slice', () => {
     const table = tableOf({ vector: list([[1], [2], [3], [4, 5], [6]], new Float32()) });
-    expect(() => vectorsFromArrow(table.slice(2))).toThrow(/row 1: expected 1 values, got 2/);
+    expect(() => vectorsFromArrow(table.slice(2))).toThrow(
+      /row 1: expected a vector of 1 values, got 2/,
+    );
     expect(dense(table.slice(0, 3))).toEqual([[1], [2], [3]]);
   });
 

@@ -4,19 +4,16 @@ import type { Codes } from '../../codes/codes';
 import type { Ids } from '../../table/columns/ids';
 import {
   type CodesFromArrowOptions,
-  type CodesToArrowOptions,
   type CodesWithIds,
   codesFromArrow,
-  codesToArrow,
-} from '../../table/sealed/codes';
-import {
   type SparseFromArrowOptions,
   type SparseWithIds,
   sparseFromArrow,
   type VectorsFromArrowOptions,
   type VectorsWithIds,
   vectorsFromArrow,
-} from '../../table/vectors-from-arrow';
+} from '../../table/from-arrow';
+import { type CodesToArrowOptions, codesToArrow } from '../../table/sealed/codes';
 import { readWhole, writeWhole } from '../file-io';
 
 /** Codes of an Arrow file or stream. `I` is the type of the ids where the caller knows it. */

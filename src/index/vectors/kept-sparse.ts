@@ -5,7 +5,7 @@
 
 import { lengthOf } from '../../base/length';
 import type { SparseRows } from '../../kernels/sums/sums.scalar';
-import type { SparseColumns } from '../../table/sealed/sparse';
+import type { SparseColumns } from '../../table/sealed/index-rows';
 import { type Entries, SparseUnit } from '../../vectors/sparse-unit';
 
 /** Entries of a part: no fewer than the first, and no more than the second but for longer rows. */

@@ -7,10 +7,11 @@
 
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { FormatError } from '../../base/format-error';
+import { checkBitmaps } from '../columns/chunk';
 import { type ColumnInfo, columnInfo } from '../columns/info';
 import { RowBatch } from '../row-batch';
 import { checkSeal, KEY, openSealed } from '../sealed/seal';
-import { asFormatError, checkBitmaps, openArrow } from './source';
+import { asFormatError, openArrow } from './source';
 import {
   type Block,
   footerBytes,

@@ -10,20 +10,13 @@ import {
   type DataType,
   Field,
   FixedSizeBinary,
-  Float32,
-  Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
+  type Float64,
   List,
   makeData,
-  Uint8,
-  Uint16,
-  Uint32,
-  Uint64,
   Utf8,
 } from 'apache-arrow';
+import { countNulls } from '../../base/bitmap';
+import { type NumberKind, numberType } from './types';
 
 /** A column of a batch: its name, type and values. */
 export interface Column {
@@ -31,20 +24,6 @@ export interface Column {
   readonly data: Data;
 }
 
-const NUMBERS = {
-  int8: [Int8, Int8Array],
-  uint8: [Uint8, Uint8Array],
-  int16: [Int16, Int16Array],
-  uint16: [Uint16, Uint16Array],
-  int32: [Int32, Int32Array],
-  uint32: [Uint32, Uint32Array],
-  int64: [Int64, BigInt64Array],
-  uint64: [Uint64, BigUint64Array],
-  float32: [Float32, Float32Array],
-  float64: [Float64, Float64Array],
-} as const;
-
-export type NumberKind = keyof typeof NUMBERS;
 /** 'json' is text that holds a JSON value, and is written back as one. */
 export type ColumnKind =
   | NumberKind
@@ -110,12 +89,9 @@ export abstract class ColumnBuilder {
   finish(): Data {
     const { count } = this;
     const bitmap = this.#validity;
-    let nullCount = 0;
     const nullBitmap = new Uint8Array(Math.ceil(count / 8)).fill(255);
     if (bitmap !== null) nullBitmap.set(bitmap.subarray(0, nullBitmap.length));
-    for (let row = 0; bitmap !== null && row < count; row++) {
-      nullCount += 1 - ((nullBitmap[row >> 3] >> (row & 7)) & 1);
-    }
+    const nullCount = bitmap === null ? 0 : countNulls(nullBitmap, count);
     const data = this.take(nullCount === 0 ? { nullCount } : { nullCount, nullBitmap });
     this.#validity = null;
     this.count = 0;
@@ -151,8 +127,8 @@ export class NumberBuilder extends ColumnBuilder {
 
   constructor(kind: NumberKind) {
     super();
-    const [Type, Values] = NUMBERS[kind];
-    this.type = new Type();
+    const { type, Values } = numberType(kind);
+    this.type = type;
     this.#isWide = kind.endsWith('64') && kind !== 'float64';
     this.#values = new Values(64) as Numbers;
   }

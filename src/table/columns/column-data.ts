@@ -4,38 +4,19 @@
 
 import {
   type Data,
-  type DataType,
   Field,
   FixedSizeBinary,
   FixedSizeList,
-  Float32,
-  Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
+  type Float64,
+  type Int32,
   makeData,
-  Uint8,
-  Uint16,
-  Uint32,
-  Uint64,
 } from 'apache-arrow';
+import { countNulls } from '../../base/bitmap';
 import { wrongType } from '../../base/check';
 import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
 import { builderOf, type Column, type ColumnKind, finished } from './builder';
-
-export type NumberArray =
-  | Int8Array
-  | Uint8Array
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | Float32Array
-  | Float64Array
-  | BigInt64Array
-  | BigUint64Array;
+import { type NumberArray, typeOfArray } from './types';
 
 /** The values of a column, one a row. */
 export type ColumnData =
@@ -44,19 +25,6 @@ export type ColumnData =
   | Codes
   | DenseMatrix
   | Column;
-
-const TYPES: readonly (readonly [new (length: number) => NumberArray, DataType])[] = [
-  [Int8Array, new Int8()],
-  [Uint8Array, new Uint8()],
-  [Int16Array, new Int16()],
-  [Uint16Array, new Uint16()],
-  [Int32Array, new Int32()],
-  [Uint32Array, new Uint32()],
-  [Float32Array, new Float32()],
-  [Float64Array, new Float64()],
-  [BigInt64Array, new Int64()],
-  [BigUint64Array, new Uint64()],
-];
 
 /** One column; nothing is copied but plain arrays. */
 export function columnOf(name: string, given: ColumnData): Column {
@@ -72,7 +40,7 @@ export function columnOf(name: string, given: ColumnData): Column {
 }
 
 function fromNumbers(name: string, values: NumberArray): Column {
-  const type = TYPES.find(([Values]) => values instanceof Values)?.[1];
+  const type = typeOfArray(values);
   if (type === undefined) throw wrongType(name, 'a typed array of numbers', values);
   const { length } = values;
   const data = makeData({ type: type as Int32, length, nullCount: 0, data: values as Int32Array });
@@ -105,8 +73,7 @@ function fromValues(name: string, values: readonly unknown[]): Column {
 /** Nulls of a bitmap in Arrow's layout. */
 function nullsOf(validity: Uint8Array | null | undefined, count: number) {
   if (!validity) return { nullCount: 0 };
-  let nullCount = 0;
-  for (let row = 0; row < count; row++) nullCount += 1 - ((validity[row >> 3] >> (row & 7)) & 1);
+  const nullCount = countNulls(validity, count);
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: validity };
 }
 
@@ -120,10 +87,10 @@ function fromCodes(name: string, codes: Codes): Column {
 function fromMatrix(name: string, matrix: DenseMatrix): Column {
   const length = checkDenseMatrix(matrix, name);
   const { values, dimensions, validity } = matrix;
-  const element = values instanceof Float32Array ? new Float32() : new Float64();
+  const element = typeOfArray(values) as Float64;
   const type: FixedSizeList = new FixedSizeList(dimensions, new Field('item', element, true));
   const child: Data = makeData({
-    ...{ type: element as Float64, length: values.length, nullCount: 0 },
+    ...{ type: element, length: values.length, nullCount: 0 },
     data: values as Float64Array,
   });
   const data = makeData({

@@ -1,7 +1,8 @@
 /** What a column is called, of what type it is, and what it could serve as. */
 
 import { type Field, Type } from 'apache-arrow';
-import { type ColumnKind, JSON_METADATA, type NumberKind } from './builder';
+import { type ColumnKind, JSON_METADATA } from './builder';
+import { isBinaryType, isListType, isTextType, type NumberKind } from './types';
 
 export type Fit = 'vector' | 'text' | 'code' | 'id' | 'number' | 'indices' | 'values' | 'map';
 
@@ -11,10 +12,6 @@ export interface ColumnInfo {
   readonly type: string;
   readonly fits: readonly Fit[];
 }
-
-const STRINGS: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View];
-const BINARIES: readonly number[] = [Type.Binary, Type.LargeBinary, Type.BinaryView];
-const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.FixedSizeList];
 
 export function columnInfo(field: Field): ColumnInfo {
   const type = isJson(field) ? 'Json' : String(field.type);
@@ -31,20 +28,21 @@ function fitsOf(field: Field): Fit[] {
   const { type } = field;
   const { typeId } = type;
   if (isJson(field)) return [];
-  if (typeId === Type.Dictionary) return isText(type) ? ['text', 'id'] : [];
-  if (STRINGS.includes(typeId)) return ['text', 'id'];
+  if (typeId === Type.Dictionary) return fitsOfDictionary(type.dictionary);
+  if (isTextType(typeId)) return ['text', 'id'];
   if (typeId === Type.Int) {
     const isWord = type.bitWidth === 64 && !type.isSigned;
     return isWord ? ['id', 'number', 'code'] : ['id', 'number'];
   }
   if (typeId === Type.Float) return ['number'];
-  if (typeId === Type.FixedSizeBinary || BINARIES.includes(typeId)) return ['code'];
+  if (typeId === Type.FixedSizeBinary || isBinaryType(typeId)) return ['code'];
   if (typeId === Type.Map) return isSparseMap(type) ? ['map'] : [];
-  return LISTS.includes(typeId) ? fitsOfList(type) : [];
+  return isListType(typeId) ? fitsOfList(type) : [];
 }
 
-function isText(type: Field['type']): boolean {
-  return type.typeId === Type.Dictionary ? isText(type.dictionary) : STRINGS.includes(type.typeId);
+function fitsOfDictionary({ typeId }: Field['type']): Fit[] {
+  if (isTextType(typeId)) return ['text', 'id'];
+  return typeId === Type.Int ? ['id'] : [];
 }
 
 function fitsOfList(type: Field['type']): Fit[] {
@@ -77,8 +75,8 @@ function kindOfType(type: Field['type']): ColumnKind {
   if (typeId === Type.Int) return `${type.isSigned ? '' : 'u'}int${type.bitWidth}` as NumberKind;
   if (typeId === Type.Float) return type.precision === 2 ? 'float64' : 'float32';
   if (typeId === Type.FixedSizeBinary) return { fixedBytes: type.byteWidth };
-  if (BINARIES.includes(typeId)) return 'binary';
-  if (LISTS.includes(typeId)) {
+  if (isBinaryType(typeId)) return 'binary';
+  if (isListType(typeId)) {
     const item = kindOfField(type.children[0]);
     return typeof item === 'object' && 'list' in item ? 'json' : { list: item };
   }

@@ -23,8 +23,10 @@ import {
   Type,
   Utf8,
 } from 'apache-arrow';
+import { bitAt, bitmapOf } from '../../base/bitmap';
 import { concatenated } from '../arrow/bytes';
-import { rangesOf } from '../arrow/source';
+import { rangesOf } from './chunk';
+import { isBinaryType, isLargeType, isTextType } from './types';
 import { bytesReader } from './values';
 
 /** Types whose values lie one after another, so many elements each. */
@@ -33,10 +35,7 @@ const FIXED: readonly number[] = [
   ...[Type.Date, Type.Time, Type.Timestamp, Type.Duration, Type.Decimal, Type.Interval],
 ];
 /** Types whose values are bytes between offsets; the library would drop a byte order mark. */
-const BYTES: readonly number[] = [
-  ...[Type.Utf8, Type.LargeUtf8, Type.Utf8View],
-  ...[Type.Binary, Type.LargeBinary, Type.BinaryView],
-];
+const isBytesType = (typeId: number) => isTextType(typeId) || isBinaryType(typeId);
 const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.Map];
 
 /** The same type without dictionaries and views, at any depth. */
@@ -96,7 +95,7 @@ export function taken(data: Data, rows: ArrayLike<number>): Data {
         : (Int32Array.from(offsets) as never);
     return makeData({ type: type as List, length, valueOffsets, child, ...nulls } as never);
   }
-  if (BYTES.includes(typeId)) {
+  if (isBytesType(typeId)) {
     return makeData({ type: type as Utf8, length, ...takenBytes(data, rows), ...nulls });
   }
   if (typeId === Type.Bool) {
@@ -124,7 +123,7 @@ const NO_BYTES = new Uint8Array();
 function takenBytes(data: Data, rows: ArrayLike<number>) {
   const bytes = bytesReader(data);
   const parts: Uint8Array[] = [];
-  const isLarge = data.typeId === Type.LargeUtf8 || data.typeId === Type.LargeBinary;
+  const isLarge = isLargeType(data.typeId);
   const offsets = new (isLarge ? BigInt64Array : Int32Array)(rows.length + 1);
   let filled = 0;
   for (let i = 0; i < rows.length; i++) {
@@ -151,16 +150,6 @@ function nullsOf(data: Data, rows: ArrayLike<number>) {
     return isValid;
   });
   return { nullCount, nullBitmap };
-}
-
-function bitmapOf(length: number, isSet: (place: number) => boolean): Uint8Array {
-  const bits = new Uint8Array(Math.ceil(length / 8));
-  for (let i = 0; i < length; i++) if (isSet(i)) bits[i >> 3] |= 1 << (i & 7);
-  return bits;
-}
-
-function bitAt(bits: Uint8Array, at: number): boolean {
-  return ((bits[at >> 3] >> (at & 7)) & 1) === 1;
 }
 
 /** Columns of one type, one behind the other. Throws where their bytes do not fit one column. */
@@ -194,7 +183,7 @@ export function joinedData(chunks: readonly Data[]): Data {
     return rows === 0 ? [0, 0] : [Number(valueOffsets[0]), Number(valueOffsets[rows])];
   });
   const valueOffsets = joinedOffsets(parts, spans, length);
-  if (BYTES.includes(typeId)) {
+  if (isBytesType(typeId)) {
     const bytes = parts.map((part, i) => part.values.subarray(...spans[i]) as Uint8Array);
     const data = concatenated(bytes);
     return makeData({ type, length, valueOffsets, data, ...nulls } as never);
@@ -229,7 +218,7 @@ function joinedValues(parts: readonly Data[], length: number) {
 const MOST_ELEMENTS = 2 ** 31 - 1;
 
 function joinedOffsets(parts: readonly Data[], spans: readonly number[][], length: number) {
-  const isLarge = [Type.LargeUtf8, Type.LargeBinary, Type.LargeList].includes(parts[0].typeId);
+  const isLarge = isLargeType(parts[0].typeId);
   const total = spans.reduce((sum, [from, to]) => sum + to - from, 0);
   if (!isLarge && total > MOST_ELEMENTS) {
     throw new RangeError(`${total} bytes or items do not fit one column of type ${parts[0].type}`);
@@ -287,10 +276,10 @@ export function nullsOfType(given: DataType, length: number): Data {
     const { listSize } = type as FixedSizeList;
     return makeData({ ...nulls, child: nullsOfType(children[0].type, length * listSize) } as never);
   }
-  if (LISTS.includes(typeId) || BYTES.includes(typeId)) {
-    const isLarge = [Type.LargeUtf8, Type.LargeBinary, Type.LargeList].includes(typeId);
+  if (LISTS.includes(typeId) || isBytesType(typeId)) {
+    const isLarge = isLargeType(typeId);
     const valueOffsets = new (isLarge ? BigInt64Array : Int32Array)(length + 1);
-    if (BYTES.includes(typeId))
+    if (isBytesType(typeId))
       return makeData({ ...nulls, valueOffsets, data: new Uint8Array() } as never);
     return makeData({ ...nulls, valueOffsets, child: nullsOfType(children[0].type, 0) } as never);
   }

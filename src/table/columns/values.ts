@@ -4,7 +4,7 @@
  */
 
 import { BinaryView, type Data, type Decimal, type Timestamp, Type, Vector } from 'apache-arrow';
-import { checkOffsets, rangesOf } from '../arrow/source';
+import { checkOffsets, rangesOf } from './chunk';
 
 /** Gives the value of a row of the column. */
 export type ReadValue = (row: number) => unknown;
@@ -13,21 +13,22 @@ export type ReadValue = (row: number) => unknown;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** All values of a column. */
-export function valuesOf(data: Data): unknown[] {
-  const read = valueReader(data);
+export function valuesOf(data: Data, firstRow = 0): unknown[] {
+  const read = valueReader(data, firstRow);
   const values = new Array<unknown>(data.length);
   for (let row = 0; row < data.length; row++) values[row] = read(row);
   return values;
 }
 
-export function valueReader(data: Data): ReadValue {
-  const read = presentReader(data);
+/** Reads one row at a time; `firstRow` is the source's row of the first, for messages. */
+export function valueReader(data: Data, firstRow = 0): ReadValue {
+  const read = presentReader(data, firstRow);
   if (data.nullCount === 0 || data.typeId === Type.Null) return read;
   return (row) => (data.getValid(row) ? read(row) : null);
 }
 
 /** Reads rows that are not null. */
-function presentReader(data: Data): ReadValue {
+function presentReader(data: Data, firstRow: number): ReadValue {
   const { values, stride } = data;
   switch (data.typeId) {
     case Type.Null:
@@ -43,11 +44,11 @@ function presentReader(data: Data): ReadValue {
     case Type.Binary:
     case Type.LargeBinary:
     case Type.BinaryView:
-      return bytesReader(data);
+      return bytesReader(data, firstRow);
     case Type.Utf8:
     case Type.LargeUtf8:
     case Type.Utf8View: {
-      const bytes = bytesReader(data);
+      const bytes = bytesReader(data, firstRow);
       return (row) => decoder.decode(bytes(row));
     }
     case Type.Dictionary:
@@ -55,7 +56,7 @@ function presentReader(data: Data): ReadValue {
     case Type.List:
     case Type.LargeList:
     case Type.FixedSizeList: {
-      const { start, end } = rangesOf({ data, firstRow: 0 });
+      const { start, end } = rangesOf({ data, firstRow });
       const item = valueReader(data.children[0]);
       return (row) => listOf(item, start(row), end(row));
     }
@@ -63,7 +64,7 @@ function presentReader(data: Data): ReadValue {
       return mapReader(data);
     case Type.Struct: {
       const fields = data.type.children.map(({ name }: { name: string }) => name);
-      const readers = data.children.map(valueReader);
+      const readers = data.children.map((child) => valueReader(child));
       return (row) =>
         Object.fromEntries(fields.map((name: string, i: number) => [name, readers[i](row)]));
     }
@@ -79,13 +80,13 @@ function listOf(item: ReadValue, start: number, end: number): unknown[] {
 }
 
 /** The bytes of a row of variable length. */
-export function bytesReader(data: Data): (row: number) => Uint8Array {
+export function bytesReader(data: Data, firstRow = 0): (row: number) => Uint8Array {
   const { values, valueOffsets } = data;
   if (!valueOffsets) {
     const views = new Vector([data.clone(new BinaryView())]);
     return (row) => views.get(row) as Uint8Array;
   }
-  checkOffsets({ data, firstRow: 0 }, values.length);
+  checkOffsets({ data, firstRow }, values.length);
   const offsets = valueOffsets as unknown as Int32Array | BigInt64Array;
   if (offsets instanceof BigInt64Array) {
     return (row) => values.subarray(Number(offsets[row]), Number(offsets[row + 1]));
@@ -118,7 +119,7 @@ function dictionaryReader(data: Data): ReadValue {
 /** Maps from texts are objects, others are pairs. */
 function mapReader(data: Data): ReadValue {
   const { start, end } = rangesOf({ data, firstRow: 0 });
-  const [keys, values] = data.children[0].children.map(valueReader);
+  const [keys, values] = data.children[0].children.map((child) => valueReader(child));
   const isText = [Type.Utf8, Type.LargeUtf8].includes(data.children[0].children[0].typeId);
   return (row) => {
     const pairs = listOf((at) => [keys(at), values(at)], start(row), end(row));

@@ -1,64 +1,93 @@
 /**
- * The vectors of one column of a batch: lists of any number type, of one width. Floats stay where
- * they lie when they lie there whole; an error names the row in the file.
+ * Vectors of a column: dense ones from lists of any number type, sparse ones from two list columns
+ * or a Map. One result for all batches of a source, allocated once; floats that lie in one batch
+ * without nulls are not copied. An error names the row of the source.
  */
 
-import { type Data, Type } from 'apache-arrow';
+import { type Data, type Int, Type } from 'apache-arrow';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
-import { checkExpansion, rangesOf, validityOf } from '../arrow/source';
+import {
+  type Chunk,
+  checkExpansion,
+  type Ranges,
+  rangesOf,
+  refuseNullItems,
+  rowsOf,
+  validityOf,
+} from './chunk';
 import { float16 } from './values';
 
-/** Dense vectors; `dimensions` tells the width where it is known already. */
-export function denseOf(data: Data, firstRow: number, dimensions?: number): DenseMatrix {
-  const { length } = data;
-  const validity = validityOf([{ data, firstRow: 0 }], length);
-  const { start, end } = rangesOf({ data, firstRow });
-  const width = dimensions ?? widthOf(data, firstRow);
-  for (let row = 0; row < length; row++) {
+/**
+ * Dense vectors, all of one width: `dimensions`, or that of the first vector. Values are float32,
+ * or float64 for float64 and for integers of more than 16 bits. Null rows are zeros.
+ */
+export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMatrix {
+  const validity = validityOf(chunks);
+  const ranges = chunks.map(rangesOf);
+  const width = dimensions ?? widthOf(chunks, ranges);
+  chunks.forEach((chunk, i) => {
+    checkWidths(chunk, ranges[i], width);
+  });
+  const count = rowsOf(chunks);
+  const length = count * width;
+  const [{ data: first }] = chunks;
+  if (chunks.length === 1 && validity === null) {
+    const [{ values, nullCount }] = first.children;
+    const isFloat = values instanceof Float32Array || values instanceof Float64Array;
+    if (isFloat && nullCount === 0) {
+      const from = count === 0 ? 0 : ranges[0].start(0);
+      if (values.length < from + length)
+        throw new Error('the vectors are shorter than their batch');
+      return { values: values.subarray(from, from + length), dimensions: width };
+    }
+  }
+  const isWide = isWideNumber(first.children[0]);
+  checkExpansion(chunks, width * (isWide ? 8 : 4)); // before memory is taken
+  const values = isWide ? new Float64Array(length) : new Float32Array(length);
+  let row = 0;
+  chunks.forEach(({ data, firstRow }, i) => {
+    const [child] = data.children;
+    const { start } = ranges[i];
+    const isDense = data.length > 0 && data.nullCount === 0 && child.nullCount === 0;
+    if (isDense) copyNumbers(child, start(0), data.length * width, values, row * width, firstRow);
+    for (let at = 0; !isDense && at < data.length; at++) {
+      if (!data.getValid(at)) continue;
+      copyNumbers(child, start(at), width, values, (row + at) * width, firstRow + at);
+    }
+    row += data.length;
+  });
+  return { values, dimensions: width, ...(validity !== null && { validity }) };
+}
+
+/** Width of the first vector that is there; where there is none any will do. */
+function widthOf(chunks: readonly Chunk[], ranges: readonly Ranges[]): number {
+  for (const [i, { data, firstRow }] of chunks.entries()) {
+    for (let row = 0; row < data.length; row++) {
+      if (!data.getValid(row)) continue;
+      const width = ranges[i].end(row) - ranges[i].start(row);
+      if (width === 0) throw new Error(`row ${firstRow + row}: a vector without values`);
+      return width;
+    }
+  }
+  const [{ data }] = chunks;
+  return data.typeId === Type.FixedSizeList ? Math.max(1, data.stride) : 1;
+}
+
+function checkWidths({ data, firstRow }: Chunk, { start, end }: Ranges, width: number): void {
+  for (let row = 0; row < data.length; row++) {
     const found = end(row) - start(row);
     if (found === width || !data.getValid(row)) continue;
     throw new Error(`row ${firstRow + row}: expected a vector of ${width} values, got ${found}`);
   }
-  const [child] = data.children;
-  const first = length === 0 ? 0 : start(0);
-  const isFloat = child.values instanceof Float32Array || child.values instanceof Float64Array;
-  if (validity === null && isFloat && child.nullCount === 0) {
-    const values = child.values.subarray(first, first + length * width);
-    if (values.length < length * width) throw new Error('the vectors are shorter than their batch');
-    return { values, dimensions: width };
-  }
-  const isWide = isWideNumber(child);
-  checkExpansion([{ data, firstRow: 0 }], length, width * (isWide ? 8 : 4));
-  const values = isWide ? new Float64Array(length * width) : new Float32Array(length * width);
-  for (let row = 0; row < length; row++) {
-    if (data.getValid(row))
-      copyNumbers(child, start(row), width, values, row * width, firstRow + row);
-  }
-  return validity === null
-    ? { values, dimensions: width }
-    : { values, dimensions: width, validity };
 }
 
-/** Width of the first vector that is there; of none any will do. */
-function widthOf(data: Data, firstRow: number): number {
-  const { start, end } = rangesOf({ data, firstRow });
-  for (let row = 0; row < data.length; row++) {
-    if (!data.getValid(row)) continue;
-    const width = end(row) - start(row);
-    if (width === 0) throw new Error(`row ${firstRow + row}: a vector without values`);
-    return width;
-  }
-  return data.typeId === Type.FixedSizeList ? Math.max(1, data.stride) : 1;
+/** True of numbers that float32 may not hold. */
+function isWideNumber({ values, typeId }: Data): boolean {
+  const isInteger = typeId === Type.Int;
+  return values instanceof Float64Array || (isInteger && values.BYTES_PER_ELEMENT > 2);
 }
 
-/** Numbers that float32 does not hold. */
-function isWideNumber(child: Data): boolean {
-  const { values } = child;
-  return (
-    values instanceof Float64Array || (child.typeId === Type.Int && values.BYTES_PER_ELEMENT > 2)
-  );
-}
-
+/** Copies items of any number type to `out`; none of them may be null. */
 function copyNumbers(
   child: Data,
   from: number,
@@ -67,73 +96,109 @@ function copyNumbers(
   at: number,
   row: number,
 ): void {
-  const { values } = child;
+  const { values, typeId } = child;
   if (from + count > values.length) throw new Error(`row ${row}: a list ends beyond its values`);
-  if (child.nullCount > 0) {
-    for (let i = from; i < from + count; i++) {
-      if (!child.getValid(i)) throw new Error(`row ${row}: a null within the list`);
-    }
-  }
-  if (child.typeId === Type.Float && values instanceof Uint16Array) {
+  refuseNullItems(child, { start: from, end: from + count, row });
+  if (typeId === Type.Float && values instanceof Uint16Array) {
     for (let i = 0; i < count; i++) out[at + i] = float16(values[from + i]);
   } else if (values instanceof BigInt64Array || values instanceof BigUint64Array) {
     for (let i = 0; i < count; i++) out[at + i] = Number(values[from + i]);
   } else {
-    for (let i = 0; i < count; i++) out[at + i] = values[from + i];
+    out.set(values.subarray(from, from + count), at);
   }
 }
 
-/** Two list columns, or the keys and values of a Map column. */
-export interface SparseColumns {
-  readonly indices: Data;
-  readonly values: Data;
+/** Dimensions and values of some rows: two list columns, or twice the same Map column. */
+export interface SparseChunk {
+  readonly indices: Chunk;
+  readonly values: Chunk;
 }
 
-export function sparseOf({ indices, values }: SparseColumns, firstRow: number): SparseMatrix {
-  const isMap = indices === values;
-  const [keys, weights] = isMap
-    ? indices.children[0].children
-    : [indices.children[0], values.children[0]];
-  const keyRanges = rangesOf({ data: indices, firstRow });
-  const weightRanges = rangesOf({ data: values, firstRow });
-  const { length } = indices;
-  const offsets = new Uint32Array(length + 1);
-  for (let row = 0; row < length; row++) {
-    const isPresent = indices.getValid(row);
-    if (isPresent !== values.getValid(row)) {
-      throw new Error(`row ${firstRow + row}: dimensions or values are null, but not both`);
-    }
-    const count = isPresent ? keyRanges.end(row) - keyRanges.start(row) : 0;
-    const weightCount = isPresent ? weightRanges.end(row) - weightRanges.start(row) : 0;
-    if (count !== weightCount) {
-      throw new Error(`row ${firstRow + row}: ${count} dimensions but ${weightCount} values`);
-    }
-    offsets[row + 1] = offsets[row] + count;
-  }
-  const numbers = new Float64Array(offsets[length]);
-  const dimensions = new (keys.values.constructor as Uint32ArrayConstructor)(offsets[length]);
-  for (let row = 0; row < length; row++) {
-    const count = offsets[row + 1] - offsets[row];
-    if (count === 0) continue;
-    const from = keyRanges.start(row);
-    if (from + count > keys.values.length) throw new Error(`row ${firstRow + row}: too few values`);
-    for (let at = from; keys.nullCount > 0 && at < from + count; at++) {
-      if (!keys.getValid(at)) throw new Error(`row ${firstRow + row}: a null within the list`);
-    }
-    dimensions.set(keys.values.subarray(from, from + count), offsets[row]);
-    copyNumbers(weights, weightRanges.start(row), count, numbers, offsets[row], firstRow + row);
-  }
-  const validity = validityOf([{ data: indices, firstRow: 0 }], length);
-  return { offsets, indices: narrow(dimensions), values: numbers, validity };
+/** The children with the dimensions and the values, and where each row's lie in them. */
+interface SparsePart {
+  readonly rows: SparseChunk;
+  readonly keys: Data;
+  readonly weights: Data;
+  readonly keyRanges: Ranges;
+  readonly weightRanges: Ranges;
 }
 
-/** Integers as the hashers take them: 32 bits where they fit, since each bigint costs. */
-function narrow(dimensions: ArrayLike<number | bigint>): SparseMatrix['indices'] {
-  if (dimensions instanceof Uint32Array || dimensions instanceof Int32Array) return dimensions;
-  if (dimensions instanceof BigInt64Array || dimensions instanceof BigUint64Array) {
-    const words = new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length);
-    for (let i = 1; i < words.length; i += 2) if (words[i] !== 0) return dimensions;
-    return Uint32Array.from(dimensions, (_, i) => words[2 * i]);
+/**
+ * Sparse rows. Dimensions are 32-bit integers, or bigints where the column has 64 bits; values are
+ * float32, or float64 for float64 and for integers of more than 16 bits.
+ */
+export function sparseOf(chunks: readonly SparseChunk[]): SparseMatrix {
+  const parts = chunks.map(partOf);
+  const validity = validityOf(chunks.map(({ indices }) => indices));
+  const offsets = offsetsOf(parts);
+  const entries = offsets[offsets.length - 1];
+  const indices = indexArray(parts[0].keys.type as Int, entries);
+  const values = isWideNumber(parts[0].weights)
+    ? new Float64Array(entries)
+    : new Float32Array(entries);
+  let place = 0;
+  for (const { rows, keys, weights, keyRanges, weightRanges } of parts) {
+    const { data, firstRow } = rows.indices;
+    for (let row = 0; row < data.length; row++, place++) {
+      const length = offsets[place + 1] - offsets[place];
+      if (length === 0) continue;
+      const from = keyRanges.start(row);
+      if (from + length > keys.values.length) {
+        throw new Error(`row ${firstRow + row}: a list ends beyond its values`);
+      }
+      refuseNullItems(keys, { start: from, end: from + length, row: firstRow + row });
+      indices.set(keys.values.subarray(from, from + length) as never, offsets[place]);
+      const start = weightRanges.start(row);
+      copyNumbers(weights, start, length, values, offsets[place], firstRow + row);
+    }
   }
-  return Int32Array.from(dimensions as ArrayLike<number>);
+  return { offsets, indices, values, validity };
+}
+
+function partOf(rows: SparseChunk): SparsePart {
+  const [first] = rows.indices.data.children;
+  const isMap = rows.indices.data.typeId === Type.Map;
+  const [keys, weights] = isMap ? first.children : [first, rows.values.data.children[0]];
+  const [keyRanges, weightRanges] = [rangesOf(rows.indices), rangesOf(rows.values)];
+  return { rows, keys, weights, keyRanges, weightRanges };
+}
+
+/** Where each row's entries start in the result. */
+function offsetsOf(parts: readonly SparsePart[]): Uint32Array {
+  const offsets = new Uint32Array(rowsOf(parts.map(({ rows }) => rows.indices)) + 1);
+  let place = 0;
+  let entries = 0;
+  for (const { rows, keyRanges, weightRanges } of parts) {
+    const { data, firstRow } = rows.indices;
+    for (let row = 0; row < data.length; row++) {
+      const isPresent = data.getValid(row);
+      if (isPresent !== rows.values.data.getValid(row)) {
+        throw new Error(`row ${firstRow + row}: dimensions or values are null, but not both`);
+      }
+      const count = isPresent ? keyRanges.end(row) - keyRanges.start(row) : 0;
+      const weightCount = isPresent ? weightRanges.end(row) - weightRanges.start(row) : 0;
+      if (count !== weightCount) {
+        throw new Error(`row ${firstRow + row}: ${count} dimensions but ${weightCount} values`);
+      }
+      entries += count;
+      if (entries > 0xffff_ffff) throw new Error('more than 2^32 entries, read fewer batches');
+      offsets[++place] = entries;
+    }
+  }
+  return offsets;
+}
+
+/** The narrowest array of four that holds the column's integers. */
+function indexArray({ bitWidth, isSigned }: Int, entries: number) {
+  if (bitWidth === 64) return isSigned ? new BigInt64Array(entries) : new BigUint64Array(entries);
+  return isSigned ? new Int32Array(entries) : new Uint32Array(entries);
+}
+
+/** The same rows with dimensions of 32 bits where they fit, since each bigint costs a hasher. */
+export function narrowed(rows: SparseMatrix): SparseMatrix {
+  const { indices } = rows;
+  if (!(indices instanceof BigInt64Array || indices instanceof BigUint64Array)) return rows;
+  const words = new Uint32Array(indices.buffer, indices.byteOffset, 2 * indices.length);
+  for (let i = 1; i < words.length; i += 2) if (words[i] !== 0) return rows;
+  return { ...rows, indices: Uint32Array.from(indices, (_, i) => words[2 * i]) };
 }

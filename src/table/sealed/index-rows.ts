@@ -1,39 +1,37 @@
 /**
- * Rows of an index in and out of an Arrow file: id, code, kept vector and partition of each; all
- * else as JSON in the schema. Sealed like a file of codes, which it also is. One file holds a whole
- * index, or some of its rows where the index is a folder.
+ * Rows of an index in and out of an Arrow file: id, code, vector and partition of each; all else as
+ * JSON in the schema. Sealed like a file of codes, which it also is. One file holds a whole index,
+ * or some of its rows where the index is a folder.
  */
 
-import {
-  type Data,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float32,
-  Int8,
-  makeData,
-  type RecordBatch,
-  Schema,
-  Uint32,
-} from 'apache-arrow';
-import { isValid } from '../../base/bitmap';
 import { checkBits } from '../../base/check';
+import type { Ids } from '../../base/ids';
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
-import { arrowBytes } from '../arrow/bytes';
+import type { ArrowSource } from '../arrow/source';
+import type { Header } from './seal';
 import {
-  type ArrowBatches,
-  type ArrowSource,
-  asFormatError,
-  chunksOf,
-  openArrow,
-  validityOf,
-} from '../arrow/source';
-import { type Ids, idColumn, pickIds, readIds } from '../columns/ids';
-import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './seal';
-import { type SparseColumns, sparseFromColumns, sparseToColumns } from './sparse';
+  BATCH_ROWS,
+  type ColumnSchema,
+  type Lists,
+  type OpenedTable,
+  openTable,
+  type Rows,
+  readRows,
+  type TableBatch,
+  type TableRows,
+  writeTable,
+} from './sealed-table';
 
 /** The schema's JSON: what `Header` says, and what the index adds. */
 export type IndexHeader = Header & Readonly<Record<string, unknown>>;
+
+/** Sparse rows one after another: those of row r lie at `offsets[r]` to `offsets[r + 1]`. */
+export interface SparseColumns {
+  readonly offsets: Int32Array;
+  /** Dimensions, ascending within a row. */
+  readonly indices: BigUint64Array;
+  readonly weights: Float32Array;
+}
 
 /** Some rows of an index, column by column. */
 export interface IndexRows {
@@ -66,69 +64,96 @@ export interface RowRuns {
   endOf(first: number, end: number): number;
 }
 
-/** Below 2 GiB whatever the width: a larger batch is lost by the Arrow library without a word. */
-const BATCH_ROWS = 65_536;
+/** Sparse vectors as two list columns. */
+export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
+  { name: 'indices', type: { list: 'uint64' }, isOptional: true },
+  { name: 'weights', type: { list: 'float32' }, isOptional: true },
+];
+
+/** The columns of an index with this header. */
+function columnsFor({ bits, dimensions, keep }: Partial<IndexHeader>): ColumnSchema[] {
+  const vector = keep === 'int8' ? 'int8' : 'float32';
+  const isOptional = true;
+  return [
+    { name: 'id', type: 'ids', isOptional },
+    { name: 'row', type: 'uint32', isOptional },
+    { name: 'code', type: { bytes: bytesPerCode(checkBits(bits)) }, isNullable: true },
+    { name: 'vector', type: { vector, width: Number(dimensions ?? 1) }, isOptional },
+    { name: 'scale', type: 'float32', isOptional },
+    ...(keep === 'sparse' ? SPARSE_COLUMNS : []),
+    { name: 'partition', type: 'uint32', isOptional },
+    { name: 'first', type: 'uint32', isOptional },
+  ];
+}
+
+/** Bytes of the vectors of a batch, far below the 2 GiB that Arrow's library can write. */
 const BATCH_BYTES = 2 ** 30;
 
 /** The bytes of an Arrow IPC file; `rowsOf` gives live rows `first` to `end - 1`. */
 export function indexToArrow(
   header: Omit<IndexHeader, 'version'> & { readonly bits: number },
   count: number,
-  { rowsOf, endOf }: RowRuns,
+  runs: RowRuns,
 ): Uint8Array {
-  const metadata = new Map([[KEY, JSON.stringify({ version: FORMAT_VERSION, ...header })]]);
-  const dimensions = Number(header.dimensions ?? 1);
-  const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / (4 * dimensions))));
-  let schema: Schema | null = null;
-  const batches: RecordBatch[] = [];
-  let first = 0;
-  do {
-    const end = endOf(first, Math.min(count, first + most));
-    const columns = columnsOf(rowsOf(first, end), header.bits, dimensions);
-    schema ??= new Schema(
-      columns.map(([field]) => field),
-      metadata,
-    );
-    const children = columns.map(([, data]) => data);
-    batches.push(sealedBatch(schema, children, first, end === count));
-    first = end;
-  } while (first < count);
-  return arrowBytes('file', schema as Schema, batches);
-}
-
-function columnsOf(rows: IndexRows, bits: number, dimensions: number): [Field, Data][] {
-  const { count: length, ids, vectors, scales, partitions, validity } = rows;
-  const columns: [Field, Data][] = [];
-  const add = (name: string, data: Data, isNullable = false) => {
-    columns.push([new Field(name, data.type, isNullable), data]);
-  };
-  if (ids !== null) add('id', idColumn(ids).slice(0, length));
-  if (rows.rows !== null) add('row', numbers(new Uint32(), rows.rows));
-  const missing = validity === null ? 0 : countMissing(validity, length);
-  const type = new FixedSizeBinary(bytesPerCode(bits));
-  const nulls = missing > 0 ? { nullBitmap: validity as Uint8Array } : {};
-  add('code', makeData({ type, length, nullCount: missing, data: rows.codes, ...nulls }), true);
-  if (vectors !== null) {
-    const element = vectors instanceof Int8Array ? new Int8() : new Float32();
-    const type = new FixedSizeList(dimensions, new Field('item', element, false));
-    const child = numbers(element, vectors);
-    add('vector', makeData({ type: type as FixedSizeList, length, nullCount: 0, child }));
+  const rowBytes = 4 * Number(header.dimensions ?? 1);
+  const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / rowBytes)));
+  function* batches(): Generator<TableBatch> {
+    let first = 0;
+    do {
+      const end = runs.endOf(first, Math.min(count, first + most));
+      const rows = runs.rowsOf(first, end);
+      yield { count: rows.count, rows: tableOf(rows) };
+      first = end;
+    } while (first < count);
   }
-  if (scales !== null) add('scale', numbers(new Float32(), scales));
-  if (rows.sparse !== null) columns.push(...sparseToColumns(rows.sparse));
-  if (partitions !== null) add('partition', numbers(new Uint32(), partitions));
-  if (rows.firsts) add('first', numbers(new Uint32(), rows.firsts));
-  return columns;
+  return writeTable(columnsFor(header), header, batches());
 }
 
-function numbers(type: Uint32 | Float32 | Int8, data: Uint32Array | Float32Array | Int8Array) {
-  return makeData({ type: type as Float32, length: data.length, nullCount: 0, data }) as Data;
+function tableOf(given: IndexRows): TableRows {
+  const { rows, ids, codes, validity, vectors, scales, sparse, partitions, firsts } = given;
+  return {
+    ...{ id: ids, row: rows, code: { bytes: codes, validity }, vector: vectors, scale: scales },
+    ...(sparse && sparseTable(sparse)),
+    ...{ partition: partitions, first: firsts },
+  };
 }
 
-function countMissing(validity: Uint8Array, count: number): number {
-  let missing = 0;
-  for (let row = 0; row < count; row++) missing += Number(!isValid(validity, row));
-  return missing;
+/** Sparse rows as the values of their two columns. */
+export function sparseTable({ offsets, indices, weights }: SparseColumns): TableRows {
+  return { indices: { offsets, items: indices }, weights: { offsets, items: weights } };
+}
+
+/** Sparse rows from their columns, checked; null where there are none. */
+export function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
+  const [indices, weights] = [table.indices, table.weights] as (Lists | null)[];
+  if (indices === null && weights === null) return null;
+  if (indices === null || weights === null) {
+    throw new Error(`there is no column "${indices === null ? 'indices' : 'weights'}"`);
+  }
+  const { offsets } = indices;
+  const sparse = { offsets, indices: indices.items, weights: weights.items } as SparseColumns;
+  for (let row = 0; row + 1 < offsets.length; row++) {
+    if (offsets[row + 1] !== weights.offsets[row + 1]) {
+      throw new Error(`row ${firstRow + row}: as many indices as weights were expected`);
+    }
+    checkEntries(sparse, offsets[row], offsets[row + 1], firstRow + row);
+  }
+  return sparse;
+}
+
+/** Dimensions ascend and weights are finite: no file makes vectors that an index refuses. */
+function checkEntries(
+  { indices, weights }: SparseColumns,
+  start: number,
+  end: number,
+  row: number,
+): void {
+  for (let i = start; i < end; i++) {
+    if (!Number.isFinite(weights[i])) throw new Error(`row ${row}: its vector has ${weights[i]}`);
+    if (i > start && indices[i] <= indices[i - 1]) {
+      throw new Error(`row ${row}: dimension ${indices[i]} after ${indices[i - 1]}`);
+    }
+  }
 }
 
 export interface OpenedIndex {
@@ -150,42 +175,33 @@ export function indexFromArrow(
   file: string | undefined,
   { kind = 'index', isSound = false }: IndexFromArrowOptions = {},
 ): OpenedIndex {
-  const opened = openArrow(source, file);
-  return asFormatError(file, () => {
-    // Of a part of a file, as a table may be, no checksums are computed.
-    const header = openSealed(isSound ? { ...opened, isWhole: false } : opened) as IndexHeader;
-    if (header?.kind !== kind) throw new Error(`it holds no ${kind}, its schema does not say so`);
-    return { header, count: opened.count, batches: () => rowsOfBatches(opened, header) };
-  });
+  const table = openTable(source, file, { kind, isSound });
+  const { header, count } = table;
+  return { header, count, batches: () => rowsOfBatches(table) };
 }
 
-function* rowsOfBatches(opened: ArrowBatches, header: IndexHeader): Generator<IndexRows> {
-  const width = bytesPerCode(checkBits(header.bits));
-  const dimensions = Number(header.dimensions ?? 1);
-  const element = header.keep === 'int8' ? 'Int8' : 'Float32';
+function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> {
+  const columns = columnsFor(header);
   let firstRow = 0;
-  for (const batch of opened.batches) {
-    const { numRows: count } = batch;
-    const one = { schema: opened.schema, batches: [batch], count, isWhole: true };
-    const codes = valuesOf(one, 'code', `FixedSizeBinary[${width}]`, width, true) as Uint8Array;
-    if (codes === null) throw new Error('there is no column "code"');
+  for (const batch of batches) {
+    const table = readRows(batch, columns, firstRow);
+    const { bytes: codes, validity } = table.code as Rows;
     checkUnusedBits(codes, header.bits, firstRow);
-    const list = `FixedSizeList[${dimensions}]<${element}>`;
     yield {
-      ...{ count, codes, validity: validityOf(chunksOf(one, 'code'), count) },
-      rows: valuesOf(one, 'row', 'Uint32') as Uint32Array | null,
-      ids: readIds(one, pickIds(one, undefined)),
-      vectors: valuesOf(one, 'vector', list, dimensions) as Float32Array | Int8Array | null,
-      scales: valuesOf(one, 'scale', 'Float32') as Float32Array | null,
-      sparse: header.keep === 'sparse' ? sparseFromColumns(one, firstRow) : null,
-      partitions: valuesOf(one, 'partition', 'Uint32') as Uint32Array | null,
-      ...firstsOf(header, valuesOf(one, 'first', 'Uint32') as Uint32Array | null),
+      ...{ count: batch.numRows, codes, validity },
+      rows: table.row as Uint32Array | null,
+      ids: table.id as Ids | null,
+      vectors: table.vector as Float32Array | Int8Array | null,
+      scales: table.scale as Float32Array | null,
+      sparse: header.keep === 'sparse' ? sparseRows(table, firstRow) : null,
+      partitions: table.partition as Uint32Array | null,
+      ...firstsOf(header, table.first as Uint32Array | null),
     };
-    firstRow += count;
+    firstRow += batch.numRows;
   }
 }
 
-/** Which rows share a code, where the header says that it is told. */
+/** Which rows share a code, where the header says that it is known. */
 function firstsOf({ equals }: IndexHeader, column: Uint32Array | null): Partial<IndexRows> {
   if (equals === undefined) return {};
   if (equals !== 'none' && equals !== 'first') throw new Error(`"equals" cannot be ${equals}`);
@@ -193,29 +209,4 @@ function firstsOf({ equals }: IndexHeader, column: Uint32Array | null): Partial<
     throw new Error('the header and the column "first" do not agree');
   }
   return { firsts: column };
-}
-
-/** A column's values where they lie, `stride` a row; null where there is no such column. */
-function valuesOf(
-  source: ArrowBatches,
-  name: string,
-  type: string,
-  stride = 1,
-  mayBeNull = false,
-): ArrayLike<number> | null {
-  const field = source.schema.fields.find((each) => each.name === name);
-  if (field === undefined) return null;
-  if (String(field.type) !== type) {
-    throw new Error(`column "${name}" is of type ${field.type}, expected ${type}`);
-  }
-  const [chunk] = chunksOf(source, name);
-  if (chunk === undefined) return new Uint8Array();
-  const data: Data = chunk.data.children[0] ?? chunk.data;
-  const hasNulls = chunk.data.nullCount > 0 || data.nullCount > 0;
-  if (hasNulls && !mayBeNull) throw new Error(`column "${name}" has nulls`);
-  const values = data.values as Uint8Array;
-  if (values.length < source.count * stride) {
-    throw new Error(`column "${name}" is shorter than its batch`);
-  }
-  return values.subarray(0, source.count * stride);
 }

@@ -6,9 +6,11 @@
  */
 
 import { type Data, makeData, RecordBatch, type Schema, Struct, Type } from 'apache-arrow';
-import type { CodeOrigin } from '../../codes/codes';
+import { bitAt, bitmapOf } from '../../base/bitmap';
+import type { BitOrder, CodeOrigin } from '../../codes/codes';
 import { checksum } from '../../kernels/kernels';
 import type { ArrowBatches } from '../arrow/source';
+import type { ReadCodesOptions } from '../columns/codes';
 
 export const KEY = 'halfspace';
 export const FORMAT_VERSION = 1;
@@ -54,22 +56,17 @@ function sealOf(schema: Schema, columns: readonly Data[], row: number, end: bool
 }
 
 /**
- * The header of one of our files, or null for a file of another maker. Of bytes every batch is
- * checked; a table in memory may be a slice of what a file held. Throws an Error that names what is
- * damaged.
+ * The header of a file of this library, or null for a file of another maker. Of bytes, every batch
+ * is checked; a table in memory may be a slice of what a file held. Throws an Error that names what
+ * is damaged.
  */
 export function openSealed(source: ArrowBatches): Header | null {
-  const text = source.schema.metadata.get(KEY);
-  const isSealed = source.batches.some((batch) => batch.metadata.has(KEY));
-  if (text === undefined && !(isSealed && source.isWhole)) return null;
-  if (text === undefined) throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
-  const header = parse(text, 'schema') as Header;
-  if (header.version !== FORMAT_VERSION) {
-    throw new Error(
-      `format version ${header.version} is not known, this release reads ${FORMAT_VERSION}`,
-    );
-  }
+  const header = headerOf(source.schema);
   if (!source.isWhole) return header;
+  if (header === null) {
+    if (!source.batches.some((batch) => batch.metadata.has(KEY))) return null;
+    throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
+  }
   let row = 0;
   source.batches.forEach((batch, index) => {
     const isLast = index === source.batches.length - 1;
@@ -78,6 +75,32 @@ export function openSealed(source: ArrowBatches): Header | null {
   });
   if (source.batches.length === 0) throw new Error('damaged or cut short: it has no batch');
   return header;
+}
+
+/** What a schema says of itself, or null where another program made it. */
+export function headerOf(schema: Schema): Header | null {
+  const text = schema.metadata.get(KEY);
+  if (text === undefined) return null;
+  const header = parse(text, 'schema') as Header;
+  if (header.version === FORMAT_VERSION) return header;
+  const { version } = header;
+  throw new Error(`format version ${version} is not known, this release reads ${FORMAT_VERSION}`);
+}
+
+/** How to read codes: as the caller says, else as the header does. */
+export function codeOptions(
+  given: { readonly bits?: number | undefined; readonly bitOrder?: BitOrder | undefined },
+  header: Header | null,
+): ReadCodesOptions {
+  const { projection, seed, dimensions } = header ?? {};
+  const origin = projection !== undefined && {
+    ...{ projection: String(projection), seed: String(seed) },
+    ...(dimensions !== undefined && { dimensions }),
+  };
+  return {
+    ...{ bits: given.bits ?? header?.bits, bitOrder: given.bitOrder },
+    ...(origin && { origin }),
+  };
 }
 
 /** Where a batch is in its file. */
@@ -114,7 +137,7 @@ function parse(text: string | undefined, name: string): object {
     const value: unknown = JSON.parse(text as string);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // told below
+    // The error below says it.
   }
   throw new Error(`damaged: the "${KEY}" metadata of ${name} is no JSON object`);
 }
@@ -137,9 +160,7 @@ function chain(data: Data, start: bigint): bigint {
     hash = checksum(bytes, hash);
   };
   if (data.nullCount > 0) {
-    const validity = new Uint8Array(Math.ceil(data.length / 8));
-    for (let i = 0; i < data.length; i++) if (data.getValid(i)) validity[i >> 3] |= 1 << (i & 7);
-    add(validity);
+    add(bitmapOf(data.length, (row) => data.getValid(row)));
   }
   const { values, valueOffsets } = data;
   let { children } = data;
@@ -162,12 +183,7 @@ function chain(data: Data, start: bigint): bigint {
 
 /** From bit 0 on, unused ones 0; a column of nulls is written as zeros. */
 function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
-  const bits = new Uint8Array(Math.ceil(length / 8));
-  if (nullCount >= length) return bits;
-  for (let i = 0, at = offset; i < length; i++, at++) {
-    bits[i >> 3] |= ((values[at >> 3] >> (at & 7)) & 1) << (i & 7);
-  }
-  return bits;
+  return bitmapOf(length, (i) => nullCount < length && bitAt(values, offset + i));
 }
 
 function hex(hash: bigint): string {

@@ -1,0 +1,87 @@
+/**
+ * Arrow's types as this library groups them: numbers by kind, with the typed array that holds each,
+ * and the ids of texts, bytes and lists. One table serves builders, readers and writers.
+ */
+
+import {
+  type DataType,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Type,
+  Uint8,
+  Uint16,
+  Uint32,
+  Uint64,
+} from 'apache-arrow';
+
+/** Arrays that hold a column of numbers. */
+export type NumberArray =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array;
+
+export type NumberKind =
+  | 'int8'
+  | 'uint8'
+  | 'int16'
+  | 'uint16'
+  | 'int32'
+  | 'uint32'
+  | 'int64'
+  | 'uint64'
+  | 'float32'
+  | 'float64';
+
+interface NumberType {
+  readonly kind: NumberKind;
+  readonly type: DataType;
+  readonly Values: new (length: number) => NumberArray;
+}
+
+const NUMBERS: readonly NumberType[] = [
+  { kind: 'int8', type: new Int8(), Values: Int8Array },
+  { kind: 'uint8', type: new Uint8(), Values: Uint8Array },
+  { kind: 'int16', type: new Int16(), Values: Int16Array },
+  { kind: 'uint16', type: new Uint16(), Values: Uint16Array },
+  { kind: 'int32', type: new Int32(), Values: Int32Array },
+  { kind: 'uint32', type: new Uint32(), Values: Uint32Array },
+  { kind: 'int64', type: new Int64(), Values: BigInt64Array },
+  { kind: 'uint64', type: new Uint64(), Values: BigUint64Array },
+  { kind: 'float32', type: new Float32(), Values: Float32Array },
+  { kind: 'float64', type: new Float64(), Values: Float64Array },
+];
+
+/** The type of numbers of a kind, and the array of their values. */
+export function numberType(kind: NumberKind): NumberType {
+  return NUMBERS.find((one) => one.kind === kind) as NumberType;
+}
+
+/** The type of a typed array's values; undefined for what is none. */
+export function typeOfArray(values: unknown): DataType | undefined {
+  return NUMBERS.find(({ Values }) => values instanceof Values)?.type;
+}
+
+export const isTextType = (typeId: number) =>
+  typeId === Type.Utf8 || typeId === Type.LargeUtf8 || typeId === Type.Utf8View;
+
+export const isBinaryType = (typeId: number) =>
+  typeId === Type.Binary || typeId === Type.LargeBinary || typeId === Type.BinaryView;
+
+/** Lists of one type of item; a Map is a list of pairs, and no such type. */
+export const isListType = (typeId: number) =>
+  typeId === Type.List || typeId === Type.LargeList || typeId === Type.FixedSizeList;
+
+/** Types whose offsets have 64 bits. */
+export const isLargeType = (typeId: number) =>
+  typeId === Type.LargeUtf8 || typeId === Type.LargeBinary || typeId === Type.LargeList;

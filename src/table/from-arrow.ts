@@ -1,0 +1,207 @@
+/**
+ * Codes, dense and sparse vectors from Arrow bytes or tables, with the ids next to them. The source
+ * becomes row batches, and their columns are read by the same readers and rules that a single
+ * batch uses; the result is allocated once for all batches.
+ */
+
+import { RecordBatch } from 'apache-arrow';
+import { checkBits, checkOneOf, checkOptions, wrongType } from '../base/check';
+import type { Ids } from '../base/ids';
+import { noColumn } from '../base/nearest-name';
+import type { BitOrder, Codes } from '../codes/codes';
+import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
+import { type ArrowBatches, type ArrowSource, asFormatError, openArrow } from './arrow/source';
+import { codesOf } from './columns/codes';
+import { idsOf } from './columns/ids';
+import type { ColumnInfo, Fit } from './columns/info';
+import { denseOf, sparseOf } from './columns/vectors';
+import { RowBatch } from './row-batch';
+import { codeOptions, openSealed } from './sealed/seal';
+
+interface FromArrowOptions {
+  /** The column of the ids; a column "id" by default. */
+  id?: string;
+  /** Name of the file, for errors. */
+  file?: string;
+}
+
+export interface CodesFromArrowOptions extends FromArrowOptions {
+  /** The column of the codes; a column "code", or the only one that could be, by default. */
+  column?: string;
+  /** Bits of a code, where they are not 8 x its bytes. */
+  bits?: number;
+  /** 'msb' where the maker packs the highest bit of a byte first. */
+  bitOrder?: BitOrder;
+}
+
+export interface VectorsFromArrowOptions extends FromArrowOptions {
+  /** The column of vectors; "vector" or "embedding", or the only one that could be, by default. */
+  column?: string;
+}
+
+export interface SparseFromArrowOptions extends VectorsFromArrowOptions {
+  /** List columns of dimensions and of values, in place of a Map `column`. */
+  indices?: string;
+  values?: string;
+}
+
+export interface CodesWithIds<I extends Ids | null = Ids | null> {
+  readonly codes: Codes;
+  readonly ids: I;
+}
+
+export interface VectorsWithIds<I extends Ids | null = Ids | null> {
+  readonly vectors: DenseMatrix;
+  readonly ids: I;
+}
+
+export interface SparseWithIds<I extends Ids | null = Ids | null> {
+  readonly vectors: SparseMatrix;
+  readonly ids: I;
+}
+
+/**
+ * The codes of an Arrow file, stream or table, copied once to where scans read them. Checksums of
+ * files of this library are compared. `I` is the type of the ids where the caller knows it, such as
+ * `string[]`; it is not checked.
+ */
+export function codesFromArrow<I extends Ids | null = Ids | null>(
+  source: ArrowSource,
+  options?: CodesFromArrowOptions,
+): CodesWithIds<I> {
+  const known = ['column', 'bits', 'bitOrder', 'id', 'file'];
+  const given = checkOptions('options', options, known);
+  if (given.bits !== undefined) checkBits(given.bits);
+  checkOneOf('bitOrder', given.bitOrder ?? 'lsb', ['lsb', 'msb']);
+  const opened = openArrow(source, given.file);
+  const header = asFormatError(given.file, () => openSealed(opened));
+  const batches = rowBatches(opened, given.file);
+  const name = pickColumn(batches[0].columns, CODES, given.column);
+  const ids = pickIds(batches[0].columns, given.id);
+  return asFormatError(given.file, () => ({
+    codes: codesOf(chunksOf(batches, name), name, codeOptions(given, header)),
+    ids: idsFrom(batches, ids) as I,
+  }));
+}
+
+/**
+ * Dense vectors, all of one width. Values come as float32, or as float64 where the column's numbers
+ * need it; they stay in the memory of the source where it has one batch of floats without nulls.
+ * `I` as for `codesFromArrow`.
+ */
+export function vectorsFromArrow<I extends Ids | null = Ids | null>(
+  source: ArrowSource,
+  options?: VectorsFromArrowOptions,
+): VectorsWithIds<I> {
+  const given = checkOptions('options', options, ['column', 'id', 'file']);
+  const batches = rowBatches(openArrow(source, given.file), given.file);
+  const name = pickColumn(batches[0].columns, VECTORS, given.column);
+  const ids = pickIds(batches[0].columns, given.id);
+  return asFormatError(given.file, () => ({
+    vectors: denseOf(chunksOf(batches, name)),
+    ids: idsFrom(batches, ids) as I,
+  }));
+}
+
+/** Sparse vectors from a Map column, or from two list columns. `I` as for `codesFromArrow`. */
+export function sparseFromArrow<I extends Ids | null = Ids | null>(
+  source: ArrowSource,
+  options?: SparseFromArrowOptions,
+): SparseWithIds<I> {
+  const known = ['column', 'indices', 'values', 'id', 'file'];
+  const given = checkOptions('options', options, known);
+  if ((given.indices === undefined) !== (given.values === undefined)) {
+    throw new TypeError('"indices" and "values" go together, or a Map "column" in their place');
+  }
+  const batches = rowBatches(openArrow(source, given.file), given.file);
+  const [{ columns }] = batches;
+  const [indices, values] =
+    given.indices === undefined
+      ? [pickColumn(columns, MAP, given.column)]
+      : [pickColumn(columns, INDICES, given.indices), pickColumn(columns, VALUES, given.values)];
+  const ids = pickIds(columns, given.id);
+  return asFormatError(given.file, () => {
+    const keys = chunksOf(batches, indices);
+    const weights = values === undefined ? keys : chunksOf(batches, values);
+    const chunks = keys.map((chunk, i) => ({ indices: chunk, values: weights[i] }));
+    return { vectors: sparseOf(chunks), ids: idsFrom(batches, ids) as I };
+  });
+}
+
+/** The batches of a source; of a source without any, one without rows. */
+function rowBatches({ schema, batches }: ArrowBatches, file: string | undefined): RowBatch[] {
+  let firstRow = 0;
+  return (batches.length === 0 ? [new RecordBatch(schema, undefined)] : batches).map((batch) => {
+    const rows = RowBatch.fromArrow(batch, { firstRow, ...(file !== undefined && { file }) });
+    firstRow += batch.numRows;
+    return rows;
+  });
+}
+
+const chunksOf = (batches: readonly RowBatch[], name: string) => {
+  return batches.map((batch) => batch.chunk(name));
+};
+
+function idsFrom(batches: readonly RowBatch[], name: string | null): Ids | null {
+  return name === null ? null : idsOf(chunksOf(batches, name));
+}
+
+/** What a column is looked for. */
+interface Wanted {
+  readonly fit: Fit;
+  /** Names it in messages. */
+  readonly what: string;
+  /** The option that names the column. */
+  readonly option?: string;
+  /** Names of columns that are taken without being told. */
+  readonly usual?: readonly string[];
+  /** False for columns that fit, but are seldom meant: they are taken only by name. */
+  readonly isLikely?: (column: ColumnInfo) => boolean;
+}
+
+/** 64-bit integers may be codes, and are mostly ids. */
+const CODES: Wanted = {
+  ...{ fit: 'code', what: 'column of codes', usual: ['code'] },
+  isLikely: ({ fits }) => !fits.includes('id'),
+};
+const USUAL = ['vector', 'embedding'];
+/** Lists of wide integers may be vectors, and are mostly tokens or other numbers of things. */
+const VECTORS: Wanted = {
+  ...{ fit: 'vector', what: 'column of dense vectors', usual: USUAL },
+  isLikely: ({ type }) => /<(Float\d+|U?int8)>$/i.test(type),
+};
+const MAP: Wanted = { fit: 'map', what: 'Map of integers to floats', usual: USUAL };
+const INDICES: Wanted = { fit: 'indices', what: 'column of integer lists', option: 'indices' };
+const VALUES: Wanted = { fit: 'values', what: 'column of float lists', option: 'values' };
+const IDS: Wanted = { fit: 'id', what: 'id column of integers or strings', option: 'id' };
+
+/** The column of that name, else one with a usual name, else the only one that is likely. */
+function pickColumn(
+  columns: readonly ColumnInfo[],
+  { fit, what, option = 'column', usual = [], isLikely = () => true }: Wanted,
+  name: string | undefined,
+): string {
+  if (name !== undefined) {
+    if (typeof name !== 'string') throw wrongType(option, 'a string', name);
+    const column = columns.find((one) => one.name === name);
+    if (column === undefined) throw noColumn(name, namesOf(columns));
+    if (column.fits.includes(fit)) return name;
+    throw new TypeError(`column "${name}" of type ${column.type} is no ${what}`);
+  }
+  const fitting = columns.filter(({ fits }) => fits.includes(fit));
+  const named = fitting.find((column) => usual.includes(column.name));
+  const likely = named === undefined ? fitting.filter(isLikely) : [named];
+  if (likely.length === 1) return likely[0].name;
+  const listed = namesOf(likely.length > 0 ? likely : columns).map((one) => `"${one}"`);
+  const names = listed.join(', ') || 'no columns';
+  const found = likely.length === 0 ? `none of ${names}` : names;
+  throw new RangeError(`"${option}" must name the ${what}: ${found} would do`);
+}
+
+const namesOf = (columns: readonly ColumnInfo[]) => columns.map(({ name }) => name);
+
+/** The named column of ids, or one called "id" if it could be; else null. */
+function pickIds(columns: readonly ColumnInfo[], name: string | undefined): string | null {
+  const isUsual = columns.some((column) => column.name === 'id' && column.fits.includes('id'));
+  return name === undefined && !isUsual ? null : pickColumn(columns, IDS, name ?? 'id');
+}

@@ -1,0 +1,288 @@
+/**
+ * Tables with a declared schema as sealed Arrow files: one writer and one reader for codes, rows of
+ * an index, centroids, removed rows and document frequencies. A table declares its columns as data;
+ * what is read has exactly these columns and types, passed its checksums, and lies where the file's
+ * bytes lie.
+ */
+
+import {
+  type Data,
+  type DataType,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  type Float32,
+  List,
+  makeData,
+  type RecordBatch,
+  Schema,
+  Type,
+} from 'apache-arrow';
+import { countNulls } from '../../base/bitmap';
+import type { Ids } from '../../base/ids';
+import { arrowBytes } from '../arrow/bytes';
+import { type ArrowSource, asFormatError, openArrow } from '../arrow/source';
+import type { Column } from '../columns/builder';
+import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
+import { idColumn, idsOf } from '../columns/ids';
+import { type NumberArray, type NumberKind, numberType, typeOfArray } from '../columns/types';
+import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './seal';
+
+/**
+ * The type of a column: a number a row; `ids` of integers or texts; `bytes` of one width;
+ * a `vector` of `width` numbers (null: any width); a `list` of numbers of any length.
+ */
+export type ColumnType =
+  | NumberKind
+  | 'ids'
+  | { readonly bytes: number }
+  | { readonly vector: NumberKind; readonly width: number | null }
+  | { readonly list: NumberKind };
+
+/** A column as its table declares it. */
+export interface ColumnSchema {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** True where a table may lack the column. */
+  readonly isOptional?: boolean;
+  /** True where rows may be null; they are only of bytes. */
+  readonly isNullable?: boolean;
+}
+
+/** Numbers of rows of any length: those of row r lie at `offsets[r]` to `offsets[r + 1]`. */
+export interface Lists {
+  readonly offsets: Int32Array;
+  readonly items: NumberArray;
+}
+
+/** Bytes of one width a row, and which rows are there. */
+export interface Rows {
+  readonly bytes: Uint8Array;
+  readonly validity: Uint8Array | null;
+}
+
+/** The values of a column, by its type. */
+export type ColumnValues = NumberArray | Ids | Lists | Rows;
+
+/** The values of each column by name, for some rows; an optional column may be null or missing. */
+export type TableRows = Readonly<Record<string, ColumnValues | null | undefined>>;
+
+/** Rows that are written as one batch. */
+export interface TableBatch {
+  readonly count: number;
+  readonly rows: TableRows;
+}
+
+/** What a file says of itself, next to its version. */
+export type TableHeader = Readonly<Record<string, unknown>>;
+
+/**
+ * Rows of a batch, unless a row is wide: far below 2 GiB, since the Arrow library loses a larger
+ * batch without an error.
+ */
+export const BATCH_ROWS = 65_536;
+
+/** Starts of batches of at most so many rows, and ends; one empty batch of no rows. */
+export function* batchRanges(count: number, rows = BATCH_ROWS): Generator<[number, number]> {
+  for (let first = 0; first === 0 || first < count; first += rows) {
+    yield [first, Math.min(count, first + rows)];
+  }
+}
+
+/** The columns of `count` rows. Nothing is copied but ids; numbers keep the type of their array. */
+export function columnsOf(
+  columns: readonly ColumnSchema[],
+  rows: TableRows,
+  count: number,
+): Column[] {
+  return columns.flatMap(({ name, type, isOptional, isNullable = false }) => {
+    const values = rows[name] ?? null;
+    if (values === null && isOptional) return [];
+    if (values === null) throw new Error(`column "${name}" has no values`);
+    const data = dataOf(type, values, count);
+    return [{ field: new Field(name, data.type, isNullable), data }];
+  });
+}
+
+function dataOf(type: ColumnType, values: ColumnValues, length: number): Data {
+  if (type === 'ids') return idColumn(values as Ids).slice(0, length);
+  if (typeof type === 'string') return numbers(values as NumberArray);
+  if ('bytes' in type) {
+    const { bytes, validity } = values as Rows;
+    const nullCount = countNulls(validity, length);
+    const nulls = nullCount > 0 ? { nullBitmap: validity as Uint8Array } : {};
+    const fixed = new FixedSizeBinary(type.bytes);
+    return makeData({ type: fixed, length, nullCount, data: bytes, ...nulls });
+  }
+  const child = numbers('list' in type ? (values as Lists).items : (values as NumberArray));
+  const item = new Field('item', child.type, false);
+  if ('list' in type) {
+    const valueOffsets = (values as Lists).offsets;
+    return makeData({ type: new List(item), length, nullCount: 0, valueOffsets, child });
+  }
+  const vector = new FixedSizeList(type.width ?? 1, item);
+  return makeData({ type: vector, length, nullCount: 0, child });
+}
+
+function numbers(data: NumberArray): Data<Float32> {
+  const type = typeOfArray(data) as Float32;
+  return makeData({ type, length: data.length, nullCount: 0, data: data as Float32Array });
+}
+
+/** Batches of columns, sealed one after another; all have the columns of the first. */
+export function sealed(
+  header: TableHeader,
+  batches: Iterable<readonly Column[]>,
+): { schema: Schema; batches: RecordBatch[] } {
+  const metadata = new Map([[KEY, JSON.stringify({ version: FORMAT_VERSION, ...header })]]);
+  const all = [...batches];
+  const schema = new Schema(
+    all[0].map(({ field }) => field),
+    metadata,
+  );
+  let row = 0;
+  const records = all.map((columns, i) => {
+    const data = columns.map((column) => column.data);
+    const batch = sealedBatch(schema, data, row, i === all.length - 1);
+    row += batch.numRows;
+    return batch;
+  });
+  return { schema, batches: records };
+}
+
+/** The bytes of an Arrow file of a table, given batch by batch. */
+export function writeTable(
+  columns: readonly ColumnSchema[],
+  header: TableHeader,
+  batches: Iterable<TableBatch>,
+): Uint8Array {
+  const made = Array.from(batches, ({ count, rows }) => columnsOf(columns, rows, count));
+  const { schema, batches: records } = sealed(header, made);
+  return arrowBytes('file', schema, records);
+}
+
+/** A table that was opened, and passed its checksums. */
+export interface OpenedTable {
+  readonly header: Header & TableHeader;
+  /** Rows of all batches. */
+  readonly count: number;
+  readonly schema: Schema;
+  readonly batches: readonly RecordBatch[];
+}
+
+/**
+ * Opens a table of some kind. `isSound` says that the bytes are known to be those that were
+ * written: no checksums are computed then.
+ */
+export function openTable(
+  source: ArrowSource,
+  file: string | undefined,
+  { kind, isSound = false }: { kind: string; isSound?: boolean },
+): OpenedTable {
+  const opened = openArrow(source, file);
+  return asFormatError(file, () => {
+    const header = openSealed(isSound ? { ...opened, isWhole: false } : opened);
+    if ((header as TableHeader | null)?.kind !== kind) {
+      throw new Error(`it holds no ${kind}, its schema does not say so`);
+    }
+    const { count, schema, batches } = opened;
+    return { header: header as Header & TableHeader, count, schema, batches };
+  });
+}
+
+/**
+ * The declared columns of a batch: null for an optional one that is not there. Fails for another
+ * type, for nulls where none may be, and for values that end before the batch does.
+ */
+export function readRows(
+  batch: RecordBatch,
+  columns: readonly ColumnSchema[],
+  firstRow: number,
+): TableRows {
+  const { fields } = batch.schema;
+  const rows: Record<string, ColumnValues | null> = {};
+  for (const column of columns) {
+    const { name } = column;
+    const at = fields.findIndex((field) => field.name === name);
+    if (at < 0 && !column.isOptional) throw new Error(`there is no column "${name}"`);
+    const data = batch.data.children[at];
+    rows[name] = at < 0 ? null : valuesOf(column, { data, firstRow }, batch.numRows);
+  }
+  return rows;
+}
+
+function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValues {
+  const { name, type, isNullable = false } = column;
+  const { data } = chunk;
+  if (data.length !== count) throw new Error(`column "${name}" is shorter than its batch`);
+  checkBitmaps(data);
+  if (type === 'ids') return idsOf([chunk]);
+  if (!isOfType(type, data.type)) {
+    throw new Error(`column "${name}" is of type ${data.type}, expected ${nameOf(type)}`);
+  }
+  const [child] = data.children;
+  if ((data.nullCount > 0 && !isNullable) || child?.nullCount > 0) {
+    throw new Error(`column "${name}" has nulls`);
+  }
+  const values = (first: number, length: number): NumberArray => {
+    const all = (child ?? data).values as NumberArray;
+    if (all.length >= first + length) return all.subarray(first, first + length);
+    throw new Error(`column "${name}" is shorter than its batch`);
+  };
+  if (typeof type === 'object' && 'list' in type) {
+    const { start, end } = rangesOf(chunk);
+    const first = count === 0 ? 0 : start(0);
+    const offsets = new Int32Array(count + 1);
+    for (let row = 0; row < count; row++) offsets[row + 1] = end(row) - first;
+    return { offsets, items: values(first, offsets[count]) };
+  }
+  if (typeof type === 'string') return values(0, count);
+  const found = values(0, count * data.stride);
+  return 'bytes' in type ? { bytes: found as Uint8Array, validity: validityOf([chunk]) } : found;
+}
+
+function isOfType(type: Exclude<ColumnType, 'ids'>, given: DataType): boolean {
+  const isKind = (kind: NumberKind, one: DataType) => String(one) === String(numberType(kind).type);
+  if (typeof type === 'string') return isKind(type, given);
+  if ('bytes' in type) {
+    return (
+      given.typeId === Type.FixedSizeBinary && (given as FixedSizeBinary).byteWidth === type.bytes
+    );
+  }
+  const item = given.children?.[0]?.type;
+  if ('list' in type) return given.typeId === Type.List && isKind(type.list, item);
+  const { vector, width } = type;
+  const isVector = given.typeId === Type.FixedSizeList && isKind(vector, item);
+  return isVector && (width === null || (given as FixedSizeList).listSize === width);
+}
+
+/** The type in Arrow's words. */
+function nameOf(type: Exclude<ColumnType, 'ids'>): string {
+  const name = (kind: NumberKind) => String(numberType(kind).type);
+  if (typeof type === 'string') return name(type);
+  if ('bytes' in type) return `FixedSizeBinary[${type.bytes}]`;
+  if ('list' in type) return `List<${name(type.list)}>`;
+  return `FixedSizeList[${type.width ?? 'n'}]<${name(type.vector)}>`;
+}
+
+/** The numbers of a column of a whole table, in one array. */
+export function readNumbers(table: OpenedTable, column: ColumnSchema): NumberArray {
+  let firstRow = 0;
+  const parts = table.batches.map((batch) => {
+    const rows = readRows(batch, [column], firstRow);
+    firstRow += batch.numRows;
+    return rows[column.name] as NumberArray;
+  });
+  if (parts.length === 1) return parts[0];
+  const kind =
+    typeof column.type === 'object' && 'vector' in column.type ? column.type.vector : column.type;
+  const all = new (numberType(kind as NumberKind).Values)(
+    parts.reduce((sum, { length }) => sum + length, 0),
+  );
+  let at = 0;
+  for (const part of parts) {
+    all.set(part as never, at);
+    at += part.length;
+  }
+  return all;
+}
