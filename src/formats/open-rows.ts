@@ -138,7 +138,9 @@ function readOptions(given: OpenRowsOptions): ReadOptions {
   }
   if (delimiter !== undefined) checkOneOf('delimiter', delimiter, [',', ';', '\t', '|']);
   return {
-    ...{ columns, types, delimiter },
+    ...{ columns, delimiter },
+    // Without a prototype, whose names a column may have: "constructor", "__proto__".
+    types: Object.assign(Object.create(null), types),
     batchRows: checkInteger('batchRows', batchRows, 1, Number.MAX_SAFE_INTEGER),
     skips: new Skips(checkOneOf('onError', onError, ['stop', 'skip'])),
   };

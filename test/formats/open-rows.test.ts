@@ -210,3 +210,41 @@ describe('texts', () => {
     await expect(rowsOf(path('latin.txt'))).rejects.toThrow('line 2: not UTF-8 text');
   });
 });
+
+describe('names that every object has', () => {
+  const NAMES = ['constructor', 'toString', '__proto__', 'hasOwnProperty'];
+
+  it('may be those of columns: 0.1 failed with "undefined is not iterable"', async () => {
+    writeFileSync(path('names.csv'), `${NAMES.join()}\n1,a,2.5,x\n1,b,3,y\n`);
+    const line = NAMES.map((name, i) => `${JSON.stringify(name)}:${i}`).join();
+    writeFileSync(path('names.jsonl'), `{${line}}\n{${line}}\n`);
+    for (const name of ['names.csv', 'names.jsonl']) {
+      const reader = await openRows(path(name));
+      expect(reader.columns.map((column) => column.name)).toEqual(NAMES);
+      for await (const batch of reader) expect(batch.count).toBe(2);
+      const one = await openRows(path(name), {
+        columns: ['__proto__'],
+        types: { toString: 'text' },
+      });
+      for await (const batch of one) expect(batch.columns).toHaveLength(1);
+    }
+  });
+
+  it('are no type of .npy elements', async () => {
+    const header = "{'descr': '<constructor', 'fortran_order': False, 'shape': (1, 1), }\n";
+    const size = Uint8Array.of(header.length, 0);
+    const magic = Buffer.from('\x93NUMPY\x01\x00', 'latin1');
+    writeFileSync(path('bad.npy'), Buffer.concat([magic, size, Buffer.from(header), size]));
+    await expect(rowsOf(path('bad.npy'))).rejects.toThrow('elements of type <constructor are not');
+  });
+});
+
+it('texts are never taken for integers: 0.1 read "\\u0000int:5" as 5', async () => {
+  const nested = '{"a":["\\u0000int:5","\\u0000\\u00007"],"n":12345678901234567890}';
+  writeFileSync(path('nul.jsonl'), `{"t":"\\u0000int:5","n":9007199254740993,"o":${nested}}\n`);
+  for await (const batch of await openRows(path('nul.jsonl'))) {
+    expect(batch.values('t')).toEqual(['\0int:5']);
+    expect(batch.values('n')).toEqual([9007199254740993n]);
+    expect(batch.values('o')).toEqual([nested]);
+  }
+});

@@ -137,7 +137,7 @@ function parseHeader(text: string, fail: (message: string) => FormatError): Head
   const shape = /'shape':\s*\(([\d,\s]*)\)/.exec(text)?.[1];
   if (order === undefined || shape === undefined) throw fail('its header is damaged');
   const [, byteOrder, type] = /^([<>|=])(\w+)$/.exec(descr ?? '') ?? [];
-  if (READS[type] === undefined) {
+  if (!Object.hasOwn(READS, type)) {
     const known = Object.keys(READS).join(', ');
     throw fail(`elements of type ${descr ?? 'record'} are not read, but ${known}`);
   }

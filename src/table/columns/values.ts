@@ -52,7 +52,7 @@ function presentReader(data: Data, firstRow: number): ReadValue {
       return (row) => decoder.decode(bytes(row));
     }
     case Type.Dictionary:
-      return dictionaryReader(data);
+      return dictionaryReader(data, firstRow);
     case Type.List:
     case Type.LargeList:
     case Type.FixedSizeList: {
@@ -95,7 +95,7 @@ export function bytesReader(data: Data, firstRow = 0): (row: number) => Uint8Arr
 }
 
 /** Each entry that is used is read once. */
-function dictionaryReader(data: Data): ReadValue {
+function dictionaryReader(data: Data, firstRow: number): ReadValue {
   const chunks = (data.dictionary?.data ?? []).map((chunk) => ({
     length: chunk.length,
     read: valueReader(chunk),
@@ -107,11 +107,14 @@ function dictionaryReader(data: Data): ReadValue {
       if (at >= 0 && at < length) return read(at);
       at -= length;
     }
-    throw new Error(`entry ${index} is not in the column's dictionary`);
+    return undefined;
   };
   return (row) => {
     const index = Number(data.values[row]);
     if (!known.has(index)) known.set(index, look(index));
+    if (known.get(index) === undefined) {
+      throw new Error(`row ${firstRow + row}: entry ${index} is not in the column's dictionary`);
+    }
     return known.get(index);
   };
 }

@@ -22,6 +22,10 @@ import { float16 } from './values';
  * or float64 for float64 and for integers of more than 16 bits. Null rows are zeros.
  */
 export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMatrix {
+  const [{ data: first }] = chunks;
+  if (first.typeId === Type.FixedSizeList && first.stride < 1) {
+    throw new Error('vectors without values');
+  }
   const validity = validityOf(chunks);
   const ranges = chunks.map(rangesOf);
   const width = dimensions ?? widthOf(chunks, ranges);
@@ -30,7 +34,6 @@ export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMat
   });
   const count = rowsOf(chunks);
   const length = count * width;
-  const [{ data: first }] = chunks;
   if (chunks.length === 1 && validity === null) {
     const [{ values, nullCount }] = first.children;
     const isFloat = values instanceof Float32Array || values instanceof Float64Array;
@@ -70,7 +73,7 @@ function widthOf(chunks: readonly Chunk[], ranges: readonly Ranges[]): number {
     }
   }
   const [{ data }] = chunks;
-  return data.typeId === Type.FixedSizeList ? Math.max(1, data.stride) : 1;
+  return data.typeId === Type.FixedSizeList ? data.stride : 1;
 }
 
 function checkWidths({ data, firstRow }: Chunk, { start, end }: Ranges, width: number): void {
