@@ -218,13 +218,14 @@ describe('names that every object has', () => {
     writeFileSync(path('names.csv'), `${NAMES.join()}\n1,a,2.5,x\n1,b,3,y\n`);
     const line = NAMES.map((name, i) => `${JSON.stringify(name)}:${i}`).join();
     writeFileSync(path('names.jsonl'), `{${line}}\n{${line}}\n`);
+    const types = Object.fromEntries([['toString', 'text' as const]]);
     for (const name of ['names.csv', 'names.jsonl']) {
       const reader = await openRows(path(name));
       expect(reader.columns.map((column) => column.name)).toEqual(NAMES);
       for await (const batch of reader) expect(batch.count).toBe(2);
       const one = await openRows(path(name), {
         columns: ['__proto__'],
-        types: { toString: 'text' },
+        types,
       });
       for await (const batch of one) expect(batch.columns).toHaveLength(1);
     }
