@@ -17,8 +17,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import { readCodes, readSparse, readVectors, writeCodes } from '../../src/formats/arrow/arrow-file';
-import { type CodesWithIds, codesToArrow } from '../../src/table/sealed/codes';
-import type { SparseWithIds, VectorsWithIds } from '../../src/table/vectors-from-arrow';
+import type { CodesWithIds, SparseWithIds, VectorsWithIds } from '../../src/table/from-arrow';
+import { codesToArrow } from '../../src/table/sealed/codes';
 
 const fixtures = new URL('../fixtures/arrow/', import.meta.url);
 type Reader = (

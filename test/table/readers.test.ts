@@ -37,11 +37,11 @@ import {
 } from 'apache-arrow';
 import { afterAll, describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/bitmap';
+import type { Ids } from '../../src/base/ids';
 import type { Codes } from '../../src/codes/codes';
 import { readCodes, readSparse, readVectors } from '../../src/formats/arrow/arrow-file';
 import { createRows } from '../../src/formats/create-rows';
 import { openRows } from '../../src/formats/open-rows';
-import type { Ids } from '../../src/table/columns/ids';
 import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import type { DenseMatrix, SparseMatrix } from '../../src/vectors/vectors';

@@ -1,7 +1,7 @@
 /** Arrow files by path. */
 
+import type { Ids } from '../../base/ids';
 import type { Codes } from '../../codes/codes';
-import type { Ids } from '../../table/columns/ids';
 import {
   type CodesFromArrowOptions,
   type CodesWithIds,
