@@ -1,10 +1,15 @@
-// Distances in bits between one query and a run of codes, counted 64 bits or 16 bytes at a time.
-// A hit is a row below `limit`: its number and distance are appended, in order of row. No branch
-// depends on the data but the one taken for a hit. Codes may start at any byte; reads stay within.
+// Hamming distances between one query and a run of codes, `bytes` bytes each, one after another.
+// Contract: codes may start at any address, and no byte behind the last code is read; distances
+// are exact integers; hits come in order of row, the same whichever way bits are counted.
+//
+// Two ways to count: by 64-bit population counts (fast on x86), or by byte-wise ones of 16 bytes at
+// a time (fast on arm64); kernels.ts times both once. Widths of 8, 16 and 32 bytes, and multiples
+// of 32, have loops of their own that keep the query in registers. No branch depends on the data
+// but the one that is taken for a hit, which is rare.
 
 import { END, HIT, NEXT, take } from '../hits/hits.assembly';
 
-/** Distance of the last 1..7 bytes; by one load where 8 bytes end with them. */
+/** Distance of the last 1..7 bytes, by one load if `whole`: the code has 8 bytes or more. */
 @inline
 function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64 {
   if (whole) return popcnt<u64>(lastOfWord(code, count) ^ lastOfWord(query, count));
@@ -15,11 +20,13 @@ function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64
   return sum;
 }
 
+/** The last `count` bytes that end at `at` + `count`, from a load that begins before them. */
 @inline
 function lastOfWord(at: usize, count: usize): u64 {
   return load<u64>(at + count - 8) >> ((8 - count) << 3);
 }
 
+/** Distance of the 8 bytes at `offset`. */
 @inline
 function words(code: usize, query: usize, offset: usize): u64 {
   return popcnt<u64>(load<u64>(code + offset) ^ load<u64>(query + offset));
@@ -41,16 +48,18 @@ function distanceInline(code: usize, query: usize, bytes: usize): i32 {
   return <i32>sum;
 }
 
-/** The same as a call, for the few places where it is not in the hot loop. */
+/** Distance of two codes of any width: a call, for use outside of hot loops. */
 export function distance64(code: usize, query: usize, bytes: usize): i32 {
   return distanceInline(code, query, bytes);
 }
 
+/** Differing bits of 16 bytes, a count a byte. */
 @inline
 function lanes(code: usize, query: usize, at: usize): v128 {
   return i8x16.popcnt(v128.xor(v128.load(code + at), v128.load(query + at)));
 }
 
+/** The sum of eight 16-bit lanes. */
 @inline
 function addLanes(sum: v128): i32 {
   const quads = i32x4.extadd_pairwise_i16x8_u(sum);
@@ -84,9 +93,10 @@ function distance8(code: usize, query: usize, bytes: usize): i32 {
   return distance;
 }
 
-// Each width has a function that looks for the next code below the limit and holds so little that
-// no register is spilled in its loop; the callers around them store the hits, which are few. They
-// are exported only so that the compiler does not inline them and spill, which costs a quarter.
+// Each width has a function that returns the next code below the limit, or `end`. It holds so
+// little that no register is spilled in its loop; its caller stores the hits, which are few. They
+// are exported only because the compiler inlines functions that are not, and then spills registers,
+// which costs a quarter of the speed.
 
 @inline
 function distance1(code: usize, q0: u64): i32 {
@@ -136,7 +146,7 @@ export function next4(
   return code < end && distance4(code, q0, q1, q2, q3) >= limit ? code + 32 : code;
 }
 
-/** Widths of whole 32-byte blocks. */
+/** Widths that are multiples of 32 bytes. */
 export function nextBlocks(code: usize, end: usize, limit: u64, query: usize, bytes: usize): usize {
   while (code < end) {
     const last = code + bytes;
@@ -176,7 +186,7 @@ function nextAny8(code: usize, end: usize, limit: i32, query: usize, bytes: usiz
   return code;
 }
 
-/** The first code from `code` on that is below the limit, by 64-bit counts; or the end. */
+/** The first code from `code` on that is below the limit, or `end`: by 64-bit counts. */
 @inline
 function next64(code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
   if (bytes == 32) {
@@ -190,6 +200,7 @@ function next64(code: usize, end: usize, limit: i32, bytes: usize, query: usize)
   return nextAny(code, end, limit, query, bytes);
 }
 
+/** The same by counts of 16 bytes. */
 @inline
 function next8(code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
   if (bytes == 32) return next32(code, end, limit, query);

@@ -1,18 +1,19 @@
 /**
- * Hamming distances in plain loops: the reference twin, and the contract the others keep. A code is
- * `query.length` bytes, lowest bit first. A faster twin returns exactly these numbers in this
- * order.
+ * Hamming distances in plain loops: the scalar kernel, and the contract of all. A code is
+ * `query.length` bytes, lowest bit first; unused high bits of the last byte are 0 in all codes.
+ * Every kernel returns exactly these numbers in this order.
  */
 
 import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from '../hits/hits';
 
-const POPCOUNT = Uint8Array.from({ length: 256 }, (_, byte) => {
+/** Set bits of each byte. */
+const POPCOUNT = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, byte) => {
   let count = 0;
   for (let rest = byte; rest > 0; rest >>= 1) count += rest & 1;
   return count;
 });
 
-/** A tile of codes that many queries visit while it stays in the second-level cache. */
+/** Bytes of codes that all queries visit while they are in the second-level cache. */
 const TILE_BYTES = 1 << 18;
 
 export interface HammingKernel {
@@ -38,10 +39,10 @@ export interface HammingKernel {
   ): number;
 
   /**
-   * The same rows for many queries (codes one after another), each with a limit of its own, told
-   * one by one: the rows of a query in order, queries in any. `limits` is read again from time to
-   * time, so that `take` may lower them; until then a hit may come that is no longer below its
-   * limit.
+   * The hits of many queries (`limits.length` codes, one after another), each with its own limit:
+   * `take` is called for one hit at a time, rows of a query in order, queries in any order. `take`
+   * may lower limits, which are read again after at most 8,192 rows; until then it may get hits
+   * that are no longer below their limit. A limit of 0 skips its query.
    */
   hitsOfMany(
     codes: Uint8Array,
@@ -53,13 +54,13 @@ export interface HammingKernel {
   ): void;
 
   /**
-   * The `want` nearest of those within `maxDistance`, and those at equal distance, by ranges of
-   * codes.
+   * A search for the `want` nearest codes within `maxDistance` (all, by default), and those at
+   * the distance of the last of them.
    */
   search(from: RowCodes, query: Uint8Array, want: number, maxDistance?: number): HitSearch;
 }
 
-/** Queries one after another over blocks of rows that stay in the second-level cache. */
+/** `hitsOfMany` by one `hitsInto` for each query and block of rows; blocks fit the cache. */
 export function hitsByQuery(
   kernel: HammingKernel,
   ...[codes, first, count, queries, limits, take]: Parameters<HammingKernel['hitsOfMany']>
@@ -85,7 +86,7 @@ export function bitCount(word: number): number {
   return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** The distance of a code from the bytes of another of equal length, which begin at `from`. */
+/** The distance of a code from another of equal length, which begins at index `from` of `bytes`. */
 export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number {
   let sum = 0; // at most 8 * length; bits are capped at 65,535 so that it fits 16 bits
   for (let i = 0; i < code.length; i++) sum += POPCOUNT[code[i] ^ bytes[from + i]];

@@ -1,19 +1,20 @@
 /**
- * The WebAssembly twins of hamming.scalar.ts: bits counted 64 at a time, or 16 bytes at a time, and
- * for many queries at once a plane of 128 codes at a time. Codes that live in a linear memory are
- * read where they are; others pass through scratch in blocks.
+ * The WebAssembly kernels of Hamming distances, see hamming.assembly.ts: 'popcnt64' and 'popcnt8'
+ * by how they count bits. Eight queries or more at once go over 128 codes at a time, see
+ * slices.assembly.ts. Codes in a linear memory of their own are read in place; others are copied to
+ * the scratch memory in blocks.
  */
 
 import { HitState } from '../hits/hit-state';
 import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming.scalar';
 
-/** Rows of one call: long enough to hide its cost, few enough for all to be hits. */
+/** Rows of one call: enough to hide its cost, few enough that all can be hits. */
 const BLOCK_ROWS = 8192;
 const QUERY_AT = FREE_START;
 const QUERY_BYTES = 8192; // the widest code
 const HITS_AT = QUERY_AT + QUERY_BYTES;
-/** Behind the hits: copies of codes that live elsewhere, or the areas of a scan by planes. */
+/** Behind the hits: copies of codes from elsewhere, or the areas of a scan by planes. */
 const REST_AT = HITS_AT + BLOCK_ROWS * 8;
 const COPIES_BYTES = FREE_START + SCAN_BYTES - REST_AT;
 
@@ -88,7 +89,7 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
   };
 }
 
-/** Calls `visit` with the address of each block of rows, the query being in place. */
+/** Copies the query to QUERY_AT and calls `visit` with the address of each block of rows. */
 function inBlocks(
   codes: Uint8Array,
   first: number,
@@ -116,7 +117,7 @@ function inBlocks(
 
 /** Codes of a tile: one lane of a plane each. */
 const TILE_ROWS = 128;
-/** Fewer queries do not pay for making the planes; more than these do not fit the scratch. */
+/** Fewer queries do not pay for making the planes; more do not fit below the codes. */
 const MIN_QUERIES = 8;
 const MAX_QUERIES = 128;
 /** Wider codes would need planes beyond the second-level cache. */
@@ -124,7 +125,7 @@ const MAX_PLANE_BYTES = 256;
 /** Planes of a distance that the kernel holds in registers. */
 const HELD_PLANES = 5;
 
-/** Tiles of codes at `at` against all queries at once; see assembly/slices.ts. */
+/** Hits of up to MAX_QUERIES queries among whole tiles of codes from address `at` on. */
 function hitsByPlanes(
   { kernels, bytes }: LinearMemory,
   at: number,
@@ -168,7 +169,7 @@ function hitsByPlanes(
   }
 }
 
-/** For each three bits of a code, where their pair of planes lies within a group's 8 pairs. */
+/** For each three bits of a query, the offset of their pair of planes among a group's 8 pairs. */
 function choicesInto(code: Uint8Array, choices: Uint8Array): void {
   for (let group = 0, bit = 0; group < choices.length; group++, bit += 3) {
     const pair = code[bit >> 3] | ((code[(bit >> 3) + 1] ?? 0) << 8);

@@ -1,9 +1,12 @@
-// Many queries against the same codes, bit by bit. 128 codes are turned into slices: slice j holds
-// bit j of each. Three slices make a group; for each of the 8 ways in which a query's three bits
-// can fall, the number of differing bits (0..3) is made once for all queries, as two planes. A
-// query adds up its planes by carry-save adders, compares all 128 distances with its limit at once,
-// and only for hits counts a distance. About 11 operations a code of 256 bits, where counting words
-// takes 20.
+// Hamming distances of many queries (8 to 128) from the same 128 codes, a "tile", bit by bit.
+//
+// A slice is a register with one bit of each code of the tile: slice j holds bit j. Three slices
+// make a group. For each of the 8 values of three bits, the number of bits in which the codes
+// differ from it (0..3) is computed once for all queries, as two planes: registers with the low and
+// the high bit of the number for each code. A query adds the planes of its values by carry-save
+// adders, which yields all 128 distances in binary, a register a digit; it compares them with its
+// limit at once, and counts a distance only for hits. About 11 operations a code of 256 bits, where
+// counting words takes 20. All is integer arithmetic: the hits are those of the scalar kernel.
 
 import { distance64 } from './hamming.assembly';
 
@@ -11,7 +14,7 @@ import { distance64 } from './hamming.assembly';
 const TILE: usize = 128;
 
 /**
- * One of four rounds that turn 16 rows of 16 bytes into columns: rows i and i + 8 are interleaved.
+ * One of four rounds that transpose 16 rows of 16 bytes: interleaves the bytes of rows i and i + 8.
  */
 function interleave(from: usize, to: usize): void {
   for (const end = from + 128; from < end; from += 16, to += 32) {
@@ -25,8 +28,8 @@ function interleave(from: usize, to: usize): void {
 }
 
 /**
- * Slices of a tile of `bytes`-wide codes; slice j at `slices` + 16 j. Sixteen codes by sixteen
- * bytes at a time; `room` is 512 bytes. Reads up to 15 bytes behind the last code.
+ * Writes slice j of a tile of codes to `slices` + 16 j, transposing 16 codes by 16 bytes at a time.
+ * `room` has 512 bytes. Reads up to 15 bytes behind the last code.
  */
 export function slicesInto(codes: usize, bytes: usize, slices: usize, room: usize): void {
   for (let part: usize = 0; part < TILE / 8; part += 2, codes += bytes << 4) {
@@ -51,7 +54,7 @@ export function slicesInto(codes: usize, bytes: usize, slices: usize, room: usiz
   }
 }
 
-/** A plane pair, and the one of the opposite pattern, whose count is 3 less this one. */
+/** Stores the planes of a pattern, and of the opposite one, whose count is 3 less this count. */
 @inline
 function storePair(planes: usize, pattern: usize, low: v128, high: v128): void {
   v128.store(planes + (pattern << 5), low);
@@ -61,9 +64,8 @@ function storePair(planes: usize, pattern: usize, low: v128, high: v128): void {
 }
 
 /**
- * The planes of each group for each of 8 patterns of a query: its low plane at `planes` + 256 group
- * + 32 pattern, its high plane behind. `slices` has room for 3 slices a group, and 512 bytes
- * behind.
+ * Writes the planes of a tile: those of a group's value v at `planes` + 256 group + 32 v, the low
+ * plane first. `slices` has space for 3 slices a group and 512 bytes more.
  */
 export function planesInto(
   codes: usize, bytes: usize, groups: i32, slices: usize, planes: usize,
@@ -87,24 +89,28 @@ export function planesInto(
   }
 }
 
+/** The carries of adding three bits in each lane: of a full adder. */
 @inline
 export function carryOf(a: v128, b: v128, c: v128): v128 {
   return v128.or(v128.and(a, b), v128.and(v128.xor(a, b), c));
 }
 
+/** The sums of adding three bits in each lane, without their carries. */
 @inline
 export function sumOf(a: v128, b: v128, c: v128): v128 {
   return v128.xor(v128.xor(a, b), c);
 }
 
-/** Where a query's pair of planes of the next group lies. */
+/** The address of a query's planes, less what the group adds (256 a group). */
 @inline
 function pairOf(planes: usize, choices: usize, group: usize): usize {
   return planes + <usize>load<u8>(choices + group);
 }
 
 /**
- * Which of a tile's codes are nearer than `limit`. Five planes stay in registers, others in `rest`.
+ * The codes of a tile that are nearer than `limit`, one bit each. Adds 8 groups, 16 planes, a turn:
+ * a tree of carry-save adders needs the fewest operations so. The digits 1 to 16 of the sums stay
+ * in registers, higher ones at `rest`.
  */
 function below(
   planes: usize, choices: usize, groups: i32, limit: i32, rest: usize, restEnd: usize,
@@ -192,7 +198,8 @@ function below(
 }
 
 /**
- * One step of "distance < limit", from the lowest bit up: a differing bit overrules those below.
+ * One step of "sum < limit", to be taken from the lowest digit up: where the digit differs from the
+ * limit's, it decides; elsewhere the lower digits do.
  */
 @inline
 export function lessBy(less: v128, plane: v128, limit: i32): v128 {
@@ -202,8 +209,8 @@ export function lessBy(less: v128, plane: v128, limit: i32): v128 {
 
 /**
  * Hits of `count` queries in one tile, as triples of u32 (query, row, distance), rows of a query
- * ascending. `choices` has `groups` bytes a query, 32 x the pattern of each group; `groups` is a
- * multiple of 8; `rest` is room for the planes from 32 up to `restEnd`. Returns the hits' end.
+ * ascending; returns their end. `choices` has `groups` bytes a query: 32 times its value in each
+ * group; `groups` is a multiple of 8. `rest` to `restEnd` holds the digits from 32 on.
  */
 export function hitsOfTile(
   codes: usize, row: u32, bytes: usize, queries: usize, limits: usize, count: i32, choices: usize,

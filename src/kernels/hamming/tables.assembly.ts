@@ -1,23 +1,25 @@
-// All codes against all, bit by bit, where thousands of queries meet the same 128 codes. As in
-// slices.ts, slice j holds bit j of each; here seven slices make a group, and a table has for each
-// of the 128 ways in which a query's seven bits can fall the number of differing bits (0..7) as
-// three planes. A query adds up its entries by carry-save adders: about 7 operations a code of 256
-// bits. Where the tables of all groups would not fit the cache, they come in parts, and the sums of
-// the queries wait in memory.
+// Hamming distances of thousands of queries from the same tile of 128 codes: codes against codes of
+// one collection. As in slices.assembly.ts, slice j holds bit j of each code; here seven slices
+// make a group, and a table has for each of the 128 values of seven bits the number of bits in
+// which the codes differ from it (0..7), as three planes. A query adds its entries by carry-save
+// adders: about 7 operations a code of 256 bits. Where the tables of all groups would not fit the
+// cache, they are made in parts, and the sums of the queries wait in memory between the parts.
+//
+// Codes are `stride` bytes, a multiple of 8, padded by zeros; tiles are read whole.
 
 import { distance64 } from './hamming.assembly';
 import { carryOf, lessBy, sumOf } from './slices.assembly';
 
-/** An entry has three planes. */
+/** Bytes of an entry: three planes. */
 const ENTRY: usize = 48;
 const TABLE: usize = 128 * ENTRY;
 const GROUP_BITS: usize = 7;
 
-/** Part of the tables: the first, where sums begin, and the last, after which they are compared. */
+/** Flags of a part of the tables: sums begin with the first, and are compared after the last. */
 const FIRST: i32 = 1;
 const LAST: i32 = 2;
 
-/** For each pattern of `bits` slices, how many bits differ from it, as three planes of 16 bytes. */
+/** For each value of `bits` slices, how many bits differ from it, as three planes of 16 bytes. */
 export function countsInto(slices: usize, bits: usize, out: usize): void {
   for (let pattern: usize = 0; pattern < (<usize>1) << bits; pattern++, out += 48) {
     let ones = i64x2.splat(0);
@@ -37,7 +39,7 @@ export function countsInto(slices: usize, bits: usize, out: usize): void {
   }
 }
 
-/** The entries of the 8 patterns of three bits, beside one pattern of four. */
+/** Entries of seven bits: of each of the 8 values of three, added to one value of four. */
 export function entriesInto(three: usize, four: usize, out: usize): void {
   const a = v128.load(four);
   const b = v128.load(four, 16);
@@ -52,7 +54,7 @@ export function entriesInto(three: usize, four: usize, out: usize): void {
   }
 }
 
-/** The tables of so many groups of slices, one after another; `room` is 1,152 bytes. */
+/** The tables of `groups` groups of slices, one after another; `room` has 1,152 bytes. */
 export function tablesInto(slices: usize, groups: i32, room: usize, tables: usize): void {
   const fours = room + 8 * 48;
   for (const end = tables + <usize>groups * TABLE; tables < end; slices += GROUP_BITS << 4) {
@@ -65,8 +67,8 @@ export function tablesInto(slices: usize, groups: i32, room: usize, tables: usiz
 }
 
 /**
- * Where in the tables the entries of codes are, a u16 a group. Groups behind `bits` are of pattern
- * 0. Codes are padded to whole 64-bit words by zeros.
+ * The offsets of the codes' entries within each group's table, a u16 a group. Groups behind `bits`
+ * have the value 0.
  */
 export function choicesInto(
   codes: usize, stride: usize, count: i32, bits: usize, groups: i32, choices: usize,
@@ -86,12 +88,13 @@ export function choicesInto(
   }
 }
 
+/** The address of a query's entry, less what the group adds (TABLE a group). */
 @inline
 function entryOf(tables: usize, choices: usize, group: usize): usize {
   return tables + <usize>load<u16>(choices + (group << 1));
 }
 
-/** Sums of one group. */
+/** Starts the sums of a query with its entry of one group. */
 export function startSums(entry: usize, sums: usize, sumsEnd: usize): void {
   v128.store(sums, v128.load(entry));
   v128.store(sums, v128.load(entry, 16), 16);
@@ -99,7 +102,7 @@ export function startSums(entry: usize, sums: usize, sumsEnd: usize): void {
   for (let at = sums + 48; at < sumsEnd; at += 16) v128.store(at, i64x2.splat(0));
 }
 
-/** Adds a query's entries of a multiple of four groups; `sums` has at least six planes. */
+/** Adds a query's entries of a multiple of four groups; `sums` has at least six digits. */
 export function addEntries(
   tables: usize, choices: usize, end: usize, sums: usize, sumsEnd: usize,
 ): void {
@@ -167,7 +170,7 @@ export function addEntries(
   v128.store(sums, thirtyTwos, 80);
 }
 
-/** Which sums are below the limit: from the lowest bit up, a differing bit overrules those below */
+/** The codes whose sums are below the limit, one bit each. */
 export function below(sums: usize, sumsEnd: usize, limit: i32): v128 {
   let less = i64x2.splat(0);
   for (; sums < sumsEnd; sums += 16, limit >>= 1) {
@@ -176,7 +179,7 @@ export function below(sums: usize, sumsEnd: usize, limit: i32): v128 {
   return less;
 }
 
-/** Stores the hits of half a tile: triples of u32 (query, row, distance). */
+/** Stores the hits among 64 codes, one bit each in `lanes`; returns their end. */
 export function storeHits(
   lanes: u64, codes: usize, stride: usize, row: u32, query: u32, hits: usize,
 ): usize {
@@ -197,10 +200,10 @@ function lowest(count: i32): u64 {
 }
 
 /**
- * Adds the entries of a part of the tables to the sums of the queries, those of a query at `sums` +
- * `sumsStride` times its number; after the last part tells of hits: rows of the tile nearer than
- * the query's limit, or than `least` where that is more. `choices` begin with this part, those of
- * the first query.
+ * Adds the entries of a part of the tables to the sums of queries `firstQuery` to `endQuery - 1`,
+ * `sumsStride` bytes apart. After the last part stores their hits, triples of u32 (query, row,
+ * distance): rows of the tile nearer than the larger of the query's limit and `least`. `choices`
+ * points at the first query's entry of this part's first group. Returns the end of the hits.
  */
 export function hitsOfTables(
   codes: usize, stride: usize, firstRow: u32, endRow: u32, firstQuery: u32, endQuery: u32,
