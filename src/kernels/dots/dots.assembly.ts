@@ -1,7 +1,9 @@
-// Dot products in float64 of rows with one query, the rows being float64, float32 or int8. Element
-// i goes to partial sum i % 8, each in ascending order; the result is ((p0 + p2) + (p4 + p6)) +
-// ((p1 + p3) + (p5 + p7)). A scalar loop does the same. The query is float64, padded by zeros to a
-// multiple of 8; behind it are 64 bytes of room for the rest of a row.
+// Dot products in float64 of rows (float64, float32 or int8) with one query (float64, padded by
+// zeros to a multiple of 8 and followed by 64 bytes of scratch space). Contract: element i is added
+// to partial sum i % 8 in ascending order, and the result is ((p0 + p2) + (p4 + p6)) + ((p1 + p3) +
+// (p5 + p7)), so that the scalar kernel gets equal bits. Rows may start at any address, and no byte
+// behind a row is read. Fast because four registers of two sums hide the latency of additions, and
+// because the cache lines of 16 listed rows are requested before the first of them is needed.
 
 /** Types of rows, by the bytes of an element. */
 const FLOAT64: i32 = 8;
@@ -18,11 +20,13 @@ function twoOf<T>(at: usize, pair: usize): v128 {
   );
 }
 
+/** Products of two elements with those of the query. */
 @inline
 function product<T>(at: usize, query: usize, pair: usize): v128 {
   return f64x2.mul(twoOf<T>(at, pair), v128.load(query + (pair << 4)));
 }
 
+/** The product of one row, its last elements padded by zeros in the space behind the query. */
 @inline
 function dotOf<T>(row: usize, width: usize, query: usize): f64 {
   let a = f64x2.splat(0);
@@ -51,10 +55,10 @@ function dotOf<T>(row: usize, width: usize, query: usize): f64 {
   return f64x2.extract_lane(s, 0) + f64x2.extract_lane(s, 1);
 }
 
-/** Rows of a list that are fetched together. */
+/** Listed rows whose cache lines are requested together. */
 const AHEAD: usize = 16;
 
-/** Reads a byte of each cache line of some rows, so that memory brings them at the same time. */
+/** Reads a byte of each cache line of some rows, so that memory delivers them concurrently. */
 function touch(rows: usize, list: usize, count: usize, stride: usize): u32 {
   let sum: u32 = 0;
   for (let i: usize = 0; i < count; i++) {
@@ -65,7 +69,7 @@ function touch(rows: usize, list: usize, count: usize, stride: usize): u32 {
   return sum;
 }
 
-/** Of the rows that `list` (u32) names, or of rows 0 to `count - 1` when it is 0. */
+/** See `dots`, for one type of rows. */
 @inline
 function dotsOf<T>(
   rows: usize, list: usize, count: usize, width: usize, query: usize, out: usize,
@@ -73,7 +77,7 @@ function dotsOf<T>(
   const stride = width * sizeof<T>();
   for (let i: usize = 0; i < count; i++) {
     if (list != 0 && i % AHEAD == 0) {
-      // The sum is of no use but to keep the reads; the result below overwrites it.
+      // Storing the sum keeps the compiler from dropping the reads; the result overwrites it.
       store<u32>(out + (i << 3), touch(rows, list + (i << 2), min(AHEAD, count - i), stride));
     }
     const row = list == 0 ? i : <usize>load<u32>(list + (i << 2));

@@ -1,7 +1,7 @@
 /**
- * Dot products of rows with one query in plain loops: the reference twin. Products and sums are
- * float64. Element i goes to partial sum i % 8, in ascending order, and the result is
- * ((p0 + p2) + (p4 + p6)) + ((p1 + p3) + (p5 + p7)): the twins agree to the bit.
+ * Dot products of rows with one query in plain loops: the scalar kernel. Products and sums are
+ * float64. Element i is added to partial sum i % 8 in ascending order, and the result is
+ * ((p0 + p2) + (p4 + p6)) + ((p1 + p3) + (p5 + p7)): every kernel gives equal bits.
  */
 
 export type RowValues = Float32Array | Float64Array | Int8Array;
@@ -22,7 +22,8 @@ export interface DotsKernel {
   dotsOfRows(values: RowValues, rows: Uint32Array, query: Float64Array, out: Float64Array): void;
 }
 
-const parts = new Float64Array(8);
+/** The partial sums of the current product. */
+const parts = /* @__PURE__ */ new Float64Array(8);
 
 function dot(values: RowValues, row: number, query: Float64Array): number {
   const width = query.length;

@@ -1,13 +1,15 @@
 /**
- * The WebAssembly twin of dots.scalar.ts. Rows that live in a linear memory are read where they
- * are; others pass through scratch in blocks.
+ * The WebAssembly kernel of dot products, see dots.assembly.ts. Rows in a linear memory of their
+ * own are read in place; others, and rows too wide for the space below the data, are copied in
+ * blocks.
  */
 
 import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import type { DotsKernel, RowValues } from './dots.scalar';
 
+/** Bytes of rows, as float64, that are copied for one call: they stay in the second-level cache. */
 const BLOCK_BYTES = 1 << 18;
-/** Rows of one call on a list. */
+/** Rows of one call in place. */
 const LIST_ROWS = 4096;
 const QUERY_AT = FREE_START;
 
@@ -41,13 +43,13 @@ export const wasmDots: DotsKernel = {
   },
 };
 
-/** Rows too wide for the room below them are copied. */
+/** The memory to read rows in place, or undefined where they must be copied. */
 function homeOf(values: RowValues, width: number): LinearMemory | undefined {
   const isNarrow = paddedBytes(width) + LIST_ROWS * 12 <= SCAN_BYTES;
   return isNarrow ? memoryOf(values) : undefined;
 }
 
-/** A query of float64 padded to a multiple of 8, and room for the rest of a row. */
+/** Bytes of a query padded to a multiple of 8 values, and of the end of a row. */
 function paddedBytes(width: number): number {
   return 8 * (((width + 7) & ~7) + 8);
 }
@@ -59,7 +61,7 @@ function stageQuery({ bytes }: LinearMemory, query: Float64Array): void {
   staged.fill(0, width);
 }
 
-/** Of `list`, or of all rows of `values`. */
+/** Products of the rows that `list` names, or of all rows, in blocks of LIST_ROWS. */
 function dotsInPlace(
   home: LinearMemory,
   values: RowValues,
@@ -80,6 +82,7 @@ function dotsInPlace(
   }
 }
 
+/** Products of rows that are copied to the scratch memory. */
 function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): void {
   const width = query.length;
   const outAt = QUERY_AT + paddedBytes(width);
@@ -93,6 +96,7 @@ function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): 
   out.set(new Float64Array(memory.bytes.buffer, outAt, out.length));
 }
 
+/** The listed rows, one after another. */
 function gather(values: RowValues, rows: Uint32Array, width: number): RowValues {
   const Type = values.constructor as Float32ArrayConstructor;
   const gathered = new Type(rows.length * width);

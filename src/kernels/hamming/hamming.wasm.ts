@@ -67,24 +67,9 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
     },
 
     hitsOfMany(codes, first, count, queries, limits, take) {
-      const bytesPerCode = queries.length / limits.length;
-      const home = memoryOf(codes);
-      const whole = count - (count % TILE_ROWS);
-      const isWorth = limits.length >= MIN_QUERIES && bytesPerCode <= MAX_PLANE_BYTES && whole > 0;
-      if (home === undefined || !isWorth) {
-        hitsByQuery(this, codes, first, count, queries, limits, take);
-        return;
-      }
-      for (let from = 0; from < limits.length; from += MAX_QUERIES) {
-        const to = Math.min(limits.length, from + MAX_QUERIES);
-        const some = queries.subarray(from * bytesPerCode, to * bytesPerCode);
-        const at = codes.byteOffset + first * bytesPerCode;
-        hitsByPlanes(home, at, first, whole, some, limits.subarray(from, to), (query, ...hit) =>
-          take(from + query, ...hit),
-        );
-      }
-      if (whole === count) return;
-      hitsByQuery(this, codes, first + whole, count - whole, queries, limits, take);
+      const byPlanes = hitsByPlanes(codes, first, count, queries, limits, take);
+      if (byPlanes === count) return;
+      hitsByQuery(this, codes, first + byPlanes, count - byPlanes, queries, limits, take);
     },
   };
 }
@@ -125,8 +110,28 @@ const MAX_PLANE_BYTES = 256;
 /** Planes of a distance that the kernel holds in registers. */
 const HELD_PLANES = 5;
 
-/** Hits of up to MAX_QUERIES queries among whole tiles of codes from address `at` on. */
+/** Compares whole tiles with all queries where that pays; returns how many rows are done. */
 function hitsByPlanes(
+  ...[codes, first, count, queries, limits, take]: Parameters<HammingKernel['hitsOfMany']>
+): number {
+  const bytesPerCode = queries.length / limits.length;
+  const memory = memoryOf(codes);
+  const whole = count - (count % TILE_ROWS);
+  const pays = limits.length >= MIN_QUERIES && bytesPerCode <= MAX_PLANE_BYTES && whole > 0;
+  if (memory === undefined || !pays) return 0;
+  const at = codes.byteOffset + first * bytesPerCode;
+  for (let from = 0; from < limits.length; from += MAX_QUERIES) {
+    const to = Math.min(limits.length, from + MAX_QUERIES);
+    const some = queries.subarray(from * bytesPerCode, to * bytesPerCode);
+    hitsOfTiles(memory, at, first, whole, some, limits.subarray(from, to), (query, ...hit) =>
+      take(from + query, ...hit),
+    );
+  }
+  return whole;
+}
+
+/** Hits of up to MAX_QUERIES queries among whole tiles of codes from address `at` on. */
+function hitsOfTiles(
   { kernels, bytes }: LinearMemory,
   at: number,
   first: number,

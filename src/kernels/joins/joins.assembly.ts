@@ -161,6 +161,18 @@ export function touch(list: usize, count: u32, codes: usize, stride: usize): u64
   return sum;
 }
 
+/** Copies the codes of entries `first` to `count - 1` of a run to their places from `to` on. */
+@inline
+function copyCodes(
+  list: usize, first: u32, count: u32, codes: usize, stride: usize, to: usize,
+): void {
+  for (let i: u32 = first; i < count; i++) {
+    const code = codes + <usize>load<u32>(list + (<usize>i << 3)) * stride;
+    const copy = to + <usize>i * stride;
+    for (let at: usize = 0; at < stride; at += 8) store<u64>(copy + at, load<u64>(code + at));
+  }
+}
+
 // State, as u32: the place in its run to go on from, where hits end, where a run ends that is too
 // long, and the comparisons left.
 const PLACE: usize = 0;
@@ -194,11 +206,7 @@ export function joinRuns(
       break;
     }
     if (count > 1) {
-      for (let i: u32 = place; i < count; i++) {
-        const code = codes + <usize>load<u32>(list + (<usize>i << 3)) * stride;
-        const to = gather + <usize>i * stride;
-        for (let at: usize = 0; at < stride; at += 8) store<u64>(to + at, load<u64>(code + at));
-      }
+      copyCodes(list, place, count, codes, stride, gather);
       const last = gather + <usize>count * stride;
       for (; place + 1 < count; place++) {
         const slot = load<u32>(list + (<usize>place << 3));

@@ -1,7 +1,11 @@
-// Dot products of 16-bit integer vectors, as 32-bit sums: exact whatever the order, so that every
-// engine gives the same. Unit vectors times 32,767 cannot overflow (Cauchy and Schwarz). Widths are
-// multiples of 8, the rest zeros. Four rows by two others at a time stay in registers.
+// Dot products of vectors of 16-bit integers as 32-bit sums: exact in any order, so every kernel
+// and engine gives equal numbers. Vectors of length 32,767 cannot overflow (Cauchy and Schwarz).
+// Widths are multiples of 8 values, padded by zeros; rows come in fours, so up to three rows behind
+// the last are read, and the caller ignores their products. Fast because four rows by two others at
+// a time keep eight sums in registers, so that a loaded register serves two or four
+// multiplications.
 
+/** Sums of neighbouring products of eight values: four lanes. */
 @inline
 function pairs(a: v128, at: usize): v128 {
   return i32x4.dot_i16x8_s(a, v128.load(at));
@@ -91,9 +95,9 @@ export function productsInto(
 }
 
 /**
- * For each of `count` runs of `length` products (a multiple of 4) the largest so far and where it
- * is, the first of equals: runs number their products from `first` on. `largest` and `places` are
- * i32 a run.
+ * For each of `count` runs of `length` products (a multiple of 4), updates the largest product seen
+ * and its number, the first of equals; the products of a run are numbered from `first` on.
+ * `largest` and `places` hold an i32 a run.
  */
 export function largestInto(
   products: usize, count: usize, length: usize, first: i32, largest: usize, places: usize,
@@ -127,12 +131,13 @@ export function largestInto(
   }
 }
 
+/** Steps in which products are sorted. */
 const BINS: usize = 1024;
 
 /**
- * Places of the products from the largest on, at least `want` of the `count`, to `order` as u32:
- * sorted by the distance from the largest in at most 1,024 even steps, then by place. `counts` is
- * room for 1,024 u32. Returns how many.
+ * Writes the indices of the largest products, at least `want` of the `count`, to `order` as u32,
+ * and returns how many: in order of the difference from the largest in at most 1,024 even steps,
+ * then of the index. A counting sort, in linear time. `counts` has space for 1,024 u32.
  */
 export function orderInto(
   products: usize, count: usize, want: u32, counts: usize, order: usize,

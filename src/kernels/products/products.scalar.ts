@@ -1,12 +1,13 @@
 /**
- * Dot products of vectors of 16-bit integers in plain loops: the reference twin. Sums are 32-bit
- * integers and exact: unit vectors times UNIT, rounded, cannot overflow (Cauchy and Schwarz).
+ * Dot products of vectors of 16-bit integers in plain loops: the scalar kernel. Sums are exact
+ * 32-bit integers: vectors of length UNIT, rounded, cannot overflow (Cauchy and Schwarz), so every
+ * kernel gives equal numbers.
  */
 
 /** The length at which vectors are rounded to integers. */
 export const UNIT = 32_767;
 
-/** Vectors of `width` integers, a multiple of 8: those beyond the dimensions are 0. */
+/** Vectors of `width` integers, one after another; `width` is a multiple of 8, padded by zeros. */
 export interface IntegerRows {
   readonly values: Int16Array;
   readonly width: number;
@@ -19,9 +20,8 @@ export interface ProductsKernel {
   productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void;
 
   /**
-   * The rows of the largest products with the query to `out`, as many as it has room for: in order
-   * of the distance from the largest product, in at most 1,024 even steps, then of the row. Their
-   * products to `products`.
+   * The `out.length` rows of the largest products with the query, and their products: in order of
+   * the difference from the largest product in at most 1,024 even steps, then of the row.
    */
   orderInto(rows: IntegerRows, query: Int16Array, out: Uint32Array, products: Int32Array): void;
 
@@ -29,9 +29,9 @@ export interface ProductsKernel {
   nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void;
 
   /**
-   * Rows `first` to `end - 1` against all queries, told in blocks in which some product is no less
-   * than `least` has it for the query: `take` gets the first row of a block, how many rows, a
-   * query, and their products from `at` on. It may raise what is least.
+   * Compares rows `first` to `end - 1` with all queries. Calls `take` for each query and block of
+   * rows in which a product is at least `least[query]`, with the block's first row, its row count,
+   * the query, and its products from index `at` on. `take` may raise `least`.
    */
   productsOfMany(
     rows: IntegerRows,
@@ -43,10 +43,10 @@ export interface ProductsKernel {
   ): void;
 }
 
-/** Leading zeros of a range that needs no shift: 32 less 10 bits. */
+/** Leading zeros of a range of 1,024 values, which needs no shift. */
 const ORDER_BITS = 22;
 
-/** Width of the integer rows that hold so many dimensions. */
+/** The width of rows for vectors of `dimensions` values. */
 export function integerWidth(dimensions: number): number {
   return (dimensions + 7) & ~7;
 }

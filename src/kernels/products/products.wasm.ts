@@ -1,6 +1,7 @@
 /**
- * The WebAssembly twin of products.scalar.ts: rows that live in a linear memory of their own are
- * read where they are, others pass through scratch. Queries go in tiles that stay in the cache.
+ * The WebAssembly kernel of integer products, see products.assembly.ts. Rows in a linear memory of
+ * their own are read in place; others are copied. Queries and rows are taken in tiles of 64 by 64,
+ * which stay in the cache. Vectors too wide for the scratch space go to the scalar kernel.
  */
 
 import {
@@ -13,13 +14,13 @@ import {
 } from '../memory';
 import { type IntegerRows, type ProductsKernel, scalarProducts } from './products.scalar';
 
-/** Rows and queries of a tile: its products take 16 KB. */
+/** Rows, and queries, of a tile: its products take 16 KB. */
 const TILE = 64;
 
-/** Of `orderInto`'s counts. */
+/** Space for the counts of `orderInto`. */
 const ORDER_BYTES = 4096;
 
-/** Room below resident rows: for a query, or a tile of them and of products. */
+/** Whether a tile of queries and its products fit the scratch space below the rows. */
 function fits(width: number): boolean {
   return 2 * TILE * width + 4 * TILE * TILE + 8 * TILE + 64 <= SCAN_BYTES;
 }
@@ -122,6 +123,7 @@ export const wasmProducts: ProductsKernel = {
   },
 };
 
+/** Addresses of a tile's queries, products, and the largest product of each query. */
 function tileOf(width: number) {
   const queriesAt = FREE_START;
   const productsAt = queriesAt + ((2 * TILE * width + 15) & ~15);
@@ -129,7 +131,7 @@ function tileOf(width: number) {
   return { queriesAt, productsAt, largestAt, placesAt: largestAt + 4 * TILE };
 }
 
-/** Where rows `first` to `end - 1` lie; three more behind them may be read. */
+/** The memory and address of rows `first` to `end - 1`; three more behind them may be read. */
 function staged(rows: IntegerRows, first: number, end: number) {
   const { values, width } = rows;
   const count = end - first;
@@ -143,7 +145,7 @@ function staged(rows: IntegerRows, first: number, end: number) {
   return { memory, at: CODES_START, count };
 }
 
-/** Rows behind the last are not to be the largest. */
+/** Sets products of rows behind the last to the smallest integer, so that none is the largest. */
 function lowerPadding(
   { bytes }: LinearMemory,
   productsAt: number,

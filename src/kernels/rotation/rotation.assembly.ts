@@ -1,10 +1,11 @@
 // A rotation by rounds of sign flips and fast Walsh-Hadamard transforms, and two bits of each
-// coordinate, on one vector of float64. Every output is the same tree of operations as that of the
-// scalar twin.
+// coordinate of the result, on one vector of float64. Contract: every output is the same tree of
+// additions and multiplications as in rotation.scalar.ts, so it has the same bits. Fast because two
+// stages of a transform pass over the vector at once, with two values a register.
 
 const PAIR: usize = 16;
 
-/** Times the flips, which are factors. */
+/** Multiplies each coordinate by its flip: a sign times the factor that keeps lengths. */
 @inline
 function flip(vector: usize, end: usize, flips: usize): void {
   for (; vector < end; vector += PAIR, flips += PAIR) {
@@ -12,7 +13,7 @@ function flip(vector: usize, end: usize, flips: usize): void {
   }
 }
 
-/** Two stages of neighbours: four elements at a time. */
+/** The first two stages, which pair neighbours: four elements at a time. */
 @inline
 function firstStages(vector: usize, end: usize): void {
   const minus = i64x2(0, i64.MIN_VALUE);
@@ -27,7 +28,7 @@ function firstStages(vector: usize, end: usize): void {
   }
 }
 
-/** Two stages of elements `span` bytes apart. */
+/** Two stages, of elements `span` and 2 `span` bytes apart. */
 @inline
 function twoStages(vector: usize, end: usize, span: usize): void {
   for (; vector < end; vector += span << 2) {
@@ -63,8 +64,8 @@ function walshHadamard(vector: usize, end: usize): void {
 }
 
 /**
- * Rotates `width` elements in place: transforms of the first `size` and of the last in turn, each
- * with its flips; where these are all, the latter are left out.
+ * Rotates `width` elements in place, by transforms of the first `size` and of the last `size` in
+ * turn, each with its own `size` flips. Where `size` is `width`, every second one is skipped.
  */
 export function rotate(
   vector: usize, width: usize, size: usize, flips: usize, transforms: u32,
@@ -80,9 +81,9 @@ export function rotate(
 }
 
 /**
- * Two bits of each of `width` elements, a multiple of 4: whether above 0, and whether farther from
- * it than `far` standard deviations. Returns the factor for the levels that these bits stand for, 0
- * where the vector is 0.
+ * Writes two bits of each of `width` elements, a multiple of 4, lowest first: whether it is above
+ * 0, and whether it is farther from 0 than `far` standard deviations. Returns the scale of the code
+ * (see `encode` in rotation.scalar.ts), 0 where the vector is 0.
  */
 export function twoBitsInto(
   vector: usize, width: usize, far: f64, nearLevel: f64, farLevel: f64, code: usize,

@@ -1,34 +1,36 @@
 /**
- * A random rotation of any width, and two bits of each coordinate of what came out, in plain loops:
- * the reference twin. Rounds of hashed sign flips, each followed by a fast Walsh-Hadamard transform
- * of the first coordinates and one of the last, as many as the largest power of two within the
- * width, so that the two overlap. Lengths and angles stay.
+ * A random rotation of vectors of any width, and two bits of each coordinate of the result, in
+ * plain loops: the scalar kernel. The rotation is rounds of hashed sign flips, each followed by a
+ * fast Walsh-Hadamard transform of the first 2^n coordinates or of the last, 2^n being the largest
+ * power of two within the width, so that the two overlap. It keeps lengths and angles, and spreads
+ * a vector evenly over its coordinates, whatever it was, so that two bits of each describe it well.
  */
 
 import { Arena } from '../memory';
 import { walshHadamard } from '../sums/sums.scalar';
 import { halves, hashDimension } from '../xxhash/xxhash.scalar';
 
-/** Transforms of the first and of the last: until every coordinate depends on all others. */
+/** Transforms of the first and of the last coordinates together; each depends on all then. */
 const TRANSFORMS = 8;
 
 /**
- * Where a coordinate of standard deviation 1 counts as far, and what near and far ones are like:
- * the four levels that lose least of a Gaussian (Max 1960; Lloyd 1982).
+ * Above FAR standard deviations a coordinate counts as far. The levels are what near and far ones
+ * stand for: the four-level quantizer of least squared error for a Gaussian (Max 1960; Lloyd 1982).
  */
 export const FAR = 0.9816;
 export const NEAR_LEVEL = 0.4528;
 export const FAR_LEVEL = 1.51;
 
+/** A rotation, with the memory in which it works: one vector at a time, in place. */
 export class Rotation {
   readonly width: number;
   /** Coordinates of one transform: a power of two. */
   readonly size: number;
-  /** What is rotated, in place, in a memory of its own where there is WebAssembly. */
+  /** The vector to rotate; callers write it, `rotate` replaces it by the rotated one. */
   readonly vector: Float64Array;
-  /** Of each transform in turn `size` factors: +1 or -1, times what makes its length 1. */
+  /** `size` factors for each transform: +1 or -1, over the square root of `size`. */
   readonly flips: Float64Array;
-  /** Room for two bits of each coordinate. */
+  /** Two bits of each coordinate, written by `encode`. */
   readonly code: Uint8Array;
 
   constructor(width: number, seed: bigint) {
@@ -60,9 +62,10 @@ export interface RotationKernel {
   rotate(rotation: Rotation): void;
 
   /**
-   * Two bits of each coordinate of the vector to the rotation's sketch: its side, and whether it is
-   * far. Returns the factor by which the levels of these bits differ from the vector at a right
-   * angle to it, so that products are not biased; 0 where the vector is 0. The width is even.
+   * Writes two bits of each coordinate of the vector to the rotation's code: whether it is above 0,
+   * and whether it is far. Returns the scale by which the levels of these bits must be multiplied
+   * so that their product with the vector is its squared length, which makes products with queries
+   * unbiased; 0 where the vector is 0. The width must be even.
    */
   encode(rotation: Rotation): number;
 }
@@ -81,7 +84,7 @@ export const scalarRotation: RotationKernel = {
   },
 
   encode({ vector, code }) {
-    let [even, odd] = [0, 0]; // sums of two lanes, as the other twin has them
+    let [even, odd] = [0, 0]; // two sums, as the WebAssembly kernel has two lanes
     for (let i = 0; i < vector.length; i += 2) {
       even += vector[i] * vector[i];
       odd += vector[i + 1] * vector[i + 1];

@@ -1,10 +1,13 @@
-/** The WebAssembly twin of rotation.scalar.ts, see assembly/rotation.ts. */
+/**
+ * The WebAssembly kernel of rotations, see rotation.assembly.ts. Widths that it does not take,
+ * below 4 or no multiple of 4, go to the scalar kernel.
+ */
 
 import { memoryOf } from '../memory';
 import { FAR, FAR_LEVEL, NEAR_LEVEL, type RotationKernel, scalarRotation } from './rotation.scalar';
 
-/** Elements of the least transform. */
-const LEAST_SIZE = 4;
+/** The first two stages of a transform take four elements at a time. */
+const MIN_SIZE = 4;
 
 export const wasmRotation: RotationKernel = {
   name: 'wasm',
@@ -12,7 +15,7 @@ export const wasmRotation: RotationKernel = {
   rotate(rotation) {
     const { width, size, vector, flips } = rotation;
     const home = memoryOf(vector);
-    if (home === undefined || size < LEAST_SIZE) return scalarRotation.rotate(rotation);
+    if (home === undefined || size < MIN_SIZE) return scalarRotation.rotate(rotation);
     const transforms = flips.length / size;
     home.kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, transforms);
   },
