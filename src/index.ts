@@ -36,10 +36,10 @@ export {
   scan,
   scanAll,
 } from './codes/scan';
-export { type DedupOptions, type DedupPlan, dedup, dedupAsync } from './groups/dedup';
-export { extendPlan, extendPlanAsync } from './groups/extend-plan';
+export { type DedupOptions, dedup, dedupAsync } from './groups/dedup';
+export type { DedupPlan } from './groups/dedup-plan';
 export type { Grouping } from './groups/grouping';
-export type { ColumnValues, Keeper } from './groups/keeper';
+export type { ColumnValues, Keep } from './groups/keep';
 export type { PlanTableOptions } from './groups/plan-table';
 export {
   GROUP_DEFAULTS,

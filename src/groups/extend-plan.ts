@@ -4,8 +4,8 @@
  * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
  */
 
-import { checkOneOf, checkOptions, wrongValue } from '../base/check';
-import { checkLongCall, eachItem, runSteps, runStepsAsync, type Steps } from '../base/steps';
+import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
+import { eachItem, type Steps } from '../base/steps';
 import { NONE } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
 import {
@@ -17,59 +17,48 @@ import {
   reordered,
   rowsOf,
 } from '../join/source';
-import { distance } from '../kernels/hamming/hamming.scalar';
-import { checkPlan, checksOf, DEDUP_OPTIONS, type DedupOptions, type DedupPlan } from './dedup';
+import { checkPlan, checksOf, type DedupPlan, measureDropped } from './dedup-plan';
 import { GROUPINGS, headsOf, type Nearness } from './grouping';
-import { keeperName, orderBy } from './keeper';
-import { GROUP_DEFAULTS, nearnessOf } from './row-groups';
+import { keepName, orderBy } from './keep';
+import { GROUP_DEFAULTS, type GroupOptions, nearnessOf } from './row-groups';
 
-/** The plan for the rows of `known`, for which `plan` was made, and of `added` behind them. */
-export function extendPlan(
-  plan: DedupPlan,
-  known: RowSource,
-  added: RowSource,
-  options: DedupOptions,
-): DedupPlan {
-  return runSteps(extending(plan, known, added, options), checkLongCall({ ...options }));
+/** A plan that was made before, and the rows that it was made for. */
+export interface Extension {
+  readonly plan: DedupPlan;
+  readonly source: RowSource;
 }
 
-/** The same in turns with the event loop. */
-export async function extendPlanAsync(
-  plan: DedupPlan,
-  known: RowSource,
-  added: RowSource,
-  options: DedupOptions,
-): Promise<DedupPlan> {
-  return runStepsAsync(extending(plan, known, added, options), checkLongCall({ ...options }));
-}
-
-/** The plan, the rows it was made for, those behind them, and by new row the group it joins. */
+/** A plan that is extended: the rows it was made for, those behind them, and what these join. */
 interface Growth {
   readonly plan: DedupPlan;
   readonly before: Rows;
   readonly after: Rows;
   readonly near: Nearness;
+  /** By new row the name of the group that it joins; NONE for none. */
   readonly joined: Uint32Array;
-  /** By new row the kept one that it duplicates; of stars, where it is the nearest. */
+  /** By new row the kept row that it duplicates; known only in stars, where it is the nearest. */
   readonly keepers: Uint32Array;
 }
 
-function* extending(
-  plan: DedupPlan,
-  known: RowSource,
-  added: RowSource,
-  options: DedupOptions,
+/** The plan for the rows that `extend` was made for, and of `after` behind them. */
+export function* extending(
+  extend: Extension,
+  after: Rows,
+  given: GroupOptions,
+  checks: Uint32Array | undefined,
 ): Steps<DedupPlan> {
-  const { checks, ...given } = checkOptions('options', options, DEDUP_OPTIONS);
+  const { plan, source } = checkOptions('extend', extend, ['plan', 'source']);
+  if (!(plan?.groups instanceof Uint32Array)) throw wrongType('extend.plan', 'a plan', plan);
   const grouping = checkOneOf('grouping', given.grouping ?? GROUP_DEFAULTS.grouping, GROUPINGS);
-  const [before, after] = [rowsOf('known', known), rowsOf('added', added)];
+  const before = rowsOf('extend.source', source);
   checkComparable(before, after);
   const { count } = after.codes;
   const keep = given.keep ?? GROUP_DEFAULTS.keep;
-  if (keeperName(keep, count) === 'medoid') {
-    throw wrongValue('keep', 'another policy: what is kept stays', 'medoid');
+  keepName(keep, count);
+  if (keep === 'medoid') {
+    throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
   }
-  const order = orderBy(keep as Exclude<typeof keep, 'medoid'>, presentRows(after));
+  const order = orderBy(keep, presentRows(after));
   if (checks !== undefined && checks.length !== plan.count + count) {
     throw wrongValue('checks', `one for each of ${plan.count + count} rows`, checks.length);
   }
@@ -87,7 +76,7 @@ function* extending(
   return extended(growth, left, heads, checksOf(after.codes, checks?.subarray(plan.count)));
 }
 
-/** Calls with each new row and known row that are near; `rows` are the known ones to look at. */
+/** Calls `take` with each new row and known row that are near; `rows` are the known ones. */
 function* nearKnown(
   { before, after, near }: Growth,
   rows: Uint32Array,
@@ -104,7 +93,7 @@ function knownRows({ before }: Growth, isWanted: (row: number) => boolean): Uint
   return presentRows(before).filter(isWanted);
 }
 
-/** To the nearest kept row. */
+/** Each new row joins the group of the nearest kept row. */
 function* joinStars(growth: Growth): Steps<void> {
   const { plan, joined, keepers } = growth;
   const nearest = new Float64Array(joined.length).fill(Number.POSITIVE_INFINITY);
@@ -117,22 +106,22 @@ function* joinStars(growth: Growth): Steps<void> {
   });
 }
 
-/** To the group of the least name that a chain of near rows leads to. */
+/** Each new row joins the group of the least name that a chain of near rows leads to. */
 function* joinComponents(growth: Growth, order: Uint32Array): Steps<void> {
   const { plan, after, near, joined } = growth;
   const heads = yield* headsOf('components', after, order, near);
   const headOf = new Uint32Array(joined.length);
   for (let place = 0; place < order.length; place++) headOf[order[place]] = heads[place];
-  const least = new Uint32Array(order.length).fill(NONE);
+  const names = new Uint32Array(order.length).fill(NONE);
   const equal = near.minCosine === undefined ? 'first' : 'all';
   const all = knownRows(growth, () => true);
   yield* nearKnown(growth, all, equal, (row, other) => {
-    least[headOf[row]] = Math.min(least[headOf[row]], plan.groups[other]);
+    names[headOf[row]] = Math.min(names[headOf[row]], plan.groups[other]);
   });
-  for (const row of order) joined[row] = least[headOf[row]];
+  for (const row of order) joined[row] = names[headOf[row]];
 }
 
-/** To the group of the least name all of whose rows are near. */
+/** Each new row joins the group of the least name all of whose rows are near. */
 function* joinCliques(growth: Growth, order: Uint32Array): Steps<void> {
   const { plan, after, near, joined } = growth;
   const sizes = new Map<number, number>();
@@ -159,6 +148,7 @@ function* joinCliques(growth: Growth, order: Uint32Array): Steps<void> {
   }
 }
 
+/** Whether a new row is near all of some others. */
 function isNearAll(rows: Rows, near: Nearness, row: number, others: readonly number[]): boolean {
   const { maxDistance, minCosine } = near;
   const { codes } = rows;
@@ -176,71 +166,92 @@ function isNearAll(rows: Rows, near: Nearness, row: number, others: readonly num
   return cosines.every((cosine) => cosine >= minCosine);
 }
 
-/** The old plan, and behind it what became of the new rows. */
+/**
+ * The old plan with the new rows behind it. `heads` has for each row of `left`, new rows that join
+ * no known group, the place in `left` of the row that its group is built around.
+ */
 function extended(
-  { plan, before, after, joined, keepers }: Growth,
+  growth: Growth,
   left: Uint32Array,
   heads: Uint32Array,
   checks: Uint32Array,
 ): DedupPlan {
+  const { plan, before, after } = growth;
   const first = plan.count;
-  const { count } = after.codes;
-  const groups = new Uint32Array(first + count);
-  const kept = new Uint8Array(first + count).fill(1, first);
-  const allKeepers = Uint32Array.from({ length: first + count }, (_, row) => row);
-  groups.set(plan.groups);
-  kept.set(plan.kept);
-  allKeepers.set(plan.keepers);
-  const keeperOf = new Map<number, number>();
+  const count = first + after.codes.count;
+  const isMeasured = plan.cosines !== null && before.vectors !== null && after.vectors !== null;
+  const grown = {
+    count,
+    groups: Uint32Array.from({ length: count }, (_, row) => row),
+    kept: new Uint8Array(count),
+    keepers: Uint32Array.from({ length: count }, (_, row) => row),
+    distances: new Uint16Array(count),
+    cosines: isMeasured ? new Float64Array(count).fill(1) : null,
+    checks: new Uint32Array(count),
+  };
+  grown.groups.set(plan.groups);
+  grown.kept.set(plan.kept);
+  grown.keepers.set(plan.keepers);
+  grown.distances.set(plan.distances);
+  if (plan.cosines !== null) grown.cosines?.set(plan.cosines);
+  grown.checks.set(plan.checks);
+  grown.checks.set(checks, first);
+  enterNewGroups(grown, first, left, heads);
+  enterJoined(grown, growth);
+  for (let row = first; row < count; row++) grown.kept[row] = Number(grown.keepers[row] === row);
+  const dropped = grown.keepers
+    .map((_, row) => row)
+    .filter((row) => row >= first && grown.kept[row] === 0);
+  const [known, added] = [
+    { rows: before, first: 0 },
+    { rows: after, first },
+  ];
+  const isAmongAdded = (row: number) => grown.keepers[row] >= first;
+  measureDropped(grown, dropped.filter(isAmongAdded), added, added);
+  measureDropped(
+    grown,
+    dropped.filter((row) => !isAmongAdded(row)),
+    added,
+    known,
+  );
+  return grown;
+}
+
+type Entries = Pick<DedupPlan, 'groups' | 'keepers'>;
+
+/** Enters the groups of new rows among themselves; each is named by its least row. */
+function enterNewGroups(
+  { groups, keepers }: Entries,
+  first: number,
+  left: Uint32Array,
+  heads: Uint32Array,
+): void {
+  const nameOf = new Map<number, number>(); // by head
+  left.forEach((row, place) => {
+    nameOf.set(heads[place], Math.min(nameOf.get(heads[place]) ?? NONE, first + row));
+  });
+  left.forEach((row, place) => {
+    groups[first + row] = nameOf.get(heads[place]) as number;
+    keepers[first + row] = first + left[heads[place]];
+  });
+}
+
+/** Enters the new rows that join known groups, in order. */
+function enterJoined(
+  { groups, keepers }: Entries,
+  { plan, joined, keepers: nearest }: Growth,
+): void {
+  const first = plan.count;
+  const keeperOf = new Map<number, number>(); // by group, its first kept row
   for (let row = first - 1; row >= 0; row--) {
     if (plan.kept[row] === 1) keeperOf.set(plan.groups[row], row);
   }
-  const leastOf = new Map<number, number>();
-  for (let place = 0; place < left.length; place++) {
-    const head = heads[place];
-    leastOf.set(head, Math.min(leastOf.get(head) ?? NONE, left[place]));
-  }
-  const placeOf = new Map(Array.from(left, (row, place) => [row, place]));
-  for (let row = 0; row < count; row++) {
-    const place = placeOf.get(row);
-    if (place !== undefined) {
-      groups[first + row] = first + (leastOf.get(heads[place]) as number);
-      allKeepers[first + row] = first + left[heads[place]];
-    } else if (joined[row] === NONE) groups[first + row] = first + row;
-    else {
-      groups[first + row] = joined[row];
-      const keeper = keepers[row] === NONE ? keeperOf.get(joined[row]) : keepers[row];
-      // A group that was dropped as a whole is kept by the first row that comes back.
-      if (keeper === undefined) keeperOf.set(joined[row], first + row);
-      allKeepers[first + row] = keeper ?? first + row;
-    }
-    kept[first + row] = Number(allKeepers[first + row] === first + row);
-  }
-  const dropped = Uint32Array.from({ length: count }, (_, row) => row).filter(
-    (row) => kept[first + row] === 0,
-  );
-  const distances = new Uint16Array(first + count);
-  distances.set(plan.distances);
-  const hasCosines = plan.cosines !== null && before.vectors !== null && after.vectors !== null;
-  const cosines = hasCosines ? new Float64Array(first + count).fill(1) : null;
-  cosines?.set(plan.cosines as Float64Array);
-  for (const source of [before, after]) {
-    const start = source === before ? 0 : first;
-    const rows = dropped.filter((row) => allKeepers[first + row] >= first === (source === after));
-    const keepers = rows.map((row) => allKeepers[first + row] - start);
-    rows.forEach((row, i) => {
-      distances[first + row] = distance(after.codes.at(row), source.codes.at(keepers[i]));
-    });
-    if (cosines === null) continue;
-    cosinesOfPairs(source, after, keepers, rows).forEach((cosine, i) => {
-      cosines[first + rows[i]] = cosine;
-    });
-  }
-  const allChecks = new Uint32Array(first + count);
-  allChecks.set(plan.checks);
-  allChecks.set(checks, first);
-  return {
-    ...{ count: first + count, groups, kept, keepers: allKeepers },
-    ...{ distances, cosines, checks: allChecks },
-  };
+  joined.forEach((group, row) => {
+    if (group === NONE) return;
+    groups[first + row] = group;
+    const keeper = nearest[row] === NONE ? keeperOf.get(group) : nearest[row];
+    // A group that was dropped as a whole is kept by the first row that joins it again.
+    if (keeper === undefined) keeperOf.set(group, first + row);
+    keepers[first + row] = keeper ?? first + row;
+  });
 }

@@ -9,7 +9,7 @@ import { FormatError } from '../base/format-error';
 import { checkIds, type Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import { RowBatch } from '../table/row-batch';
-import type { DedupPlan } from './dedup';
+import type { DedupPlan } from './dedup-plan';
 
 export interface PlanTableOptions {
   /** The rows' own names, for whoever reads the plan. */

@@ -1,47 +1,40 @@
 /**
- * Rows that belong together, in groups: by chains, around one row, or all near to all. Each group
- * tells how wide it is, since chains join what is far apart.
+ * Groups of rows that belong together: by chains, around one row, or all near to all. Each group
+ * states how wide it is, since chains join what is far apart.
  */
 
 import { checkOneOf, checkOptions } from '../base/check';
-import {
-  checkLongCall,
-  eachItem,
-  LONG_CALL,
-  type LongCall,
-  runSteps,
-  runStepsAsync,
-  type Steps,
-} from '../base/steps';
+import { asyncForm, eachItem, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
 import { distinctOf, NONE, sizesOf, slotAt } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
 import { presentRows, type RowSource, type Rows, rowsOf } from '../join/source';
 import type { KernelName } from '../kernels/kernels';
 import { medoidOf, widestOf } from './group-shape';
 import { GROUPINGS, type Grouping, headsOf, type Nearness } from './grouping';
-import { type Keeper, keeperName, orderBy } from './keeper';
+import { type Keep, keepName, orderBy } from './keep';
 
 export interface GroupOptions extends LongCall {
   /** Most differing bits, inclusive. With `minCosine` it may be left out. */
   maxDistance?: number;
-  /** Least exact cosine of the kept vectors; needs an index that keeps them. */
+  /** Least exact cosine, inclusive; needs an index with vectors. */
   minCosine?: number;
-  /** Of the pairs at `minCosine`, the share whose distance is looked at. */
+  /** Share of the pairs at `minCosine` that a distance taken from it catches. */
   share?: number;
   grouping?: Grouping;
-  /** Which row of a group stands for it. */
-  keep?: Keeper;
+  /** Which row of a group is kept. */
+  keep?: Keep;
   kernel?: KernelName;
 }
 
 export const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
 
-/** Two rows or more. */
+/** A group of two rows or more. */
 export interface RowGroup {
   /** Its least row. */
   readonly name: number;
-  /** Ascending. */
+  /** Its rows, ascending. */
   readonly rows: Uint32Array;
+  /** The row that is kept. */
   readonly keeper: number;
   /** The largest distance of two of its rows; of a very large group at least that. */
   readonly widest: number;
@@ -50,7 +43,7 @@ export interface RowGroup {
 
 export interface RowGroups {
   readonly grouping: Grouping;
-  /** Rows, those that are null or removed included. */
+  /** Number of rows, null and removed ones included. */
   readonly count: number;
   /** By row the name of its group, a row alone being its own; 0xffffffff for a null row. */
   readonly groupOf: Uint32Array;
@@ -66,25 +59,21 @@ export const GROUP_OPTIONS = [
 /** Rows between two steps. */
 const STEP_ROWS = 2 ** 15;
 
-/** Near rows in groups. */
-export function groupRows(source: RowSource, options: GroupOptions): RowGroups {
-  return runSteps(grouping(source, options), checkLongCall({ ...options }));
-}
-
-/** The same in turns with the event loop. */
-export async function groupRowsAsync(source: RowSource, options: GroupOptions): Promise<RowGroups> {
-  return runStepsAsync(grouping(source, options), checkLongCall({ ...options }));
-}
+/** Groups near rows. */
+export const groupRows = /* @__PURE__ */ syncForm(grouping);
+/** The same with pauses for the event loop. */
+export const groupRowsAsync = /* @__PURE__ */ asyncForm(grouping);
 
 function grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
   return groupSteps(rowsOf('source', source), options);
 }
 
+/** The same work for rows that are read already. */
 export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups> {
   const given = { ...GROUP_DEFAULTS, ...checkOptions('options', options, GROUP_OPTIONS) };
   const { codes } = rows;
   const grouping = checkOneOf('grouping', given.grouping, GROUPINGS);
-  const policy = keeperName(given.keep, codes.count);
+  const kind = keepName(given.keep, codes.count);
   const near: Nearness = nearnessOf(given);
   const present = presentRows(rows);
   const keep = given.keep === 'medoid' ? 'first' : given.keep;
@@ -104,13 +93,13 @@ export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups>
   const groups: RowGroup[] = [];
   let done = 0;
   for (const group of members.values()) {
-    const [first] = group; // as ordered: rather kept than the others
+    const [first] = group; // the first in the order of `keep`
     const sorted = Uint32Array.from(group).sort();
     for (const row of sorted) groupOf[row] = sorted[0];
     if (++done % STEP_ROWS === 0) yield undefined;
     if (sorted.length === 1) continue;
     const [widest, isWidestExact] = widestOf(codes, sorted);
-    const isMedoid = policy === 'medoid' && grouping !== 'star';
+    const isMedoid = kind === 'medoid' && grouping !== 'star';
     const keeper = isMedoid ? medoidOf(codes, sorted) : first;
     groups.push({ name: sorted[0], rows: sorted, keeper, widest, isWidestExact });
     yield undefined;
@@ -119,7 +108,7 @@ export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups>
   return { grouping, count: codes.count, groupOf, groups };
 }
 
-/** What of the options tells which rows are near. */
+/** The options that say which rows are near. */
 export function nearnessOf({ maxDistance, minCosine, share, kernel }: GroupOptions): Nearness {
   return {
     ...(maxDistance !== undefined && { maxDistance }),
@@ -129,7 +118,7 @@ export function nearnessOf({ maxDistance, minCosine, share, kernel }: GroupOptio
   };
 }
 
-/** Rows with many near ones first: they make good centres of stars. */
+/** Rows with many near ones first: stars around them are large. */
 function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint32Array> {
   const { codes, kernel } = rows;
   const distinct = yield* distinctOf(codes, null, 0, kernel);

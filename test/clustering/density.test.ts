@@ -5,6 +5,7 @@ import {
   type DensityOptions,
 } from '../../src/clustering/density';
 import { Codes } from '../../src/codes/codes';
+import { distanceFor } from '../../src/hashing/angle';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { bitsApart, collection, SHAPES } from '../groups/collections';
 import { Draws } from '../reference/random';
@@ -260,4 +261,12 @@ it.each<[unknown, unknown, string]>([
   [Codes.allocate(3, { bits: 8 }), { kernel: 'no' }, '"kernel" expected one of'],
 ])('refuses wrong input %#', (source, options, message) => {
   expect(() => clusterByDensity(source as Codes, options as DensityOptions)).toThrow(message);
+});
+
+it('cuts at a cosine as at the distance that 99 % of the pairs at it are within', () => {
+  const codes = planted(4, 30, 20, 128, 6);
+  const byCosine = clusterByDensity(codes, { minCosine: 0.9 });
+  const maxDistance = distanceFor(0.9, 128, 0.99);
+  expect(byCosine).toEqual(clusterByDensity(codes, { maxDistance }));
+  expect(byCosine.count).toBeGreaterThan(0);
 });

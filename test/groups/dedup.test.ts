@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
 import { dedup, dedupAsync } from '../../src/groups/dedup';
-import { extendPlan } from '../../src/groups/extend-plan';
 import { planBatches, planOf } from '../../src/groups/plan-table';
 import { groupRows } from '../../src/groups/row-groups';
 import { SimHashIndex } from '../../src/index/simhash-index';
@@ -35,7 +34,11 @@ describe.each(['star', 'components', 'complete'] as const)('by %s', (grouping) =
   it('goes on with more rows: what was decided stays', () => {
     const [before, after] = [some(codes, 0, 120), some(codes, 120, 200)];
     const first = dedup(before, { maxDistance: 3, grouping });
-    const grown = extendPlan(first, before, after, { maxDistance: 3, grouping });
+    const grown = dedup(after, {
+      maxDistance: 3,
+      grouping,
+      extend: { plan: first, source: before },
+    });
     expect(grown.groups.subarray(0, 120)).toEqual(first.groups);
     expect(grown.kept.subarray(0, 120)).toEqual(first.kept);
     expect(grown.count).toBe(200);
@@ -93,7 +96,7 @@ it('tells exact cosines where vectors are kept', () => {
     const cosine = Math.cos(angleBetween(vectors[row], vectors[plan.keepers[row]]));
     expect(plan.cosines?.[row]).toBeCloseTo(cosine, 5);
   }
-  const grown = extendPlan(plan, index, index, { maxDistance: 12 });
+  const grown = dedup(index, { maxDistance: 12, extend: { plan, source: index } });
   for (let row = 0; row < 120; row++) {
     expect(grown.kept[120 + row]).toBe(0); // each is there already
     const keeper = vectors[grown.keepers[120 + row]];
@@ -137,7 +140,11 @@ describe('rows that are gone', () => {
     const validity = Uint8Array.of(0b1111_1010, 0xff, 0xff);
     const added = Codes.from(codes.bytes.slice(320), { bits: 64, validity });
     for (const grouping of ['star', 'components', 'complete'] as const) {
-      const grown = extendPlan(plan, known, added, { maxDistance: 3, grouping });
+      const grown = dedup(added, {
+        maxDistance: 3,
+        grouping,
+        extend: { plan, source: known },
+      });
       for (const row of [40, 42]) expect([grown.kept[row], grown.groups[row]]).toEqual([1, row]);
     }
   });
@@ -149,10 +156,15 @@ describe('rows that are gone', () => {
     plan.kept.forEach((kept, row) => {
       if (kept === 0) index.remove(row);
     });
-    const grown = extendPlan(plan, index, some(codes, 0, 10), { maxDistance: 3 });
+    const grown = dedup(some(codes, 0, 10), {
+      maxDistance: 3,
+      extend: { plan, source: index },
+    });
     expect(grown.kept.subarray(0, 60)).toEqual(plan.kept);
     index.remove(plan.kept.indexOf(1));
-    expect(() => extendPlan(plan, index, codes, { maxDistance: 3 })).toThrow('is not the one');
+    expect(() => dedup(codes, { maxDistance: 3, extend: { plan, source: index } })).toThrow(
+      'is not the one',
+    );
   });
 });
 
@@ -163,14 +175,24 @@ describe('refuses', () => {
   it('rows that are not those of the plan', () => {
     const others = some(codes, 0, 20);
     others.at(7)[0] ^= 1;
-    const grow = (known: Codes) => () => extendPlan(plan, known, codes, { maxDistance: 3 });
+    const grow = (known: Codes) => () =>
+      dedup(codes, { maxDistance: 3, extend: { plan, source: known } });
     expect(grow(others)).toThrow('row 7 is not the one that the plan was made for');
     expect(grow(some(codes, 0, 19))).toThrow('the plan is for 20 rows, the source has 19');
   });
 
+  it('an extension that is none', () => {
+    const grow = (extend: object) => () => dedup(codes, { maxDistance: 3, extend } as never);
+    expect(grow({ source: codes })).toThrow('extend."plan" expected a plan, got undefined');
+    expect(grow({ plan })).toThrow('extend."source" expected Codes or a SimHashIndex');
+    expect(grow({ plan, known: codes })).toThrow('"extend" has no option "known"');
+  });
+
   it('what does not fit', () => {
     const narrow = collection('uniform', 3, 32, 1);
-    expect(() => extendPlan(plan, codes, narrow, { maxDistance: 3 })).toThrow(/codes of 64 bits/);
+    expect(() => dedup(narrow, { maxDistance: 3, extend: { plan, source: codes } })).toThrow(
+      /codes of 64 bits/,
+    );
     expect(() => dedup(codes, { maxDistance: 3, checks: new Uint32Array(3) })).toThrow(
       '"checks" expected one for each of 20 rows, got 3',
     );
@@ -178,7 +200,8 @@ describe('refuses', () => {
     expect(() => dedup(codes, { maxDistance: 3, grouping: 'chains' as never })).toThrow(
       '"grouping"',
     );
-    const medoid = () => extendPlan(plan, codes, codes, { maxDistance: 3, keep: 'medoid' });
-    expect(medoid).toThrow('"keep" expected another policy');
+    const medoid = () =>
+      dedup(codes, { maxDistance: 3, keep: 'medoid', extend: { plan, source: codes } });
+    expect(medoid).toThrow('"keep" expected another choice');
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
 import { scanAll } from '../../src/codes/scan';
+import { distanceFor } from '../../src/hashing/angle';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { neighborLists, neighborListsAsync } from '../../src/join/neighbor-lists';
 import { collection, SHAPES } from '../groups/collections';
@@ -174,4 +175,11 @@ describe('refuses', () => {
     const message = '"source" expected Codes or a SimHashIndex, got Array';
     expect(() => neighborLists([] as never)).toThrow(message);
   });
+});
+
+it('takes a cosine in place of a distance: that which 99 % of the pairs at it are within', () => {
+  const codes = collection('clustered', 200, 128, 3);
+  const maxDistance = distanceFor(0.8, 128, 0.99);
+  expect(neighborLists(codes, { minCosine: 0.8 })).toEqual(neighborLists(codes, { maxDistance }));
+  expect(() => neighborLists(codes, { minCosine: 2 })).toThrow('"minCosine" expected a number');
 });

@@ -1,6 +1,6 @@
 /** Which row of a group stays, by words of the command line and by the values of a column. */
 
-import type { Keeper, RowBatch } from '../../node';
+import type { Keep, RowBatch } from '../../node';
 import type { Call } from '../call';
 
 type Value = string | number | bigint | null;
@@ -62,7 +62,7 @@ export class KeepPolicy {
   }
 
   /** The policy for the rows from `first` on. */
-  keeper(first = 0): Keeper {
+  keeper(first = 0): Keep {
     const kind = this.#kind;
     if (kind === 'random') return { random: this.#seed };
     if (this.column === null) return kind as 'first' | 'last' | 'medoid';

@@ -5,7 +5,6 @@
 
 import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import { extendPlanAsync } from '../../groups/extend-plan';
 import {
   Codes,
   type DedupOptions,
@@ -89,7 +88,7 @@ interface Extension {
   readonly policy: KeepPolicy;
 }
 
-/** The plan that was there goes on: the rows that it knows come first, and stay as they are. */
+/** Extends the plan: the rows that it knows come first, and stay as they are. */
 function extended(call: Call, rows: Collection, { old, options, policy }: Extension) {
   const { source } = rows;
   if (!(source instanceof Codes)) {
@@ -103,7 +102,12 @@ function extended(call: Call, rows: Collection, { old, options, policy }: Extens
   }
   const [known, added] = [part(source, 0, old.count), part(source, old.count, source.count)];
   return call.long('grouping', (work) =>
-    extendPlanAsync(old, known, added, { ...options, ...work, keep: policy.keeper(old.count) }),
+    dedupAsync(added, {
+      ...options,
+      ...work,
+      keep: policy.keeper(old.count),
+      extend: { plan: old, source: known },
+    }),
   );
 }
 

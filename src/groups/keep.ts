@@ -1,4 +1,7 @@
-/** Which row of a group is kept: an order of all rows, of which the first in a group stays. */
+/**
+ * Which row of a group is kept, as an order of all rows: the first of a group in that order stays.
+ * To add a rule, add it to `Keep`, to the names below and to `orderBy`.
+ */
 
 import seedrandom from 'seedrandom';
 import { checkSeed, wrongType, wrongValue } from '../base/check';
@@ -10,7 +13,7 @@ export type ColumnValues = ArrayLike<string | number | bigint | Date | null | un
  * The first or last row, the one nearest to the others, one drawn by a seed, the longest text, or
  * the lowest or highest value. Among equals the first row.
  */
-export type Keeper =
+export type Keep =
   | 'first'
   | 'last'
   | 'medoid'
@@ -22,8 +25,8 @@ export type Keeper =
 const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
 const NAMES = `'first', 'last', 'medoid' or an object with one of ${KINDS.join(', ')}`;
 
-/** The name of a policy, for the plan: 'longest' for `{ longest: texts }`. */
-export function keeperName(keep: Keeper, count: number): string {
+/** The name of a rule, checked: 'longest' for `{ longest: texts }`; `count` is that of the rows. */
+export function keepName(keep: Keep, count: number): string {
   if (typeof keep === 'string') {
     if (['first', 'last', 'medoid'].includes(keep)) return keep;
     throw wrongValue('keep', NAMES, keep);
@@ -45,11 +48,11 @@ export function keeperName(keep: Keeper, count: number): string {
   return kind;
 }
 
-/** The rows, those that are rather kept first. `'medoid'` is not told by single rows. */
-export function orderBy(keep: Exclude<Keeper, 'medoid'>, rows: Uint32Array): Uint32Array {
+/** The rows, those to be kept first. `'medoid'` depends on the group and has no such order. */
+export function orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Uint32Array {
   if (keep === 'first') return rows.slice();
   if (keep === 'last') return rows.slice().reverse();
-  if ('random' in keep) return drawn(rows, String(keep.random));
+  if ('random' in keep) return shuffled(rows, String(keep.random));
   if ('longest' in keep) {
     const texts = keep.longest;
     return sorted(rows, (row) => texts[row]?.length ?? null, -1);
@@ -62,8 +65,8 @@ export function orderBy(keep: Exclude<Keeper, 'medoid'>, rows: Uint32Array): Uin
   return sorted(rows, valueAt, 'lowest' in keep ? 1 : -1);
 }
 
-/** Each row by a number of its own, so that what else is there changes nothing. */
-function drawn(rows: Uint32Array, seed: string): Uint32Array {
+/** Each row by its own hash, so that other rows do not change its place. */
+function shuffled(rows: Uint32Array, seed: string): Uint32Array {
   const start = seedrandom.alea(seed).int32();
   return sorted(rows, (row) => mixed(row ^ start), 1);
 }
