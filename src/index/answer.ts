@@ -10,11 +10,16 @@ import {
 } from '../base/check';
 import { runSteps, type Steps } from '../base/steps';
 import { cosineOf } from '../hashing/angle';
+import type { BuiltBands } from './bands/band-method';
+import {
+  allNearestByDistance,
+  isScanned,
+  nearestByDistance,
+  type RowsByDistance,
+} from './by-distance';
 import { candidates, type Setting } from './candidates';
-import { allNearestByDistance, isScanned, nearestByDistance } from './distance-plan';
 import { exactCosines, isComparable, keepsVectors } from './exact-cosines';
 import { checkFilter, type RowFilter } from './filter';
-import type { RowsByDistance } from './hamming-search';
 import type { Id } from './id-table';
 import {
   type IndexWithinOptions,
@@ -48,6 +53,8 @@ export interface Explanation {
   readonly reranked: number;
   /** Partitions visited. */
   readonly probes: number;
+  /** The bands that this search built, once for all that follow; null otherwise. */
+  readonly built: BuiltBands | null;
   /** Milliseconds to find candidates, and to rank them. */
   readonly milliseconds: { readonly find: number; readonly rank: number };
 }
@@ -203,7 +210,8 @@ function* byCosine(
   const result = resultOf(state, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const method = work.probes > 0 ? 'partitions' : 'scan';
-  return explained(result, method, whyOf(state, request, method), work, start, found);
+  const how = { method, why: whyOf(state, request, method), built: null } as const;
+  return explained(result, how, work, start, found);
 }
 
 /** How to search: as measured by `optimize`, or as told. */
@@ -247,7 +255,8 @@ function* byDistance(
   const ranked = performance.now();
   const result = ofDistances(state, found.rows);
   if (!request.isExplained) return result;
-  return explained(result, found.method, found.why, work, start, ranked);
+  const { method, why, built } = found;
+  return explained(result, { method, why, built }, work, start, ranked);
 }
 
 function* byDistanceTogether(
@@ -287,13 +296,12 @@ function resultOf(
 
 function explained(
   result: SearchResult,
-  method: Explanation['method'],
-  why: string,
+  how: Pick<Explanation, 'method' | 'why' | 'built'>,
   work: Work,
   start: number,
   found: number,
 ): SearchResult {
   const milliseconds = { find: found - start, rank: performance.now() - found };
   const { codesCompared, candidates: reranked, probes } = work;
-  return { ...result, explain: { method, why, codesCompared, reranked, probes, milliseconds } };
+  return { ...result, explain: { ...how, codesCompared, reranked, probes, milliseconds } };
 }

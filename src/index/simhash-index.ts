@@ -27,7 +27,7 @@ import {
   searchRequest,
   withinRequest,
 } from './answer';
-import { BandPlan } from './bands/band-plan';
+import { BandMethod } from './bands/band-method';
 import { Slots } from './distinct/slots';
 import { type Id, IdTable } from './id-table';
 import {
@@ -108,7 +108,7 @@ export class SimHashIndex {
     this.#state = {
       ...{ bits: this.bits, hasher: this.hasher, mean, kernel },
       slots: new Slots(this.hasher.bytesPerCode),
-      bandPlan: new BandPlan(this.bits),
+      bandMethod: new BandMethod(this.bits),
       ids: new IdTable(),
       vectors:
         vectors === 'float32' || vectors === 'int8'
@@ -138,13 +138,13 @@ export class SimHashIndex {
 
   /** Memory in bytes that the rows take, by what it holds. */
   get bytes(): IndexBytes {
-    const { slots, vectors, sparse, ids, partitions, bandPlan } = this.#state;
+    const { slots, vectors, sparse, ids, partitions, bandMethod } = this.#state;
     const parts = {
       codes: slots.bytes,
       vectors: vectors?.bytes ?? sparse?.bytes ?? 0,
       ids: ids.bytes,
       partitions: partitions?.bytes ?? 0,
-      bands: bandPlan.bytes,
+      bands: bandMethod.bytes,
     };
     return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) };
   }

@@ -3,7 +3,7 @@
 import type { SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { SparseUnit } from '../vectors/sparse-unit';
-import type { BandPlan } from './bands/band-plan';
+import type { BandMethod } from './bands/band-method';
 import type { Slots } from './distinct/slots';
 import type { IdTable } from './id-table';
 import type { Partitions } from './partitions/partitions';
@@ -24,8 +24,8 @@ export interface IndexState {
   readonly sparse: KeptSparse | null;
   /** True when codes were added that this index's own options did not make. */
   isForeign: boolean;
-  /** When to use tables for searches by distance, and the tables. */
-  readonly bandPlan: BandPlan;
+  /** When searches by distance use bands, and the bands. */
+  readonly bandMethod: BandMethod;
   partitions: Partitions | null;
   report: RecallReport | null;
 }

@@ -9,7 +9,7 @@ import { rowOf, Smallest, weightOf } from '../base/top-k';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { roundInto } from '../vectors/round-vector';
-import { scanSlots, slotCollector } from './hamming-search';
+import { scanSlots, slotCollector } from './by-distance';
 import { bestByCosine } from './rank-rows';
 import { trueSparseNeighbors } from './sparse-truth';
 import type { IndexState } from './state';

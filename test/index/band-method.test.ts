@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
 import { SimHasher } from '../../src/hashing/simhash';
-import { BandPlan } from '../../src/index/bands/band-plan';
-import { nearestByDistance } from '../../src/index/distance-plan';
+import type { Explanation } from '../../src/index/answer';
+import { buildUnits, scanUnits } from '../../src/index/bands/band-layout';
+import { BandMethod } from '../../src/index/bands/band-method';
+import { nearestByDistance } from '../../src/index/by-distance';
 import { Slots } from '../../src/index/distinct/slots';
 import { IdTable } from '../../src/index/id-table';
 import { SimHashIndex } from '../../src/index/simhash-index';
@@ -99,37 +101,79 @@ it('turns to tables by itself, with the same answers as before', () => {
   );
 });
 
-it('drops tables that have long been no help, and is slower to build them again', () => {
+it('does the same work for the same calls, and builds bands when scans have cost as much', () => {
+  const codes = crowded(400_000, 64, 6);
+  const worked = () => {
+    const index = new SimHashIndex({ bits: 64 });
+    index.addAll(codes);
+    return Array.from({ length: 1500 }, (_, i) => {
+      const query = codes.at((i * 7919) % codes.count);
+      const options = { maxDistance: i % 3 === 0 ? 3 : 5, explain: true };
+      const { explain } =
+        i % 7 === 0 ? index.search(query, { k: 5, explain: true }) : index.within(query, options);
+      const { method, why, codesCompared, built } = explain as Explanation;
+      return { method, why, codesCompared, tables: built?.tables ?? 0 };
+    });
+  };
+  const [one, other] = [worked(), worked()];
+  expect(other).toEqual(one);
+  const builds = one.flatMap(({ tables }, i) => (tables > 0 ? [{ tables, i }] : []));
+  expect(builds.length).toBe(1);
+  const [{ tables, i }] = builds;
+  const scans = Math.ceil(buildUnits(64, 400_000, tables) / scanUnits(64, 400_000));
+  expect(Math.abs(i - scans)).toBeLessThanOrEqual(0.05 * scans);
+  expect(one.slice(i).filter(({ method }) => method === 'bands').length).toBeGreaterThan(500);
+});
+
+it('discards bands that were long of no use, and waits longer before it builds them again', () => {
   const codes = crowded(400_000, 64, 6);
   const slots = new Slots(8);
   for (let row = 0; row < codes.count; row++) slots.add(codes.at(row));
-  const plan = new BandPlan(64);
+  const method = new BandMethod(64);
   const reach = { k: 10, maxDistance: 3 };
-  const scans = (count: number, ms: number, isChosen: boolean) => {
-    for (let i = 0; i < count; i++) plan.noteScan(slots, ms, reach, 3, isChosen);
+  const scans = (count: number, isChosen: boolean) => {
+    for (let i = 0; i < count; i++) method.noteScan(slots, reach, 3, isChosen);
   };
-  expect(plan.isWorth(slots, reach)).toBe(false);
-  scans(1, 1e6, true);
-  expect(plan.isWorth(slots, reach)).toBe(true);
-  runSteps(plan.prepare(slots, reach), {});
-  const { bytes } = plan;
-  expect(bytes).toBeGreaterThan(0);
-  scans(3000, 1, false); // asked for by name: they tell nothing of the tables
-  scans(1000, 1, true);
-  expect(plan.bytes).toBe(bytes);
-  scans(100, 1, true);
-  expect(plan.bytes).toBe(0);
   const scansUntilWorth = () => {
     let count = 0;
-    for (; !plan.isWorth(slots, reach); count++) scans(1, 1, true);
+    for (; !method.isWorth(slots, reach); count++) scans(1, true);
     return count;
   };
   const first = scansUntilWorth();
-  runSteps(plan.prepare(slots, reach), {});
-  scans(1100, 1, true);
-  expect(plan.bytes).toBe(0);
-  // Building takes not quite as long each time.
-  expect(scansUntilWorth()).toBeGreaterThan(2 * first);
+  expect(first).toBeGreaterThan(10);
+  const { built } = runSteps(method.prepare(slots, reach), {});
+  expect(built?.tables).toBeGreaterThan(0);
+  expect(runSteps(method.prepare(slots, reach), {}).built).toBe(null);
+  const { bytes } = method;
+  expect(bytes).toBeGreaterThan(0);
+  scans(3000, false); // asked for by name: they say nothing about the bands
+  scans(1000, true);
+  expect(method.bytes).toBe(bytes);
+  scans(100, true);
+  expect(method.bytes).toBe(0);
+  expect(scansUntilWorth()).toBeGreaterThan(7 * first);
+  runSteps(method.prepare(slots, reach), {});
+  scans(1100, true);
+  expect(method.bytes).toBe(0);
+});
+
+it('stops look-ups that exceed their budget, scans, and answers as a scan does', () => {
+  // All codes agree in the bits of most keys: buckets hold nearly all of them.
+  const draws = new Draws(8);
+  const codes = Codes.allocate(400_000, { bits: 64 });
+  for (let row = 0; row < codes.count; row++) {
+    codes.at(row).set([row, row >> 8, row >> 16, 1, 1, 1, 1, draws.uniform() < 0.01 ? 1 : 2]);
+  }
+  const index = new SimHashIndex({ bits: 64 });
+  index.addAll(codes);
+  for (let i = 0; i < 1200; i++) {
+    const query = codes.at((i * 7919) % codes.count);
+    const { rows, explain } = index.within(query, { maxDistance: 2, explain: true });
+    // What look-ups compared before they were stopped is at most a sixteenth of a scan.
+    expect(explain?.codesCompared).toBeLessThan(1.07 * codes.count);
+    if (i % 100 > 0) continue;
+    expect([...rows]).toEqual([...index.within(query, { maxDistance: 2, method: 'scan' }).rows]);
+  }
 });
 
 it('takes one search of many queries for one scan that tables were no help for', () => {
@@ -174,7 +218,7 @@ it('answers from one order of the slots when another takes its place on the way'
         vectors: null,
         sparse: null,
       },
-      ...{ isForeign: true, bandPlan: new BandPlan(bits), partitions: null, report: null },
+      ...{ isForeign: true, bandMethod: new BandMethod(bits), partitions: null, report: null },
     };
     const other = runSteps(
       slots.rearranged(Uint32Array.from({ length: slots.count }, (_, i) => slots.count - 1 - i)),

@@ -1,17 +1,129 @@
 /**
- * Search by distance: exact, whichever plan runs. Hits are slots in any order; what comes out is
- * rows in the order of (distance, row).
+ * Search by distance, exact by either method: bands where the counted work says that they are
+ * faster (bands/band-method), else a scan of all distinct codes. Results are rows in the order of
+ * (distance, row). Codes are collected by their place in the index; rows come last.
  */
 
 import type { Steps } from '../base/steps';
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { Collector } from '../codes/nearest';
+import { distance } from '../kernels/hamming/hamming.scalar';
 import { NO_ROW } from '../kernels/hits/hits';
 import { hammingKernel } from '../kernels/kernels';
+import type { BuiltBands } from './bands/band-method';
 import type { Slots } from './distinct/slots';
 import type { RowFilter } from './filter';
+import type { Method } from './index-options';
 import type { Work } from './rank-rows';
 import type { IndexState } from './state';
+import { fewRows } from './weighted-search';
+
+export interface DistanceRequest {
+  readonly k: number;
+  readonly maxDistance: number;
+  readonly method: Method;
+  readonly filter: RowFilter | null;
+}
+
+/** The rows that a search by distance found, how, and what was built for it. */
+interface Found {
+  readonly rows: RowsByDistance;
+  readonly method: 'scan' | 'bands';
+  readonly why: string;
+  readonly built: BuiltBands | null;
+}
+
+/** Whether queries are scanned for together: all of them take the same method. */
+export function isScanned({ slots, bandMethod }: IndexState, request: DistanceRequest): boolean {
+  if (request.method === 'auto') return !bandMethod.isWorth(slots, request);
+  return request.method === 'scan';
+}
+
+/** The nearest rows to one code. */
+export function* nearestByDistance(
+  state: IndexState,
+  code: Uint8Array,
+  request: DistanceRequest,
+  work: Work,
+): Steps<Found> {
+  const { slots, bandMethod } = state;
+  const few = fewRows(slots, request.filter);
+  if (few !== null && request.method !== 'bands') {
+    const rows = ofRows(state, few, code, request);
+    work.codesCompared += few.length;
+    return { rows, method: 'scan', why: 'the filter leaves few rows', built: null };
+  }
+  const isAsked = request.method === 'bands';
+  const isWorth = isAsked || (request.method === 'auto' && bandMethod.isWorth(slots, request));
+  let built: BuiltBands | null = null;
+  if (isWorth) {
+    const ready = yield* bandMethod.prepare(slots, request);
+    // The codes were put in another order meanwhile: the bands are of the one before.
+    if (state.slots !== slots) return yield* nearestByDistance(state, code, request, work);
+    const { bands } = ready;
+    ({ built } = ready);
+    const collector = collectorOf(state, request);
+    if (bands.count < slots.count) yield* scanSlots(state, [code], [collector], work, bands.count);
+    const tried = bandMethod.search(bands, slots, code, collector, request, isAsked);
+    work.codesCompared += tried.compared;
+    if (tried.isComplete) {
+      const why = isAsked ? 'as asked for' : 'bands are expected to cost less than a scan';
+      return { rows: collector.result(), method: 'bands', why, built };
+    }
+  }
+  const collector = collectorOf(state, request);
+  yield* scanSlots(state, [code], [collector], work);
+  bandMethod.noteScan(slots, request, lastOf(collector, request), request.method === 'auto');
+  const why = isWorth
+    ? 'the look-ups of bands exceeded their budget'
+    : request.method === 'scan'
+      ? 'as asked for'
+      : 'bands are not expected to pay';
+  return { rows: collector.result(), method: 'scan', why, built };
+}
+
+/** The nearest rows to each of many codes, by one scan for all. */
+export function* allNearestByDistance(
+  state: IndexState,
+  codes: readonly Uint8Array[],
+  request: DistanceRequest,
+): Steps<RowsByDistance[]> {
+  const collectors = codes.map(() => collectorOf(state, request));
+  yield* scanSlots(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
+  for (const [i, collector] of collectors.entries()) {
+    const isChosen = i === 0 && request.method === 'auto'; // one choice for all
+    state.bandMethod.noteScan(collector.slots, request, lastOf(collector, request), isChosen);
+  }
+  return collectors.map((collector) => collector.result());
+}
+
+function collectorOf(state: IndexState, request: DistanceRequest): SlotCollector {
+  return slotCollector(state, request.k, request.maxDistance, request.filter);
+}
+
+/** The distance that a search had to reach. */
+function lastOf(collector: SlotCollector, { maxDistance }: DistanceRequest): number {
+  return Math.min(collector.limit - 1, maxDistance);
+}
+
+/** The nearest of a filter's rows. */
+function ofRows(
+  state: IndexState,
+  rows: readonly number[],
+  code: Uint8Array,
+  request: DistanceRequest,
+): RowsByDistance {
+  const { slots } = state;
+  const collector = collectorOf(state, request);
+  const seen = new Set<number>();
+  for (const row of rows) {
+    if (!slots.hasCode(row)) continue;
+    const slot = slots.slotOf(row);
+    if (!seen.has(slot)) collector.take(slot, distance(slots.codeAt(slot), code));
+    seen.add(slot);
+  }
+  return collector.result();
+}
 
 /** Slots between two steps, and between two looks at the limits: of many queries, and of one. */
 const STEP_BYTES = 2 ** 21;
