@@ -48,7 +48,7 @@ const matrixOf = (vectors) => ({
 /** Our files, and the rows that must be read from each. */
 async function writeOurs() {
   const { Codes, SimHasher, SimHashIndex, dedup, pairs } = library;
-  const { IndexFolder, createRows, removeFromIndex, RowBatch } = library;
+  const { IndexFolder, createRows, RowBatch } = library;
   const files = [];
   const add = (name, rows) => files.push({ path: join(folder, name), rows });
   const vectors = vectorsOf(40, 6);
@@ -108,10 +108,10 @@ async function writeOurs() {
   index.addAll(matrixOf(vectors.slice(0, 30)), ids.slice(0, 30));
   const numbers = Int32Array.from({ length: 30 }, (_, i) => 100 + i);
   await library.saveIndex(index, stored, { columns: RowBatch.of({ number: numbers }) });
-  await library.appendToIndex(stored, matrixOf(vectors.slice(30)), ids.slice(30), {
+  await (await IndexFolder.open(stored)).append(matrixOf(vectors.slice(30)), ids.slice(30), {
     columns: RowBatch.of({ number: Int32Array.from({ length: 10 }, (_, i) => 130 + i) }),
   });
-  await removeFromIndex(stored, ['row 3', 'row 33']);
+  await (await IndexFolder.open(stored)).remove(['row 3', 'row 33']);
   const signs = new SimHasher({ bits: 64, dimensions: 6 });
   const rowOf = (i) => ({ id: ids[i], code: hex(signs.hash(vectors[i])), vector: vectors[i] });
   const segments = (await IndexFolder.open(stored)).files;

@@ -1,16 +1,10 @@
 /** Entry point for Node: everything of the library, and files. */
 
-export {
-  type AppendOptions,
-  appendToIndex,
-  compactIndex,
-  removeFromIndex,
-} from './folder/change-index';
-export { IndexFolder, openIndex } from './folder/index-folder';
+export { type AppendOptions, IndexFolder, openIndex } from './folder/index-folder';
 export type { FileKind, FolderFile, TextSettings } from './folder/manifest';
 export { saveIndex } from './folder/save-index';
 export type { SaveIndexOptions } from './folder/save-request';
-export { type FolderHealth, type FolderProblem, verifyIndex } from './folder/verify-index';
+export type { FolderHealth, FolderProblem } from './folder/verify-index';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';

@@ -1,6 +1,7 @@
 /**
  * An index in a folder, opened: the manifest first, everything else when it is asked for. A reader
- * stays with its generation as long as its files are there: until two more were saved.
+ * stays with its generation as long as its files are there: until two more were saved. A change
+ * opens the newest generation and commits the next one, all or nothing.
  */
 
 import { stat } from 'node:fs/promises';
@@ -8,13 +9,14 @@ import { join } from 'node:path';
 import { checkBits, checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall, runStepsAsync } from '../base/steps';
-import { bytesPerCode } from '../codes/codes';
+import { bytesPerCode, type Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
+import type { Id } from '../index/id-table';
 import { checkHeader, type IndexHeader, optionsOf, reportOf } from '../index/index-header';
 import type { SimHashIndexOptions } from '../index/index-options';
 import type { RecallReport } from '../index/recall-report';
 import { Restoring } from '../index/restore';
-import { SimHashIndex, stateOf } from '../index/simhash-index';
+import { type IdList, SimHashIndex, stateOf } from '../index/simhash-index';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
@@ -22,6 +24,7 @@ import { indexFromArrow } from '../table/sealed/index-rows';
 import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
+import type { VectorBatch } from '../vectors/vectors';
 import { readFolderFile } from './folder-file';
 import { newestManifest } from './generations';
 import {
@@ -31,8 +34,11 @@ import {
   manifestName,
   type TextSettings,
 } from './manifest';
-import { folderPath, setOrigin } from './origin';
+import { folderPath, originOf, setOrigin } from './origin';
 import { RowSet } from './row-set';
+import { save } from './save-index';
+import type { SaveRequest } from './save-request';
+import { type FolderHealth, verifyFolder } from './verify-index';
 
 /** Codes lie in one linear memory, beside 4 bytes each for its row. */
 const MOST_CODE_BYTES = 2 ** 32 - 2 ** 21;
@@ -53,9 +59,14 @@ export async function openIndex(folder: string, options?: LongCall): Promise<Sim
 /** A generation whose files were deleted: there are newer ones. */
 class GoneError extends Error {}
 
+export interface AppendOptions extends LongCall {
+  /** Of the new rows, where the folder carries columns. */
+  columns?: RowBatch;
+}
+
 export class IndexFolder {
   readonly path: string;
-  readonly #manifest: Manifest;
+  #manifest: Manifest;
 
   private constructor(path: string, manifest: Manifest) {
     this.path = path;
@@ -73,6 +84,15 @@ export class IndexFolder {
     return new IndexFolder((await folderPath(folder)) ?? folder, manifest);
   }
 
+  /**
+   * Checks an index folder: every checksum of files, batches and columns, and every invariant that
+   * opening relies on. Lists the problems by file and changes nothing.
+   */
+  static verify(folder: string, options?: LongCall): Promise<FolderHealth> {
+    return verifyFolder(folder, options, (call) => openIndex(folder, call));
+  }
+
+  /** The generation that was opened, or that the last change of this object has written. */
   get generation(): number {
     return this.#manifest.generation;
   }
@@ -144,6 +164,54 @@ export class IndexFolder {
       centroids: state.partitions?.centroids ?? null,
     });
     return index;
+  }
+
+  /**
+   * Appends rows to the newest generation and saves the next one; returns the row of the first. A
+   * program that holds the index already adds to it and calls `saveIndex` instead.
+   */
+  async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
+    const { columns, ...call } = checkOptions('options', options, ['columns', ...LONG_CALL]);
+    checkLongCall(call);
+    if (columns !== undefined && !(columns instanceof RowBatch)) {
+      throw wrongType('columns', 'a RowBatch', columns);
+    }
+    const index = await this.#newest(call.signal);
+    const before = index.count;
+    const firstRow = await index.addAllAsync(batch, ids, call);
+    const added = index.count - before;
+    if (columns !== undefined && columns.count !== added) {
+      throw wrongValue('columns', `${added} rows, as are new`, columns.count);
+    }
+    await this.#commit(index, { addedColumns: columns });
+    return firstRow;
+  }
+
+  /** Removes rows of the newest generation by their ids; returns how many were there. */
+  async remove(ids: Iterable<Id>): Promise<number> {
+    const index = await this.#newest();
+    let count = 0;
+    for (const id of ids) count += Number(index.remove(id));
+    if (count > 0) await this.#commit(index, {});
+    return count;
+  }
+
+  /** Writes all rows again, without those that were removed, to as few files as possible. */
+  async compact(options?: LongCall): Promise<void> {
+    const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+    await this.#commit(await this.#newest(call.signal), { isWhole: true, given: call });
+  }
+
+  /** The index of the newest generation, for a change. */
+  #newest(signal?: AbortSignal): Promise<SimHashIndex> {
+    return openIndex(this.path, signal && { signal });
+  }
+
+  /** Saves an index that was opened from this folder a moment ago. */
+  async #commit(index: SimHashIndex, wish: Partial<SaveRequest>): Promise<void> {
+    const origin = originOf(index) ?? null;
+    const base = origin?.manifest ?? null;
+    this.#manifest = await save(index, { folder: this.path, base, origin, given: {}, ...wish });
   }
 
   /** Fails where files cannot hold their rows. */

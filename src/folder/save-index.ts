@@ -33,9 +33,11 @@ export async function saveIndex(
   await save(index, { folder, base, origin, given });
 }
 
-export async function save(index: SimHashIndex, request: SaveRequest): Promise<void> {
+/** Writes the next generation and returns its manifest; the index is then of that generation. */
+export async function save(index: SimHashIndex, request: SaveRequest): Promise<Manifest> {
   const written = await writeGeneration(index, request);
   setOrigin(index, { path: await pathOf(request.folder), ...written });
+  return written.manifest;
 }
 
 async function pathOf(folder: string): Promise<string> {

@@ -16,7 +16,6 @@ import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { readFolderFile } from './folder-file';
 import { checkCopy, newestManifest } from './generations';
-import { openIndex } from './index-folder';
 import { type FolderFile, type Manifest, manifestGeneration, manifestName } from './manifest';
 
 export interface FolderHealth {
@@ -32,7 +31,12 @@ export interface FolderProblem {
   readonly message: string;
 }
 
-export async function verifyIndex(folder: string, options?: LongCall): Promise<FolderHealth> {
+/** Checks all files of a folder; `open` opens the index of its newest generation. */
+export async function verifyFolder(
+  folder: string,
+  options: LongCall | undefined,
+  open: (call: LongCall) => Promise<SimHashIndex>,
+): Promise<FolderHealth> {
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const call = checkLongCall(checkOptions('options', options, LONG_CALL));
   if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
@@ -54,7 +58,7 @@ export async function verifyIndex(folder: string, options?: LongCall): Promise<F
     call.onProgress?.(++done, manifest.files.length + 1);
   }
   if (problems.length === 0) {
-    const index = await attempt(manifestName(manifest.generation), () => openIndex(folder, call));
+    const index = await attempt(manifestName(manifest.generation), () => open(call));
     if (index !== null) problems.push(...problemsOf(index, manifest));
   }
   await attempt('manifest.json', () => checkCopy(folder, manifest));

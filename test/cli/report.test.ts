@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index';
-import { removeFromIndex, saveIndex } from '../../src/node';
+import { IndexFolder, saveIndex } from '../../src/node';
 import { Draws } from '../reference/random';
 import { hasChromium, openPage, overlappingTexts } from './report/browser';
 import { ownFolder, run } from './run';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await saveIndex(index('none'), at('codes.hs'));
   await saveIndex(index('float32', 1), at('one.hs'));
   await saveIndex(index('float32', 1), at('empty.hs'));
-  await removeFromIndex(at('empty.hs'), [`${WILD}0`]);
+  await (await IndexFolder.open(at('empty.hs'))).remove([`${WILD}0`]);
   const lines = Array.from({ length: 90 }, (_, i) => {
     const words = Array.from({ length: 30 }, () => `w${draws.integer(40) + 40 * (i % 3)}`);
     return JSON.stringify({ id: i, title: `${WILD} & "title" ${i}`, body: words.join(' ') });

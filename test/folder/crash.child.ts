@@ -4,7 +4,6 @@
  */
 
 import { existsSync, writeSync } from 'node:fs';
-import { compactIndex } from '../../src/folder/change-index';
 import { IndexFolder, openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
 import { Codes, SimHashIndex } from '../../src/index';
@@ -21,7 +20,7 @@ for (;;) {
   generation++;
   const { isCompaction, added, removed } = changeOf(generation);
   if (isCompaction) {
-    await compactIndex(folder);
+    await (await IndexFolder.open(folder)).compact();
     index = await openIndex(folder);
   } else {
     const bytes = Uint8Array.from(added.flatMap(({ code }) => [...code]));

@@ -4,7 +4,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { IndexFolder, openIndex } from '../../src/folder/index-folder';
-import { verifyIndex } from '../../src/folder/verify-index';
 import { Draws } from '../reference/random';
 import { bundled, type Child } from './child';
 import { expectModel, type Model, temporaryFolder } from './collection';
@@ -62,7 +61,7 @@ it(`leaves a whole generation behind, killed ${KILLS} times at any moment`, asyn
     // What was told to be saved is there; at most one more is, of which the child could not tell.
     expect([where, opened.generation - told]).toEqual([where, opened.generation === told ? 0 : 1]);
     expectModel(index, modelOf(opened.generation));
-    if (kill % 10 === 0) expect((await verifyIndex(folder)).problems).toEqual([]);
+    if (kill % 10 === 0) expect((await IndexFolder.verify(folder)).problems).toEqual([]);
     if (opened.generation > generation) grown++;
     if (opened.generation > told) late++;
     generation = opened.generation;

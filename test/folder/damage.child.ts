@@ -6,7 +6,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { verifyIndex } from '../../src/folder/verify-index';
+import { IndexFolder } from '../../src/folder/index-folder';
 import { FormatError } from '../../src/index';
 import { answersOf, writeSmallFolder } from './small-folder';
 
@@ -47,7 +47,7 @@ async function sweep(name: string): Promise<FileDamage> {
     }
     damage.slowestMs = Math.max(damage.slowestMs, performance.now() - start);
     if (!isTold) return;
-    const { problems } = await verifyIndex(folder);
+    const { problems } = await IndexFolder.verify(folder);
     if (!problems.some(({ file }) => file === name)) fail(`${what}: verify says nothing`);
   };
   for (let length = 0; length < bytes.length; length++) {
@@ -84,7 +84,7 @@ try {
   const names = [...files.map((file: { name: string }) => file.name), newest, 'manifest.json'];
   const found: FileDamage[] = [];
   for (const name of names) found.push(await sweep(name));
-  const { problems } = await verifyIndex(folder);
+  const { problems } = await IndexFolder.verify(folder);
   if (problems.length > 0) throw new Error('the folder is not as it was');
   process.stdout.write(JSON.stringify(found));
 } finally {

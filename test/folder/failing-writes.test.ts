@@ -3,10 +3,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import * as files from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { removeFromIndex } from '../../src/folder/change-index';
-import { openIndex } from '../../src/folder/index-folder';
+import { IndexFolder, openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
-import { verifyIndex } from '../../src/folder/verify-index';
 import { indexToArrow, SimHashIndex } from '../../src/index';
 import { codesFor, temporaryFolder } from './collection';
 
@@ -146,13 +144,13 @@ describe('a folder that cannot be written to', () => {
     const unlock = isRoot ? ['chattr', '-i'] : ['chmod', '755'];
     if (!attempt(lock[0], lock[1], folder)) return context.skip();
     try {
-      await expect(removeFromIndex(folder, [3])).rejects.toThrow(/EPERM|EACCES/);
+      await expect((await IndexFolder.open(folder)).remove([3])).rejects.toThrow(/EPERM|EACCES/);
       expect(indexToArrow(await openIndex(folder))).toEqual(before);
-      expect((await verifyIndex(folder)).problems).toEqual([]);
+      expect((await IndexFolder.verify(folder)).problems).toEqual([]);
     } finally {
       execFileSync(unlock[0], [unlock[1], folder]);
     }
-    expect(await removeFromIndex(folder, [3])).toBe(1);
+    expect(await (await IndexFolder.open(folder)).remove([3])).toBe(1);
   });
 
   it('is not made below a file, or where no folder is', async () => {

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { IndexFolder, openIndex } from '../../src/folder/index-folder';
-import { verifyIndex } from '../../src/folder/verify-index';
 import type { Id } from '../../src/index';
 
 /** Index folders of every released version, which must load for ever. */
@@ -78,7 +77,7 @@ describe.each(names)('%s', (name) => {
   });
 
   it('is sound', async () => {
-    const { problems, rows } = await verifyIndex(folder);
+    const { problems, rows } = await IndexFolder.verify(folder);
     expect([rows, problems]).toEqual([expected.rows.length, []]);
   });
 });

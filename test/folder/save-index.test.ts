@@ -1,10 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { appendToIndex, compactIndex, removeFromIndex } from '../../src/folder/change-index';
 import { IndexFolder, openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
-import { verifyIndex } from '../../src/folder/verify-index';
 import {
   Codes,
   FormatError,
@@ -61,7 +59,7 @@ describe.each(['none', 'float32', 'int8'] as const)('keep %s', (keep) => {
     await saveIndex(back, folder);
     expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
     expect(await filesIn(folder, 'rows')).toHaveLength(2);
-    expect((await verifyIndex(folder)).problems).toEqual([]);
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
 });
 
@@ -84,11 +82,11 @@ it('is what a plain model says after any appends, removals, compactions and save
       const gone = [...model.keys()].filter(() => draws.integer(draws.integer(4) + 2) === 1);
       for (const id of gone) expect(index.remove(id) && model.delete(id)).toBe(true);
       await saveIndex(index, folder);
-      if (generation % 9 === 0) await compactIndex(folder);
+      if (generation % 9 === 0) await (await IndexFolder.open(folder)).compact();
       if (generation % 9 === 0 || draws.integer(3) > 0) index = await openIndex(folder);
       expectModel(await openIndex(folder), model);
       expectModel(index, model);
-      expect(await verifyIndex(folder)).toMatchObject({ rows: model.size, problems: [] });
+      expect(await IndexFolder.verify(folder)).toMatchObject({ rows: model.size, problems: [] });
       expect((await filesIn(folder, 'rows')).length).toBeLessThan(8);
     }
   }
@@ -116,7 +114,7 @@ it('writes only what changed', async () => {
   await saveIndex(index, folder);
   expect((await filesIn(folder, 'rows')).map(({ rows }) => rows)).toEqual([399, 20]);
   expect(await filesIn(folder, 'removed')).toEqual([]);
-  await compactIndex(folder);
+  await (await IndexFolder.open(folder)).compact();
   expect((await filesIn(folder, 'rows')).map(({ rows }) => rows)).toEqual([419]);
   expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
 });
@@ -176,25 +174,25 @@ describe('columns beside the rows', () => {
       const one = (await opened.columns(['size'])) as RowBatch;
       expect(one.columns.map(({ name }) => name)).toEqual(['size']);
       expect(opened.columnInfo.map(({ name }) => name)).toEqual(['title', 'size']);
-      expect((await verifyIndex(folder)).problems).toEqual([]);
+      expect((await IndexFolder.verify(folder)).problems).toEqual([]);
     };
     await check();
-    await removeFromIndex(folder, [1003, 1400, 5]);
+    await (await IndexFolder.open(folder)).remove([1003, 1400, 5]);
     expected = expected.filter((id) => id !== 1003 && id !== 1400);
     await check();
     for (const from of [2000, 3000, 4000]) {
       const more = Array.from({ length: 20 }, (_, i) => from + i);
-      const first = await appendToIndex(folder, codesFor(20, from), more, {
+      const first = await (await IndexFolder.open(folder)).append(codesFor(20, from), more, {
         columns: columnsFor(more),
       });
       expect(first).toBe(500 + (from / 1000 - 2) * 20);
       expected = [...expected, ...more];
       await check();
     }
-    await removeFromIndex(folder, [2001, 2002, 4019]);
+    await (await IndexFolder.open(folder)).remove([2001, 2002, 4019]);
     expected = expected.filter((id) => ![2001, 2002, 4019].includes(id));
     await check();
-    await compactIndex(folder);
+    await (await IndexFolder.open(folder)).compact();
     await check();
   });
 
@@ -206,9 +204,13 @@ describe('columns beside the rows', () => {
       '"columns" expected 3 rows, as the index has, got 1',
     );
     await saveIndex(index, folder, { columns: columnsFor([1, 2, 3]) });
-    await expect(appendToIndex(folder, codesFor(1, 2), [4])).rejects.toThrow(/"columns"/);
+    await expect((await IndexFolder.open(folder)).append(codesFor(1, 2), [4])).rejects.toThrow(
+      /"columns"/,
+    );
     const other = RowBatch.of({ title: ['x'] });
-    await expect(appendToIndex(folder, codesFor(1, 2), [4], { columns: other })).rejects.toThrow(
+    await expect(
+      (await IndexFolder.open(folder)).append(codesFor(1, 2), [4], { columns: other }),
+    ).rejects.toThrow(
       /the carried columns are title: Utf8, size: Float64; those given are title: Utf8/,
     );
     expect((await IndexFolder.open(folder)).generation).toBe(1);
@@ -225,7 +227,7 @@ it('carries how texts became vectors', async () => {
   index.addAll(texts.map((text) => hasher.vectorize(text)));
   const text = { tokens: 'words', stopWords: 'en', keywords: 9 };
   await saveIndex(index, folder, { text, frequencies });
-  await removeFromIndex(folder, [1]);
+  await (await IndexFolder.open(folder)).remove([1]);
   const opened = await IndexFolder.open(folder);
   expect(opened.text).toEqual(text);
   const table = (await opened.frequencies()) as FrequencyTable;
@@ -324,7 +326,7 @@ describe('a reader', () => {
     const file = join(root, 'file');
     writeFileSync(file, 'x');
     await expect(openIndex(file)).rejects.toThrow(FormatError);
-    await expect(verifyIndex(join(root, 'nothing'))).rejects.toThrow(/ENOENT/);
+    await expect(IndexFolder.verify(join(root, 'nothing'))).rejects.toThrow(/ENOENT/);
   });
 
   it('refuses an unknown version by its name', async () => {
@@ -349,7 +351,7 @@ it('checks its arguments', async () => {
   await expect(saveIndex(index, folder, { text: {} as never })).rejects.toThrow(TypeError);
   await expect(saveIndex(index, folder, { frequencies: {} as never })).rejects.toThrow(TypeError);
   await expect(openIndex(7 as never)).rejects.toThrow(TypeError);
-  await expect(verifyIndex(7 as never)).rejects.toThrow(TypeError);
+  await expect(IndexFolder.verify(7 as never)).rejects.toThrow(TypeError);
   expect(readdirSync(root)).not.toContain(folder);
 });
 
@@ -380,8 +382,8 @@ it('keeps sparse vectors through appends, removals and compaction', async () => 
   index.addAll(first);
   await saveIndex(index, folder);
   const more = drawn(10);
-  await appendToIndex(folder, more);
-  await removeFromIndex(folder, [3, 44]);
+  await (await IndexFolder.open(folder)).append(more);
+  await (await IndexFolder.open(folder)).remove([3, 44]);
   const expectRows = async () => {
     const back = await openIndex(folder);
     expect(back.count).toBe(48);
@@ -395,9 +397,9 @@ it('keeps sparse vectors through appends, removals and compaction', async () => 
     }
   };
   await expectRows();
-  await compactIndex(folder);
+  await (await IndexFolder.open(folder)).compact();
   await expectRows();
-  expect((await verifyIndex(folder)).problems).toEqual([]);
+  expect((await IndexFolder.verify(folder)).problems).toEqual([]);
 });
 
 it('refuses an index that a long call is changing', async () => {
@@ -414,7 +416,7 @@ it('saves an empty index, whose copy of the manifest is there too', async () => 
   const folder = newFolder();
   await saveIndex(new SimHashIndex({ bits: 8 }), folder);
   expect(readdirSync(folder)).toContain('manifest.json');
-  expect((await verifyIndex(folder)).problems).toEqual([]);
+  expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   expect((await openIndex(folder)).count).toBe(0);
 });
 
@@ -427,7 +429,7 @@ it('carries columns of any type through files of several batches', async () => {
   const flags = Array.from({ length: count }, (_, row) => (row % 11 === 4 ? null : row % 3 === 0));
   const some = texts.map((text, row) => (row % 5 === 0 ? null : text));
   await saveIndex(index, folder, { columns: RowBatch.of({ texts, flags, some }) });
-  expect((await verifyIndex(folder)).problems).toEqual([]);
+  expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   const columns = await (await IndexFolder.open(folder)).columns();
   expect(columns?.values('texts')).toEqual(texts);
   expect(columns?.values('flags')).toEqual(flags);

@@ -1,6 +1,5 @@
 /** A small index in a folder that has a file of each kind, and all that it answers as text. */
 
-import { appendToIndex, removeFromIndex } from '../../src/folder/change-index';
 import { IndexFolder } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
 import { indexToArrow, SimHashIndex, TextHasher } from '../../src/index';
@@ -25,8 +24,7 @@ export async function writeSmallFolder(folder: string): Promise<void> {
   await saveIndex(index, folder, { columns: columnsFor(ids), text, frequencies });
   const more = ['late 1', 'late 2'];
   const columns = columnsFor(more);
-  await appendToIndex(
-    folder,
+  await (await IndexFolder.open(folder)).append(
     [
       [1, 2, 3],
       [3, 2, 1],
@@ -34,7 +32,7 @@ export async function writeSmallFolder(folder: string): Promise<void> {
     more,
     { columns },
   );
-  await removeFromIndex(folder, ['row 3', 'late 1']);
+  await (await IndexFolder.open(folder)).remove(['row 3', 'late 1']);
 }
 
 /** What is read from files of a kind, and told by them. */

@@ -11,7 +11,6 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const folder = await openFolder(call, path);
   refuseOtherSettings(call, folder);
   const source = await sourceLike(call, input, folder);
-  const { appendToIndex } = await import('../../node');
   const names = folder.columnInfo.map(({ name }) => name);
   const carried = names.length === 0 ? [] : carriedAs(call, source, names);
   await source.narrow(carried);
@@ -38,7 +37,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const columns = joint && numbersLike(joint, folder);
   const own = source.idColumn === null ? undefined : joinIds(ids);
   const appended = call.long(`writing ${path}`, (long) =>
-    appendToIndex(path, rows, own, { ...(columns !== null && { columns }), ...long }),
+    folder.append(rows, own, { ...(columns !== null && { columns }), ...long }),
   );
   await source.namedAsync(0, appended);
 }

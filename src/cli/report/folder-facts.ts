@@ -1,6 +1,6 @@
 /** What an index folder says of itself, and whether it is sound. */
 
-import { type IndexFolder, verifyIndex } from '../../node';
+import { IndexFolder } from '../../node';
 import type { Call } from '../call';
 import { bytesText, grouped } from '../output/figures';
 import { columnWords, sizeWords, textWords } from '../output/folder-words';
@@ -9,7 +9,7 @@ import type { FolderFacts } from './index-page';
 export async function folderFacts(call: Call, folder: IndexFolder): Promise<FolderFacts> {
   const { path, generation, rowCount, options, files } = folder;
   const { bits, projection, seed, dimensions, vectors, mean } = options;
-  const { problems } = await call.long('verifying', (work) => verifyIndex(path, work));
+  const { problems } = await call.long('verifying', (work) => IndexFolder.verify(path, work));
   const facts: (readonly [name: string, value: string | undefined])[] = [
     ['rows', grouped(rowCount)],
     ['codes', `${bits} bits, projection ${projection}, seed ${seed ?? 0}`],

@@ -93,13 +93,14 @@ async function changeFolder(call: Call, folder: string): Promise<void> {
   if (call.has('remove')) await removeRows(call, folder);
   if (call.flag('optimize')) await optimizeFolder(call, folder);
   if (call.flag('compact')) {
-    const { compactIndex } = await import('../../node');
-    await call.long(`compacting ${folder}`, (long) => compactIndex(folder, long));
+    const { IndexFolder } = await import('../../node');
+    const opened = await IndexFolder.open(folder);
+    await call.long(`compacting ${folder}`, (long) => opened.compact(long));
   }
 }
 
 async function removeRows(call: Call, folder: string): Promise<void> {
-  const { openIndex, removeFromIndex } = await import('../../node');
+  const { IndexFolder, openIndex } = await import('../../node');
   const index = await openIndex(folder, { signal: call.signal });
   const names = await namesOf(call);
   const ids = names.map((name) => idNamed(index, name));
@@ -109,7 +110,7 @@ async function removeRows(call: Call, folder: string): Promise<void> {
     const rest = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
     call.fail(`${folder} has no rows of the ids ${some}${rest}; nothing was removed`);
   }
-  await removeFromIndex(folder, [...new Set(ids)] as never);
+  await (await IndexFolder.open(folder)).remove([...new Set(ids)] as never);
 }
 
 /** The ids that `--remove` names, those of files one a line. */

@@ -32,8 +32,8 @@ export const verb: Verb = {
 };
 
 async function healthOfIndex(call: Call, path: string): Promise<Health> {
-  const { verifyIndex } = await import('../../node');
-  return call.long(`verifying ${path}`, (long) => verifyIndex(path, long));
+  const { IndexFolder } = await import('../../node');
+  return call.long(`verifying ${path}`, (long) => IndexFolder.verify(path, long));
 }
 
 /** Reads all rows and all columns; codes also by what their header says. */

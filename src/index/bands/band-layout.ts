@@ -59,8 +59,8 @@ export function scanUnits(bits: number, count: number): number {
 
 /**
  * Work units that building `blocks` tables takes: one for each code and table, and more for the
- * bytes of its key. Fitted to 40 to 130 ns a code and table at 64 and 256 bits, and 450 to 900 ns at
- * 1,024 bits.
+ * bytes of its key. Fitted to 40 to 130 ns a code and table at 64 and 256 bits, and 450 to 900 ns
+ * at 1,024 bits.
  */
 export function buildUnits(bits: number, count: number, blocks: number): number {
   const bytesPerKey = bits / blocks / 8;
