@@ -43,6 +43,7 @@ const CHUNK = /^dist\/[a-z-]+-[\w-]{8}\.(js|cjs|d\.ts|d\.cts)$/;
 const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
+  { names: '{ SimHashIndex }', limit: 60, arrow: false },
   { names: '*', limit: 115, arrow: true },
 ];
 
@@ -204,6 +205,11 @@ async function main() {
   for (const bundle of BUNDLES) {
     await check(`the size of a bundle of ${bundle.names}`, () => checkBundle(bundle));
   }
+  await check('only names of Arrow import apache-arrow', async () => {
+    const all = Object.keys(await import(join(consumer, 'node_modules/halfspace/dist/index.js')));
+    const others = all.filter((name) => !/Arrow/.test(name));
+    return checkBundle({ names: `{ ${others.join()} }`, limit: 110, arrow: false });
+  });
 
   let script;
   await check('is bundled for browsers', async () => {
