@@ -4,7 +4,6 @@ export { FormatError } from './base/format-error';
 export type { Ids } from './base/ids';
 export type { LongCall } from './base/steps';
 export {
-  CLUSTER_DEFAULTS,
   type ClusterBy,
   type ClusterOptions,
   type Clusters,
@@ -16,7 +15,6 @@ export type { Cluster } from './clustering/cluster-summary';
 export {
   clusterByDensity,
   clusterByDensityAsync,
-  DENSITY_DEFAULTS,
   type DensityClusters,
   type DensityOptions,
 } from './clustering/density';
@@ -27,11 +25,9 @@ export {
   Codes,
   type CodesOptions,
   hammingDistance,
-  parseBits,
 } from './codes/codes';
 export type { Neighbors } from './codes/nearest';
 export {
-  SCAN_DEFAULTS,
   type ScanOptions,
   scan,
   scanAll,
@@ -42,7 +38,6 @@ export type { Grouping } from './groups/grouping';
 export type { ColumnValues, Keep } from './groups/keep';
 export type { PlanTableOptions } from './groups/plan-table';
 export {
-  GROUP_DEFAULTS,
   type GroupOptions,
   groupRows,
   groupRowsAsync,
@@ -57,26 +52,18 @@ export {
   estimateAngle,
 } from './hashing/angle';
 export type { PatternFunction } from './hashing/patterns';
-export {
-  type Projection,
-  SIMHASHER_DEFAULTS,
-  SimHasher,
-  type SimHasherOptions,
-} from './hashing/simhash';
+export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type { Explanation, SearchResult } from './index/answer';
 export type { Filter } from './index/filter';
 export type { Id } from './index/id-table';
 export { indexFromArrow, indexToArrow } from './index/index-file';
-export {
-  type IndexWithinOptions,
-  type Method,
-  OPTIMIZE_DEFAULTS,
-  type OptimizeOptions,
-  type Rank,
-  SEARCH_DEFAULTS,
-  type SearchOptions,
-  SIMHASH_INDEX_DEFAULTS,
-  type SimHashIndexOptions,
+export type {
+  IndexWithinOptions,
+  Method,
+  OptimizeOptions,
+  Rank,
+  SearchOptions,
+  SimHashIndexOptions,
 } from './index/index-options';
 export type { RecallReport } from './index/recall-report';
 export {
@@ -89,14 +76,12 @@ export {
 export type { KeptSparseVector } from './index/vectors/kept-sparse';
 export type { VectorStorage } from './index/vectors/kept-vectors';
 export {
-  NEIGHBOR_LISTS_DEFAULTS,
   type NeighborLists,
   type NeighborListsOptions,
   neighborLists,
   neighborListsAsync,
 } from './join/neighbor-lists';
 export {
-  PAIRS_DEFAULTS,
   type PairBatch,
   type Pairs,
   type PairsOptions,
@@ -129,16 +114,11 @@ export {
 } from './table/from-arrow';
 export { type CodesToArrowOptions, codesToArrow } from './table/sealed/codes';
 export { jieba, segments, stopWords } from './text/dictionaries';
-export {
-  explainTexts,
-  type TextComparison,
-  type WordShare,
-} from './text/explain-texts';
+export { explainTexts, type TextComparison, type WordShare } from './text/explain-texts';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
 export { FrequencyTable, type TableOrigin } from './text/frequency-table';
 export {
   type Counting,
-  TEXT_HASHER_DEFAULTS,
   TextHasher,
   type TextHasherOptions,
   type WeightedWord,
@@ -148,7 +128,6 @@ export { hashWord, type WordHash } from './text/word-hash';
 export { type MeanOptions, meanOf } from './vectors/mean';
 export {
   type CosineNeighbors,
-  SCAN_VECTORS_DEFAULTS,
   type ScanVectorsOptions,
   scanVectors,
   scanVectorsAll,

@@ -8,7 +8,7 @@ export type { FolderHealth, FolderProblem } from './folder/verify-index';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
-export { type OutputOptions, openOutput, type RowOutput } from './formats/file-io';
+export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
 export { readPlan, writePairs, writePlan } from './formats/plan-file';
 export type { RowFormat } from './formats/row-format';

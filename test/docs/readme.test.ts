@@ -1,3 +1,4 @@
+import * as fs from 'node:fs';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { examplesOf, printedBy, promisesOf, root } from './examples';
 
 /** The examples of the docs run, and print what the comment behind each console.log says. */
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const modules = { halfspace: library, 'halfspace/node': nodeLibrary };
+const modules = { halfspace: library, 'halfspace/node': nodeLibrary, 'node:fs': fs };
 /** The recipes with other programs run in scripts/check-interop.mjs. */
 const isRecipe = (code: string) => code.includes('@energetic-ai');
 

@@ -13,14 +13,14 @@ export class PageFile {
 
   /** Fails where the file exists, is one of the inputs, or cannot be written. */
   static async checked(call: Call, target: string, inputs: readonly string[]): Promise<PageFile> {
-    const { openOutput } = await import('../../node');
+    const { openOutput } = await import('../../formats/file-io');
     const options = { force: call.flag('force'), inputs };
     await (await openOutput(target, options)).abort();
     return new PageFile(target, options);
   }
 
   async write(text: string): Promise<void> {
-    const { openOutput } = await import('../../node');
+    const { openOutput } = await import('../../formats/file-io');
     const output = await openOutput(this.#target, this.#options);
     try {
       await output.write([new TextEncoder().encode(text)]);
