@@ -10,7 +10,9 @@ import { concatenated } from '../table/arrow/bytes';
 
 const CHUNK_BYTES = 1 << 20;
 /** One call to the system reads no more. */
-const MOST_AT_ONCE = 1 << 30;
+const MAX_READ_BYTES = 1 << 30;
+/** What is held of a stream in a format that has its schema last, or no rows until its end. */
+const MAX_STREAM_BYTES = 2 ** 31;
 
 export class ByteSource implements BytePipe {
   /** Bytes taken so far. */
@@ -39,7 +41,7 @@ export class ByteSource implements BytePipe {
         await handle.close();
         return null;
       }
-      const file = stat.isFile() ? randomAccess(handle, stat.size) : null;
+      const file = stat.isFile() ? fileAccess(handle, stat.size) : null;
       const source: ByteSource = new ByteSource(path, chunksOf(handle), file, () => handle.close());
       if (file !== null) file.onRead = (bytes) => (source.bytesRead += bytes);
       return source;
@@ -103,8 +105,15 @@ export class ByteSource implements BytePipe {
     return joined(parts);
   }
 
-  /** Everything that is left, for formats that cannot be read one byte after another. */
-  async rest(mostBytes: number): Promise<Uint8Array> {
+  /**
+   * Everything that is left as something to be read here and there, for formats that cannot be read
+   * from front to back. Of a file all of it, and nothing is held.
+   */
+  async randomAccess(): Promise<ByteFile> {
+    return this.file ?? inMemory(await this.#rest());
+  }
+
+  async #rest(): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     let length = 0;
     for (;;) {
@@ -112,9 +121,9 @@ export class ByteSource implements BytePipe {
       if (chunk.length === 0) return joined(parts);
       length += chunk.length;
       parts.push(chunk);
-      if (length > mostBytes) {
+      if (length > MAX_STREAM_BYTES) {
         throw new FormatError(
-          `more than ${mostBytes} bytes of a format that is not read as a stream; give a file`,
+          `more than ${MAX_STREAM_BYTES} bytes of a format that is not read as a stream; give a file`,
           this.name,
         );
       }
@@ -127,13 +136,23 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 ? parts[0] : concatenated(parts);
 }
 
-function randomAccess(handle: FileHandle, byteCount: number) {
+function inMemory(bytes: Uint8Array): ByteFile {
+  return {
+    byteCount: bytes.length,
+    async readInto(target, at) {
+      if (at + target.length > bytes.length) throw new Error('cut short: it ends before its data');
+      target.set(bytes.subarray(at, at + target.length));
+    },
+  };
+}
+
+function fileAccess(handle: FileHandle, byteCount: number) {
   return {
     byteCount,
     onRead: (_: number) => {},
     async readInto(bytes: Uint8Array, at: number): Promise<void> {
       for (let filled = 0; filled < bytes.length; ) {
-        const length = Math.min(MOST_AT_ONCE, bytes.length - filled);
+        const length = Math.min(MAX_READ_BYTES, bytes.length - filled);
         const { bytesRead } = await handle.read(bytes, filled, length, at + filled);
         if (bytesRead === 0) throw new Error('cut short: the file ends before its data');
         filled += bytesRead;

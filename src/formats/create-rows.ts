@@ -8,7 +8,7 @@ import type { CodeHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { encoderOf, isOutputFormat, OUTPUT_FORMATS, type OutputFormat } from './encoders';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
-import type { RowEncoder } from './row-encoder';
+import type { RowEncoder } from './row-format';
 import { formatOfPath, ROW_FORMATS, type RowFormat } from './row-format';
 
 export interface CreateRowsOptions {

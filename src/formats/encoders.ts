@@ -5,8 +5,7 @@ import type { RowBatch } from '../table/row-batch';
 import { csvHeader, csvLines } from './csv/csv-text';
 import { jsonRows } from './jsonl/json-text';
 import { parquetEncoder } from './parquet/parquet-out';
-import type { RowEncoder } from './row-encoder';
-import type { RowFormat } from './row-format';
+import type { RowEncoder, RowFormat } from './row-format';
 
 /** Formats that are written. */
 export const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json'] as const;

@@ -2,6 +2,7 @@
 
 import { extname } from 'node:path';
 import { FormatError } from '../base/format-error';
+import type { RowBatch } from '../table/row-batch';
 
 export const ROW_FORMATS = [
   'arrow',
@@ -63,4 +64,11 @@ export function detectFormat(name: string, head: Uint8Array): RowFormat {
     'its format is not known by its name or first bytes; say which with format (--from)',
     name,
   );
+}
+
+/** What turns batches into the bytes of one format. */
+export interface RowEncoder {
+  encode(batch: RowBatch): Uint8Array[] | Promise<Uint8Array[]>;
+  /** The bytes that end the output. */
+  finish(): Uint8Array[] | Promise<Uint8Array[]>;
 }

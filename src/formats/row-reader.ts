@@ -69,9 +69,6 @@ export interface ReadOptions {
 export type ColumnType = 'text' | 'number' | 'vector';
 export type Delimiter = ',' | ';' | '\t' | '|';
 
-/** Bytes of a batch, about; fewer rows where they are wide. */
-export const BATCH_BYTES = 1 << 23;
-
 /** Fails for a column that is wanted and not there. */
 export function checkColumns(wanted: Iterable<string>, names: readonly string[]): void {
   for (const name of wanted) if (!names.includes(name)) throw noColumn(name, names);

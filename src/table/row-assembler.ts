@@ -4,10 +4,14 @@ import { builderOf, type ColumnBuilder, type ColumnKind, finished } from './colu
 import { type ColumnInfo, columnInfo } from './columns/info';
 import { RowBatch } from './row-batch';
 
+/** A column of rows to come: its name, and the kind of its values. */
 export interface ColumnPlan {
   readonly name: string;
   readonly kind: ColumnKind;
 }
+
+/** Bytes of a batch, about; it has fewer rows where they are wide. */
+export const BATCH_BYTES = 1 << 23;
 
 export class RowAssembler {
   /** One for each column, in order; a row is appended to all of them, and counted. */
@@ -17,9 +21,14 @@ export class RowAssembler {
   #firstRow = 0;
   #isFirst = true;
 
+  /** Bytes of the source since the last batch. */
+  #bytes = 0;
+
+  /** `batchRows`: most rows of a batch. `file` is named in errors. */
   constructor(
     plans: readonly ColumnPlan[],
     readonly file: string,
+    readonly batchRows = Number.POSITIVE_INFINITY,
   ) {
     this.#plans = plans;
     this.builders = plans.map(({ kind }) => builderOf(kind));
@@ -29,9 +38,15 @@ export class RowAssembler {
   /** Rows since the last batch. */
   count = 0;
 
-  /** True before the first batch was taken. */
-  get isFirst(): boolean {
-    return this.#isFirst;
+  /** Counts bytes of the source that were read; true once the rows are enough for a batch. */
+  isFullAfter(bytes: number): boolean {
+    this.#bytes += bytes;
+    return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
+  }
+
+  /** The last rows; of a source without any, one batch without rows. */
+  *rest(): Generator<RowBatch> {
+    if (this.count > 0 || this.#isFirst) yield this.take();
   }
 
   #finish() {
@@ -45,6 +60,7 @@ export class RowAssembler {
     this.#firstRow += count;
     this.#isFirst = false;
     this.count = 0;
+    this.#bytes = 0;
     return batch;
   }
 }

@@ -1,21 +1,18 @@
 /** Rows of Arrow files and streams, large batches cut into smaller ones without a copy. */
 
-import { type ByteFile, openArrowFile, openArrowStream } from '../../table/arrow/batches';
+import { openArrowFile, openArrowStream } from '../../table/arrow/batches';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
 const MAGIC = 'ARROW1';
-/** The file format has its schema and footer last: as a stream it is held whole. */
-const MOST_STREAM_BYTES = 2 ** 31;
 
 export async function arrowRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const isFile = Buffer.from(await source.peek(MAGIC.length)).toString('latin1') === MAGIC;
-  const file = source.file ?? (isFile ? inMemory(await source.rest(MOST_STREAM_BYTES)) : null);
-  const opened =
-    isFile && file !== null
-      ? await openArrowFile(file, source.name)
-      : await openArrowStream(source, source.name);
+  // The file format has its schema last: of a stream, all of it is held.
+  const opened = isFile
+    ? await openArrowFile(await source.randomAccess(), source.name)
+    : await openArrowStream(source, source.name);
   const names = opened.columns.map(({ name }) => name);
   const wanted = options.columns ?? names;
   checkColumns(wanted, names);
@@ -35,14 +32,4 @@ export async function arrowRows(source: ByteSource, options: ReadOptions): Promi
   }
   const columns = opened.columns.filter(({ name }) => wanted.includes(name));
   return { columns, rowCount: opened.rowCount, header: opened.header, batches };
-}
-
-function inMemory(bytes: Uint8Array): ByteFile {
-  return {
-    byteCount: bytes.length,
-    async readInto(target, at) {
-      if (at + target.length > bytes.length) throw new Error('cut short: it ends before its data');
-      target.set(bytes.subarray(at, at + target.length));
-    },
-  };
 }

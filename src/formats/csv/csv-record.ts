@@ -4,6 +4,8 @@
  * a record nor its line, which `applyPlan` and errors need; cells that stay bytes are faster, too.
  */
 
+import { grown } from '../../table/columns/builder';
+
 const QUOTE = 34;
 const NEWLINE = 10;
 const RETURN = 13;
@@ -87,18 +89,9 @@ export class CsvRecord {
   }
 
   #push(start: number, end: number, quotes: number): void {
-    if (this.count === this.starts.length) {
-      const grow = (old: Int32Array) => {
-        const grown = new Int32Array(2 * old.length);
-        grown.set(old);
-        return grown;
-      };
-      this.starts = grow(this.starts);
-      this.ends = grow(this.ends);
-      const quotesBefore = this.quotes;
-      this.quotes = new Uint8Array(2 * quotesBefore.length);
-      this.quotes.set(quotesBefore);
-    }
+    this.starts = grown(this.starts, this.count + 1);
+    this.ends = grown(this.ends, this.count + 1);
+    this.quotes = grown(this.quotes, this.count + 1);
     this.starts[this.count] = start;
     this.ends[this.count] = end;
     this.quotes[this.count++] = quotes;

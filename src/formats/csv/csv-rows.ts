@@ -7,9 +7,8 @@ import type { BytesBuilder } from '../../table/columns/builder';
 import { type ColumnPlan, RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
-import { kindOf } from '../column-kinds';
-import { type Fitter, fitter, misfit } from '../fit-value';
-import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions, Skips } from '../row-reader';
+import { type Fitter, fitter, kindOf, misfit } from '../column-kinds';
+import { checkColumns, type FormatRows, type ReadOptions, Skips } from '../row-reader';
 import { isNumberText, numberAt, numberOf, parseNumbers } from './csv-number';
 import { CsvScan } from './csv-scan';
 
@@ -31,7 +30,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
     const kind = kindOf(name, first[i], types[name]);
     return { name, kind: kind === 'json' ? ('text' as const) : kind };
   });
-  const assembler = new RowAssembler(plans, source.name);
+  const assembler = new RowAssembler(plans, source.name, batchRows);
   const { builders } = assembler;
   const columns = plans.map((plan, i) => ({
     ...plan,
@@ -72,7 +71,6 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   }
 
   async function* batches(): AsyncGenerator<RowBatch> {
-    let bytes = 0;
     do {
       while (scan.step()) {
         try {
@@ -80,13 +78,10 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
         } catch (error) {
           skips.skip(scan.line, error, source.name);
         }
-        bytes += scan.next - scan.start;
-        if (assembler.count < batchRows && bytes < BATCH_BYTES) continue;
-        yield assembler.take();
-        bytes = 0;
+        if (assembler.isFullAfter(scan.next - scan.start)) yield assembler.take();
       }
     } while (await scan.more());
-    if (assembler.count > 0 || assembler.isFirst) yield assembler.take();
+    yield* assembler.rest();
   }
   return { columns: assembler.columns, batches };
 }

@@ -6,9 +6,8 @@
 import { RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
-import { kindOf } from '../column-kinds';
-import { fitter, lateColumn } from '../fit-value';
-import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { fitter, kindOf, lateColumn } from '../column-kinds';
+import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../text/lines';
 import { parseExact } from './exact-json';
 
@@ -60,7 +59,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     const values = first.map(({ value }) => (Object.hasOwn(value, column) ? value[column] : null));
     return { name: column, kind: kindOf(column, values, types[column]) };
   });
-  const assembler = new RowAssembler(plans, name);
+  const assembler = new RowAssembler(plans, name, options.batchRows);
   const fits = plans.map((plan) => fitter(plan, types[plan.name] !== undefined));
   const places = new Map(plans.map(({ name: column }, i) => [column, i]));
   const row: unknown[] = [];
@@ -88,27 +87,18 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     options.onRecord?.(block.bytes, block.starts[at], block.starts[at + 1] ?? block.bytes.length);
   }
 
-  async function* batches(): AsyncGenerator<RowBatch> {
-    let bytes = 0;
-    for (const line of first.splice(0)) {
+  function* batchesOf(lines: Iterable<Line>): Generator<RowBatch> {
+    for (const line of lines) {
       add(line);
-      if (assembler.count >= options.batchRows) yield assembler.take();
+      const { starts, ends } = line.block;
+      if (assembler.isFullAfter(ends[line.at] - starts[line.at])) yield assembler.take();
     }
-    for await (const block of blocks) {
-      for (const line of linesOf(block)) {
-        add(line);
-        if (assembler.count >= options.batchRows) {
-          yield assembler.take();
-          bytes = 0;
-        }
-      }
-      bytes += block.bytes.length;
-      if (bytes > BATCH_BYTES && assembler.count > 0) {
-        yield assembler.take();
-        bytes = 0;
-      }
-    }
-    if (assembler.count > 0 || assembler.isFirst) yield assembler.take();
+  }
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    yield* batchesOf(first.splice(0));
+    for await (const block of blocks) yield* batchesOf(linesOf(block));
+    yield* assembler.rest();
   }
   return { columns: assembler.columns, batches };
 }

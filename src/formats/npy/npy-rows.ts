@@ -4,10 +4,12 @@
  */
 
 import { FormatError } from '../../base/format-error';
+import type { ByteFile } from '../../table/arrow/batches';
 import { float16 } from '../../table/columns/values';
+import { BATCH_BYTES } from '../../table/row-assembler';
 import { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
-import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
 interface Header {
   /** Kind and bytes of an element, as "f4". */
@@ -21,8 +23,6 @@ interface Header {
 const MAGIC_BYTES = 8;
 /** NumPy itself refuses longer headers. */
 const MOST_HEADER_BYTES = 1 << 20;
-/** What is held of a stream in Fortran order, which has no rows until its end. */
-const MOST_STREAM_BYTES = 2 ** 31;
 
 type Numbers = Float32Array | Float64Array;
 
@@ -64,17 +64,16 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
     return bytes;
   }
 
-  let whole: Uint8Array | null = null;
+  let whole: ByteFile | null = null;
   /** The same of columns that lie one after another. */
   async function rowsInFortran(first: number, rows: number): Promise<Uint8Array> {
-    if (source.file === null) whole ??= await source.rest(MOST_STREAM_BYTES);
-    if (whole !== null && whole.length < count * rowBytes) throw cut();
+    whole ??= await source.randomAccess();
+    const start = source.file === null ? 0 : headerBytes; // of a stream the header was taken
+    if (whole.byteCount < start + count * rowBytes) throw cut();
     const bytes = new Uint8Array(rows * rowBytes);
     const band = new Uint8Array(rows * width);
     for (let j = 0; j < dimensions; j++) {
-      const at = (j * count + first) * width;
-      if (whole !== null) band.set(whole.subarray(at, at + band.length));
-      else await source.file?.readInto(band, headerBytes + at);
+      await whole.readInto(band, start + (j * count + first) * width);
       for (let row = 0; row < rows; row++) {
         const target = row * rowBytes + j * width;
         for (let b = 0; b < width; b++) bytes[target + b] = band[row * width + b];

@@ -4,7 +4,7 @@ import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnKind } from '../../table/columns/builder';
 import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../jsonl/exact-json';
-import type { RowEncoder } from '../row-encoder';
+import type { RowEncoder } from '../row-format';
 import { elementsOf } from './parquet-schema';
 
 /** Rows of a group, about; readers take them a group at a time. */

@@ -6,6 +6,7 @@
 
 import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet';
 import { FormatError } from '../../base/format-error';
+import type { ByteFile } from '../../table/arrow/batches';
 import type { ColumnKind } from '../../table/columns/builder';
 import { RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
@@ -14,9 +15,6 @@ import { exactJson } from '../jsonl/exact-json';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { PARQUET_CODECS } from './parquet-codecs';
 import { kindOfTree } from './parquet-schema';
-
-/** A stream is held whole, since its schema comes last. */
-const MOST_STREAM_BYTES = 2 ** 31;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -42,8 +40,7 @@ function timeText(value: bigint, digits: number): string {
 
 export async function parquetRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { parquetMetadataAsync, parquetScan, parquetSchema } = await import('hyparquet');
-  const file =
-    source.file === null ? inMemory(await source.rest(MOST_STREAM_BYTES)) : bufferOf(source);
+  const file = bufferOf(await source.randomAccess()); // its schema comes last
   const metadata = await asParquet(source.name, () =>
     parquetMetadataAsync(file, { geoparquet: false }),
   );
@@ -109,21 +106,14 @@ function turnOf(kind: ColumnKind): (value: unknown) => unknown {
   return (value) => (typeof value === 'string' ? value : exactJson(value));
 }
 
-function bufferOf(source: ByteSource): AsyncBuffer {
+function bufferOf(file: ByteFile): AsyncBuffer {
   return {
-    byteLength: source.byteCount as number,
-    async slice(start, end = source.byteCount as number) {
+    byteLength: file.byteCount,
+    async slice(start, end = file.byteCount) {
       const bytes = new Uint8Array(end - start);
-      await source.file?.readInto(bytes, start);
+      await file.readInto(bytes, start);
       return bytes.buffer;
     },
-  };
-}
-
-function inMemory(bytes: Uint8Array): AsyncBuffer {
-  return {
-    byteLength: bytes.length,
-    slice: (start, end) => bytes.slice(start, end).buffer as ArrayBuffer,
   };
 }
 

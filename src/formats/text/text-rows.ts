@@ -7,17 +7,17 @@ import { RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { readWhole } from '../file-io';
-import { BATCH_BYTES, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { checkUtf8, lineBlocks, textOf } from './lines';
 
 /** Every line is a row, also an empty one, of the column "text". */
 export async function textRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   checkColumns(options.columns ?? [], ['text']);
   const hasText = options.columns?.length !== 0;
-  const assembler = new RowAssembler(hasText ? [{ name: 'text', kind: 'text' }] : [], source.name);
+  const plans = hasText ? [{ name: 'text', kind: 'text' as const }] : [];
+  const assembler = new RowAssembler(plans, source.name, options.batchRows);
 
   async function* batches(): AsyncGenerator<RowBatch> {
-    let bytes = 0;
     for await (const block of lineBlocks(source)) {
       for (let i = 0; i < block.starts.length; i++) {
         const line = block.firstLine + i;
@@ -34,13 +34,10 @@ export async function textRows(source: ByteSource, options: ReadOptions): Promis
         } catch (error) {
           options.skips.skip(line, error, source.name);
         }
-        bytes += block.ends[i] - block.starts[i];
-        if (assembler.count < options.batchRows && bytes < BATCH_BYTES) continue;
-        yield assembler.take();
-        bytes = 0;
+        if (assembler.isFullAfter(block.ends[i] - block.starts[i])) yield assembler.take();
       }
     }
-    if (assembler.count > 0 || assembler.isFirst) yield assembler.take();
+    yield* assembler.rest();
   }
   return { columns: assembler.columns, batches };
 }
@@ -54,10 +51,9 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
   const files = await filesOf(folder);
   if (files.length === 0) throw new FormatError('a folder without files', folder);
   const plans = wanted.map((name) => ({ name, kind: 'text' as const }));
-  const assembler = new RowAssembler(plans, folder);
+  const assembler = new RowAssembler(plans, folder, options.batchRows);
 
   async function* batches(): AsyncGenerator<RowBatch> {
-    let bytes = 0;
     for (const file of files) {
       const read = Buffer.from(await readWhole(join(folder, file)));
       try {
@@ -70,12 +66,9 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
       } catch (error) {
         throw new FormatError((error as Error).message, join(folder, file), { cause: error });
       }
-      bytes += read.length;
-      if (assembler.count < options.batchRows && bytes < BATCH_BYTES) continue;
-      yield assembler.take();
-      bytes = 0;
+      if (assembler.isFullAfter(read.length)) yield assembler.take();
     }
-    if (assembler.count > 0) yield assembler.take();
+    yield* assembler.rest();
   }
   return { columns: assembler.columns, rowCount: files.length, batches };
 }

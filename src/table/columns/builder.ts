@@ -15,7 +15,6 @@ import {
   makeData,
   Utf8,
 } from 'apache-arrow';
-import { countNulls } from '../../base/bitmap';
 import { type NumberKind, numberType } from './types';
 
 /** A column of a batch: its name, type and values. */
@@ -38,15 +37,25 @@ export type ColumnKind =
 export const JSON_METADATA = new Map([['ARROW:extension:name', 'arrow.json']]);
 
 /** Anything below 2^31, where 32-bit offsets end; a reader ends its batches long before. */
-const MOST_BYTES = 0x7fff_ffff;
+const MAX_BYTES = 0x7fff_ffff;
 
 const encoder = new TextEncoder();
 
 /** The arrays that a builder of numbers fills. */
 type Numbers = Float64Array | BigInt64Array;
 
+/** The same array where it has room for `needed` elements, else a copy of twice the length. */
+export function grown<T extends Numbers | Uint8Array | Int32Array>(old: T, needed: number): T {
+  if (needed <= old.length) return old;
+  const Values = old.constructor as new (length: number) => T;
+  const larger = new Values(Math.max(needed, 2 * old.length));
+  larger.set(old as never);
+  return larger;
+}
+
 export abstract class ColumnBuilder {
-  #validity: Uint8Array | null = null;
+  #nulls = new Uint8Array(64);
+  #nullCount = 0;
   protected count = 0;
 
   abstract get type(): DataType;
@@ -65,13 +74,10 @@ export abstract class ColumnBuilder {
   }
 
   appendNull(): void {
-    const needed = (this.count >> 3) + 1;
-    const old = this.#validity;
-    if (old === null || old.length < needed) {
-      this.#validity = new Uint8Array(Math.max(64, 2 * needed)).fill(255);
-      if (old !== null) this.#validity.set(old);
-    }
-    (this.#validity as Uint8Array)[this.count >> 3] &= ~(1 << (this.count & 7));
+    // A bit is 1 for a null here, so that rows behind the last null need no bits.
+    this.#nulls = grown(this.#nulls, (this.count >> 3) + 1);
+    this.#nulls[this.count >> 3] |= 1 << (this.count & 7);
+    this.#nullCount++;
     this.putNull();
     this.count++;
   }
@@ -85,18 +91,26 @@ export abstract class ColumnBuilder {
   protected abstract putNull(): void;
   protected abstract take(nulls: { nullCount: number; nullBitmap?: Uint8Array }): Data;
 
-  /** The column so far; the builder begins anew. */
+  /** The column so far; the builder starts again without rows. */
   finish(): Data {
-    const { count } = this;
-    const bitmap = this.#validity;
-    const nullBitmap = new Uint8Array(Math.ceil(count / 8)).fill(255);
-    if (bitmap !== null) nullBitmap.set(bitmap.subarray(0, nullBitmap.length));
-    const nullCount = bitmap === null ? 0 : countNulls(nullBitmap, count);
-    const data = this.take(nullCount === 0 ? { nullCount } : { nullCount, nullBitmap });
-    this.#validity = null;
+    const nullCount = this.#nullCount;
+    const ones = this.#nulls.subarray(0, Math.ceil(this.count / 8));
+    const data =
+      nullCount === 0
+        ? this.take({ nullCount })
+        : this.take({ nullCount, nullBitmap: validityFrom(ones, this.count) });
+    this.#nulls.fill(0);
+    this.#nullCount = 0;
     this.count = 0;
     return data;
   }
+}
+
+/** A bitmap in Arrow's layout, of all `count` rows, from one that may end after the last null. */
+function validityFrom(nulls: Uint8Array, count: number): Uint8Array {
+  const validity = new Uint8Array(Math.ceil(count / 8)).fill(255);
+  for (let i = 0; i < nulls.length; i++) validity[i] = ~nulls[i];
+  return validity;
 }
 
 /** The column of a builder, by its name. */
@@ -134,10 +148,7 @@ export class NumberBuilder extends ColumnBuilder {
   }
 
   #room(): Numbers {
-    const old = this.#values;
-    if (this.count < old.length) return old;
-    this.#values = new (old.constructor as Float64ArrayConstructor)(2 * old.length);
-    this.#values.set(old as never);
+    this.#values = grown(this.#values, this.count + 1);
     return this.#values;
   }
 
@@ -176,11 +187,7 @@ class BoolBuilder extends ColumnBuilder {
 
   #set(value: boolean): void {
     const at = this.count >> 3;
-    if (at >= this.#bits.length) {
-      const old = this.#bits;
-      this.#bits = new Uint8Array(2 * old.length);
-      this.#bits.set(old);
-    }
+    this.#bits = grown(this.#bits, at + 1);
     if (value) this.#bits[at] |= 1 << (this.count & 7);
     else this.#bits[at] &= ~(1 << (this.count & 7));
   }
@@ -210,22 +217,13 @@ export class BytesBuilder extends ColumnBuilder {
   }
 
   #room(more: number): Uint8Array {
-    const needed = this.#filled + more;
-    if (needed > this.#bytes.length) {
-      const old = this.#bytes;
-      this.#bytes = new Uint8Array(Math.max(needed, 2 * old.length));
-      this.#bytes.set(old.subarray(0, this.#filled));
-    }
+    this.#bytes = grown(this.#bytes, this.#filled + more);
     return this.#bytes;
   }
 
   #end(): void {
-    if (this.#filled > MOST_BYTES) throw new Error('more than 2 GiB of text in one batch');
-    if (this.count + 1 >= this.#offsets.length) {
-      const old = this.#offsets;
-      this.#offsets = new Int32Array(2 * old.length);
-      this.#offsets.set(old);
-    }
+    if (this.#filled > MAX_BYTES) throw new Error('more than 2 GiB of text in one batch');
+    this.#offsets = grown(this.#offsets, this.count + 2);
     this.#offsets[this.count + 1] = this.#filled;
   }
 
@@ -292,10 +290,7 @@ class FixedBuilder extends ColumnBuilder {
   }
 
   #room(): Uint8Array {
-    const old = this.#bytes;
-    if ((this.count + 1) * this.width <= old.length) return old;
-    this.#bytes = new Uint8Array(2 * old.length);
-    this.#bytes.set(old);
+    this.#bytes = grown(this.#bytes, (this.count + 1) * this.width);
     return this.#bytes;
   }
 
@@ -331,11 +326,7 @@ export class ListBuilder extends ColumnBuilder {
   }
 
   #end(): void {
-    if (this.count + 1 >= this.#offsets.length) {
-      const old = this.#offsets;
-      this.#offsets = new Int32Array(2 * old.length);
-      this.#offsets.set(old);
-    }
+    this.#offsets = grown(this.#offsets, this.count + 2);
     this.#offsets[this.count + 1] = this.items.length;
   }
 
