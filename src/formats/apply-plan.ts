@@ -27,7 +27,7 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
   bitOrder?: BitOrder;
   /** Of the plan's rows by number: this column of the source must have the same. */
   ids?: { readonly column: string; readonly values: ArrayLike<string | null> };
-  /** Files that the output must not be, beside the source. */
+  /** Files that the output must not be, besides the source. */
   inputs?: readonly string[];
   /** By the output's extension by default, else that of the source. */
   outputFormat?: RowFormat;
@@ -149,7 +149,7 @@ async function copyRecords(
   const { read, target, look } = copy;
   let kept: Uint8Array[] = [];
   let row = read.format === 'csv' ? -1 : 0;
-  // Only what tells whether a line can be read: all of it is copied.
+  // The columns that are read decide whether a line is skipped; the whole line is copied.
   const reader = await openRecords(source, read, (bytes, start, end) => {
     if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));
     row++;

@@ -56,7 +56,7 @@ export async function createRows(
     throw new RangeError(
       isStream
         ? `a stream needs a format (--to): ${formats}`
-        : `the name ${target} tells no format; say which with format (--to): ${formats}`,
+        : `the name ${target} has no known extension; say which with format (--to): ${formats}`,
     );
   }
   checkOneOf('format', format, ROW_FORMATS);

@@ -49,7 +49,7 @@ interface LineLayout {
 }
 
 /** Characters that are encoded at once, below the longest string. */
-const MOST_CHARACTERS = 1 << 22;
+const MAX_CHARACTERS = 1 << 22;
 
 /** A text a row. */
 class Lines implements RowEncoder {
@@ -73,7 +73,7 @@ class Lines implements RowEncoder {
       if (between === undefined) text += `${line}\n`;
       else text += this.#hasRows ? between + line : line;
       this.#hasRows = true;
-      if (text.length < MOST_CHARACTERS) continue;
+      if (text.length < MAX_CHARACTERS) continue;
       parts.push(Buffer.from(text));
       text = '';
     }

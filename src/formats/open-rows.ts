@@ -24,7 +24,7 @@ import {
 import { folderRows, textRows } from './text/text-rows';
 
 export interface OpenRowsOptions {
-  /** By the first bytes or the name by default; a stream whose bytes do not tell needs it. */
+  /** By the first bytes or the name by default; needed for a stream whose bytes do not say. */
   format?: RowFormat;
   /** What a stream is called in errors. */
   file?: string;
@@ -72,7 +72,7 @@ export async function openRows(
   return openRecords(source, checkOptions('options', options, OPEN_OPTIONS));
 }
 
-/** The same, told the bytes of each row. */
+/** The same; `onRecord` gets the bytes of each row of a text format. */
 export async function openRecords(
   source: string | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,

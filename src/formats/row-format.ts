@@ -44,7 +44,7 @@ const MAGICS: readonly (readonly [string, RowFormat])[] = [
   ['\x93NUMPY', 'npy'],
 ];
 
-/** Bytes that tell a format. */
+/** Bytes that are compared with magic numbers, or searched for the start of JSON. */
 export const MAGIC_BYTES = 64;
 
 export function formatOfPath(path: string): RowFormat | null {
@@ -59,7 +59,7 @@ export function detectFormat(name: string, head: Uint8Array): RowFormat {
   const named = formatOfPath(name);
   if (named !== null) return named;
   if (/^(\xef\xbb\xbf)?\s*\{/.test(text)) return 'jsonl';
-  if (head.length === 0) throw new FormatError('empty, and its name tells no format', name);
+  if (head.length === 0) throw new FormatError('empty, and its name has no known extension', name);
   throw new FormatError(
     'its format is not known by its name or first bytes; say which with format (--from)',
     name,

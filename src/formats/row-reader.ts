@@ -1,4 +1,7 @@
-/** What reads rows of any format: its columns are known before the first batch is. */
+/**
+ * What reads rows of any format: columns are known before the first batch, rows are read once, and
+ * the source is closed whichever way that ends.
+ */
 
 import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/info';
@@ -17,7 +20,7 @@ export interface RowReader extends AsyncIterable<RowBatch> {
   readonly file: string;
   readonly format: RowFormat;
   readonly columns: readonly ColumnInfo[];
-  /** Rows, where the format tells. */
+  /** Rows, where the format says so before they are read. */
   readonly rowCount: number | null;
   /** Bytes of the file, where that is known, and how many of them were read. */
   readonly byteCount: number | null;
@@ -40,17 +43,17 @@ export class Skips {
     const reason = error instanceof Error ? error.message : String(error);
     if (this.onError === 'stop') throw lineError(line, reason, file);
     this.count++;
-    if (this.lines.length < MOST_TOLD) this.lines.push({ line, reason });
+    if (this.lines.length < MAX_LISTED) this.lines.push({ line, reason });
   }
 }
 
-const MOST_TOLD = 10;
+const MAX_LISTED = 10;
 
 /** What the reader of one format gives. */
 export interface FormatRows {
   readonly columns: readonly ColumnInfo[];
   readonly rowCount?: number | null;
-  /** The JSON that Arrow files of ours carry. */
+  /** The JSON header of Arrow files of this library. */
   readonly header?: string;
   readonly batches: () => AsyncGenerator<RowBatch>;
 }

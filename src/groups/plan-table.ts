@@ -12,7 +12,7 @@ import { RowBatch } from '../table/row-batch';
 import type { DedupPlan } from './dedup-plan';
 
 export interface PlanTableOptions {
-  /** The rows' own names, for whoever reads the plan. */
+  /** The user's names of the rows, for people who read the plan. */
   ids?: Ids | readonly number[];
 }
 

@@ -153,7 +153,7 @@ interface Wanted {
   readonly what: string;
   /** The option that names the column. */
   readonly option?: string;
-  /** Names of columns that are taken without being told. */
+  /** Names of columns that are taken when the caller names none. */
   readonly usual?: readonly string[];
   /** False for columns that fit, but are seldom meant: they are taken only by name. */
   readonly isLikely?: (column: ColumnInfo) => boolean;

@@ -141,7 +141,7 @@ export class RowBatch {
     return this.#reading(() => narrowed(sparseOf([{ indices: keys, values: weights }])));
   }
 
-  /** Codes, in memory of their own; a file of this library says how they were made. */
+  /** Codes, copied to new memory; a file of this library says how they were made. */
   codes(name: string, options?: { bits?: number; bitOrder?: BitOrder }): Codes {
     const given = checkOptions('options', options, ['bits', 'bitOrder']);
     const chunk = this.chunk(name, 'code', 'code');
@@ -161,7 +161,7 @@ export class RowBatch {
     return { data, firstRow: this.firstRow };
   }
 
-  /** Some of the rows, by place in the batch, in the order given. */
+  /** Some of the rows, by number within the batch, in the order given. */
   select(rows: ArrayLike<number>): RowBatch {
     for (let i = 0; i < rows.length; i++) checkInteger('row', rows[i], 0, this.count - 1);
     const fields = this.#schema.fields.map((field) => {

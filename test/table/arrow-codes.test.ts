@@ -513,7 +513,7 @@ describe('codesFromArrow', () => {
     [
       'nothing but nulls',
       binary([null, null]),
-      /"code" has no code to tell its width, give "bits"/,
+      /"code" has no code that shows its width, give "bits"/,
     ],
     [
       'a null within a code',

@@ -86,10 +86,10 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   return { columns: assembler.columns, batches };
 }
 
-/** Values of the first rows, as far as their texts tell; the scan stays where it is. */
+/** Values of the first rows, numbers where a text is one; the scan stays where it is. */
 async function firstValues(scan: CsvScan, cells: readonly number[]): Promise<unknown[][]> {
   const { skips } = scan;
-  scan.skips = new Skips('skip'); // they are told when the rows are read
+  scan.skips = new Skips('skip'); // reported when the rows are read
   let before = scan.position;
   while (!scan.step()) {
     scan.rewind(before);

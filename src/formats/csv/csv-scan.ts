@@ -10,7 +10,7 @@ import { CsvRecord } from './csv-record';
 /** Bytes of a block; larger where one record is. */
 const BLOCK_BYTES = 1 << 20;
 /** What a record may have at most: beyond, a quote was left open. */
-const MOST_BYTES = 2 ** 29;
+const MAX_BYTES = 2 ** 29;
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t', '|'];
 
@@ -43,7 +43,7 @@ export class CsvScan {
   async more(): Promise<boolean> {
     if (this.#isLast) return false;
     const rest = this.bytes.subarray(this.next);
-    if (rest.length > MOST_BYTES) {
+    if (rest.length > MAX_BYTES) {
       throw lineError(this.#nextLine, 'a broken quote: it is never closed', this.source.name);
     }
     const parts: Uint8Array[] = [rest];

@@ -22,7 +22,7 @@ interface Header {
 
 const MAGIC_BYTES = 8;
 /** NumPy itself refuses longer headers. */
-const MOST_HEADER_BYTES = 1 << 20;
+const MAX_HEADER_BYTES = 1 << 20;
 
 type Numbers = Float32Array | Float64Array;
 
@@ -122,7 +122,7 @@ async function readHeader(source: ByteSource): Promise<{ header: Header; headerB
   const size = Buffer.from(await source.take(version === 1 ? 2 : 4));
   if (size.length < (version === 1 ? 2 : 4)) throw fail('cut short');
   const length = version === 1 ? size.readUInt16LE(0) : size.readUInt32LE(0);
-  if (length > MOST_HEADER_BYTES) throw fail(`a header of ${length} bytes`);
+  if (length > MAX_HEADER_BYTES) throw fail(`a header of ${length} bytes`);
   const text = Buffer.from(await source.take(length));
   if (text.length < length) throw fail('cut short');
   const header = parseHeader(text.toString('latin1'), fail);

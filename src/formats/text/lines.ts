@@ -68,13 +68,12 @@ export async function skipMark(source: ByteSource): Promise<void> {
 
 /** The text of some bytes that may be none. */
 export function textOf(bytes: Buffer, start: number, end: number): string {
-  if (end - start > MOST_CHARACTERS)
-    throw new Error(`${end - start} bytes are too long for a text`);
+  if (end - start > MAX_CHARACTERS) throw new Error(`${end - start} bytes are too long for a text`);
   return bytes.toString('utf8', start, end);
 }
 
 /** A little below what the engine allows in one string. */
-const MOST_CHARACTERS = 2 ** 29 - 1024;
+const MAX_CHARACTERS = 2 ** 29 - 1024;
 
 /** Fails where a line is no UTF-8. */
 export function checkUtf8(bytes: Buffer, start: number, end: number): void {

@@ -36,7 +36,7 @@ export interface BytePipe {
 
 export interface ArrowRows {
   readonly columns: readonly ColumnInfo[];
-  /** Rows of a file; a stream does not tell. */
+  /** Rows of a file; null for a stream, which does not say. */
   readonly rowCount: number | null;
   /** The JSON that our own files carry, as it stands. */
   readonly header: string | undefined;
@@ -48,9 +48,9 @@ const SCHEMA = 1;
 const DICTIONARY = 2;
 const MARK_BYTES = 8;
 /** The library does not read more in one batch. */
-const MOST_BYTES = 2 ** 31 - 1;
+const MAX_BYTES = 2 ** 31 - 1;
 /** A stream's metadata is read before it can be checked. */
-const MOST_METADATA_BYTES = 2 ** 28;
+const MAX_METADATA_BYTES = 2 ** 28;
 
 /** The messages before a batch that its columns need. */
 class Preamble {
@@ -178,7 +178,7 @@ async function asFormatErrors<T>(file: string, read: () => Promise<T>): Promise<
   }
 }
 
-/** Opens an Arrow file; `name` is told in errors. */
+/** Opens an Arrow file; errors name it by `name`. */
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
   const { preamble, blocks, rowCount } = await asFormatErrors(name, () => outlineOf(file, name));
   const batchCount = blocks.filter(({ header }) => header !== DICTIONARY).length;
@@ -243,7 +243,7 @@ function headAt(message: Uint8Array, block: Block): Head & { byteLength: number 
   return { ...head, byteLength: body + head.bodyBytes };
 }
 
-/** Opens an Arrow stream; `name` is told in errors. */
+/** Opens an Arrow stream; errors name it by `name`. */
 export async function openArrowStream(pipe: BytePipe, name: string): Promise<ArrowRows> {
   const first = await asFormatErrors(name, () => nextMessage(pipe, name));
   const preamble = asFormatError(name, () => {
@@ -252,7 +252,7 @@ export async function openArrowStream(pipe: BytePipe, name: string): Promise<Arr
   });
 
   async function* batches(): AsyncGenerator<RowBatch> {
-    // One of our own streams tells in its last batch that it is the last.
+    // In a sealed stream the last batch says that it is the last, so each is held until the next.
     let before: RecordBatch | null = null;
     for (;;) {
       const message = await asFormatErrors(name, () => nextMessage(pipe, name));
@@ -298,7 +298,7 @@ async function nextMessage(pipe: BytePipe, name: string): Promise<Message | null
   }
   const { metadataBytes } = readPrefix(prefix, 0, prefix.length);
   if (metadataBytes === 0) return null;
-  if (metadataBytes < 0 || metadataBytes > MOST_METADATA_BYTES) {
+  if (metadataBytes < 0 || metadataBytes > MAX_METADATA_BYTES) {
     throw new Error('cut short, or no Arrow data');
   }
   const metadata = await pipe.take(metadataBytes);
@@ -312,8 +312,8 @@ async function nextMessage(pipe: BytePipe, name: string): Promise<Message | null
 }
 
 function checkBytes(length: number, name: string): number {
-  if (length <= MOST_BYTES) return length;
-  const held = `a batch of ${length} bytes, at most ${MOST_BYTES} can be read`;
+  if (length <= MAX_BYTES) return length;
+  const held = `a batch of ${length} bytes, at most ${MAX_BYTES} can be read`;
   throw new FormatError(`${held}; write it with fewer rows a batch`, name);
 }
 

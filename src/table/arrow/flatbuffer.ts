@@ -8,7 +8,7 @@ const MAX_DEPTH = 64;
 /** The slots of a table that hold offsets; scalars lie within their table, bounded as a whole. */
 export interface Table {
   readonly slots: { readonly [slot: number]: Kind };
-  /** Verifies a table whose kind another slot tells. */
+  /** Verifies a table whose kind is in another slot. */
   readonly union?: (buffer: Flatbuffer, at: number, depth: number) => void;
 }
 

@@ -62,7 +62,7 @@ const FOOTER: Table = {
 const MESSAGE: Table = { slots: { 4: tables(() => KEY_VALUE) } };
 const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECORD_BATCH };
 
-/** Throws an Error that says what is wrong, or tells how many batches sound bytes hold. */
+/** Returns how many batches the bytes hold; throws an Error that says what is wrong. */
 export function verifyArrow(bytes: Uint8Array): number {
   if (bytes.length === 0) throw new Error('empty, not an Arrow file or stream');
   return hasMagic(bytes, 0) ? verifyFile(bytes) : verifyStream(bytes);
@@ -98,7 +98,7 @@ export function footerBytes(tail: Uint8Array, fileBytes: number): number {
   return length;
 }
 
-/** What a footer tells, verified. */
+/** The content of a footer, verified. */
 export interface Footer {
   /** The messages that it names, all of them before its own start. */
   readonly blocks: readonly Block[];
@@ -174,7 +174,7 @@ function verifyStream(bytes: Uint8Array): number {
   return batchCount;
 }
 
-/** What the metadata of a message tells of it. */
+/** The metadata of a message. */
 export interface Head {
   /** 1 for a schema, 2 for a dictionary, 3 for a batch. */
   readonly header: number;

@@ -11,13 +11,13 @@ import type { RowBatch } from '../row-batch';
 import { FORMAT_VERSION, KEY, sealedBatch } from '../sealed/seal';
 import { type ArrowLayout, BatchWriter } from './bytes';
 
-/** How the codes of a file were made, which it tells its readers. */
+/** How the codes of a file were made, for its readers. */
 export interface CodeHeader extends Partial<CodeOrigin> {
   readonly bits: number;
 }
 
-/** A batch of 2 GiB or more is lost by the Arrow library without a word. */
-const MOST_BYTES = 1 << 28;
+/** Wider batches are cut: the Arrow library loses those of 2 GiB or more without an error. */
+const MAX_BYTES = 1 << 28;
 
 export class ArrowWriter {
   readonly #layout: ArrowLayout;
@@ -30,7 +30,7 @@ export class ArrowWriter {
   #held: Data[] | null = null;
   #row = 0;
 
-  /** `header` as it is known, or as it stands in another file of ours. */
+  /** `header` as it is known, or the JSON of another sealed file. */
   constructor(layout: ArrowLayout, header: CodeHeader | string | null) {
     this.#layout = layout;
     this.#header = header === null || typeof header === 'string' ? header : headerText(header);
@@ -52,7 +52,7 @@ export class ArrowWriter {
     if (columns.length > all.length)
       throw new Error(`a batch of ${columns.length} columns after batches of ${all.length}`);
     const bytes = all.reduce((sum, one) => sum + one.byteLength, 0);
-    const pieces = Math.ceil(bytes / MOST_BYTES);
+    const pieces = Math.ceil(bytes / MAX_BYTES);
     const step = Math.max(1, Math.ceil(batch.count / Math.max(1, pieces)));
     for (let first = 0; first === 0 || first < batch.count; first += step) {
       const length = Math.min(step, batch.count - first);

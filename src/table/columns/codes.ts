@@ -64,7 +64,7 @@ function widthOf(chunks: readonly Chunk[], name: string, bits: number | undefine
     const bytes = bytesReader(data, firstRow);
     for (let row = 0; row < data.length; row++) if (data.getValid(row)) return bytes(row).length;
   }
-  throw new Error(`column "${name}" has no code to tell its width, give "bits"`);
+  throw new Error(`column "${name}" has no code that shows its width, give "bits"`);
 }
 
 /** All codes of a chunk are there and of the width. */

@@ -1,6 +1,7 @@
 /**
  * LZ4 frames to bytes: what pyarrow's Feather files and Polars' IPC files are compressed with by
- * default. A first walk over the sequences finds the length, so that nothing larger than the answer
+ * default. Written here because lz4js 0.2 decodes Polars' frames to wrong bytes without an error.
+ * A first walk over the sequences finds the length, so that nothing larger than the answer
  * is allocated. Checksums of the frame are not checked. Format: github.com/lz4/lz4,
  * doc/lz4_Frame_format.md.
  */

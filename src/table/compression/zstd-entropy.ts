@@ -18,7 +18,7 @@ export class Source {
     return this.end - this.at;
   }
 
-  /** Steps over `count` bytes and tells the address of the first. */
+  /** Skips `count` bytes and returns the address of the first. */
   skip(count: number): number {
     if (count > this.left) throw new Error('a ZSTD frame is cut short');
     this.at += count;
@@ -33,7 +33,7 @@ export class Source {
     return value;
   }
 
-  /** The next `count` bytes as a source of their own. */
+  /** The next `count` bytes as another source. */
   part(count: number): Source {
     const start = this.skip(count);
     return new Source(this.bytes, this.view, start, start + count);
@@ -83,7 +83,7 @@ export class BackwardBits {
 const MAX_FSE_LOG = 9;
 const MIN_FSE_LOG = 5;
 
-/** A state machine: a state tells a symbol, and with some more bits, the next state. */
+/** A state machine: each state has a symbol, and with some more bits, the next state. */
 export class FseTable {
   /** Of each state, the least next state (<< 16), the bits to add to it (<< 8), and the symbol. */
   readonly cells = new Int32Array(1 << MAX_FSE_LOG);
@@ -116,7 +116,7 @@ export class FseTable {
     let symbol = 0;
     for (let left = 1 << log; left > 0; ) {
       if (symbol >= symbolCount) throw new Error('a ZSTD table has too many symbols');
-      // Values 0..left + 1 are told; the lowest of them take one bit less.
+      // Values are 0..left + 1; the lowest of them take one bit less.
       const bits = bitLength(left + 1);
       const short = (1 << bits) - 2 - left;
       const half = 1 << (bits - 1);
@@ -179,7 +179,7 @@ export class FseTable {
 
 const MAX_HUFFMAN_LOG = 11;
 const MAX_WEIGHTS_LOG = 6;
-/** Weights that are told; that of the last symbol follows from them. */
+/** Weights in a table's description; that of the last symbol follows from them. */
 const MAX_WEIGHTS = 255;
 
 /** A prefix code for literals. */
@@ -191,7 +191,7 @@ export class HuffmanTable {
   /** Bits of the longest code; 0 where no table has been read. */
   log = 0;
 
-  /** Reads a table's description: a weight for each symbol, which tells the length of its code. */
+  /** Reads a table's description: a weight for each symbol, which gives the length of its code. */
   read(source: Source): void {
     const kind = source.uint(1);
     const count =

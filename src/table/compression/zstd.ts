@@ -1,6 +1,8 @@
 /**
- * ZSTD frames to bytes. Made for bytes of unknown origin: nothing outside of the input is read, and
- * what is allocated follows from what the blocks make, or from a length that they can make.
+ * ZSTD frames to bytes. Written here because fzstd 0.1 never returns on some damaged frames, and
+ * Node has ZSTD from 22.15 on only, browsers not at all.
+ * Made for bytes of unknown origin: nothing outside of the input is read, every loop is bounded by
+ * the input, and memory follows from what the blocks make, or from a length that they can make.
  * Checksums are verified. No dictionaries. Format: RFC 8878, section 3.
  */
 
@@ -12,7 +14,7 @@ const SKIPPABLE_MAGIC = 0x184d2a5; // without its lowest 4 bits, which are free
 const MAX_BLOCK_BYTES = 128 << 10;
 /** The shortest run-length block makes 128 KiB from 4 bytes. */
 const MAX_RATIO = 32_768;
-/** What a decoder has to grant to a frame that does not tell its length (RFC 8878, 3.1.1.1.2). */
+/** Window that every decoder must allow to a frame without its length (RFC 8878, 3.1.1.1.2). */
 const MAX_WINDOW_BYTES = 8 << 20;
 /** From here on, the array's own methods are faster than a loop. */
 const LONG_COPY = 48;
@@ -29,7 +31,7 @@ function field(symbolCount: number, maxLog: number, log: number, shares: number[
   return { symbolCount, maxLog, predefined: new FseTable().build(shares, log) };
 }
 
-/** Literal lengths, offsets, match lengths: in this order their tables are told. */
+/** Literal lengths, offsets, match lengths: blocks describe their tables in this order. */
 const FIELDS = [
   field(36, 9, 6, [
     ...[4, 3, ...ones(11, 2), 1, 1, 1, ...ones(9, 2)],
@@ -76,7 +78,7 @@ export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): 
 }
 
 interface FrameHeader {
-  /** Null where the header does not tell it. */
+  /** Null where the header does not give it. */
   readonly contentBytes: number | null;
   readonly windowBytes: number;
   readonly hasChecksum: boolean;
@@ -144,7 +146,7 @@ class Decoder {
     const possible = source.left * MAX_RATIO;
     const wanted = contentBytes ?? windowBytes;
     const granted = contentBytes === null ? Math.max(possible, MAX_WINDOW_BYTES) : possible;
-    // Frames that tell no length are bounded by their blocks; a window beyond both is damage.
+    // Frames without a length are bounded by their blocks; a window beyond both is damage.
     if (wanted > granted) {
       throw new Error(`${source.left} bytes of ZSTD blocks ask for ${wanted}`);
     }

@@ -1,8 +1,8 @@
 /**
- * What makes our own files explain themselves and tell damage: one metadata key `halfspace` with
- * JSON. In the schema it says how the codes were made; in each batch it holds the batch's place
- * among the rows and a checksum of each column and of the schema. So a flipped bit, a lost batch
- * and a stream that was cut are found. docs/format.md is the specification.
+ * What makes files of this library explain themselves and show damage: one metadata key
+ * `halfspace` with JSON. In the schema it says how the codes were made; in each batch it holds the
+ * first row and a checksum of each column and of the schema. So a flipped bit, a lost batch and a
+ * stream that was cut are found. docs/format.md is the specification.
  */
 
 import { type Data, makeData, RecordBatch, type Schema, Struct, Type } from 'apache-arrow';
