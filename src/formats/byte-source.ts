@@ -122,10 +122,9 @@ export class ByteSource implements BytePipe {
       length += chunk.length;
       parts.push(chunk);
       if (length > MAX_STREAM_BYTES) {
-        throw new FormatError(
-          `more than ${MAX_STREAM_BYTES} bytes of a format that is not read as a stream; give a file`,
-          this.name,
-        );
+        const most = `more than ${MAX_STREAM_BYTES} bytes`;
+        const advice = 'of a format that is not read as a stream; give a file';
+        throw new FormatError(`${most} ${advice}`, this.name);
       }
     }
   }
