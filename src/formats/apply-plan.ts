@@ -17,6 +17,7 @@ import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 import type { RowReader } from './row-reader';
 
+/** How a plan is applied; options of `openRows` say how the source is read. */
 export interface ApplyOptions extends OpenRowsOptions, LongCall {
   /**
    * The codes' column of an Arrow file, where it is not called "code", and how they are read: they

@@ -14,6 +14,7 @@ const MAX_READ_BYTES = 1 << 30;
 /** What is held of a stream in a format that has its schema last, or no rows until its end. */
 const MAX_STREAM_BYTES = 2 ** 31;
 
+/** Bytes of a file or a stream, read once from front to back; `close` frees the file. */
 export class ByteSource implements BytePipe {
   /** Bytes taken so far. */
   bytesRead = 0;

@@ -73,6 +73,7 @@ function isNumbers(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'number');
 }
 
+/** Returns a value as its column holds it; throws an Error for one that does not fit. */
 export type Fitter = (value: unknown) => unknown;
 
 /** What turns JSON values into those of a column; all text when the caller said that it is text. */
@@ -122,6 +123,7 @@ function numberFitter(name: string, kind: ColumnKind): Fitter {
   };
 }
 
+/** The error for a value that its column cannot hold; advises the `type` that can. */
 export function misfit(
   column: string,
   expected: string,

@@ -11,6 +11,7 @@ import { openOutput, type RowOutput, StreamOutput } from './file-io';
 import type { RowEncoder } from './row-format';
 import { formatOfPath, ROW_FORMATS, type RowFormat } from './row-format';
 
+/** How rows are written. */
 export interface CreateRowsOptions {
   /** By the name's extension by default; a stream needs it. */
   format?: RowFormat;
@@ -22,6 +23,7 @@ export interface CreateRowsOptions {
   header?: CodeHeader;
 }
 
+/** Takes rows batch by batch. Whatever fails ends the output and leaves nothing behind. */
 export interface RowWriter {
   /** Rows written so far. */
   readonly rowCount: number;

@@ -9,12 +9,15 @@ import type { RowEncoder, RowFormat } from './row-format';
 
 /** Formats that are written. */
 export const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json'] as const;
+/** A format that can be written. */
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
+/** True of formats that can be written. */
 export function isOutputFormat(format: RowFormat): format is OutputFormat {
   return (OUTPUT_FORMATS as readonly string[]).includes(format);
 }
 
+/** The encoder of a format; `header` seals Arrow files, `delimiter` is between cells of CSV. */
 export async function encoderOf(
   format: OutputFormat,
   { header, delimiter = ',' }: { header?: CodeHeader | string; delimiter?: string },

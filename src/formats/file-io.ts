@@ -23,6 +23,7 @@ export interface RowOutput {
   abort(): Promise<void>;
 }
 
+/** What an output may replace. */
 export interface OutputOptions {
   /** Replaces an existing file. */
   force: boolean;

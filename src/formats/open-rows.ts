@@ -23,6 +23,7 @@ import {
 } from './row-reader';
 import { folderRows, textRows } from './text/text-rows';
 
+/** How rows are read. */
 export interface OpenRowsOptions {
   /** By the first bytes or the name by default; needed for a stream whose bytes do not say. */
   format?: RowFormat;
@@ -40,6 +41,7 @@ export interface OpenRowsOptions {
   delimiter?: Delimiter;
 }
 
+/** Names of the options, for callers that pass them on. */
 export const OPEN_OPTIONS = [
   'format',
   'file',

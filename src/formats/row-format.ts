@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import { FormatError } from '../base/format-error';
 import type { RowBatch } from '../table/row-batch';
 
+/** All formats by name. */
 export const ROW_FORMATS = [
   'arrow',
   'arrows',
@@ -47,6 +48,7 @@ const MAGICS: readonly (readonly [string, RowFormat])[] = [
 /** Bytes that are compared with magic numbers, or searched for the start of JSON. */
 export const MAGIC_BYTES = 64;
 
+/** The format by the extension, or null for an unknown one. */
 export function formatOfPath(path: string): RowFormat | null {
   return EXTENSIONS[extname(path).toLowerCase()] ?? null;
 }

@@ -10,11 +10,13 @@ import type { ByteSource } from './byte-source';
 import type { RowFormat } from './row-format';
 import { lineError } from './text/lines';
 
+/** A line, counted from 1, that could not be read. */
 export interface SkippedLine {
   readonly line: number;
   readonly reason: string;
 }
 
+/** Batches of rows, to be read once; `for await` closes the source at its end. */
 export interface RowReader extends AsyncIterable<RowBatch> {
   /** Path, or what the stream is called. */
   readonly file: string;
@@ -69,7 +71,9 @@ export interface ReadOptions {
   readonly onRecord?: (bytes: Buffer, start: number, end: number) => void;
 }
 
+/** What the caller says a column of CSV or JSON lines is. */
 export type ColumnType = 'text' | 'number' | 'vector';
+/** What is between the cells of CSV. */
 export type Delimiter = ',' | ';' | '\t' | '|';
 
 /** Fails for a column that is wanted and not there. */

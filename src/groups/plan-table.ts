@@ -11,6 +11,7 @@ import { noColumn } from '../base/nearest-name';
 import { RowBatch } from '../table/row-batch';
 import type { DedupPlan } from './dedup-plan';
 
+/** What a plan's rows have besides the plan. */
 export interface PlanTableOptions {
   /** The user's names of the rows, for people who read the plan. */
   ids?: Ids | readonly number[];

@@ -25,6 +25,7 @@ interface FromArrowOptions {
   file?: string;
 }
 
+/** Where the codes are, and how they lie there. */
 export interface CodesFromArrowOptions extends FromArrowOptions {
   /** The column of the codes; a column "code", or the only one that could be, by default. */
   column?: string;
@@ -34,27 +35,32 @@ export interface CodesFromArrowOptions extends FromArrowOptions {
   bitOrder?: BitOrder;
 }
 
+/** Where the vectors are. */
 export interface VectorsFromArrowOptions extends FromArrowOptions {
   /** The column of vectors; "vector" or "embedding", or the only one that could be, by default. */
   column?: string;
 }
 
+/** Where the dimensions and the values are. */
 export interface SparseFromArrowOptions extends VectorsFromArrowOptions {
   /** List columns of dimensions and of values, in place of a Map `column`. */
   indices?: string;
   values?: string;
 }
 
+/** Codes, and the id of each row where there is a column of ids. */
 export interface CodesWithIds<I extends Ids | null = Ids | null> {
   readonly codes: Codes;
   readonly ids: I;
 }
 
+/** Dense vectors, and the id of each row where there is a column of ids. */
 export interface VectorsWithIds<I extends Ids | null = Ids | null> {
   readonly vectors: DenseMatrix;
   readonly ids: I;
 }
 
+/** Sparse vectors, and the id of each row where there is a column of ids. */
 export interface SparseWithIds<I extends Ids | null = Ids | null> {
   readonly vectors: SparseMatrix;
   readonly ids: I;

@@ -13,6 +13,7 @@ export interface ColumnPlan {
 /** Bytes of a batch, about; it has fewer rows where they are wide. */
 export const BATCH_BYTES = 1 << 23;
 
+/** Builders of the columns of some rows, and the limits of a batch. Used again for each batch. */
 export class RowAssembler {
   /** One for each column, in order; a row is appended to all of them, and counted. */
   readonly builders: readonly ColumnBuilder[];

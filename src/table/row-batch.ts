@@ -22,6 +22,7 @@ import { valuesOf } from './columns/values';
 import { denseOf, narrowed, sparseOf } from './columns/vectors';
 import { codeOptions, headerOf, KEY } from './sealed/seal';
 
+/** Where rows come from, for errors. */
 export interface RowPlace {
   /** Number of the batch's first row in its source. */
   firstRow?: number;
@@ -29,6 +30,7 @@ export interface RowPlace {
   file?: string;
 }
 
+/** Rows with named columns of Arrow's types. Immutable; methods that change return a new batch. */
 export class RowBatch {
   /** Number of the first row in the source. */
   readonly firstRow: number;

@@ -7,6 +7,7 @@ import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
 const MAGIC = 'ARROW1';
 
+/** Rows of an Arrow file or stream, told apart by the first bytes. One batch is in memory. */
 export async function arrowRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const isFile = Buffer.from(await source.peek(MAGIC.length)).toString('latin1') === MAGIC;
   // The file format has its schema last: of a stream, all of it is held.

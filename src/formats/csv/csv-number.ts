@@ -11,6 +11,7 @@ const SAFE_DIGITS = 15;
 
 const POWERS = Array.from({ length: SAFE_DIGITS + 1 }, (_, i) => 10 ** i);
 
+/** True of a text that becomes a number; leading zeros and signs of + stay texts. */
 export function isNumberText(text: string): boolean {
   return NUMBER.test(text);
 }

@@ -15,6 +15,7 @@ import { CsvScan } from './csv-scan';
 /** Rows whose types are looked at before the first batch, all of one block. */
 const FIRST_ROWS = 5000;
 
+/** Rows of CSV. One block of bytes and one batch are in memory. */
 export async function csvRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { types, skips, batchRows } = options;
   const scan = new CsvScan(source, skips);

@@ -14,6 +14,7 @@ const MAX_BYTES = 2 ** 29;
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t', '|'];
 
+/** Steps through the records of a source, a block of bytes at a time. */
 export class CsvScan {
   /** Bytes in which the record lies. */
   bytes: Buffer = Buffer.alloc(0);

@@ -7,11 +7,13 @@ import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../jsonl/exact-json';
 import { hex } from '../jsonl/json-text';
 
+/** The line that names the columns. */
 export function csvHeader(batch: RowBatch, delimiter: string): string {
   const cell = cellWriter(delimiter);
   return `${batch.columns.map(({ name }) => cell(name)).join(delimiter)}\n`;
 }
 
+/** A line a row, without the line feed. */
 export function csvLines(batch: RowBatch, delimiter: string): string[] {
   const cell = cellWriter(delimiter);
   const columns = batch.columns.map(({ name }) => batch.values(name));

@@ -8,6 +8,7 @@ function jsonOf(value: unknown): string {
   return value instanceof Uint8Array ? `"${hex(value)}"` : exactJson(value);
 }
 
+/** Bytes as hexadecimal digits, as JSON and CSV have them. */
 export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 }

@@ -24,6 +24,7 @@ interface Line {
   readonly at: number;
 }
 
+/** Rows of JSON lines. One block of bytes and one batch are in memory. */
 export async function jsonlRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
   const { skips, types } = options;

@@ -43,6 +43,7 @@ const READS: Record<string, readonly [Read, new (length: number) => Numbers]> = 
   u8: [(view, at, little) => Number(view.getBigUint64(at, little)), Float64Array],
 };
 
+/** Rows of a .npy file; one axis gives vectors of one value. */
 export async function npyRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
   checkColumns(options.columns ?? [], ['vector']);

@@ -7,6 +7,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { decodeLz4 } from '../../table/compression/lz4';
 import { decodeZstd } from '../../table/compression/zstd';
 
+/** Decoders by Parquet's names; `length` is what the page must become. */
 export const PARQUET_CODECS = {
   GZIP: (page: Uint8Array, length: number) => gunzipSync(page, { maxOutputLength: length + 1 }),
   BROTLI: (page: Uint8Array, length: number) =>

@@ -11,6 +11,7 @@ import { elementsOf } from './parquet-schema';
 const GROUP_ROWS = 65_536;
 const GROUP_BYTES = 1 << 26;
 
+/** An encoder that holds one row group; the library is loaded only here. */
 export async function parquetEncoder(): Promise<RowEncoder> {
   const library = await import('hyparquet-writer');
   return new ParquetRows(new library.ByteWriter(), library.ParquetWriter);

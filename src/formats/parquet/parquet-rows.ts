@@ -38,6 +38,7 @@ function timeText(value: bigint, digits: number): string {
   return digits === 0 ? seconds : `${seconds}.${String(rest).padStart(digits, '0')}`;
 }
 
+/** Rows of Parquet; one row group is in memory. */
 export async function parquetRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { parquetMetadataAsync, parquetScan, parquetSchema } = await import('hyparquet');
   const file = bufferOf(await source.randomAccess()); // its schema comes last

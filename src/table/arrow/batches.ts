@@ -34,6 +34,7 @@ export interface BytePipe {
   take(count: number): Promise<Uint8Array>;
 }
 
+/** An opened file or stream; its batches are read once. */
 export interface ArrowRows {
   readonly columns: readonly ColumnInfo[];
   /** Rows of a file; null for a stream, which does not say. */

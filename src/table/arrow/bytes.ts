@@ -12,6 +12,7 @@ import {
   type Schema,
 } from 'apache-arrow';
 
+/** A file has a footer and can be read here and there; a stream ends where it ends. */
 export type ArrowLayout = 'file' | 'stream';
 
 /** Collects what the library writes, buffer by buffer. */

@@ -12,11 +12,13 @@ export interface Table {
   readonly union?: (buffer: Flatbuffer, at: number, depth: number) => void;
 }
 
+/** What a slot of a table refers to. */
 export type Kind =
   | { readonly kind: 'string' }
   | { readonly kind: 'table' | 'tables'; readonly of: () => Table }
   | { readonly kind: 'structs'; readonly bytes: number };
 
+/** Reads metadata of unknown origin: each access throws before it leaves the bytes. */
 export class Flatbuffer {
   readonly #view: DataView;
   #tables = 0;

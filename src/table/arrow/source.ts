@@ -22,6 +22,7 @@ import { verifyArrow } from './verify';
 /** An Arrow IPC file or stream in memory, or a table of the apache-arrow package. */
 export type ArrowSource = Uint8Array | ArrayBuffer | Table;
 
+/** The record batches of a source, and its schema. */
 export interface ArrowBatches {
   readonly schema: Schema;
   readonly batches: readonly RecordBatch[];

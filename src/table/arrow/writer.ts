@@ -19,6 +19,7 @@ export interface CodeHeader extends Partial<CodeOrigin> {
 /** Wider batches are cut: the Arrow library loses those of 2 GiB or more without an error. */
 const MAX_BYTES = 1 << 28;
 
+/** Encodes batches one by one; of a sealed file the last batch is held until the end. */
 export class ArrowWriter {
   readonly #layout: ArrowLayout;
   /** Null before the first batch, whose schema is that of all. */

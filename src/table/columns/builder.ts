@@ -53,6 +53,7 @@ export function grown<T extends Numbers | Uint8Array | Int32Array>(old: T, neede
   return larger;
 }
 
+/** Takes the values of a column one by one; null and undefined become nulls. */
 export abstract class ColumnBuilder {
   #nulls = new Uint8Array(64);
   #nullCount = 0;
@@ -122,6 +123,7 @@ function fieldOf(name: string, type: DataType, kind: ColumnKind): Field {
   return new Field(name, type, true, kind === 'json' ? JSON_METADATA : undefined);
 }
 
+/** The builder of a kind of column. */
 export function builderOf(kind: ColumnKind): ColumnBuilder {
   if (typeof kind === 'object') {
     return 'list' in kind
@@ -134,6 +136,7 @@ export function builderOf(kind: ColumnKind): ColumnBuilder {
   return new NumberBuilder(kind);
 }
 
+/** Numbers of one kind, unchecked: callers give values that the kind holds. */
 export class NumberBuilder extends ColumnBuilder {
   readonly type: DataType;
   readonly #isWide: boolean;
@@ -310,6 +313,7 @@ class FixedBuilder extends ColumnBuilder {
   }
 }
 
+/** Lists of any length, whose items another builder takes. */
 export class ListBuilder extends ColumnBuilder {
   readonly type: List;
   #offsets = new Int32Array(65);

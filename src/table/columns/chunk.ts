@@ -63,6 +63,7 @@ export interface Ranges {
   end(row: number): number;
 }
 
+/** The ranges of a list or Map column, checked against its items. */
 export function rangesOf(chunk: Chunk): Ranges {
   const { data, firstRow } = chunk;
   const { typeId, stride, valueOffsets, length } = data;

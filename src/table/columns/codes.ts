@@ -18,6 +18,7 @@ import { type Chunk, checkExpansion, rangesOf, refuseNullItems, rowsOf, validity
 import { isBinaryType } from './types';
 import { bytesReader } from './values';
 
+/** How codes lie in a column, where the column does not say. */
 export interface ReadCodesOptions {
   /** Bits of a code, where they are not 8 x its bytes. */
   readonly bits: number | undefined;

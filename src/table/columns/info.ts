@@ -4,8 +4,12 @@ import { type Field, Type } from 'apache-arrow';
 import { type ColumnKind, JSON_METADATA } from './builder';
 import { isBinaryType, isListType, isTextType, type NumberKind } from './types';
 
+/**
+ * What a column can be read as: by `vectors`, `texts`, `codes`, `ids`, or as part of sparse rows.
+ */
 export type Fit = 'vector' | 'text' | 'code' | 'id' | 'number' | 'indices' | 'values' | 'map';
 
+/** A column by name, type and use. */
 export interface ColumnInfo {
   readonly name: string;
   /** Arrow's wording, but "Json" of texts that hold JSON values. */
@@ -13,6 +17,7 @@ export interface ColumnInfo {
   readonly fits: readonly Fit[];
 }
 
+/** The name, type and uses of an Arrow field. */
 export function columnInfo(field: Field): ColumnInfo {
   const type = isJson(field) ? 'Json' : String(field.type);
   return { name: field.name, type, fits: fitsOf(field) };

@@ -31,6 +31,7 @@ export type NumberArray =
   | BigInt64Array
   | BigUint64Array;
 
+/** Numbers by name, as numpy calls them. */
 export type NumberKind =
   | 'int8'
   | 'uint8'
@@ -72,9 +73,11 @@ export function typeOfArray(values: unknown): DataType | undefined {
   return NUMBERS.find(({ Values }) => values instanceof Values)?.type;
 }
 
+/** UTF-8 of any layout. */
 export const isTextType = (typeId: number) =>
   typeId === Type.Utf8 || typeId === Type.LargeUtf8 || typeId === Type.Utf8View;
 
+/** Bytes of any length, in any layout. */
 export const isBinaryType = (typeId: number) =>
   typeId === Type.Binary || typeId === Type.LargeBinary || typeId === Type.BinaryView;
 

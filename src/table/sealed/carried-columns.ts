@@ -42,6 +42,7 @@ function listed(columns: readonly Column[]): string {
   return columns.map(({ field }) => `${field.name}: ${field.type}`).join(', ');
 }
 
+/** What is read of a file of carried columns. */
 export interface ColumnsFromArrowOptions {
   /** Only these columns. */
   readonly names?: readonly string[] | undefined;

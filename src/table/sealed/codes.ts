@@ -10,6 +10,7 @@ import { Codes } from '../../codes/codes';
 import { arrowBytes } from '../arrow/bytes';
 import { batchRanges, type ColumnSchema, columnsOf, sealed } from './sealed-table';
 
+/** What a file has besides the codes. */
 export interface CodesToArrowOptions {
   /** One id a row: strings or integers. */
   ids?: Ids | readonly number[];

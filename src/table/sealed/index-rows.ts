@@ -156,6 +156,7 @@ function checkEntries(
   }
 }
 
+/** A file of index rows that was opened; batches may be read again. */
 export interface OpenedIndex {
   readonly header: IndexHeader;
   readonly count: number;
@@ -163,6 +164,7 @@ export interface OpenedIndex {
   batches(): Generator<IndexRows>;
 }
 
+/** What is expected of the bytes. */
 export interface IndexFromArrowOptions {
   readonly kind?: IndexKind;
   /** True when the bytes are known to be those that were written. */

@@ -10,6 +10,7 @@ export function removedToArrow(rows: Uint32Array): Uint8Array {
   return writeTable([REMOVED], { kind: 'removed' }, [{ count: rows.length, rows: { row: rows } }]);
 }
 
+/** Reads them; a file where they do not ascend throws a FormatError. */
 export function removedFromArrow(bytes: Uint8Array, file: string): Uint32Array {
   const table = openTable(bytes, file, { kind: 'removed' });
   return asFormatError(file, () => {
@@ -32,6 +33,7 @@ export function centresToArrow(values: Int16Array, width: number): Uint8Array {
   return writeTable([centroids(width)], { kind: 'centres' }, [batch]);
 }
 
+/** Reads them; the width is known from the index. */
 export function centresFromArrow(bytes: Uint8Array, file: string): Int16Array {
   const table = openTable(bytes, file, { kind: 'centres' });
   return asFormatError(file, () => readNumbers(table, centroids(null)) as Int16Array);

@@ -12,7 +12,9 @@ import { checksum } from '../../kernels/kernels';
 import type { ArrowBatches } from '../arrow/source';
 import type { ReadCodesOptions } from '../columns/codes';
 
+/** The metadata key of headers and seals. */
 export const KEY = 'halfspace';
+/** Version of the files that are written, and the only one that is read. */
 export const FORMAT_VERSION = 1;
 
 /** The schema's JSON. */

@@ -32,7 +32,7 @@ import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './sea
  * The type of a column: a number a row; `ids` of integers or texts; `bytes` of one width;
  * a `vector` of `width` numbers (null: any width); a `list` of numbers of any length.
  */
-export type ColumnType =
+export type SealedType =
   | NumberKind
   | 'ids'
   | { readonly bytes: number }
@@ -42,7 +42,7 @@ export type ColumnType =
 /** A column as its table declares it. */
 export interface ColumnSchema {
   readonly name: string;
-  readonly type: ColumnType;
+  readonly type: SealedType;
   /** True where a table may lack the column. */
   readonly isOptional?: boolean;
   /** True where rows may be null; they are only of bytes. */
@@ -104,7 +104,7 @@ export function columnsOf(
   });
 }
 
-function dataOf(type: ColumnType, values: ColumnValues, length: number): Data {
+function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
   if (type === 'ids') return idColumn(values as Ids).slice(0, length);
   if (typeof type === 'string') return numbers(values as NumberArray);
   if ('bytes' in type) {
@@ -241,7 +241,7 @@ function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValu
   return 'bytes' in type ? { bytes: found as Uint8Array, validity: validityOf([chunk]) } : found;
 }
 
-function isOfType(type: Exclude<ColumnType, 'ids'>, given: DataType): boolean {
+function isOfType(type: Exclude<SealedType, 'ids'>, given: DataType): boolean {
   const isKind = (kind: NumberKind, one: DataType) => String(one) === String(numberType(kind).type);
   if (typeof type === 'string') return isKind(type, given);
   if ('bytes' in type) {
@@ -257,7 +257,7 @@ function isOfType(type: Exclude<ColumnType, 'ids'>, given: DataType): boolean {
 }
 
 /** The type in Arrow's words. */
-function nameOf(type: Exclude<ColumnType, 'ids'>): string {
+function nameOf(type: Exclude<SealedType, 'ids'>): string {
   const name = (kind: NumberKind) => String(numberType(kind).type);
   if (typeof type === 'string') return name(type);
   if ('bytes' in type) return `FixedSizeBinary[${type.bytes}]`;
