@@ -8,7 +8,7 @@
  * memory of its own, CODES_START the data.
  */
 
-import { type KernelExports, MODULE_BASE64 } from './module.generated';
+import { type KernelExports, MODULE_HEX } from './module.generated';
 
 const PAGE_BYTES = 65_536;
 /** The first address that a call may use; the module's constants are below. */
@@ -30,7 +30,9 @@ let compiled: WebAssembly.Module | null | undefined;
 export function kernelModule(): WebAssembly.Module | null {
   if (compiled === undefined) {
     try {
-      const bytes = Uint8Array.from(atob(MODULE_BASE64), (character) => character.charCodeAt(0));
+      const bytes = Uint8Array.from({ length: MODULE_HEX.length / 2 }, (_, i) =>
+        Number.parseInt(MODULE_HEX.slice(2 * i, 2 * i + 2), 16),
+      );
       compiled = new WebAssembly.Module(bytes);
     } catch {
       compiled = null;
