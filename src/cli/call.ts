@@ -1,69 +1,133 @@
-/** What a running verb is given: its options, where rows come from and go to, whom to talk to. */
+/**
+ * A verb's call while it runs: the values of its options, messages and progress for the user, the
+ * signal of Ctrl-C, and what must be closed when the verb has ended, however it ends.
+ */
 
-import type { CodeHeader, RowReader, RowWriter } from '../node';
+import { CommandError } from './errors';
+import type { Option } from './options';
+import type { Progress, Talk } from './output/progress';
+import { type Parsed, parse } from './parse';
 
-export interface Progress {
-  /** So many are done, since the beginning. */
-  at(done: number): void;
-  end(): void;
-}
-
-export interface InputOptions {
-  /** Read only these columns. */
-  readonly columns?: readonly string[];
-}
-
-export interface Call {
-  /** What is not an option: the inputs. */
-  readonly args: readonly string[];
-  /** An option's value, or its initial one. */
-  text(name: string): string | undefined;
-  integer(name: string): number | undefined;
-  number(name: string): number | undefined;
-  flag(name: string): boolean;
-  list(name: string): readonly string[];
-  /** True where the option is on the command line, whatever its initial value is. */
-  has(name: string): boolean;
-
-  /** Aborts at Ctrl-C; to be handed to every long call. */
-  readonly signal: AbortSignal;
-  /** Whether stdout is a terminal. */
-  readonly isTerminal: boolean;
-  /** Whether results are for a machine: `--json`. */
-  readonly isJson: boolean;
-
-  /** A sentence on stderr, silent with `--quiet`: guesses and summaries. */
-  say(sentence: string): void;
-  /** A line of progress on stderr, on a terminal only; a total of null is unknown. */
-  progress(label: string, total: number | null, unit?: 'rows' | 'bytes'): Progress;
-  /** `onProgress` and `signal` of a long call of the library, shown under a label. */
-  long<T>(label: string, work: (call: LongWork) => Promise<T>): Promise<T>;
-  /** Text to stdout; resolves when it is written. */
-  print(text: string): Promise<void>;
-
-  /** The one input that a verb takes, or a misuse that says so. */
-  onlyInput(): string;
-  /** Rows of a file, a folder, or of stdin for '-' or undefined; read with progress. */
-  input(path: string | undefined, options?: InputOptions): Promise<RowReader>;
-  /** Rows to a file, or to stdout for '-' or undefined; discarded unless it is closed. */
-  rows(
-    target: string | undefined,
-    inputs: readonly string[],
-    options?: RowsOptions,
-  ): Promise<RowWriter>;
-
-  /** Ends with exit code 1 and a sentence that says what to do. */
-  fail(message: string): never;
-  /** Ends with exit code 2: the command line is wrong. */
-  misuse(message: string): never;
-}
-
-export interface RowsOptions {
-  /** How the codes were made, which Arrow files tell. */
-  readonly header?: CodeHeader;
-}
-
+/** `onProgress` and `signal` of a long call of the library. */
 export interface LongWork {
   readonly onProgress: (done: number, total: number) => void;
   readonly signal: AbortSignal;
+}
+
+export interface Surroundings {
+  readonly talk: Talk;
+  readonly signal: AbortSignal;
+}
+
+export class Call {
+  /** What is not an option: the inputs. */
+  readonly args: readonly string[];
+  /** Aborts at Ctrl-C; every long call must take it. */
+  readonly signal: AbortSignal;
+  /** Whether stdout is a terminal. */
+  readonly isTerminal = process.stdout.isTTY === true;
+  readonly #options: ReadonlyMap<string, Option>;
+  readonly #given: Parsed['given'];
+  readonly #talk: Talk;
+  readonly #closing: (() => Promise<unknown>)[] = [];
+
+  /** Parses the words that follow a verb's name; throws a misuse where they are wrong. */
+  constructor(
+    options: readonly Option[],
+    words: readonly string[],
+    { talk, signal }: Surroundings,
+  ) {
+    const { args, given } = parse(words, options);
+    this.args = args;
+    this.signal = signal;
+    this.#options = new Map(options.map((option) => [option.name, option]));
+    this.#given = given;
+    this.#talk = talk;
+  }
+
+  /** True where the option is on the command line, whatever its initial value is. */
+  has(name: string): boolean {
+    return this.#given.has(name);
+  }
+
+  /** Whether results are for a machine: `--json`. */
+  get isJson(): boolean {
+    return this.has('json');
+  }
+
+  /** An option's value, or its initial one. */
+  text(name: string): string | undefined {
+    return this.#given.get(name)?.at(-1) ?? this.#options.get(name)?.initial;
+  }
+
+  /** The value of an option whose kind is `number` or `integer`, which parsing has checked. */
+  number(name: string): number | undefined {
+    const text = this.text(name);
+    return text === undefined ? undefined : Number(text);
+  }
+
+  /** All values of an option that may have several. */
+  list(name: string): readonly string[] {
+    const initial = this.#options.get(name)?.initial?.split(',');
+    return this.#given.get(name) ?? initial ?? [];
+  }
+
+  /** The one input that a verb takes, or a misuse that says so. */
+  onlyInput(): string {
+    const [input, ...others] = this.args;
+    if (input === undefined) this.misuse('an input is missing: a file, or - for stdin');
+    if (others.length > 0) this.misuse(`expected one input, got also ${others.join(' ')}`);
+    return input;
+  }
+
+  /** A sentence on stderr, silent with `--quiet`: guesses and summaries. */
+  say(sentence: string): void {
+    this.#talk.say(sentence);
+  }
+
+  /** Text to stdout; resolves when it is written. */
+  print(text: string): Promise<void> {
+    this.#talk.clear();
+    return new Promise((resolve, reject) => {
+      process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** A line of progress on stderr, on a terminal only; a total of null is unknown. */
+  progress(label: string, total: number | null, unit?: 'rows' | 'bytes'): Progress {
+    return this.#talk.progress(label, total, unit);
+  }
+
+  /** Runs a long call of the library with its progress shown under a label. */
+  async long<T>(label: string, work: (call: LongWork) => Promise<T>): Promise<T> {
+    let progress: Progress | null = null;
+    const onProgress = (done: number, total: number) => {
+      progress ??= this.progress(label, total);
+      progress.at(done);
+    };
+    try {
+      return await work({ onProgress, signal: this.signal });
+    } finally {
+      (progress as Progress | null)?.end();
+    }
+  }
+
+  /** Calls `close` when the verb has ended or failed; outputs not closed by then are discarded. */
+  atEnd(close: () => Promise<unknown>): void {
+    this.#closing.push(close);
+  }
+
+  async cleanUp(): Promise<void> {
+    for (const close of this.#closing) await close().catch(() => undefined);
+  }
+
+  /** Ends with exit code 1 and a sentence that says what to do. */
+  fail(message: string): never {
+    throw new CommandError(message, 1);
+  }
+
+  /** Ends with exit code 2: the command line is wrong. */
+  misuse(message: string): never {
+    throw new CommandError(message, 2);
+  }
 }

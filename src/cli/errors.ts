@@ -1,6 +1,7 @@
-/** Errors as one sentence: what is wrong and what to do. */
-
-import type { Call } from './call';
+/**
+ * Errors of the command, and any error as one sentence: what is wrong and what to do. A system
+ * error names the path that the user typed.
+ */
 
 /** Ends the command with a sentence: 1 failed, 2 misuse. */
 export class CommandError extends Error {
@@ -37,8 +38,14 @@ export function sentenceOf(error: unknown): string {
   return error.message.trim().replaceAll(/\s*\n\s*/g, ' ') || error.name;
 }
 
-/** A value that the library refuses, where an option of the call brought it; else undefined. */
-export function misuseOf(error: unknown, call: Pick<Call, 'has'>): CommandError | undefined {
+/**
+ * The library's error about an argument as a misuse of the option that brought it: `"maxDistance"
+ * expected …` becomes `--max-distance expected …`. Undefined where no option of that name is given.
+ */
+export function misuseOf(
+  error: unknown,
+  call: { has(option: string): boolean },
+): CommandError | undefined {
   if (!(error instanceof RangeError || error instanceof TypeError)) return undefined;
   const [, name, rest] = /^"(\w+)" (expected .*)$/s.exec(error.message) ?? [];
   const option = name?.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -1,17 +1,18 @@
 /** The help of the command and of each verb, at most 100 columns wide. */
 
-import { COMMON_OPTIONS } from './shared-options';
-import type { Option, Verb } from './verb';
-import { VERBS } from './verbs';
+import type { Option } from './options';
+import { COMMON_OPTIONS } from './options';
+import { wrapped } from './output/figures';
+import type { Verb } from './verb';
 
-export function helpOfCommand(): string {
-  const width = Math.max(...VERBS.map(({ name }) => name.length));
-  const verbs = VERBS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+export function helpOfCommand(all: readonly Verb[]): string {
+  const width = Math.max(...all.map(({ name }) => name.length));
+  const verbs = all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return `halfspace VERB …: short binary codes of vectors and texts, and what is near what
 
 ${verbs.join('\n')}
 
-halfspace VERB --help tells the options of a verb, halfspace --version the version.
+halfspace VERB --help shows the options of a verb, halfspace --version the version.
 `;
 }
 
@@ -50,14 +51,4 @@ function described({ help, choices, initial }: Option): string {
   const isNamed = choices?.every((choice) => help.includes(choice)) ?? true;
   const all = isNamed ? '' : `: ${choices?.join(', ')}`;
   return `${help}${all}${initial === undefined ? '' : ` [${initial}]`}`;
-}
-
-function wrapped(text: string, width: number): string[] {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines[lines.length - 1];
-    if (line !== '' && line.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines;
 }

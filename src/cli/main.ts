@@ -1,16 +1,19 @@
 /**
  * The command `halfspace`: finds the verb, runs it, and ends with an exit code: 0 fine, 1 failed or
- * condition found, 2 misuse, 130 stopped by Ctrl-C. Loads no more than the words ask for.
+ * condition found, 2 misuse, 130 stopped by Ctrl-C. Loads no more than the words ask for, so that
+ * help and --version answer at once.
  */
 
 import { nearestName } from '../base/nearest-name';
+import type { Call } from './call';
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
 import { Talk } from './output/progress';
-import type { RunningCall } from './running';
 import { VERBS } from './verbs';
-import { version } from './version';
 
-/** How long a verb may take to clean up after itself, when it is told to stop. */
+/** The version of the package; the build replaces the name by it. */
+declare const HALFSPACE_VERSION: string;
+
+/** How long a verb may take to clean up after a signal. */
 const STOP_MILLISECONDS = 2000;
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -22,30 +25,28 @@ const talk = new Talk({
 });
 const stop = new AbortController();
 let stoppedBy: keyof typeof EXIT_CODES | null = null;
-let running: RunningCall | null = null;
-const told = new Set<string>();
+let running: Call | null = null;
+const reported = new Set<string>();
 
 async function run(): Promise<number> {
   const asksHelp = ['help', '--help', '-h'].includes(words[0]);
   const isOfVerb = asksHelp && VERBS.some((verb) => verb.name === words[1]);
   const [name, ...rest] = isOfVerb ? [words[1], '--help'] : words;
-  if (name === '--version') return print(`${version}\n`);
+  if (name === '--version') return print(`${HALFSPACE_VERSION}\n`);
   if (name === undefined || (asksHelp && !isOfVerb)) {
     const { helpOfCommand } = await import('./help');
-    await print(helpOfCommand());
+    await print(helpOfCommand(VERBS));
     return name === undefined ? 2 : 0;
   }
-  const entry = VERBS.find((verb) => verb.name === name);
-  if (entry === undefined) throw unknownVerb(name);
-  const { verb } = await entry.load();
+  const verb = VERBS.find((one) => one.name === name);
+  if (verb === undefined) throw unknownVerb(name);
   if (rest.includes('--help') || rest.includes('-h')) {
     const { helpOfVerb } = await import('./help');
     return print(helpOfVerb(verb));
   }
-  const { callOf } = await import('./running');
-  const call = callOf(verb, { words: rest, talk, signal: stop.signal });
-  running = call;
-  return verb.run(call);
+  const [{ Call }, { COMMON_OPTIONS }] = await Promise.all([import('./call'), import('./options')]);
+  running = new Call([...verb.options, ...COMMON_OPTIONS], rest, { talk, signal: stop.signal });
+  return (await verb.load()).run(running, VERBS);
 }
 
 async function print(text: string): Promise<0> {
@@ -56,12 +57,11 @@ async function print(text: string): Promise<0> {
 function unknownVerb(name: string): CommandError {
   const names = VERBS.map((verb) => verb.name);
   const nearest = nearestName(name, names);
-  const hint =
-    nearest === undefined ? `the verbs are ${names.join(', ')}` : `did you mean ${nearest}?`;
+  const hint = nearest === null ? `the verbs are ${names.join(', ')}` : `did you mean ${nearest}?`;
   return new CommandError(`no verb "${name}", ${hint}`, 2);
 }
 
-/** The exit code of an error, which is told unless it is no failure. */
+/** The exit code of an error, which is reported unless it is no failure. */
 function exitCodeOf(thrown: unknown): number {
   if (isClosedPipe(thrown)) return 0;
   const error = (running && misuseOf(thrown, running)) ?? thrown;
@@ -69,8 +69,9 @@ function exitCodeOf(thrown: unknown): number {
     return EXIT_CODES[stoppedBy];
   }
   const sentence = sentenceOf(error);
-  if (!told.has(sentence)) talk.error(`halfspace: ${sentence}`); // several streams may tell of it
-  told.add(sentence);
+  // Several streams may report the same error.
+  if (!reported.has(sentence)) talk.error(`halfspace: ${sentence}`);
+  reported.add(sentence);
   if (isDebug && error instanceof Error) talk.error(String(error.stack));
   return error instanceof CommandError ? error.exitCode : 1;
 }
@@ -84,7 +85,7 @@ async function end(code: number): Promise<never> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // The first is enough: what is half written goes, and that takes a moment.
+    // The first signal is enough: removing what is half written takes a moment.
     if (stoppedBy !== null) return;
     stoppedBy = signal;
     stop.abort();
@@ -94,6 +95,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 process.stdout.on('error', (error) => end(exitCodeOf(error)));
 process.stderr.on('error', () => undefined);
 
+// A verb that finished in spite of a signal has done its work: its own exit code says so.
 run()
-  .catch(exitCodeOf)
-  .then((code) => end(stoppedBy === null ? code : EXIT_CODES[stoppedBy]));
+  .catch((error) => {
+    const code = exitCodeOf(error);
+    return stoppedBy === null ? code : EXIT_CODES[stoppedBy];
+  })
+  .then(end);

@@ -1,16 +1,17 @@
 /**
- * The words of a command line as the options and arguments of a verb, by node:util's parseArgs.
- * A name that is not known, a missing value and a value of the wrong kind are misuses that name it.
+ * The words of a command line as the options and arguments of a verb, by node:util's parseArgs and
+ * the verb's declarations. An unknown name, a missing value, a value of the wrong kind or beyond
+ * its limits is a misuse that names it.
  */
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '../base/nearest-name';
 import { CommandError } from './errors';
-import type { Option } from './verb';
+import type { Option } from './options';
 
 export interface Parsed {
   readonly args: readonly string[];
-  /** By long name: all values given, in their order; of a flag an empty list. */
+  /** By long name all values given, in their order; of a flag an empty list. */
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -42,11 +43,12 @@ export function parse(words: readonly string[], options: readonly Option[]): Par
       continue;
     }
     const { value, inlineValue } = token;
+    // `-5` and `-` are values, `--force` and `-x` are the next option.
     const isMissing = value === undefined || (!inlineValue && /^-[^\d.]/.test(value));
     if (isMissing || value === '') {
       throw misuse(`--${option.name} expected a value: --${option.name} ${option.value}`);
     }
-    if (values.length > 0 && option.kind !== 'list') {
+    if (values.length > 0 && option.kind !== 'list' && option.kind !== 'words') {
       throw misuse(`--${option.name} is given twice, give it once`);
     }
     values.push(...checked(option, value));
@@ -54,21 +56,40 @@ export function parse(words: readonly string[], options: readonly Option[]): Par
   return { args, given };
 }
 
-/** The values of an option, each of its kind and one of its choices. */
-function checked({ name, kind, choices }: Option, text: string): string[] {
+/** The values of an option, each of its kind, within its limits and one of its choices. */
+function checked(option: Option, text: string): string[] {
+  const { name, kind, choices } = option;
   const values = kind === 'list' ? text.split(',').map((value) => value.trim()) : [text];
+  const spelled = name.length === 1 ? `-${name}` : `--${name}`;
   for (const value of values) {
-    if (kind === 'integer' && !(NUMBER.test(value) && Number.isSafeInteger(Number(value)))) {
-      throw misuse(`--${name} expected an integer, got "${value}"`);
+    const isInteger = kind === 'integer';
+    if (isInteger && !(NUMBER.test(value) && Number.isSafeInteger(Number(value)))) {
+      throw misuse(`${spelled} expected an integer, got "${value}"`);
     }
     if (kind === 'number' && !NUMBER.test(value)) {
-      throw misuse(`--${name} expected a number, got "${value}"`);
+      throw misuse(`${spelled} expected a number, got "${value}"`);
+    }
+    const limits = limitsBroken(option, Number(value));
+    if ((isInteger || kind === 'number') && limits !== null) {
+      throw misuse(`${spelled} expected ${isInteger ? 'an integer' : 'a number'} ${limits}`);
     }
     if (choices !== undefined && !choices.includes(value)) {
-      throw misuse(`--${name} expected one of ${choices.join(', ')}, got "${value}"`);
+      throw misuse(`${spelled} expected one of ${choices.join(', ')}, got "${value}"`);
     }
   }
   return values;
+}
+
+/** The limits of an option and the value that is beyond them; null where it is within. */
+function limitsBroken({ min, above, max }: Option, value: number): string | null {
+  const isWithin = !(
+    value < (min ?? value) ||
+    value <= (above ?? -Infinity) ||
+    value > (max ?? value)
+  );
+  if (isWithin) return null;
+  if (above !== undefined) return `above ${above} and at most ${max}, got ${value}`;
+  return max === undefined ? `from ${min} on, got ${value}` : `in ${min}..${max}, got ${value}`;
 }
 
 function unknownOption(raw: string, options: readonly Option[]): CommandError {

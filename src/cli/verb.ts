@@ -1,21 +1,13 @@
-/** What a verb of the command is: its options and its work, told apart from how it is called. */
+/**
+ * A verb of the command as data: its name, options and example, and where its code is. Parsing,
+ * checks, help and completion read this declaration only, so they load no code of a verb.
+ */
 
 import type { Call } from './call';
+import type { Option } from './options';
 
-export interface Option {
-  /** The long name, without dashes: `max-distance`. */
-  readonly name: string;
-  /** One letter. */
-  readonly short?: string;
-  /** What stands for its value in the help, as `N`, `COLUMN` or `FILE`; a flag has none. */
-  readonly value?: string;
-  /** A list is given by commas, or by the option again. */
-  readonly kind?: 'integer' | 'number' | 'text' | 'list';
-  readonly choices?: readonly string[];
-  /** The value where none is given; shown in the help. */
-  readonly initial?: string;
-  readonly help: string;
-}
+/** Does the work; resolves with the exit code, 1 where the condition looked for is found. */
+export type Run = (call: Call, verbs: readonly Verb[]) => Promise<0 | 1>;
 
 export interface Verb {
   readonly name: string;
@@ -25,13 +17,6 @@ export interface Verb {
   readonly options: readonly Option[];
   /** A whole command line that works on the data of this repository. */
   readonly example: string;
-  /** Resolves with the exit code: 0, or 1 where the condition that was looked for is found. */
-  run(call: Call): Promise<0 | 1>;
-}
-
-/** A verb's place in the list of all, its code not loaded yet. */
-export interface VerbEntry {
-  readonly name: string;
-  readonly summary: string;
-  load(): Promise<{ readonly verb: Verb }>;
+  /** Loads the code. */
+  load(): Promise<{ readonly run: Run }>;
 }

@@ -62,6 +62,8 @@ class GoneError extends Error {}
 export interface AppendOptions extends LongCall {
   /** Of the new rows, where the folder carries columns. */
   columns?: RowBatch;
+  /** Removes rows that have the ids of new ones, in the same generation. */
+  replace?: boolean;
 }
 
 export class IndexFolder {
@@ -171,12 +173,14 @@ export class IndexFolder {
    * program that holds the index already adds to it and calls `saveIndex` instead.
    */
   async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
-    const { columns, ...call } = checkOptions('options', options, ['columns', ...LONG_CALL]);
+    const known = ['columns', 'replace', ...LONG_CALL];
+    const { columns, replace = false, ...call } = checkOptions('options', options, known);
     checkLongCall(call);
     if (columns !== undefined && !(columns instanceof RowBatch)) {
       throw wrongType('columns', 'a RowBatch', columns);
     }
     const index = await this.#newest(call.signal);
+    if (replace) for (const id of ids ?? []) index.remove(id);
     const before = index.count;
     const firstRow = await index.addAllAsync(batch, ids, call);
     const added = index.count - before;

@@ -45,6 +45,7 @@ export async function verifyFolder(
     try {
       return await work();
     } catch (error) {
+      call.signal?.throwIfAborted(); // a stop is no damage
       problems.push({ file, message: messageOf(error, join(folder, file)) });
       return null;
     }

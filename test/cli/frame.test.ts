@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { COMMON_OPTIONS } from '../../src/cli/shared-options';
+import { COMMON_OPTIONS } from '../../src/cli/options';
 import { VERBS } from '../../src/cli/verbs';
 import { command, ownFolder, root, rowsOf, run } from './run';
 
@@ -72,7 +72,8 @@ describe.each(VERBS.map(({ name }) => name))('%s --help', (name) => {
   });
 
   it('has one long name and at most one short for each option, none of them twice', async () => {
-    const { verb } = (await VERBS.find((entry) => entry.name === name)?.load()) ?? {};
+    const verb = VERBS.find((one) => one.name === name);
+    expect(await verb?.load()).toHaveProperty('run');
     const options = [...(verb?.options ?? []), ...COMMON_OPTIONS];
     const names = options.map((option) => option.name);
     const shorts = options.flatMap((option) => option.short ?? []);
@@ -157,6 +158,32 @@ describe('Ctrl-C', () => {
     expect([outcome.code, outcome.stdout]).toEqual([expected, '']);
     expect(await readdir(folder)).toEqual([]);
   });
+});
+
+it('an index that was saved in spite of Ctrl-C is reported as saved', async () => {
+  const cwd = await ownFolder();
+  const { code } = await run(['index', join(root, NOUNS), '-o', 'nouns.hs'], {
+    cwd,
+    meanwhile: (child) => {
+      const look = setInterval(async () => {
+        const names: string[] = await readdir(join(cwd, 'nouns.hs')).catch(() => []);
+        if (names.some((name) => /^manifest-\d+\.json$/.test(name))) child.kill('SIGINT');
+      }, 1);
+      child.on('close', () => clearInterval(look));
+    },
+  });
+  const verified = await run(['verify', 'nouns.hs'], { cwd });
+  expect(verified.stdout).toBe('nouns.hs: sound, 17,824 rows\n');
+  expect(code).toBe(0);
+});
+
+it('no escape of a file reaches the terminal by an error', async () => {
+  const sequence = '\x1b[2J\x9b31m';
+  const input = `${JSON.stringify({ [`a${sequence}`]: [1, 2], [`b${sequence}`]: [1, 2] })}\n`;
+  const { code, stderr } = await run(['fingerprint', '-', '--from', 'jsonl'], { input });
+  expect(code).toBe(2);
+  expect(stderr).toContain('choose by --vector COLUMN');
+  expect(stderr).not.toMatch(/[^\P{Cc}\n]/u);
 });
 
 describe('completion', () => {

@@ -305,6 +305,57 @@ describe('changes to an index', () => {
     ]);
   });
 
+  it('remove rows whose ids have commas, and refuse a word that could mean two things', async () => {
+    const input = '{"id":"a,b","vector":[1,2]}\n{"id":"c","vector":[2,1]}\n';
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'in.jsonl'), input);
+    const change = (...args: string[]) => run(['index', ...args, '-q'], { cwd });
+    expect((await change('in.jsonl', '-o', 'some.hs')).code).toBe(0);
+    const found = await run(['search', 'some.hs', '--row-id', 'a,b', '-q'], { cwd });
+    expect(rowsOf(found.stdout).map(({ query, id }) => [query, id])).toEqual([['a,b', 'c']]);
+    expect((await change('some.hs', '--remove', 'a,b')).code).toBe(0);
+    expect((await openIndex(join(cwd, 'some.hs'))).count).toBe(1);
+    const both = '{"id":"a","vector":[1,2]}\n{"id":"b","vector":[1,3]}\n';
+    await writeFile(join(cwd, 'in.jsonl'), input + both);
+    expect((await change('in.jsonl', '-o', 'some.hs', '--force')).code).toBe(0);
+    const { code, stderr } = await change('some.hs', '--remove', 'a,b');
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('"a,b" is an id, and a list of ids'),
+    ]);
+  });
+
+  it('do not show the lines of a file of ids that are none', async () => {
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    await writeFile(join(cwd, 'secrets.txt'), 'tea-1\nhunter2\n');
+    const { code, stderr } = await change('docs.hs', '--remove', '@secrets.txt');
+    expect(code).toBe(1);
+    expect(stderr).toContain('no rows of the ids in line 2 of secrets.txt; nothing was removed');
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  it('replace rows by their ids, in one generation', async () => {
+    const cwd = await ownFolder();
+    const row = (id: string, vector: number[], year: number | null) =>
+      `${JSON.stringify({ id, vector, year })}\n`;
+    await writeFile(join(cwd, 'old.jsonl'), row('a', [1, 2], 1) + row('b', [3, 1], 2));
+    await writeFile(join(cwd, 'new.jsonl'), row('b', [-3, 1], null) + row('c', [1, 1], null));
+    const change = (...args: string[]) => run(['index', ...args, '-o', 'some.hs'], { cwd });
+    await change('old.jsonl', '--vectors', 'float32', '-q');
+    const { code, stderr } = await change('new.jsonl', '--append', '--replace');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('3 rows, 256 bits')]);
+    expect(stderr).toContain('generation 2');
+    const folder = await IndexFolder.open(join(cwd, 'some.hs'));
+    const index = await folder.index();
+    expect(index.get('b')?.vector).toEqual(Float32Array.of(-3, 1));
+    expect(index.get('a')?.vector).toEqual(Float32Array.of(1, 2));
+    // The null years are int64, as those before.
+    expect((await folder.columns())?.values('year')).toEqual([1n, null, null]);
+    const refused = await change('new.jsonl', '--append');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/column "id".*b/)]);
+    expect((await change('old.jsonl', '--replace')).stderr).toContain('--replace is for --append');
+  });
+
   it('remove all or nothing', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
     const { code, stderr } = await change('docs.hs', '--remove', 'tea-1,tea-9');
@@ -347,7 +398,10 @@ describe('changes to an index', () => {
     [[DOCS], 'say where to with -o DIR, or what to do'],
     [['docs.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
-    [['docs.hs', '--optimize', '--recall', '1.5'], '--recall expected a share'],
+    [
+      ['docs.hs', '--optimize', '--recall', '1.5'],
+      '--recall expected a number above 0 and at most 1, got 1.5',
+    ],
   ])('are misused by %j', async (args, message) => {
     const { change } = await indexed(DOCS, '-o', 'docs.hs', '-q');
     const { code, stderr } = await change(...args);

@@ -228,7 +228,12 @@ describe('halfspace pairs', () => {
   it.each([
     ['no distance for codes', [], 2, /give --max-distance N or --min-cosine C/],
     ['a distance beyond the bits', ['--max-distance', '65'], 2, /at most the 64 bits/],
-    ['a negative distance', ['--max-distance=-1'], 2, /0 or more, got -1/],
+    [
+      'a negative distance',
+      ['--max-distance=-1'],
+      2,
+      /--max-distance expected an integer from 0 on, got -1/,
+    ],
     ['a cosine that is none', ['--min-cosine', '1.5'], 2, /number in -1\.\.1, got 1\.5/],
     ['a third input', ['x', 'y', '--max-distance', '1'], 2, /one or two inputs, got also y/],
     ['a column that is not there', ['--code', 'x', '--max-distance', '1'], 1, /no column "x"/],

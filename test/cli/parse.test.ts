@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CommandError } from '../../src/cli/errors';
+import type { Option } from '../../src/cli/options';
 import { parse } from '../../src/cli/parse';
-import type { Option } from '../../src/cli/verb';
 
 const OPTIONS: readonly Option[] = [
   { name: 'output', short: 'o', value: 'FILE', help: '' },

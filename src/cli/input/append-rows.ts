@@ -1,6 +1,18 @@
-/** Rows of an input appended to an index folder, hashed as the folder says. */
+/**
+ * Rows of an input appended to an index folder: hashed by its settings, with columns of its types,
+ * in one generation. With --replace they take the place of the rows of the same ids.
+ */
 
-import type { Codes, DenseMatrix, Ids, IndexFolder, RowBatch, SparseMatrix } from '../../node';
+import type {
+  Codes,
+  ColumnData,
+  DenseMatrix,
+  Ids,
+  IndexFolder,
+  RowBatch,
+  SparseMatrix,
+} from '../../node';
+import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
 import { carriedColumns, joinColumns, only } from './build-index';
 import { type HashSource, openSource } from './hashing';
@@ -11,6 +23,9 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const folder = await openFolder(call, path);
   refuseOtherSettings(call, folder);
   const source = await sourceLike(call, input, folder);
+  if (call.has('replace') && source.idColumn === null) {
+    call.fail(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
+  }
   const names = folder.columnInfo.map(({ name }) => name);
   const carried = names.length === 0 ? [] : carriedAs(call, source, names);
   await source.narrow(carried);
@@ -32,34 +47,51 @@ export async function appendRows(call: Call, input: string, path: string): Promi
     if (own !== null) ids.push(own);
     if (carried.length > 0) batches.push(only(batch, carried));
   }
-  const rows = vectors.length > 0 ? joined(vectors) : await joinCodes(codes, { bits });
-  const joint = await joinColumns(batches);
-  const columns = joint && numbersLike(joint, folder);
+  const rows = vectors.length > 0 ? joined(vectors) : joinCodes(codes, { bits });
+  const joint = joinColumns(batches);
+  const columns = joint && typedLike(joint, folder);
   const own = source.idColumn === null ? undefined : joinIds(ids);
+  const replace = call.has('replace');
   const appended = call.long(`writing ${path}`, (long) =>
-    folder.append(rows, own, { ...(columns !== null && { columns }), ...long }),
+    folder.append(rows, own, { ...(columns !== null && { columns }), replace, ...long }),
   );
   await source.namedAsync(0, appended);
 }
 
 /**
- * Numbers as the folder's columns have them, where nothing is lost: whether integers look like
- * names of rows, and so are integers, is guessed from each input by itself.
+ * Columns of the types that the folder has, where nothing is lost: integers are int64 in one input
+ * and float64 in another, as they look like ids or not, and a column of nulls only has any type.
  */
-function numbersLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
-  const changed: Record<string, (number | bigint | null)[]> = {};
+function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
+  const changed: Record<string, ColumnData> = {};
   for (const { name, type } of columnInfo) {
     const own = batch.columns.find((column) => column.name === name);
     if (own === undefined || own.type === type) continue;
-    if (![own.type, type].every((one) => one === 'Int64' || one === 'Float64')) continue;
     const values = batch.values(name) as (number | bigint | null)[];
-    const there = values.filter((value) => value !== null);
-    if (there.length === 0 || !there.every((value) => Number.isSafeInteger(Number(value))))
-      continue;
+    const known = values.filter((value) => value !== null);
+    const kind = KINDS[type];
+    if (known.length === 0 && kind !== undefined) changed[name] = nulls(name, kind, batch.count);
+    const areNumbers = [own.type, type].every((one) => one === 'Int64' || one === 'Float64');
+    if (known.length === 0 || !areNumbers) continue;
+    if (!known.every((value) => Number.isSafeInteger(Number(value)))) continue;
     const turn = type === 'Int64' ? BigInt : Number;
     changed[name] = values.map((value) => (value === null ? null : turn(value)));
   }
   return batch.with(changed);
+}
+
+/** Types of carried columns, as batches name them, and what builds such a column. */
+const KINDS: Record<string, ColumnKind> = {
+  Int64: 'int64',
+  Float64: 'float64',
+  Bool: 'bool',
+  Utf8: 'text',
+};
+
+function nulls(name: string, kind: ColumnKind, count: number): ColumnData {
+  const builder = builderOf(kind);
+  for (let row = 0; row < count; row++) builder.append(null);
+  return finished(name, builder, kind);
 }
 
 function joined(parts: readonly (DenseMatrix | SparseMatrix)[]): DenseMatrix | SparseMatrix {

@@ -1,6 +1,12 @@
 /** An index of the rows of an input, with the columns that are carried beside it. */
 
-import type { Codes, DenseMatrix, RowBatch, SimHashIndex, VectorStorage } from '../../node';
+import {
+  type Codes,
+  type DenseMatrix,
+  RowBatch,
+  SimHashIndex,
+  type VectorStorage,
+} from '../../node';
 import type { Call } from '../call';
 import { columnOf, type SourceKind } from './columns';
 import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource, type Piece } from './hashing';
@@ -36,7 +42,7 @@ export async function buildIndex(call: Call, input: string | undefined): Promise
     if (carried.length > 0) batches.push(only(batch, carried));
   }
   if (index === null) call.fail(`${reader.file} has no rows`);
-  return { source, index, columns: await joinColumns(batches) };
+  return { source, index, columns: joinColumns(batches) };
 }
 
 /** Fails where vectors are to be kept that the input does not have. */
@@ -46,7 +52,7 @@ function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): voi
   if (storage === 'sparse' ? isSparse : kind === 'vector') return;
   const what = storage === 'sparse' ? 'texts and sparse vectors' : 'dense vectors';
   const instead = isSparse ? '--vectors sparse or none' : 'leave it out, or say --vectors none';
-  call.misuse(`--storage ${storage} is for ${what}: ${instead}`);
+  call.misuse(`--vectors ${storage} is for ${what}: ${instead}`);
 }
 
 /** The pieces of a batch with their ids. */
@@ -59,7 +65,6 @@ function* piecesWithIds(source: HashSource, batch: RowBatch) {
 }
 
 async function emptyIndex(call: Call, vectors: Piece['vectors'], storage: VectorStorage) {
-  const { SimHashIndex } = await import('../../node');
   if ('bytesPerCode' in vectors) {
     const { bits, origin } = vectors as Codes;
     return new SimHashIndex({ bits, ...(origin && { seed: BigInt(origin.seed) }) });
@@ -94,8 +99,7 @@ export function only(batch: RowBatch, names: readonly string[]): RowBatch {
 }
 
 /** The batches of some columns as one; null where there are none. */
-export async function joinColumns(batches: readonly RowBatch[]): Promise<RowBatch | null> {
-  const { RowBatch } = await import('../../node');
+export function joinColumns(batches: readonly RowBatch[]): RowBatch | null {
   return batches.length === 0 ? null : RowBatch.join(batches);
 }
 
@@ -122,7 +126,7 @@ interface Need {
 
 function needOf(call: Call, { rows, storage, source, piece, carried }: Need) {
   const { vectors } = piece;
-  const bits = 'bytesPerCode' in vectors ? vectors.bits : (call.integer('bits') ?? DEFAULT_BITS);
+  const bits = 'bytesPerCode' in vectors ? vectors.bits : (call.number('bits') ?? DEFAULT_BITS);
   const perVector = storage === 'none' ? 0 : keptBytes(storage, piece);
   const codes = rows * (Math.ceil(bits / 8) + 12);
   const parts: Parts = {

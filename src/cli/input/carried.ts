@@ -3,7 +3,7 @@
 import { liveRows } from '../../measure/rows';
 import type { IndexFolder, SimHashIndex } from '../../node';
 import type { Call } from '../call';
-import { parseFilter, placesThatMeet } from './row-filter';
+import { parseFilter, placesThatMeet } from './filter';
 
 export class Carried {
   readonly #values = new Map<string, readonly unknown[]>();

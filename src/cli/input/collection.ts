@@ -4,22 +4,24 @@
  * texts are not held.
  */
 
+import { vectorAt } from '../../measure/rows';
 import {
+  type Codes,
   type DenseMatrix,
   type FrequencyTable,
   type Ids,
   IndexFolder,
   type RowBatch,
   type RowSource,
+  type SimHasher,
+  SimHashIndex,
   type SimHashIndexOptions,
   type TextSettings,
 } from '../../node';
 import type { Call } from '../call';
-import { type HashSource, openSource } from './hashing';
-import { CodeRows, type HeldRows, IndexRows, SumRows } from './held-rows';
-import { rowsOfIndex } from './ids';
+import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource } from './hashing';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
-import { joinIds } from './join';
+import { joinCodes, joinIds, joinVectors, rowsOfIndex } from './join';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 
 export interface Collection {
@@ -104,11 +106,11 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
     if (own !== null) ids.push(own);
     take?.(batch);
     await held.add(batch);
-    if (count === 0) await checkRoom(call, source, held.bytesPerRow + (wish.bytesPerRow ?? 0));
+    if (count === 0) await checkRoom(call, source, held.bytesPerRow() + (wish.bytesPerRow ?? 0));
     count += batch.count;
   }
   source.sayNulls();
-  const made = await held.finish();
+  const made = held.finish();
   const { text: settings, frequencies } = source;
   return {
     ...{ path, count, ...made, bits: made.source.bits, isIndex: false, there: null },
@@ -119,11 +121,87 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   };
 }
 
+/** Rows in memory as what is asked of them, batch by batch. */
+interface HeldRows {
+  /** Memory, known after the first rows. */
+  bytesPerRow(): number;
+  add(batch: RowBatch): Promise<void>;
+  finish(): { readonly source: RowSource; readonly sums: DenseMatrix | null };
+}
+
 function holderOf({ hold, like }: CollectionWish, source: HashSource): HeldRows {
-  if (like?.index) return new IndexRows(source, like.index);
+  if (like?.index) return heldIndex(source, like.index);
   const { kind } = source.source;
-  if (hold === 'vectors' && kind === 'vector') return new IndexRows(source, null);
-  return hold === 'sums' && kind !== 'code' ? new SumRows(source) : new CodeRows(source);
+  if (hold === 'vectors' && kind === 'vector') return heldIndex(source, null);
+  return hold === 'sums' && kind !== 'code' ? heldSums(source) : heldCodes(source);
+}
+
+const bitsOf = ({ call }: HashSource) => call.number('bits') ?? DEFAULT_BITS;
+
+/** Codes alone: parts, and at the end all as one, so twice their bytes. */
+function heldCodes(source: HashSource): HeldRows {
+  const parts: Codes[] = [];
+  return {
+    bytesPerRow: () => 2 * (parts[0]?.bytesPerCode ?? 0),
+    add: async (batch) => {
+      parts.push(source.hash(batch));
+    },
+    finish: () => ({ source: joinCodes(parts, { bits: bitsOf(source) }), sums: null }),
+  };
+}
+
+/** Codes with their vectors; or codes as another index makes them, which `options` are of. */
+function heldIndex(source: HashSource, options: SimHashIndexOptions | null): HeldRows {
+  let index: SimHashIndex | null = null;
+  let dimensions = 0;
+  return {
+    bytesPerRow: () => Math.ceil((index?.bits ?? 0) / 8) + 4 * dimensions,
+    add: async (batch) => {
+      for (const { firstRow, vectors } of source.piecesOf(batch)) {
+        dimensions = 'dimensions' in vectors ? vectors.dimensions : 0;
+        const hashing = hasherOptionsOf(source.call, dimensions || undefined);
+        const made =
+          index ?? new SimHashIndex(options ?? { ...hashing, zero: 'null', vectors: 'float32' });
+        source.named(firstRow, () => made.addAll(vectors));
+        index = made;
+      }
+    },
+    finish: () => ({
+      source: index ?? joinCodes([], { bits: bitsOf(source) }),
+      sums: null,
+    }),
+  };
+}
+
+/** Codes with the sums whose signs they are: these say more of a vector than its code. */
+function heldSums(source: HashSource): HeldRows {
+  const codes: Codes[] = [];
+  const sums: DenseMatrix[] = [];
+  let hasher: SimHasher | null = null;
+  return {
+    bytesPerRow: () => 2 * (Math.ceil((hasher?.bits ?? 0) / 8) + 4 * (hasher?.bits ?? 0)),
+    add: async (batch) => {
+      for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
+        if ('bytesPerCode' in vectors) throw new Error('codes have no sums');
+        const made = hasher ?? source.hasherFor(vectors);
+        const values = new Float32Array(count * made.bits);
+        source.named(firstRow, () => {
+          const own = made.hashAll(vectors);
+          for (let row = 0; row < count; row++) {
+            if (own.isNull(row)) continue;
+            values.set(made.accumulate(vectorAt(vectors, row)), row * made.bits);
+          }
+          codes.push(own);
+        });
+        sums.push({ values, dimensions: made.bits });
+        hasher = made;
+      }
+    },
+    finish: () => ({
+      source: joinCodes(codes, { bits: bitsOf(source) }),
+      sums: sums.length > 0 ? joinVectors(sums) : null,
+    }),
+  };
 }
 
 /** Refuses what would need more than is allowed; the first rows have told how wide they are. */

@@ -4,24 +4,25 @@
  * are counted, and match nothing. Errors name the row of the file.
  */
 
-import type {
-  Codes,
-  DenseMatrix,
-  FrequencyTable,
-  Ids,
-  Projection,
-  RowBatch,
-  RowReader,
+import {
+  type Codes,
+  type DenseMatrix,
+  type FrequencyTable,
+  type Ids,
+  type Projection,
+  type RowBatch,
+  type RowReader,
   SimHasher,
-  SimHasherOptions,
-  SparseMatrix,
-  TextHasher,
-  TextSettings,
+  type SimHasherOptions,
+  type SparseMatrix,
+  type TextHasher,
+  type TextSettings,
 } from '../../node';
 import type { Call } from '../call';
 import { counted } from '../output/figures';
 import { chooseId, chooseSource, type SourceColumns, type SourceKind } from './columns';
 import { joinCodes } from './join';
+import { openInput } from './rows';
 import { readFrequencies, rowsOfTexts, textHasherOf, textSettingsOf } from './texts';
 
 export const DEFAULT_BITS = 256;
@@ -76,7 +77,7 @@ export class HashSource {
     const own = this.idColumn === null ? others : [this.idColumn, ...others];
     await this.#reader.close();
     const columns = [...new Set([...this.source.columns, ...own])];
-    this.#reader = await this.call.input(this.path, { columns });
+    this.#reader = await openInput(this.call, this.path, { columns });
   }
 
   /** What makes the codes; null before the first batch, and for ready codes. */
@@ -116,22 +117,22 @@ export class HashSource {
       this.#width = vectors.dimensions;
       return vectors;
     }
-    const bits = this.call.integer('bits');
+    const bits = this.call.number('bits');
     const bitOrder = this.call.text('bit-order') as 'lsb' | 'msb';
     return batch.codes(first, { ...(bits !== undefined && { bits }), bitOrder });
   }
 
   /** The codes of a batch. */
-  async hash(batch: RowBatch): Promise<Codes> {
+  hash(batch: RowBatch): Codes {
     const parts: Codes[] = [];
     for (const { firstRow, vectors } of this.piecesOf(batch)) {
       if ('bytesPerCode' in vectors) parts.push(vectors);
       else {
-        const hasher = await this.#hasherFor(vectors);
+        const hasher = this.hasherFor(vectors);
         parts.push(this.named(firstRow, () => hasher.hashAll(vectors)));
       }
     }
-    const codes = await joinCodes(parts, { bits: this.#hasher?.bits ?? DEFAULT_BITS });
+    const codes = joinCodes(parts, { bits: this.#hasher?.bits ?? DEFAULT_BITS });
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.nullCount++;
     return codes;
   }
@@ -169,20 +170,16 @@ export class HashSource {
   }
 
   /** Hashes as an index with such options does. */
-  async hashAs({ bits, seed, projection, dimensions }: SimHasherOptions): Promise<SimHasher> {
-    const { SimHasher } = await import('../../node');
-    const given = { bits, seed, projection, dimensions, zero: 'null' } as const;
-    const hasher = new SimHasher(given);
-    this.#hasher = hasher;
-    this.#width = hasher.dimensions;
-    return hasher;
+  hashAs({ bits, seed, projection, dimensions }: SimHasherOptions): SimHasher {
+    this.#hasher = new SimHasher({ bits, seed, projection, dimensions, zero: 'null' } as const);
+    this.#width = this.#hasher.dimensions;
+    return this.#hasher;
   }
 
-  async #hasherFor(vectors: DenseMatrix | SparseMatrix): Promise<SimHasher> {
-    if (this.#hasher !== null) return this.#hasher;
-    const { SimHasher } = await import('../../node');
+  /** What makes the codes of vectors like these; made by the options of the call at first. */
+  hasherFor(vectors: DenseMatrix | SparseMatrix): SimHasher {
     const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-    this.#hasher = new SimHasher({ ...hasherOptionsOf(this.call, dimensions), zero: 'null' });
+    this.#hasher ??= new SimHasher({ ...hasherOptionsOf(this.call, dimensions), zero: 'null' });
     return this.#hasher;
   }
 }
@@ -191,7 +188,7 @@ export class HashSource {
 export function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
   const projection = call.text('projection') ?? (dimensions === undefined ? 'signs' : 'hadamard');
   return {
-    bits: call.integer('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS),
+    bits: call.number('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS),
     seed: seedOf(call),
     projection: projection as Projection,
     ...(dimensions !== undefined && { dimensions }),
@@ -210,7 +207,7 @@ export async function openSource(
   path: string | undefined,
   options: SourceOptions = {},
 ): Promise<HashSource> {
-  const reader = await call.input(path);
+  const reader = await openInput(call, path);
   const source = chooseSource(call, reader, options.kinds);
   const idColumn = chooseId(call, reader);
   if (source.kind !== 'text') {
@@ -233,14 +230,14 @@ async function frequenciesOf(
 ): Promise<FrequencyTable | null> {
   const file = call.text('frequencies');
   if (file !== undefined) return readFrequencies(call, file);
-  if (!call.flag('tf-idf')) return null;
+  if (!call.has('tf-idf')) return null;
   if (path === undefined || path === '-') {
     call.misuse('--tf-idf reads its input twice, stdin comes once: give --frequencies FILE');
   }
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
   const hasher = await textHasherOf(call, settings, null);
   const table = hasher.fit([]);
-  const reader = await call.input(path, { columns: source.columns });
+  const reader = await openInput(call, path, { columns: source.columns });
   for await (const batch of reader) {
     table.merge(hasher.fit(batch.texts(source.columns[0]).map((text) => text ?? '')));
   }

@@ -1,8 +1,9 @@
 /** An index folder as the verbs open it: told from other folders, and from what its options say. */
 
 import { readdir, stat } from 'node:fs/promises';
-import type { Id, IndexFolder, SimHashIndex, TextSettings } from '../../node';
+import { type Id, IndexFolder, type SimHashIndex, type TextSettings } from '../../node';
 import type { Call } from '../call';
+import { bytesText, counted } from '../output/figures';
 
 /** True of a folder that has a manifest, sound or not. */
 export async function isIndexFolder(path: string): Promise<boolean> {
@@ -12,7 +13,6 @@ export async function isIndexFolder(path: string): Promise<boolean> {
 
 /** The folder of an index; whatever else is there is a failure that says so. */
 export async function openFolder(call: Call, path: string): Promise<IndexFolder> {
-  const { IndexFolder } = await import('../../node');
   await stat(path); // no such folder: the system's own error
   if (!(await isIndexFolder(path))) {
     call.fail(`${path} is no index folder: make one by halfspace index IN -o ${path}`);
@@ -44,4 +44,37 @@ export function idNamed(index: SimHashIndex, text: string): Id | undefined {
   const candidates: Id[] = [text];
   if (/^[+-]?\d+$/.test(text)) candidates.push(Number(text), BigInt(text));
   return candidates.find((id) => index.has(id));
+}
+
+/**
+ * What a word of the command line names: itself where the index has that id, else its parts between
+ * commas. Where it has both, the word could mean either and is refused.
+ */
+export function partsOf(call: Call, index: SimHashIndex, word: string): readonly string[] {
+  const parts = word.split(',').map((part) => part.trim());
+  if (parts.length === 1 || idNamed(index, word) === undefined) return parts;
+  if (parts.every((part) => idNamed(index, part) !== undefined)) {
+    call.misuse(`"${word}" is an id, and a list of ids: the index has them all`);
+  }
+  return [word];
+}
+
+/** How its texts were read; null where it was not made of texts. */
+export function textWords({ text }: IndexFolder): string | null {
+  if (text === null) return null;
+  return Object.entries(text)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}
+
+export function columnWords({ columnInfo }: IndexFolder): string {
+  return columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none';
+}
+
+export function sizeWords(folder: IndexFolder): string {
+  return `${bytesText(bytesOf(folder))} in ${counted(folder.files.length, 'file')}`;
+}
+
+export function bytesOf({ files }: IndexFolder): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0);
 }

@@ -2,31 +2,30 @@
 
 import { cosineOf } from '../../hashing/angle';
 import type { Call } from '../call';
-import { NEAR_TEXT_SHARE } from '../near-options';
 import type { Collection } from './collection';
+
+/**
+ * Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. In a trial
+ * with passages of 20 to 300 words, some of them replaced, it found 98 of 100 of those with 2 %
+ * replaced and 65 to 88 of those with 5 %; of the pairs that it found among 98,313 poems 99.9 %
+ * were two editions of one.
+ */
+const NEAR_TEXT_SHARE = 5 / 32;
 
 export interface Nearness {
   readonly maxDistance?: number;
   readonly minCosine?: number;
 }
 
-/** Refuses wrong options before rows are read; only texts have a default. */
+/** Fails before rows are read where no option says what is near; only texts have a default. */
 export function checkNearness(call: Call, isText: boolean): void {
-  const maxDistance = call.integer('max-distance');
-  const minCosine = call.number('min-cosine');
-  if (maxDistance !== undefined && maxDistance < 0) {
-    call.misuse(`--max-distance expected 0 or more, got ${maxDistance}`);
-  }
-  if (minCosine !== undefined && !(minCosine >= -1 && minCosine <= 1)) {
-    call.misuse(`--min-cosine expected a number in -1..1, got ${minCosine}`);
-  }
-  if (maxDistance === undefined && minCosine === undefined && !isText) {
+  if (!call.has('max-distance') && !call.has('min-cosine') && !isText) {
     call.misuse('give --max-distance N or --min-cosine C; halfspace calibrate helps to choose');
   }
 }
 
 export function nearnessOf(call: Call, { bits, hasVectors }: Collection): Nearness {
-  const maxDistance = call.integer('max-distance');
+  const maxDistance = call.number('max-distance');
   const minCosine = call.number('min-cosine');
   if (maxDistance !== undefined && maxDistance > bits) {
     call.misuse(`--max-distance expected at most the ${bits} bits of a code, got ${maxDistance}`);

@@ -4,19 +4,19 @@
  */
 
 import { isMissing, vectorAt } from '../../measure/rows';
-import type {
+import {
   Codes,
-  DenseMatrix,
-  Id,
-  IndexFolder,
-  IndexRow,
-  SimHashIndex,
-  SparseMatrix,
-  Vector,
+  type DenseMatrix,
+  type Id,
+  type IndexFolder,
+  type IndexRow,
+  type SimHashIndex,
+  type SparseMatrix,
+  type Vector,
 } from '../../node';
 import type { Call } from '../call';
 import { sourceLike } from './append-rows';
-import { idNamed } from './index-folder';
+import { idNamed, partsOf } from './index-folder';
 import { rowsOfTexts, textHasherOf } from './texts';
 
 export interface Queries {
@@ -53,17 +53,24 @@ async function textQuery(call: Call, folder: IndexFolder): Promise<Queries> {
   return { names: [0], vectors, self: null };
 }
 
-async function* rowQueries(call: Call, index: SimHashIndex): AsyncGenerator<Queries> {
-  const { Codes } = await import('../../node');
-  for (const name of call.list('row-id')) {
-    const id = idNamed(index, name);
-    const row = id === undefined ? undefined : index.get(id);
-    if (row === undefined) call.fail(`the index has no row of the id ${name}`);
-    if (row.code === null) call.fail(`the row of the id ${name} has no code, and no neighbours`);
-    const vectors =
-      row.vector === null ? Codes.from(row.code, { bits: index.bits }) : rowOf(row.vector);
-    yield { names: [row.id], vectors, self: [row.row] };
+function* rowQueries(call: Call, index: SimHashIndex): Generator<Queries> {
+  for (const word of call.list('row-id')) {
+    for (const part of partsOf(call, index, word)) {
+      const id = idNamed(index, part) ?? call.fail(`the index has no row of the id ${part}`);
+      yield rowQuery(call, index, id);
+    }
   }
+}
+
+/** A row of the index as a query, which must have a code. */
+function rowQuery(call: Call, index: SimHashIndex, id: Id): Queries {
+  const row = index.get(id);
+  if (row === undefined || row.code === null) {
+    call.fail(`the row of the id ${id} has no code, and no neighbours`);
+  }
+  const vectors =
+    row.vector === null ? Codes.from(row.code, { bits: index.bits }) : rowOf(row.vector);
+  return { names: [row.id], vectors, self: [row.row] };
 }
 
 /** A kept vector as a batch of one row. */

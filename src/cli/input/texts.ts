@@ -1,16 +1,26 @@
 /** How texts become vectors: the options as settings that an index keeps, and settings at work. */
 
 import { readFile, stat } from 'node:fs/promises';
-import type {
-  Counting,
-  FrequencyTable,
-  SparseMatrix,
+import {
+  type Counting,
+  characters,
+  type FrequencyTable,
+  frequenciesFromArrow,
+  IndexFolder,
+  jieba,
+  openRows,
+  type SparseMatrix,
+  segments,
+  shingles,
+  stopWords,
   TextHasher,
-  TextSettings,
-  Tokens,
-  WordHash,
+  type TextSettings,
+  type Tokens,
+  type WordHash,
+  words,
 } from '../../node';
 import type { Call } from '../call';
+import { readingOptions } from './rows';
 
 /** Texts, and entries, of a piece. */
 const MOST_TEXTS = 1024;
@@ -18,7 +28,7 @@ const MOST_ENTRIES = 2 ** 17;
 
 export function textSettingsOf(call: Call): TextSettings {
   const stopWords = call.text('stop-words');
-  const keywords = call.integer('keywords');
+  const keywords = call.number('keywords');
   return {
     tokens: call.text('tokens') as string,
     ...(stopWords !== undefined && { stopWords }),
@@ -34,7 +44,6 @@ export async function textHasherOf(
   settings: TextSettings,
   frequencies: FrequencyTable | null,
 ): Promise<TextHasher> {
-  const { TextHasher, stopWords } = await import('../../node');
   const { counting, hash, keywords } = settings;
   return new TextHasher({
     tokens: await tokensOf(call, settings.tokens),
@@ -48,7 +57,6 @@ export async function textHasherOf(
 }
 
 async function tokensOf(call: Call, text: string): Promise<Tokens> {
-  const { characters, jieba, segments, shingles, words } = await import('../../node');
   const [kind, detail] = text.split(/:(.*)/s);
   const count = Number(detail);
   const isCounted = Number.isInteger(count) && count > 0;
@@ -63,7 +71,6 @@ async function tokensOf(call: Call, text: string): Promise<Tokens> {
 
 /** A table of frequencies: an Arrow file of one, or an index folder that keeps one. */
 export async function readFrequencies(call: Call, path: string): Promise<FrequencyTable> {
-  const { frequenciesFromArrow, IndexFolder } = await import('../../node');
   if ((await stat(path)).isDirectory()) {
     const table = await (await IndexFolder.open(path)).frequencies();
     return table ?? call.fail(`${path}: this index keeps no table of frequencies`);
@@ -99,4 +106,39 @@ export function* rowsOfTexts(
     yield { offsets: Uint32Array.from(offsets), indices, values, count: rows.length };
     first += rows.length;
   }
+}
+
+/**
+ * The texts of a few rows, read again from the input, which did not hold them: by row. None where
+ * the rows are no texts or came by a stream.
+ */
+export async function textsOfRows(
+  call: Call,
+  { path, textColumn }: { readonly path: string; readonly textColumn: string | null },
+  rows: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  const texts = new Map<number, string>();
+  if (textColumn === null || path === '-' || rows.length === 0) return texts;
+  const wanted = [...rows].sort((a, b) => a - b);
+  const reader = await openRows(path, { ...readingOptions(call, path), columns: [textColumn] });
+  const progress = call.progress('reading examples', reader.byteCount, 'bytes');
+  let next = 0;
+  try {
+    for await (const batch of reader) {
+      call.signal.throwIfAborted();
+      progress.at(reader.bytesRead);
+      const end = batch.firstRow + batch.count;
+      if (next < wanted.length && wanted[next] < end) {
+        const all = batch.texts(textColumn);
+        for (; wanted[next] < end; next++) {
+          texts.set(wanted[next], all[wanted[next] - batch.firstRow] ?? '');
+        }
+      }
+      if (next === wanted.length) break;
+    }
+  } finally {
+    progress.end();
+    await reader.close();
+  }
+  return texts;
 }

@@ -1,4 +1,7 @@
-/** Numbers for people: thousands by commas, sizes in bytes, durations; the same in every locale. */
+/**
+ * Numbers and words for people: thousands by commas, sizes in bytes, durations, shares, lines for a
+ * shell. The same in every locale.
+ */
 
 /** 1234567 as `1,234,567`. */
 export function grouped(value: number | bigint): string {
@@ -46,4 +49,51 @@ export function rateText(value: number): string {
 /** `1 row`, `12 rows`. */
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** So many digits after the point; a zero has no sign. */
+export function fixed(value: number, digits = 2): string {
+  return value
+    .toFixed(digits)
+    .replace(/^-(0(?:\.0*)?)$/, '$1')
+    .replace('-', '−');
+}
+
+/** Without digits that say nothing: 0.25, 3, 12,000. */
+export function plain(value: number): string {
+  const rounded = Number(value.toPrecision(6));
+  if (Number.isInteger(rounded)) return `${rounded < 0 ? '−' : ''}${grouped(Math.abs(rounded))}`;
+  return String(rounded).replace('-', '−');
+}
+
+/** A share in per cent, with a digit more where it is small; 100 % is all of them. */
+export function percent(share: number): string {
+  const value = 100 * share;
+  if (value === 0 || value === 100) return `${value} %`;
+  if (value < 0.01) return '< 0.01 %';
+  if (value > 99.9) return '> 99.9 %';
+  return `${value.toFixed(value < 1 ? 2 : 1)} %`;
+}
+
+/** Words as one line for a shell: what needs quotes has them. */
+export function commandLine(words: readonly string[]): string {
+  return words
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(' ');
+}
+
+/** Text of a user's file without characters that a terminal would obey; lines stay lines. */
+export function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\u{fffd}');
+}
+
+/** Words in lines of at most `width` columns. */
+export function wrapped(text: string, width: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines[lines.length - 1];
+    if (line !== '' && line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines;
 }

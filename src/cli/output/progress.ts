@@ -1,10 +1,18 @@
 /**
- * Progress on stderr: what is done, the rate, the share and the time left, in one line that is
- * drawn anew a few times a second and is gone when the work has ended. Sentences go above it.
+ * Messages and progress on stderr. Progress is one line with the rate, the share and the time left,
+ * drawn again a few times a second and removed when the work has ended; sentences go above it.
+ * Names and ids of the user's files pass through here, so no control character reaches the
+ * terminal.
  */
 
-import type { Progress } from '../call';
-import { bytesText, durationText, grouped, rateText } from './figures';
+import { bytesText, durationText, grouped, printable, rateText } from './figures';
+
+/** A line of progress for one piece of work. */
+export interface Progress {
+  /** So many are done, since the beginning. */
+  at(done: number): void;
+  end(): void;
+}
 
 const REDRAW_MILLISECONDS = 100;
 /** Work that ends sooner shows no line. */
@@ -31,10 +39,10 @@ export class Talk {
     if (!this.#isQuiet) this.error(sentence);
   }
 
-  /** Said also with `--quiet`. */
+  /** A sentence that `--quiet` does not silence. */
   error(sentence: string): void {
     this.clear();
-    this.#stream.write(`${sentence}\n`);
+    this.#stream.write(`${printable(sentence)}\n`);
   }
 
   clear(): void {
@@ -59,7 +67,7 @@ export class Talk {
 
   #draw(line: string): void {
     const width = (this.#stream.columns || 80) - 1;
-    this.#stream.write(`\r\x1b[K${line.slice(0, width)}`);
+    this.#stream.write(`\r\x1b[K${printable(line).slice(0, width)}`);
     this.#isLineThere = true;
   }
 }

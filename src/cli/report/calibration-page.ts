@@ -1,15 +1,14 @@
 /** A calibration as a page, and as data. */
 
-import { grouped } from '../output/figures';
-import { shownThresholds } from './calibration-text';
+import { fixed, grouped } from '../output/figures';
 import {
   baseSentences,
   bitsSentence,
   type CalibrationReport,
   expectation,
-} from './calibration-words';
+  shownThresholds,
+} from './calibration-text';
 import { cosineChart, distanceHistogram, thresholdChart } from './distance-charts';
-import { fixed } from './numbers';
 import { type Cell, figure, page, paragraph, section, table, verbatim } from './page';
 
 const number = (text: string): Cell => ({ number: text });

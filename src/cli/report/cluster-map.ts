@@ -7,7 +7,6 @@ import type { LongCall } from '../../base/steps';
 import { clusterAsync } from '../../clustering/cluster';
 import type { Cluster } from '../../clustering/cluster-summary';
 import type { SimHashIndex } from '../../index/simhash-index';
-
 import { shareAt } from '../../measure/draw';
 import { heldOf, type IndexSample } from '../../measure/rows';
 

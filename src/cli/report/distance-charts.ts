@@ -3,11 +3,8 @@
 import { cosineOf } from '../../hashing/angle';
 import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
 import { estimateAngle } from '../../node';
-import { grouped } from '../output/figures';
-import { chart } from './chart';
-import { band, bars, line, rule } from './marks';
-import { fixed, percent } from './numbers';
-import { linearScale } from './scale';
+import { fixed, grouped, percent } from '../output/figures';
+import { band, bars, chart, line, linearScale, rule } from './chart';
 
 /** "40–47", or "40" where a step is one distance. */
 export function stepName({ from, to }: DistanceStep): string {

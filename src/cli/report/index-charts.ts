@@ -3,14 +3,10 @@
 import type { GroupSizes } from '../../measure/group-sizes';
 import type { SpeedCurve, SpeedPoint } from '../../measure/speed-curve';
 import type { RecallReport } from '../../node';
-import { counted, grouped } from '../output/figures';
-import { chart, type Mark } from './chart';
+import { counted, fixed, grouped, plain } from '../output/figures';
+import { chart, dots, line, linearScale, logScale, type Mark, notes, type Point } from './chart';
 import type { ClusterMap } from './cluster-map';
-import { dots, line, notes, type Point } from './marks';
-import { fixed, plain } from './numbers';
-import { linearScale, logScale } from './scale';
 
-/** Queries a second by recall, as just measured, and as `optimize` once did. */
 export function speedChart(curve: SpeedCurve | null, report: RecallReport | null): string {
   const measured = curve?.points ?? [];
   const recalls = [...measured.map(({ recall }) => recall), ...(report ? [report.recall] : [])];

@@ -1,15 +1,12 @@
 /** The report of an index as a page. */
 
 import { ENOUGH_PAIRS } from '../../measure/calibrate';
-import { total } from '../../measure/pair-tally';
-import { counted, grouped } from '../output/figures';
+import { PairTally, total } from '../../measure/pair-tally';
+import { counted, fixed, grouped, percent, plain } from '../output/figures';
 import { cosineChart, distanceHistogram } from './distance-charts';
-import { shortened } from './escape';
 import { groupChart, mapChart, speedChart } from './index-charts';
-import type { IndexReport } from './index-report';
-import type { Example } from './nearest-examples';
-import { fixed, percent, plain } from './numbers';
-import { type Cell, figure, page, paragraph, section, table } from './page';
+import type { Example, IndexReport } from './index-report';
+import { type Cell, figure, page, paragraph, section, shortened, table } from './page';
 
 /** What the folder says of itself, before anything is measured. */
 export interface FolderFacts {
@@ -34,16 +31,16 @@ const SNIPPET = 160;
 const NAME = 28;
 const number = (text: string): Cell => ({ number: text });
 
-/** Without a report, the folder could not be opened: its problems tell why. */
+/** Without a report and names, the folder could not be opened: its problems say why. */
 export function indexPage(
   folder: FolderFacts,
   report: IndexReport | null,
-  names: RowNames,
+  names: RowNames | null,
 ): string {
   return page(`Index ${folder.path}`, [
     aboutSection(folder),
     healthSection(folder),
-    ...(report === null ? [] : measured(report, names)),
+    ...(report === null || names === null ? [] : measured(report, names)),
   ]);
 }
 
@@ -246,4 +243,19 @@ function exampleTable({ row, id, nearest, isExact }: Example, names: RowNames): 
       ]),
     ],
   );
+}
+
+/** The same as data for machines. */
+export function indexData(folder: FolderFacts, report: IndexReport | null): string {
+  const facts = Object.fromEntries(folder.facts);
+  return `${JSON.stringify({ ...folder, facts, report }, jsonOf, 2)}\n`;
+}
+
+/** Typed arrays as arrays, 64-bit ids as text, tallies as what they say. */
+function jsonOf(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint32Array);
+  if (!(value instanceof PairTally)) return value;
+  const { bits, minCosine, pairs, near, nearest } = value;
+  return { bits, minCosine, pairs, near, nearest, cosines: value.cosineSteps() };
 }

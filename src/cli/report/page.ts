@@ -3,8 +3,6 @@
  * forbids all of them, so that it can be sent and kept. Light or dark as the reader's screen is.
  */
 
-import { escaped } from './escape';
-
 /** Okabe & Ito's colours (2008), and lighter ones of the same order on dark. */
 const LIGHT = [
   ...['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6bb1', '#5c5c5c'],
@@ -112,4 +110,31 @@ export function table(headings: readonly Cell[], rows: readonly (readonly Cell[]
     return `<tr>${cells.join('')}</tr>`;
   });
   return `<div class="wide"><table>${head}<tbody>${body.join('\n')}</tbody></table></div>`;
+}
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text for an element or an attribute in quotes. */
+export function escaped(text: string): string {
+  return text
+    .replace(/\p{Cs}/gu, '\ufffd')
+    .replace(/[&<>"']/g, (character) => ENTITIES[character])
+    .replace(/\p{Cc}/gu, (character) => (/\s/.test(character) ? ' ' : '\ufffd'));
+}
+
+/** On one line, at most so many characters, the last of them a … where some are left out. */
+export function shortened(text: string, most: number): string {
+  const start = text
+    .slice(0, 8 * most)
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = Array.from(start);
+  if (characters.length <= most && text.length <= 8 * most) return start;
+  return `${characters.slice(0, most - 1).join('')}…`;
 }

@@ -1,57 +1,112 @@
-/** `halfspace cluster`: which rows belong together, in so many clusters or by density. */
+/** Rows in clusters: a line for each row, and a table of the clusters for whoever looks. */
 
-import { HASHING_OPTIONS, OUTPUT_OPTIONS } from '../shared-options';
-import type { Verb } from '../verb';
+import { clusterAsync, clusterByDensityAsync, type RowSource } from '../../node';
+import type { Call } from '../call';
+import { type Collection, type CollectionWish, readCollection } from '../input/collection';
+import { textsOfRows } from '../input/texts';
+import { clusterRows, clusterTable, type Found } from '../output/clusters';
+import { excerpt } from '../output/excerpts';
+import { counted } from '../output/figures';
+import { isForPeople, openOutput } from '../output/rows';
 
-export const verb: Verb = {
-  name: 'cluster',
-  summary: 'which rows belong together',
-  usage: 'IN|DIR -o OUT',
-  options: [
-    { name: 'clusters', value: 'N', kind: 'integer', help: 'So many clusters, by k-means' },
-    {
-      ...{ name: 'by', value: 'WHAT', choices: ['vectors', 'accumulators', 'codes', 'majority'] },
-      help:
-        'Go by vectors (the default where they are dense), accumulators (the sums behind the ' +
-        'bits, for texts and sparse vectors), codes, or codes with codes as centroids (majority)',
-    },
-    {
-      name: 'starts',
-      value: 'N',
-      kind: 'integer',
-      help: 'Begin so many times, go on with the best (3)',
-    },
-    { name: 'iterations', value: 'N', kind: 'integer', help: 'Most iterations (25)' },
-    {
-      ...{ name: 'start-seed', value: 'N', kind: 'integer', initial: '0' },
-      help: 'Seed of the rows that k-means starts from',
-    },
-    {
-      name: 'density',
-      help: 'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
-    },
-    {
-      name: 'min-cluster-size',
-      value: 'N',
-      kind: 'integer',
-      help: 'By density: fewest rows of a cluster (5)',
-    },
-    {
-      ...{ name: 'min-samples', value: 'N', kind: 'integer' },
-      help: 'By density: other rows that a row must have near it to be in a dense region (5)',
-    },
-    {
-      ...{ name: 'max-distance', value: 'N', kind: 'integer' },
-      help: 'By density: cut where steps are longer than N bits, in place of where mass is largest',
-    },
-    {
-      ...{ name: 'exemplars', value: 'N', kind: 'integer' },
-      help: 'Rows shown for each cluster, nearest to its centroid first (5)',
-    },
-    ...HASHING_OPTIONS,
-    ...OUTPUT_OPTIONS,
-  ],
-  example:
-    'halfspace cluster datasets/sample/docs.jsonl --text body --by accumulators --clusters 6',
-  run: async (call) => (await import('./find-clusters')).findClusters(call),
+/** Beside the codes: k-means on all rows, or neighbours of all rows. */
+const BYTES_PER_ROW = { clusters: 24, density: 160 } as const;
+/** What is to be in memory beside the codes, where the rows have it. */
+const HOLD: Record<string, CollectionWish['hold']> = {
+  vectors: 'vectors',
+  accumulators: 'sums',
 };
+const BY = { vectors: 'vectors', codes: 'bits', majority: 'majority' } as const;
+
+export async function run(call: Call): Promise<0> {
+  const input = call.onlyInput();
+  checkOptions(call);
+  const writer = isForPeople(call) ? null : await openOutput(call, { inputs: [input] });
+  const isByDensity = call.has('density');
+  const by = call.text('by') ?? 'vectors';
+  const rows = await readCollection(call, input, {
+    hold: isByDensity ? undefined : HOLD[by],
+    bytesPerRow: BYTES_PER_ROW[isByDensity ? 'density' : 'clusters'],
+  });
+  checkBy(call, rows);
+  const found = await (isByDensity ? byDensity(call, rows.source) : byCentroids(call, rows));
+  const medoids = found.clusters.map(({ medoid }) => medoid);
+  const texts = await textsOfRows(call, rows, medoids);
+  const { ids } = rows;
+  const labelOf = (row: number) => {
+    const text = texts.get(row);
+    return text !== undefined ? excerpt(text) : ids === null ? `row ${row}` : String(ids[row]);
+  };
+  for (const batch of clusterRows(rows, found, labelOf)) await writer?.write(batch);
+  await writer?.close();
+  call.say(`\n${await clusterTable(rows, found, labelOf)}\n`);
+  return 0;
+}
+
+function checkOptions(call: Call): void {
+  const isByDensity = call.has('density');
+  if (call.has('clusters') === isByDensity) {
+    call.misuse('give --clusters N, or --density where the number is not known');
+  }
+  const others = isByDensity
+    ? ['by', 'starts', 'iterations']
+    : ['min-cluster-size', 'min-samples', 'max-distance', 'min-cosine'];
+  const wrong = others.find((name) => call.has(name));
+  if (wrong === undefined) return;
+  call.misuse(`--${wrong} is for ${isByDensity ? '--clusters' : '--density'}`);
+}
+
+/** Refuses vectors or sums where the rows have none. */
+function checkBy(call: Call, { hasVectors, sums, path }: Collection): void {
+  const by = call.text('by');
+  if (by === 'vectors' && !hasVectors) {
+    call.misuse(`${path} gives no dense vectors: --by accumulators or --by codes`);
+  }
+  if (by === 'accumulators' && sums === null) {
+    call.misuse(`${path} gives codes only: --by codes`);
+  }
+}
+
+async function byCentroids(call: Call, rows: Collection): Promise<Found> {
+  const { source, sums, hasVectors } = rows;
+  const by = call.text('by') ?? (hasVectors ? 'vectors' : 'codes');
+  const starts = call.number('starts');
+  const iterations = call.number('iterations');
+  const exemplars = call.number('exemplars');
+  const found = await call.long('clustering', (work) =>
+    clusterAsync(sums ?? source, {
+      ...{
+        clusters: call.number('clusters') as number,
+        seed: call.number('start-seed') as number,
+      },
+      by: sums !== null ? 'vectors' : BY[by as keyof typeof BY],
+      ...(starts !== undefined && { starts }),
+      ...(iterations !== undefined && { iterations }),
+      ...(exemplars !== undefined && { exemplars }),
+      ...work,
+    }),
+  );
+  const { clusters, labels, centroids, objective } = found;
+  call.say(`clusters by ${by}: mean cosine of rows to their centroid ${objective.toFixed(3)}`);
+  return { clusters, labels, centroids, isOfBits: sums === null && by !== 'vectors' };
+}
+
+async function byDensity(call: Call, source: RowSource): Promise<Found> {
+  const minClusterSize = call.number('min-cluster-size');
+  const minSamples = call.number('min-samples');
+  const maxDistance = call.number('max-distance');
+  const minCosine = call.number('min-cosine');
+  const exemplars = call.number('exemplars');
+  const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
+    clusterByDensityAsync(source, {
+      ...(minClusterSize !== undefined && { minClusterSize }),
+      ...(minSamples !== undefined && { minSamples }),
+      ...(maxDistance !== undefined && { maxDistance }),
+      ...(minCosine !== undefined && { minCosine }),
+      ...(exemplars !== undefined && { exemplars }),
+      ...work,
+    }),
+  );
+  call.say(`${counted(clusters.length, 'cluster')}, ${counted(noise, 'row')} in none`);
+  return { clusters, labels, centroids: null, isOfBits: false };
+}

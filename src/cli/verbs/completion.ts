@@ -1,36 +1,21 @@
 /**
- * Completion for bash and zsh: a script that holds the names of all verbs and options, and the
- * choices of those that have some; what is left are files.
+ * `halfspace completion`: a script for bash or zsh that holds the names of all verbs and options,
+ * and the choices of those that have some; everything else completes to files.
  */
 
 import type { Call } from '../call';
-import { COMMON_OPTIONS } from '../shared-options';
-import type { Option, Verb, VerbEntry } from '../verb';
+import type { Option } from '../options';
+import { COMMON_OPTIONS } from '../options';
+import type { Verb } from '../verb';
 
-/** The verb, of a list of verbs. */
-export function completionOf(entries: readonly VerbEntry[]): Verb {
-  return {
-    name: 'completion',
-    summary: 'completion for bash or zsh',
-    usage: 'bash|zsh',
-    options: [],
-    example: 'halfspace completion bash > halfspace.bash && source halfspace.bash',
-    async run(call) {
-      const shell = shellOf(call);
-      const verbs = await Promise.all(
-        entries.map(async (entry) => (entry.name === 'completion' ? null : entry.load())),
-      );
-      const all = verbs.flatMap((one) => (one === null ? [] : [one.verb]));
-      await call.print(shell === 'bash' ? bashScript(all) : zshScript(all, entries));
-      return 0;
-    },
-  };
-}
-
-function shellOf(call: Call): 'bash' | 'zsh' {
+export async function run(call: Call, all: readonly Verb[]): Promise<0> {
   const [shell] = call.args;
-  if (call.args.length === 1 && (shell === 'bash' || shell === 'zsh')) return shell;
-  return call.misuse('completion takes the name of a shell, bash or zsh');
+  if (call.args.length !== 1 || (shell !== 'bash' && shell !== 'zsh')) {
+    call.misuse('completion takes the name of a shell, bash or zsh');
+  }
+  const verbs = all.filter(({ name }) => name !== 'completion');
+  await call.print(shell === 'bash' ? bashScript(verbs) : zshScript(verbs, all));
+  return 0;
 }
 
 const optionsOf = (verb: Verb) => [...verb.options, ...COMMON_OPTIONS];
@@ -76,8 +61,8 @@ complete -o filenames -F _halfspace halfspace
 `;
 }
 
-function zshScript(verbs: readonly Verb[], entries: readonly VerbEntry[]): string {
-  const names = entries.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`);
+function zshScript(verbs: readonly Verb[], all: readonly Verb[]): string {
+  const names = all.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`);
   const cases = verbs.map((verb) => {
     const specs = optionsOf(verb).map((option) => `        ${zshSpec(option)}`);
     const all = [...specs, "        '*:file:_files'"].join(' \\\n');
@@ -106,11 +91,11 @@ compdef _halfspace halfspace
 }
 
 function zshSpec({ name, value, kind, choices, help }: Option): string {
-  const told = help.replaceAll(/[[\]:\\]/g, ' ');
+  const text = help.replaceAll(/[[\]:\\]/g, ' ');
   const star = kind === 'list' ? '*' : '';
-  if (value === undefined) return quoted(`--${name}[${told}]`);
+  if (value === undefined) return quoted(`--${name}[${text}]`);
   const action = choices === undefined ? '_files' : `(${choices.join(' ')})`;
-  return quoted(`${star}--${name}[${told}]:${value}:${action}`);
+  return quoted(`${star}--${name}[${text}]:${value}:${action}`);
 }
 
 function quoted(text: string): string {

@@ -1,30 +1,27 @@
 /** What an index folder or a file holds, from what it says of itself; its rows are not read. */
 
 import type { Call } from '../call';
-import { isIndexFolder, openFolder } from '../input/index-folder';
+import {
+  bytesOf,
+  columnWords,
+  isIndexFolder,
+  openFolder,
+  sizeWords,
+  textWords,
+} from '../input/index-folder';
+import { openInput } from '../input/rows';
 import { bytesText, grouped } from '../output/figures';
-import { bytesOf, columnWords, sizeWords, textWords } from '../output/folder-words';
-import { INPUT_OPTIONS } from '../shared-options';
-import type { Verb } from '../verb';
 
 /** What is told: a title, and lines of a name and a value. */
 type Fact = readonly [name: string, value: string];
 
-export const verb: Verb = {
-  name: 'info',
-  summary: 'what an index or a file holds',
-  usage: 'DIR|FILE',
-  options: [{ name: 'json', help: 'JSON for machines' }, ...INPUT_OPTIONS],
-  example: 'halfspace info datasets/sample/docs.jsonl',
-
-  async run(call) {
-    const path = call.onlyInput();
-    const isIndex = path !== '-' && (await isIndexFolder(path));
-    const { json, facts } = isIndex ? await indexFacts(call, path) : await fileFacts(call, path);
-    await call.print(call.isJson ? `${JSON.stringify(json, plain)}\n` : listed(facts));
-    return 0;
-  },
-};
+export async function run(call: Call): Promise<0 | 1> {
+  const path = call.onlyInput();
+  const isIndex = path !== '-' && (await isIndexFolder(path));
+  const { json, facts } = isIndex ? await indexFacts(call, path) : await fileFacts(call, path);
+  await call.print(call.isJson ? `${JSON.stringify(json, plain)}\n` : listed(facts));
+  return 0;
+}
 
 async function indexFacts(call: Call, path: string) {
   const folder = await openFolder(call, path);
@@ -77,7 +74,7 @@ function recallFact(report: Measured): string {
 }
 
 async function fileFacts(call: Call, path: string) {
-  const { file, format, rowCount, byteCount, columns } = await call.input(path);
+  const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
   const facts: Fact[] = [
     ['file', file],

@@ -1,85 +1,41 @@
 /** The nearest rows of an index, for each of the queries: one row out for each that is found. */
 
-import type {
-  ColumnData,
-  Explanation,
-  Id,
-  IndexFolder,
-  Rank,
+import {
+  type ColumnData,
+  type Explanation,
+  type Id,
+  type IndexFolder,
+  type Rank,
   RowBatch,
-  SearchResult,
-  SimHashIndex,
+  type SearchResult,
+  type SimHashIndex,
 } from '../../node';
 import type { Call } from '../call';
 import { Carried, carriedName, columnsOfFilter } from '../input/carried';
 import { openFolder, refuseOtherSettings } from '../input/index-folder';
 import { type Queries, queriesOf, queryAt } from '../input/queries';
-import { COLUMN_OPTIONS, INPUT_OPTIONS, OUTPUT_OPTIONS, TEXT_OPTIONS } from '../shared-options';
-import type { Option, Verb } from '../verb';
+import { isForPeople, openOutput } from '../output/rows';
 
-/** How texts were read is in the folder; what is said of it must agree. */
-const AGREEING: readonly Option[] = TEXT_OPTIONS.filter(
-  ({ name }) => name !== 'tf-idf' && name !== 'frequencies',
-).map(({ initial, ...option }) => option);
-
-export const verb: Verb = {
-  name: 'search',
-  summary: 'the nearest rows of an index',
-  usage: 'DIR [QUERIES] [-o OUT]',
-  options: [
-    {
-      ...{ name: 'row-id', value: 'IDS', kind: 'list' },
-      help: 'Search for what is near these rows of the index',
-    },
-    { name: 'query', value: 'TEXT', help: 'Search for a text, in an index of texts' },
-    { name: 'k', short: 'k', value: 'N', kind: 'integer', help: 'How many neighbours [10]' },
-    {
-      ...{ name: 'max-distance', value: 'N', kind: 'integer' },
-      help: 'All rows within so many differing bits (with -k the nearest of them)',
-    },
-    {
-      ...{ name: 'filter', value: 'CONDITION' },
-      help: "Only rows with: category = 'animal' and year >= 2000 (=, !=, <, <=, >, >=, in)",
-    },
-    {
-      ...{ name: 'rank', value: 'HOW', choices: ['hamming', 'estimate', 'exact'] },
-      help: 'By distance, estimated cosine or exact cosine (the best that the index can)',
-    },
-    { name: 'explain', help: 'Say what was done for each query, and how long it took' },
-    {
-      ...{ name: 'columns', value: 'NAMES', kind: 'list' },
-      help: 'Columns of the index to show (on a terminal the first text)',
-    },
-    ...OUTPUT_OPTIONS,
-    ...COLUMN_OPTIONS,
-    ...INPUT_OPTIONS,
-    ...AGREEING,
-  ],
-  example:
-    'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +
-    'halfspace search docs.hs --query "green tea" -k 3',
-
-  async run(call) {
-    const [path] = call.args;
-    if (path === undefined) call.misuse('an index folder is missing');
-    const request = requestOf(call);
-    const folder = await openFolder(call, path);
-    refuseOtherSettings(call, folder);
-    const shown = shownColumns(call, folder);
-    const filtered = columnsOfFilter(call, folder);
-    const index = await call.long(`opening ${path}`, (long) => folder.index(long));
-    const carried = await Carried.read(folder, index, [...shown, ...filtered]);
-    const filter = call.text('filter');
-    const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
-    const out = await call.rows(call.text('output'), call.args);
-    for await (const queries of queriesOf(call, folder, index)) {
-      const results = await answers(call, index, { queries, request, allowed });
-      await out.write(await rowsOf(queries, results, { most: request.k, shown, carried }));
-    }
-    await out.close();
-    return 0;
-  },
-};
+export async function run(call: Call): Promise<0 | 1> {
+  const [path] = call.args;
+  if (path === undefined) call.misuse('an index folder is missing');
+  const request = requestOf(call);
+  const folder = await openFolder(call, path);
+  refuseOtherSettings(call, folder);
+  const shown = shownColumns(call, folder);
+  const filtered = columnsOfFilter(call, folder);
+  const index = await call.long(`opening ${path}`, (long) => folder.index(long));
+  const carried = await Carried.read(folder, index, [...shown, ...filtered]);
+  const filter = call.text('filter');
+  const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
+  const out = await openOutput(call, { inputs: call.args });
+  for await (const queries of queriesOf(call, folder, index)) {
+    const results = await answers(call, index, { queries, request, allowed });
+    await out.write(await rowsOf(queries, results, { most: request.k, shown, carried }));
+  }
+  await out.close();
+  return 0;
+}
 
 interface SearchRequest {
   readonly k: number;
@@ -89,15 +45,14 @@ interface SearchRequest {
 }
 
 function requestOf(call: Call): SearchRequest {
-  const maxDistance = call.integer('max-distance');
+  const maxDistance = call.number('max-distance');
   const rank = call.text('rank') as Rank | undefined;
   if (maxDistance !== undefined && rank !== undefined && rank !== 'hamming') {
     call.misuse(`--max-distance ranks by distance: leave out --rank ${rank}`);
   }
   const all = maxDistance === undefined ? 10 : Number.MAX_SAFE_INTEGER;
-  const k = call.integer('k') ?? all;
-  if (k < 1) call.misuse(`-k expected an integer from 1 on, got ${k}`);
-  return { k, maxDistance, rank, isExplained: call.flag('explain') };
+  const k = call.number('k') ?? all;
+  return { k, maxDistance, rank, isExplained: call.has('explain') };
 }
 
 /** Columns asked for; on a terminal the first of texts. */
@@ -105,9 +60,8 @@ function shownColumns(call: Call, folder: IndexFolder): readonly string[] {
   if (call.has('columns')) {
     return call.list('columns').map((name) => carriedName(call, folder, name));
   }
-  const isTable = call.isTerminal && !call.isJson && !call.has('to') && !call.has('output');
   const text = folder.columnInfo.find(({ fits }) => fits.includes('text'));
-  return isTable && text !== undefined ? [text.name] : [];
+  return isForPeople(call) && text !== undefined ? [text.name] : [];
 }
 
 interface Asked {
@@ -174,7 +128,6 @@ async function rowsOf(
   results: readonly SearchResult[],
   { most, shown, carried }: Shown,
 ): Promise<RowBatch> {
-  const { RowBatch } = await import('../../node');
   const query: Id[] = [];
   const ids: Id[] = [];
   const [rank, rows, distance, cosine]: number[][] = [[], [], [], []];

@@ -1,47 +1,37 @@
 /** Every checksum and invariant of an index, or every row of a file; 1 when one is broken. */
 
+import { FormatError, IndexFolder } from '../../node';
 import type { Call } from '../call';
 import { sentenceOf } from '../errors';
 import { isIndexFolder } from '../input/index-folder';
+import { openInput } from '../input/rows';
 import { counted } from '../output/figures';
-import { INPUT_OPTIONS } from '../shared-options';
-import type { Verb } from '../verb';
 
 interface Health {
   readonly rows: number;
   readonly problems: readonly { readonly file: string; readonly message: string }[];
 }
 
-export const verb: Verb = {
-  name: 'verify',
-  summary: 'every checksum and invariant of an index or a file',
-  usage: 'DIR|FILE',
-  options: [{ name: 'json', help: 'JSON for machines' }, ...INPUT_OPTIONS],
-  example: 'halfspace verify datasets/sample/docs.jsonl',
-
-  async run(call) {
-    const path = call.onlyInput();
-    const isIndex = path !== '-' && (await isIndexFolder(path));
-    const health = isIndex ? await healthOfIndex(call, path) : await healthOfFile(call, path);
-    const { rows, problems } = health;
-    if (call.isJson) await call.print(`${JSON.stringify({ path, rows, problems })}\n`);
-    else if (problems.length === 0) await call.print(`${path}: sound, ${counted(rows, 'row')}\n`);
-    else for (const { file, message } of problems) await call.print(`${file}: ${message}\n`);
-    return problems.length === 0 ? 0 : 1;
-  },
-};
+export async function run(call: Call): Promise<0 | 1> {
+  const path = call.onlyInput();
+  const isIndex = path !== '-' && (await isIndexFolder(path));
+  const health = isIndex ? await healthOfIndex(call, path) : await healthOfFile(call, path);
+  const { rows, problems } = health;
+  if (call.isJson) await call.print(`${JSON.stringify({ path, rows, problems })}\n`);
+  else if (problems.length === 0) await call.print(`${path}: sound, ${counted(rows, 'row')}\n`);
+  else for (const { file, message } of problems) await call.print(`${file}: ${message}\n`);
+  return problems.length === 0 ? 0 : 1;
+}
 
 async function healthOfIndex(call: Call, path: string): Promise<Health> {
-  const { IndexFolder } = await import('../../node');
   return call.long(`verifying ${path}`, (long) => IndexFolder.verify(path, long));
 }
 
 /** Reads all rows and all columns; codes also by what their header says. */
 async function healthOfFile(call: Call, path: string): Promise<Health> {
-  const { FormatError } = await import('../../node');
   let rows = 0;
   try {
-    const reader = await call.input(path);
+    const reader = await openInput(call, path);
     const codes = reader.columns.filter(
       ({ fits }) => fits.includes('code') && !fits.includes('id'),
     );

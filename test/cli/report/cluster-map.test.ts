@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandLine } from '../../../src/cli/output/command-line';
+import { commandLine } from '../../../src/cli/output/figures';
 import { planeOf } from '../../../src/cli/report/cluster-map';
 import { Draws, dot } from '../../reference/random';
 

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { chart } from '../../../src/cli/report/chart';
-import { escaped, shortened } from '../../../src/cli/report/escape';
-import { band, bars, dots, line, notes } from '../../../src/cli/report/marks';
-import { fixed, percent, plain } from '../../../src/cli/report/numbers';
-import { page, table } from '../../../src/cli/report/page';
-import { linearScale, logScale } from '../../../src/cli/report/scale';
+import { fixed, percent, plain } from '../../../src/cli/output/figures';
+import {
+  band,
+  bars,
+  chart,
+  dots,
+  line,
+  linearScale,
+  logScale,
+  notes,
+} from '../../../src/cli/report/chart';
+import { escaped, page, shortened, table } from '../../../src/cli/report/page';
 import { Draws } from '../../reference/random';
 
 const countOf = (text: string, part: RegExp) => text.match(part)?.length ?? 0;

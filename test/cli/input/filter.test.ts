@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseFilter, placesThatMeet } from '../../../src/cli/input/row-filter';
+import { parseFilter, placesThatMeet } from '../../../src/cli/input/filter';
 
 describe('parseFilter', () => {
   it('reads conditions joined by and', () => {
@@ -70,6 +70,15 @@ describe('placesThatMeet', () => {
     expect(met('a = x', [null, 'x'])).toEqual([1]);
     expect(met('a != x', [null, 'y'])).toEqual([1]);
     expect(met('a != x', [null, null])).toEqual([]);
+  });
+
+  it('matches NaN with != alone', () => {
+    const values = [Number.NaN, 5, 6];
+    expect(met('x = 5', values)).toEqual([1]);
+    expect(met('x in (5, 6)', values)).toEqual([1, 2]);
+    expect(met('x <= 5', values)).toEqual([1]);
+    expect(met('x >= 5', values)).toEqual([1, 2]);
+    expect(met('x != 5', values)).toEqual([0, 2]);
   });
 
   it('looks only at the places that are left', () => {

@@ -1,6 +1,7 @@
 /**
  * Filters as text: `category = 'animal' and year >= 2000`, with =, !=, <, <=, >, >=, in (…) and
- * `and`. Numbers are compared as numbers, strings by their code units; a null matches nothing.
+ * `and`. Numbers are compared as numbers, strings by their code units; a null matches nothing,
+ * and NaN only `!=`.
  */
 
 import { misuse } from '../parse';
@@ -123,7 +124,9 @@ function likeValue(column: string, text: string, sample: unknown): string | numb
   return text;
 }
 
+/** Below 0, 0 or above; NaN where the value is NaN, which is only unequal to everything. */
 function orderOf(value: unknown, wanted: string | number | bigint): number {
   const own = typeof wanted === 'string' ? String(value) : (value as number | bigint);
+  if (Number.isNaN(own)) return Number.NaN;
   return own < wanted ? -1 : own > wanted ? 1 : 0;
 }

@@ -1,12 +1,13 @@
-/** A reviewed plan applied: the rows that it keeps, as a new file. */
+/** `halfspace dedup --apply`: the rows that a reviewed plan keeps, as a new file. */
 
 import { applyPlan, type BitOrder, openRows, type RowFormat, readPlan } from '../../node';
 import type { Call } from '../call';
 import { isIndexFolder } from '../input/index-folder';
-import { saySkipped, typesOf } from '../input/rows-in';
+import { openInput, readingOptions, saySkipped } from '../input/rows';
 import { counted, grouped } from '../output/figures';
 
-export async function usePlan(call: Call, input: string): Promise<0> {
+/** Writes the rows of `input` that a reviewed plan keeps. */
+export async function applyPlanOf(call: Call, input: string): Promise<0> {
   const output = call.text('output');
   if (output === undefined) call.misuse('--apply PLAN writes the kept rows: -o OUT is missing');
   if (input === '-') call.misuse('--apply reads a file, not stdin');
@@ -16,18 +17,16 @@ export async function usePlan(call: Call, input: string): Promise<0> {
   const planPath = call.text('apply') as string;
   const plan = await readPlan(planPath);
   const ids = await idsToCompare(call, { input, planPath, count: plan.count });
-  const [format, outputFormat] = [call.text('from'), call.text('to')] as (RowFormat | undefined)[];
+  const outputFormat = call.text('to') as RowFormat | undefined;
   const isOfOthers = call.has('text') || call.has('vector');
-  const [column, bits] = [isOfOthers ? null : call.text('code'), call.integer('bits')];
+  const [column, bits] = [isOfOthers ? null : call.text('code'), call.number('bits')];
   const options = {
-    ...(format !== undefined && { format }),
+    ...readingOptions(call, input),
     ...(outputFormat !== undefined && { outputFormat }),
     ...(column !== undefined && { column }),
     ...(bits !== undefined && { bits }),
     bitOrder: call.text('bit-order') as BitOrder,
-    types: typesOf(call, input),
-    onError: call.text('on-error') as 'stop' | 'skip',
-    ...{ force: call.flag('force'), inputs: [planPath], ...(ids !== null && { ids }) },
+    ...{ force: call.has('force'), inputs: [planPath], ...(ids !== null && { ids }) },
   };
   const applied = await call.long('copying', (long) =>
     applyPlan(plan, input, output, { ...options, ...long }),
@@ -46,7 +45,7 @@ async function idsToCompare(
   call: Call,
   { input, planPath, count }: { input: string; planPath: string; count: number },
 ) {
-  const reader = await call.input(input);
+  const reader = await openInput(call, input);
   await reader.close();
   const names = reader.columns.map(({ name }) => name);
   const column = call.text('id') ?? ['id', 'file'].find((name) => names.includes(name));

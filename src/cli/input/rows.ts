@@ -1,31 +1,52 @@
-/** Rows in: a reader of the library that shows how far it is, and stops at Ctrl-C. */
+/**
+ * Rows in: a reader of the library with progress, which stops at Ctrl-C and is closed at the end.
+ */
 
-import type { ColumnType, RowBatch, RowReader } from '../../node';
-import type { Call, InputOptions } from '../call';
+import {
+  type ColumnType,
+  openRows,
+  type RowBatch,
+  type RowFormat,
+  type RowReader,
+} from '../../node';
+import type { Call } from '../call';
 
-/** Opens a path, or stdin for '-' and where there is none. */
+export interface InputOptions {
+  /** Read only these columns. */
+  readonly columns?: readonly string[];
+}
+
+/** Opens a file or a folder, or stdin for '-' and undefined, by the options of the call. */
 export async function openInput(
   call: Call,
   path: string | undefined,
   options: InputOptions = {},
 ): Promise<RowReader> {
-  const { openRows } = await import('../../node');
   const isStdin = path === undefined || path === '-';
-  const format = call.text('from') as RowReader['format'] | undefined;
   if (isStdin && process.stdin.isTTY) {
     call.misuse('stdin is a terminal: name an input, or pipe rows in and say --from FORMAT');
   }
   const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
-    ...(format !== undefined && { format }),
     ...(isStdin && { file: 'stdin' }),
-    ...{ types: typesOf(call, path), ...options },
-    onError: (call.text('on-error') ?? 'stop') as 'stop' | 'skip',
+    ...readingOptions(call, path),
+    ...options,
   });
+  call.atEnd(() => reader.close());
   return withProgress(call, reader);
 }
 
-/** What columns are, as `--types` tells; in CSV the column of `--vector` is texts like "[1, 2]". */
-export function typesOf(call: Call, path = ''): Record<string, ColumnType> {
+/** How a file is read, by --from, --types and --on-error. */
+export function readingOptions(call: Call, path?: string) {
+  const format = call.text('from') as RowFormat | undefined;
+  return {
+    ...(format !== undefined && { format }),
+    types: typesOf(call, path),
+    onError: (call.text('on-error') ?? 'stop') as 'stop' | 'skip',
+  };
+}
+
+/** Types of columns by --types; in CSV the column of --vector holds texts like "[1, 2]". */
+function typesOf(call: Call, path = ''): Record<string, ColumnType> {
   const isCsv = call.text('from') === 'csv' || /\.csv$/i.test(path);
   const [vector, ...more] = call.list('vector');
   const types: Record<string, ColumnType> = {};
