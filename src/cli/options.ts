@@ -25,8 +25,8 @@ export interface Option {
 }
 
 /**
- * Declares an option, spelled as in the help: `-k, --k N` has a short name and a value, `--force` is
- * a flag.
+ * Declares an option, spelled as in the help: `-k, --k N` has a short name and a value, `--force`
+ * is a flag.
  */
 export function option(
   spelled: string,
