@@ -4,7 +4,7 @@
  * file that it came from.
  */
 
-import { type Data, type Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
+import { type Data, type Field, type RecordBatch, Schema } from 'apache-arrow';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
@@ -17,6 +17,7 @@ import { codesOf } from './columns/codes';
 import { type ColumnData, columnOf } from './columns/column-data';
 import { idsOf } from './columns/ids';
 import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
+import { recordBatch } from './columns/make';
 import { joinedData, nullsOfType, plainOf, taken } from './columns/pick';
 import { valuesOf } from './columns/values';
 import { denseOf, narrowed, sparseOf } from './columns/vectors';
@@ -92,10 +93,7 @@ export class RowBatch {
 
   /** The record batch of the apache-arrow package, over the same memory. */
   toArrow(): RecordBatch {
-    const { fields } = this.#schema;
-    const children = [...this.#data];
-    const data = makeData({ type: new Struct(fields), length: this.count, nullCount: 0, children });
-    return new RecordBatch(this.#schema, data);
+    return recordBatch(this.#schema, [...this.#data], this.count);
   }
 
   /** Bytes that the columns take, about. */

@@ -3,10 +3,11 @@
  * of the schema of the first; with a header the file is sealed as `codesToArrow` seals it.
  */
 
-import { type Data, Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
+import { type Data, Field, Schema } from 'apache-arrow';
 import { checkBits, checkOptions } from '../../base/check';
 import type { CodeOrigin } from '../../codes/codes';
-import { nullsOfType, plainOf, taken } from '../columns/pick';
+import { recordBatch } from '../columns/make';
+import { joinedData, nullsOfType, plainOf } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
 import { FORMAT_VERSION, KEY, sealedBatch } from '../sealed/seal';
 import { type ArrowLayout, BatchWriter } from './bytes';
@@ -72,11 +73,7 @@ export class ArrowWriter {
 
   #writeColumns(columns: Data[]): void {
     if (this.#header === null) {
-      const schema = this.#schema;
-      const length = columns[0]?.length ?? 0;
-      const type = new Struct(schema.fields);
-      const data = makeData({ type, length, nullCount: 0, children: columns });
-      this.#writer?.write(new RecordBatch(schema, data));
+      this.#writer?.write(recordBatch(this.#schema, columns, columns[0]?.length ?? 0));
       return;
     }
     if (this.#held !== null) this.#seal(this.#held, false);
@@ -97,17 +94,8 @@ function headerText(header: CodeHeader): string {
 
 /** Without dictionaries, which files cannot replace between batches. */
 function plainColumn(field: Field, data: Data): { field: Field; data: Data } {
-  const type = plainOf(field.type);
-  const isPlain = type === field.type;
-  return {
-    field: new Field(field.name, type, true, field.metadata),
-    data: isPlain
-      ? data
-      : taken(
-          data,
-          Uint32Array.from({ length: data.length }, (_, row) => row),
-        ),
-  };
+  const plain = joinedData([data]);
+  return { field: new Field(field.name, plainOf(field.type), true, field.metadata), data: plain };
 }
 
 /** The column as the first batch has it; one without any value fits all types. */

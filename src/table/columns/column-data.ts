@@ -2,20 +2,12 @@
  * Columns from what programs have at hand: typed arrays, arrays of plain values, codes, matrices.
  */
 
-import {
-  type Data,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  type Float64,
-  type Int32,
-  makeData,
-} from 'apache-arrow';
-import { countNulls } from '../../base/bitmap';
+import { Field } from 'apache-arrow';
 import { wrongType } from '../../base/check';
 import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
 import { builderOf, type Column, type ColumnKind, finished } from './builder';
+import { bytesData, numberData, vectorData } from './make';
 import { type NumberArray, typeOfArray } from './types';
 
 /** The values of a column, one a row. */
@@ -26,12 +18,11 @@ export type ColumnData =
   | DenseMatrix
   | Column;
 
-/** One column; nothing is copied but plain arrays. */
+/** One column, whose rows may be null; nothing is copied but plain arrays. */
 export function columnOf(name: string, given: ColumnData): Column {
   if (Array.isArray(given)) return fromValues(name, given);
-  if (given instanceof Codes) return fromCodes(name, given);
-  if (ArrayBuffer.isView(given)) return fromNumbers(name, given as NumberArray);
-  if (isDenseMatrix(given)) return fromMatrix(name, given);
+  const made = dataOf(name, given);
+  if (made !== null) return { field: new Field(name, made.type, true), data: made };
   const { field, data } = (given ?? {}) as Column;
   if (!(field instanceof Field)) {
     throw wrongType(name, 'an array, a typed array, Codes or a matrix', given);
@@ -39,12 +30,20 @@ export function columnOf(name: string, given: ColumnData): Column {
   return { field: new Field(name, field.type, true, field.metadata), data };
 }
 
-function fromNumbers(name: string, values: NumberArray): Column {
-  const type = typeOfArray(values);
-  if (type === undefined) throw wrongType(name, 'a typed array of numbers', values);
-  const { length } = values;
-  const data = makeData({ type: type as Int32, length, nullCount: 0, data: values as Int32Array });
-  return { field: new Field(name, type, true), data };
+/** Null for what is no typed array, no codes and no matrix. */
+function dataOf(name: string, given: ColumnData) {
+  if (given instanceof Codes) {
+    const { bytes, bytesPerCode: width, count: length, validity } = given;
+    return bytesData(bytes, { width, length, validity });
+  }
+  if (ArrayBuffer.isView(given)) {
+    if (typeOfArray(given) !== undefined) return numberData(given as NumberArray);
+    throw wrongType(name, 'a typed array of numbers', given);
+  }
+  if (!isDenseMatrix(given)) return null;
+  const length = checkDenseMatrix(given, name);
+  const { values, dimensions: width, validity } = given;
+  return vectorData(values, { width, length, validity, isNullable: true });
 }
 
 /** All numbers are float64, so that the type does not depend on what a batch holds. */
@@ -68,36 +67,4 @@ function fromValues(name: string, values: readonly unknown[]): Column {
     builder.append(value);
   });
   return finished(name, builder, kind);
-}
-
-/** Nulls of a bitmap in Arrow's layout. */
-function nullsOf(validity: Uint8Array | null | undefined, count: number) {
-  if (!validity) return { nullCount: 0 };
-  const nullCount = countNulls(validity, count);
-  return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: validity };
-}
-
-function fromCodes(name: string, codes: Codes): Column {
-  const { count: length, bytes, validity } = codes;
-  const type = new FixedSizeBinary(codes.bytesPerCode);
-  const data = makeData({ type, length, data: bytes, ...nullsOf(validity, length) });
-  return { field: new Field(name, type, true), data };
-}
-
-function fromMatrix(name: string, matrix: DenseMatrix): Column {
-  const length = checkDenseMatrix(matrix, name);
-  const { values, dimensions, validity } = matrix;
-  const element = typeOfArray(values) as Float64;
-  const type: FixedSizeList = new FixedSizeList(dimensions, new Field('item', element, true));
-  const child: Data = makeData({
-    ...{ type: element, length: values.length, nullCount: 0 },
-    data: values as Float64Array,
-  });
-  const data = makeData({
-    type: type as FixedSizeList,
-    length,
-    child,
-    ...nullsOf(validity, length),
-  });
-  return { field: new Field(name, type, true), data };
 }

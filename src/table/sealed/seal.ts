@@ -5,12 +5,13 @@
  * stream that was cut are found. docs/format.md is the specification.
  */
 
-import { type Data, makeData, RecordBatch, type Schema, Struct, Type } from 'apache-arrow';
+import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
 import { bitAt, bitmapOf } from '../../base/bitmap';
 import type { BitOrder, CodeOrigin } from '../../codes/codes';
 import { checksum } from '../../kernels/kernels';
 import type { ArrowBatches } from '../arrow/source';
 import type { ReadCodesOptions } from '../columns/codes';
+import { recordBatch } from '../columns/make';
 
 /** The metadata key of headers and seals. */
 export const KEY = 'halfspace';
@@ -42,8 +43,8 @@ export function sealedBatch(
   end: boolean,
 ): RecordBatch {
   const { length } = children[0];
-  const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
-  return new RecordBatch(schema, data, new Map([[KEY, sealOf(schema, children, row, end)]]));
+  const metadata = new Map([[KEY, sealOf(schema, children, row, end)]]);
+  return recordBatch(schema, children, length, metadata);
 }
 
 function sealOf(schema: Schema, columns: readonly Data[], row: number, end: boolean): string {

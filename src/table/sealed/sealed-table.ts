@@ -9,23 +9,22 @@ import {
   type Data,
   type DataType,
   Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  type Float32,
+  type FixedSizeBinary,
+  type FixedSizeList,
   List,
   makeData,
   type RecordBatch,
   Schema,
   Type,
 } from 'apache-arrow';
-import { countNulls } from '../../base/bitmap';
 import type { Ids } from '../../base/ids';
 import { arrowBytes } from '../arrow/bytes';
 import { type ArrowSource, asFormatError, openArrow } from '../arrow/source';
 import type { Column } from '../columns/builder';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
 import { idColumn, idsOf } from '../columns/ids';
-import { type NumberArray, type NumberKind, numberType, typeOfArray } from '../columns/types';
+import { bytesData, numberData, vectorData } from '../columns/make';
+import { type NumberArray, type NumberKind, numberType } from '../columns/types';
 import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './seal';
 
 /**
@@ -106,27 +105,18 @@ export function columnsOf(
 
 function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
   if (type === 'ids') return idColumn(values as Ids).slice(0, length);
-  if (typeof type === 'string') return numbers(values as NumberArray);
+  if (typeof type === 'string') return numberData(values as NumberArray);
   if ('bytes' in type) {
     const { bytes, validity } = values as Rows;
-    const nullCount = countNulls(validity, length);
-    const nulls = nullCount > 0 ? { nullBitmap: validity as Uint8Array } : {};
-    const fixed = new FixedSizeBinary(type.bytes);
-    return makeData({ type: fixed, length, nullCount, data: bytes, ...nulls });
+    return bytesData(bytes, { width: type.bytes, length, validity });
   }
-  const child = numbers('list' in type ? (values as Lists).items : (values as NumberArray));
-  const item = new Field('item', child.type, false);
-  if ('list' in type) {
-    const valueOffsets = (values as Lists).offsets;
-    return makeData({ type: new List(item), length, nullCount: 0, valueOffsets, child });
+  if ('vector' in type) {
+    return vectorData(values as NumberArray, { width: type.width ?? 1, length, isNullable: false });
   }
-  const vector = new FixedSizeList(type.width ?? 1, item);
-  return makeData({ type: vector, length, nullCount: 0, child });
-}
-
-function numbers(data: NumberArray): Data<Float32> {
-  const type = typeOfArray(data) as Float32;
-  return makeData({ type, length: data.length, nullCount: 0, data: data as Float32Array });
+  const { offsets: valueOffsets, items } = values as Lists;
+  const child = numberData(items);
+  const list = new List(new Field('item', child.type, false));
+  return makeData({ type: list, length, nullCount: 0, valueOffsets, child });
 }
 
 /** Batches of columns, sealed one after another; all have the columns of the first. */
