@@ -21,7 +21,7 @@ import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
-import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
+import { centroidsFromArrow, removedFromArrow } from '../table/sealed/lists';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
@@ -132,7 +132,7 @@ export class IndexFolder {
     this.#refuseTooMany(this.#sound(() => this.#checkSizes()));
     const removed = await this.removedRows();
     const [centroids] = filesOf(manifest, 'centres');
-    const values = centroids && centresFromArrow(await this.#read(centroids), centroids.name);
+    const values = centroids && centroidsFromArrow(await this.#read(centroids), centroids.name);
     const files = filesOf(manifest, 'rows');
     // Damage of a small index is found before memory is taken for one.
     let bytes = files.length > 0 ? await this.#read(files[0]) : new Uint8Array();

@@ -12,7 +12,7 @@ import { Slots } from '../index/distinct/slots';
 import { type SimHashIndex, stateOf } from '../index/simhash-index';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
-import { centresFromArrow, removedFromArrow } from '../table/sealed/lists';
+import { centroidsFromArrow, removedFromArrow } from '../table/sealed/lists';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { readFolderFile } from './folder-file';
 import { checkCopy, newestManifest } from './generations';
@@ -101,7 +101,7 @@ function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): nu
     return columnsFromArrow(bytes, path).reduce((sum, batch) => sum + batch.count, 0);
   }
   // Centroids have the width that they ought to have where they are as many as they ought to be.
-  const { length } = centresFromArrow(bytes, path);
+  const { length } = centroidsFromArrow(bytes, path);
   return length % rows === 0 ? rows : length;
 }
 

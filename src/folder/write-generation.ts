@@ -9,7 +9,7 @@ import { type SimHashIndex, stateOf } from '../index/simhash-index';
 import type { IndexState } from '../index/state';
 import { columnsToArrow } from '../table/sealed/carried-columns';
 import { indexToArrow } from '../table/sealed/index-rows';
-import { centresToArrow, removedToArrow } from '../table/sealed/lists';
+import { centroidsToArrow, removedToArrow } from '../table/sealed/lists';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { CarriedColumns } from './carried-columns';
 import { GenerationWriter } from './generations';
@@ -135,7 +135,7 @@ class Generation {
       const { centroids, count } = partitions;
       const isSame = origin !== null && origin.centroids === centroids;
       const [before] = isSame ? filesOf(origin.manifest, 'centres') : [];
-      const bytes = () => centresToArrow(centroids, centroids.length / count);
+      const bytes = () => centroidsToArrow(centroids, centroids.length / count);
       files.push(before ?? (await this.#writer.add('centres', bytes(), count)));
     }
     const removed = this.#rows.isRenumbered

@@ -54,7 +54,7 @@ interface LineLayout {
 /** Characters that are encoded at once, below the longest string. */
 const MAX_CHARACTERS = 1 << 22;
 
-/** A text a row. */
+/** A line of text a row; every batch must have the columns of the first. */
 class Lines implements RowEncoder {
   readonly #layout: LineLayout;
   #names: string | null = null;

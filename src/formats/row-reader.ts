@@ -51,7 +51,7 @@ export class Skips {
 
 const MAX_LISTED = 10;
 
-/** What the reader of one format gives. */
+/** What a format's reader gives: columns from the start, rows when they are asked for. */
 export interface FormatRows {
   readonly columns: readonly ColumnInfo[];
   readonly rowCount?: number | null;
@@ -60,7 +60,7 @@ export interface FormatRows {
   readonly batches: () => AsyncGenerator<RowBatch>;
 }
 
-/** How a reader is wanted; all of it is checked. */
+/** What a format's reader gets: the options of `openRows`, checked and with their defaults. */
 export interface ReadOptions {
   readonly columns: readonly string[] | undefined;
   readonly batchRows: number;

@@ -65,7 +65,10 @@ export class CsvRecord {
     return newline + 1;
   }
 
-  /** Where a quoted cell is followed by something; -1 when its end is not there. */
+  /**
+   * Adds the quoted cell at `at`; line feeds and delimiters within it are text. Returns where the
+   * closing quote is followed by something, or -1 when that is not among the bytes yet.
+   */
   #quoted(bytes: Buffer, at: number, isLast: boolean): number {
     const { length } = bytes;
     let quotes = 1;

@@ -7,7 +7,7 @@ import type { Delimiter, Skips } from '../row-reader';
 import { lineError, skipMark } from '../text/lines';
 import { CsvRecord } from './csv-record';
 
-/** Bytes of a block; larger where one record is. */
+/** Bytes of a block; a longer record makes it larger. Blocks end anywhere, also in a record. */
 const BLOCK_BYTES = 1 << 20;
 /** What a record may have at most: beyond, a quote was left open. */
 const MAX_BYTES = 2 ** 29;

@@ -66,7 +66,7 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
   }
 
   let whole: ByteFile | null = null;
-  /** The same of columns that lie one after another. */
+  /** The same of a file whose columns lie one after another: each band of rows is put together. */
   async function rowsInFortran(first: number, rows: number): Promise<Uint8Array> {
     whole ??= await source.randomAccess();
     const start = source.file === null ? 0 : headerBytes; // of a stream the header was taken
@@ -98,7 +98,10 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
   return { columns: batchOf(new Uint8Array(), 0).columns, rowCount: count, batches };
 }
 
-/** Little-endian floats stay as they lie, the others are turned into floats that hold them. */
+/**
+ * The elements as floats. Little-endian float32 and float64 stay where they lie; others become the
+ * narrower of the two that holds them exactly (64-bit integers: the nearest float64).
+ */
 function numbersOf(bytes: Uint8Array, { type, isLittle }: Header): Numbers {
   const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
   const { buffer, byteOffset } = aligned;

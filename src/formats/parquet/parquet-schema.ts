@@ -6,7 +6,10 @@
 import type { SchemaElement, SchemaTree } from 'hyparquet';
 import type { ColumnKind } from '../../table/columns/builder';
 
-/** The kind of a column. */
+/**
+ * The kind of a column from its schema. Lists follow the standard three levels, or the two of old
+ * writers; anything deeper is carried as JSON.
+ */
 export function kindOfTree(tree: SchemaTree): ColumnKind {
   const { element, children } = tree;
   if (children.length === 0) {

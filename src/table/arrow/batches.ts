@@ -53,7 +53,11 @@ const MAX_BYTES = 2 ** 31 - 1;
 /** A stream's metadata is read before it can be checked. */
 const MAX_METADATA_BYTES = 2 ** 28;
 
-/** The messages before a batch that its columns need. */
+/**
+ * The messages before a batch that its columns need: the schema, and the dictionaries up to here. A
+ * batch is decoded as a stream of these and itself, so that one guard and one decoder serve files,
+ * streams and bytes in memory.
+ */
 class Preamble {
   readonly schema: Schema;
   readonly header: string | undefined;
@@ -89,6 +93,7 @@ class Preamble {
     return bytes;
   }
 
+  /** Keeps a dictionary for the batches that follow; unless it is a delta it replaces the old. */
   addDictionary(head: Head, bytes: Uint8Array): void {
     const { dictionary } = head;
     if (!dictionary?.isDelta) {
@@ -110,7 +115,7 @@ class Preamble {
     });
   }
 
-  /** Checks the seal of one of our own batches, and wraps it. */
+  /** Wraps a batch; that of a sealed file is compared with its checksums and its place first. */
   rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
     if (this.header !== undefined || batch.metadata.has(KEY)) {
       asFormatError(this.file, () => {
@@ -126,7 +131,7 @@ class Preamble {
     return rows;
   }
 
-  /** Our own files have at least one batch. */
+  /** A sealed file has at least one batch, even without rows: none means that it was cut. */
   checkEnd(): void {
     if (this.header === undefined || this.#index > 0) return;
     asFormatError(this.file, () => {
@@ -206,7 +211,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
   return { ...toldBy(preamble), rowCount, batches };
 }
 
-/** What a file says of itself before any batch is read. */
+/** Footer, schema and row count of a file. The metadata of each batch is read, not its body. */
 async function outlineOf(file: ByteFile, name: string) {
   const { byteCount } = file;
   const read = async (at: number, length: number) => {
@@ -227,7 +232,7 @@ async function outlineOf(file: ByteFile, name: string) {
   return { preamble: new Preamble(schemaMessage(metadata), name), blocks, rowCount };
 }
 
-/** The head of a block's message, and the bytes of the message. */
+/** The head of a block's message, and its length: the footer and the message must agree. */
 function headAt(message: Uint8Array, block: Block): Head & { byteLength: number } {
   const { metadataBytes, prefixBytes } = readPrefix(message, 0, block.metadataBytes);
   const body = prefixBytes + metadataBytes;

@@ -254,7 +254,10 @@ function readMessage(
   return { header, end, columns: head.columns };
 }
 
-/** How the columns of a schema lie in the list of a batch's nodes. */
+/**
+ * How the columns of a schema lie in the list of a batch's nodes: Arrow lists the node of each
+ * column and of each child, in the order of a walk from parents to children.
+ */
 export interface Columns {
   /** The node of each column; those of its children follow it. */
   readonly nodes: readonly number[];

@@ -27,7 +27,7 @@ export function valueReader(data: Data, firstRow = 0): ReadValue {
   return (row) => (data.getValid(row) ? read(row) : null);
 }
 
-/** Reads rows that are not null. */
+/** Reads rows that are not null. What Arrow's own accessors would change is read here instead. */
 function presentReader(data: Data, firstRow: number): ReadValue {
   const { values, stride } = data;
   switch (data.typeId) {
@@ -94,7 +94,7 @@ export function bytesReader(data: Data, firstRow = 0): (row: number) => Uint8Arr
   return (row) => values.subarray(offsets[row], offsets[row + 1]);
 }
 
-/** Each entry that is used is read once. */
+/** Each entry that rows refer to is decoded once: dictionaries may be larger than their column. */
 function dictionaryReader(data: Data, firstRow: number): ReadValue {
   const chunks = (data.dictionary?.data ?? []).map((chunk) => ({
     length: chunk.length,

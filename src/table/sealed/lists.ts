@@ -28,13 +28,13 @@ const centroids = (width: number | null): ColumnSchema => {
 };
 
 /** Centroids one after another, `width` integers each. */
-export function centresToArrow(values: Int16Array, width: number): Uint8Array {
+export function centroidsToArrow(values: Int16Array, width: number): Uint8Array {
   const batch = { count: values.length / width, rows: { centre: values } };
   return writeTable([centroids(width)], { kind: 'centres' }, [batch]);
 }
 
 /** Reads them; the width is known from the index. */
-export function centresFromArrow(bytes: Uint8Array, file: string): Int16Array {
+export function centroidsFromArrow(bytes: Uint8Array, file: string): Int16Array {
   const table = openTable(bytes, file, { kind: 'centres' });
   return asFormatError(file, () => readNumbers(table, centroids(null)) as Int16Array);
 }

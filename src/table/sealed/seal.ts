@@ -145,13 +145,17 @@ function parse(text: string | undefined, name: string): object {
   throw new Error(`damaged: the "${KEY}" metadata of ${name} is no JSON object`);
 }
 
-/** Over the header's text and each field's name, type and nullability. */
+/** Of the header's text and each field's name, type and nullability: they change how bytes read. */
 function schemaChecksum(schema: Schema): string {
   const fields = schema.fields.map((field) => [field.name, String(field.type), field.nullable]);
   return hex(checksum(new TextEncoder().encode(schema.metadata.get(KEY) + JSON.stringify(fields))));
 }
 
-/** Chained over what a reader sees of the column: validity, offsets, values, children. */
+/**
+ * Of what a reader sees of the column, one after another: validity (where there are nulls), offsets
+ * from 0, values, children. Padding, and memory outside of a slice, do not count, so that another
+ * writer of the same values gets the same checksum.
+ */
 function columnChecksum(data: Data): string {
   return hex(chain(data, 0n));
 }
