@@ -1,8 +1,9 @@
 /**
- * Distance, angle and cosine, one from the other, with their errors. Two vectors at angle θ differ
- * in a share θ/π of random bits (Charikar 2002): a distance is binomial, of `bits` and θ/π.
- * Orthogonal planes ('hadamard') err somewhat less than these formulas say. Nothing here enters a
- * code.
+ * Distance, angle and cosine, each from the others, with their errors. Two vectors at angle θ
+ * differ in a share θ/π of random bits (Charikar 2002), so a distance is binomially distributed
+ * with `bits` trials of probability θ/π. Orthogonal planes ('hadamard') err somewhat less than
+ * these formulas say. No code depends on this file, so it may use functions that engines round
+ * differently.
  */
 
 import {
@@ -13,18 +14,18 @@ import {
   checkOptions,
 } from '../base/check';
 
-/** Angle in radians, 0 to π, that a distance estimates. */
+/** The angle in radians, 0 to π, that a distance estimates. */
 export function angleOf(distance: number, bits: number): number {
   checkInteger('distance', distance, 0, checkBits(bits));
   return (Math.PI * distance) / bits;
 }
 
-/** Cosine that a distance estimates. */
+/** The cosine that a distance estimates. */
 export function cosineOf(distance: number, bits: number): number {
   return Math.cos(angleOf(distance, bits));
 }
 
-/** Distance to expect of a pair at a given cosine; a mean, not an integer. */
+/** The mean distance of pairs at a cosine; not an integer. */
 export function expectedDistance(cosine: number, bits: number): number {
   return checkBits(bits) * shareOf(cosine);
 }
@@ -32,15 +33,18 @@ export function expectedDistance(cosine: number, bits: number): number {
 export interface AngleEstimate {
   readonly angle: number;
   readonly cosine: number;
-  /** Standard errors, to first order. */
+  /** Standard errors, by propagation to first order. */
   readonly angleError: number;
   readonly cosineError: number;
-  /** Wilson's interval of the share of differing bits, carried over. */
+  /** Wilson's interval of the share of differing bits, as angles and as cosines. */
   readonly angleInterval: readonly [low: number, high: number];
   readonly cosineInterval: readonly [low: number, high: number];
 }
 
-/** What a distance says of angle and cosine, and how surely. */
+/**
+ * The angle and the cosine that a distance estimates, with errors and intervals that cover the
+ * truth with probability `confidence` (.95 by default).
+ */
 export function estimateAngle(
   distance: number,
   bits: number,
@@ -61,7 +65,7 @@ export function estimateAngle(
   };
 }
 
-/** Wilson's score interval of a share of `hits` in `count`. */
+/** Wilson's score interval of the probability of which `hits` in `count` trials are a sample. */
 export function wilson(
   hits: number,
   count: number,
@@ -71,15 +75,16 @@ export function wilson(
   checkInteger('hits', hits, 0, count);
   const z = quantile((1 + checkConfidence(confidence)) / 2);
   const share = hits / count;
-  const centre = share + (z * z) / (2 * count);
+  const middle = share + (z * z) / (2 * count);
   const spread = z * Math.sqrt((share * (1 - share)) / count + (z * z) / (4 * count * count));
   const scale = 1 + (z * z) / count;
-  return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)];
+  return [Math.max(0, (middle - spread) / scale), Math.min(1, (middle + spread) / scale)];
 }
 
 /**
- * Bits needed for a wanted error of the cosine, for pairs near a given cosine: enough by the first
- * order, and also by the exact root mean square, which near cosine 1 does not fall with the sine.
+ * The bits needed so that the standard error of the cosine is at most `cosineError` for pairs near
+ * `cosine` (0 by default): by the first order, and by the exact root mean square, which near cosine
+ * 1 is larger.
  */
 export function bitsFor(options: { cosineError: number; cosine?: number }): number {
   const { cosineError, cosine = 0 } = checkOptions('options', options, ['cosineError', 'cosine']);
@@ -117,7 +122,7 @@ function rootMeanSquare(share: number, bits: number): number {
   return Math.sqrt(Math.max(0, square - 2 * cosine * meanCosine(Math.PI / bits) + cosine ** 2));
 }
 
-/** Probability that a pair at a given cosine is found within `maxDistance`. */
+/** The probability that a pair at a cosine is within `maxDistance`: the recall of such pairs. */
 export function catchProbability(cosine: number, bits: number, maxDistance: number): number {
   checkMaxDistance(maxDistance, checkBits(bits));
   const share = shareOf(cosine);
@@ -129,7 +134,7 @@ export function catchProbability(cosine: number, bits: number, maxDistance: numb
   return Math.min(1, sum);
 }
 
-/** Least distance within which a pair at a given cosine falls with at least `probability`. */
+/** The smallest distance within which a pair at a cosine is with at least `probability`. */
 export function distanceFor(cosine: number, bits: number, probability: number): number {
   checkBits(bits);
   checkNumber('probability', probability, 0, 1);
@@ -141,7 +146,7 @@ export function distanceFor(cosine: number, bits: number, probability: number): 
   return bits;
 }
 
-/** Share of bits in which a pair at a given cosine differs. */
+/** The expected share of bits in which a pair at a cosine differs. */
 function shareOf(cosine: number): number {
   return Math.acos(checkNumber('cosine', cosine, -1, 1)) / Math.PI;
 }

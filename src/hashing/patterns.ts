@@ -1,7 +1,7 @@
 /**
- * Patterns that come from the caller: a function from dimension to the f bits of its pattern, as
- * bytes, lowest bit first. Published worked examples and codes of other programs are replayed with
- * it.
+ * Patterns of the caller's own: a function from a dimension to the bits of its pattern, as
+ * ceil(bits / 8) bytes, lowest bit first. Reproduces published worked examples and the codes of
+ * other programs.
  */
 
 import { describe } from '../base/check';

@@ -157,7 +157,7 @@ class Comparison {
     const first = this.#asked;
     const before = pairsOf(count, first);
     const total = pairsOf(count, this.#end);
-    kernel.ask(room, first, end);
+    kernel.prepare(room, first, end);
     const take = (found: number) => this.#take(found);
     for (let row = first; row < count; row += TILE_ROWS) {
       const rowEnd = Math.min(count, row + TILE_ROWS);

@@ -1,4 +1,6 @@
-// The module's exports: pointers and counts in, nothing allocated. The caller owns the memory.
+// The exports of the module: the only functions that bindings (*.wasm.ts) may call. They take
+// addresses, counts and flags, allocate nothing, and check nothing: the caller owns the memory and
+// guarantees that every address is valid.
 
 export { hitsOfResiduals, sumBlock, sumTwoBlocks } from './residuals/residuals.assembly';
 export * from './dots/dots.assembly';

@@ -1,7 +1,7 @@
 /**
- * Which twins of each kernel exist, which one runs, and how to force one: by an option `kernel`, or
- * for a whole process by the environment variable HALFSPACE_KERNEL. Every choice gives equal
- * results.
+ * Which kernels exist for each family, which one runs, and how to force one: by an option `kernel`,
+ * or for a whole process by the environment variable HALFSPACE_KERNEL. Every choice gives equal
+ * results. Where WebAssembly or its SIMD is missing, scalar kernels run.
  */
 
 import { checkOneOf } from '../base/check';
@@ -30,7 +30,8 @@ import { hashBytes } from './xxhash/xxhash.scalar';
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
 export type KernelName = (typeof KERNELS)[number];
 
-/** What `choice` comes to: the environment's word where the option says 'auto'. */
+/** The kernel that runs: the option, else the environment's, else 'auto', or 'scalar' if forced
+ * by the engine. Throws for an unknown name and for a kernel that this engine cannot run. */
 export function resolveKernel(choice: KernelName = 'auto'): KernelName {
   checkOneOf('kernel', choice, KERNELS);
   if (choice !== 'auto') return refuseMissing(choice);
@@ -39,12 +40,14 @@ export function resolveKernel(choice: KernelName = 'auto'): KernelName {
   return kernelModule() === null ? 'scalar' : 'auto';
 }
 
+/** Throws for a WebAssembly kernel that is asked for by name where there is none. */
 function refuseMissing(choice: KernelName): KernelName {
   if (choice === 'scalar' || kernelModule() !== null) return choice;
   if (choice === 'auto') return 'scalar';
   throw new Error(`"kernel" '${choice}' needs WebAssembly with SIMD, which this engine lacks`);
 }
 
+/** Each family's kernel for a choice; 'popcnt64' and 'popcnt8' mean WebAssembly here. */
 export function sumsKernel(choice?: KernelName): SumsKernel {
   return resolveKernel(choice) === 'scalar' ? scalarSums : wasmSums;
 }
@@ -77,7 +80,7 @@ export function weightedKernel(choice?: KernelName): WeightedKernel {
   return resolveKernel(choice) === 'scalar' ? scalarWeighted : wasmWeighted;
 }
 
-/** The kernel for codes of some width; the faster of two may depend on it. */
+/** The kernel for codes of a width: with 'auto' the faster of two, which may depend on it. */
 export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKernel {
   const resolved = resolveKernel(choice);
   if (resolved === 'scalar') return scalarHamming;
@@ -86,7 +89,7 @@ export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKe
   return fasterHamming(Math.min(64, 8 * Math.ceil(bytesPerCode / 8)));
 }
 
-/** Every Hamming twin that runs here, for tests and benches. */
+/** Every Hamming kernel that runs on this engine, for tests and benchmarks. */
 export function hammingKernels(): HammingKernel[] {
   if (kernelModule() === null) return [scalarHamming];
   return [scalarHamming, popcnt64Hamming, popcnt8Hamming];
@@ -95,8 +98,8 @@ export function hammingKernels(): HammingKernel[] {
 const faster = new Map<number, HammingKernel>();
 
 /**
- * The faster of the two WebAssembly twins, timed when a width is first used: x86 has a fast 64-bit
- * count, arm64 a fast byte-wise one. Takes a few milliseconds, once a width.
+ * The faster of the two WebAssembly kernels, timed when a width is first used: x86 has a fast
+ * 64-bit count, arm64 a fast byte-wise one. Takes a few milliseconds for each width.
  */
 function fasterHamming(bytesPerCode: number): HammingKernel {
   let kernel = faster.get(bytesPerCode);
@@ -108,22 +111,22 @@ function fasterHamming(bytesPerCode: number): HammingKernel {
   return kernel;
 }
 
-/** Least time of some runs, each long enough for the coarse clock of a browser. */
+/** The shortest of four runs, in milliseconds, each long enough for a browser's coarse clock. */
 function timeOf(kernel: HammingKernel, bytesPerCode: number): number {
   const rows = Math.floor((1 << 17) / bytesPerCode);
   const query = new Uint8Array(bytesPerCode).fill(0x5a);
   const codes = allocateCodes(rows * bytesPerCode);
   const hits = new Uint32Array(2 * rows);
-  let least = Number.POSITIVE_INFINITY;
+  let shortest = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 4; run++) {
     const start = performance.now();
     for (let round = 0; round < 40; round++) kernel.hitsInto(codes, 0, rows, query, 0, hits);
-    least = Math.min(least, performance.now() - start);
+    shortest = Math.min(shortest, performance.now() - start);
   }
-  return least;
+  return shortest;
 }
 
-/** xxHash64 of bytes. */
+/** xxHash64 of bytes, unsigned: the checksum of files. Kernels give equal results. */
 export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): bigint {
   if (resolveKernel(choice) === 'scalar') return hashBytes(bytes, seed);
   if (bytes.length > LARGEST_HASHED) return hashBytes(bytes, seed);
@@ -132,5 +135,5 @@ export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): big
   return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
 }
 
-/** Batches are far below this; beyond, a copy into linear memory could fail. */
+/** Above this, a copy to linear memory could fail, and the scalar kernel reads the bytes. */
 const LARGEST_HASHED = 1 << 30;

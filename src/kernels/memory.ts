@@ -1,11 +1,11 @@
 /**
  * The linear memories of the WebAssembly kernels: where they are made, viewed and grown. Large runs
- * of codes, and all that an index or a join holds, live in memories of their own with space for a
+ * of codes, and all that an index or a join holds, live in their own memories with space for a
  * call's query and hits below the data, so that kernels read it without a copy. Everything else is
  * copied into one shared scratch memory, whose contents last until the next kernel call.
  *
  * Addresses of a memory: 0 constants of the module, FREE_START scratch space of a call, and, in a
- * memory of its own, CODES_START the data.
+ * separate memory, CODES_START the data.
  */
 
 import { type KernelExports, MODULE_HEX } from './module.generated';
@@ -13,13 +13,13 @@ import { type KernelExports, MODULE_HEX } from './module.generated';
 const PAGE_BYTES = 65_536;
 /** The first address that a call may use; the module's constants are below. */
 export const FREE_START = PAGE_BYTES;
-/** Bytes of scratch space from `FREE_START` on, below the data in a memory of its own. */
+/** Bytes of scratch space from `FREE_START` on, below the data in a separate memory. */
 export const SCAN_BYTES = 10 * PAGE_BYTES;
-/** The address of the data in a memory of its own. */
+/** The address of the data in a separate memory. */
 export const CODES_START = FREE_START + SCAN_BYTES;
 /** Kernels load whole 16-byte registers, so they may read (not use) bytes behind the last code. */
 const PADDING_BYTES = 16;
-/** Shorter runs of codes are copied for each scan: a memory of its own takes 12 pages or more. */
+/** Shorter runs of codes are copied for each scan: a separate memory takes 12 pages or more. */
 const MIN_OWN_BYTES = 65_536;
 /** A scratch memory that grew beyond this is released by the next call that needs less. */
 const MAX_IDLE_SCRATCH_BYTES = 16 << 20;
@@ -88,7 +88,7 @@ export function scratch(byteLength: number): LinearMemory {
 const owned = new WeakMap<ArrayBufferLike, LinearMemory>();
 
 /**
- * Bytes that can grow, in a linear memory of their own where the engine has WebAssembly, else in
+ * Bytes that can grow, in a separate linear memory where the engine has WebAssembly, else in
  * plain memory. Growing detaches views: make them again from `bytes` after each `reserve`.
  */
 export class Arena {
@@ -136,7 +136,7 @@ function newMemory(byteLength: number): LinearMemory | null {
 }
 
 /**
- * Zeroed bytes for codes, in a linear memory of their own when they are many and the engine has
+ * Zeroed bytes for codes, in a separate linear memory when they are many and the engine has
  * WebAssembly; such a memory never grows, so views of it stay valid. Throws the engine's RangeError
  * when there is not enough memory.
  */

@@ -1,10 +1,13 @@
-/** Why two texts are near or far: the words that bring them together, and those that do not. */
+/**
+ * Why two texts are near or far: the words of both and what each adds to the cosine, and the words
+ * of one text alone. Shares are of the exact sparse vectors; the codes only estimate their cosine.
+ */
 
 import { hammingDistance } from '../codes/codes';
 import { type AngleEstimate, estimateAngle } from '../hashing/angle';
 import type { TextHasher, WeightedWord } from './text-hasher';
 
-/** A word of both texts, with its share of their cosine; or of one, with its share of that. */
+/** A word of both texts and its part of their cosine, or of one and its part of that text. */
 export interface WordShare {
   readonly word: string;
   readonly share: number;
@@ -24,6 +27,7 @@ export interface TextComparison {
   readonly onlyB: readonly WordShare[];
 }
 
+/** Compares two texts by a hasher's words and weights. A text without words is a RangeError. */
 export function explainTexts(hasher: TextHasher, textA: string, textB: string): TextComparison {
   const [wordsA, wordsB] = [hasher.keywords(textA), hasher.keywords(textB)];
   for (const [name, words] of [

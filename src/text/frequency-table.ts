@@ -7,9 +7,10 @@
 
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 
-const FIRST_ROOM = 1024;
+/** Entries of an empty table, how it grows, and how full it may be: small memory before speed. */
+const FIRST_ENTRIES = 1024;
 const GROWTH = 1.2;
-const MOST_FULL = 0.9;
+const MAX_FULL = 0.9;
 
 export interface TableOrigin {
   /** Names of the tokens and of the hash. */
@@ -32,10 +33,10 @@ export class FrequencyTable {
   #documents = 0;
   #size = 0;
   #version = 0;
-  #lows = new Uint32Array(FIRST_ROOM);
-  #highs = new Uint32Array(FIRST_ROOM);
+  #lows = new Uint32Array(FIRST_ENTRIES);
+  #highs = new Uint32Array(FIRST_ENTRIES);
   /** 0 where an entry is free. */
-  #counts = new Uint32Array(FIRST_ROOM);
+  #counts = new Uint32Array(FIRST_ENTRIES);
 
   constructor({ tokens, hash }: TableOrigin) {
     this.tokens = tokens;
@@ -131,7 +132,7 @@ export class FrequencyTable {
 
   #add(low: number, high: number, count: number): void {
     this.#version++;
-    if (this.#size >= MOST_FULL * this.#counts.length) {
+    if (this.#size >= MAX_FULL * this.#counts.length) {
       this.#rebuild(Math.ceil(GROWTH * this.#counts.length));
     }
     const at = this.#placeOf(low, high);
@@ -155,7 +156,7 @@ export class FrequencyTable {
 
   /** Words by rising hash fill a table from its start: room for all of them is made before. */
   #reserve(size: number): void {
-    const room = Math.ceil(size / MOST_FULL) + 1;
+    const room = Math.ceil(size / MAX_FULL) + 1;
     if (room > this.#counts.length) this.#rebuild(room);
   }
 

@@ -5,10 +5,10 @@ import { wasmDots } from '../../src/kernels/dots/dots.wasm';
 import { difference } from '../reference/difference';
 import { Draws, dot } from '../reference/random';
 
-/** The twins agree to the bit, and with the sum that anyone would write, but for its rounding. */
+/** The kernels agree to the bit, and with the sum that anyone would write, but for its rounding. */
 const SEED = 31_337;
 
-it('is equal in both twins, whatever the width, the rows and the type', () => {
+it('is equal in both kernels, whatever the width, the rows and the type', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 300 }),

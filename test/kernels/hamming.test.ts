@@ -6,7 +6,7 @@ import { naiveDistances } from '../reference/brute-force';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 
-/** One suite runs every twin over every width and offset, against a count of one bit at a time. */
+/** One suite runs every kernel over every width and offset, against a count of one bit at a time. */
 const KERNELS = hammingKernels();
 const WIDTHS = [...Array.from({ length: 40 }, (_, i) => i + 1), 48, 64, 65, 100, 128, 1000, 8192];
 
@@ -71,7 +71,7 @@ function naiveHits(distances: Uint16Array, first: number, count: number, limit: 
   return pairs;
 }
 
-/** Distances by the scalar twin, which stands trial against the naive count below. */
+/** Distances by the scalar kernel, which stands trial against the naive count below. */
 function distancesOf(query: Uint8Array, codes: Uint8Array, count: number): Uint16Array {
   const out = new Uint16Array(count);
   scalarHamming.distancesInto(codes, count, query, out);
@@ -80,7 +80,7 @@ function distancesOf(query: Uint8Array, codes: Uint8Array, count: number): Uint1
 
 const GUARD = 0xaaaa_aaaa;
 
-it('runs every twin', () => {
+it('runs every kernel', () => {
   expect(KERNELS.map((kernel) => kernel.name)).toEqual(['scalar', 'popcnt64', 'popcnt8']);
 });
 

@@ -15,7 +15,7 @@ import { scalarWeighted } from '../../src/kernels/weighted/weighted.scalar';
 import { wasmWeighted } from '../../src/kernels/weighted/weighted.wasm';
 import { Draws } from '../reference/random';
 
-/** The kernels of the index: both twins against sums that are written bit by bit. */
+/** The kernels of the index: both kernels against sums that are written bit by bit. */
 
 const byte = (draws: Draws) => Math.floor(draws.uniform() * 256);
 
@@ -43,7 +43,7 @@ function example(bytesPerCode: number, count: number, seed: number) {
   return { memory, tables, most, weights };
 }
 
-describe.each([scalarWeighted, wasmWeighted])('weighted, $name twin', (kernel) => {
+describe.each([scalarWeighted, wasmWeighted])('weighted, $name kernel', (kernel) => {
   it.each([1, 2, 7, 8, 9, 13, 16, 25, 32, 64, 128])('finds the lightest of %i bytes', (bytes) => {
     for (const count of [1, 15, 16, 17, 333]) {
       const { memory, tables, most, weights } = example(bytes, count, 1000 * bytes + count);
@@ -74,7 +74,7 @@ describe.each([scalarWeighted, wasmWeighted])('weighted, $name twin', (kernel) =
   });
 });
 
-describe.each([scalarProducts, wasmProducts])('products, $name twin', (kernel) => {
+describe.each([scalarProducts, wasmProducts])('products, $name kernel', (kernel) => {
   it.each([1, 8, 100, 257])('gives the integer products of %i dimensions', (dimensions) => {
     const draws = new Draws(dimensions);
     const width = integerWidth(dimensions);
@@ -126,7 +126,7 @@ describe.each([scalarProducts, wasmProducts])('products, $name twin', (kernel) =
   });
 });
 
-describe.each([scalarDots, wasmDots])('dots of listed rows, $name twin', (kernel) => {
+describe.each([scalarDots, wasmDots])('dots of listed rows, $name kernel', (kernel) => {
   it.each([1, 7, 8, 100, 301])('are those of the rows themselves, %i wide', (width) => {
     const draws = new Draws(width);
     const count = 40;
@@ -148,34 +148,37 @@ describe.each([scalarDots, wasmDots])('dots of listed rows, $name twin', (kernel
   });
 });
 
-describe.each([scalarHamming, popcnt64Hamming, popcnt8Hamming])('nearest, $name twin', (kernel) => {
-  it.each([1, 7, 8, 12, 16, 32, 64, 100])('finds the nearest of %i bytes', (bytes) => {
-    const { memory } = example(bytes, 333, bytes);
-    const query = Uint8Array.from({ length: bytes }, (_, i) => 37 * i);
-    const all = Array.from({ length: 333 }, (_, code) => {
-      const own = memory.codes.subarray(code * bytes, (code + 1) * bytes);
-      return [code, own.reduce((sum, value, i) => sum + bitsOf(value ^ query[i]), 0)];
-    }).filter(([code]) => code % 7 !== 3);
-    for (const want of [1, 20, 1000]) {
-      const search = kernel.search(memory, query, want);
-      search.range(0, 100);
-      search.range(100, 333);
-      const { limit } = search;
-      const { codes, weights, count } = search.hits();
-      const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
-      const expected = all.filter(([, d]) => d <= limit);
-      expect(hits.filter(([, d]) => d <= limit).sort((a, b) => a[0] - b[0])).toEqual(expected);
-      const distances = all.map(([, d]) => d).sort((a, b) => a - b);
-      expect(limit).toBe(want < all.length ? distances[want - 1] : 8 * bytes);
-    }
-  });
-});
+describe.each([scalarHamming, popcnt64Hamming, popcnt8Hamming])(
+  'nearest, $name kernel',
+  (kernel) => {
+    it.each([1, 7, 8, 12, 16, 32, 64, 100])('finds the nearest of %i bytes', (bytes) => {
+      const { memory } = example(bytes, 333, bytes);
+      const query = Uint8Array.from({ length: bytes }, (_, i) => 37 * i);
+      const all = Array.from({ length: 333 }, (_, code) => {
+        const own = memory.codes.subarray(code * bytes, (code + 1) * bytes);
+        return [code, own.reduce((sum, value, i) => sum + bitsOf(value ^ query[i]), 0)];
+      }).filter(([code]) => code % 7 !== 3);
+      for (const want of [1, 20, 1000]) {
+        const search = kernel.search(memory, query, want);
+        search.range(0, 100);
+        search.range(100, 333);
+        const { limit } = search;
+        const { codes, weights, count } = search.hits();
+        const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
+        const expected = all.filter(([, d]) => d <= limit);
+        expect(hits.filter(([, d]) => d <= limit).sort((a, b) => a[0] - b[0])).toEqual(expected);
+        const distances = all.map(([, d]) => d).sort((a, b) => a - b);
+        expect(limit).toBe(want < all.length ? distances[want - 1] : 8 * bytes);
+      }
+    });
+  },
+);
 
 function bitsOf(value: number): number {
   return [...value.toString(2)].filter((digit) => digit === '1').length;
 }
 
-/** Rows of random sketches, and a query's tables; every seventh row is none. */
+/** Rows of random residual codes, and a query's tables; every seventh row is none. */
 function sketches(bytesPerRow: number, count: number) {
   const draws = new Draws(bytesPerRow);
   const memory = new ResidualMemory(bytesPerRow, 10);
@@ -191,7 +194,7 @@ function sketches(bytesPerRow: number, count: number) {
   return { memory, rows, query };
 }
 
-describe.each([scalarResiduals, wasmResiduals])('sketches, $name twin', (kernel) => {
+describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', (kernel) => {
   it.each([2, 8, 26, 32, 42, 256])('finds the nearest of %i bytes', (bytesPerRow) => {
     const { memory, rows, query } = sketches(bytesPerRow, 333);
     const weights = rows.map(({ sketch, scale }) => {
@@ -231,7 +234,7 @@ describe.each([scalarResiduals, wasmResiduals])('sketches, $name twin', (kernel)
   });
 });
 
-it('both twins of sketches, and of the order of products, agree', () => {
+it('both kernels of residual codes, and of the order of products, agree', () => {
   const { memory, query: tables } = sketches(24, 500);
   const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {
     const search = kernel.search(memory, tables, 25);

@@ -28,14 +28,14 @@ const names = (choice?: KernelName) => ({
 const SCALAR = { hamming: 'scalar', sums: 'scalar', dots: 'scalar' };
 
 describe('the option "kernel"', () => {
-  it('forces a twin', () => {
+  it('forces a kernel', () => {
     vi.stubEnv('HALFSPACE_KERNEL', undefined);
     expect(names('scalar')).toEqual(SCALAR);
     expect(names('popcnt64')).toEqual({ hamming: 'popcnt64', sums: 'wasm', dots: 'wasm' });
     expect(names('popcnt8')).toEqual({ hamming: 'popcnt8', sums: 'wasm', dots: 'wasm' });
   });
 
-  it('takes the faster of the two WebAssembly twins where nothing is said, and stays with it', () => {
+  it('takes the faster of the two WebAssembly kernels where nothing is said, and stays with it', () => {
     vi.stubEnv('HALFSPACE_KERNEL', undefined);
     const first = hammingKernel();
     expect(['popcnt64', 'popcnt8']).toContain(first.name);
@@ -140,7 +140,7 @@ describe.each(Object.keys(POOR_ENGINES))('an engine %s', (engine) => {
     return { library, kernels };
   }
 
-  it('runs the scalar twins, and gives equal results', async () => {
+  it('runs the scalar kernels, and gives equal results', async () => {
     const rich: typeof Library = await import('../../src/index');
     const expected = results(rich);
     const bytes = new Draws('checksum').bytes(99);
@@ -155,7 +155,7 @@ describe.each(Object.keys(POOR_ENGINES))('an engine %s', (engine) => {
     expect(difference(results(library), expected)).toBeNull();
   });
 
-  it('refuses a twin that it cannot run, by option and by environment', async () => {
+  it('refuses a kernel that it cannot run, by option and by environment', async () => {
     const { library, kernels } = await poorLibrary();
     const words = /"kernel" 'popcnt64' needs WebAssembly with SIMD/;
     expect(() => kernels.resolveKernel('popcnt64')).toThrow(words);
@@ -166,7 +166,7 @@ describe.each(Object.keys(POOR_ENGINES))('an engine %s', (engine) => {
   });
 });
 
-it('gives equal results whichever twin is forced by the environment', async () => {
+it('gives equal results whichever kernel is forced by the environment', async () => {
   const library: typeof Library = await import('../../src/index');
   const all = KERNELS.map((kernel) => {
     vi.stubEnv('HALFSPACE_KERNEL', kernel);

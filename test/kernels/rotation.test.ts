@@ -44,7 +44,7 @@ it('another seed is another rotation', () => {
   expect(b[0]).not.toEqual(a[0]);
 });
 
-describe('the WebAssembly twin', () => {
+describe('the WebAssembly kernel', () => {
   it.each(WIDTHS)('rotates to the same bits, %i wide', (width) => {
     const draws = new Draws(width);
     const [one, other] = [new Rotation(width, 5n), new Rotation(width, 5n)];
@@ -57,7 +57,7 @@ describe('the WebAssembly twin', () => {
     }
   });
 
-  it.each([96, 104, 200, 384])('makes the same sketches, %i wide', (width) => {
+  it.each([96, 104, 200, 384])('makes the same residual codes, %i wide', (width) => {
     const draws = new Draws(width);
     const [one, other] = [new Rotation(width, 5n), new Rotation(width, 5n)];
     for (let round = 0; round < 5; round++) {
@@ -71,7 +71,7 @@ describe('the WebAssembly twin', () => {
   });
 });
 
-describe.each([scalarRotation, wasmRotation])('a sketch, $name twin', (kernel) => {
+describe.each([scalarRotation, wasmRotation])('a residual code, $name kernel', (kernel) => {
   it('has the side of each coordinate, and whether it is far', () => {
     const rotation = new Rotation(96, 1n);
     rotation.vector.fill(1);

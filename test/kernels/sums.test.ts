@@ -13,7 +13,7 @@ import { wasmSums } from '../../src/kernels/sums/sums.wasm';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 
-/** The twins agree to the bit: sums (but for the sign of a zero), codes and flags. */
+/** The kernels agree to the bit: sums (but for the sign of a zero), codes and flags. */
 const SEED = 20_261;
 
 /** How values are drawn: of like size, of any size, integers that cancel, and with bad ones among them. */
@@ -100,7 +100,7 @@ const draw = fc.integer({ min: 0, max: 2 ** 31 });
 const kinds = fc.constantFrom(...KINDS);
 
 describe.each(['signs', 'gaussian', 'hadamard'] as const)('dense %s', (projection) => {
-  it('is equal in both twins, whatever the bits, the width and the values', () => {
+  it('is equal in both kernels, whatever the bits, the width and the values', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 300 }),
@@ -160,7 +160,7 @@ describe.each(['signs', 'gaussian', 'hadamard'] as const)('dense %s', (projectio
 describe.each(['signs', 'gaussian', 'given'] as const)('sparse %s', (projection) => {
   const wordsFor = (bits: number) => (projection === 'given' ? Math.ceil(bits / 64) : 0);
 
-  it('is equal in both twins, whatever the bits, the entries and the values', () => {
+  it('is equal in both kernels, whatever the bits, the entries and the values', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 300 }),
@@ -219,7 +219,7 @@ function withinTotal(lengths: number[], most: number): number[] {
   });
 }
 
-describe.each([scalarSums, wasmSums])('the $name twin', (kernel) => {
+describe.each([scalarSums, wasmSums])('the $name kernel', (kernel) => {
   it.each(['signs', 'gaussian'] as const)(
     'gives %s of a dense vector and its entries alike',
     (projection) => {

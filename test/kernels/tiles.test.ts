@@ -4,7 +4,7 @@ import { tileKernel } from '../../src/kernels/kernels';
 import { STEP_QUERIES, TILE_HIT, TILE_ROWS, TileMemory } from '../../src/kernels/tiles/tile-memory';
 import { Draws } from '../reference/random';
 
-/** Blocks of queries against tiles of rows: every twin, against distances one by one. */
+/** Blocks of queries against tiles of rows: every kernel, against distances one by one. */
 
 /** Whole and broken words, sums of few planes and of many, tables at once and in parts. */
 const WIDTHS = [1, 7, 8, 13, 63, 64, 65, 100, 128, 256, 259, 260, 300, 511, 3000, 65_535];
@@ -47,7 +47,7 @@ describe.each(['scalar', 'auto'] as const)('tiles, kernel %s', (name) => {
       ]) {
         const lastRow = Math.min(count, end);
         const found: string[] = [];
-        kernel.ask(room, first, endQuery);
+        kernel.prepare(room, first, endQuery);
         kernel.hitsOfTile(room, row, lastRow, first, endQuery, (hits) => {
           for (let i = 0; i < TILE_HIT * hits; i += TILE_HIT) {
             found.push(room.hits.slice(i, i + TILE_HIT).join());
@@ -71,7 +71,7 @@ describe.each(['scalar', 'auto'] as const)('tiles, kernel %s', (name) => {
     const room = roomOf(2 * STEP_QUERIES, 64);
     room.limits.fill(65);
     const counts: number[] = [];
-    kernel.ask(room, 0, 2 * STEP_QUERIES);
+    kernel.prepare(room, 0, 2 * STEP_QUERIES);
     kernel.hitsOfTile(room, 0, TILE_ROWS, 0, 2 * STEP_QUERIES, (found) => {
       counts.push(found);
       room.limits.fill(1);

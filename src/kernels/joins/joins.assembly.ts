@@ -1,5 +1,10 @@
-// Joins of codes with codes. A code is `words` 64-bit words, padded by zeros; an entry is a slot
-// and its bucket, as u32 each. Codes of equal bucket are gathered and compared in pairs.
+// Pairs of near codes; the contract is in joins.scalar.ts. A code is `words` 64-bit words, padded
+// by zeros; an entry is a code's number and its bucket, as u32 each; all arrays are aligned to 8
+// bytes.
+//
+// Fast because the codes of a bucket are copied next to each other before they are compared, and
+// because the cache lines of 64 codes that are far apart are requested before the first of them is
+// needed: memory then delivers them concurrently, where one read at a time would wait for each.
 
 import { distance64 } from '../hamming/hamming.assembly';
 
@@ -20,10 +25,10 @@ function hashOf(code: usize, words: usize): u32 {
   return <u32>hash;
 }
 
-/** Codes whose places in the table are fetched together. */
+/** Codes whose places in the table are requested together. */
 const TOGETHER: u32 = 64;
 
-/** Writes where in the table codes belong, and reads what is there, and the codes of that. */
+/** Writes each code's index in the table, and reads the entry there and the code it names. */
 export function lookUp(
   codes: usize, words: usize, first: u32, end: u32, table: usize, mask: u32, places: usize,
 ): u64 {
@@ -44,18 +49,18 @@ export function lookUp(
 /** See distinctInto of joins.scalar.ts; `table` has `mask` + 1 entries, 0 where free. */
 export function distinctInto(
   codes: usize, words: usize, first: u32, end: u32, found: u32, table: usize, mask: u32,
-  slots: usize,
+  distinct: usize,
 ): u32 {
   const stride = words << 3;
   let looked = first;
   for (let row = first; row < end; row++) {
-    const slot = slots + (<usize>(row - first) << 2);
+    const out = distinct + (<usize>(row - first) << 2);
     if (row == looked) {
       looked = min(row + TOGETHER, end);
-      lookUp(codes, words, row, looked, table, mask, slot);
+      lookUp(codes, words, row, looked, table, mask, out);
     }
     const code = codes + <usize>row * stride;
-    let at = load<u32>(slot);
+    let at = load<u32>(out);
     let held: u32 = 0;
     while (true) {
       held = load<u32>(table + (<usize>at << 2));
@@ -67,7 +72,7 @@ export function distinctInto(
       held = ++found;
       store<u32>(table + (<usize>at << 2), held);
     }
-    store<u32>(slot, held - 1);
+    store<u32>(out, held - 1);
   }
   return found;
 }
@@ -136,7 +141,7 @@ export function nearOf1(word: u64, b: usize, last: usize, most: u32): usize {
   return b;
 }
 
-/** The same of codes of several words; a call of its own, so that its loop is short. */
+/** The same for codes of several words; a separate call, so that its loop stays short. */
 export function nearOf(a: usize, b: usize, last: usize, stride: usize, most: u32): usize {
   const word = load<u64>(a);
   for (; b < last; b += stride) {
@@ -149,10 +154,10 @@ export function nearOf(a: usize, b: usize, last: usize, stride: usize, most: u32
   return b;
 }
 
-/** Entries whose codes are fetched together. */
+/** Entries whose codes are requested together. */
 const AHEAD: u32 = 64;
 
-/** Reads a word of the codes of some entries, so that memory brings them at the same time. */
+/** Reads a word of the codes of some entries, so that memory delivers them concurrently. */
 export function touch(list: usize, count: u32, codes: usize, stride: usize): u64 {
   let sum: u64 = 0;
   for (const end = list + (<usize>count << 3); list < end; list += 8) {
@@ -173,8 +178,8 @@ function copyCodes(
   }
 }
 
-// State, as u32: the place in its run to go on from, where hits end, where a run ends that is too
-// long, and the comparisons left.
+// State, as u32: the position in the run to continue from, the end of the hits, the end of a run
+// that is too long, the comparisons left, and a sum that is stored so that reads are not dropped.
 const PLACE: usize = 0;
 const HITS: usize = 4;
 const LONG: usize = 8;
@@ -209,9 +214,9 @@ export function joinRuns(
       copyCodes(list, place, count, codes, stride, gather);
       const last = gather + <usize>count * stride;
       for (; place + 1 < count; place++) {
-        const slot = load<u32>(list + (<usize>place << 3));
-        if (slot < fromCode) continue;
-        if (slot >= toCode) break;
+        const number = load<u32>(list + (<usize>place << 3));
+        if (number < fromCode) continue;
+        if (number >= toCode) break;
         if (hits + <usize>(count - place) * 12 > hitsEnd) {
           store<u32>(state, place, PLACE);
           store<u32>(state, <u32>hits, HITS);
@@ -223,7 +228,7 @@ export function joinRuns(
           b = words == 1 ? nearOf1(load<u64>(a), b, last, most) : nearOf(a, b, last, stride, most);
           if (b == last) break;
           if (isFirst(a, b, words, masks, rejects)) {
-            store<u32>(hits, slot);
+            store<u32>(hits, number);
             store<u32>(hits, load<u32>(list + ((b - gather) / stride << 3)), 4);
             store<u32>(hits, distance64(a, b, stride), 8);
             hits += 12;

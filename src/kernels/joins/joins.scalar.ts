@@ -1,36 +1,38 @@
 /**
- * Joins in plain loops: the reference twin, and the contract. Codes of equal bucket are compared in
- * pairs; sorting entries by bucket brings them together.
+ * Pairs of near codes in plain loops: the scalar kernel, and the contract of all. A pass of a join
+ * gives each distinct code a bucket by some of its bits, sorts entries (code, bucket) by bucket,
+ * and compares codes of equal bucket in pairs. Every kernel finds the same pairs in the
+ * same order.
  */
 
 import { bitCount } from '../hamming/hamming.scalar';
 import { ENTRY, HIT, type JoinMemory } from './join-memory';
 
-/** How a code comes to its bucket: by runs of its bits, hashed where they are too many. */
+/** How the bucket of a code is made: runs of its bits, hashed where they are too many. */
 export interface JoinKey {
-  /** Of each run within a 32-bit word: the word, and the shifts left and right that cut it out. */
+  /** Each run within a 32-bit word: the word, and shifts left, then right, that isolate it. */
   readonly parts: readonly { word: number; left: number; right: number }[];
-  /** Shift of the hash down to the bucket's bits; 0 where the runs themselves are the bucket. */
+  /** Right shift of the hash that leaves the bucket's bits; 0 where the runs are the bucket. */
   readonly hashShift: number;
   /** Bits of the lower and the higher digit by which buckets are sorted. */
   readonly lowBits: number;
   readonly highBits: number;
 }
 
-/** What is looked for, and how far the look has come. */
+/** What `runs` looks for, and where it continues. */
 export interface Runs {
   readonly maxDistance: number;
-  /** Masks behind the first that may not agree: another table tells of those pairs. */
+  /** Masks behind the first in which codes may not agree: other passes report those pairs. */
   readonly rejects: number;
-  /** The lower slot of a pair lies from here to there. */
+  /** The first code of a pair, the lower one, is in `fromCode` to `toCode - 1`. */
   fromCode: number;
   toCode: number;
-  /** Entry to go on from, and the place within its run. */
+  /** The entry where the current run begins, and the position in the run to continue from. */
   next: number;
   place: number;
-  /** Where a run of more than `longestRun` entries ends, which begins at `next`; else 0. */
+  /** The end of a run of more than `longestRun` entries that begins at `next`; 0 if none does. */
   longEnd: number;
-  /** Comparisons left before the look pauses. */
+  /** Comparisons left before `runs` pauses. */
   budget: number;
 }
 
@@ -38,24 +40,25 @@ export interface JoinKernel {
   readonly name: string;
 
   /**
-   * Moves each code from place `first` on that differs from all before to place `found`, `found +
-   * 1`, ... and writes to `slots` at which place the equal one is, for each. Returns how many
-   * places are taken. `mask` + 1 is a power of two above the number of codes; the entries are in
-   * use for it from the first code to the last, and must be 0 before.
+   * Removes duplicates from codes `first` to `end - 1`, `found` being the number of distinct codes
+   * before them: moves each new one to position `found`, `found + 1`, ..., and writes the position
+   * of each code's equal to `distinct`. Returns the number of distinct codes. `mask` + 1 is a power
+   * of two above the number of codes. The entries serve as a hash table from the first call to the
+   * last; they must be 0 before the first.
    */
   distinctInto(
-    room: JoinMemory,
+    memory: JoinMemory,
     first: number,
     end: number,
     found: number,
     mask: number,
-    slots: Uint32Array,
+    distinct: Uint32Array,
   ): number;
 
-  /** Makes entries `first` to `end - 1`, and counts the digits of their buckets. */
-  keysInto(room: JoinMemory, first: number, end: number, key: JoinKey): void;
+  /** Writes entries `first` to `end - 1`, and counts the digits of their buckets. */
+  keysInto(memory: JoinMemory, first: number, end: number, key: JoinKey): void;
 
-  /** Moves entries between the two halves, `offsets` telling where those of a digit go. */
+  /** Copies entries to the positions that `offsets` has for their digit, and advances these. */
   scatter(
     from: Uint32Array,
     first: number,
@@ -66,11 +69,12 @@ export interface JoinKernel {
   ): void;
 
   /**
-   * Goes through `room.entries` up to `end`: pairs of equal bucket within the distance that agree
-   * in the first mask and in none of the rejects are written to `room.hits`. Returns how many.
-   * Pauses when the budget is spent, hits are full, or a run is too long.
+   * Goes through `memory.entries` up to `end` and writes to `memory.hits` the pairs of equal bucket
+   * that are within the distance and agree in the first mask and in none of the rejects. Returns
+   * how many. Pauses when the budget is used up, hits are full, or a run is too long; `state` then
+   * says where the next call continues.
    */
-  runs(room: JoinMemory, end: number, state: Runs): number;
+  runs(memory: JoinMemory, end: number, state: Runs): number;
 }
 
 /** The bucket of a code. */
@@ -89,7 +93,7 @@ export function bucketOf(codes: Uint32Array, at: number, { parts, hashShift }: J
 export const scalarJoins: JoinKernel = {
   name: 'scalar',
 
-  distinctInto({ codes, words, entries, sorted }, first, end, found, mask, slots) {
+  distinctInto({ codes, words, entries, sorted }, first, end, found, mask, distinct) {
     const half = entries.length;
     const table = (at: number) => (at < half ? entries[at] : sorted[at - half]);
     let count = found;
@@ -110,7 +114,7 @@ export const scalarJoins: JoinKernel = {
         if (at < half) entries[at] = count;
         else sorted[at - half] = count;
       }
-      slots[row - first] = table(at) - 1;
+      distinct[row - first] = table(at) - 1;
     }
     return count;
   },
@@ -118,10 +122,10 @@ export const scalarJoins: JoinKernel = {
   keysInto({ codes, words, entries, counts }, first, end, key) {
     const { lowBits } = key;
     const low = 2 ** lowBits;
-    for (let slot = first; slot < end; slot++) {
-      const bucket = bucketOf(codes, slot * words, key);
-      entries[ENTRY * slot] = slot;
-      entries[ENTRY * slot + 1] = bucket;
+    for (let code = first; code < end; code++) {
+      const bucket = bucketOf(codes, code * words, key);
+      entries[ENTRY * code] = code;
+      entries[ENTRY * code + 1] = bucket;
       counts[bucket & (low - 1)]++;
       counts[low + (bucket >>> lowBits)]++;
     }
@@ -135,8 +139,8 @@ export const scalarJoins: JoinKernel = {
     }
   },
 
-  runs(room, end, state) {
-    const { entries, longestRun } = room;
+  runs(memory, end, state) {
+    const { entries, longestRun } = memory;
     state.longEnd = 0;
     let found = 0;
     while (state.next < end && state.budget > 0) {
@@ -149,12 +153,12 @@ export const scalarJoins: JoinKernel = {
       }
       for (; state.place < stop - first - 1; state.place++) {
         const i = first + state.place;
-        const slot = entries[ENTRY * i];
-        if (slot < state.fromCode) continue;
-        if (slot >= state.toCode) break;
-        if (HIT * (found + stop - i) > room.hits.length) return found;
+        const code = entries[ENTRY * i];
+        if (code < state.fromCode) continue;
+        if (code >= state.toCode) break;
+        if (HIT * (found + stop - i) > memory.hits.length) return found;
         for (let j = i + 1; j < stop; j++) {
-          found += hitInto(room, slot, entries[ENTRY * j], state, found);
+          found += hitInto(memory, code, entries[ENTRY * j], state, found);
         }
       }
       const count = stop - first;
@@ -166,15 +170,15 @@ export const scalarJoins: JoinKernel = {
   },
 };
 
-/** Writes a hit when two slots are near and the masks let them; returns 1, or 0. */
+/** Writes a hit if two codes are near and the masks allow it; returns 1, or else 0. */
 function hitInto(
   { codes, words, masks, hits }: JoinMemory,
-  slot: number,
+  code: number,
   other: number,
   { maxDistance, rejects }: Runs,
   found: number,
 ): number {
-  const [a, b] = [slot * words, other * words];
+  const [a, b] = [code * words, other * words];
   let distance = 0;
   for (let w = 0; w < words; w++) distance += bitCount(codes[a + w] ^ codes[b + w]);
   if (distance > maxDistance) return 0;
@@ -185,7 +189,7 @@ function hitInto(
     }
     if ((differing === 0) !== (mask === 0)) return 0;
   }
-  hits.set([slot, other, distance], HIT * found);
+  hits.set([code, other, distance], HIT * found);
   return 1;
 }
 

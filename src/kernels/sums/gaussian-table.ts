@@ -15,7 +15,10 @@ const SLICES = [
   9595, 9826, 10074, 10342, 10635, 10957, 11317, 11727, 12207, 12789, 13540, 14635, 17199,
 ];
 
-export const GAUSSIAN_TABLE: Float64Array = Float64Array.from({ length: 256 }, (_, i) => {
-  const value = SLICES[i & 127] / 8192;
-  return i < 128 ? value : -value;
-});
+export const GAUSSIAN_TABLE: Float64Array = /* @__PURE__ */ Float64Array.from(
+  { length: 256 },
+  (_, i) => {
+    const value = SLICES[i & 127] / 8192;
+    return i < 128 ? value : -value;
+  },
+);

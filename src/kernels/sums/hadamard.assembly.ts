@@ -1,7 +1,8 @@
-// Rounds of hashed sign flips and a fast Walsh-Hadamard transform, on two vectors at a time,
-// one in each float64 lane, so that no step needs a shuffle. Every output is a tree of additions
-// and subtractions whose shape depends on the size alone; passes of eight only walk it in another
-// order.
+// The float64 sums of projection 'hadamard': rounds of hashed sign flips, each followed by a fast
+// Walsh-Hadamard transform. Two vectors at a time, one in each float64 lane ("pairs"), so that no
+// step needs a shuffle. Contract: every sum is a tree of additions and subtractions whose shape
+// depends on the size alone, as in sums.scalar.ts. Fast because three stages pass over memory at
+// once, with eight pairs in registers; that changes the order in which the tree is walked, not it.
 
 import { hashOfKey, keyOf } from '../xxhash/xxhash.assembly';
 
@@ -16,6 +17,7 @@ export function flipsInto(size: i32, seed: u64, flips: usize): void {
   }
 }
 
+/** See `loadPairs`, for one type of values. */
 @inline
 function loadPairsOf<T>(
   a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize,
@@ -121,7 +123,7 @@ export function mixPairs(pairs: usize, size: i32, rounds: i32, flips: usize): vo
   }
 }
 
-/** One lane of the pairs, as sums. */
+/** Copies the first `count` sums of the vector in one lane. */
 export function laneInto(pairs: usize, lane: i32, count: i32, sums: usize): void {
   const end = sums + ((<usize>count) << 3);
   for (pairs += lane << 3; sums < end; sums += 8, pairs += 16) store<u64>(sums, load<u64>(pairs));

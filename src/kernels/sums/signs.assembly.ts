@@ -1,6 +1,7 @@
-// From sums to bits: bit j is 1 when sum j is above zero. On the way the sums are checked, which
-// costs two operations and spares a pass over the input: a NaN or an infinity in a vector makes its
-// sums NaN or infinite.
+// From sums to bits: bit j is 1 when sum j is above zero, so 0, -0 and NaN give 0. The sums are
+// checked on the way, which takes two operations and saves a pass over the input: a NaN or an
+// infinity in a vector makes its sums NaN or infinite. Reads whole registers of two sums; of an odd
+// number of bits, the sum behind the last is read and ignored.
 
 const NOT_FINITE: i32 = 1; // some sum is NaN or infinite
 const ALL_ZERO: i32 = 2; // no sum differs from zero
@@ -12,12 +13,13 @@ function flagsOf(residue: u64, seen: u64): i32 {
   return (residue != 0 ? NOT_FINITE : 0) | (seen << 1 == 0 ? ALL_ZERO : 0);
 }
 
+/** Masks of the sums of two lanes that are above zero. */
 @inline
 function above(sums: usize, offset: usize): v128 {
   return f64x2.gt(v128.load(sums + offset), f64x2.splat(0));
 }
 
-/** One bit a sum into ceil(bits / 8) bytes. Returns flags. */
+/** Writes a bit a sum to ceil(bits / 8) bytes, and returns flags. */
 export function signsInto(sums: usize, bits: i32, code: usize): i32 {
   const zero = f64x2.splat(0);
   let residue = zero;
@@ -41,9 +43,9 @@ export function signsInto(sums: usize, bits: i32, code: usize): i32 {
 }
 
 /**
- * The same for two vectors at once whose sums alternate: pair j holds sum j of both. Codes may
- * start within a longer code, at a whole byte. Returns flags of the first, and of the second
- * shifted by 2.
+ * The same for two vectors whose sums alternate: pair j holds sum j of both. The results may be
+ * parts of longer codes that begin at a whole byte. Returns the flags of the first vector, and
+ * those of the second shifted left by 2.
  */
 export function signsOfPairsInto(sums: usize, bits: i32, code0: usize, code1: usize): i32 {
   const zero = f64x2.splat(0);

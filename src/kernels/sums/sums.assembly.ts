@@ -1,13 +1,16 @@
-// Accumulators: f float64 sums over the entries of one vector, in ascending order of dimension.
-// Each accumulator sees its additions in that order whatever the lanes do, so a scalar loop gets
-// the same bits. Sums are padded to whole 64-bit words of a pattern.
+// The float64 sums of a vector, one a bit of its code, by hashed patterns ('signs' and 'gaussian').
+// Contract: each sum has its own lane and sees its additions in ascending order of dimension, so
+// the scalar kernel gets equal bits. Sums are padded to 64 a pattern word, all arrays aligned to 8.
+// Fast because a dimension's key is hashed once for all pattern words, a pattern word serves up to
+// 16 vectors while it is in the cache, and 16 sums stay in registers over all entries of a run; a
+// sign is flipped by an exclusive or with the pattern's bit, without a branch.
 
 import { signsInto } from './signs.assembly';
 import { hashOfKey, keyOf } from '../xxhash/xxhash.assembly';
 
 const SIGN: u64 = 0x8000000000000000;
 
-/** Turns `count` dimensions (u64) into their keys, in place. */
+/** Replaces `count` dimensions (u64) by their keys, the part of the hash without the seed. */
 export function keysInPlace(dimensions: usize, count: i32): void {
   const end = dimensions + (<usize>count << 3);
   for (; dimensions < end; dimensions += 8) store<u64>(dimensions, keyOf(load<u64>(dimensions)));
@@ -27,7 +30,7 @@ export function keysOfRange(first: u64, count: i32, keys: usize): void {
   for (; keys < end; keys += 8) store<u64>(keys, keyOf(first++));
 }
 
-/** One pattern word of each of `count` keys; `seed` has the word's number added already. */
+/** A pattern word of each of `count` keys; `seed` includes the number of the word. */
 function patternsInto(keys: usize, count: i32, seed: u64, patterns: usize): void {
   const end = keys + (<usize>count << 3);
   for (; keys < end; keys += 8, patterns += 8) {
@@ -41,6 +44,7 @@ function sumPair(sums: usize, j: usize): v128 {
   return v128.load64_lane(sums + (j << 3) + 256, v128.load64_zero(sums + (j << 3)), 1);
 }
 
+/** Stores two sums that `sumPair` loaded. */
 @inline
 function storePair(sums: usize, j: usize, pair: v128): void {
   v128.store64_lane(sums + (j << 3), pair, 0);
@@ -97,9 +101,9 @@ export function addSigns(patterns: usize, values: usize, count: i32, sums: usize
 }
 
 /**
- * The hashed +-1 patterns: for each of `vectors` runs of `count` values, `stride` bytes apart, adds
- * to `words` x 64 sums. A pattern word is made once for all of them; `patterns` is room for `count`
- * u64.
+ * Adds ±values by hashed patterns to `words` x 64 sums of each of `vectors` vectors: runs of
+ * `count` values, `stride` bytes apart. A pattern word is made once for all vectors; `patterns` has
+ * space for `count` u64.
  */
 export function addHashedSigns(
   keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
@@ -115,8 +119,8 @@ export function addHashedSigns(
 }
 
 /**
- * Codes and flags of `rows` sparse rows: entries of row r lie from `offsets[r]` (u32) on, where
- * `offsets[0]` is the first key's. `sums` is room for one row.
+ * Codes and flags of `rows` sparse rows by hashed signs. Row r has the entries `offsets[r]` to
+ * `offsets[r + 1]` (u32), counted from `offsets[0]`. `sums` has space for the sums of one row.
  */
 export function hashRows(
   offsets: usize, rows: i32, keys: usize, values: usize, bits: i32, seed: u64, patterns: usize,
@@ -134,6 +138,7 @@ export function hashRows(
   }
 }
 
+/** Two entries of the table, in two lanes. */
 @inline
 function tablePair(table: usize, index0: usize, index1: usize): v128 {
   return v128.load64_lane(table + (index1 << 3), v128.load64_zero(table + (index0 << 3)), 1);
@@ -162,7 +167,7 @@ function gaussiansInto(keys: usize, count: i32, seed: u64, table: usize, gaussia
   }
 }
 
-/** Adds value x Gaussian to eight sums. */
+/** Adds value x Gaussian to eight sums: one rounding a product, one an addition. */
 function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): void {
   const end = values + (<usize>count << 3);
   let s0 = v128.load(sums);
@@ -183,8 +188,8 @@ function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): 
 }
 
 /**
- * The hashed Gaussian patterns, laid out as `addHashedSigns`. `table` is 256 float64, `gaussians`
- * room for `count` x 8 float64.
+ * Adds values times hashed Gaussians; arguments as those of `addHashedSigns`. `table` has the 256
+ * float64 of gaussian-table.ts, `gaussians` space for 8 float64 for each of `count` keys.
  */
 export function addHashedGaussians(
   keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,

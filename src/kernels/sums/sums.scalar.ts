@@ -1,13 +1,14 @@
 /**
- * The f float64 sums of a vector and the bits taken from them, in plain loops: the reference twin,
- * and the contract the other keeps to the bit. Each sum sees its entries in ascending order of
- * dimension; only additions, sign flips and (for Gaussians) one multiplication touch a float.
+ * The float64 sums of a vector, one a bit of its code, and the bits taken from them, in plain
+ * loops: the scalar kernel, and the contract that the other keeps to the bit. Each sum sees the
+ * entries in ascending order of dimension; only additions, sign flips and (for Gaussians) one
+ * multiplication touch a float before its sign is taken.
  */
 
 import { halves, hashDimension } from '../xxhash/xxhash.scalar';
 import { GAUSSIAN_TABLE } from './gaussian-table';
 
-/** How a vector is projected, for kernels. */
+/** How vectors are projected: what kernels need of a hasher's options. */
 export interface Rule {
   readonly projection: 'signs' | 'gaussian' | 'hadamard' | 'given';
   readonly bits: number;
@@ -22,7 +23,7 @@ export interface DenseRows {
 }
 
 /**
- * `count` vectors of entries: those of row r lie at `offsets[r]` to `offsets[r + 1]`, dimensions
+ * `count` sparse vectors: row r has the entries `offsets[r]` to `offsets[r + 1] - 1`, dimensions
  * ascending and unique.
  */
 export interface SparseRows {
@@ -34,16 +35,16 @@ export interface SparseRows {
   readonly patterns?: BigUint64Array;
 }
 
-/** Seen while taking signs: some sum is NaN or infinite; no sum differs from zero. */
+/** Flags of a row: some sum is NaN or infinite; all sums are zero. */
 export const NOT_FINITE = 1;
 export const ALL_ZERO = 2;
 
 export interface SumsKernel {
   readonly name: string;
-  /** The sums of one row, `bits` of them, written to the start of `sums`. */
+  /** Writes the `bits` sums of one row to the start of `sums`. */
   denseSumsInto(rule: Rule, rows: DenseRows, row: number, sums: Float64Array): void;
   sparseSumsInto(rule: Rule, rows: SparseRows, row: number, sums: Float64Array): void;
-  /** One code and one flag byte a row; codes are ceil(bits / 8) bytes each. */
+  /** Writes a code of ceil(bits / 8) bytes and a byte of flags for each row. */
   denseCodesInto(rule: Rule, rows: DenseRows, codes: Uint8Array, flags: Uint8Array): void;
   sparseCodesInto(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void;
 }
@@ -54,11 +55,11 @@ export interface SumsKernel {
  * of the bits at size 64 and .462 at 128, where .4665 is true; with four rounds in .463 and .466.
  */
 export const HADAMARD_ROUNDS = 4;
-const LEAST_HADAMARD_SIZE = 128;
+const MIN_HADAMARD_SIZE = 128;
 
 /** The transform's size for vectors of `width` dimensions: a power of two. */
 export function hadamardSize(width: number): number {
-  let size = LEAST_HADAMARD_SIZE;
+  let size = MIN_HADAMARD_SIZE;
   while (size < width) size *= 2;
   return size;
 }
@@ -120,6 +121,7 @@ function addEntry(rule: Rule, low: number, high: number, value: number, sums: Fl
   }
 }
 
+/** Adds one entry by the caller's pattern. */
 function addGiven(
   patterns: BigUint64Array,
   entry: number,
@@ -149,6 +151,7 @@ function addSigned(
   }
 }
 
+/** Adds value times the Gaussian of each of four 16-bit fields of a hash. */
 function addGaussians(
   low: number,
   high: number,

@@ -1,7 +1,8 @@
 /**
- * The twin of sums.scalar.ts in WebAssembly. Rows pass through the scratch memory in blocks:
- * several vectors share each pattern word while it is hot, and a long vector comes in runs of
- * entries whose sums stay. No pattern outlives its run, so memory does not grow with dimensions.
+ * The WebAssembly kernel of sums, see sums.assembly.ts and hadamard.assembly.ts. Rows are copied to
+ * the scratch memory in blocks: up to 16 vectors share each pattern word while it is in the cache,
+ * and a long vector is added in runs of entries. No pattern outlives its run, so that memory does
+ * not grow with the number of dimensions (but for 'hadamard').
  */
 
 import { FREE_START, type LinearMemory, scratch } from '../memory';
@@ -17,12 +18,12 @@ import {
   type SumsKernel,
 } from './sums.scalar';
 
-/** Entries of one run: keys, values and patterns of 8 bytes each stay in the second-level cache. */
+/** Entries of a run: their keys, values and patterns, 8 bytes each, fit the second-level cache. */
 const RUN_ENTRIES = 8192;
-/** Vectors that share a pattern word, and the most bytes that their sums may take. */
+/** Vectors that share a pattern word, fewer where their sums would take more bytes than this. */
 const BLOCK_VECTORS = 16;
 const BLOCK_SUM_BYTES = 1 << 19;
-/** Short sparse rows of one call. */
+/** Sparse rows of one call of the kernel, where they are short. */
 const BLOCK_ROWS = 256;
 
 export const wasmSums: SumsKernel = {
@@ -50,10 +51,10 @@ export const wasmSums: SumsKernel = {
   },
 };
 
-/** What is wanted: the sums of the only row, or codes and flags of all. */
+/** The results to write: the sums of the only row, or codes and flags of all. */
 type Wanted = { sums: Float64Array } | { codes: Uint8Array; flags: Uint8Array };
 
-/** Addresses in the scratch memory, each area behind the one before. */
+/** Reserves areas of the scratch memory one after another, aligned to 16 bytes. */
 class Layout {
   #end = FREE_START;
 
@@ -110,7 +111,7 @@ function addRun(
   }
 }
 
-/** Hands out what is wanted of `vectors` rows whose sums are complete, from row `first` on. */
+/** Writes the results of `vectors` rows, from row `first` on, whose sums are complete. */
 function deliver(rule: Rule, areas: Areas, first: number, vectors: number, wanted: Wanted): void {
   const { kernels, bytes } = areas.memory;
   if ('sums' in wanted) {
@@ -126,6 +127,7 @@ function deliver(rule: Rule, areas: Areas, first: number, vectors: number, wante
   wanted.codes.set(bytes.subarray(areas.codes, end), first * bytesPerCode);
 }
 
+/** Dense rows by hashed patterns, a block of vectors and a run of dimensions at a time. */
 function dense(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const { count, width, values } = rows;
   const entries = Math.min(width, RUN_ENTRIES);
@@ -179,7 +181,7 @@ function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
     const end = offsets[row + 1];
     areas.memory.bytes.fill(0, areas.sums, areas.sums + areas.sumBytes);
     for (let start = offsets[row]; start < end; ) {
-      // Stage anew when the row's entries are not all there, unless a full run of them is.
+      // Copy entries again unless the rest of the row, or a full run of it, is in place.
       if (start < from || Math.min(end, start + RUN_ENTRIES) > to) {
         from = start;
         to = Math.min(start + RUN_ENTRIES, offsets[count]);
@@ -213,6 +215,7 @@ function sparseSignCodes(rule: Rule, rows: SparseRows, codes: Uint8Array, flags:
   }
 }
 
+/** Sign codes of rows that together are at most a run, in one call. */
 function shortRows(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void {
   const { count, offsets } = rows;
   const layout = new Layout();
@@ -250,6 +253,7 @@ function addGivenRun(
   }
 }
 
+/** Dense rows by the Walsh-Hadamard transform, two vectors a call, a block of bits a transform. */
 function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const { count, width, values } = rows;
   const size = hadamardSize(width);
@@ -301,7 +305,7 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   }
 }
 
-/** Flags of two parts of one code: not finite where either is, all zero where both are. */
+/** The flags of a code from those of two parts: not finite if either is, all zero if both are. */
 function joined(a: number, b: number): number {
   return ((a | b) & NOT_FINITE) | (a & b & ALL_ZERO);
 }

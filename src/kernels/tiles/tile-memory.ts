@@ -1,31 +1,30 @@
 /**
  * The memory of a comparison of all codes with all: codes padded to whole 64-bit words in the order
- * in which they are compared, a limit for each, and room for what the kernels make of a block of
- * queries and a tile of rows. In a linear memory of its own, where kernels read everything in
- * place.
+ * of comparison, a limit for each, and the space in which the kernel of tables.assembly.ts prepares
+ * a block of queries and a tile of rows. One linear memory, where kernels read all of it in place.
  */
 
 import { Arena } from '../memory';
 
-/** Rows of a tile: one lane of a plane each. */
+/** Rows of a tile: one bit of a register each. */
 export const TILE_ROWS = 128;
-/** Queries between two looks at the limits. */
+/** Queries of a step: callers may change limits between steps. */
 export const STEP_QUERIES = 128;
 /** 32-bit numbers of a hit: query, row and distance. */
 export const TILE_HIT = 3;
 /** Bits of a group that shares a table of 128 entries. */
 export const GROUP_BITS = 7;
 const TABLE_BYTES = 6144;
-/** Groups are added four at a time; so many fours have their tables in the cache together. */
-const MOST_FOURS = 9;
-/** Enough queries to make up for the tables; fewer of wide codes, for whose choices room is. */
-const MOST_QUERIES = 4096;
-const CHOICES_BYTES = 2 ** 19;
-/** Planes of a sum that the kernels hold in registers. */
-const LEAST_PLANES = 6;
-/** Room for what slices and tables are made of. */
+/** Groups are added four at a time; the tables of this many fours fit the cache together. */
+const MAX_FOURS = 9;
+/** Queries of a block: enough to repay making the tables, fewer where choices take more space. */
+const MAX_QUERIES = 4096;
+const MAX_CHOICES_BYTES = 2 ** 19;
+/** Digits of a sum that the kernel holds in registers. */
+const MIN_PLANES = 6;
+/** Scratch space of the functions that make slices and tables. */
 const SPARE_BYTES = 1152;
-/** Bytes of a line of the cache, with which each part begins. */
+/** Bytes of a cache line: each area begins with one. */
 const LINE = 64;
 
 export class TileMemory {
@@ -38,14 +37,14 @@ export class TileMemory {
   readonly groups: number;
   readonly groupsAtOnce: number;
   readonly codes: Uint8Array;
-  /** Of interest to a code are distances below. */
+  /** For each code the limit below which distances are hits. */
   readonly limits: Uint32Array;
   readonly hits: Uint32Array;
   readonly choices: Uint8Array;
   readonly slices: Uint8Array;
   readonly spare: Uint8Array;
   readonly tables: Uint8Array;
-  /** Of one query; of all in a block where tables come in parts. */
+  /** Sums of one query, or of all queries of a block where tables are made in parts. */
   readonly sums: Uint8Array;
   readonly sumBytes: number;
 
@@ -54,11 +53,11 @@ export class TileMemory {
     this.stride = 8 * Math.ceil(bits / 64);
     const fours = Math.ceil((Math.ceil(bits / GROUP_BITS) - 1) / 4);
     this.groups = 1 + 4 * fours;
-    this.groupsAtOnce = 1 + 4 * Math.min(fours, MOST_FOURS);
-    const turns = Math.floor(CHOICES_BYTES / (2 * this.groups * STEP_QUERIES));
-    this.queries = Math.max(STEP_QUERIES, Math.min(MOST_QUERIES, turns * STEP_QUERIES));
+    this.groupsAtOnce = 1 + 4 * Math.min(fours, MAX_FOURS);
+    const turns = Math.floor(MAX_CHOICES_BYTES / (2 * this.groups * STEP_QUERIES));
+    this.queries = Math.max(STEP_QUERIES, Math.min(MAX_QUERIES, turns * STEP_QUERIES));
     const planes = Math.max(
-      LEAST_PLANES,
+      MIN_PLANES,
       32 - Math.clz32(Math.max(GROUP_BITS * this.groups, bits + 1)),
     );
     this.sumBytes = 16 * planes;

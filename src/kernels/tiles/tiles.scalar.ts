@@ -1,6 +1,6 @@
 /**
- * Blocks of queries against tiles of rows, both codes of one room, in plain loops: the reference
- * twin, and the contract that the others keep.
+ * Distances of blocks of queries from tiles of rows, all codes of one memory, in plain loops: the
+ * scalar kernel, and the contract. Every kernel gives equal hits in equal order.
  */
 
 import { distance } from '../hamming/hamming.scalar';
@@ -9,18 +9,18 @@ import { STEP_QUERIES, TILE_HIT, TILE_ROWS, type TileMemory } from './tile-memor
 export interface TileKernel {
   readonly name: string;
 
-  /** Makes the codes from `first` to `end - 1`, at most `room.queries`, the queries. */
-  ask(room: TileMemory, first: number, end: number): void;
+  /** Prepares codes `first` to `end - 1`, at most `memory.queries`, as the block of queries. */
+  prepare(memory: TileMemory, first: number, end: number): void;
 
   /**
-   * Rows `row` to `end - 1`, at most TILE_ROWS, against the queries `first` to `endQuery - 1`, the
-   * first of which is the first that was asked: those that are nearer than the limit of the query,
-   * or than the highest limit of these rows. They lie in `room.hits` as (query, row, distance)
-   * while `take` is called with their number, once for each STEP_QUERIES queries; limits are read
-   * anew after each.
+   * Compares rows `row` to `end - 1`, at most TILE_ROWS, with queries `first` to `endQuery - 1`,
+   * the first being the first prepared one. Hits are pairs nearer than the query's limit or than
+   * the highest limit of these rows. After each STEP_QUERIES queries `take` is called with the
+   * number of hits, which are in `memory.hits` as (query, row, distance); then limits are read
+   * again.
    */
   hitsOfTile(
-    room: TileMemory,
+    memory: TileMemory,
     row: number,
     end: number,
     first: number,
@@ -39,13 +39,13 @@ export function highestLimit({ limits }: TileMemory, row: number, end: number): 
 export const scalarTiles: TileKernel = {
   name: 'scalar',
 
-  ask() {},
+  prepare() {},
 
-  hitsOfTile(room, row, end, first, endQuery, take) {
-    const { codes, stride, limits, hits } = room;
+  hitsOfTile(memory, row, end, first, endQuery, take) {
+    const { codes, stride, limits, hits } = memory;
     if (end - row > TILE_ROWS) throw new RangeError(`a tile has ${TILE_ROWS} rows at most`);
     for (let from = first; from < endQuery; from += STEP_QUERIES) {
-      const least = highestLimit(room, row, end);
+      const least = highestLimit(memory, row, end);
       let found = 0;
       for (let query = from; query < Math.min(endQuery, from + STEP_QUERIES); query++) {
         const code = codes.subarray(query * stride, (query + 1) * stride);

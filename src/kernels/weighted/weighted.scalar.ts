@@ -1,6 +1,6 @@
 /**
  * Weighted Hamming distances, the scalar kernel: each bit in which a code differs from the query
- * counts with an integer weight of its own. Four bits at a time look up the sum of their weights in
+ * counts with its own integer weight. Four bits at a time look up the sum of their weights in
  * a table of 16. Sums are integers, so every kernel gives equal weights.
  */
 

@@ -1,5 +1,7 @@
-// xxHash64 (Yann Collet, https://xxhash.com), twice: of one 8-byte dimension, split so that what
-// does not depend on the seed is computed once, and of any run of bytes, for checksums.
+// xxHash64 (Yann Collet, https://xxhash.com), twice: of one 8-byte dimension, split so that the
+// part without the seed is computed once for all pattern words, and of any run of bytes, for
+// checksums. Both are exact integer arithmetic; bytes may start at any address, none behind the
+// last is read.
 
 const PRIME_1: u64 = 0x9e3779b185ebca87;
 const PRIME_2: u64 = 0xc2b2ae3d27d4eb4f;
