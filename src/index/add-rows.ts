@@ -17,11 +17,14 @@ import {
 import { MOST_ROWS } from './distinct/slots';
 import type { Id } from './id-table';
 import { groupedSlots, Partitions } from './partitions/partitions';
-import { centred, refuseMean } from './query';
+import { centred, isFlat, matrixOf, refuseMean } from './query';
 import type { IndexState } from './state';
 import type { KeptVectors } from './vectors/kept-vectors';
 
-interface Addition {
+/** What `addAll` takes: vectors in any form, or ready codes. */
+export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
+
+export interface Addition {
   readonly codes: Codes;
   readonly ids: readonly Id[] | null;
   /** As they are to be kept. */
@@ -37,15 +40,17 @@ const MOST_LATE = 1024;
 
 export function* additionOf(
   state: IndexState,
-  batch: VectorBatch | Codes,
+  batch: RowsToAdd,
   ids: unknown,
+  mayReplace = false,
 ): Steps<Addition> {
-  if (batch instanceof Codes) return foreignAddition(state, batch, ids);
+  if (batch instanceof Codes) return foreignAddition(state, batch, ids, mayReplace);
   if (state.isForeign) {
     throw new Error('this index holds codes made elsewhere: add codes, not vectors');
   }
   const isArray = Array.isArray(batch);
-  const packed = isArray && batch.length > 0 ? packVectors(batch as readonly Vector[]) : batch;
+  const given = isFlat(batch) ? matrixOf(state.hasher, batch, 'vectors') : batch;
+  const packed = isArray && batch.length > 0 ? packVectors(batch as readonly Vector[]) : given;
   const dense = isDenseMatrix(packed) ? packed : null;
   const isEmpty = isArray && batch.length === 0;
   if (dense === null && state.vectors !== null && !isEmpty) {
@@ -62,7 +67,7 @@ export function* additionOf(
   if (dense !== null && state.vectors !== null) checkKept(dense, codes);
   const sparse = state.sparse === null || isEmpty ? null : (packed as SparseMatrix);
   if (sparse !== null) yield* checkKeptSparse(sparse, codes);
-  const checkedIds = state.ids.check(ids, codes.count);
+  const checkedIds = state.ids.check(ids, codes.count, mayReplace);
   return { codes, ids: checkedIds, vectors: dense, sparse, isForeign: false };
 }
 
@@ -78,7 +83,12 @@ function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
   return { ...matrix, values: less };
 }
 
-function foreignAddition(state: IndexState, codes: Codes, ids: unknown): Addition {
+function foreignAddition(
+  state: IndexState,
+  codes: Codes,
+  ids: unknown,
+  mayReplace: boolean,
+): Addition {
   if (codes.bits !== state.bits)
     throw wrongValue('codes', `codes of ${state.bits} bits`, codes.bits);
   if (state.vectors !== null || state.sparse !== null) {
@@ -90,7 +100,7 @@ function foreignAddition(state: IndexState, codes: Codes, ids: unknown): Additio
   if (isForeign && !state.isForeign && state.slots.rowCount > 0) {
     throw new Error('these codes were made otherwise than those of the index');
   }
-  const checkedIds = state.ids.check(ids, codes.count);
+  const checkedIds = state.ids.check(ids, codes.count, mayReplace);
   return { codes, ids: checkedIds, vectors: null, sparse: null, isForeign };
 }
 
@@ -134,14 +144,18 @@ function doesNotFit(row: number): RangeError {
   return new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
 }
 
+/** Takes the memory that rows need: what can fail, fails before anything is changed. */
+export function reserve(state: IndexState, { codes, sparse }: Addition): void {
+  state.slots.reserve(codes.count);
+  state.vectors?.reserve(codes.count);
+  if (sparse !== null) state.sparse?.reserve(codes.count, entriesOf(sparse, codes.count));
+}
+
 /** Adds what was checked, all of it; returns the first new row. */
 export function* addRows(state: IndexState, addition: Addition): Steps<number> {
   const { codes, ids, vectors, sparse } = addition;
   const firstRow = state.slots.rowCount;
-  // Memory first: what can fail, fails before anything is changed.
-  state.slots.reserve(codes.count);
-  state.vectors?.reserve(codes.count);
-  if (sparse !== null) state.sparse?.reserve(codes.count, entriesOf(sparse, codes.count));
+  reserve(state, addition);
   yield GO_ON;
   if (codes.count > 0 && addition.isForeign) state.isForeign = true;
   for (let first = 0; first < codes.count; first += BLOCK_ROWS) {

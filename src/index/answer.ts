@@ -9,7 +9,7 @@ import {
   wrongValue,
 } from '../base/check';
 import { runSteps, type Steps } from '../base/steps';
-import { cosineOf } from '../hashing/angle';
+import { cosineOf, distanceFor } from '../hashing/angle';
 import type { BuiltBands } from './bands/band-method';
 import {
   allNearestByDistance,
@@ -34,9 +34,9 @@ import { bestByCosine, type Work } from './rank-rows';
 import type { IndexState, Query } from './state';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
-export interface SearchResult {
+export interface SearchResult<I extends Id = Id> {
   readonly rows: Uint32Array;
-  readonly ids: readonly Id[];
+  readonly ids: readonly I[];
   readonly distances: Uint16Array;
   /** By rank: exact, or estimated from weights or from the distance. */
   readonly cosines: Float64Array;
@@ -62,6 +62,8 @@ export interface Explanation {
 export interface Request {
   readonly k: number;
   readonly maxDistance: number;
+  /** Least exact cosine, or estimated one where the query cannot be compared; null for any. */
+  readonly minCosine: number | null;
   readonly rank: Rank | null;
   readonly method: Method;
   readonly oversample: number | null;
@@ -70,7 +72,7 @@ export interface Request {
   readonly isExplained: boolean;
 }
 
-export function searchRequest(state: IndexState, given: SearchOptions): Request {
+export function searchRequest(state: IndexState, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
   const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
   const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
@@ -82,7 +84,7 @@ export function searchRequest(state: IndexState, given: SearchOptions): Request 
   }
   return {
     k: checkK(given.k ?? SEARCH_DEFAULTS.k),
-    maxDistance: state.bits,
+    ...{ maxDistance: state.bits, minCosine: null },
     rank,
     method,
     oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
@@ -92,10 +94,10 @@ export function searchRequest(state: IndexState, given: SearchOptions): Request 
   };
 }
 
-export function withinRequest(state: IndexState, given: IndexWithinOptions): Request {
+export function withinRequest(state: IndexState, given: IndexWithinOptions<never>): Request {
   return {
     k: Number.MAX_SAFE_INTEGER,
-    maxDistance: checkMaxDistance(given.maxDistance, state.bits),
+    ...reachOf(state, given),
     rank: 'hamming',
     method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
     oversample: null,
@@ -103,6 +105,36 @@ export function withinRequest(state: IndexState, given: IndexWithinOptions): Req
     filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
     isExplained: given.explain === true,
   };
+}
+
+/** Share of the rows at `minCosine` that are within the distance that is searched. */
+const CAUGHT = 0.99;
+
+/** How far to search, and the cosine by which what is found is filtered. */
+function reachOf(
+  state: IndexState,
+  { maxDistance, minCosine }: IndexWithinOptions<never>,
+): Pick<Request, 'maxDistance' | 'minCosine'> {
+  const { bits } = state;
+  if (minCosine === undefined) {
+    if (maxDistance !== undefined) {
+      return { maxDistance: checkMaxDistance(maxDistance, bits), minCosine: null };
+    }
+    throw new TypeError('within() needs "maxDistance" or "minCosine"');
+  }
+  checkNumber('minCosine', minCosine, -1, 1);
+  if (maxDistance !== undefined) {
+    return { maxDistance: checkMaxDistance(maxDistance, bits), minCosine };
+  }
+  if (state.mean !== null) {
+    throw new Error(
+      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
+    );
+  }
+  if (keepsVectors(state)) return { maxDistance: distanceFor(minCosine, bits, CAUGHT), minCosine };
+  let last = 0;
+  while (last < bits && cosineOf(last + 1, bits) >= minCosine) last++;
+  return { maxDistance: last, minCosine };
 }
 
 /** The best rank that an index can give a query. */
@@ -253,7 +285,7 @@ function* byDistance(
   const start = performance.now();
   const found = yield* nearestByDistance(state, query.code, request, work);
   const ranked = performance.now();
-  const result = ofDistances(state, found.rows);
+  const result = ofDistances(state, query, found.rows, request, work);
   if (!request.isExplained) return result;
   const { method, why, built } = found;
   return explained(result, { method, why, built }, work, start, ranked);
@@ -270,10 +302,35 @@ function* byDistanceTogether(
   const { slots } = state;
   const found = yield* allNearestByDistance(state, codes, request);
   slots.noteCompared(codes.length * slots.count);
-  return found.map((rows) => ofDistances(state, rows));
+  return found.map((rows, i) => ofDistances(state, queries[i], rows, request));
 }
 
-function ofDistances(state: IndexState, found: RowsByDistance): SearchResult {
+/** The result of rows by distance, or by exact cosine of those that are `minCosine` or above. */
+function ofDistances(
+  state: IndexState,
+  query: Query,
+  found: RowsByDistance,
+  { minCosine }: Request,
+  work?: Work,
+): SearchResult {
+  if (minCosine === null) return byEstimate(state, found);
+  if (isComparable(state, query)) {
+    const all = exactCosines(state, query, found.rows);
+    if (work !== undefined) work.candidates = found.rows.length;
+    const near = found.rows.filter((_, i) => all[i] >= minCosine);
+    const own = all.filter((cosine) => cosine >= minCosine);
+    const { rows, cosines } = bestByCosine(near, own, near.length);
+    const distances = state.slots.distancesOf(rows, query.code);
+    return resultOf(state, { rows, distances }, cosines, 'exact');
+  }
+  let count = 0;
+  const { rows, distances } = found;
+  while (count < rows.length && cosineOf(distances[count], state.bits) >= minCosine) count++;
+  const near = { rows: rows.slice(0, count), distances: distances.slice(0, count) };
+  return byEstimate(state, near);
+}
+
+function byEstimate(state: IndexState, found: RowsByDistance): SearchResult {
   const { distances } = found;
   const cosines = new Float64Array(distances.length);
   for (let i = 0; i < cosines.length; i++) {

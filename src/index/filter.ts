@@ -4,8 +4,8 @@ import { checkInteger, wrongType } from '../base/check';
 import { MOST_ROWS } from './distinct/slots';
 import type { Id } from './id-table';
 
-export type Filter =
-  | ((id: never, row: number) => boolean)
+export type Filter<I extends Id = Id> =
+  | ((id: I, row: number) => boolean)
   | Uint32Array
   | readonly number[]
   | ReadonlySet<number>;

@@ -42,8 +42,11 @@ export class IdTable {
     return this.#count * (8 + (this.#maps === null ? 0 : 48));
   }
 
-  /** Ids for `count` new rows, checked against each other and those that are there. */
-  check(ids: unknown, count: number): readonly Id[] | null {
+  /**
+   * Ids for `count` new rows, checked against each other and, unless rows may be replaced, against
+   * those that are there.
+   */
+  check(ids: unknown, count: number, mayReplace = false): readonly Id[] | null {
     if (ids === undefined || ids === null) {
       if (this.#kind !== null && this.#kind !== 'row') {
         throw wrongType('ids', `ids of kind ${this.#kind}, as the rows before have`, ids);
@@ -65,7 +68,7 @@ export class IdTable {
     const fresh = new IdTable(kind);
     fresh.#maps = [];
     for (let i = 0; i < count; i++) {
-      const earlier = this.rowOf(all[i]) ?? fresh.rowOf(all[i]);
+      const earlier = (mayReplace ? undefined : this.rowOf(all[i])) ?? fresh.rowOf(all[i]);
       if (earlier !== undefined) throw duplicate(i, all[i], count);
       fresh.#put(all[i], i);
     }

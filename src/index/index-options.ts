@@ -9,8 +9,8 @@ import {
   wrongValue,
 } from '../base/check';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
-import type { KernelName } from '../kernels/kernels';
 import type { Filter } from './filter';
+import type { Id } from './id-table';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/kept-vectors';
 
 /**
@@ -36,7 +36,7 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
 
 export const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
 
-export interface SearchOptions {
+export interface SearchOptions<I extends Id = Id> {
   /** How many neighbours; fewer come back when there are fewer rows. */
   k?: number;
   /** The best that the index can do, by default. */
@@ -46,29 +46,34 @@ export interface SearchOptions {
   oversample?: number;
   /** For method 'partitions': how many are visited. */
   probes?: number;
-  /** Only these rows: their numbers, or a function that tells. */
-  filter?: Filter;
-  /** True to be told the method, the work and the time it took. */
+  /** Only these rows: their numbers, or a function of id and row that returns true for them. */
+  filter?: Filter<I>;
+  /** True to get the method, the work and the time it took with the result. */
   explain?: boolean;
-  kernel?: KernelName;
 }
 
 export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
 
 export const SEARCH_OPTIONS = [
-  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain', 'kernel'],
+  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain'],
 ];
 
-export interface IndexWithinOptions {
-  /** Inclusive. */
-  maxDistance: number;
+/** `maxDistance`, `minCosine` or both must be given. */
+export interface IndexWithinOptions<I extends Id = Id> {
+  /** Most differing bits, inclusive. No row within it is missed. */
+  maxDistance?: number;
+  /**
+   * Least cosine. With vectors the exact one: of the rows within `maxDistance`, or where that is
+   * not given within the distance that catches 99 % of the rows at this cosine. Without vectors,
+   * and for a code as query, the cosine that a distance estimates.
+   */
+  minCosine?: number;
   method?: 'auto' | 'scan' | 'bands';
-  filter?: Filter;
+  filter?: Filter<I>;
   explain?: boolean;
-  kernel?: KernelName;
 }
 
-export const WITHIN_OPTIONS = ['maxDistance', 'method', 'filter', 'explain', 'kernel'];
+export const WITHIN_OPTIONS = ['maxDistance', 'minCosine', 'method', 'filter', 'explain'];
 
 export interface OptimizeOptions {
   /** Share of the true neighbours that searches are to find, above 0 and at most 1. */
@@ -80,7 +85,7 @@ export interface OptimizeOptions {
   /** How many partitions; by the number of rows when it is not given. */
   partitions?: number;
   /** Of the rows and the starts that are drawn. */
-  seed?: number | string;
+  seed?: number | bigint;
 }
 
 export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;

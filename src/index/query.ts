@@ -4,6 +4,7 @@ import { isValid } from '../base/bitmap';
 import { wrongType, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
 import { Codes, checkUnusedBits } from '../codes/codes';
+import type { SimHasher } from '../hashing/simhash';
 import { canonicalRows } from '../vectors/sparse-rows';
 import { SparseUnit } from '../vectors/sparse-unit';
 import {
@@ -68,11 +69,33 @@ export function queryOfRow(state: IndexState, row: number): Query {
   return { code: slots.codeAt(slots.slotOf(row)), sums: null, unit: null, sparseUnit: null };
 }
 
+/** Whether rows lie one after another in one array of floats. */
+export function isFlat(batch: unknown): batch is Float32Array | Float64Array {
+  return batch instanceof Float32Array || batch instanceof Float64Array;
+}
+
+/** Such an array as a matrix; the index must know how many values a row has. */
+export function matrixOf(
+  { dimensions }: SimHasher,
+  values: Float32Array | Float64Array,
+  name: string,
+): DenseMatrix {
+  if (dimensions === undefined) {
+    throw new TypeError(
+      `a flat array of "${name}" needs an index with "dimensions": make the index with them, ` +
+        'or give { values, dimensions }',
+    );
+  }
+  if (values.length % dimensions === 0) return { values, dimensions };
+  throw wrongValue(name, `a multiple of ${dimensions} values`, values.length);
+}
+
 /** The queries of a batch, one by one; null ones have no neighbours. */
 export function queriesOf(
   state: IndexState,
-  batch: VectorBatch | Codes,
+  given: VectorBatch | Float32Array | Float64Array | Codes,
 ): { count: number; at(index: number): Query | null } {
+  const batch = isFlat(given) ? matrixOf(state.hasher, given, 'queries') : given;
   if (batch instanceof Codes) {
     if (batch.bits !== state.bits)
       throw wrongValue('queries', `codes of ${state.bits} bits`, batch.bits);

@@ -3,7 +3,14 @@
  * `optimize` makes it fast at a measured recall. Results come in a total order, whatever plan runs.
  */
 
-import { checkInteger, checkNumber, checkOptions, wrongType, wrongValue } from '../base/check';
+import {
+  checkInteger,
+  checkNumber,
+  checkOptions,
+  checkSeed,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import {
   checkLongCall,
   GO_ON,
@@ -17,12 +24,13 @@ import { Codes, hammingDistance } from '../codes/codes';
 import { type AngleEstimate, estimateAngle } from '../hashing/angle';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
-import { isDense, isSparse, notAVector, type Vector, type VectorBatch } from '../vectors/vectors';
-import { additionOf, addRows } from './add-rows';
+import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
+import { additionOf, addRows, type RowsToAdd, reserve } from './add-rows';
 import {
   answer,
   answers,
   noResult,
+  type Request,
   type SearchResult,
   searchRequest,
   withinRequest,
@@ -50,9 +58,9 @@ import { KeptSparse, type KeptSparseVector } from './vectors/kept-sparse';
 import { KeptVectors, type VectorStorage } from './vectors/kept-vectors';
 
 /** A row as the index holds it. */
-export interface IndexRow {
+export interface IndexRow<I extends Id = Id> {
   readonly row: number;
-  readonly id: Id;
+  readonly id: I;
   /** Null where the row is null. */
   readonly code: Uint8Array | null;
   /** The kept vector; null where none are kept. */
@@ -83,7 +91,8 @@ export let stateOf: (index: SimHashIndex) => IndexState;
 /** Fails while a long call changes the index; for the floors above, too. */
 export let refuseIfBusy: (index: SimHashIndex) => void;
 
-export class SimHashIndex {
+/** `I` is the type of the rows' ids: string, number or bigint. */
+export class SimHashIndex<I extends Id = Id> {
   readonly bits: number;
   readonly dimensions: number | undefined;
   readonly vectors: VectorStorage;
@@ -150,36 +159,56 @@ export class SimHashIndex {
   }
 
   /** Adds a vector, or a ready code; returns its row. */
-  add(vector: Vector | Uint8Array, id?: Id): number {
-    const ids = id === undefined ? undefined : [id];
+  add(vector: Vector | Uint8Array, id?: I): number {
+    return this.addAll(this.#batchOf(vector), id === undefined ? undefined : [id]);
+  }
+
+  /**
+   * Adds a vector or a ready code, in place of the row of this id if there is one; returns its row.
+   * A vector that is refused changes nothing. A row that is replaced gets a new number.
+   */
+  set(vector: Vector | Uint8Array, id: I): number {
+    this.#refuseIfBusy();
+    if (id === undefined) throw wrongType('id', 'an id', id);
+    const addition = runSteps(additionOf(this.#state, this.#batchOf(vector), [id], true), {});
+    reserve(this.#state, addition);
+    this.remove(id);
+    return runSteps(addRows(this.#state, addition), {});
+  }
+
+  #batchOf(vector: Vector | Uint8Array): RowsToAdd {
     if (vector instanceof Uint8Array) {
       if (vector.length !== this.hasher.bytesPerCode) {
         throw wrongValue('vector', `a code of ${this.hasher.bytesPerCode} bytes`, vector.length);
       }
-      return this.addAll(Codes.from(vector, { bits: this.bits }), ids);
+      return Codes.from(vector, { bits: this.bits });
     }
     if (!isDense(vector) && !isSparse(vector)) throw notAVector('vector', vector);
-    return this.addAll([vector], ids);
+    return [vector];
   }
 
-  /** Adds all rows of a batch, or none when one is refused; returns the row of the first. */
-  addAll(batch: VectorBatch | Codes, ids?: IdList, options?: LongCall): number {
+  /**
+   * Adds all rows of a batch, or none when one is refused; returns the row of the first. A batch is
+   * an array of vectors, a matrix object, codes, or one flat array of floats, rows one after
+   * another, where the index knows its dimensions.
+   */
+  addAll(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): number {
     return runSteps(this.#adding(batch, ids), longCall(options));
   }
 
   /** The same in turns with the event loop. */
-  addAllAsync(batch: VectorBatch | Codes, ids?: IdList, options?: LongCall): Promise<number> {
+  addAllAsync(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): Promise<number> {
     return this.#alone('addAllAsync', this.#adding(batch, ids), longCall(options));
   }
 
-  *#adding(batch: VectorBatch | Codes, ids: IdList | undefined): Steps<number> {
+  *#adding(batch: RowsToAdd, ids: IdList<I> | undefined): Steps<number> {
     this.#refuseIfBusy();
     const addition = yield* additionOf(this.#state, batch, ids);
     return yield* addRows(this.#state, addition);
   }
 
   /** Removes a row by its id; false when there is none. Other rows keep their numbers. */
-  remove(id: Id): boolean {
+  remove(id: I): boolean {
     this.#refuseIfBusy();
     const row = this.#rowOf(id);
     if (row === undefined) return false;
@@ -196,28 +225,28 @@ export class SimHashIndex {
     return true;
   }
 
-  has(id: Id): boolean {
+  has(id: I): boolean {
     return this.#rowOf(id) !== undefined;
   }
 
   /** The id of a row, as groups and pairs name it; undefined when there is none. */
-  idOf(row: number): Id | undefined {
+  idOf(row: number): I | undefined {
     const isThere = Number.isInteger(row) && row >= 0 && this.#state.slots.isLive(row);
-    return isThere ? this.#state.ids.idOf(row) : undefined;
+    return isThere ? (this.#state.ids.idOf(row) as I) : undefined;
   }
 
   /** Copies of what is held of a row; undefined when there is none of this id. */
-  get(id: Id): IndexRow | undefined {
+  get(id: I): IndexRow<I> | undefined {
     const row = this.#rowOf(id);
     if (row === undefined) return undefined;
     const { slots, vectors, sparse } = this.#state;
     const code = slots.hasCode(row) ? slots.codeAt(slots.slotOf(row)).slice() : null;
     const vector = code === null ? null : (vectors?.at(row) ?? sparse?.at(row) ?? null);
-    return { row, id: this.#state.ids.idOf(row), code, vector };
+    return { row, id: this.#state.ids.idOf(row) as I, code, vector };
   }
 
   /** Distance and cosine, estimated and exact, of two rows by their ids. */
-  compare(a: Id, b: Id): Comparison {
+  compare(a: I, b: I): Comparison {
     const [one, other] = [this.#present('a', a), this.#present('b', b)];
     const distance = hammingDistance(one.code, other.code);
     const { vectors, sparse } = this.#state;
@@ -232,7 +261,7 @@ export class SimHashIndex {
     return { distance, estimate: estimateAngle(distance, this.bits), cosine };
   }
 
-  #present(name: string, id: Id): { row: number; code: Uint8Array } {
+  #present(name: string, id: I): { row: number; code: Uint8Array } {
     const found = this.get(id);
     if (found === undefined) throw wrongValue(name, 'an id of the index', id);
     const { row, code } = found;
@@ -241,71 +270,68 @@ export class SimHashIndex {
   }
 
   /** A removed row's number stays its own. */
-  #rowOf(id: Id): number | undefined {
+  #rowOf(id: I): number | undefined {
     const row = this.#state.ids.rowOf(id);
     return row !== undefined && this.#state.slots.isLive(row) ? row : undefined;
   }
 
   /** The k best rows for a vector, or the k nearest to a code. */
-  search(query: Vector | Uint8Array, options?: SearchOptions): SearchResult {
+  search(query: Vector | Uint8Array, options?: SearchOptions<I>): SearchResult<I> {
     const request = searchRequest(this.#state, checkOptions('options', options, SEARCH_OPTIONS));
     const ready = queryOf(this.#state, query);
-    if (ready === null) return noResult(this.#state, request);
-    return runSteps(answer(this.#state, ready, request), {});
+    if (ready === null) return noResult(this.#state, request) as SearchResult<I>;
+    return runSteps(answer(this.#state, ready, request), {}) as SearchResult<I>;
   }
 
   /** One result a query; a null query has no neighbours. */
-  searchAll(queries: VectorBatch | Codes, options?: SearchOptions & LongCall): SearchResult[] {
+  searchAll(queries: RowsToAdd, options?: SearchOptions<I> & LongCall): SearchResult<I>[] {
     return runSteps(this.#searching(queries, options), longCall(options, SEARCH_OPTIONS));
   }
 
   /** The same in turns with the event loop. */
   searchAllAsync(
-    queries: VectorBatch | Codes,
-    options?: SearchOptions & LongCall,
-  ): Promise<SearchResult[]> {
+    queries: RowsToAdd,
+    options?: SearchOptions<I> & LongCall,
+  ): Promise<SearchResult<I>[]> {
     const call = longCall(options, SEARCH_OPTIONS);
     return runStepsAsync(this.#searching(queries, options), call);
   }
 
-  *#searching(
-    queries: VectorBatch | Codes,
-    options: (SearchOptions & LongCall) | undefined,
-  ): Steps<SearchResult[]> {
+  *#searching(queries: RowsToAdd, options?: SearchOptions<I> & LongCall) {
     const given = checkOptions('options', options, [...SEARCH_OPTIONS, ...LONG_CALL]);
-    const request = searchRequest(this.#state, given);
-    return yield* answers(this.#state, queriesOf(this.#state, queries), request);
+    return yield* this.#answering(queries, searchRequest(this.#state, given));
+  }
+
+  *#answering(queries: RowsToAdd, request: Request): Steps<SearchResult<I>[]> {
+    const all = yield* answers(this.#state, queriesOf(this.#state, queries), request);
+    return all as SearchResult<I>[];
   }
 
   /** All rows within a distance of a vector's code, or of a code; none is missed. */
-  within(query: Vector | Uint8Array, options: IndexWithinOptions): SearchResult {
+  within(query: Vector | Uint8Array, options: IndexWithinOptions<I>): SearchResult<I> {
     const request = withinRequest(this.#state, checkOptions('options', options, WITHIN_OPTIONS));
     const ready = queryOf(this.#state, query);
-    if (ready === null) return noResult(this.#state, request);
-    return runSteps(answer(this.#state, ready, request), {});
+    if (ready === null) return noResult(this.#state, request) as SearchResult<I>;
+    return runSteps(answer(this.#state, ready, request), {}) as SearchResult<I>;
   }
 
   /** One result a query. */
-  withinAll(queries: VectorBatch | Codes, options: IndexWithinOptions & LongCall): SearchResult[] {
+  withinAll(queries: RowsToAdd, options: IndexWithinOptions<I> & LongCall): SearchResult<I>[] {
     return runSteps(this.#searchingWithin(queries, options), longCall(options, WITHIN_OPTIONS));
   }
 
   /** The same in turns with the event loop. */
   withinAllAsync(
-    queries: VectorBatch | Codes,
-    options: IndexWithinOptions & LongCall,
-  ): Promise<SearchResult[]> {
+    queries: RowsToAdd,
+    options: IndexWithinOptions<I> & LongCall,
+  ): Promise<SearchResult<I>[]> {
     const call = longCall(options, WITHIN_OPTIONS);
     return runStepsAsync(this.#searchingWithin(queries, options), call);
   }
 
-  *#searchingWithin(
-    queries: VectorBatch | Codes,
-    options: IndexWithinOptions & LongCall,
-  ): Steps<SearchResult[]> {
+  *#searchingWithin(queries: RowsToAdd, options: IndexWithinOptions<I> & LongCall) {
     const given = checkOptions('options', options, [...WITHIN_OPTIONS, ...LONG_CALL]);
-    const request = withinRequest(this.#state, given);
-    return yield* answers(this.#state, queriesOf(this.#state, queries), request);
+    return yield* this.#answering(queries, withinRequest(this.#state, given));
   }
 
   /**
@@ -327,16 +353,13 @@ export class SimHashIndex {
     const given = { ...OPTIMIZE_DEFAULTS, ...checkOptions('options', options, known) };
     const recall = checkNumber('recall', given.recall, 0, 1);
     if (recall === 0) throw wrongValue('recall', 'a number above 0', recall);
-    const { partitions, seed } = given;
-    if (typeof seed !== 'number' && typeof seed !== 'string') {
-      throw wrongType('seed', 'a number or a string', seed);
-    }
+    const { partitions } = given;
     const wanted = {
       recall,
       k: checkInteger('k', given.k, 1, 10_000),
       queries: checkInteger('queries', given.queries, 2, 1_000_000),
       partitions: partitions && checkInteger('partitions', partitions, 1, 65_536),
-      seed: String(seed),
+      seed: String(checkSeed(given.seed)),
     };
     this.#refuseIfBusy();
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
@@ -363,7 +386,12 @@ export class SimHashIndex {
 }
 
 /** Ids of a batch: strings or integers of one kind. */
-export type IdList = readonly Id[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
+export type IdList<I extends Id = Id> =
+  | readonly I[]
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
 
 function longCall(options: object | undefined, others: readonly string[] = []): LongCall {
   return checkLongCall(checkOptions('options', options as LongCall, [...others, ...LONG_CALL]));

@@ -2,14 +2,15 @@
 
 import seedrandom from 'seedrandom';
 import { isValid } from '../base/bitmap';
-import { checkInteger, checkOptions } from '../base/check';
+import { checkInteger, checkOptions, checkSeed } from '../base/check';
 import { lengthOf } from '../base/length';
 import { checkDenseMatrix, type DenseMatrix } from './vectors';
 
 export interface MeanOptions {
   /** Rows that are drawn; all when there are no more. */
   sample?: number;
-  seed?: number | string;
+  /** Of the draw: an integer of 64 bits. */
+  seed?: number | bigint;
 }
 
 /**
@@ -21,7 +22,7 @@ export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Arra
   const sample = checkInteger('sample', given.sample ?? 10_000, 1, 2 ** 32);
   const count = checkDenseMatrix(vectors, 'vectors');
   const { values, dimensions, validity } = vectors;
-  const random = seedrandom.alea(String(given.seed ?? 0));
+  const random = seedrandom.alea(String(checkSeed(given.seed ?? 0)));
   const mean = new Float64Array(dimensions);
   let taken = 0;
   let left = Math.min(sample, count);

@@ -72,7 +72,7 @@ describe.each([13, 64, 100])('%i bits', (bits) => {
         const expected = all.filter(([distance]) => distance <= maxDistance);
         expect([...rows].map((row, i) => [distances[i], row])).toEqual(expected);
       }
-      const odd = (_: never, row: number) => row % 2 === 1;
+      const odd = (_: unknown, row: number) => row % 2 === 1;
       const { rows } = index.search(query, { method: 'bands', k: 9, filter: odd });
       const expected = all.filter(([, row]) => row % 2 === 1).slice(0, 9);
       expect([...rows]).toEqual(expected.map(([, row]) => row));

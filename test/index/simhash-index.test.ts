@@ -333,7 +333,7 @@ describe('filter', () => {
     const bySet = index.search(query, { k: 20, rank, filter: new Set(allowed) });
     const byFunction = index.search(query, {
       ...{ k: 20, rank },
-      filter: (id: never, row: number) => allowed.includes(row) && id === row,
+      filter: (id: unknown, row: number) => allowed.includes(row) && id === row,
     });
     expect([...bySet.rows].sort()).toEqual([...allowed].sort());
     expect(byFunction).toEqual(bySet);
@@ -341,7 +341,7 @@ describe('filter', () => {
   });
 
   it('gives what a scan of everything gives, less the others', () => {
-    const isEven = (_id: never, row: number) => row % 2 === 0;
+    const isEven = (_id: unknown, row: number) => row % 2 === 0;
     const all = index.search(query, { k: 3000, rank: 'estimate' });
     const expected = all.rows.filter((row) => row % 2 === 0).slice(0, 50);
     const even = index.search(query, { k: 50, rank: 'estimate', filter: isEven });
@@ -472,4 +472,132 @@ it('agrees with a Map and brute force through thousands of random steps', () => 
     expect(index.count).toBe(model.size);
     expect(index.has(id)).toBe(model.has(id));
   }
+});
+
+describe('addAll', () => {
+  const flat = Float32Array.from(new Draws(21).gaussians(40 * DIMENSIONS));
+  const rows = Array.from({ length: 40 }, (_, i) => [
+    ...flat.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS),
+  ]);
+  const made = (batch: Parameters<SimHashIndex['addAll']>[0]) => {
+    const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
+    index.addAll(batch);
+    return index;
+  };
+
+  it('takes a flat array, arrays of arrays and a matrix object alike', () => {
+    const one = indexToArrow(made({ values: flat, dimensions: DIMENSIONS }));
+    expect(indexToArrow(made(flat))).toEqual(one);
+    expect(indexToArrow(made(Float64Array.from(flat)))).toEqual(one);
+    expect(indexToArrow(made(rows))).toEqual(one);
+    const found = made(flat).searchAll(flat, { k: 1 });
+    expect(found.map(({ rows: [row] }) => row)).toEqual(rows.map((_, row) => row));
+  });
+
+  it('says what is missing for a flat array', () => {
+    const index = new SimHashIndex({ bits: 64 });
+    expect(() => index.addAll(flat)).toThrow(/needs an index with "dimensions"/);
+    expect(() => index.searchAll(flat)).toThrow(/needs an index with "dimensions"/);
+    expect(() => made(flat.subarray(1))).toThrow(/a multiple of 12 values, got 479/);
+  });
+});
+
+describe('set', () => {
+  it('replaces the row of an id or adds one, and a refused vector changes nothing', () => {
+    const index = new SimHashIndex<string>({ bits: 64, dimensions: 2, vectors: 'float32' });
+    expect(index.set([1, 0], 'a')).toBe(0);
+    expect(index.set([0, 1], 'b')).toBe(1);
+    expect(index.set([-1, 0], 'a')).toBe(2);
+    expect(index.count).toBe(2);
+    expect(index.get('a')?.vector).toEqual(Float32Array.of(-1, 0));
+    expect(index.idOf(0)).toBeUndefined();
+    expect(index.search([-1, 0.1], { k: 5 }).ids).toEqual(['a', 'b']);
+    const before = indexToArrow(index);
+    expect(() => index.set([0, 0], 'a')).toThrow(/all-zero/);
+    expect(() => index.set([1, 2, 3], 'b')).toThrow();
+    expect(() => index.set([1, 0], 4 as never)).toThrow(TypeError);
+    expect(() => index.set([1, 0], undefined as never)).toThrow(TypeError);
+    expect(indexToArrow(index)).toEqual(before);
+  });
+
+  it('holds what a Map holds, in partitions and removed rows too', () => {
+    const draws = new Draws('set');
+    const index = new SimHashIndex<number>({ bits: 64, dimensions: 4, vectors: 'float32' });
+    const model = new Map<number, number[]>();
+    for (let i = 0; i < 600; i++) {
+      const id = draws.integer(80);
+      const vector = [...Float32Array.from(draws.gaussians(4))];
+      index.set(vector, id);
+      model.set(id, vector);
+      if (i === 300) index.optimize({ partitions: 4, queries: 20, k: 2 });
+      if (i % 9 === 0) expect(index.remove(i % 80)).toBe(model.delete(i % 80));
+    }
+    expect(index.count).toBe(model.size);
+    for (const [id, vector] of model) {
+      expect(index.get(id)?.vector).toEqual(Float32Array.from(vector));
+      expect(index.search(vector, { k: 1, oversample: 1000 }).ids).toEqual([id]);
+    }
+  });
+});
+
+describe('within a cosine', () => {
+  const draws = new Draws('within');
+  const base = draws.gaussians(DIMENSIONS);
+  const vectors = Array.from({ length: 500 }, (_, i) =>
+    Array.from(draws.gaussians(DIMENSIONS), (value, j) => base[j] + (value * i) / 250),
+  );
+  const cosine = (a: ArrayLike<number>, b: ArrayLike<number>) => {
+    const dot = (x: ArrayLike<number>, y: ArrayLike<number>) =>
+      Array.from(x).reduce((sum, value, i) => sum + value * y[i], 0);
+    return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+  };
+
+  it('has the rows of that exact cosine, best first, where vectors are held', () => {
+    const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'float32' });
+    index.addAll(vectors);
+    const near = vectors.flatMap((vector, row) => (cosine(base, vector) >= 0.8 ? [row] : []));
+    const all = index.within([...base], { minCosine: 0.8, maxDistance: 256 });
+    expect([...all.rows].sort((a, b) => a - b)).toEqual(near);
+    expect(all.rank).toBe('exact');
+    expect([...all.cosines]).toEqual([...all.cosines].sort((a, b) => b - a));
+    const caught = index.within([...base], { minCosine: 0.8 });
+    expect(caught.rows.length).toBeGreaterThan(0.97 * near.length);
+    expect(caught.rows.every((row) => near.includes(row))).toBe(true);
+    const [one, other] = index.withinAll([[...base], vectors[3]], { minCosine: 0.8 });
+    expect(one).toEqual(caught);
+    expect(other).toEqual(index.within(vectors[3], { minCosine: 0.8 }));
+  });
+
+  it('has the rows whose distance estimates that cosine, where none are', () => {
+    const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS });
+    index.addAll(vectors);
+    const found = index.within([...base], { minCosine: 0.8 });
+    const wide = index.within([...base], { maxDistance: 256 });
+    const count = wide.cosines.filter((one) => one >= 0.8).length;
+    expect([...found.rows]).toEqual([...wide.rows].slice(0, count));
+    expect(count).toBeGreaterThan(10);
+    const nearer = index.within([...base], { minCosine: 0.8, maxDistance: 20 });
+    expect([...nearer.rows]).toEqual([...index.within([...base], { maxDistance: 20 }).rows]);
+  });
+
+  it('needs one of the two, and a distance with "mean"', () => {
+    const index = new SimHashIndex({ bits: 64, dimensions: 2, mean: [0.1, 0] });
+    index.add([1, 0]);
+    expect(() => index.within([1, 0], {})).toThrow(/"maxDistance" or "minCosine"/);
+    expect(() => index.within([1, 0], { minCosine: 2 })).toThrow(/"minCosine"/);
+    expect(() => index.within([1, 0], { minCosine: 0.9 })).toThrow(/needs "maxDistance"/);
+  });
+});
+
+it('refuses options that it does not know, and seeds that are no integers', () => {
+  const index = new SimHashIndex({ bits: 64 });
+  index.add([1, 0]);
+  const unknown = { kernel: 'gpu' } as never;
+  expect(() => index.search([1, 0], unknown)).toThrow(/kernel/);
+  expect(() => index.searchAll([[1, 0]], unknown)).toThrow(/kernel/);
+  expect(() => index.within([1, 0], { maxDistance: 1, kernel: 'gpu' } as never)).toThrow(/kernel/);
+  expect(() => index.optimize(unknown)).toThrow(/kernel/);
+  expect(() => index.addAll([[1, 0]], undefined, unknown)).toThrow(/kernel/);
+  expect(() => new SimHashIndex(unknown)).toThrow(/kernel/);
+  expect(() => index.optimize({ seed: 'x' as never })).toThrow(/"seed"/);
 });

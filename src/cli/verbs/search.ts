@@ -78,7 +78,7 @@ async function answers(call: Call, index: SimHashIndex, asked: Asked): Promise<S
   const filter =
     allowed !== null
       ? allowed.filter((row) => !others?.has(row))
-      : others && ((_: never, row: number) => !others.has(row));
+      : others && ((_: unknown, row: number) => !others.has(row));
   const common = { ...(filter !== null && { filter }), explain: isExplained };
   const within = { ...common, maxDistance: maxDistance ?? 0 };
   const nearest = { ...common, k, ...(rank !== undefined && { rank }) };
