@@ -85,7 +85,7 @@ export {
   type PairBatch,
   type Pairs,
   type PairsOptions,
-  type PairsPlan,
+  type PairsWork,
   pairs,
 } from './join/pairs';
 export type { RowSource } from './join/source';

@@ -35,7 +35,7 @@ function measured({ kind, count, bits, maxDistance, equal, runs }) {
   let found = 0;
   for (let run = 0; run < runs; run++) {
     const start = performance.now();
-    found = all(codes, { maxDistance, equal, onPlan: (given) => (plan = given) });
+    found = all(codes, { maxDistance, equal, onStart: (given) => (plan = given) });
     seconds.push((performance.now() - start) / 1000);
   }
   seconds.sort((a, b) => a - b);

@@ -1,8 +1,8 @@
 /**
- * Makes a graph of nearest neighbours hold a least spanning tree over mutual reachability, exactly.
- * Edges are taken by height while nothing that is not listed can be lower; the parts that this
- * leaves are joined by the least step out of each, in rounds, looked for among all codes (Borůvka
- * 1926). Without, noise would join what it is near before what is near joins its like.
+ * Completes a graph of nearest neighbours so that it contains a minimum spanning tree over mutual
+ * reachability, exactly. Edges are taken by height while no edge that is missing can be lower. The
+ * parts that remain are joined by the lowest edge out of each, searched among all codes, in rounds
+ * (Borůvka 1926). Without these edges noise would join clusters too early.
  */
 
 import type { Steps } from '../base/steps';
@@ -13,7 +13,7 @@ import { type Edges, STEP_EDGES } from './density-edges';
 
 /** Bytes of codes compared between two steps, and queries. */
 const STEP_BYTES = 2 ** 28;
-const MOST_QUERIES = 64;
+const MAX_QUERIES = 64;
 
 /** A graph in the making. */
 interface Growing {
@@ -109,7 +109,7 @@ function* leastStep(
 ): Steps<[from: number, to: number, distance: number]> {
   const count = cores.length;
   const hamming = hammingKernel(kernel, bytesPerCode);
-  const step = Math.max(1, Math.min(MOST_QUERIES, Math.floor(STEP_BYTES / bytes.length)));
+  const step = Math.max(1, Math.min(MAX_QUERIES, Math.floor(STEP_BYTES / bytes.length)));
   let least = bits + 1;
   let found: [number, number, number] = [first, first, 0];
   for (let from = first; from < end; from += step) {

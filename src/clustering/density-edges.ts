@@ -1,10 +1,10 @@
-/** The edges of a graph, as many as come, and their order by an integer height. */
+/** The edges of a graph in growing arrays, and their order by an integer height. */
 
 import type { Steps } from '../base/steps';
 
 export const STEP_EDGES = 2 ** 16;
 
-/** Pairs of nodes and their distances, as many as come. */
+/** Pairs of nodes and their distances. */
 export class Edges {
   #a: Uint32Array;
   #b: Uint32Array;
@@ -25,7 +25,7 @@ export class Edges {
     return [this.#a[edge], this.#b[edge], this.#distances[edge]];
   }
 
-  /** The distance at which its ends reach each other. */
+  /** Mutual reachability of its ends: the largest of their distance and both core distances. */
   heightOf(edge: number, cores: Uint32Array): number {
     return Math.max(this.#distances[edge], cores[this.#a[edge]], cores[this.#b[edge]]);
   }

@@ -37,7 +37,7 @@ export interface GraphSettings {
 
 /** Bytes of codes compared between two steps, and queries. */
 const STEP_BYTES = 2 ** 28;
-const MOST_QUERIES = 64;
+const MAX_QUERIES = 64;
 const STEP_ROWS = 2 ** 16;
 
 export function* densityGraph(codes: Codes, settings: GraphSettings): Steps<DensityGraph> {
@@ -55,8 +55,8 @@ interface Nodes {
 }
 
 function* nodesOf(codes: Codes, kernel?: KernelName): Steps<Nodes> {
-  const { count, slotOfRow } = yield* distinctOf(codes, null, 0, kernel);
-  const nodeOfRow = slotOfRow ?? Uint32Array.from({ length: codes.count }, (_, row) => row);
+  const { count, distinctOfRow } = yield* distinctOf(codes, null, 0, kernel);
+  const nodeOfRow = distinctOfRow ?? Uint32Array.from({ length: codes.count }, (_, row) => row);
   const weights = new Uint32Array(count);
   const distinct = Codes.allocate(count, { bits: codes.bits });
   for (let row = 0; row < codes.count; row++) {
@@ -75,7 +75,7 @@ function* nearestGraph({ codes, weights }: Nodes, { minSamples, kernel }: GraphS
   const beyond = new Uint32Array(count).fill(bits + 1);
   const edges = new Edges(count * k);
   const atOnce = Math.floor(STEP_BYTES / (count * bytesPerCode));
-  const step = Math.max(1, Math.min(MOST_QUERIES, atOnce));
+  const step = Math.max(1, Math.min(MAX_QUERIES, atOnce));
   for (let first = 0; first < count; first += step) {
     const end = Math.min(count, first + step);
     const bytes = codes.bytes.subarray(first * bytesPerCode, end * bytesPerCode);

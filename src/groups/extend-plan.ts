@@ -11,6 +11,7 @@ import { pairSteps } from '../join/pairs';
 import {
   checkComparable,
   cosinesOfPairs,
+  type Nearness,
   presentRows,
   type RowSource,
   type Rows,
@@ -18,7 +19,7 @@ import {
   rowsOf,
 } from '../join/source';
 import { checkPlan, checksOf, type DedupPlan, measureDropped } from './dedup-plan';
-import { GROUPINGS, headsOf, type Nearness } from './grouping';
+import { GROUPINGS, headsOf } from './grouping';
 import { keepName, orderBy } from './keep';
 import { GROUP_DEFAULTS, type GroupOptions, nearnessOf } from './row-groups';
 

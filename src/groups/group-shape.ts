@@ -1,14 +1,17 @@
-/** How wide a group is, and which row is nearest to its others: by all pairs, unless it is huge. */
+/**
+ * The shape of a group: its largest distance, and its medoid. Both compare all pairs of rows, or a
+ * sample of them where the group is very large.
+ */
 
 import type { Codes } from '../codes/codes';
 import { distance } from '../kernels/hamming/hamming.scalar';
 
-/** Distinct codes of a group that are compared with all others, at most, and bytes of it. */
-const MOST_COMPARED = 1024;
-const MOST_BYTES = 2 ** 23;
-/** Of larger groups: sweeps from the farthest to the farthest, and rows the medoid is near to. */
+/** Largest group whose codes are all compared with each other: in codes, and in bytes read. */
+const MAX_COMPARED = 1024;
+const MAX_BYTES = 2 ** 23;
+/** In larger groups: sweeps from a farthest row to the next, and rows a medoid is compared with. */
 const SWEEPS = 4;
-const LEAST_REFERENCES = 16;
+const MIN_REFERENCES = 16;
 
 /** The largest distance within a group; a lower bound when `isExact` is false. */
 export function widestOf(
@@ -40,8 +43,8 @@ export function widestOf(
 /** The row whose distances to all rows of its group are least in sum; of equals the first. */
 export function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
   const references = Math.max(
-    LEAST_REFERENCES,
-    Math.floor(MOST_BYTES / (rows.length * codes.bytesPerCode)),
+    MIN_REFERENCES,
+    Math.floor(MAX_BYTES / (rows.length * codes.bytesPerCode)),
   );
   const step = isSmall(codes, rows.length) ? 1 : Math.ceil(rows.length / references);
   let best = rows[0];
@@ -60,7 +63,7 @@ export function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
 }
 
 function isSmall({ bytesPerCode }: Codes, count: number): boolean {
-  return count <= MOST_COMPARED && (count * count * bytesPerCode) / 2 <= MOST_BYTES;
+  return count <= MAX_COMPARED && (count * count * bytesPerCode) / 2 <= MAX_BYTES;
 }
 
 function codeAt({ bytes, bytesPerCode }: Codes, row: number): Uint8Array {

@@ -1,26 +1,19 @@
 /**
- * Rows in groups by the pairs within a distance. 'components': whatever hangs together by a chain
- * of pairs, ends of which may be far apart. 'star': each row with the first in order that is within
- * the distance of it and in no star itself. 'complete': all of a group within the distance of each
- * other, each row in the first such group. Every one goes through the rows in an order that is
- * given, so that the answer does not depend on how pairs were found.
+ * Groups rows by the pairs within a distance. 'components': all that a chain of pairs connects,
+ * whose ends may be far apart. 'star': each row with the first in order that is within the distance
+ * of it and in no other star. 'complete': all rows of a group within the distance of each other,
+ * each row in the first such group. All go through the rows in a given order, so that the answer
+ * does not depend on how pairs were found.
  */
 
-import { eachItem, type LongCall, type Steps, type Stream } from '../base/steps';
+import { eachItem, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import { NONE } from '../join/distinct';
 import { type PairBatch, pairSteps } from '../join/pairs';
-import { type Rows, reordered } from '../join/source';
+import { type Nearness, type Rows, reordered } from '../join/source';
 
 export const GROUPINGS = ['star', 'components', 'complete'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
-
-/** What counts as near. */
-export interface Nearness extends LongCall {
-  readonly maxDistance?: number;
-  readonly minCosine?: number;
-  readonly share?: number;
-}
 
 /** For each row of `order` the head of its group, both by their place in the order. */
 export function* headsOf(
@@ -45,20 +38,20 @@ function* components(found: Stream<PairBatch>, count: number): Steps<Uint32Array
   return Uint32Array.from({ length: count }, (_, place) => sets.find(place));
 }
 
-/** Pairs come by their first place, which is decided when its turn comes. */
+/** Pairs come in the order of their first place, which is decided when its pairs come. */
 function* stars(found: Stream<PairBatch>, count: number, isByCosine: boolean): Steps<Uint32Array> {
   const heads = new Uint32Array(count).fill(NONE);
   yield* through(found, (a, b, distance) => {
     if (heads[a] === NONE) heads[a] = a;
     if (heads[b] !== NONE) return;
-    // The first of equal rows speaks for the others, which only it is paired with.
+    // Equal rows are paired only with the first of them, so what it joined, they join.
     if (heads[a] === a) heads[b] = a;
     else if (distance === 0 && !isByCosine) heads[b] = heads[a];
   });
   return heads.map((head, place) => (head === NONE ? place : head));
 }
 
-/** Pairs by their second place: with how many of each group is it near? */
+/** Sorts pairs by their second place, and counts with how many of each group it is near. */
 function* cliques(
   found: Stream<PairBatch>,
   count: number,

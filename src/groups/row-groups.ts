@@ -5,12 +5,12 @@
 
 import { checkOneOf, checkOptions } from '../base/check';
 import { asyncForm, eachItem, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
-import { distinctOf, NONE, sizesOf, slotAt } from '../join/distinct';
+import { distinctAt, distinctOf, NONE, sizesOf } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
-import { presentRows, type RowSource, type Rows, rowsOf } from '../join/source';
+import { type Nearness, presentRows, type RowSource, type Rows, rowsOf } from '../join/source';
 import type { KernelName } from '../kernels/kernels';
 import { medoidOf, widestOf } from './group-shape';
-import { GROUPINGS, type Grouping, headsOf, type Nearness } from './grouping';
+import { GROUPINGS, type Grouping, headsOf } from './grouping';
 import { type Keep, keepName, orderBy } from './keep';
 
 export interface GroupOptions extends LongCall {
@@ -109,21 +109,16 @@ export function* groupSteps(rows: Rows, options: GroupOptions): Steps<RowGroups>
 }
 
 /** The options that say which rows are near. */
-export function nearnessOf({ maxDistance, minCosine, share, kernel }: GroupOptions): Nearness {
-  return {
-    ...(maxDistance !== undefined && { maxDistance }),
-    ...(minCosine !== undefined && { minCosine }),
-    ...(share !== undefined && { share }),
-    ...(kernel !== undefined && { kernel }),
-  };
+export function nearnessOf({ maxDistance, minCosine, share, kernel }: GroupOptions) {
+  return { maxDistance, minCosine, share, kernel };
 }
 
 /** Rows with many near ones first: stars around them are large. */
 function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint32Array> {
   const { codes, kernel } = rows;
-  const distinct = yield* distinctOf(codes, null, 0, kernel);
-  const sizes = sizesOf(distinct);
-  const sizeOf = (row: number) => sizes[slotAt(distinct, row)];
+  const all = yield* distinctOf(codes, null, 0, kernel);
+  const sizes = sizesOf(all);
+  const sizeOf = (row: number) => sizes[distinctAt(all, row)];
   const isByCosine = near.minCosine !== undefined;
   const degrees = new Float64Array(codes.count);
   const found = pairSteps(rows, null, { ...near, equal: isByCosine ? 'all' : 'first' });
@@ -140,11 +135,11 @@ function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint
   });
   const firsts = new Map<number, number>();
   for (const row of present) {
-    const slot = slotAt(distinct, row);
-    const first = firsts.get(slot);
+    const distinct = distinctAt(all, row);
+    const first = firsts.get(distinct);
     if (first === undefined) {
-      firsts.set(slot, row);
-      if (!isByCosine) degrees[row] += sizes[slot];
+      firsts.set(distinct, row);
+      if (!isByCosine) degrees[row] += sizes[distinct];
     } else if (!isByCosine) degrees[row] = degrees[first];
   }
   return present.slice().sort((a, b) => degrees[b] - degrees[a] || a - b);

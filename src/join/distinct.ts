@@ -1,6 +1,7 @@
 /**
- * Rows of one collection, or of two, by their codes: equal codes share a slot, so that a million
- * equal rows are compared once. Rows of a second collection are numbered behind the first's.
+ * The distinct codes of one collection, or of two, and the rows that have each of them, so that a
+ * million equal rows are compared once. A distinct code is named by its number, from 0 in the order
+ * of first rows. Rows of a second collection are numbered behind those of the first.
  */
 
 import type { Steps } from '../base/steps';
@@ -9,7 +10,7 @@ import type { JoinMemory } from '../kernels/joins/join-memory';
 import { joinKernel, type KernelName } from '../kernels/kernels';
 import { joinRoom } from './join';
 
-/** No row, or no slot. */
+/** Stands for no row, or no distinct code. */
 export const NONE = 0xffff_ffff;
 
 const STEP_ROWS = 2 ** 16;
@@ -17,33 +18,35 @@ const STEP_ROWS = 2 ** 16;
 export interface Distinct {
   readonly room: JoinMemory;
   readonly bits: number;
-  /** Slots. */
+  /** Number of distinct codes. */
   readonly count: number;
-  /** Slots below have all rows of one of two collections; all slots where there is but one. */
-  readonly firstSlots: number;
-  /** By row; NONE for a null one. Null where slot i is row i. */
-  readonly slotOfRow: Uint32Array | null;
-  /** Of the first collection, and of the second; the same where there is but one. */
-  readonly left: SlotRows;
-  readonly right: SlotRows;
+  /** The distinct codes of the collection that was read first have numbers below it. */
+  readonly firstDistinct: number;
+  /** By row, its distinct code, NONE for a null row. Null where distinct code i is row i. */
+  readonly distinctOfRow: Uint32Array | null;
+  /** The rows of the first collection, and of the second; the same object if there is only one. */
+  readonly left: DistinctRows;
+  readonly right: DistinctRows;
 }
 
-/** The slot of a row; NONE for a null one. */
-export function slotAt({ slotOfRow }: Distinct, row: number): number {
-  return slotOfRow === null ? row : slotOfRow[row];
+/** The distinct code of a row; NONE for a null one. */
+export function distinctAt({ distinctOfRow }: Distinct, row: number): number {
+  return distinctOfRow === null ? row : distinctOfRow[row];
 }
 
-/** How many rows have the code of each slot. */
-export function sizesOf({ slotOfRow, count }: Distinct): Uint32Array {
-  const sizes = new Uint32Array(count).fill(slotOfRow === null ? 1 : 0);
-  for (const slot of slotOfRow ?? []) if (slot !== NONE) sizes[slot]++;
+/** How many rows have the code of each distinct code. */
+export function sizesOf({ distinctOfRow, count }: Distinct): Uint32Array {
+  const sizes = new Uint32Array(count).fill(distinctOfRow === null ? 1 : 0);
+  for (const distinct of distinctOfRow ?? []) if (distinct !== NONE) sizes[distinct]++;
   return sizes;
 }
 
-/** The rows of each slot, ascending, as lists that go from row to row. */
-export class SlotRows {
-  /** By slot its first and last row here, and by row the next of its slot: NONE where there is
-   * none. Null where slot i is row i. */
+/** The rows of each distinct code, ascending, as lists that go from row to row. */
+export class DistinctRows {
+  /**
+   * By distinct code its first row here, and by row the next row of the same code; NONE where there
+   * is none. Null where distinct code i is row i.
+   */
   readonly first: Uint32Array | null;
   readonly next: Uint32Array | null;
   readonly #last: Uint32Array | null;
@@ -52,35 +55,35 @@ export class SlotRows {
   readonly end: number;
 
   /** The rows from `start` to `end - 1`. */
-  constructor(slotOfRow: Uint32Array | null, start: number, end: number, slots: number) {
+  constructor(distinctOfRow: Uint32Array | null, start: number, end: number, distincts: number) {
     this.start = start;
     this.end = end;
-    this.first = slotOfRow && new Uint32Array(slots).fill(NONE);
-    this.#last = slotOfRow && new Uint32Array(slots).fill(NONE);
-    this.next = slotOfRow && new Uint32Array(end - start).fill(NONE);
+    this.first = distinctOfRow && new Uint32Array(distincts).fill(NONE);
+    this.#last = distinctOfRow && new Uint32Array(distincts).fill(NONE);
+    this.next = distinctOfRow && new Uint32Array(end - start).fill(NONE);
     const [first, last, next] = [this.first, this.#last, this.next];
-    if (slotOfRow === null || first === null || last === null || next === null) return;
+    if (distinctOfRow === null || first === null || last === null || next === null) return;
     for (let row = end - 1; row >= start; row--) {
-      const slot = slotOfRow[row];
-      if (slot === NONE) continue;
-      if (first[slot] === NONE) last[slot] = row;
-      next[row - start] = first[slot];
-      first[slot] = row;
+      const distinct = distinctOfRow[row];
+      if (distinct === NONE) continue;
+      if (first[distinct] === NONE) last[distinct] = row;
+      next[row - start] = first[distinct];
+      first[distinct] = row;
     }
   }
 
-  /** NONE where a slot has no row here. */
-  firstOf(slot: number): number {
-    if (this.first !== null) return this.first[slot];
-    return slot >= this.start && slot < this.end ? slot : NONE;
+  /** NONE where a distinct code has no row here. */
+  firstOf(distinct: number): number {
+    if (this.first !== null) return this.first[distinct];
+    return distinct >= this.start && distinct < this.end ? distinct : NONE;
   }
 
-  lastOf(slot: number): number {
-    return this.#last === null ? this.firstOf(slot) : this.#last[slot];
+  lastOf(distinct: number): number {
+    return this.#last === null ? this.firstOf(distinct) : this.#last[distinct];
   }
 
-  /** Of one collection: how many slots begin before a row. */
-  slotsBefore(row: number): number {
+  /** Of one collection: how many distinct codes begin before a row. */
+  distinctBefore(row: number): number {
     if (this.first === null) return row;
     let low = 0;
     let high = this.first.length;
@@ -92,7 +95,7 @@ export class SlotRows {
     return low;
   }
 
-  /** The next row of the same slot, or NONE. */
+  /** The next row of the same distinct code, or NONE. */
   nextOf(row: number): number {
     return this.next === null ? NONE : this.next[row - this.start];
   }
@@ -111,38 +114,38 @@ export function* distinctOf(
   const kernel = joinKernel(kernelName);
   let mask = 63;
   while (mask + 1 < (4 / 3) * total) mask = 2 * mask + 1;
-  let slotOfRow: Uint32Array | null = null;
+  let distinctOfRow: Uint32Array | null = null;
   let count = 0;
-  let firstSlots: number | null = null;
-  const slots = new Uint32Array(STEP_ROWS);
+  let firstDistinct: number | null = null;
+  const distincts = new Uint32Array(STEP_ROWS);
   const rows = new Uint32Array(STEP_ROWS);
   for (const { codes, firstRow } of inOrderOfSize(left, right)) {
     for (let from = 0; from < codes.count; from += STEP_ROWS) {
       const to = Math.min(codes.count, from + STEP_ROWS);
       const here = copyInto(room, count, codes, from, to, rows);
       const before = count;
-      count = kernel.distinctInto(room, count, count + here, count, mask, slots);
+      count = kernel.distinctInto(room, count, count + here, count, mask, distincts);
       const isPlain = before === firstRow + from && count === before + to - from;
-      if (slotOfRow === null && !isPlain) {
-        slotOfRow = new Uint32Array(total).fill(NONE);
-        for (let row = 0; row < before; row++) slotOfRow[row] = row; // all plain so far
+      if (distinctOfRow === null && !isPlain) {
+        distinctOfRow = new Uint32Array(total).fill(NONE);
+        for (let row = 0; row < before; row++) distinctOfRow[row] = row; // all plain so far
       }
-      for (let i = 0; slotOfRow !== null && i < here; i++) {
-        slotOfRow[firstRow + rows[i]] = slots[i];
+      for (let i = 0; distinctOfRow !== null && i < here; i++) {
+        distinctOfRow[firstRow + rows[i]] = distincts[i];
       }
       yield undefined;
     }
-    firstSlots ??= count;
+    firstDistinct ??= count;
   }
-  const leftRows = new SlotRows(slotOfRow, 0, left.count, count);
-  const rightRows = right ? new SlotRows(slotOfRow, left.count, total, count) : leftRows;
+  const leftRows = new DistinctRows(distinctOfRow, 0, left.count, count);
+  const rightRows = right ? new DistinctRows(distinctOfRow, left.count, total, count) : leftRows;
   return {
-    ...{ room, bits, count, slotOfRow, left: leftRows, right: rightRows },
-    firstSlots: firstSlots ?? 0,
+    ...{ room, bits, count, distinctOfRow, left: leftRows, right: rightRows },
+    firstDistinct: firstDistinct ?? 0,
   };
 }
 
-/** The smaller collection first: then only its slots are looked up among all. */
+/** The smaller collection first: then only its distinct codes are looked up among all. */
 function inOrderOfSize(left: Codes, right: Codes | null) {
   const first = { codes: left, firstRow: 0 };
   if (right === null) return [first];
@@ -150,7 +153,7 @@ function inOrderOfSize(left: Codes, right: Codes | null) {
   return right.count < left.count ? [second, first] : [first, second];
 }
 
-/** Copies codes to the room from a place on, null ones left out; `rows` tells which. */
+/** Copies codes to the room from a place on, without null ones; `rows` gets the rows copied. */
 function copyInto(
   room: JoinMemory,
   place: number,

@@ -1,8 +1,9 @@
 /**
- * Which tables a join makes. Two codes within distance d agree in at least m - d of m blocks
- * (pigeonhole), so a table for each choice of m - d blocks brings every such pair together: few
- * wide tables of many candidates, or many narrow ones. Picked by what they are expected to cost on
- * a sample of the codes; with no tables all codes are compared with all.
+ * Chooses the method of a join: which tables it makes, or none, when all codes are compared with
+ * all. Two codes within distance d agree in at least m - d of m blocks (pigeonhole), so a table for
+ * each choice of m - d blocks brings every such pair together. Few tables have short keys and many
+ * candidates, many tables long keys and few. The cost of each layout is estimated on a sample of
+ * the codes, and the cheapest is taken: the choice changes the time, never the answer.
  */
 
 import {
@@ -17,95 +18,99 @@ import {
 import { MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
 import { bucketOf, type JoinKey } from '../kernels/joins/joins.scalar';
 
-export interface JoinPlan {
-  /** Empty where all are compared with all. */
+/** How a join finds its pairs, and what that is expected to cost. */
+export interface JoinMethod {
+  /** The keys of the tables; empty where all codes are compared with all. */
   readonly layout: BandLayout;
-  /** Pairs that are expected to be compared. */
+  /** Number of pairs that are expected to be compared. */
   readonly comparisons: number;
   readonly expectedMs: number;
 }
 
-/** Codes to plan by: some of those that are to be joined. */
+/** A sample of the codes of a join, by which its method is chosen. */
 export interface JoinSample {
   readonly codes: Uint32Array;
   readonly words: number;
-  /** How many the sample has. */
+  /** Number of codes in the sample. */
   readonly count: number;
-  /** Codes of a bucket that are compared in pairs, at most. */
+  /** Most codes of a bucket that are compared in pairs; more are joined by themselves. */
   readonly longestRun: number;
 }
 
-const MOST_TABLES = 64;
-/** Tables of one block each: beyond so many all with all is cheaper. */
-const MOST_BLOCKS = 256;
-const MOST_BLOCKS_MORE = 8;
-/** Nanoseconds, on the machine of bench/results.md; ratios are what counts. */
+/** Layouts with more tables are not considered. */
+const MAX_TABLES = 64;
+/** With one block for each table, most tables: beyond, comparing all with all is cheaper. */
+const MAX_BLOCKS = 256;
+/** Most blocks beyond the distance that a layout cuts codes into. */
+const MAX_BLOCKS_MORE = 8;
+/** Costs in nanoseconds, measured on the machine of bench/results.md; only their ratios count. */
 const ENTRY_NS = 27;
-/** Of entries beyond the caches. */
+/** An entry where there are more than fit the caches: so many. */
 const FAR_ENTRY_NS = 43;
-const MOST_NEAR = 2 ** 21;
+const MAX_NEAR = 2 ** 21;
 const GATHERED_WORD_NS = 1.5;
 const COMPARED_NS = 0.85;
 const COMPARED_WIDE_NS = 2.3;
 const SCANNED_NS = 0.25;
 const SCANNED_WORD_NS = 0.15;
-/** A bucket is full when so many of a sample are in it. */
-const LEAST_SURE = 4;
-/** Wider keys are told apart by fewer bits. */
-const MOST_KEY_BITS = 64;
+/** Codes of a sample in one bucket from which the estimate of its size is trusted. */
+const MIN_SURE = 4;
+/** Bits of a wider key beyond these do not choose its bucket. */
+const MAX_KEY_BITS = 64;
 
-/** The cheapest way to join so many codes that may differ in the bits of these runs. */
-export function planJoin(
+/** The cheapest method to join `count` codes that may differ in the bits of `runs`. */
+export function chooseMethod(
   sample: JoinSample,
   count: number,
   runs: readonly BitRun[],
   maxDistance: number,
-): JoinPlan {
+): JoinMethod {
   let best = byChance(sample.words, count, []);
   for (const layout of layouts(runs, maxDistance)) {
-    const hoped = byChance(sample.words, count, layout);
-    if (hoped.expectedMs >= best.expectedMs) continue;
+    const ideal = byChance(sample.words, count, layout);
+    if (ideal.expectedMs >= best.expectedMs) continue;
     const work = layout.map((key) => tableBySample(sample, count, key));
     for (const table of work) {
       const bits = keyBits(runs) - table.keyBits;
       table.splitMs = table.full * splitMs(sample.words, table.fullRows, bits, maxDistance);
     }
-    const plan = planOf(sample.words, count, layout, work);
-    if (plan.expectedMs < best.expectedMs) best = plan;
+    const method = costed(sample.words, count, layout, work);
+    if (method.expectedMs < best.expectedMs) best = method;
   }
   return best;
 }
 
-/** What a table brings together. */
+/** The work of one table. */
 interface TableWork {
   readonly keyBits: number;
   readonly comparisons: number;
-  /** Buckets that are too full, their mean rows, and the time to join these over the bits left. */
+  /** Number of overfull buckets, their mean size, and the time to join these by the other bits. */
   readonly full: number;
   readonly fullRows: number;
   splitMs: number;
 }
 
-function planOf(
+/** The method with its cost: comparing, sorting into tables, splitting overfull buckets. */
+function costed(
   words: number,
   count: number,
   layout: BandLayout,
   tables: readonly TableWork[],
-): JoinPlan {
+): JoinMethod {
   const comparisons = tables.reduce((sum, table) => sum + table.comparisons, 0);
   const splitting = tables.reduce((sum, table) => sum + table.splitMs, 0);
   const scanned = SCANNED_NS + words * SCANNED_WORD_NS;
   const compared = words === 2 ? COMPARED_NS : COMPARED_WIDE_NS;
   const comparing = comparisons * (layout.length === 0 ? scanned : compared);
-  const entry = count > MOST_NEAR ? FAR_ENTRY_NS : ENTRY_NS;
+  const entry = count > MAX_NEAR ? FAR_ENTRY_NS : ENTRY_NS;
   const sorting = layout.length * count * (entry + words * GATHERED_WORD_NS);
   return { layout, comparisons, expectedMs: (comparing + sorting) / 1e6 + splitting };
 }
 
-/** The plan where bits are tossed coins; without tables, the same for all codes. */
-function byChance(words: number, count: number, layout: BandLayout): JoinPlan {
+/** The cost of a layout when bits are random; without tables it is exact. */
+function byChance(words: number, count: number, layout: BandLayout): JoinMethod {
   const tables = layout.length === 0 ? [[]] : layout;
-  return planOf(
+  return costed(
     words,
     count,
     layout,
@@ -113,7 +118,7 @@ function byChance(words: number, count: number, layout: BandLayout): JoinPlan {
   );
 }
 
-/** The least time to join so many codes over so many bits. */
+/** The least time to join `count` random codes by `bits` bits. */
 function splitMs(words: number, count: number, bits: number, maxDistance: number): number {
   if (count < 2) return 0;
   const runs = [{ firstBit: 0, bits }];
@@ -124,18 +129,18 @@ function splitMs(words: number, count: number, bits: number, maxDistance: number
   return least;
 }
 
-/** No layout has more tables. */
-export function mostTables(maxDistance: number): number {
-  return Math.max(MOST_TABLES, Math.min(MOST_BLOCKS, maxDistance + 1));
+/** Most tables of any layout that is considered for a distance. */
+export function maxTables(maxDistance: number): number {
+  return Math.max(MAX_TABLES, Math.min(MAX_BLOCKS, maxDistance + 1));
 }
 
-/** The layouts that find all pairs within the distance. */
+/** The layouts that find all pairs within a distance, fewest tables first. */
 function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<BandLayout> {
   const bits = keyBits(runs);
   if (bits === 64 && runs.length === 1 && maxDistance === 3) yield mankuLayout(16);
-  for (let blocks = maxDistance + 1; blocks <= maxDistance + MOST_BLOCKS_MORE; blocks++) {
-    if (blocks > bits || binomial(blocks, maxDistance) > MOST_TABLES) {
-      const isPlain = blocks === maxDistance + 1 && blocks <= Math.min(bits, MOST_BLOCKS);
+  for (let blocks = maxDistance + 1; blocks <= maxDistance + MAX_BLOCKS_MORE; blocks++) {
+    if (blocks > bits || binomial(blocks, maxDistance) > MAX_TABLES) {
+      const isPlain = blocks === maxDistance + 1 && blocks <= Math.min(bits, MAX_BLOCKS);
       if (isPlain) yield blocksOf(runs, blocks);
       return;
     }
@@ -143,14 +148,14 @@ function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<BandL
   }
 }
 
-/** Where bits are tossed coins. */
+/** The work of a table when bits are random. */
 function tableByChance(key: readonly BitRun[], count: number): TableWork {
   const { lowBits, highBits } = joinKeyOf(key, count);
   const comparisons = (count * (count - 1)) / 2 ** (lowBits + highBits + 1);
   return { keyBits: keyBits(key), comparisons, full: 0, fullRows: 0, splitMs: 0 };
 }
 
-/** The same as the sample shows it, where that is more. */
+/** The work of a table as the sample shows it, if that is more than with random bits. */
 function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]): TableWork {
   const { codes, words, count, longestRun } = sample;
   const joinKey = joinKeyOf(key, all);
@@ -164,7 +169,7 @@ function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]):
     while (to < count && buckets[to] === buckets[from]) to++;
     const size = to - from;
     const rows = (size / count) * all;
-    if (size >= LEAST_SURE && rows > longestRun) {
+    if (size >= MIN_SURE && rows > longestRun) {
       full++;
       fullRows += rows;
     } else pairs += (size * (size - 1)) / 2;
@@ -174,15 +179,15 @@ function tableBySample(sample: JoinSample, all: number, key: readonly BitRun[]):
   const chance = tableByChance(key, all);
   return {
     ...{ ...chance, full, fullRows: fullRows / Math.max(1, full) },
-    // What full buckets hold is not compared in pairs.
+    // The codes of overfull buckets are not compared in pairs, so fewer comparisons are possible.
     comparisons: full > 0 ? Math.max(0, comparisons) : Math.max(comparisons, chance.comparisons),
   };
 }
 
-/** How codes come to the buckets of a table, about one a code. */
+/** How codes are mapped to the buckets of a table, about one bucket for each code. */
 export function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
   const parts: JoinKey['parts'][number][] = [];
-  let left = MOST_KEY_BITS;
+  let left = MAX_KEY_BITS;
   for (const { firstBit, bits } of key) {
     const end = firstBit + Math.min(bits, left);
     left -= end - firstBit;
@@ -193,7 +198,7 @@ export function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
       bit += length;
     }
   }
-  const width = MOST_KEY_BITS - left;
+  const width = MAX_KEY_BITS - left;
   const wanted = Math.max(8, 32 - Math.clz32(count));
   const bucketBits = Math.min(width, wanted, MAX_BUCKET_BITS);
   const lowBits = Math.ceil(bucketBits / 2);
@@ -201,7 +206,7 @@ export function joinKeyOf(key: readonly BitRun[], count: number): JoinKey {
   return { parts, hashShift, lowBits, highBits: bucketBits - lowBits };
 }
 
-/** The bits of these runs that are not in the key. */
+/** The bits of `runs` that are not in the key. */
 export function runsWithout(runs: readonly BitRun[], key: readonly BitRun[]): BitRun[] {
   const taken = new Set(key.flatMap(({ firstBit, bits }) => range(firstBit, bits)));
   const rest: BitRun[] = [];
@@ -221,7 +226,7 @@ function range(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => first + i);
 }
 
-/** Ones at the bits of a key, over the words of a code. */
+/** The bits of a key as a mask over the words of a code. */
 export function maskOf(key: readonly BitRun[], words: number): Uint32Array {
   const mask = new Uint32Array(words);
   for (const { firstBit, bits } of key) {

@@ -1,8 +1,8 @@
 /**
  * All pairs of codes within a distance, each once, in no order. Every table sorts the codes by some
- * of their bits and compares those that agree in them; a pair is told of by the first table where
- * it agrees, so that nothing is held to remove repeats. A bucket that is too full is a join of its
- * own over the bits that are left.
+ * of their bits and compares those that agree in all of these. A pair is reported only by the first
+ * table in which it agrees, so no set of seen pairs is needed. The codes of an overfull bucket are
+ * joined by their other bits.
  */
 
 import type { Steps } from '../base/steps';
@@ -11,12 +11,12 @@ import { ENTRY, HIT, JoinMemory } from '../kernels/joins/join-memory';
 import type { JoinKernel, JoinKey, Runs } from '../kernels/joins/joins.scalar';
 import { hammingKernel, joinKernel, type KernelName } from '../kernels/kernels';
 import {
-  type JoinPlan,
+  chooseMethod,
+  type JoinMethod,
   type JoinSample,
   joinKeyOf,
   maskOf,
-  mostTables,
-  planJoin,
+  maxTables,
   runsWithout,
 } from './join-layout';
 
@@ -29,15 +29,18 @@ export interface JoinCodes {
 
 export interface JoinWanted {
   readonly maxDistance: number;
-  /** Where the lower slot of a pair lies, from and up to; read anew from time to time. */
+  /** Where the lower distinct code of a pair lies, from and up to; read again from time to time. */
   readonly range: () => readonly [from: number, to: number];
   readonly kernel: KernelName | undefined;
 }
 
-/** Takes hits: (slot, slot, distance), the lower slot first. Valid during the call. */
+/** Takes hits: two distinct codes, the lower first, and their distance. Valid during the call. */
 export type TakeHits = (hits: Uint32Array, count: number) => void;
 
-/** Of the tables around: in which bits codes agree here, and in which they must not all. */
+/**
+ * Where a join is nested in an overfull bucket of another: the bits it may join by, those in which
+ * its codes agree, and the keys of earlier tables, in which a pair must not agree entirely.
+ */
 interface Around {
   readonly runs: readonly BitRun[];
   readonly required: readonly BitRun[];
@@ -48,46 +51,46 @@ interface Around {
 const STEP_ROWS = 2 ** 18;
 const STEP_COMPARISONS = 2 ** 22;
 const SAMPLE = 1024;
-/** Of all with all: queries at a time, and comparisons between two steps. */
+/** Queries at a time when all are compared with all. */
 const QUERIES = 128;
 
 /** Room for codes of some width that are to be joined. */
 export function joinRoom(count: number, bytesPerCode: number, maxDistance: number): JoinMemory {
-  return new JoinMemory(count, bytesPerCode, 1 + mostTables(maxDistance));
+  return new JoinMemory(count, bytesPerCode, 1 + maxTables(maxDistance));
 }
 
-/** The cheapest way to join these. */
-export function planFor(codes: JoinCodes, maxDistance: number): JoinPlan {
+/** The cheapest method to join these codes. */
+export function methodFor(codes: JoinCodes, maxDistance: number): JoinMethod {
   const runs = [{ firstBit: 0, bits: codes.bits }];
-  return planJoin(sampleOf(codes), codes.count, runs, maxDistance);
+  return chooseMethod(sampleOf(codes), codes.count, runs, maxDistance);
 }
 
-/** Tells of all pairs, each once; yields how much of the work is done. */
+/** Passes all pairs to `take`, each once; yields how much of the work is done. */
 export function* join(
   codes: JoinCodes,
-  plan: JoinPlan,
+  method: JoinMethod,
   wanted: JoinWanted,
   take: TakeHits,
 ): Steps<void> {
   const around = { runs: [{ firstBit: 0, bits: codes.bits }], required: [], rejects: [] };
-  yield* joinAs(codes, plan, wanted, around, take);
+  yield* joinAs(codes, method, wanted, around, take);
 }
 
 function* joinAs(
   codes: JoinCodes,
-  plan: JoinPlan,
+  method: JoinMethod,
   wanted: JoinWanted,
   around: Around,
   take: TakeHits,
 ): Steps<void> {
-  if (plan.layout.length === 0) yield* joinAll(codes, wanted, around, take);
-  else yield* joinTables(codes, plan, wanted, around, take);
+  if (method.layout.length === 0) yield* joinAll(codes, wanted, around, take);
+  else yield* joinTables(codes, method, wanted, around, take);
   yield [1, 1];
 }
 
 function* joinTables(
   codes: JoinCodes,
-  { layout }: JoinPlan,
+  { layout }: JoinMethod,
   wanted: JoinWanted,
   around: Around,
   take: TakeHits,
@@ -128,7 +131,7 @@ function comparisonsOfStep({ words }: JoinMemory, { kernel }: Pick<JoinWanted, '
   return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
 }
 
-/** Sorts the room's entries by the bucket of a key, those of a bucket by slot. */
+/** Sorts the room's entries by the bucket of a key, those of a bucket by distinct code. */
 function* sorted({ room, count }: JoinCodes, key: JoinKey, kernel: JoinKernel): Steps<void> {
   const { entries, sorted: other, counts } = room;
   counts.fill(0);
@@ -167,34 +170,34 @@ function* joinLong(
   around: Around,
   take: TakeHits,
 ): Steps<void> {
-  const slots = new Uint32Array(end - first);
+  const distincts = new Uint32Array(end - first);
   const { words } = room;
-  const masks = around.rejects.length + 1 + mostTables(wanted.maxDistance);
-  const inner = new JoinMemory(slots.length, room.bytesPerCode, masks);
-  for (let i = 0; i < slots.length; i++) {
-    const slot = room.entries[ENTRY * (first + i)];
-    slots[i] = slot;
-    for (let w = 0; w < words; w++) inner.codes[i * words + w] = room.codes[slot * words + w];
+  const masks = around.rejects.length + 1 + maxTables(wanted.maxDistance);
+  const inner = new JoinMemory(distincts.length, room.bytesPerCode, masks);
+  for (let i = 0; i < distincts.length; i++) {
+    const distinct = room.entries[ENTRY * (first + i)];
+    distincts[i] = distinct;
+    for (let w = 0; w < words; w++) inner.codes[i * words + w] = room.codes[distinct * words + w];
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
-  const codes = { room: inner, count: slots.length, bits };
-  const plan = planJoin(sampleOf(codes), codes.count, around.runs, wanted.maxDistance);
+  const codes = { room: inner, count: distincts.length, bits };
+  const method = chooseMethod(sampleOf(codes), codes.count, around.runs, wanted.maxDistance);
   const range = () => {
     const [from, to] = wanted.range();
-    return [lowerBound(slots, from), lowerBound(slots, to)] as const;
+    return [lowerBound(distincts, from), lowerBound(distincts, to)] as const;
   };
   const takeInner: TakeHits = (hits, count) => {
     for (let i = 0; i < HIT * count; i += HIT) {
-      hits[i] = slots[hits[i]];
-      hits[i + 1] = slots[hits[i + 1]];
+      hits[i] = distincts[hits[i]];
+      hits[i + 1] = distincts[hits[i + 1]];
     }
     take(hits, count);
   };
-  const steps = joinAs(codes, plan, { ...wanted, range }, around, takeInner);
+  const steps = joinAs(codes, method, { ...wanted, range }, around, takeInner);
   for (let step = steps.next(); !step.done; step = steps.next()) yield undefined;
 }
 
-/** All codes with all. */
+/** Compares all codes with all. */
 function* joinAll(
   { room, count }: JoinCodes,
   { maxDistance, range, kernel }: JoinWanted,
@@ -219,9 +222,9 @@ function* joinAll(
     for (let first = query; first < count; first += step) {
       const rows = Math.min(step, count - first);
       scan.hitsOfMany(bytes, first, rows, queries, limits, (i, other, distance) => {
-        const slot = query + i;
-        if (other <= slot || !isWanted(slot, other)) return;
-        hits[HIT * found] = slot;
+        const distinct = query + i;
+        if (other <= distinct || !isWanted(distinct, other)) return;
+        hits[HIT * found] = distinct;
         hits[HIT * found + 1] = other;
         hits[HIT * found + 2] = distance;
         if (HIT * ++found < hits.length) return;
@@ -253,13 +256,13 @@ function sampleOf({ room, count }: JoinCodes): JoinSample {
   return { codes, words, count: size, longestRun: room.longestRun };
 }
 
-/** The first place whose slot is not below; slots ascend. */
-function lowerBound(slots: Uint32Array, slot: number): number {
+/** The first place whose distinct code is not below; distinct codes ascend. */
+function lowerBound(distincts: Uint32Array, distinct: number): number {
   let low = 0;
-  let high = slots.length;
+  let high = distincts.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (slots[middle] < slot) low = middle + 1;
+    if (distincts[middle] < distinct) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -12,13 +12,13 @@ import type { Steps } from '../base/steps';
 import { type KernelName, tileKernel } from '../kernels/kernels';
 import { TILE_HIT, TILE_ROWS, TileMemory } from '../kernels/tiles/tile-memory';
 import type { BestLists } from './best-lists';
-import { type JoinCodes, join, planFor } from './join';
-import type { JoinPlan } from './join-layout';
+import { type JoinCodes, join, methodFor } from './join';
+import type { JoinMethod } from './join-layout';
 
-/** A join by tables is considered up to this distance. */
+/** Largest distance up to which a join by tables is considered. */
 export const MAX_JOINED = 63;
 
-/** Codes that are compared with all, before it is known how far the nearest are. */
+/** Codes compared with all others first, to learn how far the nearest are. */
 const SAMPLE = 1024;
 /** Queries before the first order; their number grows by this until the next, SAMPLE among them. */
 const FIRST_QUERIES = 16;
@@ -29,12 +29,12 @@ const HIT_NS = 30;
 /** Work between two steps, and codes that are put in order. */
 const STEP_NS = 5e6;
 const STEP_CODES = 2 ** 15;
-/** A join is considered from so much work on. */
-const LEAST_NS = 2e8;
+/** Less work than this is done without considering a join by tables. */
+const MIN_NS = 2e8;
 /** Shares of the codes that a join may complete. */
 const SHARES = [0.2, 0.5, 0.8, 0.95, 1];
 
-/** Fills the list of each slot with the slots nearest to it, by (distance, slot). */
+/** Fills the list of each distinct code with those nearest to it, by distance, then number. */
 export function* findNearest(
   codes: JoinCodes,
   lists: BestLists,
@@ -42,10 +42,10 @@ export function* findNearest(
   kernel: KernelName | undefined,
 ): Steps<void> {
   const expected = workOf(codes, codes.count);
-  if (expected > LEAST_NS && maxDistance <= MAX_JOINED) {
-    const plan = planFor(codes, maxDistance);
-    if (plan.layout.length > 0 && plan.expectedMs * 1e6 < expected) {
-      yield* joined(codes, plan, maxDistance, kernel, (a, b, distance) => {
+  if (expected > MIN_NS && maxDistance <= MAX_JOINED) {
+    const method = methodFor(codes, maxDistance);
+    if (method.layout.length > 0 && method.expectedMs * 1e6 < expected) {
+      yield* joined(codes, method, maxDistance, kernel, (a, b, distance) => {
         lists.offer(a, distance, b);
         lists.offer(b, distance, a);
       });
@@ -58,18 +58,18 @@ export function* findNearest(
 /** All pairs within a distance. */
 function* joined(
   codes: JoinCodes,
-  plan: JoinPlan,
+  method: JoinMethod,
   maxDistance: number,
   kernel: KernelName | undefined,
   take: (a: number, b: number, distance: number) => void,
 ): Steps<void> {
   const range = () => [0, codes.count] as const;
-  yield* join(codes, plan, { maxDistance, kernel, range }, (hits, count) => {
+  yield* join(codes, method, { maxDistance, kernel, range }, (hits, count) => {
     for (let i = 0; i < 3 * count; i += 3) take(hits[i], hits[i + 1], hits[i + 2]);
   });
 }
 
-/** Nanoseconds of so many codes against each other and all others. */
+/** Nanoseconds to compare `asked` of the codes with each other and with all others. */
 function workOf({ count, bits }: JoinCodes, asked: number): number {
   return pairsOf(count, asked) * Math.ceil(bits / 64) * COMPARED_WORD_NS;
 }
@@ -83,13 +83,13 @@ class Comparison {
   readonly #lists: BestLists;
   readonly #room: TileMemory;
   readonly #kernelName: KernelName | undefined;
-  /** The slot at each place; those in front of `#asked` have been compared with all. */
+  /** The distinct code at each place; those in front of `#asked` have been compared with all. */
   readonly #order: Uint32Array;
   #asked = 0;
-  /** Places from here on have all they want. */
+  /** Places from here on need no further neighbours. */
   #end: number;
-  /** Pairs up to this distance have been told. */
-  #told = -1;
+  /** All pairs up to this distance have been offered already. */
+  #offered = -1;
   /** Nanoseconds since the last step. */
   #work = 0;
 
@@ -100,7 +100,7 @@ class Comparison {
     this.#kernelName = kernel;
     this.#room = new TileMemory(count, bits);
     this.#order = new Uint32Array(count);
-    for (let slot = 0; slot < count; slot++) this.#order[slot] = slot;
+    for (let distinct = 0; distinct < count; distinct++) this.#order[distinct] = distinct;
     this.#end = count;
   }
 
@@ -117,10 +117,10 @@ class Comparison {
     }
   }
 
-  /** Below it, distances are of interest to a slot. */
-  #limitOf(slot: number): number {
-    const limit = this.#lists.limitOf(slot);
-    return limit <= this.#told + 1 ? 0 : limit;
+  /** Only distances below it are of use to a distinct code. */
+  #limitOf(distinct: number): number {
+    const limit = this.#lists.limitOf(distinct);
+    return limit <= this.#offered + 1 ? 0 : limit;
   }
 
   /** Puts places from `first` on in the order of their limits, the highest first; copies codes. */
@@ -128,17 +128,17 @@ class Comparison {
     const order = this.#order;
     const { room, bits, count } = this.#codes;
     const { codes, limits, stride } = this.#room;
-    const slots = order.slice(first);
+    const distincts = order.slice(first);
     const starts = new Uint32Array(bits + 3);
-    const ranks = new Uint32Array(slots.length);
-    for (let i = 0; i < slots.length; i++) {
-      ranks[i] = bits + 1 - this.#limitOf(slots[i]);
+    const ranks = new Uint32Array(distincts.length);
+    for (let i = 0; i < distincts.length; i++) {
+      ranks[i] = bits + 1 - this.#limitOf(distincts[i]);
       starts[ranks[i] + 1]++;
       if (i % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
     this.#end = count - starts[bits + 2];
     for (let rank = 0; rank <= bits + 1; rank++) starts[rank + 1] += starts[rank];
-    for (let i = 0; i < slots.length; i++) order[first + starts[ranks[i]]++] = slots[i];
+    for (let i = 0; i < distincts.length; i++) order[first + starts[ranks[i]]++] = distincts[i];
     const words = new Uint32Array(codes.buffer, codes.byteOffset, codes.length / 4);
     const width = stride / 4;
     for (let place = this.#asked; place < count; place++) {
@@ -177,12 +177,12 @@ class Comparison {
     const { hits, limits } = this.#room;
     const order = this.#order;
     const lists = this.#lists;
-    const told = this.#told;
+    const offered = this.#offered;
     for (let i = 0; i < TILE_HIT * found; i += TILE_HIT) {
       const query = hits[i];
       const row = hits[i + 1];
       const distance = hits[i + 2];
-      if (row <= query || distance <= told) continue;
+      if (row <= query || distance <= offered) continue;
       if (distance < limits[query]) {
         limits[query] = lists.offer(order[query], distance, order[row]);
       }
@@ -191,29 +191,29 @@ class Comparison {
     this.#work += found * HIT_NS;
   }
 
-  /** Tells of all pairs within a distance, if by tables that saves more than it costs. */
+  /** Offers all pairs within a distance at once, if tables save more time than they cost. */
   *#join(): Steps<void> {
     const codes = this.#codes;
     const sampled = this.#order.subarray(0, SAMPLE);
-    const farthest = Uint32Array.from(sampled, (slot) => this.#lists.limitOf(slot)).sort();
-    let best = { work: workOf(codes, this.#end), distance: -1, plan: null as JoinPlan | null };
-    if (best.work < LEAST_NS) return;
+    const farthest = Uint32Array.from(sampled, (distinct) => this.#lists.limitOf(distinct)).sort();
+    let best = { work: workOf(codes, this.#end), distance: -1, method: null as JoinMethod | null };
+    if (best.work < MIN_NS) return;
     for (const share of SHARES) {
       const distance = farthest[Math.floor(share * (SAMPLE - 1))] - 1;
       if (distance > MAX_JOINED || distance <= best.distance) continue;
-      const plan = planFor(codes, distance);
-      const work = plan.expectedMs * 1e6 + workOf(codes, (1 - share) * this.#end);
-      if (plan.layout.length > 0 && work < best.work) best = { work, distance, plan };
+      const method = methodFor(codes, distance);
+      const work = method.expectedMs * 1e6 + workOf(codes, (1 - share) * this.#end);
+      if (method.layout.length > 0 && work < best.work) best = { work, distance, method };
       yield undefined;
     }
-    if (best.plan === null) return;
+    if (best.method === null) return;
     const isAsked = new Uint8Array(codes.count);
-    for (const slot of sampled) isAsked[slot] = 1;
-    yield* joined(codes, best.plan, best.distance, this.#kernelName, (a, b, distance) => {
+    for (const distinct of sampled) isAsked[distinct] = 1;
+    yield* joined(codes, best.method, best.distance, this.#kernelName, (a, b, distance) => {
       if (isAsked[a] + isAsked[b] > 0) return;
       this.#lists.offer(a, distance, b);
       this.#lists.offer(b, distance, a);
     });
-    this.#told = best.distance;
+    this.#offered = best.distance;
   }
 }

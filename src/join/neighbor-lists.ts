@@ -8,7 +8,7 @@ import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../ba
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { KernelName } from '../kernels/kernels';
 import { BestLists } from './best-lists';
-import { type Distinct, distinctOf, NONE, sizesOf, slotAt } from './distinct';
+import { type Distinct, distinctAt, distinctOf, NONE, sizesOf } from './distinct';
 import { findNearest, MAX_JOINED } from './nearest-join';
 import { maxDistanceOf, type RowSource, rowsOf } from './source';
 
@@ -57,41 +57,41 @@ function* listing(source: RowSource, options?: NeighborListsOptions): Steps<Neig
 }
 
 const STEP_ROWS = 2 ** 12;
-/** Offsets have 32 bits. */
-const MOST_NEIGHBORS = 2 ** 32 - 1;
+/** Offsets have 32 bits, so all lists together have at most so many rows. */
+const MAX_NEIGHBORS = 2 ** 32 - 1;
 
-/** How many other slots a row of each slot may need: equal rows come first. */
+/** How many other codes the list of each distinct code needs: its equal rows come first. */
 export function wantsOf(codes: Distinct, k: number): Uint32Array {
   const most = Math.min(k, codes.count - 1);
   return sizesOf(codes).map((size) => Math.max(0, Math.min(most, k + 1 - size)));
 }
 
-/** Lists of rows from lists of slots, which each have the slots that their rows may need. */
+/** Lists of rows, from lists of the distinct codes nearest to each distinct code. */
 export function* ofRows(codes: Distinct, found: BestLists, k: number): Steps<NeighborLists> {
   const { left } = codes;
   const rowCount = left.end;
   const sizes = sizesOf(codes);
   const lengths = new Uint32Array(codes.count);
-  for (let slot = 0; slot < codes.count; slot++) {
-    let length = sizes[slot] - 1;
-    for (const key of found.inOrder(slot)) length += sizes[rowOf(key)];
-    lengths[slot] = Math.min(k, length);
-    if (slot % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  for (let distinct = 0; distinct < codes.count; distinct++) {
+    let length = sizes[distinct] - 1;
+    for (const key of found.inOrder(distinct)) length += sizes[rowOf(key)];
+    lengths[distinct] = Math.min(k, length);
+    if (distinct % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
   const offsets = new Uint32Array(rowCount + 1);
   let total = 0;
   for (let row = 0; row < rowCount; row++) {
-    const slot = slotAt(codes, row);
-    if (slot !== NONE) total += lengths[slot];
+    const distinct = distinctAt(codes, row);
+    if (distinct !== NONE) total += lengths[distinct];
     offsets[row + 1] = total;
   }
-  if (total > MOST_NEIGHBORS) throw wrongValue('k', 'lists that have below 2^32 rows in all', k);
+  if (total > MAX_NEIGHBORS) throw wrongValue('k', 'lists that have below 2^32 rows in all', k);
   const rows = new Uint32Array(total);
   const distances = new Uint16Array(rows.length);
   let written = 0;
-  for (let slot = 0; slot < codes.count; slot++) {
-    const near = nearOf(codes, found, slot, k + 1);
-    for (let row = left.firstOf(slot); row !== NONE; row = left.nextOf(row)) {
+  for (let distinct = 0; distinct < codes.count; distinct++) {
+    const near = nearOf(codes, found, distinct, k + 1);
+    for (let row = left.firstOf(distinct); row !== NONE; row = left.nextOf(row)) {
       let at = offsets[row];
       for (const key of near) {
         if (at === offsets[row + 1]) break;
@@ -105,12 +105,17 @@ export function* ofRows(codes: Distinct, found: BestLists, k: number): Steps<Nei
   return { k, count: rowCount, offsets, rows, distances };
 }
 
-/** The nearest rows of a slot, its own among them where there are several, as (distance, row). */
-function nearOf({ slotOfRow, left }: Distinct, found: BestLists, slot: number, want: number) {
-  const slots = found.inOrder(slot);
-  if (slotOfRow === null) return slots; // slot i is row i
+/** The rows nearest to a distinct code, its own included, as keys of (distance, row). */
+function nearOf(
+  { distinctOfRow, left }: Distinct,
+  found: BestLists,
+  distinct: number,
+  want: number,
+) {
+  const distincts = found.inOrder(distinct);
+  if (distinctOfRow === null) return distincts; // distinct code i is row i
   const near = new Smallest(want);
-  for (const key of [keyOf(0, slot), ...slots]) {
+  for (const key of [keyOf(0, distinct), ...distincts]) {
     const distance = weightOf(key);
     for (let row = left.firstOf(rowOf(key)); row !== NONE; row = left.nextOf(row)) {
       if (keyOf(distance, row) >= near.bound) break;

@@ -1,15 +1,15 @@
 /**
- * Pairs of rows in the order of (a, b), in bounded memory. A join finds pairs of slots in no order;
- * those whose first row lies in a window of rows are held, sorted and told of. The window is all
- * rows to begin with, and is cut when more pairs are found than there is room for; the next one
- * begins where it ended.
+ * Pairs of rows in the order of (a, b), in bounded memory. A join finds pairs of distinct codes in
+ * no order; those whose first row lies in a window of rows are held, sorted and passed on. The
+ * window is all rows at first. It is cut when more pairs are found than there is room for; the next
+ * one begins where it ended.
  */
 
 import { Item, type Steps, type Stream } from '../base/steps';
 import { HIT } from '../kernels/joins/join-memory';
-import { type Distinct, NONE, type SlotRows, slotAt } from './distinct';
+import { type Distinct, type DistinctRows, distinctAt, NONE } from './distinct';
 import { type JoinWanted, join } from './join';
-import type { JoinPlan } from './join-layout';
+import type { JoinMethod } from './join-layout';
 
 /** Pairs by their rows. Rows of a second collection count from 0 there. */
 export interface PairBatch {
@@ -20,35 +20,35 @@ export interface PairBatch {
 
 /** Pairs of a batch. */
 const BATCH = 2 ** 16;
-/** Pairs of slots that there is room for at first, and at most: 40 MB. */
+/** Pairs of distinct codes that there is room for at first, and at most: 40 MB. */
 const FIRST_HELD = 2 ** 14;
-const MOST_HELD = 2 ** 22;
+const MAX_HELD = 2 ** 22;
 /** Values of those held from which the middle is found. */
 const MIDDLE_OF = 1023;
 
 export interface PairOrder extends Omit<JoinWanted, 'range'> {
   /** Of equal rows only the first is paired with others; they are paired with it. */
   readonly isFirstOnly: boolean;
-  /** Most pairs of slots to be held; tests make it small. */
-  readonly mostHeld?: number;
+  /** Most pairs of distinct codes to be held; tests make it small. */
+  readonly maxHeld?: number;
 }
 
 /** All pairs, batch by batch; what else is yielded are steps. */
 export function* pairsInOrder(
   codes: Distinct,
-  plan: JoinPlan,
+  method: JoinMethod,
   order: PairOrder,
 ): Stream<PairBatch> {
   const { left } = codes;
-  const held = new Held(codes, order.mostHeld ?? MOST_HELD);
+  const held = new Held(codes, order.maxHeld ?? MAX_HELD);
   const out = new Batches();
   for (let from = left.start; from < left.end; from = held.to) {
     held.begin(from, order.isFirstOnly);
-    for (const step of heldIn(codes, plan, order, held)) {
+    for (const step of heldIn(codes, method, order, held)) {
       if (!Array.isArray(step)) yield undefined;
       else yield [from + ((held.to - from) * step[0]) / step[1], left.end];
     }
-    if (held.isEmpty && codes.slotOfRow === null) continue;
+    if (held.isEmpty && codes.distinctOfRow === null) continue;
     held.sort();
     for (let row = from; row < held.to; row++) {
       pairsOf(row, codes, held, order.isFirstOnly, out);
@@ -58,59 +58,62 @@ export function* pairsInOrder(
   if (out.count > 0) yield new Item(out.taken(codes));
 }
 
-/** Pairs of slots with a row in the window. */
-function* heldIn(codes: Distinct, plan: JoinPlan, order: PairOrder, held: Held): Steps<void> {
-  const { left, right, slotOfRow, firstSlots } = codes;
+/** Pairs of distinct codes with a row in the window. */
+function* heldIn(codes: Distinct, method: JoinMethod, order: PairOrder, held: Held): Steps<void> {
+  const { left, right, distinctOfRow, firstDistinct } = codes;
   const isOne = left === right;
-  // Of one collection slots are in the order of their first row, and the lower one is first.
-  const isLowerFirst = slotOfRow === null || (isOne && order.isFirstOnly);
+  // Distinct codes of one collection are in the order of their first rows, the lower one first.
+  const isLowerFirst = distinctOfRow === null || (isOne && order.isFirstOnly);
   const range = () => {
-    if (!isOne && slotOfRow !== null) return [0, firstSlots] as const;
-    return [isLowerFirst ? left.slotsBefore(held.from) : 0, left.slotsBefore(held.to)] as const;
+    if (!isOne && distinctOfRow !== null) return [0, firstDistinct] as const;
+    return [
+      isLowerFirst ? left.distinctBefore(held.from) : 0,
+      left.distinctBefore(held.to),
+    ] as const;
   };
-  yield* join(codes, plan, { ...order, range }, (hits, count) => {
+  yield* join(codes, method, { ...order, range }, (hits, count) => {
     for (let i = 0; i < HIT * count; i += HIT) {
       held.take(hits[i], hits[i + 1], hits[i + 2], isOne);
-      if (slotOfRow !== null) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
+      if (distinctOfRow !== null) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
     }
   });
 }
 
-/** Slots beside slots, the first of which has a row in the window. */
+/** Pairs of distinct codes, the first of which has a row in the window. */
 class Held {
   /** The window of rows, which is cut when there are too many. */
   from = 0;
   to = 0;
   /** Those that may be held before the window is cut. */
-  readonly #most: number;
-  readonly #left: SlotRows;
-  readonly #right: SlotRows;
-  readonly #slotOfRow: Uint32Array | null;
-  /** By slot its first row in the window or behind; null where slot i is row i. */
+  readonly #maxHeld: number;
+  readonly #left: DistinctRows;
+  readonly #right: DistinctRows;
+  readonly #distinctOfRow: Uint32Array | null;
+  /** By distinct code its first row in the window or behind; null where code i is row i. */
   readonly #nextRows: Uint32Array | null;
   #isFirstOnly = false;
-  #slots: Uint32Array;
+  #distincts: Uint32Array;
   #others: Uint32Array;
   /** When sorted: of each of the others the first row, and the one that follows it. */
   #rows = new Uint32Array();
   #nexts = new Uint32Array();
   #distances: Uint16Array;
   #count = 0;
-  /** Those of slot s, when sorted, lie from `#starts[s]` to `#starts[s + 1]`. */
+  /** Those of distinct code s, when sorted, lie from `#starts[s]` to `#starts[s + 1]`. */
   #starts = new Uint32Array();
-  readonly #slotCount: number;
+  readonly #distinctCount: number;
 
-  constructor({ left, right, count, slotOfRow }: Distinct, most: number) {
+  constructor({ left, right, count, distinctOfRow }: Distinct, most: number) {
     const room = Math.min(most, FIRST_HELD);
-    this.#most = most;
+    this.#maxHeld = most;
     this.#left = left;
     this.#right = right;
-    this.#slotOfRow = slotOfRow;
+    this.#distinctOfRow = distinctOfRow;
     this.#nextRows = left.first?.slice() ?? null;
-    this.#slots = new Uint32Array(room);
+    this.#distincts = new Uint32Array(room);
     this.#others = new Uint32Array(room);
     this.#distances = new Uint16Array(room);
-    this.#slotCount = count;
+    this.#distinctCount = count;
   }
 
   get isEmpty(): boolean {
@@ -118,10 +121,10 @@ class Held {
   }
 
   begin(from: number, isFirstOnly: boolean): void {
-    if (this.#nextRows !== null && this.#slotOfRow !== null) {
+    if (this.#nextRows !== null && this.#distinctOfRow !== null) {
       for (let row = this.from; row < from; row++) {
-        const slot = this.#slotOfRow[row];
-        if (slot !== NONE) this.#nextRows[slot] = this.#left.nextOf(row);
+        const distinct = this.#distinctOfRow[row];
+        if (distinct !== NONE) this.#nextRows[distinct] = this.#left.nextOf(row);
       }
     }
     this.from = from;
@@ -130,35 +133,35 @@ class Held {
     this.#count = 0;
   }
 
-  /** A pair, if it tells of rows in the window: of one collection, if the second may follow. */
-  take(slot: number, other: number, distance: number, isOne: boolean): void {
-    const first = this.#rowOf(slot);
+  /** Holds a pair if a row of the first is in the window and, of one collection, is before one. */
+  take(distinct: number, other: number, distance: number, isOne: boolean): void {
+    const first = this.#rowOf(distinct);
     if (first < this.from || first >= this.to) return; // NONE is beyond all
-    if (this.#isFirstOnly && first !== this.#left.firstOf(slot)) return;
+    if (this.#isFirstOnly && first !== this.#left.firstOf(distinct)) return;
     const lastOther = this.#isFirstOnly ? this.#right.firstOf(other) : this.#right.lastOf(other);
     if (lastOther === NONE || (isOne && lastOther <= first)) return;
-    if (this.#count === this.#slots.length && !this.#makeRoom(first)) return;
-    this.#slots[this.#count] = slot;
+    if (this.#count === this.#distincts.length && !this.#makeRoom(first)) return;
+    this.#distincts[this.#count] = distinct;
     this.#others[this.#count] = other;
     this.#distances[this.#count++] = distance;
   }
 
-  #rowOf(slot: number): number {
-    return this.#nextRows === null ? this.#left.firstOf(slot) : this.#nextRows[slot];
+  #rowOf(distinct: number): number {
+    return this.#nextRows === null ? this.#left.firstOf(distinct) : this.#nextRows[distinct];
   }
 
   /** Cuts the window in the middle, or grows; false when `row` is no longer in the window. */
   #makeRoom(row: number): boolean {
     const to = Math.max(this.from + 1, this.#middle());
-    if (to === this.to || this.#count < this.#most) {
+    if (to === this.to || this.#count < this.#maxHeld) {
       this.#grow();
       return true;
     }
     this.to = to;
     let count = 0;
     for (let i = 0; i < this.#count; i++) {
-      if (this.#rowOf(this.#slots[i]) >= to) continue;
-      this.#slots[count] = this.#slots[i];
+      if (this.#rowOf(this.#distincts[i]) >= to) continue;
+      this.#distincts[count] = this.#distincts[i];
       this.#others[count] = this.#others[i];
       this.#distances[count++] = this.#distances[i];
     }
@@ -170,7 +173,7 @@ class Held {
   /** The row, roughly, that half of those held begin before. */
   #middle(): number {
     const some = Float64Array.from({ length: MIDDLE_OF }, (_, i) => {
-      return this.#rowOf(this.#slots[Math.floor((i * this.#count) / MIDDLE_OF)]);
+      return this.#rowOf(this.#distincts[Math.floor((i * this.#count) / MIDDLE_OF)]);
     }).sort();
     return some[MIDDLE_OF >> 1];
   }
@@ -181,25 +184,25 @@ class Held {
       grown.set(from);
       return grown;
     };
-    this.#slots = grow(this.#slots);
+    this.#distincts = grow(this.#distincts);
     this.#others = grow(this.#others);
     this.#distances = grow(this.#distances);
   }
 
-  /** Puts them in the order of their first slot: the arrays change places with sorted ones. */
+  /** Sorts the pairs by their first code; the arrays are replaced by sorted ones. */
   sort(): void {
-    if (this.#starts.length === 0) this.#starts = new Uint32Array(this.#slotCount + 1);
+    if (this.#starts.length === 0) this.#starts = new Uint32Array(this.#distinctCount + 1);
     const starts = this.#starts.fill(0);
-    for (let i = 0; i < this.#count; i++) starts[this.#slots[i]]++;
+    for (let i = 0; i < this.#count; i++) starts[this.#distincts[i]]++;
     let sum = 0;
-    for (let slot = 0; slot < starts.length; slot++) {
-      sum += starts[slot];
-      starts[slot] = sum; // where they end, until all are placed
+    for (let distinct = 0; distinct < starts.length; distinct++) {
+      sum += starts[distinct];
+      starts[distinct] = sum; // where they end, until all are placed
     }
     const others = new Uint32Array(this.#others.length);
     const distances = new Uint16Array(this.#distances.length);
     for (let i = this.#count - 1; i >= 0; i--) {
-      const at = --starts[this.#slots[i]];
+      const at = --starts[this.#distincts[i]];
       others[at] = this.#others[i];
       distances[at] = this.#distances[i];
     }
@@ -209,22 +212,22 @@ class Held {
     this.#rows = others.subarray(0, this.#count);
     if (first === null || next === null) return;
     // In loops of their own, where cache misses overlap.
-    this.#rows = this.#rows.map((slot) => first[slot]);
+    this.#rows = this.#rows.map((distinct) => first[distinct]);
     this.#nexts = this.#rows.map((row) => next[row - start]);
   }
 
-  isAlone(slot: number): boolean {
-    return this.#starts[slot] === this.#starts[slot + 1];
+  isAlone(distinct: number): boolean {
+    return this.#starts[distinct] === this.#starts[distinct + 1];
   }
 
-  /** Appends the rows beside a slot that come behind `after`, or of each code the first. */
-  appendTo(out: Batches, slot: number, after: number, isAll: boolean): void {
+  /** Appends the rows near a distinct code that are behind `after`: all, or one for each code. */
+  appendTo(out: Batches, distinct: number, after: number, isAll: boolean): void {
     const { next, start } = this.#right;
     const rows = this.#rows;
     const nexts = this.#nexts;
     const distances = this.#distances;
-    const end = this.#starts[slot + 1];
-    for (let i = this.#starts[slot]; i < end; i++) {
+    const end = this.#starts[distinct + 1];
+    for (let i = this.#starts[distinct]; i < end; i++) {
       if (rows[i] > after) out.append(rows[i], distances[i]);
       if (next === null || !isAll) continue;
       for (let row = nexts[i]; row !== NONE; row = next[row - start]) {
@@ -242,20 +245,20 @@ function pairsOf(
   isFirstOnly: boolean,
   out: Batches,
 ): void {
-  const { slotOfRow, left, right } = codes;
-  const slot = slotAt(codes, row);
-  if (slot === NONE || (slotOfRow === null && held.isAlone(slot))) return;
-  if (isFirstOnly && left.firstOf(slot) !== row) return;
+  const { distinctOfRow, left, right } = codes;
+  const distinct = distinctAt(codes, row);
+  if (distinct === NONE || (distinctOfRow === null && held.isAlone(distinct))) return;
+  if (isFirstOnly && left.firstOf(distinct) !== row) return;
   const after = left === right ? row : -1;
   out.begin(row);
-  for (let other = right.firstOf(slot); other !== NONE; other = right.nextOf(other)) {
+  for (let other = right.firstOf(distinct); other !== NONE; other = right.nextOf(other)) {
     if (other > after) out.append(other, 0);
   }
-  held.appendTo(out, slot, after, !isFirstOnly);
+  held.appendTo(out, distinct, after, !isFirstOnly);
   out.end();
 }
 
-/** Pairs on their way out, those of a row in the order of the other. */
+/** Collects a batch of pairs, those of a row in the order of the other row. */
 class Batches {
   #a = new Uint32Array(BATCH);
   #keys = new Float64Array(BATCH);
@@ -296,7 +299,7 @@ class Batches {
     if (this.#count > this.#start + 1) this.#keys.subarray(this.#start, this.#count).sort();
   }
 
-  /** All that were appended, and begins anew. */
+  /** Returns all pairs that were appended, and empties the batch. */
   taken({ left, right }: Distinct): PairBatch {
     const count = this.#count;
     const start = left === right ? 0 : right.start;

@@ -1,7 +1,7 @@
 /**
  * Every pair of rows within a distance, each once, in order, as a stream: of a collection with
- * itself, or of two. Exact, by the pigeonhole principle; with `minCosine` by the kept vectors of an
- * index, among the pairs within a distance that catches a share of them which the plan names.
+ * itself, or of two. Exact, by the pigeonhole principle. With `minCosine` pairs are checked by the
+ * vectors of an index, among those within a distance that catches a stated share of them.
  */
 
 import { checkMaxDistance, checkOneOf, checkOptions, wrongType } from '../base/check';
@@ -19,14 +19,15 @@ import { catchProbability } from '../hashing/angle';
 import { SimHashIndex } from '../index/simhash-index';
 import type { KernelName } from '../kernels/kernels';
 import { type Distinct, distinctOf } from './distinct';
-import { planFor } from './join';
-import type { JoinPlan } from './join-layout';
+import { methodFor } from './join';
+import type { JoinMethod } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
 import {
   checkComparable,
   cosinesOfPairs,
   DEFAULT_SHARE,
   maxDistanceOf,
+  type Nearness,
   type RowSource,
   type Rows,
   rowsOf,
@@ -35,9 +36,9 @@ import {
 export interface PairsOptions extends LongCall {
   /** Most differing bits, inclusive. With `minCosine` it may be left out. */
   maxDistance?: number;
-  /** Least exact cosine of the kept vectors; needs an index that keeps them. */
+  /** Least exact cosine, inclusive; needs an index with vectors. */
   minCosine?: number;
-  /** Of the pairs at `minCosine`, the share whose distance is looked at. */
+  /** Share of the pairs at `minCosine` that a distance taken from it catches. */
   share?: number;
   /**
    * Whether each of many equal rows is paired with all others, or only the first of them, and they
@@ -45,16 +46,17 @@ export interface PairsOptions extends LongCall {
    */
   equal?: 'all' | 'first';
   /** Called with the work that is expected, before it begins. */
-  onPlan?: (plan: PairsPlan) => void;
+  onStart?: (work: PairsWork) => void;
   kernel?: KernelName;
 }
 
 export const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
 
-/** What is going to be done. */
-export interface PairsPlan {
+/** The work that is expected. */
+export interface PairsWork {
+  /** Number of rows. */
   readonly rows: number;
-  /** Different codes among them. */
+  /** Number of distinct codes among them. */
   readonly distinct: number;
   readonly maxDistance: number;
   /**
@@ -67,7 +69,7 @@ export interface PairsPlan {
   /** Pairs of codes that are expected to be compared. */
   readonly comparisons: number;
   readonly expectedSeconds: number;
-  /** Memory beside the codes. */
+  /** Memory in bytes, without that of the codes themselves. */
   readonly bytes: number;
 }
 
@@ -77,12 +79,12 @@ export interface PairBatch extends OrderedBatch {
   readonly cosines: Float64Array | null;
 }
 
-/** Pairs, batch by batch; each loop over it begins anew. */
+/** Pairs, batch by batch; each loop over it runs the work again. */
 export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
   readonly hasCosines: boolean;
 }
 
-const OPTIONS = ['maxDistance', 'minCosine', 'share', 'equal', 'onPlan', 'kernel', ...LONG_CALL];
+const OPTIONS = ['maxDistance', 'minCosine', 'share', 'equal', 'onStart', 'kernel', ...LONG_CALL];
 
 /** All pairs of rows of one source. */
 export function pairs(source: RowSource, options: PairsOptions): Pairs;
@@ -114,19 +116,23 @@ interface Request {
   readonly maxDistance: number;
   readonly minCosine: number | null;
   readonly equal: 'all' | 'first';
-  readonly onPlan: ((plan: PairsPlan) => void) | undefined;
+  readonly onStart: ((work: PairsWork) => void) | undefined;
   readonly kernel: KernelName | undefined;
   readonly call: LongCall;
 }
 
 /** The same pairs as a stream, for other work in steps. */
-export function pairSteps(left: Rows, right: Rows | null, options: PairsOptions) {
-  return batches(requestOf(left, right, options));
+export function pairSteps(
+  left: Rows,
+  right: Rows | null,
+  options: Nearness & { equal?: 'all' | 'first' },
+): Stream<PairBatch> {
+  return batches(requestOf(left, right, options as PairsOptions));
 }
 
 function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Request {
   const known = checkOptions('options', options, OPTIONS);
-  const { minCosine, equal, onPlan, kernel } = { ...PAIRS_DEFAULTS, ...known };
+  const { minCosine, equal, onStart, kernel } = { ...PAIRS_DEFAULTS, ...known };
   if (right !== null) checkComparable(left, right);
   const { bits } = left.codes;
   if (minCosine !== undefined) {
@@ -134,13 +140,13 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Reque
       throw new Error(`"minCosine" needs vectors: make the index with vectors 'float32'`);
     }
   }
-  if (onPlan !== undefined && typeof onPlan !== 'function') {
-    throw wrongType('onPlan', 'a function', onPlan);
+  if (onStart !== undefined && typeof onStart !== 'function') {
+    throw wrongType('onStart', 'a function', onStart);
   }
   const isCentred = left.isCentred || (right?.isCentred ?? false);
   const maxDistance = maxDistanceOf({ ...left, isCentred }, known);
   return {
-    ...{ left, right, onPlan },
+    ...{ left, right, onStart },
     maxDistance: checkMaxDistance(maxDistance, bits),
     minCosine: minCosine ?? null,
     equal: checkOneOf('equal', equal, ['all', 'first']),
@@ -152,10 +158,10 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Reque
 function* batches(request: Request): Stream<PairBatch> {
   const { left, right, maxDistance, minCosine, kernel, equal } = request;
   const codes = yield* distinctOf(left.codes, right?.codes ?? null, maxDistance, kernel);
-  const plan = planFor(codes, maxDistance);
-  request.onPlan?.(planOf(request, codes, plan));
+  const method = methodFor(codes, maxDistance);
+  request.onStart?.(workOf(request, codes, method));
   const order = { maxDistance, kernel, isFirstOnly: equal === 'first' };
-  for (const step of pairsInOrder(codes, plan, order)) {
+  for (const step of pairsInOrder(codes, method, order)) {
     if (!(step instanceof Item)) {
       yield step;
       continue;
@@ -172,7 +178,11 @@ function* batches(request: Request): Stream<PairBatch> {
   }
 }
 
-function planOf({ left, right, ...request }: Request, codes: Distinct, plan: JoinPlan): PairsPlan {
+function workOf(
+  { left, right, ...request }: Request,
+  codes: Distinct,
+  method: JoinMethod,
+): PairsWork {
   const { maxDistance, minCosine } = request;
   const isKnown = minCosine !== null && !left.isCentred && !right?.isCentred;
   return {
@@ -180,9 +190,9 @@ function planOf({ left, right, ...request }: Request, codes: Distinct, plan: Joi
     distinct: codes.count,
     maxDistance,
     share: isKnown ? catchProbability(minCosine, codes.bits, maxDistance) : null,
-    tables: plan.layout.length,
-    comparisons: Math.round(plan.comparisons),
-    expectedSeconds: plan.expectedMs / 1000,
+    tables: method.layout.length,
+    comparisons: Math.round(method.comparisons),
+    expectedSeconds: method.expectedMs / 1000,
     bytes: codes.room.bytes,
   };
 }

@@ -10,7 +10,7 @@ import type { KernelName } from '../kernels/kernels';
 /** Rows are those of the codes, or of the index; removed and null ones are in no group. */
 export type RowSource = Codes | SimHashIndex;
 
-/** Which rows count as near each other. */
+/** Which rows count as near each other, and the kernel that compares them. */
 export interface Nearness {
   /** Most differing bits, inclusive. */
   readonly maxDistance?: number | undefined;
@@ -18,6 +18,7 @@ export interface Nearness {
   readonly minCosine?: number | undefined;
   /** Share of the pairs at `minCosine` that a distance taken from it catches. */
   readonly share?: number | undefined;
+  readonly kernel?: KernelName | undefined;
 }
 
 export interface Rows {
@@ -112,8 +113,8 @@ export function checkComparable(left: Rows, right: Rows): void {
   }
   const [one, other] = [ours.origin, theirs.origin];
   if (one && other && (one.projection !== other.projection || one.seed !== other.seed)) {
-    const told = ({ projection, seed }: CodeOrigin) => `'${projection}', seed ${seed}`;
-    throw wrongValue('right', `codes made as the left ones, by ${told(one)}`, told(other));
+    const named = ({ projection, seed }: CodeOrigin) => `'${projection}', seed ${seed}`;
+    throw wrongValue('right', `codes made as the left ones, by ${named(one)}`, named(other));
   }
   const widths = [left.vectors?.dimensions, right.vectors?.dimensions];
   if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;

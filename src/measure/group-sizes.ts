@@ -3,7 +3,7 @@
 import type { LongCall } from '../base/steps';
 import { groupRowsAsync } from '../groups/row-groups';
 import type { SimHashIndex } from '../index/simhash-index';
-import { type PairsPlan, pairs } from '../join/pairs';
+import { type PairsWork, pairs } from '../join/pairs';
 import { type IndexSample, sampleOf } from './rows';
 
 export interface GroupSizes {
@@ -67,16 +67,16 @@ export async function groupSizes(
 
 /** What the pairs of an index are expected to take. */
 function secondsFor(index: SimHashIndex, maxDistance: number): number {
-  let plan: PairsPlan | null = null;
+  let plan: PairsWork | null = null;
   const stop = new Error('planned');
-  const onPlan = (found: PairsPlan) => {
+  const onStart = (found: PairsWork) => {
     plan = found;
     throw stop;
   };
   try {
-    for (const _ of pairs(index, { maxDistance, onPlan })) break;
+    for (const _ of pairs(index, { maxDistance, onStart })) break;
   } catch (error) {
     if (error !== stop) throw error;
   }
-  return (plan as PairsPlan | null)?.expectedSeconds ?? 0;
+  return (plan as PairsWork | null)?.expectedSeconds ?? 0;
 }

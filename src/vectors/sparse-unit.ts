@@ -3,7 +3,7 @@
  * to values. Products are summed in the order of the other's entries, ascending.
  */
 
-/** Entries of which a place in a row of others is told: dimensions in halves, low first. */
+/** Entries of sparse rows: dimensions in 32-bit halves, low first, and weights. */
 export interface Entries {
   readonly halves: Uint32Array;
   readonly weights: Float32Array | Float64Array;

@@ -7,7 +7,7 @@ import { SimHashIndex } from '../../src/index/simhash-index';
 import { distinctOf } from '../../src/join/distinct';
 import { join } from '../../src/join/join';
 import { pairsInOrder } from '../../src/join/pair-order';
-import { type Pairs, type PairsPlan, pairs } from '../../src/join/pairs';
+import { type Pairs, type PairsWork, pairs } from '../../src/join/pairs';
 import { collection, type Pair, pairsByBruteForce, SHAPES } from '../groups/collections';
 import { angleBetween, Draws } from '../reference/random';
 
@@ -69,17 +69,17 @@ describe.each(TWINS)('with kernel %s', (kernel) => {
       const count = shape === 'all equal' ? 99 : bits > 999 ? 1300 : 700;
       const codes = collection(shape, count, bits, 3);
       const distinct = runSteps(distinctOf(codes, null, maxDistance, kernel), {});
-      const plan = { layout, comparisons: 0, expectedMs: 0 };
+      const method = { layout, comparisons: 0, expectedMs: 0 };
       const order = { maxDistance, kernel, isFirstOnly: false };
       const expected = pairsByBruteForce(codes, null, maxDistance);
-      for (const mostHeld of [5000, 50]) {
-        const found = pairsInOrder(distinct, plan, { ...order, mostHeld });
+      for (const maxHeld of [5000, 50]) {
+        const found = pairsInOrder(distinct, method, { ...order, maxHeld });
         expect(listed(streamItems(found, {}))).toEqual(expected);
       }
       // Before they are put in order: each once as well.
       const seen: string[] = [];
       const range = () => [0, distinct.count] as const;
-      const steps = join(distinct, plan, { maxDistance, kernel, range }, (hits, count) => {
+      const steps = join(distinct, method, { maxDistance, kernel, range }, (hits, count) => {
         for (let i = 0; i < 3 * count; i += 3) seen.push(hits.slice(i, i + 3).join());
       });
       runSteps(steps, {});
@@ -109,12 +109,12 @@ it('windows of repeated codes are told of once, whatever is held', () => {
   bytes.set(half.bytes, half.bytes.length);
   const codes = Codes.from(bytes, { bits: 64 });
   const distinct = runSteps(distinctOf(codes, null, 6), {});
-  const plan = { layout: blockLayout(64, 7), comparisons: 0, expectedMs: 0 };
+  const method = { layout: blockLayout(64, 7), comparisons: 0, expectedMs: 0 };
   for (const isFirstOnly of [false, true]) {
     const order = { maxDistance: 6, kernel: undefined, isFirstOnly };
-    const whole = listed(streamItems(pairsInOrder(distinct, plan, order), {}));
-    for (const mostHeld of [3000, 300]) {
-      const found = pairsInOrder(distinct, plan, { ...order, mostHeld });
+    const whole = listed(streamItems(pairsInOrder(distinct, method, order), {}));
+    for (const maxHeld of [3000, 300]) {
+      const found = pairsInOrder(distinct, method, { ...order, maxHeld });
       expect(listed(streamItems(found, {}))).toEqual(whole);
     }
     const expected = pairsByBruteForce(codes, null, 6);
@@ -127,16 +127,16 @@ it('windows of repeated codes go on by more than a row', () => {
   const codes = Codes.from(Uint8Array.from([...half.bytes, ...half.bytes]), { bits: 64 });
   const distinct = runSteps(distinctOf(codes, null, 26), {});
   let joins = 0;
-  const plan = {
+  const method = {
     ...{ comparisons: 0, expectedMs: 0 },
     get layout() {
       joins++;
       return [];
     },
   };
-  const order = { maxDistance: 26, kernel: undefined, isFirstOnly: false, mostHeld: 3000 };
+  const order = { maxDistance: 26, kernel: undefined, isFirstOnly: false, maxHeld: 3000 };
   let count = 0;
-  for (const { distances } of streamItems(pairsInOrder(distinct, plan, order), {})) {
+  for (const { distances } of streamItems(pairsInOrder(distinct, method, order), {})) {
     count += distances.length;
   }
   expect(count).toBe(pairsByBruteForce(codes, null, 26).length);
@@ -201,18 +201,18 @@ describe('by cosine', () => {
   index.addAll(vectors.map((vector) => Float32Array.from(vector)));
 
   it('finds the pairs within the distance that it names', () => {
-    let plan: PairsPlan | undefined;
+    let work: PairsWork | undefined;
     const minCosine = 0.85;
-    const options = { minCosine, share: 0.9, onPlan: (given: PairsPlan) => (plan = given) };
+    const options = { minCosine, share: 0.9, onStart: (given: PairsWork) => (work = given) };
     const found = new Map<string, number>();
     for (const { a, b, cosines } of pairs(index, options)) {
       a.forEach((row, i) => {
         found.set(`${row},${b[i]}`, cosines?.[i] ?? Number.NaN);
       });
     }
-    const share = plan?.share as number;
+    const share = work?.share as number;
     expect(share).toBeGreaterThanOrEqual(0.9);
-    expect(share).toBe(catchProbability(minCosine, 128, plan?.maxDistance as number));
+    expect(share).toBe(catchProbability(minCosine, 128, work?.maxDistance as number));
     let near = 0;
     for (let a = 0; a < 400; a++) {
       for (let b = a + 1; b < 400; b++) {
@@ -236,9 +236,9 @@ describe('by cosine', () => {
     const centred = new SimHashIndex({ ...options, projection: 'hadamard', mean });
     centred.addAll(vectors.slice(0, 10));
     expect(() => pairs(centred, { minCosine: 0.9 })).toThrow('"minCosine" needs "maxDistance"');
-    let plan: PairsPlan | undefined;
-    listed(pairs(centred, { minCosine: 0.9, maxDistance: 64, onPlan: (given) => (plan = given) }));
-    expect(plan?.share).toBeNull();
+    let work: PairsWork | undefined;
+    listed(pairs(centred, { minCosine: 0.9, maxDistance: 64, onStart: (given) => (work = given) }));
+    expect(work?.share).toBeNull();
   });
 
   it('refuses what cannot be compared', () => {
@@ -269,12 +269,12 @@ describe('as a stream', () => {
     expect(listed(found)).toEqual(listed(pairs(codes, { maxDistance: 3 })));
   });
 
-  it('shows progress, tells the plan first, and stops when asked to', () => {
+  it('shows progress, reports the work first, and stops when asked to', () => {
     const told: string[] = [];
     const done: number[] = [];
     const found = pairs(codes, {
       maxDistance: 3,
-      onPlan: ({ rows, distinct }) => told.push(`${rows} rows, ${distinct <= rows}`),
+      onStart: ({ rows, distinct }) => told.push(`${rows} rows, ${distinct <= rows}`),
       onProgress: (at, total) => done.push(at / total),
     });
     listed(found);

@@ -8,7 +8,7 @@ import {
   type ColumnData,
   type Ids,
   type PairBatch,
-  type PairsPlan,
+  type PairsWork,
   pairs,
   RowBatch,
 } from '../../node';
@@ -35,7 +35,7 @@ export async function run(call: Call): Promise<0> {
   const near = nearnessOf(call, left);
   const found = await call.long('comparing', async (work) => {
     const options = {
-      ...{ ...near, ...work, onPlan: (plan: PairsPlan) => sayPlan(call, plan, left.bits) },
+      ...{ ...near, ...work, onStart: (plan: PairsWork) => sayPlan(call, plan, left.bits) },
       equal: call.has('first-equal') ? ('first' as const) : ('all' as const),
     };
     const columns = pairColumns(left.bits, { a: left.ids, b: (right ?? left).ids });
@@ -76,7 +76,7 @@ async function collections(
   return isOtherFirst ? [next, made] : [made, next];
 }
 
-function sayPlan(call: Call, plan: PairsPlan, bits: number): void {
+function sayPlan(call: Call, plan: PairsWork, bits: number): void {
   const { rows, distinct, maxDistance, share, tables, comparisons, expectedSeconds } = plan;
   const equal = distinct < rows ? ` (${grouped(distinct)} different codes)` : '';
   const way = tables === 0 ? 'all with all' : `by ${counted(tables, 'table')}`;
