@@ -203,7 +203,7 @@ describe('any texts', () => {
     );
   });
 
-  it('come back from CSV and JSONL, nulls and empty texts told apart', async () => {
+  it('come back from CSV and JSONL, nulls and empty texts apart', async () => {
     const some = fc.array(fc.option(cell), { minLength: 1, maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(some, fc.constantFrom('csv', 'jsonl'), async (texts, format) => {
@@ -230,7 +230,7 @@ describe('lines that do not fit', () => {
     return `{"n":${i % 3},"id":${i},"pad":"${pad}"}`;
   }).join('\n');
 
-  it('are told with line, column and what to do', async () => {
+  it('are reported with line, column and what to do', async () => {
     await expect(read('late.jsonl', `${many}\n{"n":"x"}\n`)).rejects.toThrow(
       /late.jsonl: line 12001: column "n" expected .* got "x"; say types: \{ "n": 'text' \}/,
     );

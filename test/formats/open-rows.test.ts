@@ -125,7 +125,7 @@ describe('what cannot be opened', () => {
       (error: Error) => error,
     );
 
-  it('is told by the system where there is no file', async () => {
+  it('is reported by the system where there is no file', async () => {
     const error = await failure(path('none.csv'));
     expect(error).toMatchObject({ code: 'ENOENT' });
     expect(error.message).toContain(path('none.csv'));

@@ -48,7 +48,7 @@ describe.each(['plan.arrow', 'plan.csv', 'plan.jsonl'])('%s', (name) => {
     await applyPlan(read, source, path(`kept-by-${name}.arrow`));
     expect(readFileSync(source)).toEqual(before);
     const bytes = new Uint8Array(readFileSync(path(`kept-by-${name}.arrow`)));
-    const kept = codesFromArrow(bytes); // sealed anew, and checked
+    const kept = codesFromArrow(bytes); // sealed again, and checked
     expect(kept.ids).toEqual(keptIds);
     expect(Buffer.from(kept.codes.at(1))).toEqual(Buffer.from(codes.at(ids.indexOf(keptIds[1]))));
   });

@@ -168,7 +168,7 @@ describe('codes through Arrow', () => {
   });
 
   it('keep a byte order mark at the start of an id', () => {
-    // A text decoder drops it unless it is told not to, and "\ufeffa" and "a" become one id.
+    // By default a text decoder drops it, and "\ufeffa" and "a" become one id.
     const codes = makeCodes({ bits: 8, count: 3, seed: 'mark' });
     const ids = ['\ufeffa', 'a', '\ufeff'];
     expect(codesFromArrow(codesToArrow(codes, { ids })).ids).toEqual(ids);
@@ -530,7 +530,7 @@ describe('codesFromArrow', () => {
     expect(read).toThrow(/^maker\.arrow: /);
   });
 
-  it('reads a binary column of nulls when it is told the width', () => {
+  it('reads a binary column of nulls when its width is given', () => {
     const { codes } = codesFromArrow(tableOf({ code: binary([null, null]) }), { bits: 12 });
     expect(codes).toMatchObject({ bits: 12, count: 2 });
     expect([codes.isNull(0), codes.isNull(1)]).toEqual([true, true]);

@@ -459,7 +459,7 @@ describe('sparse vectors from Arrow', () => {
   });
 });
 
-describe('ids beside vectors', () => {
+describe('ids next to vectors', () => {
   it('may be a dictionary, sliced and in batches', () => {
     const words = ['a', 'b', 'a', 'c', 'b'];
     const table = tableFromArrays({ id: words });

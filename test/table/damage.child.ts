@@ -1,5 +1,5 @@
 /**
- * Opens damaged files by the thousand and prints, as JSON, what was seen. In a process of its own: a
+ * Opens damaged files by the thousand and prints, as JSON, what was seen. In a separate process: a
  * hang can be ended there, and the heap is small. Arguments: 'ours' or 'others', the fixtures' folder,
  * and for the files of others a seed and how many changes to each.
  */

@@ -36,8 +36,8 @@ function open(name: string): { bytes: Uint8Array; expected: Expected } {
   };
 }
 
-/** What was read, in the words of the JSON beside a golden file. */
-function told({ codes, ids }: CodesWithIds): Expected {
+/** What was read, in the words of the JSON next to a golden file. */
+function summaryOf({ codes, ids }: CodesWithIds): Expected {
   const { bits, origin, count } = codes;
   const hex = (row: number) => Buffer.from(codes.at(row)).toString('hex');
   const rows = Array.from({ length: count }, (_, row) => (codes.isNull(row) ? null : hex(row)));
@@ -71,17 +71,17 @@ describe('golden files, one for each version of the format', () => {
 
   it.each(golden)('load for ever: %s', (name) => {
     const { bytes, expected } = open(name);
-    expect(told(codesFromArrow(bytes))).toEqual(expected);
+    expect(summaryOf(codesFromArrow(bytes))).toEqual(expected);
   });
 
   it.each(golden)('load as a stream and as a table: %s', (name) => {
     const { bytes, expected } = open(name);
     const table = tableFromIPC(bytes);
-    expect(told(codesFromArrow(tableToIPC(table, 'stream')))).toEqual(expected);
-    expect(told(codesFromArrow(table))).toEqual(expected);
+    expect(summaryOf(codesFromArrow(tableToIPC(table, 'stream')))).toEqual(expected);
+    expect(summaryOf(codesFromArrow(table))).toEqual(expected);
   });
 
-  it('have the checksums that docs/format.md tells how to compute', async () => {
+  it('have the checksums as docs/format.md defines them', async () => {
     const { h64Raw } = await xxhash();
     const hex = (hash: bigint) => hash.toString(16).padStart(16, '0');
     const { bytes } = open('codes-v1.arrow');
@@ -119,7 +119,7 @@ describe('a file of our own that was cut', () => {
     for (let length = 0; length < stream.length - 8; length++) {
       expect(refusal(() => codesFromArrow(stream.slice(0, length))).file).toBeUndefined();
     }
-    expect(told(codesFromArrow(stream.slice(0, stream.length - 8)))).toEqual(expected);
+    expect(summaryOf(codesFromArrow(stream.slice(0, stream.length - 8)))).toEqual(expected);
   });
 
   it('says so when nothing is left', () => {
@@ -157,7 +157,7 @@ describe('a file of our own that was damaged on purpose', () => {
     const text = Buffer.from(bytes).toString('latin1');
     const old = typeof from === 'string' ? from : (text.match(from)?.[0] ?? '');
     let changed = replaceText(bytes, old, to.padEnd(old.length));
-    // The key of all batches is lost too, or of the schema only: both are told apart from others.
+    // The key of all batches is lost too, or of the schema only: both differ from files of other programs.
     if (to === 'halfspacf') changed = keepBatchKeys(changed);
     refusal(() => codesFromArrow(changed));
   });

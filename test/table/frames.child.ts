@@ -1,5 +1,5 @@
 /**
- * Decodes damaged frames by the thousand and prints, as JSON, what was seen. In a process of its own,
+ * Decodes damaged frames by the thousand and prints, as JSON, what was seen. In a separate process,
  * where a hang can be ended. Argument: the codec.
  */
 

@@ -78,7 +78,7 @@ export function* compressedBodies(workshop: Workshop): Generator<HostileFile> {
   );
 }
 
-/** Where the first batch tells of its largest buffer, which is a compressed one. */
+/** Where the first batch describes its largest buffer, which is a compressed one. */
 function largestBuffer(p: Patch): number {
   const lengths = p.buffers().map((at) => p.getInt64(at + SECOND));
   return p.buffers()[lengths.indexOf(Math.max(...lengths))];

@@ -1,5 +1,5 @@
 /**
- * Opens each hostile file and prints a line of JSON for it: what came of it. In a process of its own,
+ * Opens each hostile file and prints a line of JSON for it: what came of it. In a separate process,
  * since some were made to hang or to fill the memory. Arguments: the fixtures, and the first to open.
  */
 

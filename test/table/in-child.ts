@@ -1,5 +1,5 @@
 /**
- * Runs a file of this folder in a Node process of its own, where a hang can be ended, memory is small
+ * Runs a file of this folder in a separate Node process, where a hang can be ended, memory is small
  * and nothing else is measured. The file and all that it imports become one bundle first.
  */
 

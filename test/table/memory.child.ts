@@ -1,5 +1,5 @@
 /**
- * Reads a file of codes once and prints what it cost. In a process of its own, whose memory nobody else
+ * Reads a file of codes once and prints what it cost. In a separate process, whose memory nobody else
  * moves. Arguments: a small file to load the code with, and the file.
  */
 
