@@ -44,7 +44,7 @@ const BUNDLES = [
   { names: '{ estimateAngle }', limit: 2, arrow: false },
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
   { names: '{ SimHashIndex }', limit: 60, arrow: false },
-  { names: '*', limit: 115, arrow: true },
+  { names: '*', limit: 110, arrow: true },
 ];
 
 const tool = (name) => join(root, 'node_modules/.bin', name);

@@ -32,7 +32,7 @@ const NODE_ONLY = ['formats', 'folder', 'node.ts', 'cli'];
 const PACKAGE_LAYERS: Record<string, string[]> = {
   'apache-arrow': ['table'],
   'xxhash-wasm': ['text'],
-  seedrandom: ['vectors', 'k-means', 'index', 'join', 'groups', 'clustering', 'measure'],
+  seedrandom: ['base'],
   hyparquet: ['formats'],
   'hyparquet-writer': ['formats'],
 };
@@ -50,7 +50,9 @@ function importsOf(file: string): string[] {
   const text = texts.get(file) ?? '';
   const statement =
     /^\s*(?:import|export)\b[^;'"]*?\bfrom\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\b(?:import|require)\(\s*['"]([^'"]+)['"]\s*\)/gm;
-  return Array.from(text.matchAll(statement), ([, from, bare, call]) => from ?? bare ?? call);
+  return Array.from(text.matchAll(statement), ([, from, bare, call]) => from ?? bare ?? call).map(
+    (specifier) => specifier.replace(/^([a-z-]+)\/.*/, '$1'), // a file of a package is the package
+  );
 }
 
 /** The file in src that a relative import names. */

@@ -3,8 +3,8 @@
  * To add a rule, add it to `Keep`, to the names below and to `orderBy`.
  */
 
-import seedrandom from 'seedrandom';
 import { checkSeed, wrongType, wrongValue } from '../base/check';
+import { alea } from '../base/random';
 
 /** Values by which rows are ordered, one a row; rows without one come last. */
 export type ColumnValues = ArrayLike<string | number | bigint | Date | null | undefined>;
@@ -67,7 +67,7 @@ export function orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Uint3
 
 /** Each row by its own hash, so that other rows do not change its place. */
 function shuffled(rows: Uint32Array, seed: string): Uint32Array {
-  const start = seedrandom.alea(seed).int32();
+  const start = alea(seed).int32();
   return sorted(rows, (row) => mixed(row ^ start), 1);
 }
 

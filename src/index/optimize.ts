@@ -5,8 +5,8 @@
  * index whose optimizing is cancelled is as it was.
  */
 
-import seedrandom from 'seedrandom';
 import { drawn } from '../base/draw';
+import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { wilson } from '../hashing/angle';
 import { trainCentroids } from '../k-means/train-centroids';
@@ -55,7 +55,7 @@ export interface Optimized {
 }
 
 export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> {
-  const random = seedrandom.alea(wanted.seed);
+  const random = alea(wanted.seed);
   const grouped = yield* inPartitions(state, wanted, random);
   const trial: IndexState = { ...state, ...grouped, report: null };
   const rows = yield* drawn(trial.slots.rowsWithCodes(), 2 * Math.ceil(wanted.queries / 2), random);

@@ -6,8 +6,8 @@
  * and only the others are compared with all.
  */
 
-import seedrandom from 'seedrandom';
 import { drawToFront } from '../base/draw';
+import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { type KernelName, tileKernel } from '../kernels/kernels';
 import { TILE_HIT, TILE_ROWS, TileMemory } from '../kernels/tiles/tile-memory';
@@ -106,7 +106,7 @@ class Comparison {
 
   *steps(): Steps<void> {
     yield* this.#place(0);
-    const random = seedrandom.alea('nearest');
+    const random = alea('nearest');
     yield* drawToFront(this.#order.subarray(0, this.#end), SAMPLE, random);
     for (let next = FIRST_QUERIES; this.#asked < this.#end; next *= GROWTH) {
       yield* this.#place(Math.max(this.#asked, Math.min(SAMPLE, this.#end)));

@@ -3,8 +3,8 @@
  * the start of the best objective continues over all rows. Every iteration is reported.
  */
 
-import seedrandom from 'seedrandom';
 import { drawn } from '../base/draw';
+import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { NO_ROW } from '../kernels/hits/hits';
 import type { KernelName } from '../kernels/kernels';
@@ -85,7 +85,7 @@ class Run {
   constructor(points: Points, settings: KMeansSettings) {
     this.#points = points;
     this.#settings = settings;
-    this.#random = seedrandom.alea(settings.seed);
+    this.#random = alea(settings.seed);
     const { clusters, iterations, starts } = settings;
     this.#sampleCount = Math.min(points.rows.length, settings.sample);
     const least = Math.max(MIN_PER_CLUSTER * clusters, MIN_ROWS);

@@ -4,7 +4,7 @@
  * choice is seeded, so the same vectors give the same centroids everywhere.
  */
 
-import seedrandom from 'seedrandom';
+import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import type { KernelName } from '../kernels/kernels';
 import { KMeans, Progress } from './k-means';
@@ -30,7 +30,7 @@ export function* trainCentroids(
 ): Steps<Int16Array> {
   const points = integerPoints(sample, width);
   const { rows } = points;
-  const random = seedrandom.alea(seed);
+  const random = alea(seed);
   const sizes = rounds.map((share) => {
     return Math.min(rows.length, Math.max(count, Math.round(share * rows.length)));
   });

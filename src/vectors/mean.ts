@@ -1,9 +1,9 @@
 /** The mean of vectors, to be subtracted before they are hashed: the option `mean` of an index. */
 
-import seedrandom from 'seedrandom';
 import { isValid } from '../base/bitmap';
 import { checkInteger, checkOptions, checkSeed } from '../base/check';
 import { lengthOf } from '../base/length';
+import { alea } from '../base/random';
 import { checkDenseMatrix, type DenseMatrix } from './vectors';
 
 export interface MeanOptions {
@@ -22,7 +22,7 @@ export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Arra
   const sample = checkInteger('sample', given.sample ?? 10_000, 1, 2 ** 32);
   const count = checkDenseMatrix(vectors, 'vectors');
   const { values, dimensions, validity } = vectors;
-  const random = seedrandom.alea(String(checkSeed(given.seed ?? 0)));
+  const random = alea(String(checkSeed(given.seed ?? 0)));
   const mean = new Float64Array(dimensions);
   let taken = 0;
   let left = Math.min(sample, count);
