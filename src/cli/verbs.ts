@@ -93,6 +93,9 @@ export const VERBS: readonly Verb[] = [
         'All rows within so many differing bits (with -k the nearest of them)',
         { kind: 'integer', min: 0 },
       ),
+      option('--min-cosine C', 'All rows at an estimated cosine of C or more', {
+        ...{ kind: 'number', min: -1, max: 1 },
+      }),
       option(
         '--filter CONDITION',
         "Only rows with: category = 'animal' and year >= 2000 (=, !=, <, <=, >, >=, in)",

@@ -101,6 +101,11 @@ describe('search by row', () => {
     const found = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80');
     expect(within.length).toBeGreaterThan(5);
     expect(found.map(({ id }) => id)).toEqual(within);
+    // Of 256 bits 80 is the largest distance that estimates a cosine of 0.55 or more.
+    expect(Math.cos((Math.PI * 80) / 256)).toBeGreaterThan(0.55);
+    expect(Math.cos((Math.PI * 81) / 256)).toBeLessThan(0.55);
+    const near = await search('nouns.hs', '--row-id', 'dolphin', '--min-cosine', '0.55');
+    expect(near).toEqual(found);
     const few = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80', '-k', '3');
     expect(few).toEqual(found.slice(0, 3));
   });

@@ -24,7 +24,14 @@ export function checkNearness(call: Call, isText: boolean): void {
   }
 }
 
-export function nearnessOf(call: Call, { bits, hasVectors }: Collection): Nearness {
+/**
+ * What the options mean for codes of `bits`: a cosine is exact where the rows have vectors, else the
+ * distance that estimates it. Says so, and what the default for texts is.
+ */
+export function nearnessOf(
+  call: Call,
+  { bits, hasVectors }: Pick<Collection, 'bits' | 'hasVectors'>,
+): Nearness {
   const maxDistance = call.number('max-distance');
   const minCosine = call.number('min-cosine');
   if (maxDistance !== undefined && maxDistance > bits) {

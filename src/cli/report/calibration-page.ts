@@ -1,12 +1,13 @@
 /** A calibration as a page, and as data. */
 
-import { fixed, grouped } from '../output/figures';
 import {
   baseSentences,
   bitsSentence,
   type CalibrationReport,
   expectation,
   shownThresholds,
+  thresholdRows,
+  widthRows,
 } from './calibration-text';
 import { cosineChart, distanceHistogram, thresholdChart } from './distance-charts';
 import { type Cell, figure, page, paragraph, section, table, verbatim } from './page';
@@ -46,13 +47,7 @@ export function calibrationPage(report: CalibrationReport): string {
       ),
       table(
         ['within', 'found', 'right', 'precision', 'recall', 'F1'].map(number),
-        shownThresholds(thresholds, marked).map(({ maxDistance, found, right, ...shares }) =>
-          [
-            ...[String(maxDistance), grouped(found), grouped(right)],
-            found === 0 ? '–' : fixed(shares.precision),
-            ...[fixed(shares.recall), fixed(shares.f1)],
-          ].map(number),
-        ),
+        thresholdRows(shownThresholds(thresholds, marked)).map((row) => row.map(number)),
       ),
     ]),
     section('bits', 'How many bits', [
@@ -62,18 +57,7 @@ export function calibrationPage(report: CalibrationReport): string {
           ...['bits', 'error of the cosine', `near ${minCosine}`, 'by theory'],
           ...['best within', 'precision', 'recall', 'F1'],
         ].map(number),
-        widths.map(({ bits, error, edgeError, theoryError, best }) =>
-          [
-            ...[grouped(bits), fixed(error, 3), edgeError === null ? '–' : fixed(edgeError, 3)],
-            fixed(theoryError, 3),
-            ...(best === null
-              ? ['–', '–', '–', '–']
-              : [
-                  String(best.maxDistance),
-                  ...[best.precision, best.recall, best.f1].map((one) => fixed(one)),
-                ]),
-          ].map(number),
-        ),
+        widthRows(widths).map((row) => row.map(number)),
       ),
     ]),
   ]);

@@ -1,9 +1,9 @@
 /** A calibration as text for a terminal: small histograms, and tables. */
 
 import { cosineOf } from '../../hashing/angle';
-import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
+import { type Calibration, ENOUGH_PAIRS, type WidthFigures } from '../../measure/calibrate';
 import type { DistanceStep, PairTally, Threshold } from '../../measure/pair-tally';
-import { counted, fixed, grouped, percent } from '../output/figures';
+import { counted, fixed, grouped, percent, wrapped } from '../output/figures';
 import { sharesOf, stepName, usedSteps } from './distance-charts';
 
 const BAR = 24;
@@ -12,7 +12,7 @@ const WIDTH = 96;
 
 export function calibrationText(report: CalibrationReport): string {
   const { calibration, command } = report;
-  const parts = [wrapped(baseSentences(report).join(' '))];
+  const parts = [filled(baseSentences(report).join(' '))];
   if (calibration !== null && command !== null) {
     const { tally, recommended } = calibration;
     const { bits } = tally;
@@ -20,18 +20,19 @@ export function calibrationText(report: CalibrationReport): string {
       heading(`Distances, ${bits} bits`, histogram(tally)),
       heading(`Cosine against distance, ${bits} bits`, cosines(tally)),
       heading('Bits', widths(calibration)),
-      wrapped(bitsSentence(calibration)),
+      filled(bitsSentence(calibration)),
       heading(
         `Precision and recall for cosine ${calibration.minCosine} or more, ${bits} bits`,
         thresholds(shownThresholds(tally.thresholds(), recommended.maxDistance)),
       ),
       heading('Recommended', `  ${command}`),
-      wrapped(expectation(calibration)),
+      filled(expectation(calibration)),
     );
   }
   return `${parts.join('\n\n')}\n`;
 }
 
+const filled = (text: string) => wrapped(text, WIDTH).join('\n');
 const heading = (title: string, content: string) => `${title}\n${content}`;
 
 function histogram({ steps, pairs, nearest }: PairTally): string {
@@ -89,15 +90,20 @@ function cosines(tally: PairTally): string {
 function widths({ widths, minCosine }: Calibration): string {
   return aligned([
     ['bits', 'error', `near ${minCosine}`, 'theory', 'best within', 'precision', 'recall', 'F1'],
-    ...widths.map(({ bits, error, edgeError, theoryError, best }) => [
-      grouped(bits),
-      fixed(error, 3),
-      edgeError === null ? '–' : fixed(edgeError, 3),
-      fixed(theoryError, 3),
-      ...(best === null
-        ? ['–', '–', '–', '–']
-        : [String(best.maxDistance), fixed(best.precision), fixed(best.recall), fixed(best.f1)]),
-    ]),
+    ...widthRows(widths),
+  ]);
+}
+
+/** What was measured of each width, as cells. */
+export function widthRows(widths: readonly WidthFigures[]): string[][] {
+  return widths.map(({ bits, error, edgeError, theoryError, best }) => [
+    grouped(bits),
+    fixed(error, 3),
+    edgeError === null ? '–' : fixed(edgeError, 3),
+    fixed(theoryError, 3),
+    ...(best === null
+      ? ['–', '–', '–', '–']
+      : [String(best.maxDistance), fixed(best.precision), fixed(best.recall), fixed(best.f1)]),
   ]);
 }
 
@@ -113,10 +119,15 @@ export function shownThresholds(all: readonly Threshold[], recommended: number):
 function thresholds(shown: readonly Threshold[]): string {
   return aligned([
     ['within', 'found', 'right', 'precision', 'recall', 'F1'],
-    ...shown.map(({ maxDistance, found, right, precision, recall, f1 }) => [
-      ...[String(maxDistance), grouped(found), grouped(right)],
-      ...[found === 0 ? '–' : fixed(precision), fixed(recall), fixed(f1)],
-    ]),
+    ...thresholdRows(shown),
+  ]);
+}
+
+/** What each distance finds, as cells. */
+export function thresholdRows(shown: readonly Threshold[]): string[][] {
+  return shown.map(({ maxDistance, found, right, precision, recall, f1 }) => [
+    ...[String(maxDistance), grouped(found), grouped(right)],
+    ...[found === 0 ? '–' : fixed(precision), fixed(recall), fixed(f1)],
   ]);
 }
 
@@ -129,16 +140,6 @@ function aligned(rows: readonly string[][], sides: readonly ('start' | 'end')[] 
       .join('  '),
   );
   return lines.map((text) => `  ${text.trimEnd()}`).join('\n');
-}
-
-function wrapped(text: string): string {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const last = lines[lines.length - 1];
-    if (last !== '' && last.length + 1 + word.length > WIDTH) lines.push(word);
-    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
-  }
-  return lines.join('\n');
 }
 
 /** A calibration, where its rows came from, and the command that it recommends. */

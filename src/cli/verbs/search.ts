@@ -13,15 +13,16 @@ import {
 import type { Call } from '../call';
 import { Carried, carriedName, columnsOfFilter } from '../input/carried';
 import { openFolder, refuseOtherSettings } from '../input/index-folder';
+import { nearnessOf } from '../input/nearness';
 import { type Queries, queriesOf, queryAt } from '../input/queries';
 import { isForPeople, openOutput } from '../output/rows';
 
 export async function run(call: Call): Promise<0 | 1> {
   const [path] = call.args;
   if (path === undefined) call.misuse('an index folder is missing');
-  const request = requestOf(call);
   const folder = await openFolder(call, path);
   refuseOtherSettings(call, folder);
+  const request = requestOf(call, folder.options.bits as number);
   const shown = shownColumns(call, folder);
   const filtered = columnsOfFilter(call, folder);
   const index = await call.long(`opening ${path}`, (long) => folder.index(long));
@@ -44,13 +45,15 @@ interface SearchRequest {
   readonly isExplained: boolean;
 }
 
-function requestOf(call: Call): SearchRequest {
-  const maxDistance = call.number('max-distance');
+/** Without a distance or a cosine the nearest rows are wanted; a cosine is taken as a distance. */
+function requestOf(call: Call, bits: number): SearchRequest {
+  const isWithin = call.has('max-distance') || call.has('min-cosine');
+  const { maxDistance } = isWithin ? nearnessOf(call, { bits, hasVectors: false }) : {};
   const rank = call.text('rank') as Rank | undefined;
-  if (maxDistance !== undefined && rank !== undefined && rank !== 'hamming') {
-    call.misuse(`--max-distance ranks by distance: leave out --rank ${rank}`);
+  if (isWithin && rank !== undefined && rank !== 'hamming') {
+    call.misuse(`--max-distance and --min-cosine rank by distance: leave out --rank ${rank}`);
   }
-  const all = maxDistance === undefined ? 10 : Number.MAX_SAFE_INTEGER;
+  const all = isWithin ? Number.MAX_SAFE_INTEGER : 10;
   const k = call.number('k') ?? all;
   return { k, maxDistance, rank, isExplained: call.has('explain') };
 }
