@@ -25,8 +25,8 @@ export function checkNearness(call: Call, isText: boolean): void {
 }
 
 /**
- * What the options mean for codes of `bits`: a cosine is exact where the rows have vectors, else the
- * distance that estimates it. Says so, and what the default for texts is.
+ * What the options mean for codes of `bits`: a cosine is exact where the rows have vectors, else
+ * the distance that estimates it. Says so, and what the default for texts is.
  */
 export function nearnessOf(
   call: Call,

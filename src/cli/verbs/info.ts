@@ -1,4 +1,7 @@
-/** What an index folder or a file holds, from what it says of itself; its rows are not read. */
+/**
+ * `halfspace info`: what an index folder or a file holds, from what it says of itself; its rows are
+ * not read.
+ */
 
 import type { Call } from '../call';
 import {
@@ -10,7 +13,7 @@ import {
   textWords,
 } from '../input/index-folder';
 import { openInput } from '../input/rows';
-import { bytesText, grouped } from '../output/figures';
+import { bytesText, grouped, printable } from '../output/figures';
 
 /** What is told: a title, and lines of a name and a value. */
 type Fact = readonly [name: string, value: string];
@@ -94,7 +97,7 @@ function optional(name: string, value: unknown): Fact[] {
 
 function listed(facts: readonly Fact[]): string {
   const width = Math.max(...facts.map(([name]) => name.length));
-  return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+  return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join('');
 }
 
 function plain(_: string, value: unknown): unknown {

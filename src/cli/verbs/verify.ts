@@ -1,11 +1,14 @@
-/** Every checksum and invariant of an index, or every row of a file; 1 when one is broken. */
+/**
+ * `halfspace verify`: every checksum and invariant of an index, or every row of a file; 1 when one
+ * is broken.
+ */
 
 import { FormatError, IndexFolder } from '../../node';
 import type { Call } from '../call';
 import { sentenceOf } from '../errors';
 import { isIndexFolder } from '../input/index-folder';
 import { openInput } from '../input/rows';
-import { counted } from '../output/figures';
+import { counted, printable } from '../output/figures';
 
 interface Health {
   readonly rows: number;
@@ -19,7 +22,9 @@ export async function run(call: Call): Promise<0 | 1> {
   const { rows, problems } = health;
   if (call.isJson) await call.print(`${JSON.stringify({ path, rows, problems })}\n`);
   else if (problems.length === 0) await call.print(`${path}: sound, ${counted(rows, 'row')}\n`);
-  else for (const { file, message } of problems) await call.print(`${file}: ${message}\n`);
+  else
+    for (const { file, message } of problems)
+      await call.print(`${printable(`${file}: ${message}`)}\n`);
   return problems.length === 0 ? 0 : 1;
 }
 
