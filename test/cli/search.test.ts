@@ -104,7 +104,7 @@ describe('search by row', () => {
     // Of 256 bits 80 is the largest distance that estimates a cosine of 0.55 or more.
     expect(Math.cos((Math.PI * 80) / 256)).toBeGreaterThan(0.55);
     expect(Math.cos((Math.PI * 81) / 256)).toBeLessThan(0.55);
-    const near = await search('nouns.hs', '--row-id', 'dolphin', '--min-cosine', '0.55');
+    const near = await search('nouns.hs', '--row-id', 'dolphin', '--min-cosine', '0.55', '-q');
     expect(near).toEqual(found);
     const few = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80', '-k', '3');
     expect(few).toEqual(found.slice(0, 3));
