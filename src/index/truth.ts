@@ -5,14 +5,14 @@
  */
 
 import type { Steps } from '../base/steps';
-import { rowOf, Smallest, weightOf } from '../base/top-k';
+import { Highest, rowOf, Smallest, weightOf } from '../base/top-k';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { roundInto } from '../vectors/round-vector';
 import { scanSlots, slotCollector } from './by-distance';
 import { bestByCosine } from './rank-rows';
-import { trueSparseNeighbors } from './sparse-truth';
 import type { IndexState } from './state';
+import { cosineOf, type KeptSparse } from './vectors/kept-sparse';
 import type { KeptVectors } from './vectors/kept-vectors';
 
 /** Rows of a block; the first are fewer, since nothing is known yet of what is too far. */
@@ -23,6 +23,9 @@ const SPARE = 4;
 /** Weights of products in the order of `Smallest`, which is exact below 2^21. */
 const PRODUCT_STEP = 2 ** 11;
 const LEAST_PRODUCT = -(2 ** 31);
+
+/** Rows of sparse vectors between two steps. */
+const SPARSE_ROWS = 512;
 
 /** For each of `queries`, rows with codes, its k nearest other rows. */
 export function* trueNeighbors(
@@ -107,4 +110,55 @@ function decided(
   const norm = vectors.normOf(query);
   const unit = Float64Array.from(vectors.valuesAt(query), (value) => value / norm);
   return bestByCosine(others, vectors.cosinesOf(others, unit), k).rows;
+}
+
+/**
+ * The same by sparse vectors, dimension by dimension: which queries have it, and with what weight.
+ * A row meets only the queries with which it shares a dimension; cosines are those of
+ * `KeptSparse.cosinesOf` to the bit.
+ */
+export function* trueSparseNeighbors(
+  { slots }: IndexState,
+  sparse: KeptSparse,
+  queries: Uint32Array,
+  k: number,
+): Steps<Uint32Array[]> {
+  const having = new Map<bigint, Having>();
+  queries.forEach((row, query) => {
+    const norm = sparse.normOf(row);
+    const { indices, values } = sparse.at(row);
+    indices.forEach((dimension, i) => {
+      const found = having.get(dimension) ?? { queries: [], weights: [] };
+      having.set(dimension, found);
+      found.queries.push(query);
+      found.weights.push(values[i] / norm);
+    });
+  });
+  const best = Array.from(queries, () => new Highest(k));
+  const dots = new Float64Array(queries.length);
+  for (let row = 0; row < slots.rowCount; row++) {
+    if (row % SPARSE_ROWS === SPARSE_ROWS - 1) yield [row, slots.rowCount];
+    if (!slots.hasCode(row)) continue;
+    const { indices, values } = sparse.at(row);
+    dots.fill(0);
+    for (let i = 0; i < indices.length; i++) {
+      const found = having.get(indices[i]);
+      if (found === undefined) continue;
+      const weight = values[i];
+      for (let j = 0; j < found.queries.length; j++) {
+        dots[found.queries[j]] += weight * found.weights[j];
+      }
+    }
+    const norm = sparse.normOf(row);
+    for (let query = 0; query < queries.length; query++) {
+      if (queries[query] !== row) best[query].take(cosineOf(dots[query], norm), row);
+    }
+  }
+  return best.map((one) => one.result().rows);
+}
+
+/** The queries that have a dimension, and their weights at length 1. */
+interface Having {
+  readonly queries: number[];
+  readonly weights: number[];
 }

@@ -8,7 +8,7 @@ import {
   TextHasher,
 } from '../../src/index';
 import { stateOf } from '../../src/index/simhash-index';
-import { trueSparseNeighbors } from '../../src/index/sparse-truth';
+import { trueSparseNeighbors } from '../../src/index/truth';
 import type { KeptSparse } from '../../src/index/vectors/kept-sparse';
 import { Draws } from '../reference/random';
 
