@@ -22,9 +22,9 @@ import {
 import type { Call } from '../call';
 import { readingOptions } from './rows';
 
-/** Texts, and entries, of a piece. */
-const MOST_TEXTS = 1024;
-const MOST_ENTRIES = 2 ** 17;
+/** Texts of a piece, and entries after which a piece ends: bounds the memory of hashing. */
+const MAX_TEXTS = 1024;
+const MAX_ENTRIES = 2 ** 17;
 
 export function textSettingsOf(call: Call): TextSettings {
   const stopWords = call.text('stop-words');
@@ -87,11 +87,7 @@ export function* rowsOfTexts(
     const offsets = [0];
     const rows: { indices: BigUint64Array; values: Float64Array }[] = [];
     let entries = 0;
-    for (
-      let i = first;
-      i < texts.length && rows.length < MOST_TEXTS && entries < MOST_ENTRIES;
-      i++
-    ) {
+    for (let i = first; i < texts.length && rows.length < MAX_TEXTS && entries < MAX_ENTRIES; i++) {
       const { indices, values } = hasher.vectorize(texts[i] ?? '');
       rows.push({ indices: indices as BigUint64Array, values: values as Float64Array });
       entries += values.length;

@@ -14,7 +14,7 @@ export interface TableOptions {
 
 /** Rows by which the widths are found. */
 const FIRST_ROWS = 200;
-const LEAST_WIDTH = 6;
+const MIN_WIDTH = 6;
 const GAP = '  ';
 
 interface Column {
@@ -84,7 +84,7 @@ function columnsOf(
   // The widest gives way first.
   while (excess > 0) {
     const widest = columns.reduce((a, b) => (b.width > a.width ? b : a));
-    if (widest.width <= LEAST_WIDTH) break;
+    if (widest.width <= MIN_WIDTH) break;
     widest.width--;
     excess--;
   }

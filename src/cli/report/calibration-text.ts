@@ -7,7 +7,7 @@ import { counted, fixed, grouped, percent, wrapped } from '../output/figures';
 import { sharesOf, stepName, usedSteps } from './distance-charts';
 
 const BAR = 24;
-const MOST_LINES = 24;
+const MAX_LINES = 24;
 const WIDTH = 96;
 
 export function calibrationText(report: CalibrationReport): string {
@@ -57,7 +57,7 @@ function histogram({ steps, pairs, nearest }: PairTally): string {
 /** The steps that hold something, joined until there are few. */
 function coarser(steps: readonly DistanceStep[], ...counts: Float64Array[]): DistanceStep[] {
   const used = usedSteps(steps, counts);
-  const times = Math.ceil(used.length / MOST_LINES);
+  const times = Math.ceil(used.length / MAX_LINES);
   return used.flatMap(({ from }, i) =>
     i % times === 0 ? [{ from, to: used[Math.min(used.length, i + times) - 1].to }] : [],
   );
@@ -73,7 +73,7 @@ function bar(share: number): string {
 
 function cosines(tally: PairTally): string {
   const steps = tally.cosineSteps();
-  const every = Math.ceil(steps.length / MOST_LINES);
+  const every = Math.ceil(steps.length / MAX_LINES);
   return aligned([
     ['distance', 'mean', '5 %', '95 %', 'theory', 'pairs'],
     ...steps
