@@ -1,10 +1,10 @@
-/** Rows drawn at random, by Fisher and Yates. */
+/** Rows drawn at random without repeats, by the shuffle of Fisher and Yates, in steps. */
 
 import type { Steps } from './steps';
 
 const STEP_ROWS = 2 ** 18;
 
-/** Moves `count` values, drawn from all, to the front, in random order; or all of them. */
+/** Moves `count` of the values, drawn at random, to the front; shuffles all if there are fewer. */
 export function* drawToFront(
   values: Uint32Array,
   count: number,
@@ -18,7 +18,7 @@ export function* drawToFront(
   }
 }
 
-/** `count` of them in random order; all where there are no more. */
+/** A copy of `count` of the values in random order; of all of them if there are fewer. */
 export function* drawn(from: Uint32Array, count: number, random: () => number): Steps<Uint32Array> {
   const values = from.slice();
   yield* drawToFront(values, count, random);

@@ -1,4 +1,7 @@
-/** Which rows hang together, by unions (Galler & Fischer 1964). A set is named by its least row. */
+/**
+ * Disjoint sets of rows under unions (Galler & Fischer 1964). A set is named by its least row, so
+ * names do not depend on the order of unions.
+ */
 
 export class UnionFind {
   readonly #parents: Uint32Array;
@@ -7,7 +10,7 @@ export class UnionFind {
     this.#parents = Uint32Array.from({ length: count }, (_, row) => row);
   }
 
-  /** The least row of a row's set. */
+  /** The least row of the set that a row is in; shortens the path to it. */
   find(row: number): number {
     const parents = this.#parents;
     let at = row;
@@ -18,6 +21,7 @@ export class UnionFind {
     return at;
   }
 
+  /** Makes the sets of two rows one. */
   union(a: number, b: number): void {
     const [one, other] = [this.find(a), this.find(b)];
     this.#parents[Math.max(one, other)] = Math.min(one, other);

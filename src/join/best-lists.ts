@@ -1,12 +1,12 @@
 /**
- * The k nearest of every code, as many lists in one run of memory: each a heap of keys (distance,
- * item) whose root is the farthest, so that its limit is known at any moment. Lists grow as they
- * fill, up to what each wants.
+ * The k nearest of every code: many lists in one array, where a selector object for each would take
+ * too much memory. A list is a heap of the keys of base/top-k, (distance, item), whose root is the
+ * farthest, so its limit is known at any moment. Lists grow as they fill, up to a size for each.
  */
 
 import { keyOf, weightOf } from '../base/top-k';
 
-/** Room of a list that has its first item, at most; it doubles when that is full. */
+/** Room of a list when it gets its first item; it doubles when it is full. */
 const FIRST_ROOM = 16;
 
 export class BestLists {
@@ -31,7 +31,7 @@ export class BestLists {
     this.#keys = new Float64Array(FIRST_ROOM);
   }
 
-  /** Items at this distance and beyond are of no use to a list. */
+  /** Only items below this distance can still enter a list. */
   limitOf(list: number): number {
     const want = this.#wants[list];
     if (want === 0) return 0;
@@ -71,7 +71,7 @@ export class BestLists {
     return this.#lengths[list];
   }
 
-  /** Keys, nearest first: a view. After the last offer. */
+  /** Keys, nearest first: a view. Sorts the heap, so nothing may be offered afterwards. */
   inOrder(list: number): Float64Array {
     const start = this.#starts[list];
     return this.#keys.subarray(start, start + this.#lengths[list]).sort();
@@ -93,7 +93,7 @@ export class BestLists {
     this.#rooms[list] = room;
   }
 
-  /** Adds a key behind a heap. */
+  /** Adds a key to a heap of `length`. */
   #rise(start: number, length: number, key: number): void {
     const keys = this.#keys;
     let at = length;
@@ -106,7 +106,7 @@ export class BestLists {
     keys[start + at] = key;
   }
 
-  /** Puts a key in place of a heap's root. */
+  /** Replaces a heap's root by a key. */
   #sink(start: number, length: number, key: number): void {
     const keys = this.#keys;
     let at = 0;

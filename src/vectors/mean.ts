@@ -1,4 +1,7 @@
-/** The mean of vectors, to be subtracted before they are hashed: the option `mean` of an index. */
+/**
+ * The mean direction of vectors: the option `mean` of an index, which subtracts it before hashing.
+ * Rows are drawn by a seed and summed in order, so the mean is the same everywhere.
+ */
 
 import { isValid } from '../base/bitmap';
 import { checkInteger, checkOptions, checkSeed } from '../base/check';
@@ -7,15 +10,16 @@ import { alea } from '../base/random';
 import { checkDenseMatrix, type DenseMatrix } from './vectors';
 
 export interface MeanOptions {
-  /** Rows that are drawn; all when there are no more. */
+  /** How many rows are drawn; all where there are fewer. */
   sample?: number;
   /** Of the draw: an integer of 64 bits. */
   seed?: number | bigint;
 }
 
 /**
- * The mean of the directions of a sample of rows. Where vectors share a direction, all their codes
- * share bits, which then tell little; without it they tell more.
+ * The mean of the directions of a sample of rows. Where vectors share a direction, their codes share
+ * bits and distances say little; with the mean subtracted they say more. Null and all-zero rows
+ * are skipped; a row that is not finite is refused.
  */
 export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Array {
   const given = checkOptions('options', options, ['sample', 'seed']);
