@@ -17,9 +17,9 @@ export interface MeanOptions {
 }
 
 /**
- * The mean of the directions of a sample of rows. Where vectors share a direction, their codes share
- * bits and distances say little; with the mean subtracted they say more. Null and all-zero rows
- * are skipped; a row that is not finite is refused.
+ * The mean of the directions of a sample of rows. Where vectors share a direction, their codes
+ * share bits and distances say little; with the mean subtracted they say more. Null and all-zero
+ * rows are skipped; a row that is not finite is refused.
  */
 export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Array {
   const given = checkOptions('options', options, ['sample', 'seed']);
