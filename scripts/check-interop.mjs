@@ -1,5 +1,5 @@
 // Opens what we write in pyarrow, Polars and DuckDB, reads what they and NumPy write, and runs the
-// README's recipes as they stand there. Values must be equal. The programs are installed from PyPI
+// recipes of docs/command.md as they stand there. Values must be equal. The programs are installed from PyPI
 // into a virtual environment; without Python it says loudly that nothing was checked, and fails where
 // CI is set.
 
@@ -181,11 +181,11 @@ async function checkTheirs() {
   }
 }
 
-/** The blocks of a section of the README, run in order in a folder as a user would. */
+/** The blocks of a section of docs/command.md, run in order in a folder as a user would. */
 async function checkRecipes() {
-  const readme = await readFile(join(root, 'README.md'), 'utf8');
-  const [, section] = /\n## With other programs\n(.*?)\n## /s.exec(readme) ?? [];
-  assert.ok(section, 'the README has no section "With other programs"');
+  const readme = await readFile(join(root, 'docs/command.md'), 'utf8');
+  const [, section] = /\n## With other programs\n(.*?)(?:\n## |$)/s.exec(readme) ?? [];
+  assert.ok(section, 'docs/command.md has no section "With other programs"');
   const blocks = [...section.matchAll(/```(\w+)\n(.*?)```/gs)];
   assert.ok(blocks.length >= 8, `only ${blocks.length} blocks`);
   const home = join(folder, 'recipes');
