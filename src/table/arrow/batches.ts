@@ -1,26 +1,31 @@
 /**
  * Arrow files and streams of any size, batch by batch: only one batch and the dictionaries are in
- * memory. Each message is read with the schema and the dictionaries before it as a small stream of
- * its own, so that it passes the same guard as bytes in memory do; the checksums of our own files
- * are compared as the batches pass.
+ * memory. Each message passes the guard that bytes in memory do, and is decoded behind the schema
+ * and the dictionaries before it; the checksums of our own files are compared as the batches pass.
  */
 
 import type { RecordBatch, Schema } from 'apache-arrow';
-import { FormatError } from '../../base/format-error';
 import { checkBitmaps } from '../columns/chunk';
 import { type ColumnInfo, columnInfo } from '../columns/info';
 import { RowBatch } from '../row-batch';
-import { checkSeal, KEY, openSealed } from '../sealed/seal';
-import { asFormatError, openArrow } from './source';
+import { checkSeal, headerOf, KEY } from '../sealed/seal';
+import { concatenated } from './bytes';
 import {
-  type Block,
-  footerBytes,
-  type Head,
+  BATCH_MESSAGE,
+  type Columns,
+  DICTIONARY_MESSAGE,
+  footerStart,
+  type Message,
   readFooter,
-  readHead,
-  readPrefix,
+  SCHEMA_MESSAGE,
   TAIL_BYTES,
-} from './verify';
+  type Walk,
+  walkBlock,
+  walkHead,
+  walkMessage,
+  walkStream,
+} from './messages';
+import { asFormatError, decoded } from './source';
 
 /** A file that is read here and there. */
 export interface ByteFile {
@@ -45,74 +50,42 @@ export interface ArrowRows {
   batches(): AsyncGenerator<RowBatch>;
 }
 
-const SCHEMA = 1;
-const DICTIONARY = 2;
-const MARK_BYTES = 8;
-/** The library does not read more in one batch. */
-const MAX_BYTES = 2 ** 31 - 1;
-/** A stream's metadata is read before it can be checked. */
-const MAX_METADATA_BYTES = 2 ** 28;
-
 /**
  * The messages before a batch that its columns need: the schema, and the dictionaries up to here. A
- * batch is decoded as a stream of these and itself, so that one guard and one decoder serve files,
- * streams and bytes in memory.
+ * batch is decoded as a stream of these and itself.
  */
 class Preamble {
   readonly schema: Schema;
   readonly header: string | undefined;
-  readonly #message: Uint8Array;
-  #dictionaries: { head: Head; bytes: Uint8Array }[] = [];
+  #dictionaries: { id: number | undefined; bytes: Uint8Array }[] = [];
   #row = 0;
   #index = 0;
 
+  /** `message` is the bytes of the schema's message, and `columns` what it says. */
   constructor(
-    message: Uint8Array,
+    readonly message: readonly Uint8Array[],
+    readonly columns: Columns,
     readonly file: string,
   ) {
-    this.#message = message;
-    const opened = openArrow(markEnd(this.around(0)), file);
-    asFormatError(file, () => openSealed({ ...opened, isWhole: false }));
-    this.schema = opened.schema;
-    this.header = opened.schema.metadata.get(KEY);
-  }
-
-  /** Bytes before a message. */
-  get byteLength(): number {
-    return this.#dictionaries.reduce((sum, one) => sum + one.bytes.length, this.#message.length);
-  }
-
-  /** A stream with room for a message of so many bytes, which lies at `byteLength`, and a mark. */
-  around(byteLength: number): Uint8Array<ArrayBuffer> {
-    const bytes = new Uint8Array(this.byteLength + byteLength + MARK_BYTES);
-    let at = 0;
-    for (const part of [this.#message, ...this.#dictionaries.map((one) => one.bytes)]) {
-      bytes.set(part, at);
-      at += part.length;
-    }
-    return bytes;
+    this.schema = decoded(message, 0).schema;
+    headerOf(this.schema); // throws for a version that is not known
+    this.header = this.schema.metadata.get(KEY);
   }
 
   /** Keeps a dictionary for the batches that follow; unless it is a delta it replaces the old. */
-  addDictionary(head: Head, bytes: Uint8Array): void {
-    const { dictionary } = head;
+  addDictionary({ dictionary, parts }: Message): void {
     if (!dictionary?.isDelta) {
-      this.#dictionaries = this.#dictionaries.filter(
-        (one) => one.head.dictionary?.id !== dictionary?.id,
-      );
+      this.#dictionaries = this.#dictionaries.filter(({ id }) => id !== dictionary?.id);
     }
-    this.#dictionaries.push({ head, bytes });
+    this.#dictionaries.push({ id: dictionary?.id, bytes: concatenated(parts) });
   }
 
-  /** The batch of a stream that was made by `around`. */
-  batchOf(stream: Uint8Array): RecordBatch {
-    const opened = openArrow(stream, this.file);
-    return asFormatError(this.file, () => {
-      const [batch] = opened.batches;
-      if (opened.batches.length !== 1) throw new Error('a message that is no batch');
-      for (const data of batch.data.children) checkBitmaps(data);
-      return batch;
-    });
+  /** Decodes the message of a batch. */
+  batchOf({ parts }: Message): RecordBatch {
+    const dictionaries = this.#dictionaries.map(({ bytes }) => bytes);
+    const [batch] = decoded([...this.message, ...dictionaries, ...parts], 1).batches;
+    for (const data of batch.data.children) checkBitmaps(data);
+    return batch;
   }
 
   /** Wraps a batch; that of a sealed file is compared with its checksums and its place first. */
@@ -141,15 +114,19 @@ class Preamble {
 }
 
 /**
- * The metadata of a schema's message around a footer, whose schema it points to: the library writes
- * no such message into files, and other writers need not either.
+ * A schema's message around a footer, whose schema it points to: the library writes no such message
+ * into files, and other writers need not either.
  */
 function schemaOfFooter(footer: Uint8Array, schemaAt: number, version: number): Uint8Array {
+  const prefixBytes = 8;
   const vtableAt = 8;
   const tableAt = 24;
   const footerAt = 40;
-  const bytes = new Uint8Array(footerAt + footer.length);
-  const view = new DataView(bytes.buffer);
+  const message = new Uint8Array(prefixBytes + footerAt + footer.length);
+  const bytes = message.subarray(prefixBytes);
+  const view = new DataView(message.buffer, prefixBytes);
+  message.fill(255, 0, 4);
+  new DataView(message.buffer).setInt32(4, bytes.length, true);
   view.setUint32(0, tableAt, true);
   // Sizes of this vtable and of the table, and where the table has its version, kind and header.
   [12, 12, 8, 10, 4, 0].forEach((word, i) => {
@@ -158,19 +135,9 @@ function schemaOfFooter(footer: Uint8Array, schemaAt: number, version: number): 
   view.setInt32(tableAt, tableAt - vtableAt, true);
   view.setUint32(tableAt + 4, footerAt + schemaAt - (tableAt + 4), true);
   view.setInt16(tableAt + 8, version, true);
-  view.setUint8(tableAt + 10, SCHEMA);
+  view.setUint8(tableAt + 10, SCHEMA_MESSAGE);
   bytes.set(footer, footerAt);
-  return bytes;
-}
-
-/** A schema's message as the format has it now, its length a multiple of 8. */
-function schemaMessage(metadata: Uint8Array): Uint8Array {
-  const length = Math.ceil(metadata.length / 8) * 8;
-  const bytes = new Uint8Array(8 + length);
-  bytes.fill(255, 0, 4);
-  new DataView(bytes.buffer).setInt32(4, length, true);
-  bytes.set(metadata, 8);
-  return bytes;
+  return message;
 }
 
 /** Fails with a FormatError, whatever the cause. */
@@ -184,152 +151,96 @@ async function asFormatErrors<T>(file: string, read: () => Promise<T>): Promise<
   }
 }
 
-/** Opens an Arrow file; errors name it by `name`. */
-export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
-  const { preamble, blocks, rowCount } = await asFormatErrors(name, () => outlineOf(file, name));
-  const batchCount = blocks.filter(({ header }) => header !== DICTIONARY).length;
-
-  async function* batches(): AsyncGenerator<RowBatch> {
-    let index = 0;
-    for (const block of blocks) {
-      const length = block.metadataBytes + block.bodyBytes;
-      const bytes = preamble.around(checkBytes(length, name));
-      const message = bytes.subarray(preamble.byteLength);
-      const head = await asFormatErrors(name, async () => {
-        await file.readInto(message.subarray(0, length), block.offset);
-        return headAt(message, block);
-      });
-      // The message may end before its block does.
-      const end = bytes.length - message.length + head.byteLength + MARK_BYTES;
-      const stream = markEnd(bytes.subarray(0, end));
-      if (block.header === DICTIONARY) {
-        preamble.addDictionary(head, stream.slice(preamble.byteLength, -MARK_BYTES));
-      } else yield preamble.rowsOf(preamble.batchOf(stream), ++index === batchCount);
-    }
-    preamble.checkEnd();
+/** Runs a walk over bytes that `take` gives one after another. */
+async function run<T>(walk: Walk<T>, take: BytePipe['take']): Promise<T> {
+  for (let step = walk.next(); ; ) {
+    if (step.done) return step.value;
+    step = walk.next(await take(step.value));
   }
-  return { ...toldBy(preamble), rowCount, batches };
 }
 
-/** Footer, schema and row count of a file. The metadata of each batch is read, not its body. */
-async function outlineOf(file: ByteFile, name: string) {
-  const { byteCount } = file;
-  const read = async (at: number, length: number) => {
-    const bytes = new Uint8Array(length);
-    await file.readInto(bytes, at);
+/** Takes the bytes of a file from `at` on, before `last`. */
+function takeFrom(file: ByteFile, at: number, last: number): BytePipe['take'] {
+  let from = at;
+  return async (count) => {
+    const bytes = new Uint8Array(Math.min(count, last - from));
+    await file.readInto(bytes, from);
+    from += bytes.length;
     return bytes;
   };
-  const tailBytes = Math.min(TAIL_BYTES, byteCount);
-  const length = footerBytes(await read(byteCount - tailBytes, tailBytes), byteCount);
-  const start = byteCount - TAIL_BYTES - length;
-  const footer = await read(start, length);
-  const { blocks, schemaAt, version } = readFooter(footer, start);
-  let rowCount = 0;
-  for (const block of blocks) {
-    rowCount += headAt(await read(block.offset, block.metadataBytes), block).rows;
-  }
-  const metadata = schemaOfFooter(footer, schemaAt, version);
-  return { preamble: new Preamble(schemaMessage(metadata), name), blocks, rowCount };
 }
 
-/** The head of a block's message, and its length: the footer and the message must agree. */
-function headAt(message: Uint8Array, block: Block): Head & { byteLength: number } {
-  const { metadataBytes, prefixBytes } = readPrefix(message, 0, block.metadataBytes);
-  const body = prefixBytes + metadataBytes;
-  if (metadataBytes <= 0 || body > block.metadataBytes) {
-    throw new Error(`the footer points to no message at ${block.offset}`);
+/** Opens an Arrow file; errors name it by `name`. The metadata of all batches is read at once. */
+export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
+  const { byteCount } = file;
+  let rowCount = 0;
+  const { start, blocks, preamble } = await asFormatErrors(name, async () => {
+    const tail = await takeFrom(file, Math.max(0, byteCount - TAIL_BYTES), byteCount)(TAIL_BYTES);
+    const start = footerStart(tail, byteCount);
+    const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
+    const { blocks, columns, schemaAt, version } = readFooter(footer, start);
+    for (const block of blocks) {
+      const head = walkBlock(block, walkHead());
+      rowCount += (await run(head, takeFrom(file, block.offset, start))).rows;
+    }
+    const message = schemaOfFooter(footer, schemaAt, version);
+    return { start, blocks, preamble: new Preamble([message], columns, name) };
+  });
+  const batchCount = blocks.filter(({ header }) => header === BATCH_MESSAGE).length;
+
+  async function* messages(): AsyncGenerator<Message> {
+    for (const block of blocks) {
+      const message = walkBlock(block, walkMessage(preamble.columns));
+      yield await run(message, takeFrom(file, block.offset, start));
+    }
   }
-  const head = readHead(message.subarray(prefixBytes, body));
-  if (head.header !== block.header) {
-    throw new Error(`the footer mistakes the message at ${block.offset}`);
-  }
-  if (head.bodyBytes < 0 || body + head.bodyBytes > block.metadataBytes + block.bodyBytes) {
-    throw new Error('cut short within a batch');
-  }
-  return { ...head, byteLength: body + head.bodyBytes };
+  return rowsOf(preamble, messages(), { batchCount, rowCount });
 }
 
 /** Opens an Arrow stream; errors name it by `name`. */
 export async function openArrowStream(pipe: BytePipe, name: string): Promise<ArrowRows> {
-  const first = await asFormatErrors(name, () => nextMessage(pipe, name));
-  const preamble = asFormatError(name, () => {
-    if (first?.head.header !== SCHEMA) throw new Error('no Arrow file or stream');
-    return new Preamble(schemaMessage(first.metadata), name);
+  const next = (columns: Columns | null) => run(walkStream(columns), (count) => pipe.take(count));
+  const preamble = await asFormatErrors(name, async () => {
+    const { parts, columns } = (await next(null)) as Message;
+    return new Preamble(parts, columns as Columns, name);
   });
 
-  async function* batches(): AsyncGenerator<RowBatch> {
-    // In a sealed stream the last batch says that it is the last, so each is held until the next.
-    let before: RecordBatch | null = null;
+  async function* messages(): AsyncGenerator<Message> {
     for (;;) {
-      const message = await asFormatErrors(name, () => nextMessage(pipe, name));
-      if (message === null) break;
-      const { head, parts, byteLength } = message;
-      if (head.header === SCHEMA) {
-        throw new FormatError('cannot be read as Arrow: a second schema in the stream', name);
-      }
-      const bytes = preamble.around(byteLength);
-      let at = preamble.byteLength;
-      for (const part of parts) {
-        bytes.set(part, at);
-        at += part.length;
-      }
-      if (head.header === DICTIONARY) {
-        preamble.addDictionary(head, bytes.slice(preamble.byteLength, -MARK_BYTES));
+      const message = await next(preamble.columns);
+      if (message === null) return;
+      yield message;
+    }
+  }
+  return rowsOf(preamble, messages(), { batchCount: null, rowCount: null });
+}
+
+/** The rows of messages; a stream does not say how many batches and rows it has. */
+function rowsOf(
+  preamble: Preamble,
+  messages: AsyncGenerator<Message>,
+  { batchCount, rowCount }: { batchCount: number | null; rowCount: number | null },
+): ArrowRows {
+  const { schema, header, file } = preamble;
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    let index = 0;
+    // In a sealed stream the last batch says that it is the last, so each is held until the next.
+    let held: RecordBatch | null = null;
+    for (;;) {
+      const { value: message } = await asFormatErrors(file, () => messages.next());
+      if (message === undefined) break;
+      if (message.header === DICTIONARY_MESSAGE) {
+        preamble.addDictionary(message);
         continue;
       }
-      const batch = preamble.batchOf(markEnd(bytes));
-      if (before !== null) yield preamble.rowsOf(before, false);
-      before = batch;
+      const batch = asFormatError(file, () => preamble.batchOf(message));
+      if (batchCount !== null) yield preamble.rowsOf(batch, ++index === batchCount);
+      else if (held !== null) yield preamble.rowsOf(held, false);
+      held = batchCount === null ? batch : null;
     }
-    if (before !== null) yield preamble.rowsOf(before, true);
+    if (held !== null) yield preamble.rowsOf(held, true);
     preamble.checkEnd();
   }
-  return { ...toldBy(preamble), rowCount: null, batches };
-}
-
-interface Message {
-  readonly head: Head;
-  readonly metadata: Uint8Array;
-  /** Prefix, metadata and body. */
-  readonly parts: readonly Uint8Array[];
-  readonly byteLength: number;
-}
-
-/** The next message of a stream, or null at its end. */
-async function nextMessage(pipe: BytePipe, name: string): Promise<Message | null> {
-  let prefix = await pipe.take(4);
-  if (prefix.length === 0) return null;
-  if (prefix.length === 4 && prefix.every((byte) => byte === 255)) {
-    prefix = Uint8Array.of(...prefix, ...(await pipe.take(4)));
-  }
-  const { metadataBytes } = readPrefix(prefix, 0, prefix.length);
-  if (metadataBytes === 0) return null;
-  if (metadataBytes < 0 || metadataBytes > MAX_METADATA_BYTES) {
-    throw new Error('cut short, or no Arrow data');
-  }
-  const metadata = await pipe.take(metadataBytes);
-  if (metadata.length < metadataBytes) throw new Error('cut short, or no Arrow data');
-  const head = readHead(metadata);
-  if (head.bodyBytes < 0) throw new Error('cut short within a batch');
-  const body = await pipe.take(checkBytes(head.bodyBytes, name));
-  if (body.length < head.bodyBytes) throw new Error('cut short within a batch');
-  const byteLength = prefix.length + metadataBytes + head.bodyBytes;
-  return { head, metadata, parts: [prefix, metadata, body], byteLength };
-}
-
-function checkBytes(length: number, name: string): number {
-  if (length <= MAX_BYTES) return length;
-  const held = `a batch of ${length} bytes, at most ${MAX_BYTES} can be read`;
-  throw new FormatError(`${held}; write it with fewer rows a batch`, name);
-}
-
-/** Ends a stream's bytes by its mark. */
-function markEnd(bytes: Uint8Array): Uint8Array {
-  const middle = bytes.length - MARK_BYTES / 2;
-  bytes.fill(255, bytes.length - MARK_BYTES, middle).fill(0, middle);
-  return bytes;
-}
-
-function toldBy({ schema, header }: Preamble): Pick<ArrowRows, 'columns' | 'header'> {
-  return { columns: schema.fields.map(columnInfo), header };
+  return { columns: schema.fields.map(columnInfo), header, rowCount, batches };
 }

@@ -17,7 +17,7 @@ import { FormatError } from '../../base/format-error';
 import { type Chunk, checkBitmaps } from '../columns/chunk';
 import { decodeLz4 } from '../compression/lz4';
 import { decodeZstd } from '../compression/zstd';
-import { verifyArrow } from './verify';
+import { verifyArrow } from './messages';
 
 /** An Arrow IPC file or stream in memory, or a table of the apache-arrow package. */
 export type ArrowSource = Uint8Array | ArrayBuffer | Table;
@@ -45,17 +45,20 @@ function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
   // Typed arrays over the body need whole words; the writers align them to the start of the file.
   const aligned = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   return asFormatError(file, () => {
-    const batchCount = verifyArrow(aligned);
-    registerCodecs();
-    const reader = RecordBatchReader.from(aligned).open();
-    const { schema } = reader; // gone once the reader is at its end
-    const batches: RecordBatch[] = [];
-    if (batchCount > 0) for (const batch of reader) batches.push(batch);
-    if (batches.length !== batchCount) {
-      throw new Error(`${batchCount} batches expected, ${batches.length} could be read`);
-    }
+    const { schema, batches } = decoded(aligned, verifyArrow(aligned));
     return outline(schema, batches, true);
   });
+}
+
+/** Decodes verified bytes: all of a file or stream, or the messages of a stream in parts. */
+export function decoded(bytes: Uint8Array | readonly Uint8Array[], batchCount: number) {
+  registerCodecs();
+  const reader = RecordBatchReader.from(bytes as Uint8Array).open();
+  const { schema } = reader; // gone once the reader is at its end
+  const batches: RecordBatch[] = [];
+  if (batchCount > 0) for (const batch of reader) batches.push(batch);
+  if (batches.length === batchCount) return { schema, batches };
+  throw new Error(`${batchCount} batches expected, ${batches.length} could be read`);
 }
 
 function outline(schema: Schema, batches: readonly RecordBatch[], isWhole: boolean): ArrowBatches {

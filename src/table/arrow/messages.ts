@@ -1,7 +1,8 @@
 /**
- * The guard before the Arrow library: walks the flatbuffers of an IPC file or stream and bounds
- * every offset, length and row count by the bytes that are there. What passes cannot make a reader
- * loop or allocate beyond what the file justifies. Says nothing about whether the values are right.
+ * The messages of an IPC file or stream, verified before the Arrow library parses them: every
+ * offset, length and row count is bounded by the bytes that are there. What passes cannot make a
+ * reader loop or allocate beyond what the file justifies. Says nothing about whether the values are
+ * right. One walk reads bytes in memory and bytes that are waited for.
  */
 
 import { Flatbuffer, type Kind, type Table } from './flatbuffer';
@@ -62,10 +63,161 @@ const FOOTER: Table = {
 const MESSAGE: Table = { slots: { 4: tables(() => KEY_VALUE) } };
 const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECORD_BATCH };
 
+/** What a message is: the `header` of its metadata. */
+export const SCHEMA_MESSAGE = 1;
+export const DICTIONARY_MESSAGE = 2;
+export const BATCH_MESSAGE = 3;
+
+/** The library does not read more in one batch. */
+const MAX_BODY_BYTES = 2 ** 31 - 1;
+/** Metadata is read before it can be checked. */
+const MAX_METADATA_BYTES = 2 ** 28;
+
+/**
+ * Reads bytes in order: yields how many it needs next, and is given them, or fewer where the bytes
+ * end. Whoever runs it waits for the bytes or has them.
+ */
+export type Walk<T> = Generator<number, T, Uint8Array>;
+
+/** The metadata of a message. */
+export interface Head {
+  /** 1 for a schema, 2 for a dictionary, 3 for a batch. */
+  readonly header: number;
+  /** The length of the metadata as it stands before it, and the metadata. */
+  readonly parts: readonly Uint8Array[];
+  readonly bodyBytes: number;
+  /** Rows of a batch. */
+  readonly rows: number;
+  /** Of a dictionary: the name that columns call it by, and whether it adds to what was there. */
+  readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
+  /** Of a schema. */
+  readonly columns: Columns | null;
+  readonly buffer: Flatbuffer;
+  /** Where the table of a batch, or of a dictionary's values, lies in `buffer`. */
+  readonly batch: number;
+}
+
+/** A whole message: `parts` are all of its bytes. */
+export type Message = Pick<Head, 'header' | 'parts' | 'dictionary' | 'columns'>;
+
+/** Verifies the metadata of a message; null at the end of the bytes or at a stream's end mark. */
+export function* walkHead(): Walk<Head | null> {
+  const parts = [yield 4];
+  if (parts[0].length === 0) return null;
+  let length = int32At(parts[0]);
+  if (length === -1) {
+    parts.push(yield 4); // the newer prefix: 4 bytes of 255, then the length
+    length = int32At(parts[1]);
+  }
+  if (length === 0) return null;
+  const metadata = length < 0 || length > MAX_METADATA_BYTES ? null : yield length;
+  if (metadata?.length !== length) throw new Error('cut short, or no Arrow data');
+  const buffer = new Flatbuffer(metadata);
+  const root = buffer.root();
+  buffer.verify(root, MESSAGE);
+  const header = buffer.uint8(root, 1);
+  const content = buffer.reference(root, 2);
+  const bodyBytes = buffer.int64Slot(root, 3);
+  if (HEADERS[header] === undefined || content === 0) {
+    throw new Error(`a message of unknown kind ${header}`);
+  }
+  buffer.verify(content, HEADERS[header]);
+  const isDictionary = header === DICTIONARY_MESSAGE;
+  const batch = isDictionary ? buffer.reference(content, 1) : content;
+  if (batch === 0) throw new Error('a dictionary without values');
+  if (bodyBytes < 0) throw new Error('cut short within a batch');
+  return {
+    ...{ header, bodyBytes, buffer, batch, parts: [...parts, metadata] },
+    rows: header === BATCH_MESSAGE ? buffer.int64Slot(batch, 0) : 0,
+    dictionary: isDictionary
+      ? { id: buffer.int64Slot(content, 0), isDelta: buffer.uint8(content, 2) !== 0 }
+      : null,
+    columns: header === SCHEMA_MESSAGE ? columnsOf(buffer, content) : null,
+  };
+}
+
+function int32At(bytes: Uint8Array): number {
+  if (bytes.length < 4) throw new Error('cut short within a message');
+  return new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true);
+}
+
+/** Verifies a message with its body; a batch must have the `columns` of the schema before it. */
+export function* walkMessage(columns: Columns | null): Walk<Message | null> {
+  const head = yield* walkHead();
+  if (head === null) return null;
+  const { header, parts, bodyBytes, dictionary } = head;
+  if (bodyBytes > MAX_BODY_BYTES) {
+    const held = `a batch of ${bodyBytes} bytes, at most ${MAX_BODY_BYTES} can be read`;
+    throw new Error(`${held}; write it with fewer rows a batch`);
+  }
+  const body = yield bodyBytes;
+  if (body.length < bodyBytes) throw new Error('cut short within a batch');
+  if (header !== SCHEMA_MESSAGE) verifyBatch(head, body, columns);
+  return { header, parts: [...parts, body], dictionary, columns: head.columns };
+}
+
+/** The next message of a stream, the first of which is the schema, and no other. */
+export function* walkStream(columns: Columns | null): Walk<Message | null> {
+  const message = yield* walkMessage(columns);
+  if (columns === null && message?.header !== SCHEMA_MESSAGE) {
+    throw new Error('no Arrow file or stream');
+  }
+  if (columns !== null && message?.header === SCHEMA_MESSAGE) {
+    throw new Error('a second schema in the stream');
+  }
+  return message;
+}
+
+/** The message that the footer names at `block`. */
+export function* walkBlock<T extends { header: number }>(
+  { offset, header }: Block,
+  walk: Walk<T | null>,
+): Walk<T> {
+  const message = yield* walk;
+  if (message === null) throw new Error(`the footer points to no message at ${offset}`);
+  if (message.header !== header) throw new Error(`the footer mistakes the message at ${offset}`);
+  return message;
+}
+
+/** Walks bytes in memory from `at` on, before `last`; `at` moves to where the walk ended. */
+class Cursor {
+  constructor(
+    readonly bytes: Uint8Array,
+    public at: number,
+    readonly last = bytes.length,
+  ) {}
+
+  run<T>(walk: Walk<T>): T {
+    for (let step = walk.next(); ; ) {
+      if (step.done) return step.value;
+      const end = Math.min(this.last, this.at + step.value);
+      step = walk.next(this.bytes.subarray(this.at, end));
+      this.at = end;
+    }
+  }
+}
+
 /** Returns how many batches the bytes hold; throws an Error that says what is wrong. */
 export function verifyArrow(bytes: Uint8Array): number {
   if (bytes.length === 0) throw new Error('empty, not an Arrow file or stream');
-  return hasMagic(bytes, 0) ? verifyFile(bytes) : verifyStream(bytes);
+  let batchCount = 0;
+  if (hasMagic(bytes, 0)) {
+    const start = footerStart(bytes.subarray(-TAIL_BYTES), bytes.length);
+    const { blocks, columns } = readFooter(bytes.subarray(start, -TAIL_BYTES), start);
+    for (const block of blocks) {
+      new Cursor(bytes, block.offset, start).run(walkBlock(block, walkMessage(columns)));
+      if (block.header === BATCH_MESSAGE) batchCount++;
+    }
+    return batchCount;
+  }
+  const cursor = new Cursor(bytes, 0);
+  let columns: Columns | null = null;
+  for (;;) {
+    const message: Message | null = cursor.run(walkStream(columns));
+    if (message === null) return batchCount;
+    columns ??= message.columns;
+    if (message.header === BATCH_MESSAGE) batchCount++;
+  }
 }
 
 function hasMagic(bytes: Uint8Array, at: number): boolean {
@@ -76,26 +228,21 @@ function hasMagic(bytes: Uint8Array, at: number): boolean {
 /** Bytes of the magic and of the length before it, with which a file ends. */
 export const TAIL_BYTES = 4 + MAGIC.length;
 
+/** Where the footer of a file of `byteCount` begins, which ends before `tail`. */
+export function footerStart(tail: Uint8Array, byteCount: number): number {
+  const end = byteCount - TAIL_BYTES;
+  if (end < 8 || tail.length < TAIL_BYTES || !hasMagic(tail, 4)) {
+    throw new Error('cut short: an Arrow file ends with "ARROW1"');
+  }
+  const length = int32At(tail);
+  if (length <= 0 || length > end - 8) throw new Error(`a footer of ${length} bytes cannot be`);
+  return end - length;
+}
+
 /** One message of a file, as the footer names it: 2 for a dictionary, 3 for a batch. */
 export interface Block {
   readonly header: 2 | 3;
   readonly offset: number;
-  readonly metadataBytes: number;
-  readonly bodyBytes: number;
-}
-
-/** Bytes of the footer before the tail of a file of `fileBytes`. */
-export function footerBytes(tail: Uint8Array, fileBytes: number): number {
-  const end = fileBytes - TAIL_BYTES;
-  if (end < 8 || tail.length < TAIL_BYTES || !hasMagic(tail, tail.length - MAGIC.length)) {
-    throw new Error('cut short: an Arrow file ends with "ARROW1"');
-  }
-  const length = new DataView(tail.buffer, tail.byteOffset).getInt32(
-    tail.length - TAIL_BYTES,
-    true,
-  );
-  if (length <= 0 || length > end - 8) throw new Error(`a footer of ${length} bytes cannot be`);
-  return length;
 }
 
 /** The content of a footer, verified. */
@@ -137,121 +284,10 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
       }
       if (seen.has(offset)) throw new Error(`the footer names the message at ${offset} twice`);
       seen.add(offset);
-      blocks.push({ header, offset, metadataBytes, bodyBytes });
+      blocks.push({ header, offset });
     }
   }
   return { blocks, columns, schemaAt, version };
-}
-
-function verifyFile(bytes: Uint8Array): number {
-  const tail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
-  const length = footerBytes(tail, bytes.length);
-  const start = bytes.length - TAIL_BYTES - length;
-  const { blocks, columns } = readFooter(bytes.subarray(start, start + length), start);
-  for (const { header, offset } of blocks) {
-    const message = readMessage(bytes, offset, start, columns);
-    if (message === null) throw new Error(`the footer points to no message at ${offset}`);
-    if (message.header !== header) throw new Error(`the footer mistakes the message at ${offset}`);
-  }
-  return blocks.filter(({ header }) => header === 3).length;
-}
-
-function verifyStream(bytes: Uint8Array): number {
-  let batchCount = 0;
-  let at = 0;
-  let columns: Columns | null = null;
-  for (let index = 0; at < bytes.length; index++) {
-    const message = readMessage(bytes, at, bytes.length, columns);
-    if (message === null) break;
-    if ((index === 0) !== (message.header === 1)) {
-      throw new Error(index === 0 ? 'no Arrow file or stream' : 'a second schema in the stream');
-    }
-    columns ??= message.columns;
-    if (message.header === 3) batchCount++;
-    at = message.end;
-  }
-  if (at === 0) throw new Error('no Arrow file or stream');
-  return batchCount;
-}
-
-/** The metadata of a message. */
-export interface Head {
-  /** 1 for a schema, 2 for a dictionary, 3 for a batch. */
-  readonly header: number;
-  readonly bodyBytes: number;
-  /** Rows of a batch. */
-  readonly rows: number;
-  /** Of a dictionary: the name that columns call it by, and whether it adds to what was there. */
-  readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
-  /** Of a schema. */
-  readonly columns: Columns | null;
-}
-
-/**
- * Bytes of the metadata behind the prefix at `at`, which is 4 or 8 bytes long. No bytes mark the
- * end of a stream.
- */
-export function readPrefix(
-  bytes: Uint8Array,
-  at: number,
-  last: number,
-): { metadataBytes: number; prefixBytes: 4 | 8 } {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (at + 4 > last) throw new Error('cut short within a message');
-  const word = view.getInt32(at, true);
-  if (word !== -1) return { metadataBytes: word, prefixBytes: 4 };
-  if (at + 8 > last) throw new Error('cut short within a message');
-  return { metadataBytes: view.getInt32(at + 4, true), prefixBytes: 8 };
-}
-
-/** Verifies the metadata of one message, but not what it says of its body. */
-export function readHead(metadata: Uint8Array): Head {
-  return headOf(new Flatbuffer(metadata)).head;
-}
-
-function headOf(buffer: Flatbuffer): { head: Head; batch: number } {
-  const root = buffer.root();
-  buffer.verify(root, MESSAGE);
-  const header = buffer.uint8(root, 1);
-  const headerTable = buffer.reference(root, 2);
-  const bodyBytes = buffer.int64Slot(root, 3);
-  if (HEADERS[header] === undefined || headerTable === 0) {
-    throw new Error(`a message of unknown kind ${header}`);
-  }
-  buffer.verify(headerTable, HEADERS[header]);
-  const batch = header === 2 ? buffer.reference(headerTable, 1) : headerTable;
-  if (batch === 0) throw new Error('a dictionary without values');
-  const head = {
-    ...{ header, bodyBytes },
-    rows: header === 3 ? buffer.int64Slot(batch, 0) : 0,
-    dictionary:
-      header === 2
-        ? { id: buffer.int64Slot(headerTable, 0), isDelta: buffer.uint8(headerTable, 2) !== 0 }
-        : null,
-    columns: header === 1 ? columnsOf(buffer, headerTable) : null,
-  };
-  return { head, batch };
-}
-
-/** Verifies the message at `at`; null at an end-of-stream mark. */
-function readMessage(
-  bytes: Uint8Array,
-  at: number,
-  last: number,
-  columns: Columns | null,
-): { header: number; end: number; columns: Columns | null } | null {
-  const { metadataBytes, prefixBytes } = readPrefix(bytes, at, last);
-  if (metadataBytes === 0) return null;
-  const body = at + prefixBytes + metadataBytes;
-  if (metadataBytes < 0 || body > last) throw new Error('cut short, or no Arrow data');
-  const buffer = new Flatbuffer(bytes.subarray(at + prefixBytes, body));
-  const { head, batch } = headOf(buffer);
-  const { header, bodyBytes } = head;
-  const end = body + bodyBytes;
-  if (bodyBytes < 0 || end > last) throw new Error('cut short within a batch');
-  if (header !== 1)
-    verifyBatch(buffer, batch, bytes.subarray(body, end), header === 3 ? columns : null);
-  return { header, end, columns: head.columns };
 }
 
 /**
@@ -288,8 +324,7 @@ function columnsOf(buffer: Flatbuffer, schema: number): Columns {
  * have as many rows as the batch: shorter ones would be filled up with nulls.
  */
 function verifyBatch(
-  buffer: Flatbuffer,
-  batch: number,
+  { header, buffer, batch }: Head,
   body: Uint8Array,
   columns: Columns | null,
 ): void {
@@ -324,7 +359,7 @@ function verifyBatch(
   check(rows, 'a batch');
   const nodes = [...buffer.structsAt(batch, 1, 16)];
   for (const at of nodes) check(buffer.int64(at), 'a column');
-  if (columns !== null) {
+  if (columns !== null && header === BATCH_MESSAGE) {
     const isShort = columns.nodes.some((node) => buffer.int64(nodes[node] ?? 0) !== rows);
     if (nodes.length !== columns.nodeCount || isShort) {
       throw new Error(`a batch of ${rows} rows whose columns have not as many`);
