@@ -40,8 +40,8 @@ import { save } from './save-index';
 import type { SaveRequest } from './save-request';
 import { type FolderHealth, verifyFolder } from './verify-index';
 
-/** Codes lie in one linear memory, beside 4 bytes each for its row. */
-const MOST_CODE_BYTES = 2 ** 32 - 2 ** 21;
+/** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
+const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;
 const TRIES = 5;
 
 /** The index in a folder. */
@@ -120,7 +120,7 @@ export class IndexFolder {
     return this.#manifest.files;
   }
 
-  /** The columns that are carried beside the rows. */
+  /** The columns that are carried next to the rows. */
   get columnInfo(): readonly ColumnInfo[] {
     return this.#manifest.columns;
   }
@@ -232,7 +232,7 @@ export class IndexFolder {
 
   /** More than an engine can hold is refused before memory is taken. */
   #refuseTooMany({ bits, nextRow }: IndexHeader): void {
-    const most = Math.floor(MOST_CODE_BYTES / (bytesPerCode(bits) + 4));
+    const most = Math.floor(MAX_CODE_BYTES / (bytesPerCode(bits) + 4));
     if (nextRow <= most) return;
     throw new RangeError(
       `${this.path} has ${nextRow} rows of ${bits} bits, one index holds at most ${most}`,
@@ -326,7 +326,7 @@ export class IndexFolder {
     }
     const now = newest.generation;
     return new GoneError(
-      `generation ${generation} of ${this.path} is gone, it is at ${now}: open it anew`,
+      `generation ${generation} of ${this.path} is gone, it is at ${now}: open it again`,
     );
   }
 

@@ -11,7 +11,7 @@ export interface Origin {
   readonly manifest: Manifest;
   /** Rows that the files have, removed ones included. */
   readonly held: RowSet;
-  /** The partitions' centroids: others mean that all rows were grouped anew. */
+  /** The partitions' centroids: others mean that all rows were grouped again. */
   readonly centroids: Int16Array | null;
   /** False when rows have other numbers in the files. */
   readonly isAligned: boolean;

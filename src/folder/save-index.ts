@@ -76,13 +76,13 @@ function originIn(
   const origin = originOf(index);
   if (origin?.path === path) {
     if (!origin.isAligned) {
-      throw new Error('rows were numbered anew when this index was saved: open it anew');
+      throw new Error('rows were numbered again when this index was saved: open it again');
     }
     if (origin.manifest.checksum === base.checksum) return origin;
     if (given.replace === true) return null;
     const [own, newest] = [origin.manifest.generation, base.generation];
     throw new Error(
-      `${folder} is at generation ${newest}, this index is of generation ${own}: open it anew`,
+      `${folder} is at generation ${newest}, this index is of generation ${own}: open it again`,
     );
   }
   if (given.replace === true) return null;

@@ -7,7 +7,7 @@ import type { Manifest, TextSettings } from './manifest';
 import type { Origin } from './origin';
 
 export interface SaveIndexOptions extends LongCall {
-  /** Columns to carry beside the rows: a row for each row that is there, in their order. */
+  /** Columns to carry next to the rows: a row for each row that is there, in their order. */
   columns?: RowBatch;
   /** How texts became vectors, so that a query's text can. Kept when it is not given again. */
   text?: TextSettings;

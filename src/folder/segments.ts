@@ -6,7 +6,7 @@
 
 import type { FolderFile } from './manifest';
 
-/** A file of rows, and what is carried beside them. */
+/** A file of rows, and what is carried next to them. */
 export interface Segment {
   readonly rows: FolderFile;
   readonly columns: FolderFile | null;

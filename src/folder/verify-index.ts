@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
-import { Slots } from '../index/distinct/slots';
+import { DistinctCodes } from '../index/distinct/distinct-codes';
 import { type SimHashIndex, stateOf } from '../index/simhash-index';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
@@ -67,7 +67,7 @@ export async function verifyFolder(
   return { generation: manifest.generation, rows: manifest.rows, problems };
 }
 
-/** What is wrong with a file, whose name is told beside it. */
+/** What is wrong with a file; its name is reported with it. */
 function messageOf(error: unknown, path: string): string {
   if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
   const message = error instanceof Error ? error.message : String(error);
@@ -107,17 +107,17 @@ function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): nu
 
 /** Ids and codes, of which opening believes that they are unique. */
 function problemsOf(index: SimHashIndex, { generation }: Manifest): FolderProblem[] {
-  const { slots, ids } = stateOf(index);
+  const { distinctCodes, ids } = stateOf(index);
   const file = manifestName(generation);
-  const other = new Slots(slots.bytesPerCode);
-  const twice = slots.liveRows().find((row) => {
-    if (slots.hasCode(row)) other.add(slots.codeAt(slots.slotOf(row)));
+  const other = new DistinctCodes(distinctCodes.bytesPerCode);
+  const twice = distinctCodes.liveRows().find((row) => {
+    if (distinctCodes.hasCode(row)) other.add(distinctCodes.codeAt(distinctCodes.distinctOf(row)));
     return ids.rowOf(ids.idOf(row)) !== row;
   });
   const problems: FolderProblem[] = [];
   if (twice !== undefined) problems.push({ file, message: `row ${twice}: its id is there twice` });
-  const differing = slots.rowsWithCodes().filter((row) => {
-    return slots.memory.rows[slots.slotOf(row)] === row;
+  const differing = distinctCodes.rowsWithCodes().filter((row) => {
+    return distinctCodes.memory.rows[distinctCodes.distinctOf(row)] === row;
   }).length;
   if (twice === undefined && other.count !== differing) {
     const message = `${other.count} codes differ, the files say that ${differing} do`;

@@ -1,6 +1,6 @@
 /**
  * One generation of an index folder, written: the files that stay are named again, what is new is
- * written beside them. The index must not change meanwhile; that is looked at after every file.
+ * written next to them. The index must not change meanwhile; that is looked at after every file.
  */
 
 import { headerOf } from '../index/index-header';
@@ -21,7 +21,7 @@ import { isSegment, placeOf, planSegments, type Range, rangeOf, type Segment } f
 
 /** A file of rows has about so many bytes: what a save holds in memory twice. */
 const FILE_BYTES = 2 ** 28;
-/** What a row takes beside its code and its vector: an id, numbers. */
+/** What a row takes next to its code and its vector: an id, numbers. */
 const ROW_BYTES = 32;
 
 export async function writeGeneration(
@@ -94,7 +94,7 @@ class Generation {
 
   /** Behind the last row, by the index's own numbers. */
   #end(): number {
-    return this.#state.slots.rowCount;
+    return this.#state.distinctCodes.rowCount;
   }
 
   #rowsPerFile(): number {
@@ -130,7 +130,7 @@ class Generation {
   async #others(held: RowSet): Promise<FolderFile[]> {
     const { origin, given } = this.#request;
     const files: FolderFile[] = [];
-    const { partitions, slots } = this.#state;
+    const { partitions, distinctCodes } = this.#state;
     if (partitions !== null) {
       const { centroids, count } = partitions;
       const isSame = origin !== null && origin.centroids === centroids;
@@ -140,7 +140,7 @@ class Generation {
     }
     const removed = this.#rows.isRenumbered
       ? new Uint32Array()
-      : held.within(0, slots.rowCount).filter((row) => !slots.isLive(row));
+      : held.within(0, distinctCodes.rowCount).filter((row) => !distinctCodes.isLive(row));
     if (removed.length > 0) {
       files.push(await this.#writer.add('removed', removedToArrow(removed), removed.length));
     }
@@ -157,8 +157,8 @@ class Generation {
 
   /** Rows only come or go: as many of both as before means that nothing did. */
   #now(): readonly unknown[] {
-    const { slots, partitions } = this.#state;
-    return [slots.rowCount, slots.liveCount, slots, partitions];
+    const { distinctCodes, partitions } = this.#state;
+    return [distinctCodes.rowCount, distinctCodes.liveCount, distinctCodes, partitions];
   }
 
   #refuseIfChanged(): void {

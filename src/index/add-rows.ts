@@ -14,9 +14,9 @@ import {
   type Vector,
   type VectorBatch,
 } from '../vectors/vectors';
-import { MOST_ROWS } from './distinct/slots';
+import { MAX_ROWS } from './distinct/distinct-codes';
 import type { Id } from './id-table';
-import { groupedSlots, Partitions } from './partitions/partitions';
+import { groupedByPartition, Partitions } from './partitions/partitions';
 import { centred, isFlat, matrixOf, refuseMean } from './query';
 import type { IndexState } from './state';
 import type { KeptVectors } from './vectors/kept-vectors';
@@ -27,7 +27,7 @@ export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
 export interface Addition {
   readonly codes: Codes;
   readonly ids: readonly Id[] | null;
-  /** As they are to be kept. */
+  /** The dense vectors to hold. */
   readonly vectors: DenseMatrix | null;
   readonly sparse: SparseMatrix | null;
   readonly isForeign: boolean;
@@ -35,8 +35,11 @@ export interface Addition {
 
 /** Rows added between two turns: some milliseconds. */
 const BLOCK_ROWS = 2048;
-/** Late slots are put in order when they are more than this, and an eighth of all. */
-const MOST_LATE = 1024;
+/**
+ * Distinct codes added since `optimize` join their partitions' order when they are more than this
+ * and more than an eighth of all.
+ */
+const MAX_LATE = 1024;
 
 export function* additionOf(
   state: IndexState,
@@ -97,16 +100,16 @@ function foreignAddition(
   checkRoom(state, codes.count);
   const own = JSON.stringify(state.hasher.origin);
   const isForeign = state.mean !== null || JSON.stringify(codes.origin) !== own;
-  if (isForeign && !state.isForeign && state.slots.rowCount > 0) {
+  if (isForeign && !state.isForeign && state.distinctCodes.rowCount > 0) {
     throw new Error('these codes were made otherwise than those of the index');
   }
   const checkedIds = state.ids.check(ids, codes.count, mayReplace);
   return { codes, ids: checkedIds, vectors: null, sparse: null, isForeign };
 }
 
-function checkRoom({ slots }: IndexState, count: number): void {
-  if (slots.rowCount + count > MOST_ROWS) {
-    throw new RangeError(`an index holds at most ${MOST_ROWS} rows`);
+function checkRoom({ distinctCodes }: IndexState, count: number): void {
+  if (distinctCodes.rowCount + count > MAX_ROWS) {
+    throw new RangeError(`an index holds at most ${MAX_ROWS} rows`);
   }
 }
 
@@ -146,7 +149,7 @@ function doesNotFit(row: number): RangeError {
 
 /** Takes the memory that rows need: what can fail, fails before anything is changed. */
 export function reserve(state: IndexState, { codes, sparse }: Addition): void {
-  state.slots.reserve(codes.count);
+  state.distinctCodes.reserve(codes.count);
   state.vectors?.reserve(codes.count);
   if (sparse !== null) state.sparse?.reserve(codes.count, entriesOf(sparse, codes.count));
 }
@@ -154,13 +157,13 @@ export function reserve(state: IndexState, { codes, sparse }: Addition): void {
 /** Adds what was checked, all of it; returns the first new row. */
 export function* addRows(state: IndexState, addition: Addition): Steps<number> {
   const { codes, ids, vectors, sparse } = addition;
-  const firstRow = state.slots.rowCount;
+  const firstRow = state.distinctCodes.rowCount;
   reserve(state, addition);
   yield GO_ON;
   if (codes.count > 0 && addition.isForeign) state.isForeign = true;
   for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
     const end = Math.min(codes.count, first + BLOCK_ROWS);
-    yield* unstopped(state.slots.tableSteps(end - first, codes.count - first));
+    yield* unstopped(state.distinctCodes.tableSteps(end - first, codes.count - first));
     state.ids.append(ids?.slice(first, end) ?? null, end - first);
     if (state.vectors !== null && vectors !== null)
       appendVectors(state.vectors, vectors, codes, first, end);
@@ -169,7 +172,7 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
       state.sparse.append(canonicalRows(sparse, first, end), isPresent);
     }
     const { bytes, bytesPerCode } = codes;
-    state.slots.lookAhead(bytes.subarray(first * bytesPerCode, end * bytesPerCode));
+    state.distinctCodes.lookAhead(bytes.subarray(first * bytesPerCode, end * bytesPerCode));
     for (let row = first; row < end; row++) {
       addRow(state, codes.isNull(row) ? null : codes.at(row));
     }
@@ -182,12 +185,12 @@ export function* addRows(state: IndexState, addition: Addition): Steps<number> {
   return firstRow;
 }
 
-function addRow({ slots, partitions }: IndexState, code: Uint8Array | null): void {
-  const { count } = slots;
-  const row = slots.add(code);
+function addRow({ distinctCodes, partitions }: IndexState, code: Uint8Array | null): void {
+  const { count } = distinctCodes;
+  const row = distinctCodes.add(code);
   if (partitions === null || code === null) return;
-  const slot = slots.slotOf(row);
-  if (slots.memory.rows[slot] === row) partitions.take(slot, slot === count);
+  const distinct = distinctCodes.distinctOf(row);
+  if (distinctCodes.memory.rows[distinct] === row) partitions.take(distinct, distinct === count);
 }
 
 function appendVectors(
@@ -206,17 +209,17 @@ function entriesOf({ offsets }: SparseMatrix, count: number): number {
   return offsets[count] - offsets[0];
 }
 
-/** Puts late slots among those of their partitions when they have become many. */
+/** Puts the codes added since `optimize` into the order of the partitions when they are many. */
 function* regroup(state: IndexState): Steps<void> {
-  const { partitions, slots } = state;
-  if (partitions === null || partitions.lateCount <= MOST_LATE) return;
-  if (8 * partitions.lateCount <= slots.count) return;
+  const { partitions, distinctCodes } = state;
+  if (partitions === null || partitions.lateCount <= MAX_LATE) return;
+  if (8 * partitions.lateCount <= distinctCodes.count) return;
   const { centroids, count, nearness } = partitions;
-  const partitionOf = partitions.partitionOfSlots(slots.count);
-  const grouped = yield* unstopped(groupedSlots(slots, partitionOf, count));
+  const partitionOf = partitions.partitionOfEach(distinctCodes.count);
+  const grouped = yield* unstopped(groupedByPartition(distinctCodes, partitionOf, count));
   const grouping = { centroids, starts: grouped.starts, nearness };
-  const steps = Partitions.of(state, grouped.slots, grouping);
+  const steps = Partitions.of(state, grouped.distinctCodes, grouping);
   const regrouped = yield* unstopped(steps);
-  state.slots = grouped.slots;
+  state.distinctCodes = grouped.distinctCodes;
   state.partitions = regrouped;
 }

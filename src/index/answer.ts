@@ -174,7 +174,7 @@ export function* answers(
   return results;
 }
 
-/** Rows that are removed between the steps of a search spoil it: then it is made anew, at once. */
+/** Repeats a search, in one step, when rows were removed between its steps. */
 function* undisturbed<T>({ ids }: IndexState, search: () => Steps<T>): Steps<T> {
   const { removals } = ids;
   const result = yield* search();
@@ -205,12 +205,12 @@ export function noResult(state: IndexState, { rank }: Request): SearchResult {
 export function* answer(state: IndexState, query: Query, request: Request): Steps<SearchResult> {
   const rank = rankOf(state, query, request);
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const { slots } = state;
+  const { distinctCodes } = state;
   const result =
     rank === 'hamming'
       ? yield* byDistance(state, query, request, work)
       : yield* byCosine(state, query, request, rank, work);
-  slots.noteCompared(work.codesCompared);
+  distinctCodes.noteCompared(work.codesCompared);
   return result;
 }
 
@@ -238,7 +238,7 @@ function* byCosine(
     ({ rows, cosines } = bestByCosine(ranked.rows, exact, request.k));
     work.candidates = ranked.rows.length;
   }
-  const distances = state.slots.distancesOf(rows, query.code);
+  const distances = state.distinctCodes.distancesOf(rows, query.code);
   const result = resultOf(state, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const method = work.probes > 0 ? 'partitions' : 'scan';
@@ -254,7 +254,7 @@ function settingOf(state: IndexState, request: Request, rank: Rank): Setting {
     partitions !== null && (method === 'partitions' || (method === 'auto' && report !== null));
   const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
   const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
-  const want = Math.min(Math.ceil(times * k), Math.max(k, state.slots.count));
+  const want = Math.min(Math.ceil(times * k), Math.max(k, state.distinctCodes.count));
   return {
     probes: isPartitioned ? (request.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
     want: rank === 'exact' ? want : k,
@@ -299,9 +299,9 @@ function* byDistanceTogether(
   if (request.method === 'partitions')
     throw methodError('scan', 'bands', 'hamming', request.method);
   const codes = queries.map(({ code }) => code);
-  const { slots } = state;
+  const { distinctCodes } = state;
   const found = yield* allNearestByDistance(state, codes, request);
-  slots.noteCompared(codes.length * slots.count);
+  distinctCodes.noteCompared(codes.length * distinctCodes.count);
   return found.map((rows, i) => ofDistances(state, queries[i], rows, request));
 }
 
@@ -320,7 +320,7 @@ function ofDistances(
     const near = found.rows.filter((_, i) => all[i] >= minCosine);
     const own = all.filter((cosine) => cosine >= minCosine);
     const { rows, cosines } = bestByCosine(near, own, near.length);
-    const distances = state.slots.distancesOf(rows, query.code);
+    const distances = state.distinctCodes.distancesOf(rows, query.code);
     return resultOf(state, { rows, distances }, cosines, 'exact');
   }
   let count = 0;

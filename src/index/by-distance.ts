@@ -11,7 +11,7 @@ import { distance } from '../kernels/hamming/hamming.scalar';
 import { NO_ROW } from '../kernels/hits/hits';
 import { hammingKernel } from '../kernels/kernels';
 import type { BuiltBands } from './bands/band-method';
-import type { Slots } from './distinct/slots';
+import type { DistinctCodes } from './distinct/distinct-codes';
 import type { RowFilter } from './filter';
 import type { Method } from './index-options';
 import type { Work } from './rank-rows';
@@ -34,8 +34,11 @@ interface Found {
 }
 
 /** Whether queries are scanned for together: all of them take the same method. */
-export function isScanned({ slots, bandMethod }: IndexState, request: DistanceRequest): boolean {
-  if (request.method === 'auto') return !bandMethod.isWorth(slots, request);
+export function isScanned(
+  { distinctCodes, bandMethod }: IndexState,
+  request: DistanceRequest,
+): boolean {
+  if (request.method === 'auto') return !bandMethod.isWorth(distinctCodes, request);
   return request.method === 'scan';
 }
 
@@ -46,25 +49,28 @@ export function* nearestByDistance(
   request: DistanceRequest,
   work: Work,
 ): Steps<Found> {
-  const { slots, bandMethod } = state;
-  const few = fewRows(slots, request.filter);
+  const { distinctCodes, bandMethod } = state;
+  const few = fewRows(distinctCodes, request.filter);
   if (few !== null && request.method !== 'bands') {
     const rows = ofRows(state, few, code, request);
     work.codesCompared += few.length;
     return { rows, method: 'scan', why: 'the filter leaves few rows', built: null };
   }
   const isAsked = request.method === 'bands';
-  const isWorth = isAsked || (request.method === 'auto' && bandMethod.isWorth(slots, request));
+  const isWorth =
+    isAsked || (request.method === 'auto' && bandMethod.isWorth(distinctCodes, request));
   let built: BuiltBands | null = null;
   if (isWorth) {
-    const ready = yield* bandMethod.prepare(slots, request);
+    const ready = yield* bandMethod.prepare(distinctCodes, request);
     // The codes were put in another order meanwhile: the bands are of the one before.
-    if (state.slots !== slots) return yield* nearestByDistance(state, code, request, work);
+    if (state.distinctCodes !== distinctCodes)
+      return yield* nearestByDistance(state, code, request, work);
     const { bands } = ready;
     ({ built } = ready);
     const collector = collectorOf(state, request);
-    if (bands.count < slots.count) yield* scanSlots(state, [code], [collector], work, bands.count);
-    const tried = bandMethod.search(bands, slots, code, collector, request, isAsked);
+    if (bands.count < distinctCodes.count)
+      yield* scanDistinct(state, [code], [collector], work, bands.count);
+    const tried = bandMethod.search(bands, distinctCodes, code, collector, request, isAsked);
     work.codesCompared += tried.compared;
     if (tried.isComplete) {
       const why = isAsked ? 'as asked for' : 'bands are expected to cost less than a scan';
@@ -72,8 +78,13 @@ export function* nearestByDistance(
     }
   }
   const collector = collectorOf(state, request);
-  yield* scanSlots(state, [code], [collector], work);
-  bandMethod.noteScan(slots, request, lastOf(collector, request), request.method === 'auto');
+  yield* scanDistinct(state, [code], [collector], work);
+  bandMethod.noteScan(
+    distinctCodes,
+    request,
+    lastOf(collector, request),
+    request.method === 'auto',
+  );
   const why = isWorth
     ? 'the look-ups of bands exceeded their budget'
     : request.method === 'scan'
@@ -89,20 +100,25 @@ export function* allNearestByDistance(
   request: DistanceRequest,
 ): Steps<RowsByDistance[]> {
   const collectors = codes.map(() => collectorOf(state, request));
-  yield* scanSlots(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
+  yield* scanDistinct(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
   for (const [i, collector] of collectors.entries()) {
     const isChosen = i === 0 && request.method === 'auto'; // one choice for all
-    state.bandMethod.noteScan(collector.slots, request, lastOf(collector, request), isChosen);
+    state.bandMethod.noteScan(
+      collector.distinctCodes,
+      request,
+      lastOf(collector, request),
+      isChosen,
+    );
   }
   return collectors.map((collector) => collector.result());
 }
 
-function collectorOf(state: IndexState, request: DistanceRequest): SlotCollector {
-  return slotCollector(state, request.k, request.maxDistance, request.filter);
+function collectorOf(state: IndexState, request: DistanceRequest): DistinctCollector {
+  return distinctCollector(state, request.k, request.maxDistance, request.filter);
 }
 
 /** The distance that a search had to reach. */
-function lastOf(collector: SlotCollector, { maxDistance }: DistanceRequest): number {
+function lastOf(collector: DistinctCollector, { maxDistance }: DistanceRequest): number {
   return Math.min(collector.limit - 1, maxDistance);
 }
 
@@ -113,22 +129,26 @@ function ofRows(
   code: Uint8Array,
   request: DistanceRequest,
 ): RowsByDistance {
-  const { slots } = state;
+  const { distinctCodes } = state;
   const collector = collectorOf(state, request);
   const seen = new Set<number>();
   for (const row of rows) {
-    if (!slots.hasCode(row)) continue;
-    const slot = slots.slotOf(row);
-    if (!seen.has(slot)) collector.take(slot, distance(slots.codeAt(slot), code));
-    seen.add(slot);
+    if (!distinctCodes.hasCode(row)) continue;
+    const distinct = distinctCodes.distinctOf(row);
+    if (!seen.has(distinct))
+      collector.take(distinct, distance(distinctCodes.codeAt(distinct), code));
+    seen.add(distinct);
   }
   return collector.result();
 }
 
-/** Slots between two steps, and between two looks at the limits: of many queries, and of one. */
+/**
+ * Bytes of codes between two steps, and between two reads of the limits, for many queries and for
+ * one; and the codes of the first step.
+ */
 const STEP_BYTES = 2 ** 21;
 const ONE_STEP_BYTES = 2 ** 25;
-const FIRST_SLOTS = 128;
+const FIRST_CODES = 128;
 
 /** Rows and distances, nearest first. */
 export interface RowsByDistance {
@@ -136,29 +156,29 @@ export interface RowsByDistance {
   readonly distances: Uint16Array;
 }
 
-/** Takes the slots of one search. */
-export interface SlotCollector extends Collector {
+/** Takes the distinct codes of one search. */
+export interface DistinctCollector extends Collector {
   /** Those of the index when the search began: others may take their place on the way. */
-  readonly slots: Slots;
-  /** Slots within the limit that a scan must tell of. */
+  readonly distinctCodes: DistinctCodes;
+  /** How many codes within the limit a scan must report. */
   readonly want: number;
   result(): RowsByDistance;
 }
 
 /** The k nearest rows of those within `maxDistance`. */
-export function slotCollector(
-  { slots }: IndexState,
+export function distinctCollector(
+  { distinctCodes }: IndexState,
   k: number,
   maxDistance: number,
   filter: RowFilter | null,
-): SlotCollector {
-  if (k < slots.rowCount) return new NearestSlots(slots, k, maxDistance, filter);
-  return new SlotsWithin(slots, k, maxDistance, filter);
+): DistinctCollector {
+  if (k < distinctCodes.rowCount) return new NearestDistinct(distinctCodes, k, maxDistance, filter);
+  return new DistinctWithin(distinctCodes, k, maxDistance, filter);
 }
 
-/** The rows of all slots within a distance, the first k where more came than there were. */
-class SlotsWithin implements SlotCollector {
-  readonly slots: Slots;
+/** The rows of all distinct codes within a distance; the first k if more were added meanwhile. */
+class DistinctWithin implements DistinctCollector {
+  readonly distinctCodes: DistinctCodes;
   readonly want = NO_ROW;
   readonly limit: number;
   readonly #k: number;
@@ -166,21 +186,26 @@ class SlotsWithin implements SlotCollector {
   readonly #found: number[] = [];
   readonly #distances: number[] = [];
 
-  constructor(slots: Slots, k: number, maxDistance: number, filter: RowFilter | null) {
-    this.slots = slots;
+  constructor(
+    distinctCodes: DistinctCodes,
+    k: number,
+    maxDistance: number,
+    filter: RowFilter | null,
+  ) {
+    this.distinctCodes = distinctCodes;
     this.#k = k;
     this.limit = maxDistance + 1;
     this.#filter = filter;
   }
 
-  take(slot: number, distance: number): void {
+  take(distinct: number, distance: number): void {
     if (distance >= this.limit) return;
-    this.#found.push(slot);
+    this.#found.push(distinct);
     this.#distances.push(distance);
   }
 
   result(): RowsByDistance {
-    const { slots } = this;
+    const { distinctCodes } = this;
     const filter = this.#filter;
     const keys: number[] = [];
     let distance = 0;
@@ -190,22 +215,30 @@ class SlotsWithin implements SlotCollector {
     };
     for (let i = 0; i < this.#found.length; i++) {
       distance = this.#distances[i];
-      slots.eachRow(this.#found[i], take);
+      distinctCodes.eachRow(this.#found[i], take);
     }
     return rowsByDistance(Float64Array.from(keys).sort().subarray(0, this.#k));
   }
 }
 
-/** The k nearest rows; on the way a slot counts by its first row that the filter accepts. */
-class NearestSlots implements SlotCollector {
-  readonly slots: Slots;
+/**
+ * The k nearest rows. Until `result` a distinct code stands for its first row that the filter
+ * accepts.
+ */
+class NearestDistinct implements DistinctCollector {
+  readonly distinctCodes: DistinctCodes;
   readonly #filter: RowFilter | null;
   readonly #k: number;
   readonly #best: Smallest;
   readonly #most: number;
 
-  constructor(slots: Slots, k: number, maxDistance: number, filter: RowFilter | null) {
-    this.slots = slots;
+  constructor(
+    distinctCodes: DistinctCodes,
+    k: number,
+    maxDistance: number,
+    filter: RowFilter | null,
+  ) {
+    this.distinctCodes = distinctCodes;
     this.#filter = filter;
     this.#k = k;
     this.#best = new Smallest(k);
@@ -222,16 +255,16 @@ class NearestSlots implements SlotCollector {
     return bound < 0 ? 0 : Math.min(this.#most, weightOf(bound) + 1);
   }
 
-  take(slot: number, distance: number): void {
+  take(distinct: number, distance: number): void {
     if (distance >= this.#most) return;
-    const row = this.slots.firstRow(slot, this.#filter);
+    const row = this.distinctCodes.firstRow(distinct, this.#filter);
     if (row !== NO_ROW) this.#best.take(distance, row);
   }
 
   result(): RowsByDistance {
-    const { slots } = this;
+    const { distinctCodes } = this;
     const keys = this.#best.result();
-    if (!slots.hasDuplicates) return rowsByDistance(keys);
+    if (!distinctCodes.hasDuplicates) return rowsByDistance(keys);
     const all = new Smallest(this.#k);
     const filter = this.#filter;
     let distance = 0;
@@ -242,7 +275,7 @@ class NearestSlots implements SlotCollector {
     };
     for (const key of keys) {
       distance = weightOf(key);
-      slots.eachRow(slots.slotOf(rowOf(key)), take);
+      distinctCodes.eachRow(distinctCodes.distinctOf(rowOf(key)), take);
     }
     return rowsByDistance(all.result());
   }
@@ -258,25 +291,25 @@ function rowsByDistance(keys: Float64Array): RowsByDistance {
   return { rows, distances };
 }
 
-/** All of the collectors' slots from `firstSlot` on, for the codes of one query or of many. */
-export function* scanSlots(
+/** Offers the distinct codes from `firstDistinct` on to the collector of each query. */
+export function* scanDistinct(
   state: IndexState,
   codes: readonly Uint8Array[],
-  collectors: readonly SlotCollector[],
+  collectors: readonly DistinctCollector[],
   work: Work,
-  firstSlot = 0,
+  firstDistinct = 0,
 ): Steps<void> {
-  const [{ slots }] = collectors;
-  const { bytesPerCode } = slots;
+  const [{ distinctCodes }] = collectors;
+  const { bytesPerCode } = distinctCodes;
   const kernel = hammingKernel(state.kernel, bytesPerCode);
   if (codes.length === 1) {
-    const step = Math.max(FIRST_SLOTS, Math.floor(ONE_STEP_BYTES / bytesPerCode));
+    const step = Math.max(FIRST_CODES, Math.floor(ONE_STEP_BYTES / bytesPerCode));
     const [collector] = collectors;
-    for (let first = firstSlot; first < slots.count; first += step) {
+    for (let first = firstDistinct; first < distinctCodes.count; first += step) {
       const { want, limit } = collector;
       if (limit === 0) return;
-      const search = kernel.search(slots.memory, codes[0], want, limit - 1);
-      const end = Math.min(first + step, slots.count);
+      const search = kernel.search(distinctCodes.memory, codes[0], want, limit - 1);
+      const end = Math.min(first + step, distinctCodes.count);
       search.range(first, end);
       const { codes: found, weights, count } = search.hits();
       for (let i = 0; i < count; i++) collector.take(found[i], weights[i]);
@@ -290,17 +323,21 @@ export function* scanSlots(
     queries.set(code, i * bytesPerCode);
   });
   const limits = new Uint32Array(codes.length);
-  const step = Math.max(FIRST_SLOTS, Math.floor(STEP_BYTES / bytesPerCode / codes.length));
-  for (let first = firstSlot, here = FIRST_SLOTS; first < slots.count; first += here, here = step) {
-    here = Math.min(here, slots.count - first);
+  const step = Math.max(FIRST_CODES, Math.floor(STEP_BYTES / bytesPerCode / codes.length));
+  for (
+    let first = firstDistinct, here = FIRST_CODES;
+    first < distinctCodes.count;
+    first += here, here = step
+  ) {
+    here = Math.min(here, distinctCodes.count - first);
     collectors.forEach((collector, i) => {
       limits[i] = collector.limit;
     });
-    const { codes: bytes } = slots.memory;
-    kernel.hitsOfMany(bytes, first, here, queries, limits, (query, slot, distance) => {
+    const { codes: bytes } = distinctCodes.memory;
+    kernel.hitsOfMany(bytes, first, here, queries, limits, (query, distinct, distance) => {
       const collector = collectors[query];
       if (distance >= collector.limit) return;
-      collector.take(slot, distance);
+      collector.take(distinct, distance);
       limits[query] = collector.limit;
     });
     work.codesCompared += here * codes.length;

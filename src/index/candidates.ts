@@ -1,8 +1,8 @@
-/** The rows that are worth a full look: by codes, or by sketches. */
+/** The candidates of a search, which are re-ranked: by codes, or by residual codes. */
 
 import type { Steps } from '../base/steps';
 import type { Rank } from './index-options';
-import { nearestBySketch } from './partitions/residual-search';
+import { nearestByResidual } from './partitions/residual-search';
 import type { Ranked, Wanted, Work } from './rank-rows';
 import type { IndexState, Query } from './state';
 import { fewRows, lightest } from './weighted-search';
@@ -26,14 +26,14 @@ export function* candidates(
   work: Work,
 ): Steps<Ranked> {
   const { probes, rank } = request;
-  const few = fewRows(state.slots, request.filter);
+  const few = fewRows(state.distinctCodes, request.filter);
   if (few !== null && rank === 'exact') {
     const want = Math.max(request.want, Math.min(few.length, ALL_ROWS));
     return yield* lightest(state, query, { ...request, want }, work);
   }
   const { unit } = query;
-  if (rank !== 'exact' || unit === null || probes === null || !state.partitions?.sketches) {
+  if (rank !== 'exact' || unit === null || probes === null || !state.partitions?.residualCodes) {
     return yield* lightest(state, query, request, work);
   }
-  return nearestBySketch(state, { ...query, unit }, { ...request, probes }, work);
+  return nearestByResidual(state, { ...query, unit }, { ...request, probes }, work);
 }

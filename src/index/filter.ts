@@ -1,7 +1,7 @@
 /** Which rows a search may return: all, those that a function accepts, or a given set. */
 
 import { checkInteger, wrongType } from '../base/check';
-import { MOST_ROWS } from './distinct/slots';
+import { MAX_ROWS } from './distinct/distinct-codes';
 import type { Id } from './id-table';
 
 export type Filter<I extends Id = Id> =
@@ -25,7 +25,7 @@ export function checkFilter(filter: unknown, idOf: (row: number) => Id): RowFilt
   if (!isRows) throw wrongType('filter', 'a function, or rows as an array or a Set', filter);
   const allowed = new Set<number>();
   for (const row of filter as Iterable<unknown>) {
-    allowed.add(checkInteger('a row of filter', row, 0, MOST_ROWS));
+    allowed.add(checkInteger('a row of filter', row, 0, MAX_ROWS));
   }
   return { accepts: (row) => allowed.has(row), rows: [...allowed].sort((a, b) => a - b) };
 }

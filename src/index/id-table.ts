@@ -32,7 +32,7 @@ export class IdTable {
     return this.#kind;
   }
 
-  /** How often a row was removed: who searched in steps meanwhile has to begin anew. */
+  /** How many rows were removed so far: a search in steps begins again when it has changed. */
   get removals(): number {
     return this.#removals;
   }

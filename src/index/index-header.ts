@@ -6,7 +6,7 @@
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '../base/check';
-import { MOST_ROWS } from './distinct/slots';
+import { MAX_ROWS } from './distinct/distinct-codes';
 import type { IdKind } from './id-table';
 import { RANKS, type SimHashIndexOptions } from './index-options';
 import type { RecallReport } from './recall-report';
@@ -99,7 +99,7 @@ export function checkHeader(header: object, count: number): IndexHeader {
  * of it. 64 numbers a row, or 2^26.
  */
 export function mostNumbers(count: number): number {
-  return Math.min(MOST_ROWS, Math.max(2 ** 26, 64 * count));
+  return Math.min(MAX_ROWS, Math.max(2 ** 26, 64 * count));
 }
 
 function checkReport(report: SavedReport): void {

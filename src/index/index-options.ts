@@ -28,7 +28,7 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   /** Width of a code, 1 to 65,535. */
   bits?: number;
   projection?: Projection;
-  /** The vectors held beside the codes, for rank 'exact': dense ones, or sparse ones. */
+  /** The vectors held for rank 'exact': dense ones, or sparse ones. */
   vectors?: VectorStorage;
   /** Subtracted from the directions of dense vectors before they are hashed; see `meanOf`. */
   mean?: ArrayLike<number>;

@@ -12,7 +12,7 @@ import { wilson } from '../hashing/angle';
 import { trainCentroids } from '../k-means/train-centroids';
 import type { Setting } from './candidates';
 import { keepsVectors } from './exact-cosines';
-import { groupedSlots, nearestCentroids, Partitions } from './partitions/partitions';
+import { groupedByPartition, nearestCentroids, Partitions } from './partitions/partitions';
 import { spaceOf } from './partitions/space';
 import { queryOfRow } from './query';
 import { foundBy, foundByProbes, foundWith, type HeldOut, surelyEnough, toBeFound } from './recall';
@@ -28,10 +28,13 @@ export interface Wanted {
   readonly seed: string;
 }
 
-/** Fewer slots are scanned as fast as their partitions are found. */
-const LEAST_SLOTS = 4096;
-const MOST_PARTITIONS = 8192;
-/** Partitions by the root of the slots: fewer make visits long, more make choosing them long. */
+/** A scan of fewer distinct codes takes no longer than to find their partitions. */
+const MIN_CODES = 4096;
+const MAX_PARTITIONS = 8192;
+/**
+ * Partitions per square root of the distinct codes: with fewer, partitions are large; with more,
+ * finding the nearest centroids takes long.
+ */
 const PARTITIONS_PER_ROOT = 3.5;
 /** Rows that train a centroid, and what share of them each round looks at. */
 const SAMPLE_PER_CENTROID = 64;
@@ -39,17 +42,17 @@ const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
 /** Rows, and queries, between two steps. */
 const STEP_ROWS = 4096;
 const STEP_QUERIES = 64;
-/** Most rows re-ranked for each of k, after codes and after sketches. */
-const MOST_OVERSAMPLE = 128;
-const MOST_OVERSAMPLE_OF_SKETCHES = 64;
+/** Most rows re-ranked for each of k: candidates by codes, and by residual codes. */
+const MAX_OVERSAMPLE = 128;
+const MAX_OVERSAMPLE_OF_RESIDUALS = 64;
 /** Step between numbers of probes that are tried. */
 const PROBE_RATIO = 2 ** (1 / 8);
 /** Numbers of probes that are tried beyond the least that finds enough, and queries to time by. */
 const MORE_PROBES = 5;
-const MOST_TIMED = 250;
+const MAX_TIMED = 250;
 
 export interface Optimized {
-  readonly slots: IndexState['slots'];
+  readonly distinctCodes: IndexState['distinctCodes'];
   readonly partitions: Partitions | null;
   readonly report: RecallReport;
 }
@@ -58,7 +61,11 @@ export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> 
   const random = alea(wanted.seed);
   const grouped = yield* inPartitions(state, wanted, random);
   const trial: IndexState = { ...state, ...grouped, report: null };
-  const rows = yield* drawn(trial.slots.rowsWithCodes(), 2 * Math.ceil(wanted.queries / 2), random);
+  const rows = yield* drawn(
+    trial.distinctCodes.rowsWithCodes(),
+    2 * Math.ceil(wanted.queries / 2),
+    random,
+  );
   const neighbors = yield* trueNeighbors(trial, rows, wanted.k);
   const heldOut: HeldOut[] = [];
   for (const [i, row] of rows.entries()) {
@@ -70,53 +77,54 @@ export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> 
   const measuredBy = heldOut.length > 1 ? heldOut.slice(half) : heldOut;
   const report = yield* measured(trial, measuredBy, wanted, choice);
   const partitions = report.method === 'scan' ? null : trial.partitions;
-  return { slots: trial.slots, partitions, report };
+  return { distinctCodes: trial.distinctCodes, partitions, report };
 }
 
-/** The slots in partitions, when there are enough of them. */
+/** Groups the distinct codes into partitions when there are enough of them. */
 function* inPartitions(
   state: IndexState,
   wanted: Wanted,
   random: () => number,
-): Steps<{ slots: IndexState['slots']; partitions: Partitions | null }> {
-  const { slots } = state;
-  const used = usedSlots(slots);
+): Steps<{ distinctCodes: IndexState['distinctCodes']; partitions: Partitions | null }> {
+  const { distinctCodes } = state;
+  const used = nonEmpty(distinctCodes);
   const usual = usualPartitions(used.length);
   const count = Math.min(wanted.partitions ?? usual, used.length);
-  if (wanted.partitions === undefined && used.length < LEAST_SLOTS) {
-    return { slots: yield* slots.rearranged(used), partitions: null };
+  if (wanted.partitions === undefined && used.length < MIN_CODES) {
+    return { distinctCodes: yield* distinctCodes.rearranged(used), partitions: null };
   }
-  const space = spaceOf(state, slots);
-  const drawnSlots = yield* drawn(used, Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14), random);
-  const sample = new Int16Array(drawnSlots.length * space.width);
-  for (let i = 0; i < drawnSlots.length; i++) {
-    space.slotInto(drawnSlots[i], sample, i * space.width);
+  const space = spaceOf(state, distinctCodes);
+  const drawnCodes = yield* drawn(used, Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14), random);
+  const sample = new Int16Array(drawnCodes.length * space.width);
+  for (let i = 0; i < drawnCodes.length; i++) {
+    space.vectorInto(drawnCodes[i], sample, i * space.width);
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
   const centroids = yield* trainCentroids(sample, space.width, {
     ...{ count, seed: wanted.seed, rounds: ROUNDS },
     ...(state.kernel !== undefined && { kernel: state.kernel }),
   });
-  const nearest = yield* nearestCentroids(space, centroids, slots, state.kernel);
-  const grouped = yield* groupedSlots(slots, nearest, count);
+  const nearest = yield* nearestCentroids(space, centroids, distinctCodes, state.kernel);
+  const grouped = yield* groupedByPartition(distinctCodes, nearest, count);
   yield undefined;
   const grouping = { centroids, starts: grouped.starts };
-  const partitions = yield* Partitions.of(state, grouped.slots, grouping);
-  return { slots: grouped.slots, partitions };
+  const partitions = yield* Partitions.of(state, grouped.distinctCodes, grouping);
+  return { distinctCodes: grouped.distinctCodes, partitions };
 }
 
-/** The power of two nearest to a multiple of the root of the slots. */
-function usualPartitions(slots: number): number {
-  const wanted = PARTITIONS_PER_ROOT * Math.sqrt(slots);
+/** The power of two nearest to a multiple of the root of the distinct codes. */
+function usualPartitions(distinctCodes: number): number {
+  const wanted = PARTITIONS_PER_ROOT * Math.sqrt(distinctCodes);
   let count = 1;
-  while (count < MOST_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
+  while (count < MAX_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
   return count;
 }
 
-function usedSlots(slots: IndexState['slots']): Uint32Array {
-  const used = new Uint32Array(slots.count);
+function nonEmpty(distinctCodes: IndexState['distinctCodes']): Uint32Array {
+  const used = new Uint32Array(distinctCodes.count);
   let count = 0;
-  for (let slot = 0; slot < slots.count; slot++) if (!slots.isEmpty(slot)) used[count++] = slot;
+  for (let distinct = 0; distinct < distinctCodes.count; distinct++)
+    if (!distinctCodes.isEmpty(distinct)) used[count++] = distinct;
   return used.slice(0, count);
 }
 
@@ -162,15 +170,15 @@ function* tried(
   probes: number | null,
   enough: number,
 ): Steps<Choice> {
-  const { slots, partitions } = state;
-  const isBySketch = probes !== null && partitions?.sketches;
-  const times = isBySketch ? MOST_OVERSAMPLE_OF_SKETCHES : MOST_OVERSAMPLE;
-  const most = keepsVectors(state) ? Math.min(times * k, slots.rowCount) : k;
+  const { distinctCodes, partitions } = state;
+  const isByResidual = probes !== null && partitions?.residualCodes;
+  const times = isByResidual ? MAX_OVERSAMPLE_OF_RESIDUALS : MAX_OVERSAMPLE;
+  const most = keepsVectors(state) ? Math.min(times * k, distinctCodes.rowCount) : k;
   const found = yield* foundBy(state, heldOut, k, { probes, want: most });
   const place = found.findIndex((count) => count >= enough);
   const want = place < 0 ? most : k * Math.max(1, Math.ceil(place / k));
   const recall = found[Math.min(want, most)] / Math.max(1, toBeFound(heldOut));
-  const { ms } = yield* foundWith(state, heldOut.slice(0, MOST_TIMED), k, { probes, want });
+  const { ms } = yield* foundWith(state, heldOut.slice(0, MAX_TIMED), k, { probes, want });
   return { probes, want, recall, isEnough: place >= 0, ms };
 }
 
@@ -213,7 +221,7 @@ function* measured(
       partitions: probes === null ? 0 : count,
       probes: probes ?? 0,
       oversample: Math.ceil(want / k),
-      rows: state.slots.liveCount,
+      rows: state.distinctCodes.liveCount,
       rowsAdded: 0,
       rowsRemoved: 0,
     };

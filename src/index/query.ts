@@ -54,7 +54,7 @@ function isZero(query: Vector): boolean {
 }
 
 function ofCode(state: IndexState, code: Uint8Array, name: string): Query {
-  const { bytesPerCode } = state.slots;
+  const { bytesPerCode } = state.distinctCodes;
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
   checkUnusedBits(code, state.bits, 0);
@@ -63,10 +63,15 @@ function ofCode(state: IndexState, code: Uint8Array, name: string): Query {
 
 /** A row of the index as a query: by its kept vector, or by its code. */
 export function queryOfRow(state: IndexState, row: number): Query {
-  const { vectors, sparse, slots } = state;
+  const { vectors, sparse, distinctCodes } = state;
   const vector = vectors?.at(row) ?? sparse?.at(row);
   if (vector !== undefined) return queryOf(state, vector) as Query;
-  return { code: slots.codeAt(slots.slotOf(row)), sums: null, unit: null, sparseUnit: null };
+  return {
+    code: distinctCodes.codeAt(distinctCodes.distinctOf(row)),
+    sums: null,
+    unit: null,
+    sparseUnit: null,
+  };
 }
 
 /** Whether rows lie one after another in one array of floats. */

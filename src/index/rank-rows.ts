@@ -1,4 +1,6 @@
-/** The end of every search: from the best slots to rows in order, from candidates to the best. */
+/**
+ * The end of every search: from the best distinct codes to their rows, and to the best of these.
+ */
 
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
@@ -7,10 +9,10 @@ import type { IndexState } from './state';
 
 export interface Wanted {
   readonly k: number;
-  /** Slots to be ranked: k, or more for re-ranking. */
+  /** Distinct codes to be ranked: k, or more for re-ranking. */
   readonly want: number;
   readonly filter: RowFilter | null;
-  /** False when all that is found is ranked anew, and may come in any order. */
+  /** False when everything found is re-ranked, so that it may come in any order. */
   readonly isOrdered?: boolean;
 }
 
@@ -21,17 +23,19 @@ export interface Work {
   probes: number;
 }
 
-/** Rows and the cosines that weights estimate, lightest first; or rows alone, in no order, valid
- * until the next search. */
+/**
+ * Rows and the cosines that weights estimate, lightest first; or rows alone, in no order, valid
+ * until the next search.
+ */
 export interface Ranked {
   readonly rows: Uint32Array;
   readonly estimates: Float64Array;
 }
 
 /**
- * The wanted slots among those that a search sees, each by its first row that the filter accepts;
- * `rows` tells the first row of each code. A kernel knows no filter: it is asked for more, and the
- * search is run again, until enough of its hits are accepted.
+ * The wanted distinct codes among those that a search sees, each by its first row that the filter
+ * accepts; `rows` tells the first row of each code. A kernel knows no filter: it is asked for more,
+ * and the search is run again, until enough of its hits are accepted.
  */
 export function takeLightest(
   best: Smallest,
@@ -48,17 +52,20 @@ export function takeLightest(
   for (let ask = 4 * want; ; ask *= 8) {
     const search = run(ask);
     const { codes, weights, count } = search.hits();
-    const slots = new Smallest(want);
+    const distinctCodes = new Smallest(want);
     let passing = 0;
     for (let i = 0; i < count; i++) {
       if (weights[i] > search.limit) continue;
-      const row = state.slots.firstRow(state.slots.slotOf(rows[codes[i]]), filter);
+      const row = state.distinctCodes.firstRow(
+        state.distinctCodes.distinctOf(rows[codes[i]]),
+        filter,
+      );
       if (row === NO_ROW) continue;
-      slots.take(weights[i], row);
+      distinctCodes.take(weights[i], row);
       passing++;
     }
     if (passing < want && search.held >= ask) continue;
-    for (const key of slots.result()) best.take(weightOf(key), rowOf(key));
+    for (const key of distinctCodes.result()) best.take(weightOf(key), rowOf(key));
     return;
   }
 }
@@ -68,23 +75,23 @@ function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number):
   for (let i = 0; i < count; i++) if (weights[i] <= limit) best.take(weights[i], rows[codes[i]]);
 }
 
-/** What a search finds, as rows: in no order where none is asked for and slots are rows. */
+/** What a search finds, as rows; in no order if `isOrdered` is false and no code has two rows. */
 export function rankedHits(
   state: IndexState,
   wanted: Wanted,
   cosineOf: (weight: number) => number,
   run: (ask: number) => Search,
 ): Ranked {
-  const { slots } = state;
-  if (wanted.filter !== null || wanted.isOrdered !== false || slots.hasDuplicates) {
+  const { distinctCodes } = state;
+  if (wanted.filter !== null || wanted.isOrdered !== false || distinctCodes.hasDuplicates) {
     const best = new Smallest(wanted.want);
-    takeLightest(best, state, slots.memory.rows, wanted, run);
+    takeLightest(best, state, distinctCodes.memory.rows, wanted, run);
     return rankedRows(state, best, cosineOf, wanted);
   }
   const search = run(wanted.want);
   const { codes, weights, count } = search.hits();
   const { limit } = search;
-  const firstRows = slots.memory.rows;
+  const firstRows = distinctCodes.memory.rows;
   if (count > rowsRoom.length) rowsRoom = new Uint32Array(2 * count);
   const rows = rowsRoom;
   let held = 0;
@@ -99,24 +106,26 @@ let rowsRoom = new Uint32Array(1024);
 
 const NO_ESTIMATES = new Float64Array();
 
-/** The slots' rows, at most k of each, in order; all of them candidates for re-ranking. */
+/** The rows of the best distinct codes, at most k of each, in order. */
 export function rankedRows(
-  { slots }: IndexState,
+  { distinctCodes }: IndexState,
   best: Smallest,
   cosineOf: (weight: number) => number,
   { k, want, filter, isOrdered = true }: Wanted,
 ): Ranked {
-  if (slots.hasDuplicates) return ranked(expanded(best.result()), cosineOf);
+  if (distinctCodes.hasDuplicates) return ranked(expanded(best.result()), cosineOf);
   return ranked(isOrdered ? best.result() : best.unordered(), cosineOf);
 
-  /** With the further rows of each slot: k of each, and more while there are fewer than wanted. */
+  /**
+   * Adds the further rows of each distinct code: up to k of each, and more where too few remain.
+   */
   function expanded(keys: Float64Array): Float64Array {
     const all: number[] = [];
     const spare: number[] = [];
     for (const key of keys) {
       const weight = weightOf(key);
       let taken = 0;
-      slots.eachRow(slots.slotOf(rowOf(key)), (row) => {
+      distinctCodes.eachRow(distinctCodes.distinctOf(rowOf(key)), (row) => {
         if (filter !== null && !filter.accepts(row)) return true;
         if (taken++ < k) all.push(keyOf(weight, row));
         else if (spare.length < want) spare.push(keyOf(weight, row));

@@ -84,12 +84,12 @@ export function* foundBy(
  * more.
  */
 export function* foundByProbes(
-  { slots, partitions, bits }: IndexState,
+  { distinctCodes, partitions, bits }: IndexState,
   heldOut: readonly HeldOut[],
 ): Steps<Uint32Array> {
   if (partitions === null) return new Uint32Array(1);
   const { count, space } = partitions;
-  const partitionOf = partitions.partitionOfSlots(slots.count);
+  const partitionOf = partitions.partitionOfEach(distinctCodes.count);
   const found = new Uint32Array(count + 1);
   const placeOf = new Uint32Array(count);
   for (const { query, neighbors } of heldOut) {
@@ -97,14 +97,14 @@ export function* foundByProbes(
     partitions.nearest(space.queryOf(sums, query.unit), count).order.forEach((partition, place) => {
       placeOf[partition] = place;
     });
-    for (const row of neighbors) found[placeOf[partitionOf[slots.slotOf(row)]] + 1]++;
+    for (const row of neighbors) found[placeOf[partitionOf[distinctCodes.distinctOf(row)]] + 1]++;
     yield undefined;
   }
   for (let i = 1; i <= count; i++) found[i] += found[i - 1];
   return found;
 }
 
-/** True neighbours there are to be found. */
+/** The number of true neighbours of all evaluation queries. */
 export function toBeFound(heldOut: readonly HeldOut[]): number {
   return heldOut.reduce((sum, { neighbors }) => sum + neighbors.length, 0);
 }

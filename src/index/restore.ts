@@ -1,7 +1,7 @@
 /**
  * Fills a new index with rows that were saved, batch by batch. What files tell is checked, so that
- * no file makes an index that answers wrongly by itself; whether ids are unique is checked where
- * nobody else has.
+ * no file makes an index that answers wrongly; whether ids are unique is checked unless the caller
+ * has done so.
  */
 
 import { isValid } from '../base/bitmap';
@@ -13,7 +13,7 @@ import { integerWidth } from '../kernels/products/products.scalar';
 import type { IndexRows } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
 import { checkHeader, type IndexHeader, reportOf } from './index-header';
-import { groupedSlots, Partitions } from './partitions/partitions';
+import { groupedByPartition, Partitions } from './partitions/partitions';
 import type { IndexState } from './state';
 
 export interface RestoreOptions {
@@ -32,8 +32,8 @@ export class Restoring {
   /** How many of them are done. */
   #passed = 0;
   readonly #hasUniqueIds: boolean;
-  /** Slots of codes whose first row is removed, by that row. */
-  readonly #heirs = new Map<number, number>();
+  /** By a removed first row, the distinct code of the row that took over. */
+  readonly #takenOver = new Map<number, number>();
   /** The first row of removed rows that were not the first. */
   readonly #firstOfRemoved = new Map<number, number>();
   readonly #partitionOf: number[] = [];
@@ -44,7 +44,7 @@ export class Restoring {
     this.#header = checkHeader(header, count);
     this.#removed = removed;
     this.#hasUniqueIds = hasUniqueIds;
-    state.slots.reserve(this.#header.nextRow);
+    state.distinctCodes.reserve(this.#header.nextRow);
     state.vectors?.reserve(this.#header.nextRow);
     state.sparse?.reserve(this.#header.nextRow, 0);
   }
@@ -55,8 +55,8 @@ export class Restoring {
     const ids = this.#idsOf(given);
     for (let first = 0; first < given.count; ) {
       const row = given.rows?.[first] ?? firstRow + first;
-      if (row < this.#state.slots.rowCount || row >= this.#header.nextRow) {
-        const before = this.#state.slots.rowCount - 1;
+      if (row < this.#state.distinctCodes.rowCount || row >= this.#header.nextRow) {
+        const before = this.#state.distinctCodes.rowCount - 1;
         const { nextRow } = this.#header;
         throw new Error(`row number ${row} after ${before}, the next being ${nextRow}`);
       }
@@ -104,8 +104,8 @@ export class Restoring {
     given: IndexRows,
     { first, end, row, ids }: { first: number; end: number; row: number; ids: Id[] | Ids | null },
   ): void {
-    const { slots, vectors, sparse } = this.#state;
-    const { bytesPerCode } = slots;
+    const { distinctCodes, vectors, sparse } = this.#state;
+    const { bytesPerCode } = distinctCodes;
     skipTo(this.#state, row);
     const own = (ids?.slice(first, end) ?? null) as Ids | null;
     const checked = this.#hasUniqueIds ? own : this.#state.ids.check(own, end - first);
@@ -132,20 +132,20 @@ export class Restoring {
       const isNamed = known !== null && this.#firstOfRemoved.size > 0;
       const firsts = isNamed ? known.map((each) => this.#firstOf(each)) : known;
       const validity = first === 0 ? given.validity : shifted(given.validity, first, end);
-      slots.addKnown({ codes, count: end - first, validity, firsts }, this.#heirs);
+      distinctCodes.addKnown({ codes, count: end - first, validity, firsts }, this.#takenOver);
     }
     for (let i = first; given.partitions !== null && i < end; i++) {
       if (!isValid(given.validity, i)) continue;
-      this.#partitionOf[slots.slotOf(row + i - first)] ??= given.partitions[i];
+      this.#partitionOf[distinctCodes.distinctOf(row + i - first)] ??= given.partitions[i];
     }
   }
 
-  /** Codes of which nobody knows whether they are there already. */
+  /** Adds codes of which it is not known whether they are there already. */
   #addCodes(codes: Uint8Array, validity: Uint8Array | null, first: number): void {
-    const { slots } = this.#state;
-    const { bytesPerCode } = slots;
+    const { distinctCodes } = this.#state;
+    const { bytesPerCode } = distinctCodes;
     for (let at = 0, i = first; at < codes.length; at += bytesPerCode, i++) {
-      slots.add(isValid(validity, i) ? codes.subarray(at, at + bytesPerCode) : null);
+      distinctCodes.add(isValid(validity, i) ? codes.subarray(at, at + bytesPerCode) : null);
     }
   }
 
@@ -189,29 +189,29 @@ export class Restoring {
 
   *#partition(values: Int16Array): Steps<void> {
     const state = this.#state;
-    const { slots, vectors, bits } = state;
+    const { distinctCodes, vectors, bits } = state;
     const width = integerWidth(vectors?.dimensions ?? bits);
     const count = values.length / width;
     checkInteger('number of centroids', count, 1, 65_536);
-    const ofSlots = new Uint32Array(slots.count);
-    for (let slot = 0; slot < slots.count; slot++) {
-      ofSlots[slot] = checkInteger('partition', this.#partitionOf[slot], 0, count - 1);
+    const partitionOf = new Uint32Array(distinctCodes.count);
+    for (let distinct = 0; distinct < distinctCodes.count; distinct++) {
+      partitionOf[distinct] = checkInteger('partition', this.#partitionOf[distinct], 0, count - 1);
     }
     const centroids = allocateCentroids(count, width);
     centroids.set(values);
-    const grouped = yield* groupedSlots(slots, ofSlots, count);
+    const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
     const { nearness } = this.#header;
     const grouping = { centroids, starts: grouped.starts, nearness };
-    const partitions = yield* Partitions.of(state, grouped.slots, grouping);
-    state.slots = grouped.slots;
+    const partitions = yield* Partitions.of(state, grouped.distinctCodes, grouping);
+    state.distinctCodes = grouped.distinctCodes;
     state.partitions = partitions;
   }
 }
 
-function skipTo({ slots, ids, vectors, sparse }: IndexState, row: number): void {
-  const missing = row - slots.rowCount;
+function skipTo({ distinctCodes, ids, vectors, sparse }: IndexState, row: number): void {
+  const missing = row - distinctCodes.rowCount;
   if (missing === 0) return;
-  slots.skip(missing);
+  distinctCodes.skip(missing);
   ids.skip(missing);
   vectors?.skip(missing);
   sparse?.skip(missing);

@@ -1,6 +1,6 @@
 /**
  * Rows of an index, column by column, as its files hold them. Row numbers stay as they are, unless
- * nearly all rows were removed: where ids tell the rows apart, their numbers then begin anew.
+ * nearly all rows were removed: where ids name the rows, their numbers then begin again at 0.
  */
 
 import type { Ids } from '../base/ids';
@@ -13,21 +13,23 @@ export class SavedRows {
   readonly live: Uint32Array;
   /** The number that the next row gets, by the files. */
   readonly nextRow: number;
-  /** True when the numbers in the files begin anew. */
+  /** True when the row numbers in the files begin again at 0. */
   readonly isRenumbered: boolean;
   readonly #state: IndexState;
   readonly #partitionOf: Uint32Array | null;
 
   constructor(state: IndexState) {
-    const { slots, ids, partitions } = state;
+    const { distinctCodes, ids, partitions } = state;
     this.#state = state;
-    this.live = slots.liveRows();
-    this.isRenumbered = slots.rowCount > mostNumbers(this.live.length);
+    this.live = distinctCodes.liveRows();
+    this.isRenumbered = distinctCodes.rowCount > mostNumbers(this.live.length);
     if (this.isRenumbered && ids.kind === 'row') {
-      throw new Error('nearly all rows were removed, and their numbers are ids: add the rest anew');
+      throw new Error(
+        'nearly all rows were removed, and their numbers are ids: add the rest again',
+      );
     }
-    this.nextRow = this.isRenumbered ? this.live.length : slots.rowCount;
-    this.#partitionOf = partitions?.partitionOfSlots(slots.count) ?? null;
+    this.nextRow = this.isRenumbered ? this.live.length : distinctCodes.rowCount;
+    this.#partitionOf = partitions?.partitionOfEach(distinctCodes.count) ?? null;
   }
 
   /**
@@ -37,7 +39,7 @@ export class SavedRows {
   slice(first: number, end: number, firstRow: number): SavedSlice {
     const rows = this.live.subarray(first, end);
     const hasGaps = rows.length > 0 && rows[rows.length - 1] !== firstRow + rows.length - 1;
-    const firsts = this.#state.slots.firstsOf(rows);
+    const firsts = this.#state.distinctCodes.firstsOf(rows);
     const columns: RowsToWrite = {
       numbers: hasGaps && !this.isRenumbered ? rows : null,
       // They would name rows by numbers that are no more.
@@ -55,11 +57,11 @@ export class SavedRows {
   }
 
   #rowsOf(rows: Uint32Array, { numbers, firsts, ids }: RowsToWrite, from: number): IndexRows {
-    const { slots, vectors, sparse } = this.#state;
+    const { distinctCodes, vectors, sparse } = this.#state;
     const end = from + rows.length;
     const partitionOf = this.#partitionOf;
     return {
-      ...{ count: rows.length, ...slots.codesOf(rows) },
+      ...{ count: rows.length, ...distinctCodes.codesOf(rows) },
       rows: numbers?.slice(from, end) ?? null,
       firsts: firsts?.slice(from, end) ?? null,
       ids: ids && (ids.slice(from, end) as Ids),
@@ -67,7 +69,8 @@ export class SavedRows {
       scales:
         vectors?.storage === 'int8' ? Float32Array.from(rows, (r) => vectors.scaleOf(r)) : null,
       sparse: sparse?.gather(rows) ?? null,
-      partitions: partitionOf && Uint32Array.from(rows, (row) => partitionOf[slots.slotOf(row)]),
+      partitions:
+        partitionOf && Uint32Array.from(rows, (row) => partitionOf[distinctCodes.distinctOf(row)]),
     };
   }
 }

@@ -36,7 +36,7 @@ import {
   withinRequest,
 } from './answer';
 import { BandMethod } from './bands/band-method';
-import { Slots } from './distinct/slots';
+import { DistinctCodes } from './distinct/distinct-codes';
 import { type Id, IdTable } from './id-table';
 import {
   checkIndexOptions,
@@ -77,7 +77,7 @@ export interface IndexBytes {
   readonly total: number;
 }
 
-/** Two rows beside each other. */
+/** Two rows compared with each other. */
 export interface Comparison {
   readonly distance: number;
   readonly estimate: AngleEstimate;
@@ -116,7 +116,7 @@ export class SimHashIndex<I extends Id = Id> {
     this.vectors = vectors;
     this.#state = {
       ...{ bits: this.bits, hasher: this.hasher, mean, kernel },
-      slots: new Slots(this.hasher.bytesPerCode),
+      distinctCodes: new DistinctCodes(this.hasher.bytesPerCode),
       bandMethod: new BandMethod(this.bits),
       ids: new IdTable(),
       vectors:
@@ -130,7 +130,7 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** Rows that are there. */
   get count(): number {
-    return this.#state.slots.liveCount;
+    return this.#state.distinctCodes.liveCount;
   }
 
   /** The rank of a search by vector that asks for none. */
@@ -147,9 +147,9 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** Memory in bytes that the rows take, by what it holds. */
   get bytes(): IndexBytes {
-    const { slots, vectors, sparse, ids, partitions, bandMethod } = this.#state;
+    const { distinctCodes, vectors, sparse, ids, partitions, bandMethod } = this.#state;
     const parts = {
-      codes: slots.bytes,
+      codes: distinctCodes.bytes,
       vectors: vectors?.bytes ?? sparse?.bytes ?? 0,
       ids: ids.bytes,
       partitions: partitions?.bytes ?? 0,
@@ -212,12 +212,12 @@ export class SimHashIndex<I extends Id = Id> {
     this.#refuseIfBusy();
     const row = this.#rowOf(id);
     if (row === undefined) return false;
-    const { slots, ids, report, partitions } = this.#state;
-    const slot = slots.slotOf(row);
-    const isFirst = slot < slots.count && slots.memory.rows[slot] === row;
-    slots.remove(row);
-    if (isFirst && slots.isEmpty(slot)) partitions?.drop(slot);
-    else if (isFirst) partitions?.take(slot, false);
+    const { distinctCodes, ids, report, partitions } = this.#state;
+    const distinct = distinctCodes.distinctOf(row);
+    const isFirst = distinct < distinctCodes.count && distinctCodes.memory.rows[distinct] === row;
+    distinctCodes.remove(row);
+    if (isFirst && distinctCodes.isEmpty(distinct)) partitions?.drop(distinct);
+    else if (isFirst) partitions?.take(distinct, false);
     ids.remove(row);
     if (report !== null) {
       this.#state.report = { ...report, rowsRemoved: report.rowsRemoved + 1 };
@@ -231,7 +231,7 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** The id of a row, as groups and pairs name it; undefined when there is none. */
   idOf(row: number): I | undefined {
-    const isThere = Number.isInteger(row) && row >= 0 && this.#state.slots.isLive(row);
+    const isThere = Number.isInteger(row) && row >= 0 && this.#state.distinctCodes.isLive(row);
     return isThere ? (this.#state.ids.idOf(row) as I) : undefined;
   }
 
@@ -239,8 +239,10 @@ export class SimHashIndex<I extends Id = Id> {
   get(id: I): IndexRow<I> | undefined {
     const row = this.#rowOf(id);
     if (row === undefined) return undefined;
-    const { slots, vectors, sparse } = this.#state;
-    const code = slots.hasCode(row) ? slots.codeAt(slots.slotOf(row)).slice() : null;
+    const { distinctCodes, vectors, sparse } = this.#state;
+    const code = distinctCodes.hasCode(row)
+      ? distinctCodes.codeAt(distinctCodes.distinctOf(row)).slice()
+      : null;
     const vector = code === null ? null : (vectors?.at(row) ?? sparse?.at(row) ?? null);
     return { row, id: this.#state.ids.idOf(row) as I, code, vector };
   }
@@ -272,7 +274,7 @@ export class SimHashIndex<I extends Id = Id> {
   /** A removed row's number stays its own. */
   #rowOf(id: I): number | undefined {
     const row = this.#state.ids.rowOf(id);
-    return row !== undefined && this.#state.slots.isLive(row) ? row : undefined;
+    return row !== undefined && this.#state.distinctCodes.isLive(row) ? row : undefined;
   }
 
   /** The k best rows for a vector, or the k nearest to a code. */

@@ -4,7 +4,7 @@ import type { SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { SparseUnit } from '../vectors/sparse-unit';
 import type { BandMethod } from './bands/band-method';
-import type { Slots } from './distinct/slots';
+import type { DistinctCodes } from './distinct/distinct-codes';
 import type { IdTable } from './id-table';
 import type { Partitions } from './partitions/partitions';
 import type { RecallReport } from './recall-report';
@@ -17,7 +17,7 @@ export interface IndexState {
   readonly mean: Float64Array | null;
   readonly kernel: KernelName | undefined;
   /** This and `partitions` are replaced together. */
-  slots: Slots;
+  distinctCodes: DistinctCodes;
   readonly ids: IdTable;
   /** Dense vectors, or sparse ones, or neither. */
   readonly vectors: KeptVectors | null;

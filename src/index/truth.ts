@@ -1,5 +1,5 @@
 /**
- * The true neighbours of an index's own rows, each row held out of its own answer: by exact cosine
+ * The true neighbours of an index's own rows, each row left out of its own answer: by exact cosine
  * where vectors are kept, else by distance. Integer products find what can be among the k nearest,
  * within a proven error; cosines in float64 decide.
  */
@@ -9,7 +9,7 @@ import { Highest, rowOf, Smallest, weightOf } from '../base/top-k';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { roundInto } from '../vectors/round-vector';
-import { scanSlots, slotCollector } from './by-distance';
+import { distinctCollector, scanDistinct } from './by-distance';
 import { bestByCosine } from './rank-rows';
 import type { IndexState } from './state';
 import { cosineOf, type KeptSparse } from './vectors/kept-sparse';
@@ -22,7 +22,7 @@ const FIRST_ROWS = 32;
 const SPARE = 4;
 /** Weights of products in the order of `Smallest`, which is exact below 2^21. */
 const PRODUCT_STEP = 2 ** 11;
-const LEAST_PRODUCT = -(2 ** 31);
+const MIN_PRODUCT = -(2 ** 31);
 
 /** Rows of sparse vectors between two steps. */
 const SPARSE_ROWS = 512;
@@ -39,14 +39,14 @@ export function* trueNeighbors(
 }
 
 function* byDistance(state: IndexState, queries: Uint32Array, k: number): Steps<Uint32Array[]> {
-  const { slots } = state;
-  const codes = Array.from(queries, (row) => slots.codeAt(slots.slotOf(row)));
+  const { distinctCodes } = state;
+  const codes = Array.from(queries, (row) => distinctCodes.codeAt(distinctCodes.distinctOf(row)));
   const collectors = codes.map((_, i) => {
     const others = { accepts: (row: number) => row !== queries[i], rows: null };
-    return slotCollector(state, k, state.bits, others);
+    return distinctCollector(state, k, state.bits, others);
   });
   const work = { codesCompared: 0, candidates: 0, probes: 0 };
-  yield* scanSlots(state, codes, collectors, work);
+  yield* scanDistinct(state, codes, collectors, work);
   return collectors.map((collector) => collector.result().rows);
 }
 
@@ -56,33 +56,33 @@ function* byCosine(
   queries: Uint32Array,
   k: number,
 ): Steps<Uint32Array[]> {
-  const { slots } = state;
+  const { distinctCodes } = state;
   const width = integerWidth(vectors.dimensions);
   const rounded = new Int16Array(queries.length * width);
   queries.forEach((row, i) => {
     roundInto(vectors.valuesAt(row), vectors.normOf(row), rounded, i * width);
   });
   const best = Array.from(queries, () => new Smallest(SPARE * k + 1));
-  const least = new Int32Array(queries.length).fill(LEAST_PRODUCT);
+  const least = new Int32Array(queries.length).fill(MIN_PRODUCT);
   const block = new Int16Array(BLOCK_ROWS * width);
   const kernel = productsKernel(state.kernel);
-  for (let first = 0, count = 0; first < slots.rowCount; first += count) {
-    count = Math.min(BLOCK_ROWS, Math.max(FIRST_ROWS, first), slots.rowCount - first);
+  for (let first = 0, count = 0; first < distinctCodes.rowCount; first += count) {
+    count = Math.min(BLOCK_ROWS, Math.max(FIRST_ROWS, first), distinctCodes.rowCount - first);
     for (let i = 0; i < count; i++) {
-      if (!slots.hasCode(first + i)) block.fill(0, i * width, (i + 1) * width);
+      if (!distinctCodes.hasCode(first + i)) block.fill(0, i * width, (i + 1) * width);
       else roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), block, i * width);
     }
     const rows = { values: block, width };
     kernel.productsOfMany(rows, 0, count, rounded, least, (row, here, query, products, at) => {
       for (let i = 0; i < here; i++) {
-        if (products[at + i] < least[query] || !slots.hasCode(first + row + i)) continue;
+        if (products[at + i] < least[query] || !distinctCodes.hasCode(first + row + i)) continue;
         const weight = Math.ceil((2 ** 31 - products[at + i]) / PRODUCT_STEP);
         best[query].take(weight, first + row + i);
         const enough = 2 ** 31 - PRODUCT_STEP * (weightOf(best[query].bound) + 1);
-        least[query] = Math.max(LEAST_PRODUCT, enough);
+        least[query] = Math.max(MIN_PRODUCT, enough);
       }
     });
-    yield [first + count, slots.rowCount];
+    yield [first + count, distinctCodes.rowCount];
   }
   const neighbors: Uint32Array[] = [];
   for (const [i, row] of queries.entries()) {
@@ -94,7 +94,7 @@ function* byCosine(
 
 /** The k nearest by cosine: among the candidates when they must hold them, else among all rows. */
 function decided(
-  { slots }: IndexState,
+  { distinctCodes }: IndexState,
   vectors: KeptVectors,
   query: number,
   keys: Float64Array,
@@ -105,7 +105,7 @@ function decided(
   const kth = weightOf(keys[Math.min(k + 1, keys.length) - 1]) * PRODUCT_STEP;
   const last = weightOf(keys[keys.length - 1]) * PRODUCT_STEP;
   const isCertain = keys.length <= SPARE * k || last - kth > 2 * error;
-  const rows = isCertain ? Uint32Array.from(keys, rowOf) : slots.rowsWithCodes();
+  const rows = isCertain ? Uint32Array.from(keys, rowOf) : distinctCodes.rowsWithCodes();
   const others = rows.filter((row) => row !== query);
   const norm = vectors.normOf(query);
   const unit = Float64Array.from(vectors.valuesAt(query), (value) => value / norm);
@@ -118,7 +118,7 @@ function decided(
  * `KeptSparse.cosinesOf` to the bit.
  */
 export function* trueSparseNeighbors(
-  { slots }: IndexState,
+  { distinctCodes }: IndexState,
   sparse: KeptSparse,
   queries: Uint32Array,
   k: number,
@@ -136,9 +136,9 @@ export function* trueSparseNeighbors(
   });
   const best = Array.from(queries, () => new Highest(k));
   const dots = new Float64Array(queries.length);
-  for (let row = 0; row < slots.rowCount; row++) {
-    if (row % SPARSE_ROWS === SPARSE_ROWS - 1) yield [row, slots.rowCount];
-    if (!slots.hasCode(row)) continue;
+  for (let row = 0; row < distinctCodes.rowCount; row++) {
+    if (row % SPARSE_ROWS === SPARSE_ROWS - 1) yield [row, distinctCodes.rowCount];
+    if (!distinctCodes.hasCode(row)) continue;
     const { indices, values } = sparse.at(row);
     dots.fill(0);
     for (let i = 0; i < indices.length; i++) {

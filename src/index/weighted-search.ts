@@ -1,21 +1,21 @@
 /**
- * Search by estimate: the lightest codes by the query's weights, among all slots or those of the
- * nearest partitions. With all slots, the estimate's ranking misses nothing.
+ * Search by estimate: the lightest codes by the query's weights, among all distinct codes or those
+ * of the nearest partitions. With all distinct codes, the estimate's ranking misses nothing.
  */
 
 import type { Steps } from '../base/steps';
 import { Smallest } from '../base/top-k';
 import type { HitSearch, RowCodes } from '../kernels/hits/hits';
 import { weightedKernel } from '../kernels/kernels';
-import type { Slots } from './distinct/slots';
+import type { DistinctCodes } from './distinct/distinct-codes';
 import type { RowFilter } from './filter';
 import { type Ranked, rankedRows, takeLightest, type Wanted, type Work } from './rank-rows';
 import type { IndexState, Query } from './state';
 import { evenSums, type Weights, weightsOf } from './weights';
 
-/** Slots between two steps: some milliseconds. */
+/** Bytes of codes between two steps: some milliseconds. */
 const STEP_BYTES = 2 ** 25;
-/** A filter given as rows is searched row by row when it allows less than this share of slots. */
+/** A filter given as rows is searched row by row if it allows less than this share of the codes. */
 const FEW = 1 / 16;
 
 export interface WeightedRequest extends Wanted {
@@ -23,7 +23,7 @@ export interface WeightedRequest extends Wanted {
   readonly probes: number | null;
 }
 
-/** The lightest slots' rows: for each slot at most k of them, in order of (weight, row). */
+/** The rows of the lightest distinct codes: at most k of each, in order of (weight, row). */
 export function* lightest(
   state: IndexState,
   query: Query,
@@ -31,9 +31,9 @@ export function* lightest(
   work: Work,
 ): Steps<Ranked> {
   const weights = queryWeights(state, query);
-  const few = fewRows(state.slots, request.filter);
+  const few = fewRows(state.distinctCodes, request.filter);
   if (few !== null) {
-    const some = state.slots.gather(few);
+    const some = state.distinctCodes.gather(few);
     const best = new Smallest(request.want);
     weigh(best, state, some, weights, request, (search) => search.range(0, some.count));
     work.codesCompared += some.count;
@@ -44,8 +44,11 @@ export function* lightest(
 }
 
 /** The rows that a filter leaves, when they are so few that they are looked at one by one. */
-export function fewRows(slots: Slots, filter: RowFilter | null): readonly number[] | null {
-  return filter?.rows && filter.rows.length < FEW * slots.count ? filter.rows : null;
+export function fewRows(
+  distinctCodes: DistinctCodes,
+  filter: RowFilter | null,
+): readonly number[] | null {
+  return filter?.rows && filter.rows.length < FEW * distinctCodes.count ? filter.rows : null;
 }
 
 function queryWeights({ bits }: IndexState, { sums, code }: Query): Weights {
@@ -58,15 +61,17 @@ function* lightestOfAll(
   request: WeightedRequest,
   work: Work,
 ): Steps<Ranked> {
-  const { slots } = state;
+  const { distinctCodes } = state;
   const best = new Smallest(request.want);
-  const step = Math.max(1024, Math.floor(STEP_BYTES / slots.bytesPerCode));
-  for (let first = 0; first < slots.count; first += step) {
-    const end = Math.min(slots.count, first + step);
-    weigh(best, state, slots.memory, weights, request, (search) => search.range(first, end));
-    if (end < slots.count) yield undefined;
+  const step = Math.max(1024, Math.floor(STEP_BYTES / distinctCodes.bytesPerCode));
+  for (let first = 0; first < distinctCodes.count; first += step) {
+    const end = Math.min(distinctCodes.count, first + step);
+    weigh(best, state, distinctCodes.memory, weights, request, (search) =>
+      search.range(first, end),
+    );
+    if (end < distinctCodes.count) yield undefined;
   }
-  work.codesCompared += slots.count;
+  work.codesCompared += distinctCodes.count;
   return rankedRows(state, best, weights.cosineOf, request);
 }
 
@@ -85,7 +90,7 @@ function lightestOfPartitions(
   for (;;) {
     const best = new Smallest(request.want);
     let compared = 0;
-    weigh(best, state, state.slots.memory, weights, request, (search) => {
+    weigh(best, state, state.distinctCodes.memory, weights, request, (search) => {
       compared = partitions.visit(partitions.nearest(place, probes).order, search);
     });
     work.codesCompared += compared;

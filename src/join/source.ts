@@ -41,18 +41,25 @@ export function rowsOf(name: string, source: RowSource): Rows {
   if (!(source instanceof SimHashIndex)) {
     throw wrongType(name, 'Codes or a SimHashIndex', source);
   }
-  const { slots, bits, vectors, kernel, mean, hasher, isForeign } = stateOf(source);
-  const validity = new Uint8Array(Math.ceil(slots.rowCount / 8));
+  const { distinctCodes, bits, vectors, kernel, mean, hasher, isForeign } = stateOf(source);
+  const validity = new Uint8Array(Math.ceil(distinctCodes.rowCount / 8));
   const origin = isForeign ? undefined : hasher.origin;
-  const codes = Codes.allocate(slots.rowCount, { bits, validity, ...(origin && { origin }) });
+  const codes = Codes.allocate(distinctCodes.rowCount, {
+    bits,
+    validity,
+    ...(origin && { origin }),
+  });
   let isWhole = true;
-  for (let row = 0; row < slots.rowCount; row++) {
-    if (!slots.hasCode(row)) {
+  for (let row = 0; row < distinctCodes.rowCount; row++) {
+    if (!distinctCodes.hasCode(row)) {
       isWhole = false;
       continue;
     }
     validity[row >> 3] |= 1 << (row & 7);
-    codes.bytes.set(slots.codeAt(slots.slotOf(row)), row * slots.bytesPerCode);
+    codes.bytes.set(
+      distinctCodes.codeAt(distinctCodes.distinctOf(row)),
+      row * distinctCodes.bytesPerCode,
+    );
   }
   return {
     codes: isWhole ? codes.withoutValidity() : codes,

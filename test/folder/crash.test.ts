@@ -14,7 +14,7 @@ import { changeOf } from './crash-plan';
 const KILLS = 200;
 const SEED = 20261121;
 /** A child that has begun lives at most so long. */
-const MOST_MS = 90;
+const MAX_MS = 90;
 
 const root = await temporaryFolder();
 const start = await bundled('crash.child.ts');
@@ -46,7 +46,7 @@ it(`leaves a whole generation behind, killed ${KILLS} times at any moment`, asyn
     child.process.stdin?.write('go\n');
     // Some die before they have saved, most between two saves or in the middle of one.
     if (draws.integer(4) > 0) await child.printed('saved');
-    await new Promise((resolve) => setTimeout(resolve, draws.integer(MOST_MS)));
+    await new Promise((resolve) => setTimeout(resolve, draws.integer(MAX_MS)));
     child.process.kill('SIGKILL');
     expect([await child.end, child.output.stderr]).toEqual([null, '']);
     const told = Number(

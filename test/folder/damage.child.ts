@@ -1,6 +1,6 @@
 /**
- * Opens a folder with one file damaged, in every way in turn, and prints what was seen as JSON. In a
- * process of its own: a hang can be ended there, and the heap is small.
+ * Opens a folder with one file damaged, in every way in turn, and prints what was seen as JSON. In
+ * a process of its own: a hang can be ended there, and the heap is small.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';

@@ -8,7 +8,9 @@ import { saveIndex } from '../../src/folder/save-index';
 import { indexToArrow, SimHashIndex } from '../../src/index';
 import { codesFor, temporaryFolder } from './collection';
 
-/** Every call to the file system fails in turn; then a disk that is full, a folder that is locked. */
+/**
+ * Every call to the file system fails in turn; then a disk that is full, a folder that is locked.
+ */
 
 const faults = vi.hoisted(() => {
   const calls = ['open', 'link', 'rename', 'rm', 'readdir', 'mkdir', 'stat', 'readFile'] as const;

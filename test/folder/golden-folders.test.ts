@@ -58,7 +58,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('has beside its rows what was put there', async () => {
+  it('has next to its rows what was put there', async () => {
     const opened = await IndexFolder.open(folder);
     expect([opened.generation, opened.rowCount]).toEqual([
       expected.generation,

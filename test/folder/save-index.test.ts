@@ -109,7 +109,7 @@ it('writes only what changed', async () => {
   index.addAll(codesFor(10, 3));
   await saveIndex(index, folder);
   expect((await filesIn(folder, 'rows')).map(({ rows }) => rows)).toEqual([1000, 20]);
-  // A file of which half is gone is written anew.
+  // A file of which half is gone is written again.
   for (let row = 100; row < 700; row++) index.remove(row);
   await saveIndex(index, folder);
   expect((await filesIn(folder, 'rows')).map(({ rows }) => rows)).toEqual([399, 20]);
@@ -151,7 +151,7 @@ it('keeps partitions and the report; optimize makes all rows new', async () => {
   }
 });
 
-describe('columns beside the rows', () => {
+describe('columns next to the rows', () => {
   const columnsFor = (ids: readonly number[]) =>
     RowBatch.of({
       title: ids.map((id) => (id % 7 === 0 ? null : `title ${id}`)),
@@ -246,7 +246,7 @@ describe('a writer', () => {
     await saveIndex(other, folder);
     index.remove(4);
     await expect(saveIndex(index, folder)).rejects.toThrow(
-      `${folder} is at generation 2, this index is of generation 1: open it anew`,
+      `${folder} is at generation 2, this index is of generation 1: open it again`,
     );
     expect((await openIndex(folder)).has(4)).toBe(true);
     await saveIndex(index, folder, { replace: true });
@@ -315,7 +315,7 @@ describe('a reader', () => {
     );
     await saveIndex(index, folder);
     await expect(reader.index()).rejects.toThrow(
-      /generation 1 of .* is gone, it is at 3: open it anew/,
+      /generation 1 of .* is gone, it is at 3: open it again/,
     );
     expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
   });

@@ -6,13 +6,15 @@ import type { Explanation } from '../../src/index/answer';
 import { buildUnits, scanUnits } from '../../src/index/bands/band-layout';
 import { BandMethod } from '../../src/index/bands/band-method';
 import { nearestByDistance } from '../../src/index/by-distance';
-import { Slots } from '../../src/index/distinct/slots';
+import { DistinctCodes } from '../../src/index/distinct/distinct-codes';
 import { IdTable } from '../../src/index/id-table';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import type { IndexState } from '../../src/index/state';
 import { Draws } from '../reference/random';
 
-/** Tables of bands behind an index: the same answers as a scan and as brute force, and when used. */
+/**
+ * Tables of bands behind an index: the same answers as a scan and as brute force, and when used.
+ */
 
 /** Groups of near duplicates; some rows equal. */
 function crowded(count: number, bits: number, seed: number): Codes {
@@ -127,23 +129,23 @@ it('does the same work for the same calls, and builds bands when scans have cost
 
 it('discards bands that were long of no use, and waits longer before it builds them again', () => {
   const codes = crowded(400_000, 64, 6);
-  const slots = new Slots(8);
-  for (let row = 0; row < codes.count; row++) slots.add(codes.at(row));
+  const distinctCodes = new DistinctCodes(8);
+  for (let row = 0; row < codes.count; row++) distinctCodes.add(codes.at(row));
   const method = new BandMethod(64);
   const reach = { k: 10, maxDistance: 3 };
   const scans = (count: number, isChosen: boolean) => {
-    for (let i = 0; i < count; i++) method.noteScan(slots, reach, 3, isChosen);
+    for (let i = 0; i < count; i++) method.noteScan(distinctCodes, reach, 3, isChosen);
   };
   const scansUntilWorth = () => {
     let count = 0;
-    for (; !method.isWorth(slots, reach); count++) scans(1, true);
+    for (; !method.isWorth(distinctCodes, reach); count++) scans(1, true);
     return count;
   };
   const first = scansUntilWorth();
   expect(first).toBeGreaterThan(10);
-  const { built } = runSteps(method.prepare(slots, reach), {});
+  const { built } = runSteps(method.prepare(distinctCodes, reach), {});
   expect(built?.tables).toBeGreaterThan(0);
-  expect(runSteps(method.prepare(slots, reach), {}).built).toBe(null);
+  expect(runSteps(method.prepare(distinctCodes, reach), {}).built).toBe(null);
   const { bytes } = method;
   expect(bytes).toBeGreaterThan(0);
   scans(3000, false); // asked for by name: they say nothing about the bands
@@ -152,7 +154,7 @@ it('discards bands that were long of no use, and waits longer before it builds t
   scans(100, true);
   expect(method.bytes).toBe(0);
   expect(scansUntilWorth()).toBeGreaterThan(7 * first);
-  runSteps(method.prepare(slots, reach), {});
+  runSteps(method.prepare(distinctCodes, reach), {});
   scans(1100, true);
   expect(method.bytes).toBe(0);
 });
@@ -200,20 +202,20 @@ it('scans only the rows that a filter leaves', () => {
   expect(explain?.codesCompared).toBeLessThanOrEqual(5);
 });
 
-it('answers from one order of the slots when another takes its place on the way', () => {
+it('answers from one order of the codes when another takes its place on the way', () => {
   const bits = 64;
   const codes = crowded(300_000, bits, 5);
   const hasher = new SimHasher({ bits });
   for (const method of ['bands', 'scan'] as const) {
-    const slots = new Slots(8);
-    for (let row = 0; row < codes.count; row++) slots.add(codes.at(row));
+    const distinctCodes = new DistinctCodes(8);
+    for (let row = 0; row < codes.count; row++) distinctCodes.add(codes.at(row));
     const state: IndexState = {
       ...{
         bits,
         hasher,
         mean: null,
         kernel: undefined,
-        slots,
+        distinctCodes,
         ids: new IdTable(),
         vectors: null,
         sparse: null,
@@ -221,7 +223,9 @@ it('answers from one order of the slots when another takes its place on the way'
       ...{ isForeign: true, bandMethod: new BandMethod(bits), partitions: null, report: null },
     };
     const other = runSteps(
-      slots.rearranged(Uint32Array.from({ length: slots.count }, (_, i) => slots.count - 1 - i)),
+      distinctCodes.rearranged(
+        Uint32Array.from({ length: distinctCodes.count }, (_, i) => distinctCodes.count - 1 - i),
+      ),
       {},
     );
     const request = { k: 20, maxDistance: bits, method, filter: null };
@@ -229,7 +233,7 @@ it('answers from one order of the slots when another takes its place on the way'
     const query = codes.at(123_456);
     const steps = nearestByDistance(state, query, request, work);
     expect(steps.next().done).toBe(false);
-    state.slots = other;
+    state.distinctCodes = other;
     const { rows } = runSteps(steps, {});
     const expected = ranked(codes, query).slice(0, 20);
     expect([...rows.rows].map((row, i) => [rows.distances[i], row])).toEqual(expected);

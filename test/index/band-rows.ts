@@ -1,6 +1,6 @@
 /**
  * Codes of several kinds for multi-index hashing, random layouts, and collectors that take hits in
- * any order but no slot twice.
+ * any order but no code twice.
  */
 
 import type { Collector } from '../../src/codes/nearest';
@@ -8,10 +8,12 @@ import type { BandLayout } from '../../src/codes/pigeonhole';
 import { Bands, type BandsOptions } from '../../src/index/bands/bands';
 import type { Draws } from '../reference/random';
 
-/** Takes hits in any order, refuses a second one of a slot, and holds the limit as low as it may. */
+/**
+ * Takes hits in any order, refuses a second one of a code, and holds the limit as low as it may.
+ */
 export class AnyOrder implements Collector {
-  readonly hits: { slot: number; distance: number }[] = [];
-  readonly #slots = new Set<number>();
+  readonly hits: { distinct: number; distance: number }[] = [];
+  readonly #members = new Set<number>();
   readonly #k: number;
   limit: number;
 
@@ -20,10 +22,10 @@ export class AnyOrder implements Collector {
     this.limit = maxDistance + 1;
   }
 
-  take(slot: number, distance: number): void {
-    if (this.#slots.has(slot)) throw new Error(`slot ${slot} is offered twice`);
-    this.#slots.add(slot);
-    this.hits.push({ slot, distance });
+  take(distinct: number, distance: number): void {
+    if (this.#members.has(distinct)) throw new Error(`distinct ${distinct} is offered twice`);
+    this.#members.add(distinct);
+    this.hits.push({ distinct, distance });
     if (distance >= this.limit) throw new Error(`distance ${distance} is of no use`);
     if (this.hits.length < this.#k) return;
     const distances = this.hits.map((hit) => hit.distance).sort((a, b) => a - b);
@@ -32,10 +34,10 @@ export class AnyOrder implements Collector {
 
   result() {
     const sorted = this.hits
-      .sort((a, b) => a.distance - b.distance || a.slot - b.slot)
+      .sort((a, b) => a.distance - b.distance || a.distinct - b.distinct)
       .slice(0, this.#k);
     return {
-      rows: Uint32Array.from(sorted, ({ slot }) => slot),
+      rows: Uint32Array.from(sorted, ({ distinct }) => distinct),
       distances: Uint16Array.from(sorted, ({ distance }) => distance),
     };
   }
@@ -111,7 +113,7 @@ export function queriesNear(rows: readonly Uint8Array[], bits: number, draws: Dr
 }
 
 /** Many hits below a fixed limit, marked. */
-export class Slots implements Collector {
+export class DistinctCodes implements Collector {
   readonly limit: number;
   readonly #marks: Uint8Array;
 
@@ -120,12 +122,12 @@ export class Slots implements Collector {
     this.#marks = new Uint8Array(count);
   }
 
-  take(slot: number): void {
-    if (this.#marks[slot]++ > 0) throw new Error(`slot ${slot} is offered twice`);
+  take(distinct: number): void {
+    if (this.#marks[distinct]++ > 0) throw new Error(`distinct ${distinct} is offered twice`);
   }
 
-  slots(): number[] {
-    return [...this.#marks.keys()].filter((slot) => this.#marks[slot] > 0);
+  members(): number[] {
+    return [...this.#marks.keys()].filter((distinct) => this.#marks[distinct] > 0);
   }
 
   result(): never {

@@ -18,12 +18,12 @@ describe('tables', () => {
     return [...collector.result().rows];
   };
 
-  it('leave out slots without a code, and those behind the count', () => {
+  it('leave out null codes, and those behind the count', () => {
     const validity = Uint8Array.from({ length: 50 }, () => draws.integer(256));
-    const isValid = (slot: number) => ((validity[slot >> 3] >> (slot & 7)) & 1) === 1;
-    const known = rows.map((row, slot) => (isValid(slot) && slot < 300 ? row : null));
-    for (const sketches of [false, true]) {
-      const bands = build(rows, 64, layout, { validity, sketches, count: 300 });
+    const isValid = (distinct: number) => ((validity[distinct >> 3] >> (distinct & 7)) & 1) === 1;
+    const known = rows.map((row, distinct) => (isValid(distinct) && distinct < 300 ? row : null));
+    for (const prefilter of [false, true]) {
+      const bands = build(rows, 64, layout, { validity, prefilter, count: 300 });
       expect(bands.count).toBe(300);
       for (const query of rows.slice(0, 20)) {
         const expected = naiveNeighbors(known, query, { maxDistance: 3 }).rows;
@@ -60,8 +60,8 @@ describe('tables', () => {
     const expected = naiveNeighbors(rows, rows[0], { k: 5 });
     let asked = 0;
     class Asking extends AnyOrder {
-      override take(slot: number, distance: number): void {
-        super.take(slot, distance);
+      override take(distinct: number, distance: number): void {
+        super.take(distinct, distance);
         within(bands, rows[asked++ % 9], 2);
       }
     }
@@ -74,20 +74,20 @@ describe('tables', () => {
   it('leave the codes as they were', () => {
     const bytes = joined(rows, 64);
     const before = bytes.slice();
-    const bands = Bands.build(bytes, { bits: 64, count: rows.length, layout, sketches: true });
+    const bands = Bands.build(bytes, { bits: 64, count: rows.length, layout, prefilter: true });
     const query = rows[0].slice();
     within(bands, query);
     expect([bytes, query]).toEqual([before, rows[0]]);
   });
 
-  it('tell what they hold: offsets, slots, and sketches', () => {
+  it('list what they hold: offsets, codes, and prefilter bits', () => {
     const bytes = (options: Partial<BandsOptions>) => build(rows, 64, layout, options).bytes;
     // 400 codes: 2^9 buckets, and one entry more in each list.
     expect(bytes({})).toBe(4 * 4 * (2 ** 9 + 1 + 401));
-    expect(bytes({ sketches: true })).toBe(4 * 4 * (2 ** 9 + 1 + 401 + 401));
+    expect(bytes({ prefilter: true })).toBe(4 * 4 * (2 ** 9 + 1 + 401 + 401));
   });
 
-  it('measure how codes crowd', () => {
+  it('measure how unevenly codes fill the buckets', () => {
     const skew = (kind: Kind) =>
       build(makeRows(kind, 20_000, 64, new Draws(kind)), 64, layout).skew;
     expect(Math.abs(skew('uniform') - 1)).toBeLessThan(0.05);
@@ -95,18 +95,18 @@ describe('tables', () => {
     expect(skew('clustered')).toBeGreaterThan(1000);
   });
 
-  it('dismiss by sketches most candidates that are not near', () => {
+  it('dismiss by prefilter bits most candidates that are not near', () => {
     const many = makeRows('uniform', 50_000, 64, draws);
-    const run = (sketches: boolean) =>
-      build(many, 64, blockLayout(64, 6), { sketches }).search(
+    const run = (prefilter: boolean) =>
+      build(many, 64, blockLayout(64, 6), { prefilter }).search(
         randomCode(64, new Draws('far')),
         new AnyOrder({ maxDistance: 5 }),
       );
     const plain = run(false);
-    const sketched = run(true);
+    const filtered = run(true);
     expect(plain.compared).toBe(plain.candidates);
-    expect(sketched.candidates).toBe(plain.candidates);
-    expect(sketched.compared).toBeLessThan(plain.compared / 50);
+    expect(filtered.candidates).toBe(plain.candidates);
+    expect(filtered.compared).toBeLessThan(plain.compared / 50);
   });
 
   it('are made in steps that tell their progress, and can be stopped', () => {
@@ -130,13 +130,13 @@ describe('tables', () => {
 
 describe('a budget', () => {
   it.each([false, true])(
-    'is never exceeded, and what was offered is right: sketches %s',
-    (sketches) => {
+    'is never exceeded, and what was offered is right: prefilter bits %s',
+    (prefilter) => {
       const draws = new Draws('budget');
       const rows = makeRows('clustered', 3000, 64, draws);
-      const bands = build(rows, 64, blockLayout(64, 4), { sketches });
+      const bands = build(rows, 64, blockLayout(64, 4), { prefilter });
       const query = flipped(rows[9], 64, 2, draws);
-      const units = sketches
+      const units = prefilter
         ? { lookUp: 3, entry: 1 / 8, code: 1 }
         : { lookUp: 2, entry: 1, code: 0 };
       const cost = (budget: number) => {
@@ -156,12 +156,12 @@ describe('a budget', () => {
         const { radius } = found;
         expect(found.isComplete).toBe(false);
         expect(spent).toBeLessThanOrEqual(budget);
-        const { rows: slots, distances } = collector.result();
-        slots.forEach((slot, i) => {
-          expect(distances[i]).toBe(all.distances[all.rows.indexOf(slot)]);
+        const { rows: members, distances } = collector.result();
+        members.forEach((distinct, i) => {
+          expect(distances[i]).toBe(all.distances[all.rows.indexOf(distinct)]);
         });
         const known = all.distances.filter((distance) => distance <= radius).length;
-        expect(difference(slots.subarray(0, known), all.rows.subarray(0, known))).toBeNull();
+        expect(difference(members.subarray(0, known), all.rows.subarray(0, known))).toBeNull();
         radii.add(radius);
       }
       expect([...radii]).toEqual([-1, 0, 1, 2, 3, 4, 5, 6]);
@@ -191,8 +191,8 @@ describe('a budget', () => {
       const found = bands.search(rows[1], collector, { maxRadius });
       expect(found).toMatchObject({ isComplete: false, radius: maxRadius });
       const expected = naiveNeighbors(rows, rows[1], { maxDistance: maxRadius });
-      const { rows: slots } = collector.result();
-      expect(slots.subarray(0, expected.rows.length)).toEqual(expected.rows);
+      const { rows: members } = collector.result();
+      expect(members.subarray(0, expected.rows.length)).toEqual(expected.rows);
     }
   });
 });
@@ -237,7 +237,7 @@ describe('bad input is refused', () => {
       RangeError,
       '"layout"[0] expected a key of different bits, at least one, got "3 bits in runs of 4"',
     ],
-    ['an unknown option', made({ sketch: true }), TypeError, 'did you mean "sketches"?'],
+    ['an unknown option', made({ prefilters: true }), TypeError, 'did you mean "prefilter"?'],
     ['a short bitmap', made({ validity: new Uint8Array(1) }), RangeError, '"validity"'],
     ['no codes', () => Bands.build(any({}), good), TypeError, '"codes" expected a Uint8Array'],
     [

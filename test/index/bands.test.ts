@@ -19,6 +19,7 @@ import { Draws } from '../reference/random';
 import {
   AnyOrder,
   build,
+  DistinctCodes,
   flipped,
   joined,
   KINDS,
@@ -26,7 +27,6 @@ import {
   queriesNear,
   randomCode,
   randomLayout,
-  Slots,
 } from './band-rows';
 
 /** Multi-index hashing misses nothing and tells nothing twice: it equals a look at every code. */
@@ -110,9 +110,9 @@ describe('a search', () => {
           count: fc.integer({ min: 0, max: 300 }),
           share: fc.double({ min: 0, max: 1, noNaN: true }),
           maxDistance: fc.integer({ min: 0, max: 6 }),
-          sketches: fc.boolean(),
+          prefilter: fc.boolean(),
         }),
-        ({ seed, bits, kind, count, share, maxDistance: most, sketches }) => {
+        ({ seed, bits, kind, count, share, maxDistance: most, prefilter }) => {
           const draws = new Draws(seed);
           const rows = makeRows(kind, count, bits, draws);
           // At most 3 flips in a block, so that a search ends.
@@ -121,7 +121,7 @@ describe('a search', () => {
             Math.floor(share * bits),
             1,
           );
-          const bands = build(rows, bits, blockLayout(bits, blocks), { sketches });
+          const bands = build(rows, bits, blockLayout(bits, blocks), { prefilter });
           const maxDistance = Math.min(bits, most);
           for (const query of queriesNear(rows, bits, draws)) {
             const collector = new AnyOrder({ maxDistance });
@@ -136,7 +136,7 @@ describe('a search', () => {
     );
   });
 
-  it('finds the k nearest, the least slots among equally near ones', () => {
+  it('finds the k nearest, the least codes among equally near ones', () => {
     let complete = 0;
     fc.assert(
       fc.property(
@@ -147,13 +147,13 @@ describe('a search', () => {
           count: fc.integer({ min: 0, max: 200 }),
           k: fc.constantFrom(1, 2, 5, 10, 50, 1000),
           blocks: fc.integer({ min: 1, max: 12 }),
-          sketches: fc.boolean(),
+          prefilter: fc.boolean(),
         }),
-        ({ seed, bits, kind, count, k, blocks, sketches }) => {
+        ({ seed, bits, kind, count, k, blocks, prefilter }) => {
           const draws = new Draws(seed);
           const rows = makeRows(kind, count, bits, draws);
           const layout = blockLayout(bits, Math.min(bits, blocks));
-          const bands = build(rows, bits, layout, { sketches });
+          const bands = build(rows, bits, layout, { prefilter });
           for (const query of queriesNear(rows, bits, draws)) {
             const collector = new AnyOrder({ k, maxDistance: bits });
             if (!bands.search(query, collector, { budget: 100_000 }).isComplete) continue;
@@ -174,12 +174,12 @@ describe('a search', () => {
         fc.integer({ min: 1, max: 80 }),
         fc.constantFrom(...KINDS),
         fc.boolean(),
-        (seed, bits, kind, sketches) => {
+        (seed, bits, kind, prefilter) => {
           const draws = new Draws(seed);
           const rows = makeRows(kind, 150, bits, draws);
           const layout =
             bits === 64 ? mankuLayout(draws.pick(MANKU_TABLES)) : randomLayout(bits, draws);
-          const bands = build(rows, bits, layout, { sketches });
+          const bands = build(rows, bits, layout, { prefilter });
           const reach = guaranteedDistance(layout);
           expect(bands.guaranteedDistance).toBe(reach);
           for (const query of queriesNear(rows, bits, draws)) {
@@ -201,8 +201,8 @@ describe('a search', () => {
   it.each(MANKU_TABLES)('by %i tables finds near duplicates and not one more', (tables) => {
     const draws = new Draws(`manku ${tables}`);
     const rows = KINDS.flatMap((kind) => makeRows(kind, 150, 64, draws));
-    for (const sketches of [false, true]) {
-      const bands = build(rows, 64, mankuLayout(tables), { sketches });
+    for (const prefilter of [false, true]) {
+      const bands = build(rows, 64, mankuLayout(tables), { prefilter });
       for (const query of queriesNear(rows, 64, draws)) {
         for (const maxDistance of [0, 1, 2, 3]) {
           const collector = new AnyOrder({ maxDistance });
@@ -220,13 +220,13 @@ describe('a search', () => {
       const codes = Codes.from(joined(rows, bits), { bits });
       for (const blocks of [Math.ceil(bits / 16), Math.ceil(bits / 26)]) {
         const layout = blockLayout(bits, blocks);
-        const sketches = blocks === Math.ceil(bits / 16);
-        const bands = Bands.build(codes.bytes, { bits, count: codes.count, layout, sketches });
+        const prefilter = blocks === Math.ceil(bits / 16);
+        const bands = Bands.build(codes.bytes, { bits, count: codes.count, layout, prefilter });
         const query = flipped(rows[5000], bits, 2, draws);
-        const within = new Slots(4, codes.count);
+        const within = new DistinctCodes(4, codes.count);
         expect(bands.search(query, within).isComplete).toBe(true);
         expect(
-          difference(within.slots(), scan(codes, query, { maxDistance: 3 }).rows.sort()),
+          difference(within.members(), scan(codes, query, { maxDistance: 3 }).rows.sort()),
         ).toBeNull();
         const nearest = new AnyOrder({ k: 5, maxDistance: bits });
         const budget = scanUnits(bits, codes.count) * 50;

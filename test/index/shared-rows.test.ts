@@ -1,13 +1,15 @@
-// Rows that share a slot, against plain lists: rows come, go and are visited at random.
+// Rows that share a distinct code, against plain lists: rows come, go and are visited at random.
 
 import { describe, expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
 import { SharedRows } from '../../src/index/distinct/shared-rows';
 import { Draws } from '../reference/random';
 
-const SLOTS = 40;
+const DISTINCT = 40;
 
-/** Slots of ascending rows; a removed row is passed over, as the owner of the rows tells. */
+/**
+ * Distinct codes of ascending rows; a removed row is passed over, as the owner of the rows tells.
+ */
 class Model {
   readonly shared = new SharedRows();
   readonly lists = new Map<number, number[]>();
@@ -15,49 +17,49 @@ class Model {
   readonly isThere = (row: number) => !this.removed.has(row);
   nextRow = 0;
 
-  add(slot: number): void {
+  add(distinct: number): void {
     const row = this.nextRow++;
-    this.lists.set(slot, [...(this.lists.get(slot) ?? []), row]);
-    this.shared.add(slot, row);
+    this.lists.set(distinct, [...(this.lists.get(distinct) ?? []), row]);
+    this.shared.add(distinct, row);
   }
 
-  remove(slot: number, index: number): void {
-    const list = this.lists.get(slot) ?? [];
+  remove(distinct: number, index: number): void {
+    const list = this.lists.get(distinct) ?? [];
     const [row] = list.splice(index, 1);
     this.removed.add(row);
-    this.shared.noteRemoved(slot, this.isThere);
+    this.shared.noteRemoved(distinct, this.isThere);
   }
 
-  takeFirst(slot: number): void {
-    const taken = this.shared.takeFirst(slot, this.isThere, -1);
-    expect(taken).toBe(this.lists.get(slot)?.shift() ?? -1);
+  takeFirst(distinct: number): void {
+    const taken = this.shared.takeFirst(distinct, this.isThere, -1);
+    expect(taken).toBe(this.lists.get(distinct)?.shift() ?? -1);
   }
 
-  rowsOf(slot: number, most = Number.POSITIVE_INFINITY): number[] {
+  rowsOf(distinct: number, most = Number.POSITIVE_INFINITY): number[] {
     const rows: number[] = [];
-    this.shared.each(slot, this.isThere, (row) => rows.push(row) < most);
+    this.shared.each(distinct, this.isThere, (row) => rows.push(row) < most);
     return rows;
   }
 
   check(): void {
-    for (let slot = 0; slot < SLOTS; slot++) {
-      expect(this.rowsOf(slot)).toEqual(this.lists.get(slot) ?? []);
+    for (let distinct = 0; distinct < DISTINCT; distinct++) {
+      expect(this.rowsOf(distinct)).toEqual(this.lists.get(distinct) ?? []);
     }
   }
 }
 
-describe('rows that share a slot', () => {
+describe('rows that share a distinct code', () => {
   it('are as plain lists have them, whatever comes and goes', () => {
     const draws = new Draws('shared rows');
     const model = new Model();
     for (let step = 0; step < 20_000; step++) {
-      const slot = draws.integer(SLOTS);
-      const held = model.lists.get(slot)?.length ?? 0;
+      const distinct = draws.integer(DISTINCT);
+      const held = model.lists.get(distinct)?.length ?? 0;
       const what = draws.integer(step % 4000 < 2000 ? 10 : 20); // lists grow, then shrink
-      if (what < 6) model.add(slot);
-      else if (what < 12 && held > 0) model.remove(slot, draws.integer(held));
-      else if (held > 0) model.takeFirst(slot);
-      expect(model.rowsOf(slot)).toEqual(model.lists.get(slot) ?? []);
+      if (what < 6) model.add(distinct);
+      else if (what < 12 && held > 0) model.remove(distinct, draws.integer(held));
+      else if (held > 0) model.takeFirst(distinct);
+      expect(model.rowsOf(distinct)).toEqual(model.lists.get(distinct) ?? []);
       if (step % 500 === 0) model.check();
     }
     model.check();
@@ -70,59 +72,60 @@ describe('rows that share a slot', () => {
     expect(model.rowsOf(8)).toEqual([]);
   });
 
-  it('are found in slots that are far apart', () => {
-    const slotOf = (index: number) => 100_000_007 * (index + 1);
+  it('are found in distinct codes that are far apart', () => {
+    const distinctOf = (index: number) => 100_000_007 * (index + 1);
     const model = new Model();
     const shared = new SharedRows();
     for (let row = 0; row < 5000; row++) {
-      shared.add(slotOf(row % SLOTS), row);
-      model.lists.set(row % SLOTS, [...(model.lists.get(row % SLOTS) ?? []), row]);
+      shared.add(distinctOf(row % DISTINCT), row);
+      model.lists.set(row % DISTINCT, [...(model.lists.get(row % DISTINCT) ?? []), row]);
     }
-    expect(shared.size).toBe(SLOTS);
-    const told = (from: SharedRows, slot: number) => {
+    expect(shared.size).toBe(DISTINCT);
+    const told = (from: SharedRows, distinct: number) => {
       const rows: number[] = [];
       from.each(
-        slot,
+        distinct,
         () => true,
         (row) => rows.push(row) > 0,
       );
       return rows;
     };
-    for (const [index, rows] of model.lists) expect(told(shared, slotOf(index))).toEqual(rows);
+    for (const [index, rows] of model.lists) expect(told(shared, distinctOf(index))).toEqual(rows);
   });
 
-  it('go with slots that are numbered anew, and go on apart', () => {
+  it('go with distinct codes that are numbered again, and go on apart', () => {
     const model = new Model();
-    for (let i = 0; i < 1000; i++) model.add((7 * i) % SLOTS);
-    const places = Uint32Array.from({ length: SLOTS }, (_, slot) => SLOTS - slot);
+    for (let i = 0; i < 1000; i++) model.add((7 * i) % DISTINCT);
+    const places = Uint32Array.from({ length: DISTINCT }, (_, distinct) => DISTINCT - distinct);
     const other = runSteps(model.shared.renumbered(places), {});
-    for (let slot = 0; slot < SLOTS; slot++) {
+    for (let distinct = 0; distinct < DISTINCT; distinct++) {
       const rows: number[] = [];
-      other.each(SLOTS - slot, model.isThere, (row) => rows.push(row) > 0);
-      expect(rows).toEqual(model.lists.get(slot));
+      other.each(DISTINCT - distinct, model.isThere, (row) => rows.push(row) > 0);
+      expect(rows).toEqual(model.lists.get(distinct));
     }
-    other.add(SLOTS - 3, 1e6);
+    other.add(DISTINCT - 3, 1e6);
     model.add(3);
     model.check();
   });
 
-  it('are found where slots crowd on one part of the table', () => {
-    // Slots that the multiplicative hash sends to a sixteenth of all places.
-    const crowd: number[] = [];
-    for (let slot = 0; crowd.length < 3000; slot++) {
-      if (Math.imul(slot, 0x9e37_79b1) >>> 28 === 0) crowd.push(slot);
+  it('are found where distinct codes gather on one part of the table', () => {
+    // Distinct codes that the multiplicative hash sends to a sixteenth of all places.
+    const gathered: number[] = [];
+    for (let distinct = 0; gathered.length < 3000; distinct++) {
+      if (Math.imul(distinct, 0x9e37_79b1) >>> 28 === 0) gathered.push(distinct);
     }
     const shared = new SharedRows();
-    for (let row = 0; row < 3 * crowd.length; row++) shared.add(crowd[row % crowd.length], row);
-    expect(shared.size).toBe(crowd.length);
-    crowd.forEach((slot, i) => {
+    for (let row = 0; row < 3 * gathered.length; row++)
+      shared.add(gathered[row % gathered.length], row);
+    expect(shared.size).toBe(gathered.length);
+    gathered.forEach((distinct, i) => {
       const rows: number[] = [];
       shared.each(
-        slot,
+        distinct,
         () => true,
         (row) => rows.push(row) > 0,
       );
-      expect(rows).toEqual([i, i + crowd.length, i + 2 * crowd.length]);
+      expect(rows).toEqual([i, i + gathered.length, i + 2 * gathered.length]);
     });
   });
 
@@ -132,8 +135,8 @@ describe('rows that share a slot', () => {
     expect(model.shared.bytes).toBeLessThan(10_000 * 12 + 2500 * 64);
     const { bytes } = model.shared;
     for (let round = 0; round < 20; round++) {
-      for (let slot = 0; slot < 2500; slot++) model.takeFirst(slot);
-      for (let slot = 0; slot < 2500; slot++) model.add(slot);
+      for (let distinct = 0; distinct < 2500; distinct++) model.takeFirst(distinct);
+      for (let distinct = 0; distinct < 2500; distinct++) model.add(distinct);
     }
     expect(model.shared.bytes).toBe(bytes);
   });

@@ -95,7 +95,7 @@ describe('life', () => {
     expect([...index.search(one, { k: 3 }).rows]).toEqual([999_999, 1_000_000]);
   });
 
-  it('lets go of what only adding needs once searches are all there is, and adds again', () => {
+  it('frees what only adding needs once searches are all there is, and adds again', () => {
     const draws = new Draws('searched');
     const codes = Codes.from(draws.bytes(32 * 3000), { bits: 256 });
     const index = new SimHashIndex({ bits: 256 });

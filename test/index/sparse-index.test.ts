@@ -168,7 +168,7 @@ it('knows the true neighbours of its rows, as cosines of all with all tell them'
   index.addAll(Array.from({ length: 400 }, () => drawn(draws)));
   for (const row of [0, 7, 399]) index.remove(row);
   const state = stateOf(index);
-  const rows = state.slots.rowsWithCodes();
+  const rows = state.distinctCodes.rowsWithCodes();
   const sparse = state.sparse as KeptSparse;
   const queries = rows.filter((_, i) => i % 9 === 0);
   const neighbors = runSteps(trueSparseNeighbors(state, sparse, queries, 6), {});
@@ -242,7 +242,7 @@ describe('what is not sparse', () => {
     expect(index.search([1, 2]).rank).toBe('estimate');
   });
 
-  it('is refused beside it: a mean, the Hadamard transform, an unknown kind', () => {
+  it('is refused next to it: a mean, the Hadamard transform, an unknown kind', () => {
     const make = (options: object) => () => new SimHashIndex({ vectors: 'sparse', ...options });
     expect(make({ mean: [1], dimensions: 1 })).toThrow(`"mean" takes dense ones`);
     expect(make({ projection: 'hadamard', dimensions: 8 })).toThrow('takes dense ones');

@@ -179,15 +179,15 @@ function bitsOf(value: number): number {
 }
 
 /** Rows of random residual codes, and a query's tables; every seventh row is none. */
-function sketches(bytesPerRow: number, count: number) {
+function residualCodes(bytesPerRow: number, count: number) {
   const draws = new Draws(bytesPerRow);
   const memory = new ResidualMemory(bytesPerRow, 10);
   memory.reserve(count);
   const rows = Array.from({ length: count }, (_, row) => {
-    const sketch = Uint8Array.from({ length: bytesPerRow }, () => byte(draws));
+    const residualCode = Uint8Array.from({ length: bytesPerRow }, () => byte(draws));
     const scale = row % 7 === 3 ? 0 : Math.fround(0.8 + draws.uniform() / 2);
-    memory.set(row, sketch, scale);
-    return { sketch, scale };
+    memory.set(row, residualCode, scale);
+    return { residualCode, scale };
   });
   const tables = Uint8Array.from({ length: 32 * bytesPerRow }, () => draws.integer(32));
   const query = { tables, base: 31 * bytesPerRow + 0.3, factor: 60 / bytesPerRow };
@@ -196,9 +196,9 @@ function sketches(bytesPerRow: number, count: number) {
 
 describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', (kernel) => {
   it.each([2, 8, 26, 32, 42, 256])('finds the nearest of %i bytes', (bytesPerRow) => {
-    const { memory, rows, query } = sketches(bytesPerRow, 333);
-    const weights = rows.map(({ sketch, scale }) => {
-      const entries = [...sketch].flatMap((value, i) => [
+    const { memory, rows, query } = residualCodes(bytesPerRow, 333);
+    const weights = rows.map(({ residualCode, scale }) => {
+      const entries = [...residualCode].flatMap((value, i) => [
         query.tables[32 * i + (value & 15)],
         query.tables[32 * i + 16 + (value >> 4)],
       ]);
@@ -235,7 +235,7 @@ describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', 
 });
 
 it('both kernels of residual codes, and of the order of products, agree', () => {
-  const { memory, query: tables } = sketches(24, 500);
+  const { memory, query: tables } = residualCodes(24, 500);
   const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {
     const search = kernel.search(memory, tables, 25);
     search.ranges(Uint32Array.of(17, 17, 283, 0, 301, 301, 199, 0));

@@ -32,11 +32,14 @@ export function bucketBits(width: number, count: number): { bits: number; isDire
 export interface Expectation {
   /** How many times fuller than by chance the buckets near a query are: `Bands.skew`. */
   skew?: number;
-  /** Whether the tables hold sketches. */
-  sketches?: boolean;
+  /** Whether the tables hold 32 prefilter bits of each code. */
+  prefilter?: boolean;
 }
 
-/** Candidates that a sketch lets pass, roughly: few near by, more at a fifth of the bits. */
+/**
+ * Share of candidates that pass the prefilter bits, roughly: few of a near search, more at a fifth
+ * of the bits.
+ */
 const PASSED = 1 / 16;
 /**
  * While a unit waits for memory a scan reads about so many bytes: 45 to 60 ns here, where codes by
@@ -46,10 +49,11 @@ const SCANNED_BYTES = 512;
 
 /**
  * Work units, one being to fetch the code of a candidate: a look-up reads where its bucket is, the
- * slots, and the sketches if any, which are read in order. Fitted to times of 10,000,000 codes.
+ * codes, and the prefilter bits if any, which are read in order. Fitted to times of 10,000,000
+ * codes.
  */
-export function unitsOf(sketches: boolean): { lookUp: number; entry: number } {
-  return sketches ? { lookUp: 3, entry: 1 / 8 } : { lookUp: 2, entry: 1 };
+export function unitsOf(prefilter: boolean): { lookUp: number; entry: number } {
+  return prefilter ? { lookUp: 3, entry: 1 / 8 } : { lookUp: 2, entry: 1 };
 }
 
 /** Work units that take as long as a scan: a limit for the budget of a search. */
@@ -84,10 +88,10 @@ export function searchCost(
 }
 
 /** One look-up and its candidates, those of hashed keys that share a bucket included. */
-function lookUpCost(width: number, count: number, { skew = 1, sketches }: Expectation): number {
+function lookUpCost(width: number, count: number, { skew = 1, prefilter }: Expectation): number {
   const candidates = skew * count * 2 ** -bucketBits(width, count).bits;
-  const { lookUp, entry } = unitsOf(sketches ?? false);
-  return lookUp + candidates * (sketches ? entry + PASSED : entry);
+  const { lookUp, entry } = unitsOf(prefilter ?? false);
+  return lookUp + candidates * (prefilter ? entry + PASSED : entry);
 }
 
 /** Step by step as `Bands.search` goes: block r mod m at floor(r / m) differing bits. */

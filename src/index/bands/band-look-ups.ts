@@ -1,6 +1,6 @@
 /**
  * One search of multi-index hashing: it enumerates the keys at some distance from the query's,
- * gathers the candidates of their buckets, and offers those near enough, each slot once, which is
+ * gathers the candidates of their buckets, and offers those near enough, each code once, which is
  * told from the codes themselves. Time is cache misses, so memory is read in batches, twice.
  */
 
@@ -85,17 +85,17 @@ export class BandLookUps {
       sink ^= offsets[bucket];
     }
     for (let t = 0; t < tables.length; t++) {
-      const { offsets, slots } = tables[t];
-      sink ^= slots[offsets[home[t]]];
+      const { offsets, members } = tables[t];
+      sink ^= members[offsets[home[t]]];
     }
     this.sink ^= sink;
   }
 
   /** Looks up all keys of a table with so many bits flipped; false when over budget. */
   visit(t: number, flips: number): boolean {
-    const { width, isDirect, flipOf, sketches } = this.#tables[t];
+    const { width, isDirect, flipOf, prefilter } = this.#tables[t];
     const ways = binomial(width, flips);
-    const { lookUp } = unitsOf(sketches !== null);
+    const { lookUp } = unitsOf(prefilter !== null);
     if (ways * lookUp > this.#budget) return false;
     this.#budget -= ways * lookUp;
     this.lookUps += ways;
@@ -146,15 +146,15 @@ export class BandLookUps {
 
   /** Gathers the candidates of some buckets; compares whenever a batch is full. */
   #lookUp(count: number): boolean {
-    const { offsets, slots, sketches, sketchWord, sketchMask } = this.#tables[this.#table];
+    const { offsets, members, prefilter, prefilterWord, prefilterMask } = this.#tables[this.#table];
     const buckets = this.#buckets;
     const batch = this.#batch;
     let sink = 0;
     for (let i = 0; i < count; i++) sink ^= offsets[buckets[i]];
-    for (let i = 0; i < count; i++) sink ^= slots[offsets[buckets[i]]];
+    for (let i = 0; i < count; i++) sink ^= members[offsets[buckets[i]]];
     this.sink ^= sink;
-    const wanted = this.#query[sketchWord] & sketchMask;
-    const { entry } = unitsOf(sketches !== null);
+    const wanted = this.#query[prefilterWord] & prefilterMask;
+    const { entry } = unitsOf(prefilter !== null);
     let held = this.#held;
     for (let i = 0; i < count; i++) {
       let start = offsets[buckets[i]];
@@ -171,12 +171,12 @@ export class BandLookUps {
           held = 0;
         }
         const stop = Math.min(end, start + BATCH - held);
-        if (sketches === null) {
-          while (start < stop) batch[held++] = slots[start++];
+        if (prefilter === null) {
+          while (start < stop) batch[held++] = members[start++];
         } else {
-          const limit = this.limit - this.#flips; // none of the sketch's bits is in the key
+          const limit = this.limit - this.#flips; // none of the prefilter bits's bits is in the key
           for (; start < stop; start++) {
-            if (bitCount(sketches[start] ^ wanted) < limit) batch[held++] = slots[start];
+            if (bitCount(prefilter[start] ^ wanted) < limit) batch[held++] = members[start];
           }
         }
       }
@@ -189,7 +189,7 @@ export class BandLookUps {
   #compareBatch(): boolean {
     const held = this.#held;
     this.#held = 0;
-    if (this.#tables[this.#table].sketches !== null) {
+    if (this.#tables[this.#table].prefilter !== null) {
       if (held > this.#budget) return false;
       this.#budget -= held;
     }
@@ -262,9 +262,9 @@ export class BandLookUps {
   }
 
   /** Gives a hit to the collector unless another look-up did or will; returns the limit. */
-  #offer(slot: number, distance: number): number {
+  #offer(distinct: number, distance: number): number {
     if (this.#isFirst()) {
-      this.#collector.take(slot, distance);
+      this.#collector.take(distinct, distance);
       this.limit = this.#collector.limit;
     }
     return this.limit;

@@ -8,7 +8,7 @@
 import type { Steps } from '../../base/steps';
 import type { Collector } from '../../codes/nearest';
 import { blockLayout } from '../../codes/pigeonhole';
-import type { Slots } from '../distinct/slots';
+import type { DistinctCodes } from '../distinct/distinct-codes';
 import { buildUnits, scanUnits, searchCost, unitsOf } from './band-layout';
 import { Bands } from './bands';
 
@@ -68,7 +68,7 @@ export interface BuiltBands {
 
 interface Choice {
   readonly blocks: number;
-  readonly sketches: boolean;
+  readonly prefilter: boolean;
   readonly units: number;
 }
 
@@ -76,12 +76,12 @@ export class BandMethod {
   readonly #bits: number;
   #bands: Bands | null = null;
   /** The codes that the bands are of. */
-  #slots: Slots | null = null;
-  #hasSketches = false;
+  #distinctCodes: DistinctCodes | null = null;
+  #hasPrefilter = false;
   /** Units of the scans since there are no bands. */
   #scannedUnits = 0;
   /** Units that look-ups saved and may lose again; at most those of one search. */
-  #credit = 0;
+  #unspent = 0;
   /** Searches since the bands were last used, and those that they answered. */
   #unused = 0;
   #served = 0;
@@ -107,9 +107,9 @@ export class BandMethod {
    * Counts a scan for one query, which found its last neighbour at distance `last`; `isChosen` when
    * the method was 'auto', so that the bands could have answered.
    */
-  noteScan(slots: Slots, { k }: Reach, last: number, isChosen: boolean): void {
-    this.#scannedUnits += scanUnits(this.#bits, slots.count);
-    this.#earn(slots, 0);
+  noteScan(distinctCodes: DistinctCodes, { k }: Reach, last: number, isChosen: boolean): void {
+    this.#scannedUnits += scanUnits(this.#bits, distinctCodes.count);
+    this.#earn(distinctCodes, 0);
     this.#noteRadius(k, last);
     if (isChosen && this.#bands !== null && ++this.#unused > MAX_UNUSED) {
       this.#discard();
@@ -118,35 +118,35 @@ export class BandMethod {
   }
 
   /** Whether a search is expected to be faster by bands, which may have to be built. */
-  isWorth(slots: Slots, reach: Reach): boolean {
-    if (slots.count * slots.bytesPerCode < MIN_BYTES) return false;
+  isWorth(distinctCodes: DistinctCodes, reach: Reach): boolean {
+    if (distinctCodes.count * distinctCodes.bytesPerCode < MIN_BYTES) return false;
     const radius = this.#radiusOf(reach);
     if (radius === undefined) return false;
-    const bands = this.#usable(slots);
-    if (bands !== null) return this.#costOf(bands, radius) <= this.#budget(slots);
-    const { blocks, units } = this.#choiceFor(slots.count, radius);
-    if (this.#scannedUnits < this.#factor * buildUnits(this.#bits, slots.count, blocks)) {
+    const bands = this.#usable(distinctCodes);
+    if (bands !== null) return this.#costOf(bands, radius) <= this.#budget(distinctCodes);
+    const { blocks, units } = this.#choiceFor(distinctCodes.count, radius);
+    if (this.#scannedUnits < this.#factor * buildUnits(this.#bits, distinctCodes.count, blocks)) {
       return false;
     }
-    return units < this.#worth(slots);
+    return units < this.#worth(distinctCodes);
   }
 
   /** Builds the bands if there are none for these codes, in steps of a few milliseconds. */
-  *prepare(slots: Slots, reach: Reach): Steps<ReadyBands> {
-    const ready = this.#usable(slots);
+  *prepare(distinctCodes: DistinctCodes, reach: Reach): Steps<ReadyBands> {
+    const ready = this.#usable(distinctCodes);
     if (ready !== null) return { bands: ready, built: null };
-    const { count } = slots;
+    const { count } = distinctCodes;
     const radius = this.#radiusOf(reach) ?? Math.floor(this.#bits / 8);
-    const { blocks, sketches } = this.#choiceFor(count, radius);
+    const { blocks, prefilter } = this.#choiceFor(count, radius);
     const start = performance.now(); // reported, never decided by
     const layout = blockLayout(this.#bits, blocks);
-    const options = { bits: this.#bits, count, layout, sketches };
-    const bands = yield* Bands.buildSteps(slots.memory, options);
+    const options = { bits: this.#bits, count, layout, prefilter };
+    const bands = yield* Bands.buildSteps(distinctCodes.memory, options);
     this.#discard();
-    this.#hasSketches = sketches;
+    this.#hasPrefilter = prefilter;
     this.#costs.clear();
     this.#bands = bands;
-    this.#slots = slots;
+    this.#distinctCodes = distinctCodes;
     this.#unused = 0;
     this.#served = 0;
     const milliseconds = performance.now() - start;
@@ -156,21 +156,21 @@ export class BandMethod {
   /** Searches by bands within a budget; one that was asked for by name may spend many scans. */
   search(
     bands: Bands,
-    slots: Slots,
+    distinctCodes: DistinctCodes,
     query: Uint8Array,
     collector: Collector,
     reach: Reach,
     isAsked: boolean,
   ): Attempt {
     const budget = isAsked
-      ? MAX_SCANS * scanUnits(this.#bits, slots.count) + MORE_UNITS
-      : this.#budget(slots);
+      ? MAX_SCANS * scanUnits(this.#bits, distinctCodes.count) + MORE_UNITS
+      : this.#budget(distinctCodes);
     const found = bands.search(query, collector, { maxRadius: reach.maxDistance, budget });
     const isComplete = found.isComplete || found.radius >= reach.maxDistance;
-    const { lookUp, entry } = unitsOf(this.#hasSketches);
-    const fetched = this.#hasSketches ? found.compared : 0;
+    const { lookUp, entry } = unitsOf(this.#hasPrefilter);
+    const fetched = this.#hasPrefilter ? found.compared : 0;
     const spent = lookUp * found.lookUps + entry * found.candidates + fetched;
-    this.#earn(slots, isComplete ? this.#worth(slots) - spent : -spent);
+    this.#earn(distinctCodes, isComplete ? this.#worth(distinctCodes) - spent : -spent);
     if (isComplete) {
       this.#unused = 0;
       this.#served++;
@@ -181,20 +181,20 @@ export class BandMethod {
   }
 
   /** Units below which bands surely beat a scan. */
-  #worth(slots: Slots): number {
-    return SURE * scanUnits(this.#bits, slots.count);
+  #worth(distinctCodes: DistinctCodes): number {
+    return SURE * scanUnits(this.#bits, distinctCodes.count);
   }
 
   /** Units that a search may spend on look-ups: what earlier ones saved, and a little. */
-  #budget(slots: Slots): number {
-    return this.#credit + MAX_EXTRA * this.#worth(slots);
+  #budget(distinctCodes: DistinctCodes): number {
+    return this.#unspent + MAX_EXTRA * this.#worth(distinctCodes);
   }
 
   /** Every search adds what it may lose; look-ups add what they saved or lost. */
-  #earn(slots: Slots, saved: number): void {
-    const worth = this.#worth(slots);
-    const credit = this.#credit + MAX_EXTRA * worth + saved;
-    this.#credit = Math.max(0, Math.min(credit, worth));
+  #earn(distinctCodes: DistinctCodes, saved: number): void {
+    const worth = this.#worth(distinctCodes);
+    const unspent = this.#unspent + MAX_EXTRA * worth + saved;
+    this.#unspent = Math.max(0, Math.min(unspent, worth));
   }
 
   #noteRadius(k: number, last: number): void {
@@ -224,22 +224,22 @@ export class BandMethod {
     return choice;
   }
 
-  /** The expected units of a search by the bands: more where codes crowd in their buckets. */
+  /** The expected units of a search by the bands: more where many codes share buckets. */
   #costOf(bands: Bands, radius: number): number {
     let cost = this.#costs.get(radius);
     if (cost === undefined) {
-      const expected = { skew: bands.skew, sketches: this.#hasSketches };
+      const expected = { skew: bands.skew, prefilter: this.#hasPrefilter };
       cost = searchCost(bands.layout, bands.count, radius, expected);
       this.#costs.set(radius, cost);
     }
     return cost;
   }
 
-  #usable(slots: Slots): Bands | null {
+  #usable(distinctCodes: DistinctCodes): Bands | null {
     const bands = this.#bands;
     if (bands === null) return null;
-    const isRecent = slots.count - bands.count <= MAX_ADDED * bands.count;
-    if (this.#slots === slots && isRecent) return bands;
+    const isRecent = distinctCodes.count - bands.count <= MAX_ADDED * bands.count;
+    if (this.#distinctCodes === distinctCodes && isRecent) return bands;
     this.#discard();
     this.#factor = 1; // what was learnt was of other codes
     return null;
@@ -247,7 +247,7 @@ export class BandMethod {
 
   #discard(): void {
     this.#bands = null;
-    this.#slots = null;
+    this.#distinctCodes = null;
     this.#scannedUnits = 0;
   }
 }
@@ -262,20 +262,22 @@ function rounded(radius: number): number {
 const WIDTHS = [-8, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8];
 const MAX_BLOCKS = 64;
 
-/** The fewest blocks that cost not much more than the best number; sketches where these pay. */
+/**
+ * The fewest blocks that cost not much more than the best number; prefilter bits where they pay.
+ */
 function choiceOf(bits: number, count: number, radius: number): Choice {
   const number = 32 - Math.clz32(count);
   const widths = WIDTHS.map((more) => Math.max(1, number + more));
   const numbers = new Set(widths.map((width) => Math.min(MAX_BLOCKS, Math.ceil(bits / width))));
   const choices = [...numbers].flatMap((blocks) => {
     const layout = blockLayout(bits, blocks);
-    return [false, true].map((sketches) => {
-      return { blocks, sketches, units: searchCost(layout, count, radius, { sketches }) };
+    return [false, true].map((prefilter) => {
+      return { blocks, prefilter, units: searchCost(layout, count, radius, { prefilter }) };
     });
   });
   const least = Math.min(...choices.map(({ units }) => units));
   const enough = Math.max(NEARLY * least, LITTLE * scanUnits(bits, count));
-  const size = ({ blocks, sketches }: Choice) => blocks * (sketches ? 2 : 1);
+  const size = ({ blocks, prefilter }: Choice) => blocks * (prefilter ? 2 : 1);
   const fit = choices.filter(({ units }) => units <= enough);
   return fit.reduce((best, choice) => (size(choice) < size(best) ? choice : best));
 }

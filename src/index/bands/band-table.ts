@@ -1,5 +1,5 @@
 /**
- * One table of multi-index hashing: slots in buckets by a key of some bits of their code, made by a
+ * One table of multi-index hashing: codes in buckets by a key of some of their bits, made by a
  * radix sort whose parts stay in the cache. A bucket's number is XOR-linear in the key (class H3 of
  * Carter & Wegman 1979), so that flipping a key bit is one XOR, whether keys are hashed or not.
  */
@@ -7,7 +7,7 @@
 import type { BitRun } from '../../codes/pigeonhole';
 import { bucketBits } from './band-layout';
 
-/** Where codes are. Read anew at every step, since growing may move them. */
+/** Where codes are. Read again at every step, because growth may move them. */
 export interface CodeSource {
   readonly codes: Uint8Array;
 }
@@ -16,7 +16,7 @@ export interface TableOptions {
   readonly bits: number;
   readonly count: number;
   readonly validity?: Uint8Array | null;
-  readonly sketches?: boolean;
+  readonly prefilter?: boolean;
 }
 
 /** How a code comes to its bucket. */
@@ -36,17 +36,17 @@ interface TableKeys {
   /** The key bits as 32-bit words of a code. */
   readonly words: Uint16Array;
   readonly masks: Int32Array;
-  /** The word of a code whose bits `sketchMask`, none of them in the key, are its sketch. */
-  readonly sketchWord: number;
-  readonly sketchMask: number;
+  /** The word of a code, and its bits that are the prefilter bits; none of them is in the key. */
+  readonly prefilterWord: number;
+  readonly prefilterMask: number;
 }
 
 export interface BandTable extends TableKeys {
-  /** Bucket b holds `slots[offsets[b]]` to `slots[offsets[b + 1] - 1]`, ascending. */
+  /** Bucket b holds `members[offsets[b]]` to `members[offsets[b + 1] - 1]`, ascending. */
   readonly offsets: Uint32Array;
   /** One entry more than is used, so that where the last bucket ends can be read. */
-  readonly slots: Uint32Array;
-  readonly sketches: Int32Array | null;
+  readonly members: Uint32Array;
+  readonly prefilter: Int32Array | null;
   /** The sum of the squares of the buckets' sizes. */
   readonly squares: number;
 }
@@ -59,20 +59,22 @@ const STEP_ROWS = 2 ** 16;
 /** A part of so many rows, and its buckets, are sorted within the second-level cache. */
 const PART_ROW_BITS = 13;
 const MAX_PART_BITS = 10;
-/** A sketch of fewer bits dismisses too few. */
-const LEAST_SKETCH_BITS = 12;
+/** Fewer prefilter bits dismiss too few candidates. */
+const MIN_PREFILTER_BITS = 12;
 
-/** Room for sorting: a key, a slot and a sketch for each code; of use for one table at a time. */
+/**
+ * Room for sorting: a key, a number and prefilter bits for each code; used by one table at a time.
+ */
 export class Sorting {
   readonly rowKeys = new Uint32Array(KEY_ROWS);
   readonly keys: Uint32Array;
-  readonly slots: Uint32Array;
-  readonly sketches: Int32Array;
+  readonly members: Uint32Array;
+  readonly prefilter: Int32Array;
 
-  constructor({ count, sketches }: TableOptions) {
+  constructor({ count, prefilter }: TableOptions) {
     this.keys = new Uint32Array(count);
-    this.slots = new Uint32Array(count);
-    this.sketches = new Int32Array(sketches ? count : 0);
+    this.members = new Uint32Array(count);
+    this.prefilter = new Int32Array(prefilter ? count : 0);
   }
 }
 
@@ -98,8 +100,8 @@ export function* tableSteps(
     table.spread(source.codes, from, to);
     yield count + to;
   }
-  table.slots = new Uint32Array(entries + 1);
-  if (table.hasSketches) table.sketches = new Int32Array(entries + 1);
+  table.members = new Uint32Array(entries + 1);
+  if (table.hasPrefilter) table.prefilter = new Int32Array(entries + 1);
   const parts = table.ends.length;
   for (let part = 0, work = 0; part < parts; part++) {
     const start = part === 0 ? 0 : table.ends[part - 1];
@@ -126,9 +128,9 @@ class TableMaker {
   readonly shift: number;
   /** Where the parts end; before, where the next row of each goes. */
   readonly ends: Uint32Array;
-  readonly hasSketches: boolean;
-  slots = new Uint32Array(0);
-  sketches: Int32Array | null = null;
+  readonly hasPrefilter: boolean;
+  members = new Uint32Array(0);
+  prefilter: Int32Array | null = null;
   readonly #keys: TableKeys;
   readonly #bytesPerCode: number;
   readonly #validity: Uint8Array | null;
@@ -145,7 +147,7 @@ class TableMaker {
     );
     this.shift = keys.bucketBits - Math.max(0, parts);
     this.ends = new Uint32Array(2 ** (keys.bucketBits - this.shift));
-    this.hasSketches = (options.sketches ?? false) && keys.sketchMask !== 0;
+    this.hasPrefilter = (options.prefilter ?? false) && keys.prefilterMask !== 0;
     this.#keys = keys;
     this.#bytesPerCode = Math.ceil(options.bits / 8);
     this.#validity = options.validity ?? null;
@@ -174,20 +176,20 @@ class TableMaker {
 
   /** Puts rows behind those that are in their parts already. */
   spread(codes: Uint8Array, from: number, to: number): void {
-    const { shift, ends, hasSketches } = this;
-    const { rowKeys, keys, slots, sketches } = this.#sorting;
-    const { sketchWord, sketchMask } = this.#keys;
+    const { shift, ends, hasPrefilter } = this;
+    const { rowKeys, keys, members, prefilter } = this.#sorting;
+    const { prefilterWord, prefilterMask } = this.#keys;
     this.#keysOf(codes, from, to);
     for (let row = from; row < to; row++) {
       if (!this.#hasCode(row)) continue;
       const key = rowKeys[row - from];
       const at = ends[key >>> shift]++;
       keys[at] = key;
-      slots[at] = row;
-      if (!hasSketches) continue;
-      const b = row * this.#bytesPerCode + 4 * sketchWord;
+      members[at] = row;
+      if (!hasPrefilter) continue;
+      const b = row * this.#bytesPerCode + 4 * prefilterWord;
       const low = codes[b] | (codes[b + 1] << 8) | (codes[b + 2] << 16);
-      sketches[at] = (low | (codes[b + 3] << 24)) & sketchMask;
+      prefilter[at] = (low | (codes[b + 3] << 24)) & prefilterMask;
     }
   }
 
@@ -230,26 +232,26 @@ class TableMaker {
     this.#squares = squares;
   }
 
-  /** Last row first, so that offsets end as where the buckets begin, and slots ascend. */
+  /** Last row first, so that offsets end as where the buckets begin, and codes ascend. */
   place(from: number, to: number): void {
-    const { keys, slots: unsorted, sketches: unsortedSketches } = this.#sorting;
-    const { slots, sketches } = this;
+    const { keys, members: unsorted, prefilter: unsortedPrefilter } = this.#sorting;
+    const { members, prefilter } = this;
     const offsets = this.#offsets;
     for (let i = to - 1; i >= from; i--) {
       const at = --offsets[keys[i]];
-      slots[at] = unsorted[i];
-      if (sketches !== null) sketches[at] = unsortedSketches[i];
+      members[at] = unsorted[i];
+      if (prefilter !== null) prefilter[at] = unsortedPrefilter[i];
     }
   }
 
   result(): BandTable {
     this.#offsets[this.#offsets.length - 1] = this.#sum;
-    const { slots, sketches } = this;
+    const { members, prefilter } = this;
     return {
       ...this.#keys,
       offsets: this.#offsets,
-      slots,
-      sketches,
+      members,
+      prefilter,
       squares: this.#squares,
     };
   }
@@ -275,7 +277,7 @@ function tableKeys(runs: readonly BitRun[], bits: number, count: number): TableK
   });
   const words = [...masks.keys()].filter((w) => masks[w] !== 0);
   const free = Array.from({ length: Math.floor(bits / 32) }, (_, w) => 32 - ones(masks[w]));
-  const sketchWord = Math.max(0, free.indexOf(Math.max(...free)));
+  const prefilterWord = Math.max(0, free.indexOf(Math.max(...free)));
   return {
     width: keyBits.length,
     keyBits: Uint16Array.from(keyBits),
@@ -286,8 +288,8 @@ function tableKeys(runs: readonly BitRun[], bits: number, count: number): TableK
     addends,
     words: Uint16Array.from(words),
     masks: Int32Array.from(words, (w) => masks[w]),
-    sketchWord,
-    sketchMask: (free[sketchWord] ?? 0) < LEAST_SKETCH_BITS ? 0 : ~masks[sketchWord],
+    prefilterWord,
+    prefilterMask: (free[prefilterWord] ?? 0) < MIN_PREFILTER_BITS ? 0 : ~masks[prefilterWord],
   };
 }
 

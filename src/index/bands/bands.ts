@@ -20,16 +20,16 @@ import { type BandTable, type CodeSource, Sorting, tableSteps } from './band-tab
 
 export interface BandsOptions {
   bits: number;
-  /** How many codes go into the tables, in slots 0 to count - 1; there may be more behind. */
+  /** The tables hold codes 0 to count - 1; there may be more behind them. */
   count: number;
   layout: BandLayout;
-  /** Bit s is 0 where slot s has no code; such slots are left out. */
+  /** Bit s is 0 where code s is null; such codes are left out. */
   validity?: Uint8Array | null;
   /**
-   * Keeps 32 bits of each code beside its slot, so that most candidates are dismissed without a
-   * look at their code: twice the memory, and a few times as fast where buckets are large.
+   * Holds 32 bits of each code next to its number, so that most candidates are dismissed without
+   * reading their code: twice the memory, and a few times as fast where buckets are large.
    */
-  sketches?: boolean;
+  prefilter?: boolean;
 }
 
 export interface BandSearchOptions {
@@ -41,20 +41,20 @@ export interface BandSearchOptions {
 
 /** How a search went. */
 export interface BandSearch {
-  /** Whether every hit of use has been offered. If not, begin anew by another plan. */
+  /** Whether every hit of use has been offered. If not, begin again by another method. */
   readonly isComplete: boolean;
   /** Every code within this distance has been offered; -1 when not even equal ones. */
   readonly radius: number;
   readonly lookUps: number;
   /** Entries of the buckets that were looked up. */
   readonly candidates: number;
-  /** Candidates whose code was read: all, or those that their sketch did not dismiss. */
+  /** Candidates whose code was read: all, or those that their prefilter bits did not dismiss. */
   readonly compared: number;
 }
 
 export class Bands {
   readonly bits: number;
-  /** Slots from here on are not in the tables: the caller scans them. */
+  /** Codes from here on are not in the tables: the caller scans them. */
   readonly count: number;
   readonly layout: BandLayout;
   readonly #source: CodeSource;
@@ -107,8 +107,8 @@ export class Bands {
   /** Memory held, in bytes; the codes are the caller's. */
   get bytes(): number {
     return this.#tables.reduce(
-      (sum, { offsets, slots, sketches }) =>
-        sum + offsets.byteLength + slots.byteLength + (sketches?.byteLength ?? 0),
+      (sum, { offsets, members, prefilter }) =>
+        sum + offsets.byteLength + members.byteLength + (prefilter?.byteLength ?? 0),
       0,
     );
   }
@@ -120,13 +120,13 @@ export class Bands {
 
   /**
    * How many times fuller than others the bucket of a code's own key is, itself not counted: 1 of
-   * uniform codes, more where codes crowd. For `searchCost`.
+   * uniform codes, more where codes gather. For `searchCost`.
    */
   get skew(): number {
     let met = 0;
     let expected = 0;
-    for (const { slots, squares, bucketBits } of this.#tables) {
-      const entries = slots.length - 1;
+    for (const { members, squares, bucketBits } of this.#tables) {
+      const entries = members.length - 1;
       met += squares - entries;
       expected += entries * (entries - 1) * 2 ** -bucketBits;
     }
@@ -134,7 +134,7 @@ export class Bands {
   }
 
   /**
-   * Offers the collector codes by rising distance of a block, in any order of slot, each slot at
+   * Offers the collector codes by rising distance of a block, in any order of code, each code at
    * most once, until no hit of use is left: at the latest when all codes within `limit - 1` have
    * been offered. Stops before it spends more than the budget.
    */
@@ -163,7 +163,7 @@ export class Bands {
   }
 }
 
-const OPTIONS = ['bits', 'count', 'layout', 'validity', 'sketches'];
+const OPTIONS = ['bits', 'count', 'layout', 'validity', 'prefilter'];
 
 function check({ codes }: CodeSource, options: BandsOptions): void {
   const { bits, count, layout, validity } = checkOptions('options', options, OPTIONS);

@@ -1,6 +1,6 @@
 /**
- * The rows of slots beyond the first of each: lists of links in one flat array, found by slot
- * through open addressing. A Map holds 2^24 slots at most, takes ten times the memory, and costs a
+ * The rows of each distinct code beyond its first: lists of links in one flat array, found through
+ * open addressing. A Map holds 2^24 distinct codes at most, takes ten times the memory, and costs a
  * search a cache miss for each of its objects.
  */
 
@@ -8,10 +8,12 @@ import { runSteps, type Steps } from '../../base/steps';
 
 /** In place of a row or a link: there is none. */
 const NONE = 0xffff_ffff;
-const LEAST_LISTS = 16;
-const LEAST_LINKS = 64;
+const MIN_LISTS = 16;
+const MIN_LINKS = 64;
 
-/** A list: its slot, first and last link, how many rows, and how many of them are removed. */
+/**
+ * A list: its distinct code, first and last link, how many rows, and how many of them are removed.
+ */
 const FIELDS = 5;
 /** Numbers of the lists between two steps. */
 const STEP = FIELDS * 2 ** 15;
@@ -20,20 +22,20 @@ const TAIL = 2;
 const LENGTH = 3;
 const REMOVED = 4;
 
-/** Whether a row of a slot is not removed. */
-export type IsThere = (row: number, slot: number) => boolean;
+/** Whether a row of a distinct code is not removed. */
+export type IsThere = (row: number, distinct: number) => boolean;
 
 export class SharedRows {
   /** At most three quarters full; a list that became empty stays until the table grows. */
-  #lists = new Uint32Array(FIELDS * LEAST_LISTS).fill(NONE);
+  #lists = new Uint32Array(FIELDS * MIN_LISTS).fill(NONE);
   #listCount = 0;
   #size = 0;
   /** A row and the next link, for each link. */
-  #links = new Uint32Array(2 * LEAST_LINKS);
+  #links = new Uint32Array(2 * MIN_LINKS);
   #linkCount = 0;
   #free = NONE;
 
-  /** Slots that have rows here. */
+  /** Distinct codes that have rows here. */
   get size(): number {
     return this.#size;
   }
@@ -42,18 +44,18 @@ export class SharedRows {
     return this.#lists.byteLength + this.#links.byteLength;
   }
 
-  /** Appends a row, which is above those that the slot has. */
-  add(slot: number, row: number): void {
-    let at = this.#find(slot);
+  /** Appends a row, which is above those that the distinct code has. */
+  add(distinct: number, row: number): void {
+    let at = this.#find(distinct);
     if (this.#lists[at] === NONE) {
       if (4 * FIELDS * (this.#listCount + 1) > 3 * this.#lists.length) {
         runSteps(
           this.#rehash((list) => list),
           {},
         );
-        at = this.#find(slot);
+        at = this.#find(distinct);
       }
-      this.#lists[at] = slot; // head and tail are none already
+      this.#lists[at] = distinct; // head and tail are none already
       this.#lists[at + LENGTH] = 0;
       this.#lists[at + REMOVED] = 0;
       this.#listCount++;
@@ -68,25 +70,27 @@ export class SharedRows {
     lists[at + LENGTH]++;
   }
 
-  /** Visits the rows of a slot that are there, ascending, until one visit returns false. */
-  each(slot: number, isThere: IsThere, visit: (row: number) => boolean): void {
+  /**
+   * Visits the rows of a distinct code that are there, ascending, until one visit returns false.
+   */
+  each(distinct: number, isThere: IsThere, visit: (row: number) => boolean): void {
     if (this.#size === 0) return;
-    const at = this.#find(slot);
+    const at = this.#find(distinct);
     const links = this.#links;
     const isWhole = this.#lists[at + REMOVED] === 0; // to ask for each row is a cache miss
     for (let link = this.#headOf(at); link !== NONE; ) {
       const row = links[2 * link];
       link = links[2 * link + 1];
-      if ((isWhole || isThere(row, slot)) && !visit(row)) return;
+      if ((isWhole || isThere(row, distinct)) && !visit(row)) return;
     }
   }
 
   /** Takes out the least row that is not removed; `otherwise` where there is none. */
-  takeFirst(slot: number, isThere: IsThere, otherwise: number): number {
-    const at = this.#find(slot);
+  takeFirst(distinct: number, isThere: IsThere, otherwise: number): number {
+    const at = this.#find(distinct);
     while (this.#headOf(at) !== NONE) {
       const row = this.#links[2 * this.#lists[at + HEAD]];
-      const isTaken = isThere(row, slot);
+      const isTaken = isThere(row, distinct);
       if (!isTaken) this.#lists[at + REMOVED]--;
       this.#dropHead(at);
       if (isTaken) return row;
@@ -94,20 +98,22 @@ export class SharedRows {
     return otherwise;
   }
 
-  /** One of the slot's rows is removed: it is passed over, until an eighth of the rows is. */
-  noteRemoved(slot: number, isThere: IsThere): void {
-    const at = this.#find(slot);
+  /**
+   * One of the distinct code's rows is removed: it is passed over, until an eighth of the rows is.
+   */
+  noteRemoved(distinct: number, isThere: IsThere): void {
+    const at = this.#find(distinct);
     const lists = this.#lists;
     if (this.#headOf(at) === NONE) return;
     lists[at + REMOVED]++;
     if (8 * lists[at + REMOVED] <= lists[at + LENGTH]) return;
     const links = this.#links;
-    while (this.#headOf(at) !== NONE && !isThere(links[2 * lists[at + HEAD]], slot))
+    while (this.#headOf(at) !== NONE && !isThere(links[2 * lists[at + HEAD]], distinct))
       this.#dropHead(at);
     for (let link = lists[at + HEAD]; link !== NONE; ) {
       const next = links[2 * link + 1];
       if (next === NONE) lists[at + TAIL] = link;
-      if (next === NONE || isThere(links[2 * next], slot)) link = next;
+      if (next === NONE || isThere(links[2 * next], distinct)) link = next;
       else {
         links[2 * link + 1] = links[2 * next + 1];
         this.#release(next);
@@ -117,7 +123,7 @@ export class SharedRows {
     lists[at + REMOVED] = 0;
   }
 
-  /** The same lists, of slots by other numbers. */
+  /** The same lists after the distinct codes got other numbers. */
   *renumbered(places: Uint32Array): Steps<SharedRows> {
     const other = new SharedRows();
     other.#lists = this.#lists;
@@ -125,17 +131,17 @@ export class SharedRows {
     other.#linkCount = this.#linkCount;
     other.#free = this.#free;
     other.#size = this.#size;
-    yield* other.#rehash((slot) => places[slot]);
+    yield* other.#rehash((distinct) => places[distinct]);
     return other;
   }
 
-  /** Where the slot's list is, or belongs. */
-  #find(slot: number): number {
+  /** Where the distinct code's list is, or belongs. */
+  #find(distinct: number): number {
     const lists = this.#lists;
     const size = lists.length / FIELDS;
-    let place = Math.imul(slot, 0x9e37_79b1) >>> (Math.clz32(size) + 1);
-    let hop = 1; // ever farther, so that crowds of slots do not grow together
-    while (lists[FIELDS * place] !== slot && lists[FIELDS * place] !== NONE) {
+    let place = Math.imul(distinct, 0x9e37_79b1) >>> (Math.clz32(size) + 1);
+    let hop = 1; // ever farther, so that full runs do not grow together
+    while (lists[FIELDS * place] !== distinct && lists[FIELDS * place] !== NONE) {
       place = (place + hop++) & (size - 1);
     }
     return FIELDS * place;
@@ -146,19 +152,19 @@ export class SharedRows {
   }
 
   /** Puts the lists that are not empty into a new table, with room for as many. */
-  *#rehash(slotOf: (slot: number) => number): Steps<void> {
+  *#rehash(distinctOf: (distinct: number) => number): Steps<void> {
     const before = this.#lists;
-    let size = LEAST_LISTS;
+    let size = MIN_LISTS;
     while (3 * size < 8 * this.#size) size *= 2;
     this.#lists = new Uint32Array(FIELDS * size).fill(NONE);
     this.#listCount = this.#size;
     for (let from = 0; from < before.length; from += FIELDS) {
       if (from % STEP === 0) yield undefined;
       if (before[from] === NONE || before[from + HEAD] === NONE) continue;
-      const slot = slotOf(before[from]);
-      const at = this.#find(slot);
+      const distinct = distinctOf(before[from]);
+      const at = this.#find(distinct);
       this.#lists.set(before.subarray(from, from + FIELDS), at);
-      this.#lists[at] = slot;
+      this.#lists[at] = distinct;
     }
   }
 

@@ -1,8 +1,8 @@
 /**
  * Two bits of every coordinate of the difference of a vector from its partition's centroid, after
  * a rotation that makes all coordinates alike: the side, and whether far from it. A sixteenth of
- * the vector, which tells of the rows in the partitions visited which are worth a full look. Slots
- * are known by the vector of their first row, and lie in the order in which they are visited.
+ * the vector, by which the candidates for re-ranking are chosen. A distinct code is encoded by the
+ * vector of its first row; residual codes lie in the order in which they are visited.
  */
 
 import { type KernelName, rotationKernel } from '../../kernels/kernels';
@@ -25,9 +25,9 @@ import type { KeptVectors } from '../vectors/kept-vectors';
 const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
 
 /** Narrower vectors are filled up with zeros. */
-const LEAST_WIDTH = 96;
+const MIN_WIDTH = 96;
 const ENTRIES = 16;
-const MOST_ENTRY = 31;
+const MAX_ENTRY = 31;
 /** Entries are added up as integers with so many bits behind the point. */
 const FRACTION_BITS = 16;
 const FRACTION = 2 ** FRACTION_BITS;
@@ -40,7 +40,7 @@ export interface Middle {
   readonly length: number;
 }
 
-export class Sketches {
+export class ResidualCodes {
   readonly memory: ResidualMemory;
   readonly #vectors: KeptVectors;
   readonly #rotation: Rotation;
@@ -51,9 +51,9 @@ export class Sketches {
   static of(
     { vectors, seed, kernel }: { vectors: KeptVectors | null; seed: bigint; kernel?: KernelName },
     places: number,
-  ): Sketches | null {
+  ): ResidualCodes | null {
     if (vectors === null || widthOf(vectors) > 4 * MAX_RESIDUAL_BYTES) return null;
-    return new Sketches(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
+    return new ResidualCodes(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
   }
 
   private constructor(
@@ -82,7 +82,7 @@ export class Sketches {
     return norm > 0 ? sum / (norm * UNIT) : 0;
   }
 
-  /** The sketch at a place, of a row. */
+  /** The residual code at a place, of a row. */
   set(place: number, row: number, { centroid, length }: Middle): void {
     this.memory.reserve(place + 1);
     const vector = this.#vectors.valuesAt(row);
@@ -91,13 +91,13 @@ export class Sketches {
       this.remove(place);
       return;
     }
-    const { vector: sums, code: sketch } = this.#rotation;
+    const { vector: sums, code: residualCode } = this.#rotation;
     const less = length / UNIT;
     for (let i = 0; i < vector.length; i++) sums[i] = vector[i] / norm - less * centroid[i];
     sums.fill(0, vector.length);
     this.#kernel.rotate(this.#rotation);
     const scale = this.#kernel.encode(this.#rotation);
-    this.memory.set(place, sketch, scale > 0 ? scale : NO_DIFFERENCE);
+    this.memory.set(place, residualCode, scale > 0 ? scale : NO_DIFFERENCE);
   }
 
   /** A place whose rows are all removed. */
@@ -105,7 +105,7 @@ export class Sketches {
     this.memory.setScale(place, 0);
   }
 
-  /** What a query, a vector of length 1, says of sketches. Until the next call. */
+  /** The lookup tables of a query, a vector of length 1. Valid until the next call. */
   tablesOf(query: Float64Array): ResidualTables {
     const { vector: sums } = this.#rotation;
     sums.fill(0, query.length);
@@ -119,7 +119,7 @@ export class Sketches {
       most = Math.max(most, size);
       total += size;
     }
-    const entriesPerUnit = most > 0 ? MOST_ENTRY / (2 * most) : 0;
+    const entriesPerUnit = most > 0 ? MAX_ENTRY / (2 * most) : 0;
     const tables = this.#tables;
     const unit = entriesPerUnit * FRACTION;
     for (let group = 0, at = 0; group < groups; group++) {
@@ -143,7 +143,7 @@ export class Sketches {
   }
 }
 
-/** A multiple of 8: sketches take whole pairs of bytes. */
+/** A multiple of 8: residual codes take whole pairs of bytes. */
 function widthOf({ dimensions }: KeptVectors): number {
-  return Math.max(LEAST_WIDTH, (dimensions + 7) & ~7);
+  return Math.max(MIN_WIDTH, (dimensions + 7) & ~7);
 }

@@ -1,34 +1,37 @@
-/** Search for candidates by sketches, in the nearest partitions. */
+/** Search for candidates by residual codes, in the nearest partitions. */
 
 import { residualKernel } from '../../kernels/kernels';
 import { ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
 import { type Ranked, rankedHits, type Wanted, type Work } from '../rank-rows';
 import type { IndexState, Query } from '../state';
 import type { Partitions } from './partitions';
-import type { Sketches } from './residual-codes';
+import type { ResidualCodes } from './residual-codes';
 
-export interface SketchRequest extends Wanted {
+export interface ResidualRequest extends Wanted {
   /** Partitions to visit. */
   readonly probes: number;
 }
 
-/** The nearest slots' rows. Visits further partitions when those asked for hold too few rows. */
-export function nearestBySketch(
+/**
+ * The nearest distinct codes' rows. Visits further partitions when those asked for hold too few
+ * rows.
+ */
+export function nearestByResidual(
   state: IndexState,
   query: Query & { unit: Float64Array },
-  request: SketchRequest,
+  request: ResidualRequest,
   work: Work,
 ): Ranked {
   const partitions = state.partitions as Partitions;
-  const sketches = partitions.sketches as Sketches;
+  const residualCodes = partitions.residualCodes as ResidualCodes;
   const place = partitions.space.queryOf([], query.unit);
-  const tables = sketches.tablesOf(query.unit);
+  const tables = residualCodes.tablesOf(query.unit);
   const kernel = residualKernel(state.kernel);
   let probes = Math.min(request.probes, partitions.count);
   for (;;) {
     const { ranges, codes } = partitions.ranges(place, probes);
     const run = (ask: number) => {
-      const search = kernel.search(sketches.memory, tables, ask);
+      const search = kernel.search(residualCodes.memory, tables, ask);
       search.ranges(ranges);
       return search;
     };

@@ -7,32 +7,32 @@
 import { lengthOf } from '../../base/length';
 import { integerWidth, UNIT } from '../../kernels/products/products.scalar';
 import { roundInto } from '../../vectors/round-vector';
-import type { Slots } from '../distinct/slots';
+import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { KeptVectors } from '../vectors/kept-vectors';
 
 export interface Space {
   /** Integers a vector takes. */
   readonly width: number;
-  /** Writes the vector of a slot to `out[at]..`. */
-  slotInto(slot: number, out: Int16Array, at: number): void;
+  /** Writes the vector of a distinct code to `out[at]..`. */
+  vectorInto(distinct: number, out: Int16Array, at: number): void;
   /** The vector of a query: of its accumulators and, when it has one, its own unit vector. */
   queryOf(sums: ArrayLike<number>, unit: ArrayLike<number> | null): Int16Array;
 }
 
-/** The space of an index's slots, in this or another order of them. */
+/** The space of an index's distinct codes, in this or another order of them. */
 export function spaceOf(
   { vectors, bits }: { vectors: KeptVectors | null; bits: number },
-  slots: Slots,
+  distinctCodes: DistinctCodes,
 ): Space {
-  return vectors === null ? codeSpace(slots, bits) : vectorSpace(slots, vectors);
+  return vectors === null ? codeSpace(distinctCodes, bits) : vectorSpace(distinctCodes, vectors);
 }
 
-function vectorSpace(slots: Slots, vectors: KeptVectors): Space {
+function vectorSpace(distinctCodes: DistinctCodes, vectors: KeptVectors): Space {
   const width = integerWidth(vectors.dimensions);
   return {
     width,
-    slotInto(slot, out, at) {
-      const row = slots.memory.rows[slot];
+    vectorInto(distinct, out, at) {
+      const row = distinctCodes.memory.rows[distinct];
       roundInto(vectors.valuesAt(row), vectors.normOf(row), out, at);
     },
     queryOf(_sums, unit) {
@@ -43,13 +43,13 @@ function vectorSpace(slots: Slots, vectors: KeptVectors): Space {
   };
 }
 
-function codeSpace(slots: Slots, bits: number): Space {
+function codeSpace(distinctCodes: DistinctCodes, bits: number): Space {
   const width = integerWidth(bits);
   const one = Math.floor(UNIT / Math.sqrt(bits));
   return {
     width,
-    slotInto(slot, out, at) {
-      const code = slots.codeAt(slot);
+    vectorInto(distinct, out, at) {
+      const code = distinctCodes.codeAt(distinct);
       for (let bit = 0; bit < bits; bit++) {
         out[at + bit] = (code[bit >> 3] >> (bit & 7)) & 1 ? one : -one;
       }

@@ -1,5 +1,5 @@
 /**
- * The sparse vectors that an index keeps beside its codes, for exact ranking: entries by ascending
+ * The sparse vectors that an index holds for exact ranking: entries by ascending
  * dimension, 64 bits each, with a float32 weight. They lie in parts of their own, a row in one.
  */
 
@@ -9,11 +9,11 @@ import type { SparseColumns } from '../../table/sealed/index-rows';
 import { type Entries, SparseUnit } from '../../vectors/sparse-unit';
 
 /** Entries of a part: no fewer than the first, and no more than the second but for longer rows. */
-const LEAST_ENTRIES = 1024;
-const MOST_ENTRIES = 2 ** 20;
+const MIN_ENTRIES = 1024;
+const MAX_ENTRIES = 2 ** 20;
 const BYTES_PER_ENTRY = 12;
 /** Their columns must stay far below 2 GiB. */
-const MOST_GATHERED = 2 ** 25;
+const MAX_GATHERED = 2 ** 25;
 const BYTES_PER_ROW = 20;
 
 /** A sparse vector as an index keeps it: dimensions ascending, each once. */
@@ -93,7 +93,7 @@ export class KeptSparse {
   reserve(rows: number, entries: number): void {
     const last = this.#parts[this.#parts.length - 1];
     if (last === undefined || this.#filled + entries > last.weights.length) {
-      const usual = Math.max(LEAST_ENTRIES, Math.min(MOST_ENTRIES, this.#entryCount));
+      const usual = Math.max(MIN_ENTRIES, Math.min(MAX_ENTRIES, this.#entryCount));
       const room = Math.max(entries, usual);
       this.#parts.push({ halves: new Uint32Array(2 * room), weights: new Float32Array(room) });
       this.#filled = 0;
@@ -112,7 +112,7 @@ export class KeptSparse {
     let entries = 0;
     for (let i = first; i < end; i++) {
       entries += this.#counts[rows[i]];
-      if (entries > MOST_GATHERED && i > first) return i;
+      if (entries > MAX_GATHERED && i > first) return i;
     }
     return end;
   }

@@ -1,5 +1,5 @@
 /**
- * The vectors that an index keeps beside its codes, for exact ranking: as float32, or as int8 with
+ * The dense vectors that an index holds for exact ranking: as float32, or as int8 with
  * a scale a row. They live in memories of their own, a part of the rows in each, where the kernel
  * reads them.
  */
@@ -15,7 +15,7 @@ export const VECTOR_STORAGES = ['none', 'float32', 'int8', 'sparse'] as const;
 
 /** Rows of a part take at most so much. */
 const PART_BYTES = 2 ** 28;
-const MOST_INT8 = 127;
+const MAX_INT8 = 127;
 
 export class KeptVectors {
   readonly storage: 'float32' | 'int8';
@@ -215,6 +215,6 @@ function roundToBytes(vector: Float32Array | Float64Array, out: Int8Array): numb
     out.fill(0);
     return 0;
   }
-  for (let i = 0; i < vector.length; i++) out[i] = Math.round((vector[i] / most) * MOST_INT8);
-  return most / MOST_INT8;
+  for (let i = 0; i < vector.length; i++) out[i] = Math.round((vector[i] / most) * MAX_INT8);
+  return most / MAX_INT8;
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Middle, Sketches } from '../../src/index/partitions/residual-codes';
+import { type Middle, ResidualCodes } from '../../src/index/partitions/residual-codes';
 import { KeptVectors } from '../../src/index/vectors/kept-vectors';
 import { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
 import { ONE_WEIGHT, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
 import { Draws } from '../reference/random';
 
-/** Cosines that sketches tell, beside those of the vectors. */
+/** Cosines that residual codes tell, next to those of the vectors. */
 
 const ROWS = 400;
 
@@ -18,15 +18,15 @@ function example(dimensions: number, storage: 'float32' | 'int8', length: number
   });
   const vectors = new KeptVectors(storage, dimensions);
   vectors.append(values, () => true);
-  const sketches = Sketches.of({ vectors, seed }, ROWS) as Sketches;
+  const residualCodes = ResidualCodes.of({ vectors, seed }, ROWS) as ResidualCodes;
   const norm = Math.sqrt(dot(base, base));
   const centroid = new Int16Array(integerWidth(dimensions));
   base.forEach((value, i) => {
     centroid[i] = Math.round((value / norm) * UNIT);
   });
   const middle: Middle = { centroid, length };
-  for (let row = 0; row < ROWS; row++) sketches.set(row, row, middle);
-  return { values, base, sketches, middle };
+  for (let row = 0; row < ROWS; row++) residualCodes.set(row, row, middle);
+  return { values, base, residualCodes, middle };
 }
 
 function dot(x: ArrayLike<number>, y: ArrayLike<number>): number {
@@ -38,10 +38,13 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
 }
 
 /** The mean and the root of the mean square of the errors of all rows. */
-function errorsOf({ values, sketches, middle }: ReturnType<typeof example>, query: Float64Array) {
+function errorsOf(
+  { values, residualCodes, middle }: ReturnType<typeof example>,
+  query: Float64Array,
+) {
   const dimensions = query.length;
   const unit = query.map((value) => value / Math.sqrt(dot(query, query)));
-  const search = scalarResiduals.search(sketches.memory, sketches.tablesOf(unit), ROWS);
+  const search = scalarResiduals.search(residualCodes.memory, residualCodes.tablesOf(unit), ROWS);
   const more = (ONE_WEIGHT * middle.length * dot(unit, middle.centroid)) / UNIT;
   const [bits] = new Uint32Array(Float32Array.of(more).buffer);
   search.ranges(Uint32Array.of(0, 0, ROWS, bits));
@@ -55,7 +58,7 @@ function errorsOf({ values, sketches, middle }: ReturnType<typeof example>, quer
   return { mean, root: Math.sqrt(errors.reduce((sum, one) => sum + one * one, 0) / ROWS) };
 }
 
-describe.each(['float32', 'int8'] as const)('sketches of %s', (keep) => {
+describe.each(['float32', 'int8'] as const)('residual codes of %s', (keep) => {
   it.each([
     [40, 0.05],
     [100, 0.045],
@@ -86,12 +89,16 @@ it('a middle near to the rows leaves less error', () => {
 it('a row that is as its middle is there, and a removed one is not', () => {
   const vectors = new KeptVectors('float32', 1);
   vectors.append(Float64Array.of(2, 3), () => true);
-  const sketches = Sketches.of({ vectors, seed: 0n }, 2) as Sketches;
+  const residualCodes = ResidualCodes.of({ vectors, seed: 0n }, 2) as ResidualCodes;
   for (const row of [0, 1]) {
-    sketches.set(row, row, { centroid: Int16Array.of(UNIT, 0, 0, 0, 0, 0, 0, 0), length: 1 });
+    residualCodes.set(row, row, { centroid: Int16Array.of(UNIT, 0, 0, 0, 0, 0, 0, 0), length: 1 });
   }
-  sketches.remove(1);
-  const search = scalarResiduals.search(sketches.memory, sketches.tablesOf(Float64Array.of(1)), 2);
+  residualCodes.remove(1);
+  const search = scalarResiduals.search(
+    residualCodes.memory,
+    residualCodes.tablesOf(Float64Array.of(1)),
+    2,
+  );
   const [more] = new Uint32Array(Float32Array.of(ONE_WEIGHT).buffer);
   search.ranges(Uint32Array.of(0, 0, 2, more));
   const { codes, weights, count } = search.hits();
@@ -101,5 +108,5 @@ it('a row that is as its middle is there, and a removed one is not', () => {
 
 it('there are none where vectors are too wide', () => {
   const vectors = new KeptVectors('int8', 5000);
-  expect(Sketches.of({ vectors, seed: 0n }, 1)).toBeNull();
+  expect(ResidualCodes.of({ vectors, seed: 0n }, 1)).toBeNull();
 });

@@ -1,7 +1,8 @@
 /**
- * The distinct codes of an index: equal codes are held once, in a slot, with the rows that have
- * them, so that a million equal rows cost a search as much as one. A slot whose rows are all
- * removed stays, empty, until the slots are put in another order.
+ * The distinct codes of an index: equal codes are held once, with the list of rows that have them,
+ * so that a million equal rows cost a search as much as one. A distinct code is named by its
+ * number, `distinct`. One whose rows are all removed stays, empty, until the codes are put in
+ * another order.
  */
 
 import { isValid } from '../../base/bitmap';
@@ -9,16 +10,16 @@ import { runSteps, type Steps } from '../../base/steps';
 import { CodeMemory } from '../../kernels/hamming/code-memory';
 import { distance } from '../../kernels/hamming/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../../kernels/hits/hits';
+import { CodeTable, isEqual, NOT_FOUND } from './code-table';
 import { SharedRows } from './shared-rows';
-import { isEqual, NO_SLOT, SlotTable } from './slot-table';
 
-/** In place of a row's slot: it has no code, or is removed. */
+/** Stands for the distinct code of a row that has no code, and of a removed row. */
 export const NULL_ROW = 0xffff_ffff;
 const REMOVED = 0xffff_fffe;
-/** Most rows of an index: beyond are the marks above. */
-export const MOST_ROWS = 0xffff_fff0;
+/** Rows that an index holds at most: the numbers above stand for no row. */
+export const MAX_ROWS = 0xffff_fff0;
 
-/** Rows, and which of them share a code. */
+/** Rows, and which of them share a code, as files hold them. */
 export interface KnownCodes {
   readonly codes: Uint8Array;
   readonly count: number;
@@ -27,31 +28,32 @@ export interface KnownCodes {
   readonly firsts: Uint32Array | null;
 }
 
-/** Slots, and rows, between two steps of putting them in another order. */
-const STEP_SLOTS = 2 ** 15;
+/** Distinct codes, and rows, between two steps of putting them in another order. */
+const STEP_CODES = 2 ** 15;
 const STEP_ROWS = 2 ** 20;
 /**
- * Codes that searches compare for each slot before the table goes: to make it anew takes less. Each
- * time that it was needed again, many times as many.
+ * The table of codes is freed when searches since the last added row have compared this many times
+ * the distinct codes: building it again costs less. The number grows by the factor at each time, so
+ * that an index that is searched and added to in turn does not rebuild it for ever.
  */
-const COMPARED = 256;
-const PATIENCE = 8;
+const COMPARISONS_BEFORE_FREE = 256;
+const COMPARISONS_FACTOR = 8;
 
-export class Slots {
+export class DistinctCodes {
   readonly bytesPerCode: number;
   #memory: CodeMemory;
   #count = 0;
-  #slotOfRow = new Uint32Array(64);
+  #distinctOfRow = new Uint32Array(64);
   #rowCount = 0;
   #liveCount = 0;
-  /** The rows of a slot beyond its first. */
+  /** The rows of a distinct code beyond its first. */
   #more = new SharedRows();
-  readonly #isOf = (row: number, slot: number) => this.#slotOfRow[row] === slot;
+  readonly #isOf = (row: number, distinct: number) => this.#distinctOfRow[row] === distinct;
   /** Null until a code is added. */
-  #table: SlotTable | null = null;
+  #table: CodeTable | null = null;
   /** Codes compared by searches since a row was added. */
   #compared = 0;
-  #mostCompared = COMPARED;
+  #maxCompared = COMPARISONS_BEFORE_FREE;
   #gathered: CodeMemory | null = null;
 
   constructor(bytesPerCode: number) {
@@ -59,7 +61,7 @@ export class Slots {
     this.#memory = new CodeMemory(bytesPerCode);
   }
 
-  /** Slots, empty ones included. */
+  /** Distinct codes, empty ones included. */
   get count(): number {
     return this.#count;
   }
@@ -74,15 +76,15 @@ export class Slots {
     return this.#liveCount;
   }
 
-  /** A search compared so many codes; where only searches go on, no table is kept. */
+  /** Counts the codes that a search compared; where only searches go on, no table is held. */
   noteCompared(codes: number): void {
     this.#compared += codes;
-    if (this.#table === null || this.#compared <= this.#mostCompared * this.#count) return;
+    if (this.#table === null || this.#compared <= this.#maxCompared * this.#count) return;
     this.#table = null;
-    this.#mostCompared *= PATIENCE;
+    this.#maxCompared *= COMPARISONS_FACTOR;
   }
 
-  /** The codes of all slots and behind them room; `rows` holds each slot's first row. */
+  /** All distinct codes, and room behind them; `rows` holds the first row of each. */
   get memory(): CodeMemory {
     return this.#memory;
   }
@@ -93,13 +95,16 @@ export class Slots {
     return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + table + more;
   }
 
-  codeAt(slot: number): Uint8Array {
-    return this.#memory.codes.subarray(slot * this.bytesPerCode, (slot + 1) * this.bytesPerCode);
+  codeAt(distinct: number): Uint8Array {
+    return this.#memory.codes.subarray(
+      distinct * this.bytesPerCode,
+      (distinct + 1) * this.bytesPerCode,
+    );
   }
 
-  /** The slot of a row; NULL_ROW when it has no code. */
-  slotOf(row: number): number {
-    return this.#slotOfRow[row];
+  /** The distinct code of a row; NULL_ROW when it has no code. */
+  distinctOf(row: number): number {
+    return this.#distinctOfRow[row];
   }
 
   /** Distances from a code to rows that have one. */
@@ -107,18 +112,18 @@ export class Slots {
     const { codes } = this.#memory;
     const distances = new Uint16Array(rows.length);
     for (let i = 0; i < rows.length; i++) {
-      distances[i] = distance(code, codes, this.#slotOfRow[rows[i]] * this.bytesPerCode);
+      distances[i] = distance(code, codes, this.#distinctOfRow[rows[i]] * this.bytesPerCode);
     }
     return distances;
   }
 
   isLive(row: number): boolean {
-    return row < this.#rowCount && this.#slotOfRow[row] !== REMOVED;
+    return row < this.#rowCount && this.#distinctOfRow[row] !== REMOVED;
   }
 
   /** True of a live row that is not null. */
   hasCode(row: number): boolean {
-    return row < this.#rowCount && this.#slotOfRow[row] < REMOVED;
+    return row < this.#rowCount && this.#distinctOfRow[row] < REMOVED;
   }
 
   /** The numbers of rows that are there, ascending. */
@@ -155,38 +160,39 @@ export class Slots {
     this.#liveCount++;
     this.#compared = 0;
     if (code === null) {
-      this.#slotOfRow[row] = NULL_ROW;
+      this.#distinctOfRow[row] = NULL_ROW;
       return row;
     }
     if (!this.#table?.holds(this.#count + 1)) runSteps(this.tableSteps(1), {});
-    const table = this.#table as SlotTable;
+    const table = this.#table as CodeTable;
     const found = table.find(code);
-    if (found === NO_SLOT) {
-      const slot = this.#newSlot(row, code);
-      table.put(slot);
+    if (found === NOT_FOUND) {
+      const distinct = this.#append(row, code);
+      table.put(distinct);
       return row;
     }
-    this.#slotOfRow[row] = found;
+    this.#distinctOfRow[row] = found;
     if (this.#memory.rows[found] === NO_ROW) this.#memory.rows[found] = row;
     else this.#more.add(found, row);
     return row;
   }
 
-  #newSlot(row: number, code: Uint8Array): number {
-    const slot = this.#count++;
+  #append(row: number, code: Uint8Array): number {
+    const distinct = this.#count++;
     this.#memory.reserve(this.#count);
-    this.#memory.codes.set(code, slot * this.bytesPerCode);
-    this.#memory.rows[slot] = row;
-    this.#slotOfRow[row] = slot;
-    return slot;
+    this.#memory.codes.set(code, distinct * this.bytesPerCode);
+    this.#memory.rows[distinct] = row;
+    this.#distinctOfRow[row] = distinct;
+    return distinct;
   }
 
   /**
-   * Appends rows of which a file tells what `add` would have to find out: whose code is whose. The
-   * table of codes is made when the next row is added. Throws where a row has not the code of its
-   * first; `heirs` are the slots of those whose first is removed.
+   * Appends rows of which a file says what `add` would have to find out: which rows share a code.
+   * The table of codes is built when the next row is added. Throws where a row has not the code of
+   * its first. `takenOver` holds, by a removed first row, the distinct code of the row that took
+   * over.
    */
-  addKnown(known: KnownCodes, heirs: Map<number, number>): void {
+  addKnown(known: KnownCodes, takenOver: Map<number, number>): void {
     const { codes, count, validity, firsts } = known;
     const { bytesPerCode } = this;
     this.#table = null;
@@ -200,7 +206,7 @@ export class Slots {
       const row = this.#rowCount + run;
       for (let i = 0; i < end - run; i++) {
         rows[this.#count + i] = row + i;
-        this.#slotOfRow[row + i] = this.#count + i;
+        this.#distinctOfRow[row + i] = this.#count + i;
       }
       this.#count += end - run;
     };
@@ -212,17 +218,25 @@ export class Slots {
       copyRun(i);
       run = i + 1;
       const code = codes.subarray(i * bytesPerCode, run * bytesPerCode);
-      this.#slotOfRow[row] = isThere ? this.#slotOfKnown(row, first, code, heirs) : NULL_ROW;
+      this.#distinctOfRow[row] = isThere
+        ? this.#distinctOfKnown(row, first, code, takenOver)
+        : NULL_ROW;
     }
     copyRun(count);
     this.#rowCount += count;
     this.#liveCount += count;
   }
 
-  /** The slot of a row that has the code of an earlier one. */
-  #slotOfKnown(row: number, first: number, code: Uint8Array, heirs: Map<number, number>): number {
+  /** The distinct code of a row that has the code of an earlier one. */
+  #distinctOfKnown(
+    row: number,
+    first: number,
+    code: Uint8Array,
+    takenOver: Map<number, number>,
+  ): number {
     if (first >= row) throw new Error(`row ${row}: its code cannot be that of row ${first}`);
-    const known = this.#slotOfRow[first] < REMOVED ? this.#slotOfRow[first] : heirs.get(first);
+    const known =
+      this.#distinctOfRow[first] < REMOVED ? this.#distinctOfRow[first] : takenOver.get(first);
     if (known !== undefined) {
       if (!isEqual(this.#memory, known, code)) {
         throw new Error(`row ${row}: its code is not that of row ${first}`);
@@ -230,16 +244,16 @@ export class Slots {
       this.#more.add(known, row);
       return known;
     }
-    const slot = this.#newSlot(row, code);
-    heirs.set(first, slot);
-    return slot;
+    const distinct = this.#append(row, code);
+    takenOver.set(first, distinct);
+    return distinct;
   }
 
   /** The first row with the code of each of some rows; null where that is always the row itself. */
   firstsOf(rows: Uint32Array): Uint32Array | null {
     if (!this.hasDuplicates) return null;
-    const isOwn = (row: number) => this.#slotOfRow[row] === NULL_ROW;
-    const first = (row: number) => (isOwn(row) ? row : this.#memory.rows[this.#slotOfRow[row]]);
+    const isOwn = (row: number) => this.#distinctOfRow[row] === NULL_ROW;
+    const first = (row: number) => (isOwn(row) ? row : this.#memory.rows[this.#distinctOfRow[row]]);
     const firsts = rows.map(first);
     return firsts.every((one, i) => one === rows[i]) ? null : firsts;
   }
@@ -250,16 +264,16 @@ export class Slots {
     const codes = new Uint8Array(rows.length * bytesPerCode);
     let validity: Uint8Array | null = null;
     for (let i = 0; i < rows.length; ) {
-      const slot = this.#slotOfRow[rows[i]];
-      if (slot === NULL_ROW) {
+      const distinct = this.#distinctOfRow[rows[i]];
+      if (distinct === NULL_ROW) {
         validity ??= new Uint8Array(Math.ceil(rows.length / 8)).fill(0xff);
         validity[i >> 3] &= ~(1 << (i & 7));
         i++;
         continue;
       }
       let end = i + 1;
-      while (end < rows.length && this.#slotOfRow[rows[end]] === slot + end - i) end++;
-      const from = slot * bytesPerCode;
+      while (end < rows.length && this.#distinctOfRow[rows[end]] === distinct + end - i) end++;
+      const from = distinct * bytesPerCode;
       const run = this.#memory.codes.subarray(from, from + (end - i) * bytesPerCode);
       codes.set(run, i * bytesPerCode);
       i = end;
@@ -270,29 +284,29 @@ export class Slots {
   /** Rows that are not there, in place of removed ones. */
   skip(count: number): void {
     this.#reserveRows(this.#rowCount + count);
-    this.#slotOfRow.fill(REMOVED, this.#rowCount, this.#rowCount + count);
+    this.#distinctOfRow.fill(REMOVED, this.#rowCount, this.#rowCount + count);
     this.#rowCount += count;
   }
 
   remove(row: number): void {
-    const slot = this.#slotOfRow[row];
-    this.#slotOfRow[row] = REMOVED;
+    const distinct = this.#distinctOfRow[row];
+    this.#distinctOfRow[row] = REMOVED;
     this.#liveCount--;
-    if (slot === NULL_ROW) return;
+    if (distinct === NULL_ROW) return;
     const { rows } = this.#memory;
     const hadDuplicates = this.hasDuplicates;
-    if (rows[slot] === row) rows[slot] = this.#more.takeFirst(slot, this.#isOf, NO_ROW);
-    else this.#more.noteRemoved(slot, this.#isOf);
+    if (rows[distinct] === row) rows[distinct] = this.#more.takeFirst(distinct, this.#isOf, NO_ROW);
+    else this.#more.noteRemoved(distinct, this.#isOf);
     if (hadDuplicates && !this.hasDuplicates) this.#more = new SharedRows();
   }
 
-  /** The first row of a slot that a filter accepts, or NO_ROW. */
-  firstRow(slot: number, filter: { accepts(row: number): boolean } | null): number {
-    if (slot >= this.#count) return NO_ROW;
-    let first = this.#memory.rows[slot];
+  /** The first row of a distinct code that a filter accepts, or NO_ROW. */
+  firstRow(distinct: number, filter: { accepts(row: number): boolean } | null): number {
+    if (distinct >= this.#count) return NO_ROW;
+    let first = this.#memory.rows[distinct];
     if (filter === null || first === NO_ROW || filter.accepts(first)) return first;
     first = NO_ROW;
-    this.#more.each(slot, this.#isOf, (row) => {
+    this.#more.each(distinct, this.#isOf, (row) => {
       if (!filter.accepts(row)) return true;
       first = row;
       return false;
@@ -300,48 +314,48 @@ export class Slots {
     return first;
   }
 
-  /** Visits the live rows of a slot, ascending, until one visit returns false. */
-  eachRow(slot: number, visit: (row: number) => boolean): void {
-    if (slot >= this.#count) return; // of a row that was removed on the way
-    const first = this.#memory.rows[slot];
+  /** Visits the live rows of a distinct code, ascending, until one visit returns false. */
+  eachRow(distinct: number, visit: (row: number) => boolean): void {
+    if (distinct >= this.#count) return; // of a row that was removed on the way
+    const first = this.#memory.rows[distinct];
     if (first === NO_ROW || !visit(first)) return;
-    this.#more.each(slot, this.#isOf, visit);
+    this.#more.each(distinct, this.#isOf, visit);
   }
 
-  /** True when all rows of a slot are removed. */
-  isEmpty(slot: number): boolean {
-    return this.#memory.rows[slot] === NO_ROW;
+  /** True when all rows of a distinct code are removed. */
+  isEmpty(distinct: number): boolean {
+    return this.#memory.rows[distinct] === NO_ROW;
   }
 
-  /** True when some slot has more than one row. */
+  /** True when some distinct code has more than one row. */
   get hasDuplicates(): boolean {
     return this.#more.size > 0;
   }
 
   /** The codes of some rows, each code once with its first row. Valid until the next call. */
   gather(rows: readonly number[]): RowCodes & { count: number } {
-    const slots = new Set<number>();
-    for (const row of rows) if (this.hasCode(row)) slots.add(this.#slotOfRow[row]);
+    const distinctCodes = new Set<number>();
+    for (const row of rows) if (this.hasCode(row)) distinctCodes.add(this.#distinctOfRow[row]);
     this.#gathered ??= new CodeMemory(this.bytesPerCode);
-    this.#gathered.reserve(slots.size);
+    this.#gathered.reserve(distinctCodes.size);
     const { codes, rows: firstRows } = this.#gathered;
     let count = 0;
-    for (const slot of slots) {
-      codes.set(this.codeAt(slot), count * this.bytesPerCode);
-      firstRows[count++] = this.#memory.rows[slot];
+    for (const distinct of distinctCodes) {
+      codes.set(this.codeAt(distinct), count * this.bytesPerCode);
+      firstRows[count++] = this.#memory.rows[distinct];
     }
     return { bytesPerCode: this.bytesPerCode, codes, rows: firstRows, count };
   }
 
-  /** The same rows with slots in another order, `order` naming these; those left out are empty. */
-  *rearranged(order: Uint32Array): Steps<Slots> {
+  /** The same rows with the distinct codes in the given order; those left out must be empty. */
+  *rearranged(order: Uint32Array): Steps<DistinctCodes> {
     const { bytesPerCode } = this;
-    const other = new Slots(bytesPerCode);
+    const other = new DistinctCodes(bytesPerCode);
     other.#memory = new CodeMemory(bytesPerCode, order.length);
     other.#count = order.length;
     other.#rowCount = this.#rowCount;
     other.#liveCount = this.#liveCount;
-    other.#slotOfRow = this.#slotOfRow.slice(0, this.#rowCount);
+    other.#distinctOfRow = this.#distinctOfRow.slice(0, this.#rowCount);
     const { codes, rows } = this.#memory;
     const places = new Uint32Array(this.#count);
     for (let place = 0; place < order.length; place++) {
@@ -349,10 +363,10 @@ export class Slots {
       other.#memory.codes.set(codes.subarray(from, from + bytesPerCode), place * bytesPerCode);
       other.#memory.rows[place] = rows[order[place]];
       places[order[place]] = place;
-      if (place % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
+      if (place % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
     for (let row = 0; row < this.#rowCount; row++) {
-      if (this.hasCode(row)) other.#slotOfRow[row] = places[this.#slotOfRow[row]];
+      if (this.hasCode(row)) other.#distinctOfRow[row] = places[this.#distinctOfRow[row]];
       if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     }
     other.#more = yield* this.#more.renumbered(places);
@@ -360,19 +374,19 @@ export class Slots {
   }
 
   #reserveRows(count: number): void {
-    if (count <= this.#slotOfRow.length) return;
-    const grown = new Uint32Array(Math.max(count, Math.ceil(1.25 * this.#slotOfRow.length)));
-    grown.set(this.#slotOfRow);
-    this.#slotOfRow = grown;
+    if (count <= this.#distinctOfRow.length) return;
+    const grown = new Uint32Array(Math.max(count, Math.ceil(1.25 * this.#distinctOfRow.length)));
+    grown.set(this.#distinctOfRow);
+    this.#distinctOfRow = grown;
   }
 
   /**
-   * Room in the table for so many more codes, made in steps; until the end nothing changes. Where
-   * `expected` are to come, it is not made anew for each doubling.
+   * Makes room in the table for so many more codes, in steps; until the end nothing changes. Where
+   * `expected` will come, it is not built again for each doubling.
    */
   *tableSteps(more: number, expected = more): Steps<void> {
     if (this.#table?.holds(this.#count + more)) return;
     const room = Math.max(more, Math.min(expected, 3 * this.#count));
-    this.#table = yield* SlotTable.of(this.#memory, this.#count, room);
+    this.#table = yield* CodeTable.of(this.#memory, this.#count, room);
   }
 }

@@ -1,19 +1,19 @@
 /**
- * Slots by the hash of their code: open addressing, at most three quarters full. An entry is a slot
- * and, in the bits that slots leave free, as much of the hash, so that codes are seldom looked at
- * in vain. Made from the codes when it is needed, since a search needs none.
+ * Finds the number of a distinct code: open addressing, at most three quarters full. An entry holds
+ * the number and, in the bits that numbers leave free, a part of the hash, so that codes are seldom
+ * compared in vain. Built from the codes when rows are added; a search needs none.
  */
 
 import type { Steps } from '../../base/steps';
 import type { CodeMemory } from '../../kernels/hamming/code-memory';
 
-/** In place of a slot: no such code is there. */
-export const NO_SLOT = 0xffff_ffff;
-const LEAST_SIZE = 128;
-/** Slots between two steps of making a table. */
-const STEP_SLOTS = 2 ** 14;
+/** `find` returns this when no such code is there. */
+export const NOT_FOUND = 0xffff_ffff;
+const MIN_SIZE = 128;
+/** Distinct codes between two steps of making a table. */
+const STEP_CODES = 2 ** 14;
 
-export class SlotTable {
+export class CodeTable {
   readonly #memory: CodeMemory;
   readonly #entries: Uint32Array;
   /** Where the code that was looked for last belongs, and its hash. */
@@ -24,22 +24,22 @@ export class SlotTable {
 
   private constructor(memory: CodeMemory, size: number) {
     this.#memory = memory;
-    this.#entries = new Uint32Array(size).fill(NO_SLOT);
+    this.#entries = new Uint32Array(size).fill(NOT_FOUND);
   }
 
   /** A table of the first `count` codes with room for `more`: they fit 31 bits. */
-  static *of(memory: CodeMemory, count: number, more: number): Steps<SlotTable> {
-    let size = LEAST_SIZE;
+  static *of(memory: CodeMemory, count: number, more: number): Steps<CodeTable> {
+    let size = MIN_SIZE;
     while (3 * size < 4 * (count + more)) size *= 2;
-    const table = new SlotTable(memory, size);
+    const table = new CodeTable(memory, size);
     const entries = table.#entries;
     const mask = size - 1;
-    for (let slot = 0; slot < count; slot++) {
-      const hash = hashOf(memory.codes, slot * memory.bytesPerCode, memory.bytesPerCode);
+    for (let distinct = 0; distinct < count; distinct++) {
+      const hash = hashOf(memory.codes, distinct * memory.bytesPerCode, memory.bytesPerCode);
       let at = hash & mask;
-      for (let hop = 1; entries[at] !== NO_SLOT; hop++) at = (at + hop) & mask;
-      entries[at] = (hash & ~mask) | slot;
-      if (slot % STEP_SLOTS === STEP_SLOTS - 1) yield undefined;
+      for (let hop = 1; entries[at] !== NOT_FOUND; hop++) at = (at + hop) & mask;
+      entries[at] = (hash & ~mask) | distinct;
+      if (distinct % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
     return table;
   }
@@ -65,34 +65,34 @@ export class SlotTable {
     this.sink ^= sink;
   }
 
-  /** The slot of a code, or NO_SLOT. */
+  /** The number of a code, or NOT_FOUND. */
   find(code: Uint8Array): number {
     const entries = this.#entries;
     const mask = entries.length - 1;
     const hash = hashOf(code, 0, code.length);
     let at = hash & mask;
-    let slot = NO_SLOT;
-    for (let hop = 1; entries[at] !== NO_SLOT; at = (at + hop++) & mask) {
+    let distinct = NOT_FOUND;
+    for (let hop = 1; entries[at] !== NOT_FOUND; at = (at + hop++) & mask) {
       if (((entries[at] ^ hash) & ~mask) !== 0) continue;
       if (!isEqual(this.#memory, entries[at] & mask, code)) continue;
-      slot = entries[at] & mask;
+      distinct = entries[at] & mask;
       break;
     }
     this.#at = at;
     this.#hash = hash & ~mask;
-    return slot;
+    return distinct;
   }
 
   /** Puts in the code that `find` did not find. */
-  put(slot: number): void {
-    this.#entries[this.#at] = this.#hash | slot;
+  put(distinct: number): void {
+    this.#entries[this.#at] = this.#hash | distinct;
   }
 }
 
-/** True when a slot has this code. */
-export function isEqual(memory: CodeMemory, slot: number, code: Uint8Array): boolean {
+/** True when the distinct code of this number equals `code`. */
+export function isEqual(memory: CodeMemory, distinct: number, code: Uint8Array): boolean {
   const { codes } = memory;
-  let at = slot * memory.bytesPerCode;
+  let at = distinct * memory.bytesPerCode;
   for (let i = 0; i < code.length; i++) if (codes[at++] !== code[i]) return false;
   return true;
 }
