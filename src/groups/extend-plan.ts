@@ -6,6 +6,7 @@
 
 import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
 import { eachItem, type Steps } from '../base/steps';
+import { reachesCosine } from '../hashing/angle';
 import { NONE } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
 import {
@@ -164,7 +165,7 @@ function isNearAll(rows: Rows, near: Nearness, row: number, others: readonly num
     all.map(() => row),
     all,
   );
-  return cosines.every((cosine) => cosine >= minCosine);
+  return cosines.every((cosine) => reachesCosine(cosine, minCosine));
 }
 
 /**

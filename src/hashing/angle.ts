@@ -30,6 +30,17 @@ export function expectedDistance(cosine: number, bits: number): number {
   return checkBits(bits) * shareOf(cosine);
 }
 
+/** Rounding error of a cosine in float64: of 4,096 dimensions at most 5e-13. */
+const COSINE_ERROR = 1e-12;
+
+/**
+ * True where an exact cosine reaches `minCosine`, rounding errors forgiven: the cosine of a vector
+ * with itself may come out as 1 - 2e-16, and `minCosine: 1` must find it.
+ */
+export function reachesCosine(cosine: number, minCosine: number): boolean {
+  return cosine >= minCosine - COSINE_ERROR;
+}
+
 export interface AngleEstimate {
   readonly angle: number;
   readonly cosine: number;

@@ -15,7 +15,7 @@ import {
   streamItemsAsync,
 } from '../base/steps';
 import { Codes } from '../codes/codes';
-import { catchProbability } from '../hashing/angle';
+import { catchProbability, reachesCosine } from '../hashing/angle';
 import { SimHashIndex } from '../index/simhash-index';
 import type { KernelName } from '../kernels/kernels';
 import { type Distinct, distinctOf } from './distinct';
@@ -172,7 +172,7 @@ function* batches(request: Request): Stream<PairBatch> {
       continue;
     }
     const cosines = cosinesOfPairs(left, right ?? left, a, b);
-    const isNear = (_: number, i: number) => cosines[i] >= minCosine;
+    const isNear = (_: number, i: number) => reachesCosine(cosines[i], minCosine);
     const near = { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
     if (near.a.length > 0) yield new Item({ ...near, cosines: cosines.filter(isNear) });
   }
