@@ -27,6 +27,7 @@ export interface ClusterOptions extends LongCall {
   iterations?: number;
   /** Rows on which starts learn; by default 64 for each cluster, and at least 16,384. */
   sample?: number;
+  /** Seed of the sample and of the starts. */
   seed?: number | bigint;
   /** Most exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
@@ -60,9 +61,22 @@ const OPTIONS = [
 const SAMPLE_PER_CLUSTER = 64;
 const MIN_SAMPLE = 2 ** 14;
 
-/** Groups rows into clusters by direction. */
+/**
+ * Groups rows into a given number of clusters by direction (spherical k-means).
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * console.log(cluster(codes, { clusters: 2, seed: 1 }).labels); // Int32Array(3) [ 0, 0, 1 ]
+ */
 export const cluster = /* @__PURE__ */ syncForm(clustering);
-/** The same with pauses for the event loop. */
+/**
+ * `cluster` with pauses for the event loop.
+ *
+ * @example
+ * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };
+ * const { clusters } = await clusterAsync(matrix, { clusters: 2 });
+ * console.log(clusters.map(({ size }) => size)); // [ 1, 2 ]
+ */
 export const clusterAsync = /* @__PURE__ */ asyncForm(clustering);
 
 interface Request extends KMeansSettings {

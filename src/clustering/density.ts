@@ -56,11 +56,25 @@ const OPTIONS = [
 ];
 
 /**
- * Groups rows into clusters by density. Without `maxDistance` or `minCosine` the time grows with
+ * Groups rows into clusters by density (HDBSCAN*); the number of clusters follows from the rows,
+ * and rows in no dense region are noise. Without `maxDistance` or `minCosine` the time grows with
  * the square of the distinct codes.
+ *
+ * @example
+ * const vectors = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [-1, -1]];
+ * const codes = new SimHasher({ bits: 64 }).hashAll(vectors);
+ * const options = { minClusterSize: 2, minSamples: 1, maxDistance: 10 };
+ * console.log(clusterByDensity(codes, options).labels); // Int32Array(5) [ 0, 0, 1, 1, -1 ]
  */
 export const clusterByDensity = /* @__PURE__ */ syncForm(clustering);
-/** The same with pauses for the event loop. */
+/**
+ * `clusterByDensity` with pauses for the event loop.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const { noise } = await clusterByDensityAsync(codes, { minClusterSize: 2, minSamples: 1 });
+ * console.log(noise); // 0
+ */
 export const clusterByDensityAsync = /* @__PURE__ */ asyncForm(clustering);
 
 function* clustering(source: RowSource, options?: DensityOptions): Steps<DensityClusters> {

@@ -30,10 +30,16 @@ export interface CodeOrigin {
 }
 
 export interface CodesOptions {
+  /** Width of a code. */
   bits: number;
+  /**
+   * Which bit of a byte is its first: the lowest ('lsb') or the highest ('msb').
+   * @default 'lsb'
+   */
   bitOrder?: BitOrder;
   /** Arrow's layout: bit r of the bitmap is 0 when row r is null. */
   validity?: Uint8Array | null;
+  /** How the codes were made, where that is known. */
   origin?: CodeOrigin;
 }
 
@@ -43,14 +49,25 @@ export function bytesPerCode(bits: number): number {
   return Math.ceil(bits / 8);
 }
 
+/**
+ * Codes of one width, one after another in one block of memory. A row without a code is null.
+ *
+ * @example
+ * const codes = Codes.from(new Uint8Array([0b0011, 0b0111]), { bits: 8 });
+ * console.log(codes.count, codes.distance(0, 1)); // 2 1
+ */
 export class Codes {
+  /** Width of a code. */
   readonly bits: number;
+  /** Number of rows, null ones included. */
   readonly count: number;
+  /** Bytes of a code: `bits / 8`, rounded up. */
   readonly bytesPerCode: number;
   /** All codes, `count * bytesPerCode` bytes. Not a copy; of a null row they are 0. */
   readonly bytes: Uint8Array;
   /** Bit r is 0 when row r is null; `null` when every row has a code. */
   readonly validity: Uint8Array | null;
+  /** How the codes were made, where that is known. */
   readonly origin: CodeOrigin | undefined;
 
   private constructor(bytes: Uint8Array, count: number, options: CodesOptions) {
@@ -143,7 +160,12 @@ export class Codes {
   }
 }
 
-/** The bits of a code as text, first bit first: `bitString(code, 6)` is '100111'. */
+/**
+ * The bits of a code as text, first bit first.
+ *
+ * @example
+ * console.log(bitString(new Uint8Array([0b00111001]), 6)); // 100111
+ */
 export function bitString(code: Uint8Array, bits: number = code.length * 8): string {
   if (!(code instanceof Uint8Array)) throw wrongType('code', 'a Uint8Array', code);
   checkInteger('bits', bits, 1, code.length * 8);
@@ -161,7 +183,12 @@ export function parseBits(text: string): Uint8Array {
   return code;
 }
 
-/** Number of bits in which two codes differ. */
+/**
+ * Number of bits in which two codes differ.
+ *
+ * @example
+ * console.log(hammingDistance(new Uint8Array([0b0111]), new Uint8Array([0b0001]))); // 2
+ */
 export function hammingDistance(a: Uint8Array, b: Uint8Array): number {
   if (!(a instanceof Uint8Array)) throw wrongType('a', 'a Uint8Array', a);
   if (!(b instanceof Uint8Array)) throw wrongType('b', 'a Uint8Array', b);

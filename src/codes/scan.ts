@@ -28,13 +28,28 @@ const STEP_BYTES = 1 << 21;
 /** Rows of the first step. Steps double from there, so that limits are found early. */
 const FIRST_ROWS = 128;
 
-/** The codes nearest to `query`, by distance, then row. */
+/**
+ * Finds the codes nearest to `query`, by distance, then row: the `k` best, all within
+ * `maxDistance`, or both. Compares the query with every code.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * console.log(scan(codes, codes.at(0), { k: 2 }).rows); // Uint32Array(2) [ 0, 1 ]
+ * console.log(scan(codes, codes.at(0), { maxDistance: 10 }).distances); // Uint16Array(2) [ 0, 0 ]
+ */
 export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
   const given = checkOptions('options', options, OPTIONS);
   return scanAll(codes, oneQuery(codes, query), given)[0];
 }
 
-/** The codes nearest to each of `queries`; a null query has no neighbours. */
+/**
+ * `scan` for each of `queries`, one result a query; a null query has no neighbours. Faster than one
+ * call a query.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * console.log(scanAll(codes, codes, { k: 1 }).map(({ rows }) => rows[0])); // [ 0, 0, 2 ]
+ */
 export function scanAll(
   codes: Codes,
   queries: Codes,

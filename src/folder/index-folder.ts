@@ -44,7 +44,15 @@ import { type FolderHealth, verifyFolder } from './verify-index';
 const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;
 const TRIES = 5;
 
-/** The index in a folder. */
+/**
+ * Loads the index of a folder, its newest generation.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * await saveIndex(index, 'docs.hs');
+ * console.log((await openIndex('docs.hs')).search([1, 0]).ids); // [ 'a' ]
+ */
 export async function openIndex(folder: string, options?: LongCall): Promise<SimHashIndex> {
   for (let left = TRIES; ; left--) {
     const opened = await IndexFolder.open(folder);
@@ -66,7 +74,20 @@ export interface AppendOptions extends LongCall {
   replace?: boolean;
 }
 
+/**
+ * An index in a folder: reads its manifest, and the rest when it is asked for; changes the folder
+ * by whole generations.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * await saveIndex(index, 'docs.hs');
+ * const folder = await IndexFolder.open('docs.hs');
+ * await folder.append([[0, 1]], ['b']);
+ * console.log(folder.rowCount, (await IndexFolder.verify('docs.hs')).problems); // 2 []
+ */
 export class IndexFolder {
+  /** Path of the folder. */
   readonly path: string;
   #manifest: Manifest;
 
@@ -104,18 +125,22 @@ export class IndexFolder {
     return this.#manifest.rows;
   }
 
+  /** The options of the index. */
   get options(): SimHashIndexOptions {
     return this.#sound(() => optionsOf({ header: this.#manifest.index }));
   }
 
+  /** What `optimize` measured; null before. */
   get report(): RecallReport | null {
     return reportOf(this.#manifest.index);
   }
 
+  /** How texts became vectors; null where that was not saved. */
   get text(): TextSettings | null {
     return this.#manifest.text;
   }
 
+  /** The files of this generation. */
   get files(): readonly FolderFile[] {
     return this.#manifest.files;
   }

@@ -16,7 +16,16 @@ import { writeGeneration } from './write-generation';
 
 const OPTIONS = ['columns', 'text', 'frequencies', 'replace', ...LONG_CALL];
 
-/** Saves all of an index, or what changed where it was opened from or saved to this folder. */
+/**
+ * Saves an index to a folder, all or nothing. Writes only what changed where the index was opened
+ * from or saved to this folder.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * await saveIndex(index, 'docs.hs');
+ * console.log((await openIndex('docs.hs')).count); // 1
+ */
 export async function saveIndex(
   index: SimHashIndex,
   folder: string,

@@ -11,6 +11,7 @@ export interface SaveIndexOptions extends LongCall {
   columns?: RowBatch;
   /** How texts became vectors, so that a query's text can. Kept when it is not given again. */
   text?: TextSettings;
+  /** The document frequencies that weighted the texts. Kept when it is not given again. */
   frequencies?: FrequencyTable;
   /** True to put the index in place of one that it was not opened from. */
   replace?: boolean;

@@ -24,7 +24,9 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
    * must be those of the plan. Null where the plan is of something else in the file.
    */
   column?: string | null;
+  /** Bits of a code in `column`, where they are not 8 x its bytes. */
   bits?: number;
+  /** 'msb' where the maker of the codes packs the highest bit of a byte first. */
   bitOrder?: BitOrder;
   /** Of the plan's rows by number: this column of the source must have the same. */
   ids?: { readonly column: string; readonly values: ArrayLike<string | null> };
@@ -32,7 +34,10 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
   inputs?: readonly string[];
   /** By the output's extension by default, else that of the source. */
   outputFormat?: RowFormat;
-  /** False refuses an output that exists. */
+  /**
+   * Replaces an output that exists.
+   * @default true
+   */
   force?: boolean;
 }
 
@@ -47,7 +52,16 @@ const RECORDS: readonly RowFormat[] = ['jsonl', 'csv', 'text'];
 /** Lines that were left out, where `onError` is 'skip'. */
 export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
 
-/** Writes the rows of a file that a plan keeps, as a new file. */
+/**
+ * Writes the rows of a file that a plan keeps, as a new file. The source is only read, and must
+ * have the rows that the plan was made for.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * await writeCodes('codes.arrow', codes);
+ * await applyPlan(dedup(codes, { maxDistance: 10 }), 'codes.arrow', 'kept.arrow');
+ * console.log((await readCodes('kept.arrow')).codes.count); // 2
+ */
 export async function applyPlan(
   plan: DedupPlan,
   source: string,

@@ -15,7 +15,10 @@ import { formatOfPath, ROW_FORMATS, type RowFormat } from './row-format';
 export interface CreateRowsOptions {
   /** By the name's extension by default; a stream needs it. */
   format?: RowFormat;
-  /** Replaces an existing file. */
+  /**
+   * Replaces an existing file.
+   * @default false
+   */
   force?: boolean;
   /** Files that the output must not be, by whatever name. */
   inputs?: readonly string[];
@@ -37,7 +40,16 @@ export interface RowWriter {
 
 const OPTIONS = ['format', 'force', 'inputs', 'header'];
 
-/** Opens an output. '-' is the standard output. */
+/**
+ * Opens an output for rows: a path, '-' for the standard output, or a stream. The file appears at
+ * `close`, whole; a failure leaves nothing behind.
+ *
+ * @example
+ * const output = await createRows('rows.csv');
+ * await output.write(RowBatch.of({ id: ['a', 'b'], size: [1, 2] }));
+ * await output.close();
+ * console.log(output.rowCount); // 2
+ */
 export async function createRows(
   target: string | NodeJS.WritableStream,
   options?: CreateRowsOptions,

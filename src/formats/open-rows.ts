@@ -29,15 +29,21 @@ export interface OpenRowsOptions {
   format?: RowFormat;
   /** What a stream is called in errors. */
   file?: string;
-  /** Read only these. */
+  /** Columns to read; all by default. */
   columns?: readonly string[];
-  /** At most so many rows a batch; fewer when they are wide. */
+  /**
+   * At most so many rows a batch; fewer when they are wide.
+   * @default 8192
+   */
   batchRows?: number;
-  /** 'skip' leaves out lines of JSONL and CSV that cannot be read, and counts them. */
+  /**
+   * 'skip' leaves out lines of JSONL and CSV that cannot be read, and counts them.
+   * @default 'stop'
+   */
   onError?: 'stop' | 'skip';
-  /** What a column of JSONL or CSV is, where its first values mislead. */
+  /** Types of columns of JSONL or CSV by name, where the first values mislead. */
   types?: Readonly<Record<string, ColumnType>>;
-  /** Between the cells of CSV; guessed from the first line by default. */
+  /** What separates the cells of CSV; found in the first line by default. */
   delimiter?: Delimiter;
 }
 
@@ -66,7 +72,15 @@ const READERS: Record<Exclude<RowFormat, 'json'>, Open> = {
   text: textRows,
 };
 
-/** Opens a file, a folder of texts, or a stream. The columns are known once it is open. */
+/**
+ * Opens a file, a folder of texts, or a stream, to be read batch by batch. The columns are known
+ * once it is open; leaving the loop closes it.
+ *
+ * @example
+ * for await (const batch of await openRows('datasets/sample/docs.jsonl')) {
+ *   console.log(batch.count, batch.texts('title')[0]); // 40 How to brew green tea
+ * }
+ */
 export async function openRows(
   source: string | AsyncIterable<Uint8Array>,
   options?: OpenRowsOptions,

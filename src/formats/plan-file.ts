@@ -8,7 +8,17 @@ import { createRows } from './create-rows';
 import { openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
-/** Writes pairs as an Arrow stream of a, b, distance and, if known, cosine, in bounded memory. */
+/**
+ * Writes pairs as an Arrow stream of a, b, distance and, if known, cosine, in the memory of one
+ * batch.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * await writePairs('pairs.arrow', pairs(codes, { maxDistance: 10 }));
+ * for await (const batch of await openRows('pairs.arrow')) {
+ *   console.log(batch.values('a'), batch.values('b')); // [ 0 ] [ 1 ]
+ * }
+ */
 export async function writePairs(path: string, found: Pairs): Promise<void> {
   await writeRows(path, 'arrows', pairRows(found));
 }
@@ -29,7 +39,15 @@ function pairRow({ a, b, distances, cosines }: PairBatch): RowBatch {
   return RowBatch.of({ a, b, distance: distances, ...(cosines !== null && { cosine: cosines }) });
 }
 
-/** Writes a plan in the format of the path: .arrow, .parquet, .csv, .jsonl and others. */
+/**
+ * Writes a plan, a line for each row, in the format of the path: .arrow, .parquet, .csv, .jsonl and
+ * others.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * await writePlan('plan.csv', dedup(codes, { maxDistance: 10 }), { ids: ['a', 'b', 'c'] });
+ * console.log((await readPlan('plan.csv')).count); // 3
+ */
 export async function writePlan(
   path: string,
   plan: DedupPlan,
@@ -72,7 +90,14 @@ async function writeRows(
   }
 }
 
-/** Reads a plan that was written so, edited by whatever program or not. */
+/**
+ * Reads a plan that `writePlan` wrote, as it is or edited: lines in any order, `action` changed.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * await writePlan('plan.csv', dedup(codes, { maxDistance: 10 }));
+ * console.log((await readPlan('plan.csv')).kept); // Uint8Array(3) [ 1, 0, 1 ]
+ */
 export async function readPlan(path: string): Promise<DedupPlan> {
   const columns = await columnsOfPlan(path);
   const batches: RowBatch[] = [];

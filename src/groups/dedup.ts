@@ -23,9 +23,26 @@ export interface DedupOptions extends GroupOptions {
 
 const OPTIONS = [...GROUP_OPTIONS, 'checks', 'extend'];
 
-/** A plan for the rows of a source, behind those of `extend`. Null rows are kept. */
+/**
+ * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
+ * With `extend` the plan covers the rows of an earlier plan and, behind them, those of `source`.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const plan = dedup(codes, { maxDistance: 10, keep: 'first' });
+ * console.log(plan.kept); // Uint8Array(3) [ 1, 0, 1 ]
+ */
 export const dedup = /* @__PURE__ */ syncForm(planning);
-/** The same with pauses for the event loop. */
+/**
+ * `dedup` with pauses for the event loop. Here it extends a plan by rows that came later.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const plan = dedup(codes, { maxDistance: 10 });
+ * const added = new SimHasher({ bits: 64 }).hashAll([[0, 2], [1, 1]]);
+ * const options = { maxDistance: 10, extend: { plan, source: codes } };
+ * console.log((await dedupAsync(added, options)).kept); // Uint8Array(5) [ 1, 0, 1, 0, 1 ]
+ */
 export const dedupAsync = /* @__PURE__ */ asyncForm(planning);
 
 function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {

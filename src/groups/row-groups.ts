@@ -20,6 +20,10 @@ export interface GroupOptions extends LongCall {
   minCosine?: number;
   /** Share of the pairs at `minCosine` that a distance taken from it catches. */
   share?: number;
+  /**
+   * 'star': rows near to one that stands for them; 'components': rows joined by a chain of pairs;
+   * 'complete': rows that are all near to each other.
+   */
   grouping?: Grouping;
   /** Which row of a group is kept. */
   keep?: Keep;
@@ -59,9 +63,23 @@ export const GROUP_OPTIONS = [
 /** Rows between two steps. */
 const STEP_ROWS = 2 ** 15;
 
-/** Groups near rows. */
+/**
+ * Groups rows that are near to each other. Rows in no pair are in no group.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const { groups } = groupRows(codes, { maxDistance: 10 });
+ * console.log(groups.length, groups[0].rows); // 1 Uint32Array(2) [ 0, 1 ]
+ */
 export const groupRows = /* @__PURE__ */ syncForm(grouping);
-/** The same with pauses for the event loop. */
+/**
+ * `groupRows` with pauses for the event loop.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const { groupOf } = await groupRowsAsync(codes, { maxDistance: 10, grouping: 'components' });
+ * console.log(groupOf); // Uint32Array(3) [ 0, 0, 2 ]
+ */
 export const groupRowsAsync = /* @__PURE__ */ asyncForm(grouping);
 
 function grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {

@@ -55,6 +55,11 @@ export interface AngleEstimate {
 /**
  * The angle and the cosine that a distance estimates, with errors and intervals that cover the
  * truth with probability `confidence` (.95 by default).
+ *
+ * @example
+ * const { cosine, cosineInterval } = estimateAngle(20, 256);
+ * const [low, high] = cosineInterval.map((limit) => limit.toFixed(2));
+ * console.log(cosine.toFixed(2), low, high); // 0.97 0.93 0.99
  */
 export function estimateAngle(
   distance: number,
@@ -93,9 +98,12 @@ export function wilson(
 }
 
 /**
- * The bits needed so that the standard error of the cosine is at most `cosineError` for pairs near
- * `cosine` (0 by default): by the first order, and by the exact root mean square, which near cosine
- * 1 is larger.
+ * The bits that make the standard error of an estimated cosine at most `cosineError`, for pairs
+ * near `cosine` (0 by default). Both the first-order error and the exact root mean square error,
+ * which is larger near cosine 1, stay within it.
+ *
+ * @example
+ * console.log(bitsFor({ cosineError: 0.05, cosine: 0.9 })); // 99
  */
 export function bitsFor(options: { cosineError: number; cosine?: number }): number {
   const { cosineError, cosine = 0 } = checkOptions('options', options, ['cosineError', 'cosine']);
@@ -133,7 +141,13 @@ function rootMeanSquare(share: number, bits: number): number {
   return Math.sqrt(Math.max(0, square - 2 * cosine * meanCosine(Math.PI / bits) + cosine ** 2));
 }
 
-/** The probability that a pair at a cosine is within `maxDistance`: the recall of such pairs. */
+/**
+ * The probability that a pair at this cosine has at most `maxDistance` differing bits: the recall
+ * of such pairs.
+ *
+ * @example
+ * console.log(catchProbability(0.9, 256, 50).toFixed(3)); // 0.991
+ */
 export function catchProbability(cosine: number, bits: number, maxDistance: number): number {
   checkMaxDistance(maxDistance, checkBits(bits));
   const share = shareOf(cosine);
@@ -145,7 +159,13 @@ export function catchProbability(cosine: number, bits: number, maxDistance: numb
   return Math.min(1, sum);
 }
 
-/** The smallest distance within which a pair at a cosine is with at least `probability`. */
+/**
+ * The smallest distance that catches a pair at this cosine with at least this probability:
+ * `maxDistance` for a wanted recall.
+ *
+ * @example
+ * console.log(distanceFor(0.9, 256, 0.99)); // 50
+ */
 export function distanceFor(cosine: number, bits: number, probability: number): number {
   checkBits(bits);
   checkNumber('probability', probability, 0, 1);

@@ -96,13 +96,26 @@ const STEP_ROWS = 4096;
 const STEP_ENTRIES = 65_536;
 const STEP_WORDS = 2 ** 19;
 
-/** Makes codes of vectors; immutable, so one hasher serves any number of callers. */
+/**
+ * Turns vectors into codes. Immutable, so one hasher serves any number of callers.
+ *
+ * @example
+ * const hasher = new SimHasher({ bits: 256, dimensions: 3, projection: 'hadamard' });
+ * const codes = hasher.hashAll([[0.2, 0.9, 0.1], [0.3, 0.8, 0.1], [0.9, 0.1, 0.4]]);
+ * console.log(codes.count, codes.distance(0, 1), codes.distance(0, 2)); // 3 11 98
+ */
 export class SimHasher {
+  /** Width of a code. */
   readonly bits: number;
+  /** The seed of the hyperplanes. */
   readonly seed: bigint;
+  /** How the hyperplanes are made. */
   readonly projection: Projection;
+  /** Width of the vectors, if it is fixed. */
   readonly dimensions: number | undefined;
+  /** What an all-zero vector becomes: an error, or a null code. */
   readonly zero: 'error' | 'null';
+  /** Bytes of a code: `bits / 8`, rounded up. */
   readonly bytesPerCode: number;
   readonly #pattern: PatternFunction | undefined;
   readonly #kernel: SumsKernel;
@@ -205,6 +218,7 @@ export class SimHasher {
   /**
    * The work of `hashAll` in steps. A part of a longer work passes the row that its first row is
    * there, by which errors and progress count, and the rows of the whole.
+   * @internal
    */
   *hashInSteps(batch: VectorBatch, firstRow = 0, total?: number): Steps<Codes> {
     const matrix = matrixOf(batch, this.dimensions);

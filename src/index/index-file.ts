@@ -13,7 +13,14 @@ import { Restoring } from './restore';
 import { SavedRows } from './saved-rows';
 import { refuseIfBusy, SimHashIndex, stateOf } from './simhash-index';
 
-/** The index as the bytes of one Arrow file, which any Arrow reader opens. */
+/**
+ * The index as the bytes of one Arrow file, which any Arrow reader opens.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * console.log(codesFromArrow(indexToArrow(index)).ids); // [ 'a' ]
+ */
 export function indexToArrow(index: SimHashIndex): Uint8Array {
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
   refuseIfBusy(index);
@@ -28,7 +35,15 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
   return bytesOf(header, count, runs);
 }
 
-/** An index that `indexToArrow` wrote; bytes that are damaged throw a FormatError with `file`. */
+/**
+ * An index that `indexToArrow` wrote. Damaged bytes throw a FormatError, with the name given by
+ * `file`.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * console.log(indexFromArrow(indexToArrow(index)).search([1, 0]).ids); // [ 'a' ]
+ */
 export function indexFromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
   const { file } = checkOptions('options', options, ['file']);
   const opened = openedFrom(source, file);

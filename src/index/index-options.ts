@@ -39,8 +39,13 @@ export const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' }
 export interface SearchOptions<I extends Id = Id> {
   /** How many neighbours; fewer come back when there are fewer rows. */
   k?: number;
-  /** The best that the index can do, by default. */
+  /**
+   * What ranks the results: 'hamming' (distance, then row), 'estimate' (the query's sums against
+   * the rows' bits) or 'exact' (true cosine). By default 'exact' where the index holds vectors,
+   * else 'estimate'.
+   */
   rank?: Rank;
+  /** How rows are found: all compared, by bands, or by partitions; 'auto' takes the fastest. */
   method?: Method;
   /** For rank 'exact': so many times k rows are re-ranked. */
   oversample?: number;
@@ -68,8 +73,11 @@ export interface IndexWithinOptions<I extends Id = Id> {
    * and for a code as query, the cosine that a distance estimates.
    */
   minCosine?: number;
+  /** How rows are found; every method finds the same ones. */
   method?: 'auto' | 'scan' | 'bands';
+  /** Only these rows: their numbers, or a function of id and row that returns true for them. */
   filter?: Filter<I>;
+  /** True to get the method, the work and the time it took with the result. */
   explain?: boolean;
 }
 

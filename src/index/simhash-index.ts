@@ -91,11 +91,23 @@ export let stateOf: (index: SimHashIndex) => IndexState;
 /** Fails while a long call changes the index; for the floors above, too. */
 export let refuseIfBusy: (index: SimHashIndex) => void;
 
-/** `I` is the type of the rows' ids: string, number or bigint. */
+/**
+ * Holds rows by id and finds the nearest ones to a vector or a code. `I` is the type of the ids:
+ * string, number or bigint.
+ *
+ * @example
+ * const index = new SimHashIndex<string>({ bits: 256, dimensions: 2, vectors: 'float32' });
+ * index.addAll([[1, 0], [0.9, 0.1], [0, 1]], ['a', 'b', 'c']);
+ * console.log(index.search([1, 0.01], { k: 2 }).ids); // [ 'a', 'b' ]
+ */
 export class SimHashIndex<I extends Id = Id> {
+  /** Width of a code. */
   readonly bits: number;
+  /** Width of the vectors, if it is fixed. */
   readonly dimensions: number | undefined;
+  /** How vectors are held for exact ranking. */
   readonly vectors: VectorStorage;
+  /** Makes the codes of the rows and of queries. */
   readonly hasher: SimHasher;
   readonly #state: IndexState;
   /** A long call that changes the index, while it is at work. */
@@ -225,6 +237,7 @@ export class SimHashIndex<I extends Id = Id> {
     return true;
   }
 
+  /** True when there is a row of this id. */
   has(id: I): boolean {
     return this.#rowOf(id) !== undefined;
   }

@@ -39,9 +39,23 @@ export interface NeighborLists {
 
 const OPTIONS = ['k', 'maxDistance', 'minCosine', 'kernel', ...LONG_CALL];
 
-/** The k nearest of every row. */
+/**
+ * Finds the `k` nearest other rows of every row, by distance, then row.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const { offsets, rows } = neighborLists(codes, { k: 1 });
+ * console.log(rows.subarray(offsets[0], offsets[1])); // Uint32Array(1) [ 1 ]
+ */
 export const neighborLists = /* @__PURE__ */ syncForm(listing);
-/** The same with pauses for the event loop. */
+/**
+ * `neighborLists` with pauses for the event loop.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * const { distances } = await neighborListsAsync(codes, { k: 1 });
+ * console.log(distances); // Uint16Array(3) [ 0, 0, 32 ]
+ */
 export const neighborListsAsync = /* @__PURE__ */ asyncForm(listing);
 
 function* listing(source: RowSource, options?: NeighborListsOptions): Steps<NeighborLists> {

@@ -47,6 +47,7 @@ export interface PairsOptions extends LongCall {
   equal?: 'all' | 'first';
   /** Called with the work that is expected, before it begins. */
   onStart?: (work: PairsWork) => void;
+  /** Which kernel compares codes; all give equal results. */
   kernel?: KernelName;
 }
 
@@ -86,7 +87,17 @@ export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
 
 const OPTIONS = ['maxDistance', 'minCosine', 'share', 'equal', 'onStart', 'kernel', ...LONG_CALL];
 
-/** All pairs of rows of one source. */
+/**
+ * Finds every pair of rows within a distance, each once, by the first row, then the second. Comes
+ * in batches; iterate with `for` or, with pauses for the event loop, `for await`. With two sources,
+ * pairs a row of the first with a row of the second.
+ *
+ * @example
+ * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
+ * for (const { a, b, distances } of pairs(codes, { maxDistance: 10 })) {
+ *   console.log(a[0], b[0], distances[0]); // 0 1 0
+ * }
+ */
 export function pairs(source: RowSource, options: PairsOptions): Pairs;
 /** All pairs of a row of one with a row of another. */
 export function pairs(left: RowSource, right: RowSource, options: PairsOptions): Pairs;

@@ -43,8 +43,9 @@ export interface VectorsFromArrowOptions extends FromArrowOptions {
 
 /** Where the dimensions and the values are. */
 export interface SparseFromArrowOptions extends VectorsFromArrowOptions {
-  /** List columns of dimensions and of values, in place of a Map `column`. */
+  /** The list column of dimensions, in place of a Map `column`. */
   indices?: string;
+  /** The list column of values, with `indices`. */
   values?: string;
 }
 
@@ -70,6 +71,11 @@ export interface SparseWithIds<I extends Ids | null = Ids | null> {
  * The codes of an Arrow file, stream or table, copied once to where scans read them. Checksums of
  * files of this library are compared. `I` is the type of the ids where the caller knows it, such as
  * `string[]`; it is not checked.
+ *
+ * @example
+ * const made = new SimHasher().hashAll([[1, 0], [0, 1]]);
+ * const { codes, ids } = codesFromArrow<string[]>(codesToArrow(made, { ids: ['a', 'b'] }));
+ * console.log(codes.count, ids); // 2 [ 'a', 'b' ]
  */
 export function codesFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
@@ -94,6 +100,12 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
  * Dense vectors, all of one width. Values come as float32, or as float64 where the column's numbers
  * need it; they stay in the memory of the source where it has one batch of floats without nulls.
  * `I` as for `codesFromArrow`.
+ *
+ * @example
+ * import { readFileSync } from 'node:fs';
+ * const bytes = readFileSync('datasets/nouns/nouns.arrow');
+ * const { vectors, ids } = vectorsFromArrow<string[]>(bytes, { id: 'word' });
+ * console.log(vectors.dimensions, ids.length); // 100 17824
  */
 export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
@@ -109,7 +121,16 @@ export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   }));
 }
 
-/** Sparse vectors from a Map column, or from two list columns. `I` as for `codesFromArrow`. */
+/**
+ * Sparse vectors from a Map column, or from two list columns. `I` as for `codesFromArrow`.
+ *
+ * @example
+ * const index = new SimHashIndex({ vectors: 'sparse' });
+ * index.add({ indices: [3, 8], values: [1, 0.5] });
+ * const columns = { indices: 'indices', values: 'weights' };
+ * const { vectors } = sparseFromArrow(indexToArrow(index), columns);
+ * console.log(vectors.values); // Float32Array(2) [ 1, 0.5 ]
+ */
 export function sparseFromArrow<I extends Ids | null = Ids | null>(
   source: ArrowSource,
   options?: SparseFromArrowOptions,

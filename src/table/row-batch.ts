@@ -31,12 +31,19 @@ export interface RowPlace {
   file?: string;
 }
 
-/** Rows with named columns of Arrow's types. Immutable; methods that change return a new batch. */
+/**
+ * Rows with named columns of Arrow's types. Immutable; methods that change return a new batch.
+ *
+ * @example
+ * const batch = RowBatch.of({ id: ['a', 'b'], size: [1, 2] });
+ * console.log(batch.count, batch.select([1]).values('id')); // 2 [ 'b' ]
+ */
 export class RowBatch {
   /** Number of the first row in the source. */
   readonly firstRow: number;
   /** Rows. */
   readonly count: number;
+  /** Name and type of each column. */
   readonly columns: readonly ColumnInfo[];
   /** Name of the source, for errors. */
   readonly file: string | undefined;
@@ -64,7 +71,10 @@ export class RowBatch {
     return RowBatch.ofColumns(made, count, place);
   }
 
-  /** The same of columns that are made already. */
+  /**
+   * The same of columns that are made already.
+   * @internal
+   */
   static ofColumns(columns: readonly Column[], count: number, place: RowPlace): RowBatch {
     const schema = new Schema(columns.map(({ field }) => field));
     return new RowBatch(
@@ -103,6 +113,7 @@ export class RowBatch {
 
   /**
    * The kind of builder that makes such a column; what it gives as text or objects is text or JSON.
+   * @internal
    */
   kind(name: string): ColumnKind {
     return kindOfField(this.#column(name).field);
@@ -151,6 +162,7 @@ export class RowBatch {
   /**
    * A column in Arrow's own form, for the readers of this layer; its bitmaps are checked. Fails
    * where there is none of that name, or it does not fit what is asked for.
+   * @internal
    */
   chunk(name: string, fit?: Fit, what?: string): Chunk {
     const { field, data } = this.#column(name, fit, what);
@@ -195,6 +207,7 @@ export class RowBatch {
     return this.#made(new Schema(fields, this.#header()), data, this.count);
   }
 
+  /** Without these columns. */
   without(names: readonly string[]): RowBatch {
     for (const name of names) this.#column(name);
     const kept = this.#schema.fields

@@ -10,6 +10,9 @@ import { named, normal, type Tokens } from './tokens';
 /**
  * Words by the engine's own dictionaries (Intl.Segmenter). These differ from engine to engine and
  * from version to version: compare only codes that one engine made.
+ *
+ * @example
+ * console.log(...segments('de')('Das ist gut.')); // das ist gut
  */
 export function segments(locale: string): Tokens {
   const segmenter = new Intl.Segmenter(locale, { granularity: 'word' });
@@ -63,7 +66,13 @@ const LANGUAGES = `
   ru:rus sk:slk sl:slv so:som st:sot es:spa sw:swa sv:swe tl:tgl th:tha tr:tur uk:ukr ur:urd vi:vie
   yo:yor zh:zho zu:zul`;
 
-/** The stop words of a language, given by its code of two or three letters: 'en' or 'eng'. */
+/**
+ * The stop words of a language, given by its code of two or three letters: 'en' or 'eng'.
+ *
+ * @example
+ * const hasher = new TextHasher({ stopWords: await stopWords('en') });
+ * console.log(hasher.keywords('a cup of the green tea').length); // 3
+ */
 export async function stopWords(language: string): Promise<readonly string[]> {
   if (typeof language !== 'string') throw wrongType('language', 'a code such as "en"', language);
   const { module } = await loadOptional('stopWords()', ['stopword']);
@@ -81,7 +90,13 @@ type Cut = (text: string, guessesNewWords: boolean) => string[];
 /** Matches a token with a letter or a digit: other tokens of jieba are spaces and punctuation. */
 const IS_WORD = /[\p{L}\p{N}]/u;
 
-/** Chinese words by jieba's dictionary: `@node-rs/jieba` where installed, else `jieba-wasm`. */
+/**
+ * Chinese words by jieba's dictionary: `@node-rs/jieba` where installed, else `jieba-wasm`.
+ *
+ * @example
+ * const chinese = await jieba();
+ * console.log(...chinese('我们喝绿茶')); // 我们 喝 绿茶
+ */
 export async function jieba(): Promise<Tokens> {
   const { name, module } = await loadOptional('jieba()', ['@node-rs/jieba', 'jieba-wasm']);
   const cut = name === 'jieba-wasm' ? await wasmCut(module) : await nativeCut(module);

@@ -27,7 +27,14 @@ export interface TextComparison {
   readonly onlyB: readonly WordShare[];
 }
 
-/** Compares two texts by a hasher's words and weights. A text without words is a RangeError. */
+/**
+ * Shows why two texts are near or far: the words they share and the words of one alone, with their
+ * weights, by a hasher's words. A text without words is a RangeError.
+ *
+ * @example
+ * const { together, onlyA } = explainTexts(new TextHasher(), 'green tea', 'black tea');
+ * console.log(together[0].word, onlyA[0].word); // tea green
+ */
 export function explainTexts(hasher: TextHasher, textA: string, textB: string): TextComparison {
   const [wordsA, wordsB] = [hasher.keywords(textA), hasher.keywords(textB)];
   for (const [name, words] of [

@@ -8,13 +8,27 @@ import { type ArrowSource, asFormatError } from '../table/arrow/source';
 import { readFrequencies, writeFrequencies } from '../table/sealed/frequencies';
 import { FrequencyTable } from './frequency-table';
 
-/** The table as the bytes of an Arrow file, words by rising hash. */
+/**
+ * The table as the bytes of an Arrow file, words by ascending hash.
+ *
+ * @example
+ * const table = new TextHasher().fit(['green tea', 'black tea']);
+ * const bytes = frequenciesToArrow(table);
+ * console.log(frequenciesFromArrow(bytes).size); // 3
+ */
 export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
   if (!(table instanceof FrequencyTable)) throw wrongType('table', 'a FrequencyTable', table);
   return writeFrequencies(table.entries());
 }
 
-/** A table that `frequenciesToArrow` wrote; a damaged one throws a FormatError. */
+/**
+ * A table that `frequenciesToArrow` wrote. Damaged bytes throw a FormatError, with the name given
+ * by `file`.
+ *
+ * @example
+ * const table = new TextHasher().fit(['green tea', 'black tea']);
+ * console.log(frequenciesFromArrow(frequenciesToArrow(table)).documents); // 2
+ */
 export function frequenciesFromArrow(
   source: ArrowSource,
   options?: { file?: string },

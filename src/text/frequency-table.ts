@@ -27,8 +27,19 @@ export interface FrequencyEntries extends TableOrigin {
   readonly counts: Uint32Array;
 }
 
+/**
+ * In how many documents each word occurs: `TextHasher.fit` counts it, and the option `frequencies`
+ * weights words by it.
+ *
+ * @example
+ * const frequencies = new TextHasher().fit(['green tea', 'black tea', 'white tea']);
+ * const hasher = new TextHasher({ frequencies });
+ * console.log(frequencies.documents, hasher.keywords('green tea', 1)[0].word); // 3 green
+ */
 export class FrequencyTable {
+  /** Name of the tokens that were counted. */
   readonly tokens: string;
+  /** Name of the hash of the words. */
   readonly hash: string;
   #documents = 0;
   #size = 0;
@@ -53,17 +64,23 @@ export class FrequencyTable {
     return this.#size;
   }
 
-  /** Changes with every word that is counted. */
+  /**
+   * Changes with every word that is counted.
+   * @internal
+   */
   get version(): number {
     return this.#version;
   }
 
-  /** Memory of the table. */
+  /** Memory of the table in bytes. */
   get bytes(): number {
     return 12 * this.#counts.length;
   }
 
-  /** Counts a document by its words, each once: numbers, whose hashes `words` holds in halves. */
+  /**
+   * Counts a document by its words, each once: numbers, whose hashes `words` holds in halves.
+   * @internal
+   */
   addDocument(numbers: Uint32Array, words: { lows: Uint32Array; highs: Uint32Array }): void {
     this.#documents++;
     this.#version++;
@@ -71,7 +88,10 @@ export class FrequencyTable {
     for (const number of numbers) this.#add(lows[number], highs[number], 1);
   }
 
-  /** Documents with the word of a hash. */
+  /**
+   * Documents with the word of a hash.
+   * @internal
+   */
   countOf(low: number, high: number): number {
     return this.#counts[this.#placeOf(low, high)];
   }
@@ -88,7 +108,10 @@ export class FrequencyTable {
     }
   }
 
-  /** Fails unless this table's words are those of such tokens and hash. */
+  /**
+   * Throws unless this table counts the words of such tokens and hash.
+   * @internal
+   */
   checkOrigin({ tokens, hash }: TableOrigin): void {
     for (const [name, own, given] of [
       ['tokens', this.tokens, tokens],
@@ -99,7 +122,10 @@ export class FrequencyTable {
     }
   }
 
-  /** What a file holds of the table: its words by rising hash. */
+  /**
+   * What a file holds of the table: its words by ascending hash.
+   * @internal
+   */
   entries(): FrequencyEntries {
     const order = [...this.#counts.keys()].filter((i) => this.#counts[i] > 0);
     order.sort((a, b) => this.#highs[a] - this.#highs[b] || this.#lows[a] - this.#lows[b]);
@@ -116,7 +142,10 @@ export class FrequencyTable {
     };
   }
 
-  /** A table of such entries; throws on counts that no documents can make. */
+  /**
+   * A table of such entries; throws on counts that no documents can make.
+   * @internal
+   */
   static of(entries: FrequencyEntries): FrequencyTable {
     const { tokens, hash, documents, dimensions, counts } = entries;
     const table = new FrequencyTable({ tokens, hash });

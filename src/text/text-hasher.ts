@@ -45,11 +45,13 @@ export interface TextHasherOptions {
   tokensName?: string;
   /** Tokens that are dropped. */
   stopWords?: Iterable<string>;
+  /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
   counting?: Counting;
   /** Weights words by inverse document frequency. The table may grow: weights follow it. */
   frequencies?: FrequencyTable;
   /** Keeps only this many words of a text, those of the largest weights. */
   keywords?: number;
+  /** The hash of a word. */
   hash?: WordHash;
   /** What a text without words becomes: an error, or a null code. */
   empty?: 'error' | 'null';
@@ -77,9 +79,21 @@ export interface WeightedWord {
   readonly weight: number;
 }
 
+/**
+ * Turns texts into sparse vectors and codes: a word is the dimension of its hash, weighted by its
+ * count and, with `frequencies`, by how rare it is.
+ *
+ * @example
+ * const hasher = new TextHasher({ bits: 256, tokens: shingles(2) });
+ * const codes = hasher.hashAll(['a cup of green tea', 'a cup of black tea', 'rain again']);
+ * console.log(codes.distance(0, 1), codes.distance(0, 2)); // 81 130
+ */
 export class TextHasher {
+  /** Makes the codes of the vectors. */
   readonly hasher: SimHasher;
+  /** The name that frequency tables record for the tokens. */
   readonly tokensName: string;
+  /** The hash of words. */
   readonly hashName: WordHash;
   readonly #tokens: Tokens;
   readonly #counting: Counting;
@@ -120,6 +134,7 @@ export class TextHasher {
     this.#vocabulary = new Vocabulary(this.hashName, new Set(stopWords));
   }
 
+  /** Width of a code. */
   get bits(): number {
     return this.hasher.bits;
   }

@@ -33,6 +33,9 @@ export function normal(text: string): string {
 /**
  * Runs of letters and digits in lower case. Of dense scripts, each pair of neighbouring characters,
  * or the character itself where it has no neighbour.
+ *
+ * @example
+ * console.log(...words('A Cup of Tea, 東京')); // a cup of tea 東京
  */
 export const words: Tokens = /* @__PURE__ */ named('words', (text) => {
   const plain = normal(text);
@@ -55,6 +58,9 @@ function pairsInto(run: string, found: string[]): void {
 /**
  * Overlapping runs of `count` characters (1 to 1,000) of the normal form, each run of white space
  * as one blank. A shorter text is one token.
+ *
+ * @example
+ * console.log([...characters(4)('green tea')].join('|')); // gree|reen|een |en t|n te| tea
  */
 export function characters(count: number): Tokens {
   checkInteger('count', count, 1, 1000);
@@ -65,7 +71,12 @@ export function characters(count: number): Tokens {
   });
 }
 
-/** Overlapping runs of `count` words (1 to 1,000) or other tokens; a shorter text is one token. */
+/**
+ * Overlapping runs of `count` words (1 to 1,000) or other tokens; a shorter text is one token.
+ *
+ * @example
+ * console.log([...shingles(2)('a cup of tea')].join('|')); // a cup|cup of|of tea
+ */
 export function shingles(count: number, of: Tokens = words): Tokens {
   checkInteger('count', count, 1, 1000);
   return named(`shingles(${count}, ${of.kind ?? 'own'})`, function* (text) {

@@ -15,7 +15,13 @@ const REPLACEMENT = 0xfffd;
 /** The UTF-8 bytes of a word of at most this length; of longer words they are allocated. */
 const shared = /* @__PURE__ */ new Uint8Array(1024);
 
-/** The hash of a word, an unsigned 64-bit integer; half a surrogate pair counts as U+FFFD. */
+/**
+ * The hash of a word, an unsigned 64-bit integer; half a surrogate pair counts as U+FFFD.
+ *
+ * @example
+ * console.log(hashWord('tea')); // 4741855839676419641n
+ * console.log(hashWord('a', 'fnv1a64').toString(16)); // af63dc4c8601ec8c
+ */
 export function hashWord(word: string, hash: WordHash = 'xxhash64'): bigint {
   return hashUnits(
     Uint16Array.from({ length: word.length }, (_, i) => word.charCodeAt(i)),

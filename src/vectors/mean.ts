@@ -17,9 +17,13 @@ export interface MeanOptions {
 }
 
 /**
- * The mean of the directions of a sample of rows. Where vectors share a direction, their codes
- * share bits and distances say little; with the mean subtracted they say more. Null and all-zero
- * rows are skipped; a row that is not finite is refused.
+ * The mean direction of a sample of rows, for the option `mean` of an index. Vectors that share a
+ * direction share many bits, which then say little; without the mean they say more.
+ *
+ * @example
+ * const vectors = { values: new Float32Array([1, 0, 0.6, 0.8]), dimensions: 2 };
+ * const index = new SimHashIndex({ dimensions: 2, mean: meanOf(vectors) });
+ * console.log(meanOf(vectors).map((value) => Math.round(10 * value))); // Float64Array(2) [ 8, 4 ]
  */
 export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Array {
   const given = checkOptions('options', options, ['sample', 'seed']);

@@ -22,6 +22,7 @@ export interface ScanVectorsOptions {
   k?: number;
   /** Only rows with this cosine or more. */
   minCosine?: number;
+  /** Which kernel computes the cosines; all give equal results. */
   kernel?: KernelName;
 }
 
@@ -30,7 +31,14 @@ export const SCAN_VECTORS_DEFAULTS = { k: 10, minCosine: -1, kernel: 'auto' } as
 /** Vectors that stay in the cache while all queries are compared with them. */
 const TILE_BYTES = 1 << 18;
 
-/** The k nearest rows of `matrix` to one dense vector. */
+/**
+ * Finds the `k` rows of `matrix` with the highest cosine to one dense vector, by cosine, then row.
+ * Compares the query with every row.
+ *
+ * @example
+ * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };
+ * console.log(scanVectors(matrix, [1, 0.1], { k: 2 }).rows); // Uint32Array(2) [ 0, 1 ]
+ */
 export function scanVectors(
   matrix: DenseMatrix,
   query: DenseVector,
@@ -46,7 +54,13 @@ export function scanVectors(
   return scanVectorsAll(matrix, queries, given)[0];
 }
 
-/** The k nearest rows of `matrix` to each row of `queries`; a null query has no neighbours. */
+/**
+ * `scanVectors` for each row of `queries`, one result a query; a null query has no neighbours.
+ *
+ * @example
+ * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };
+ * console.log(scanVectorsAll(matrix, matrix, { k: 1 }).map(({ rows }) => rows[0])); // [ 0, 1, 2 ]
+ */
 export function scanVectorsAll(
   matrix: DenseMatrix,
   queries: DenseMatrix,

@@ -16,7 +16,15 @@ import {
 import { type CodesToArrowOptions, codesToArrow } from '../../table/sealed/codes';
 import { readWhole, writeWhole } from '../file-io';
 
-/** Codes of an Arrow file or stream. `I` is the type of the ids where the caller knows it. */
+/**
+ * Reads the codes of an Arrow file or stream. `I` is the type of the ids where the caller knows it;
+ * it is not checked.
+ *
+ * @example
+ * await writeCodes('codes.arrow', new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
+ * const { codes, ids } = await readCodes<string[]>('codes.arrow');
+ * console.log(codes.count, ids); // 2 [ 'a', 'b' ]
+ */
 export async function readCodes<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<CodesFromArrowOptions, 'file'>,
@@ -24,7 +32,14 @@ export async function readCodes<I extends Ids | null = Ids | null>(
   return codesFromArrow(await readWhole(path), { ...options, file: path });
 }
 
-/** Dense vectors of an Arrow file or stream. */
+/**
+ * Reads the dense vectors of an Arrow file or stream. `I` as for `readCodes`.
+ *
+ * @example
+ * const path = 'datasets/nouns/nouns.arrow';
+ * const { vectors, ids } = await readVectors<string[]>(path, { id: 'word' });
+ * console.log(vectors.dimensions, ids.length); // 100 17824
+ */
 export async function readVectors<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<VectorsFromArrowOptions, 'file'>,
@@ -32,7 +47,18 @@ export async function readVectors<I extends Ids | null = Ids | null>(
   return vectorsFromArrow(await readWhole(path), { ...options, file: path });
 }
 
-/** Sparse vectors of an Arrow file or stream. */
+/**
+ * Reads the sparse vectors of an Arrow file or stream. `I` as for `readCodes`.
+ *
+ * @example
+ * import { writeFileSync } from 'node:fs';
+ * const index = new SimHashIndex({ vectors: 'sparse' });
+ * index.add({ indices: [3, 8], values: [1, 0.5] });
+ * writeFileSync('sparse.arrow', indexToArrow(index));
+ * const columns = { indices: 'indices', values: 'weights' };
+ * const { vectors } = await readSparse('sparse.arrow', columns);
+ * console.log(vectors.values); // Float32Array(2) [ 1, 0.5 ]
+ */
 export async function readSparse<I extends Ids | null = Ids | null>(
   path: string,
   options?: Omit<SparseFromArrowOptions, 'file'>,
@@ -40,7 +66,13 @@ export async function readSparse<I extends Ids | null = Ids | null>(
   return sparseFromArrow(await readWhole(path), { ...options, file: path });
 }
 
-/** Writes codes as an Arrow file: whole, or not at all. An existing file is replaced. */
+/**
+ * Writes codes as an Arrow file: whole, or not at all. An existing file is replaced.
+ *
+ * @example
+ * await writeCodes('codes.arrow', new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
+ * console.log((await readCodes('codes.arrow')).codes.count); // 2
+ */
 export async function writeCodes(
   path: string,
   codes: Codes,

@@ -16,7 +16,13 @@ export interface CodesToArrowOptions {
   ids?: Ids | readonly number[];
 }
 
-/** The bytes of an Arrow IPC file. */
+/**
+ * Codes as the bytes of an Arrow file, which any Arrow reader opens.
+ *
+ * @example
+ * const bytes = codesToArrow(new SimHasher().hashAll([[1, 0], [0, 1]]), { ids: ['a', 'b'] });
+ * console.log(codesFromArrow(bytes).ids); // [ 'a', 'b' ]
+ */
 export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8Array {
   const { schema, batches } = codesToTable(codes, options);
   return arrowBytes('file', schema, batches);

@@ -1,0 +1,362 @@
+// The page docs/api.md, made of the declarations of both entry points by the TypeScript compiler:
+// of each exported value its signature, the first paragraph of its comment, its options with their
+// defaults, and its example. What the page says is written in src alone. `npm run docs:api` writes
+// the page; test/docs/api.test.ts fails when it is out of date.
+
+import { join } from 'node:path';
+import ts from 'typescript';
+import { root } from './checks.mjs';
+
+/** Every exported value is in one of these topics, in the order of the page. */
+const TOPICS = {
+  'Vectors to codes': [
+    ...['SimHasher', 'Codes', 'bitString', 'hammingDistance', 'estimateAngle', 'bitsFor'],
+    ...['distanceFor', 'catchProbability', 'meanOf'],
+  ],
+  'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
+  Index: ['SimHashIndex'],
+  'Pairs and groups': [
+    ...['pairs', 'groupRows', 'groupRowsAsync', 'dedup', 'dedupAsync'],
+    ...['neighborLists', 'neighborListsAsync'],
+  ],
+  Clusters: ['cluster', 'clusterAsync', 'clusterByDensity', 'clusterByDensityAsync'],
+  Texts: [
+    ...['TextHasher', 'words', 'characters', 'shingles', 'segments', 'jieba', 'stopWords'],
+    ...['hashWord', 'explainTexts', 'FrequencyTable'],
+  ],
+  Measuring: ['calibrate', 'measureRecall'],
+  Arrow: [
+    ...['codesFromArrow', 'codesToArrow', 'vectorsFromArrow', 'sparseFromArrow'],
+    ...['indexFromArrow', 'indexToArrow', 'frequenciesFromArrow', 'frequenciesToArrow'],
+    'FormatError',
+  ],
+  'Files (Node)': [
+    ...['openRows', 'createRows', 'RowBatch', 'readCodes', 'writeCodes', 'readVectors'],
+    ...['readSparse', 'readPlan', 'writePlan', 'applyPlan', 'writePairs', 'saveIndex'],
+    ...['openIndex', 'IndexFolder'],
+  ],
+};
+
+const INTRO = `# API
+
+<!-- Made by \`npm run docs:api\` from the comments in src/. Change those, not this page. -->
+
+Every value that \`halfspace\` and \`halfspace/node\` export. \`halfspace\` runs in browsers and in Node; \`halfspace/node\` exports the same and what reads and writes files. An option that is not in a table is refused.
+
+`;
+
+const LONG_CALLS = `## Long calls
+
+Calls that may take long have these options besides their own. A function whose name ends in \`Async\` does the same work as the one without, in short steps between which the event loop runs, and returns a promise.
+
+`;
+
+const options = {
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  target: ts.ScriptTarget.ES2022,
+  lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  types: ['node'],
+  typeRoots: [join(root, 'node_modules/@types')],
+};
+
+/** The page as text, and what is missing in the sources that it is made of. */
+export function makeApi() {
+  const entries = ['index.ts', 'node.ts'].map((file) => join(root, 'src', file));
+  const program = ts.createProgram(entries, options);
+  const checker = program.getTypeChecker();
+  const [index, node] = entries.map((file) => valuesOf(checker, program.getSourceFile(file)));
+  const page = new Page(checker, index, node);
+  const listed = Object.values(TOPICS).flat();
+  page.problems.push(
+    ...[...node.keys()].filter((name) => !listed.includes(name)).map((name) => `${name}: no topic`),
+    ...listed.filter((name) => !node.has(name)).map((name) => `${name} is not exported`),
+  );
+  if (page.problems.length > 0) return { text: '', problems: page.problems };
+
+  const links = Object.entries(TOPICS).map(([topic, names]) => {
+    return `- **${topic}**: ${names.map((name) => `[${name}](#${name.toLowerCase()})`).join(', ')}`;
+  });
+  const longCall = page.optionsTable('LongCall', longCallFields(checker, program));
+  const sections = Object.entries(TOPICS).map(([topic, names]) => {
+    return [`## ${topic}`, ...names.map((name) => page.section(name))].join('\n\n');
+  });
+  const text = [INTRO + links.join('\n'), LONG_CALLS + longCall.join('\n'), ...sections];
+  return { text: `${text.join('\n\n')}\n`, problems: page.problems };
+}
+
+/** The values that an entry point exports, by name. */
+function valuesOf(checker, file) {
+  const values = new Map();
+  for (const symbol of checker.getExportsOfModule(checker.getSymbolAtLocation(file))) {
+    const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
+    if (isAlias && symbol.declarations.some((one) => ts.isTypeOnlyExportDeclaration(one))) continue;
+    const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
+    if (target.flags & ts.SymbolFlags.Value) values.set(symbol.name, target);
+  }
+  return values;
+}
+
+function longCallFields(checker, program) {
+  const module = checker.getSymbolAtLocation(
+    program.getSourceFile(join(root, 'src/base/steps.ts')),
+  );
+  const found = checker.getExportsOfModule(module).find(({ name }) => name === 'LongCall');
+  return [...found.members.values()];
+}
+
+/** Text that may stand between backticks in a cell of a table. */
+const cell = (text) => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim();
+const oneLine = (text) => text.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').replace(/, \)/, ')');
+
+class Page {
+  problems = [];
+  #tables = new Map(); // heading of the section that has the table, by the name of the options
+  #checker;
+  #index;
+  #node;
+
+  constructor(checker, index, node) {
+    this.#checker = checker;
+    this.#index = index;
+    this.#node = node;
+  }
+
+  section(name) {
+    const symbol = this.#node.get(name);
+    const declarations = symbol.declarations.filter((one) => !ts.isInterfaceDeclaration(one));
+    const [declaration] = declarations;
+    const lines = [`### ${name}`, ''];
+    if (ts.isClassDeclaration(declaration)) {
+      lines.push(`\`${constructorOf(declaration)}\``, '', this.#comment(symbol), '');
+      lines.push(...this.#parametersTables(name, constructorsOf(declaration)));
+      lines.push(...this.#membersTable(name, declaration));
+    } else {
+      const open = declarations.filter((one) => declarations.length === 1 || !one.body);
+      lines.push(open.map((one) => `\`${this.#signature(name, one)}\``).join('<br>\n'), '');
+      lines.push(this.#comment(symbol), '');
+      lines.push(...this.#parametersTables(name, open));
+    }
+    lines.push(...this.#example(name, symbol));
+    return lines.join('\n').trim();
+  }
+
+  /** What a comment says first; without one the sources are to be completed. */
+  #comment(symbol) {
+    const text = firstParagraph(this.#checker, symbol);
+    if (text === '') this.problems.push(`${symbol.name}: no comment`);
+    return text;
+  }
+
+  #signature(name, declaration) {
+    if (declaration.body || ts.isFunctionDeclaration(declaration)) {
+      const text = oneLine(headOf(declaration)).replace(/^export (async )?function /, '');
+      return text.replace(/;$/, '');
+    }
+    const [signature] = this.#checker.getTypeAtLocation(declaration).getCallSignatures();
+    const text = this.#checker.signatureToString(signature);
+    return name + text.replace(' | undefined', '');
+  }
+
+  /** Tables of the options that the functions take; a table that was shown before is linked. */
+  #parametersTables(name, declarations) {
+    const lines = [];
+    for (const declaration of declarations) {
+      for (const type of this.#optionTypes(declaration)) {
+        const shown = this.#tables.get(type.symbolName);
+        if (shown === name) continue;
+        if (shown !== undefined) {
+          lines.push(`Options: as [${shown}](#${shown.toLowerCase()}).`, '');
+          continue;
+        }
+        this.#tables.set(type.symbolName, name);
+        lines.push(...this.optionsTable(name, type.fields), '');
+        if (type.isLong) lines.push('Also the options of [long calls](#long-calls).', '');
+      }
+    }
+    return lines;
+  }
+
+  /** The options objects among the parameters: interfaces named so, or written in place. */
+  #optionTypes(declaration) {
+    const parameters = ts.isVariableDeclaration(declaration)
+      ? this.#checker.getTypeAtLocation(declaration).getCallSignatures()[0].getParameters()
+      : declaration.parameters.map((one) => this.#checker.getSymbolAtLocation(one.name));
+    return parameters.flatMap((parameter) => {
+      if (parameter?.name !== 'options') return [];
+      const type = this.#checker.getNonNullableType(this.#checker.getTypeOfSymbol(parameter));
+      const fields = this.#checker.getPropertiesOfType(type);
+      const own = fields.filter((field) => parentName(field) !== 'LongCall');
+      const symbolName = own.length === 0 ? undefined : parentName(own[0]);
+      if (symbolName === undefined) return []; // written in place: the signature shows them
+      return [{ symbolName, fields: own, isLong: own.length < fields.length }];
+    });
+  }
+
+  optionsTable(name, fields) {
+    const lines = ['| option | type | default | meaning |', '| --- | --- | --- | --- |'];
+    for (const field of fields) {
+      const declaration = field.valueDeclaration ?? field.declarations[0];
+      const meaning = this.#meaningOf(field, declaration);
+      if (meaning === '') this.problems.push(`${name}, option ${field.name}: no comment`);
+      const isRequired = (field.flags & ts.SymbolFlags.Optional) === 0;
+      const usual = isRequired ? 'required' : this.#defaultOf(declaration);
+      const type = cell(this.#typeOf(declaration));
+      lines.push(`| \`${field.name}\` | \`${type}\` | ${usual} | ${cell(meaning)} |`);
+    }
+    return lines;
+  }
+
+  /** The type as it is written, and a union of literals by its members. */
+  #typeOf(declaration) {
+    const type = this.#checker.getNonNullableType(this.#checker.getTypeAtLocation(declaration));
+    const isNamed = ts.isTypeReferenceNode(declaration.type);
+    if (!isNamed || !type.isUnion() || !type.types.every((one) => one.isLiteral())) {
+      return declaration.type.getText();
+    }
+    return type.types.map(({ value }) => `'${value}'`).join(' | ');
+  }
+
+  /** What the comment of an option says, or else the one of its type. */
+  #meaningOf(field, declaration) {
+    const own = firstParagraph(this.#checker, field);
+    if (own !== '' || !declaration.type || !ts.isTypeReferenceNode(declaration.type)) return own;
+    let symbol = this.#checker.getSymbolAtLocation(declaration.type.typeName);
+    if (symbol?.flags & ts.SymbolFlags.Alias) symbol = this.#checker.getAliasedSymbol(symbol);
+    return symbol === undefined ? '' : firstParagraph(this.#checker, symbol);
+  }
+
+  /** By the literal NAME_DEFAULTS next to the options, or by the comment's `@default`. */
+  #defaultOf(declaration) {
+    const tag = ts.getJSDocTags(declaration).find((one) => one.tagName.text === 'default');
+    if (tag !== undefined) return `\`${ts.getTextOfJSDocComment(tag.comment)}\``;
+    const value = this.#defaultsNextTo(declaration.parent)?.get(declaration.name.text);
+    return value === undefined ? '' : `\`${value}\``;
+  }
+
+  #defaultsNextTo(declaration) {
+    if (!ts.isInterfaceDeclaration(declaration)) return null;
+    const wanted = `${declaration.name.text.replace(/^Index|Options$/g, '').toUpperCase()}DEFAULTS`;
+    const source = declaration.getSourceFile();
+    const module = this.#checker.getSymbolAtLocation(source);
+    const exported = module === undefined ? [] : this.#checker.getExportsOfModule(module);
+    const defaults = exported.find(({ name }) => name.replaceAll('_', '') === wanted);
+    if (defaults === undefined) return null;
+    const type = this.#checker.getTypeOfSymbol(defaults);
+    return new Map(
+      this.#checker.getPropertiesOfType(type).map((one) => {
+        const value = this.#checker.typeToString(this.#checker.getTypeOfSymbol(one));
+        return [one.name, value.replace(/^"(.*)"$/, "'$1'")];
+      }),
+    );
+  }
+
+  /** The public methods and fields of a class, static ones first. */
+  #membersTable(name, declaration) {
+    const fields = constructorsOf(declaration).flatMap(({ parameters }) =>
+      parameters.filter((one) => ts.isParameterPropertyDeclaration(one, one.parent)),
+    );
+    const shown = [...fields, ...declaration.members].filter((one) => one.name && isPublic(one));
+    const isStatic = (one) => (ts.getCombinedModifierFlags(one) & ts.ModifierFlags.Static) !== 0;
+    const members = [...shown.filter(isStatic), ...shown.filter((one) => !isStatic(one))];
+    const lines = ['| member | what it does |', '| --- | --- |'];
+    for (const member of members) {
+      const symbol = this.#checker.getSymbolAtLocation(member.name);
+      const text = firstParagraph(this.#checker, symbol);
+      if (text === '') this.problems.push(`${name}.${symbol.name}: no comment`);
+      const head = `${isStatic(member) ? `${name}.` : ''}${memberHead(member)}`;
+      lines.push(`| \`${cell(head)}\` | ${cell(text)} |`);
+    }
+    const methods = members.filter((one) => ts.isMethodDeclaration(one));
+    return [...lines, '', ...this.#methodTables(methods)];
+  }
+
+  #methodTables(methods) {
+    const lines = [];
+    for (const method of methods) {
+      for (const type of this.#optionTypes(method)) {
+        const label = method.name.getText();
+        if (this.#tables.has(type.symbolName)) continue;
+        this.#tables.set(type.symbolName, label);
+        lines.push(`Options of \`${label}\`:`, '');
+        lines.push(...this.optionsTable(label, type.fields), '');
+      }
+    }
+    return lines;
+  }
+
+  /** The `@example` lines, behind an import of what they name. */
+  #example(name, symbol) {
+    const tag = symbol.getJsDocTags(this.#checker).find((one) => one.name === 'example');
+    if (tag === undefined) {
+      this.problems.push(`${name}: no @example`);
+      return [];
+    }
+    const lines = ts.displayPartsToString(tag.text).trim().split('\n');
+    const imports = lines.filter((line) => line.startsWith('import '));
+    const names = new Set(lines.join('\n').match(/\b[A-Za-z]\w*/g));
+    const used = [...names].filter((one) => this.#node.has(one)).sort();
+    const importOf = (from, module) => {
+      return from.length === 0 ? [] : [`import { ${from.join(', ')} } from '${module}';`];
+    };
+    return code([
+      ...imports,
+      ...importOf(
+        used.filter((one) => this.#index.has(one)),
+        'halfspace',
+      ),
+      ...importOf(
+        used.filter((one) => !this.#index.has(one)),
+        'halfspace/node',
+      ),
+      ...lines.filter((line) => !imports.includes(line)),
+    ]);
+  }
+}
+
+const code = (lines) => ['```ts', ...lines, '```'];
+
+function firstParagraph(checker, symbol) {
+  const text = ts.displayPartsToString(symbol.getDocumentationComment(checker));
+  return oneLine(text.split(/\n\s*\n/)[0]).trim();
+}
+
+/** A declaration without its comment and its body. */
+function headOf(declaration) {
+  const text = declaration.getText();
+  const { body } = declaration;
+  return body ? text.slice(0, body.getStart() - declaration.getStart()).trim() : text;
+}
+
+const constructorsOf = ({ members }) => members.filter((one) => ts.isConstructorDeclaration(one));
+
+function constructorOf(declaration) {
+  const [made] = constructorsOf(declaration);
+  const name = declaration.name.text;
+  const generics = declaration.typeParameters?.map((one) => one.getText()).join(', ');
+  const head = `${name}${generics === undefined ? '' : `<${generics}>`}`;
+  if (made === undefined || !isPublic(made)) return `class ${head}`;
+  const parameters = made.parameters.map((one) => one.getText().replace(/^readonly /, ''));
+  return oneLine(`new ${head}(${parameters.join(', ')})`).replaceAll(/\/\*\*.*?\*\/ ?/g, '');
+}
+
+function parentName(field) {
+  const parent = (field.valueDeclaration ?? field.declarations?.[0])?.parent;
+  return parent !== undefined && ts.isInterfaceDeclaration(parent) ? parent.name.text : undefined;
+}
+
+/** Not private, and not marked `@internal`: those are for other parts of the library. */
+function isPublic(member) {
+  const { Private, Protected, Override } = ts.ModifierFlags;
+  if (ts.getCombinedModifierFlags(member) & (Private | Protected | Override)) return false;
+  if (ts.getJSDocTags(member).some((tag) => tag.tagName.text === 'internal')) return false;
+  return member.name === undefined || ts.isIdentifier(member.name);
+}
+
+function memberHead(member) {
+  const text = oneLine(headOf(member)).replace(/^((static|async|readonly|override|get) |\*)+/, '');
+  return ts.isGetAccessor(member) ? text.replace('()', '') : text.replace(/;$/, '');
+}
