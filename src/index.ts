@@ -53,7 +53,13 @@ export {
 } from './hashing/angle';
 export type { PatternFunction } from './hashing/patterns';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
-export type { Explanation, SearchResult } from './index/answer';
+export type {
+  Comparison,
+  Explanation,
+  IndexBytes,
+  IndexRow,
+  SearchResult,
+} from './index/answer';
 export type { Filter } from './index/filter';
 export type { Id } from './index/id-table';
 export { indexFromArrow, indexToArrow } from './index/index-file';
@@ -67,10 +73,7 @@ export type {
 } from './index/index-options';
 export type { RecallReport } from './index/recall-report';
 export {
-  type Comparison,
   type IdList,
-  type IndexBytes,
-  type IndexRow,
   SimHashIndex,
 } from './index/simhash-index';
 export type { KeptSparseVector } from './index/vectors/kept-sparse';

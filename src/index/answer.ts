@@ -9,7 +9,7 @@ import {
   wrongValue,
 } from '../base/check';
 import { runSteps, type Steps } from '../base/steps';
-import { cosineOf, distanceFor } from '../hashing/angle';
+import { type AngleEstimate, cosineOf, distanceFor } from '../hashing/angle';
 import type { BuiltBands } from './bands/band-method';
 import {
   allNearestByDistance,
@@ -32,6 +32,7 @@ import {
 } from './index-options';
 import { bestByCosine, type Work } from './rank-rows';
 import type { IndexState, Query } from './state';
+import type { KeptSparseVector } from './vectors/kept-sparse';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
 export interface SearchResult<I extends Id = Id> {
@@ -57,6 +58,34 @@ export interface Explanation {
   readonly built: BuiltBands | null;
   /** Milliseconds to find candidates, and to rank them. */
   readonly milliseconds: { readonly find: number; readonly rank: number };
+}
+
+/** A row as the index holds it. */
+export interface IndexRow<I extends Id = Id> {
+  readonly row: number;
+  readonly id: I;
+  /** Null where the row is null. */
+  readonly code: Uint8Array | null;
+  /** The held vector; null where there is none. */
+  readonly vector: Float32Array | KeptSparseVector | null;
+}
+
+/** Memory in bytes, by what it holds. */
+export interface IndexBytes {
+  readonly codes: number;
+  readonly vectors: number;
+  readonly ids: number;
+  readonly partitions: number;
+  readonly bands: number;
+  readonly total: number;
+}
+
+/** Two rows compared. */
+export interface Comparison {
+  readonly distance: number;
+  readonly estimate: AngleEstimate;
+  /** Of the held vectors; null where there are none. */
+  readonly cosine: number | null;
 }
 
 export interface Request {

@@ -21,7 +21,7 @@ import {
   type Steps,
 } from '../base/steps';
 import { Codes, hammingDistance } from '../codes/codes';
-import { type AngleEstimate, estimateAngle } from '../hashing/angle';
+import { estimateAngle } from '../hashing/angle';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
@@ -29,6 +29,9 @@ import { additionOf, addRows, type RowsToAdd, reserve } from './add-rows';
 import {
   answer,
   answers,
+  type Comparison,
+  type IndexBytes,
+  type IndexRow,
   noResult,
   type Request,
   type SearchResult,
@@ -54,36 +57,8 @@ import { optimized } from './optimize';
 import { queriesOf, queryOf } from './query';
 import type { RecallReport } from './recall-report';
 import type { IndexState } from './state';
-import { KeptSparse, type KeptSparseVector } from './vectors/kept-sparse';
+import { KeptSparse } from './vectors/kept-sparse';
 import { KeptVectors, type VectorStorage } from './vectors/kept-vectors';
-
-/** A row as the index holds it. */
-export interface IndexRow<I extends Id = Id> {
-  readonly row: number;
-  readonly id: I;
-  /** Null where the row is null. */
-  readonly code: Uint8Array | null;
-  /** The kept vector; null where none are kept. */
-  readonly vector: Float32Array | KeptSparseVector | null;
-}
-
-/** Memory in bytes, by what it holds. */
-export interface IndexBytes {
-  readonly codes: number;
-  readonly vectors: number;
-  readonly ids: number;
-  readonly partitions: number;
-  readonly bands: number;
-  readonly total: number;
-}
-
-/** Two rows compared with each other. */
-export interface Comparison {
-  readonly distance: number;
-  readonly estimate: AngleEstimate;
-  /** Of the kept vectors; null where none are kept. */
-  readonly cosine: number | null;
-}
 
 /** What an index holds, for the floors above; the library's door does not show it. */
 export let stateOf: (index: SimHashIndex) => IndexState;

@@ -10,9 +10,15 @@ import { alea } from '../base/random';
 import { checkDenseMatrix, type DenseMatrix } from './vectors';
 
 export interface MeanOptions {
-  /** How many rows are drawn; all where there are fewer. */
+  /**
+   * How many rows are drawn; all where there are fewer.
+   * @default 10000
+   */
   sample?: number;
-  /** Of the draw: an integer of 64 bits. */
+  /**
+   * Seed of the draw.
+   * @default 0
+   */
   seed?: number | bigint;
 }
 
