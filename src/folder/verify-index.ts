@@ -12,7 +12,7 @@ import { DistinctCodes } from '../index/distinct/distinct-codes';
 import { type SimHashIndex, stateOf } from '../index/simhash-index';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
-import { centroidsFromArrow, removedFromArrow } from '../table/sealed/lists';
+import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { readFolderFile } from './folder-file';
 import { checkCopy, newestManifest } from './generations';

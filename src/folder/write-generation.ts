@@ -9,7 +9,7 @@ import { type SimHashIndex, stateOf } from '../index/simhash-index';
 import type { IndexState } from '../index/state';
 import { columnsToArrow } from '../table/sealed/carried-columns';
 import { indexToArrow } from '../table/sealed/index-rows';
-import { centroidsToArrow, removedToArrow } from '../table/sealed/lists';
+import { centroidsToArrow, removedToArrow } from '../table/sealed/small-tables';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { CarriedColumns } from './carried-columns';
 import { GenerationWriter } from './generations';

@@ -14,10 +14,9 @@ import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import type { Column, ColumnKind } from './columns/builder';
 import { type Chunk, checkBitmaps } from './columns/chunk';
 import { codesOf } from './columns/codes';
-import { type ColumnData, columnOf } from './columns/column-data';
 import { idsOf } from './columns/ids';
 import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
-import { recordBatch } from './columns/make';
+import { type ColumnData, columnOf, recordBatch } from './columns/make';
 import { joinedData, nullsOfType, plainOf, taken } from './columns/pick';
 import { valuesOf } from './columns/values';
 import { denseOf, narrowed, sparseOf } from './columns/vectors';
@@ -76,13 +75,8 @@ export class RowBatch {
    * @internal
    */
   static ofColumns(columns: readonly Column[], count: number, place: RowPlace): RowBatch {
-    const schema = new Schema(columns.map(({ field }) => field));
-    return new RowBatch(
-      schema,
-      columns.map(({ data }) => data),
-      count,
-      place,
-    );
+    const data = columns.map((column) => column.data);
+    return new RowBatch(new Schema(columns.map(({ field }) => field)), data, count, place);
   }
 
   /** A batch over a record batch of the apache-arrow package; nothing is copied. */
@@ -176,10 +170,8 @@ export class RowBatch {
   /** Some of the rows, by number within the batch, in the order given. */
   select(rows: ArrayLike<number>): RowBatch {
     for (let i = 0; i < rows.length; i++) checkInteger('row', rows[i], 0, this.count - 1);
-    const fields = this.#schema.fields.map((field) => {
-      const plain = field.clone({ type: plainOf(field.type) });
-      return plain as Field;
-    });
+    const plain = (field: Field) => field.clone({ type: plainOf(field.type) }) as Field;
+    const fields = this.#schema.fields.map(plain);
     const data = this.#reading(() => this.#data.map((column) => taken(column, rows)));
     return this.#made(new Schema(fields, this.#schema.metadata), data, rows.length);
   }
@@ -207,16 +199,12 @@ export class RowBatch {
     return this.#made(new Schema(fields, this.#header()), data, this.count);
   }
 
-  /** Without these columns. */
+  /** Without these columns, all of which must be there. */
   without(names: readonly string[]): RowBatch {
     for (const name of names) this.#column(name);
-    const kept = this.#schema.fields
-      .map((_, i) => i)
-      .filter((i) => {
-        return !names.includes(this.#schema.fields[i].name);
-      });
-    const fields = kept.map((i) => this.#schema.fields[i]);
-    const data = kept.map((i) => this.#data[i]);
+    const isKept = (_: unknown, i: number) => !names.includes(this.columns[i].name);
+    const fields = this.#schema.fields.filter(isKept);
+    const data = this.#data.filter(isKept);
     return this.#made(new Schema(fields, this.#header()), data, this.count);
   }
 
@@ -232,19 +220,14 @@ export class RowBatch {
 
   #column(name: string, fit?: Fit, what?: string): Column {
     if (typeof name !== 'string') throw wrongType('name', 'the name of a column', name);
-    const at = this.columns.findIndex((column) => column.name === name);
-    if (at < 0)
-      throw noColumn(
-        name,
-        this.columns.map((column) => column.name),
-      );
-    const field = this.#schema.fields[at];
+    const names = this.columns.map((column) => column.name);
+    const at = names.indexOf(name);
+    if (at < 0) throw noColumn(name, names);
     const { type, fits } = this.columns[at];
     if (fit !== undefined && !fits.includes(fit)) {
       throw new TypeError(`column "${name}" of type ${type} is no ${what}`);
     }
-    const data = this.#data[at];
-    return { field, data };
+    return { field: this.#schema.fields[at], data: this.#data[at] };
   }
 
   /** What is wrong with values is the file's fault. */

@@ -64,7 +64,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
       if (kind !== 'text') builder.append(values[i]);
       else if (record.quotes[cell] === 2) builder.append(record.text(bytes, cell));
       else if (record.starts[cell] === record.ends[cell] && record.quotes[cell] === 0)
-        builder.appendNull();
+        builder.append(null);
       else (builder as BytesBuilder).appendBytes(bytes, record.starts[cell], record.ends[cell]);
     }
     assembler.count++;

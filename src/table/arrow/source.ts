@@ -14,7 +14,6 @@ import {
 } from 'apache-arrow';
 import { wrongType } from '../../base/check';
 import { FormatError } from '../../base/format-error';
-import { type Chunk, checkBitmaps } from '../columns/chunk';
 import { decodeLz4 } from '../compression/lz4';
 import { decodeZstd } from '../compression/zstd';
 import { verifyArrow } from './messages';
@@ -97,20 +96,4 @@ function decodeAsClaimed(frame: Uint8Array, decode: (frame: Uint8Array) => Uint8
     throw new Error(`a buffer of ${bytes.length} bytes claims to be ${claimed}`);
   }
   return bytes;
-}
-
-/** The chunks of a column; every batch has as many rows in it as it says. */
-export function chunksOf(source: ArrowBatches, column: string): Chunk[] {
-  const index = source.schema.fields.findIndex((field) => field.name === column);
-  let firstRow = 0;
-  return source.batches.map((batch) => {
-    const data = batch.data.children[index];
-    if (data === undefined || data.length !== batch.numRows) {
-      throw new Error(`column "${column}" is shorter than its batch`);
-    }
-    checkBitmaps(data);
-    const chunk = { data, firstRow };
-    firstRow += batch.numRows;
-    return chunk;
-  });
 }

@@ -9,7 +9,7 @@ import type { CodeOrigin } from '../../codes/codes';
 import { recordBatch } from '../columns/make';
 import { joinedData, nullsOfType, plainOf } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
-import { FORMAT_VERSION, KEY, sealedBatch } from '../sealed/seal';
+import { headerText, KEY, Sealer } from '../sealed/seal';
 import { type ArrowLayout, BatchWriter } from './bytes';
 
 /** How the codes of a file were made, for its readers. */
@@ -22,20 +22,19 @@ const MAX_BYTES = 1 << 28;
 
 /** Encodes batches one by one; of a sealed file the last batch is held until the end. */
 export class ArrowWriter {
-  readonly #layout: ArrowLayout;
   /** Null before the first batch, whose schema is that of all. */
   #writer: BatchWriter | null = null;
   /** JSON of the header, for sealed files. */
   readonly #header: string | null;
   #schema = new Schema([]);
-  /** The last batch of a sealed file says that it is the last. */
-  #held: Data[] | null = null;
-  #row = 0;
+  #sealer: Sealer | null = null;
 
   /** `header` as it is known, or the JSON of another sealed file. */
-  constructor(layout: ArrowLayout, header: CodeHeader | string | null) {
-    this.#layout = layout;
-    this.#header = header === null || typeof header === 'string' ? header : headerText(header);
+  constructor(
+    readonly layout: ArrowLayout,
+    header: CodeHeader | string | null,
+  ) {
+    this.#header = header === null || typeof header === 'string' ? header : codeHeader(header);
   }
 
   /** The bytes that a batch adds; not copied, to be written before the batch's memory changes. */
@@ -48,7 +47,8 @@ export class ArrowWriter {
       metadata.delete(KEY);
       if (this.#header !== null) metadata.set(KEY, this.#header);
       this.#schema = new Schema(fields, metadata);
-      this.#writer = new BatchWriter(this.#layout, this.#schema);
+      this.#sealer = this.#header === null ? null : new Sealer(this.#schema);
+      this.#writer = new BatchWriter(this.layout, this.#schema);
     }
     const all = this.#schema.fields.map((field, i) => fitted(field, columns[i]));
     if (columns.length > all.length)
@@ -58,38 +58,28 @@ export class ArrowWriter {
     const step = Math.max(1, Math.ceil(batch.count / Math.max(1, pieces)));
     for (let first = 0; first === 0 || first < batch.count; first += step) {
       const length = Math.min(step, batch.count - first);
-      this.#writeColumns(length === batch.count ? all : all.map((one) => one.slice(first, length)));
+      const columns = length === batch.count ? all : all.map((one) => one.slice(first, length));
+      const records = this.#sealer?.next(columns) ?? [
+        recordBatch(this.#schema, columns, columns[0]?.length ?? 0),
+      ];
+      for (const record of records) this.#writer.write(record);
     }
     return this.#writer.take();
   }
 
   /** The bytes that end the file. */
   finish(): Uint8Array[] {
-    this.#writer ??= new BatchWriter(this.#layout, this.#schema);
-    if (this.#held !== null) this.#seal(this.#held, true);
+    this.#writer ??= new BatchWriter(this.layout, this.#schema);
+    for (const record of this.#sealer?.next(null) ?? []) this.#writer.write(record);
     this.#writer.finish();
     return this.#writer.take();
   }
-
-  #writeColumns(columns: Data[]): void {
-    if (this.#header === null) {
-      this.#writer?.write(recordBatch(this.#schema, columns, columns[0]?.length ?? 0));
-      return;
-    }
-    if (this.#held !== null) this.#seal(this.#held, false);
-    this.#held = columns;
-  }
-
-  #seal(columns: Data[], isLast: boolean): void {
-    this.#writer?.write(sealedBatch(this.#schema, columns, this.#row, isLast));
-    this.#row += columns[0].length;
-  }
 }
 
-function headerText(header: CodeHeader): string {
+function codeHeader(header: CodeHeader): string {
   const names = ['bits', 'projection', 'seed', 'dimensions'];
   const { bits, ...origin } = checkOptions('header', header, names);
-  return JSON.stringify({ version: FORMAT_VERSION, bits: checkBits(bits), ...origin });
+  return headerText({ bits: checkBits(bits), ...origin });
 }
 
 /** Without dictionaries, which files cannot replace between batches. */

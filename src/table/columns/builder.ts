@@ -10,7 +10,6 @@ import {
   type DataType,
   Field,
   FixedSizeBinary,
-  type Float64,
   List,
   makeData,
   Utf8,
@@ -55,11 +54,12 @@ export function grown<T extends Numbers | Uint8Array | Int32Array>(old: T, neede
 
 /** Takes the values of a column one by one; null and undefined become nulls. */
 export abstract class ColumnBuilder {
+  /** A bit is 1 for a null here, so that rows behind the last null need no bits. */
   #nulls = new Uint8Array(64);
   #nullCount = 0;
   protected count = 0;
 
-  abstract get type(): DataType;
+  abstract readonly type: DataType;
 
   /** Rows so far. */
   get length(): number {
@@ -67,39 +67,27 @@ export abstract class ColumnBuilder {
   }
 
   append(value: unknown): void {
-    if (value === null || value === undefined) this.appendNull();
-    else {
-      this.put(value);
-      this.present();
-    }
-  }
-
-  appendNull(): void {
-    // A bit is 1 for a null here, so that rows behind the last null need no bits.
-    this.#nulls = grown(this.#nulls, (this.count >> 3) + 1);
-    this.#nulls[this.count >> 3] |= 1 << (this.count & 7);
-    this.#nullCount++;
-    this.putNull();
+    if (value === null || value === undefined) {
+      this.#nulls = grown(this.#nulls, (this.count >> 3) + 1);
+      this.#nulls[this.count >> 3] |= 1 << (this.count & 7);
+      this.#nullCount++;
+      this.put(null);
+    } else this.put(value);
     this.count++;
   }
 
-  /** Counts the row that was just put. */
-  protected present(): void {
-    this.count++;
-  }
-
+  /** Puts the value of row `count`; null takes the room that a value takes in such a column. */
   protected abstract put(value: unknown): void;
-  protected abstract putNull(): void;
-  protected abstract take(nulls: { nullCount: number; nullBitmap?: Uint8Array }): Data;
+  /** The memory of the rows so far, copied; what is put from now on is of the next column. */
+  protected abstract take(): { data?: unknown; valueOffsets?: Int32Array; child?: Data };
 
   /** The column so far; the builder starts again without rows. */
   finish(): Data {
+    const { count: length, type } = this;
     const nullCount = this.#nullCount;
-    const ones = this.#nulls.subarray(0, Math.ceil(this.count / 8));
-    const data =
-      nullCount === 0
-        ? this.take({ nullCount })
-        : this.take({ nullCount, nullBitmap: validityFrom(ones, this.count) });
+    const ones = this.#nulls.subarray(0, Math.ceil(length / 8));
+    const nulls = nullCount > 0 && { nullBitmap: validityFrom(ones, length) };
+    const data = makeData({ type, length, nullCount, ...nulls, ...this.take() } as never);
     this.#nulls.fill(0);
     this.#nullCount = 0;
     this.count = 0;
@@ -116,11 +104,8 @@ function validityFrom(nulls: Uint8Array, count: number): Uint8Array {
 
 /** The column of a builder, by its name. */
 export function finished(name: string, builder: ColumnBuilder, kind: ColumnKind): Column {
-  return { field: fieldOf(name, builder.type, kind), data: builder.finish() };
-}
-
-function fieldOf(name: string, type: DataType, kind: ColumnKind): Field {
-  return new Field(name, type, true, kind === 'json' ? JSON_METADATA : undefined);
+  const metadata = kind === 'json' ? JSON_METADATA : undefined;
+  return { field: new Field(name, builder.type, true, metadata), data: builder.finish() };
 }
 
 /** The builder of a kind of column. */
@@ -137,7 +122,7 @@ export function builderOf(kind: ColumnKind): ColumnBuilder {
 }
 
 /** Numbers of one kind, unchecked: callers give values that the kind holds. */
-export class NumberBuilder extends ColumnBuilder {
+class NumberBuilder extends ColumnBuilder {
   readonly type: DataType;
   readonly #isWide: boolean;
   #values: Numbers;
@@ -150,37 +135,14 @@ export class NumberBuilder extends ColumnBuilder {
     this.#values = new Values(64) as Numbers;
   }
 
-  #room(): Numbers {
-    this.#values = grown(this.#values, this.count + 1);
-    return this.#values;
-  }
-
-  /** A number of the kind, without a look at its type. */
-  appendNumber(value: number): void {
-    const values = this.#room();
-    if (this.#isWide) (values as BigInt64Array)[this.count] = BigInt(value);
-    else values[this.count] = value;
-    this.present();
-  }
-
   protected put(value: unknown): void {
-    const values = this.#room();
-    if (!this.#isWide) (values as Float64Array)[this.count] = Number(value);
-    else values[this.count] = typeof value === 'bigint' ? value : BigInt(value as number);
+    this.#values = grown(this.#values, this.count + 1);
+    if (!this.#isWide) this.#values[this.count] = Number(value);
+    else this.#values[this.count] = typeof value === 'bigint' ? value : BigInt(Number(value));
   }
 
-  protected putNull(): void {
-    this.#room()[this.count] = this.#isWide ? 0n : 0;
-  }
-
-  protected take(nulls: object): Data {
-    const data = this.#values.slice(0, this.count);
-    return makeData({
-      type: this.type as Float64,
-      length: this.count,
-      data: data as never,
-      ...nulls,
-    });
+  protected take() {
+    return { data: this.#values.slice(0, this.count) };
   }
 }
 
@@ -188,24 +150,15 @@ class BoolBuilder extends ColumnBuilder {
   readonly type = new Bool();
   #bits = new Uint8Array(64);
 
-  #set(value: boolean): void {
+  protected put(value: unknown): void {
     const at = this.count >> 3;
     this.#bits = grown(this.#bits, at + 1);
-    if (value) this.#bits[at] |= 1 << (this.count & 7);
+    if (value === true) this.#bits[at] |= 1 << (this.count & 7);
     else this.#bits[at] &= ~(1 << (this.count & 7));
   }
 
-  protected put(value: unknown): void {
-    this.#set(value === true);
-  }
-
-  protected putNull(): void {
-    this.#set(false);
-  }
-
-  protected take(nulls: object): Data {
-    const data = this.#bits.slice(0, Math.ceil(this.count / 8));
-    return makeData({ type: this.type, length: this.count, data, ...nulls });
+  protected take() {
+    return { data: this.#bits.slice(0, Math.ceil(this.count / 8)) };
   }
 }
 
@@ -240,14 +193,14 @@ export class BytesBuilder extends ColumnBuilder {
     else for (let i = 0; i < length; i++) room[filled + i] = bytes[start + i];
     this.#filled += length;
     this.#end();
-    this.present();
+    this.count++;
   }
 
   protected put(value: unknown): void {
     if (value instanceof Uint8Array) {
       this.#room(value.length).set(value, this.#filled);
       this.#filled += value.length;
-    } else {
+    } else if (value !== null) {
       const text = String(value);
       // A character of UTF-16 takes 3 bytes of UTF-8 at most; of a long text it seldom does.
       const room = text.length < 1024 ? 3 * text.length : byteLength(text);
@@ -257,18 +210,10 @@ export class BytesBuilder extends ColumnBuilder {
     this.#end();
   }
 
-  protected putNull(): void {
-    this.#end();
-  }
-
-  protected take(nulls: object): Data {
+  protected take() {
     const data = this.#bytes.slice(0, this.#filled);
-    const valueOffsets = this.#offsets.slice(0, this.count + 1);
     this.#filled = 0;
-    return makeData({
-      ...{ type: this.type as Utf8, length: this.count, valueOffsets, data },
-      ...nulls,
-    });
+    return { valueOffsets: this.#offsets.slice(0, this.count + 1), data };
   }
 }
 
@@ -292,29 +237,22 @@ class FixedBuilder extends ColumnBuilder {
     this.#bytes = new Uint8Array(64 * width);
   }
 
-  #room(): Uint8Array {
-    this.#bytes = grown(this.#bytes, (this.count + 1) * this.width);
-    return this.#bytes;
-  }
-
   protected put(value: unknown): void {
-    const bytes = value as Uint8Array;
-    if (bytes.length !== this.width) throw new Error(`${bytes.length} bytes, not ${this.width}`);
-    this.#room().set(bytes, this.count * this.width);
+    const { count, width } = this;
+    this.#bytes = grown(this.#bytes, (count + 1) * width);
+    const bytes = value as Uint8Array | null;
+    if (bytes === null) this.#bytes.fill(0, count * width, (count + 1) * width);
+    else if (bytes.length === width) this.#bytes.set(bytes, count * width);
+    else throw new Error(`${bytes.length} bytes, not ${width}`);
   }
 
-  protected putNull(): void {
-    this.#room().fill(0, this.count * this.width, (this.count + 1) * this.width);
-  }
-
-  protected take(nulls: object): Data {
-    const data = this.#bytes.slice(0, this.count * this.width);
-    return makeData({ type: this.type, length: this.count, data, ...nulls });
+  protected take() {
+    return { data: this.#bytes.slice(0, this.count * this.width) };
   }
 }
 
 /** Lists of any length, whose items another builder takes. */
-export class ListBuilder extends ColumnBuilder {
+class ListBuilder extends ColumnBuilder {
   readonly type: List;
   #offsets = new Int32Array(65);
 
@@ -323,31 +261,16 @@ export class ListBuilder extends ColumnBuilder {
     this.type = new List(new Field('item', items.type, true));
   }
 
-  /** Ends a row whose items were appended to `items`. */
-  endRow(): void {
-    this.#end();
-    this.present();
-  }
-
-  #end(): void {
-    this.#offsets = grown(this.#offsets, this.count + 2);
-    this.#offsets[this.count + 1] = this.items.length;
-  }
-
   protected put(value: unknown): void {
-    const list = value as ArrayLike<unknown>;
     const { items } = this;
+    const list = (value ?? []) as ArrayLike<unknown>;
     for (let i = 0; i < list.length; i++) items.append(list[i]);
-    this.#end();
+    this.#offsets = grown(this.#offsets, this.count + 2);
+    this.#offsets[this.count + 1] = items.length;
   }
 
-  protected putNull(): void {
-    this.#end();
-  }
-
-  protected take(nulls: object): Data {
+  protected take() {
     const valueOffsets = this.#offsets.slice(0, this.count + 1);
-    const child = this.items.finish();
-    return makeData({ type: this.type, length: this.count, valueOffsets, child, ...nulls });
+    return { valueOffsets, child: this.items.finish() };
   }
 }

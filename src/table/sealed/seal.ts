@@ -35,27 +35,37 @@ interface Seal {
   columns: string[];
 }
 
-/** A batch of these columns, sealed: `row` is its first, and `end` says that it is the last. */
-export function sealedBatch(
-  schema: Schema,
-  children: Data[],
-  row: number,
-  end: boolean,
-): RecordBatch {
-  const { length } = children[0];
-  const metadata = new Map([[KEY, sealOf(schema, children, row, end)]]);
-  return recordBatch(schema, children, length, metadata);
+/** The schema's JSON of a file that is written. */
+export function headerText(header: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ version: FORMAT_VERSION, ...header });
 }
 
-function sealOf(schema: Schema, columns: readonly Data[], row: number, end: boolean): string {
-  const seal: Seal = {
-    row,
-    rows: columns[0].length,
-    end,
-    schema: schemaChecksum(schema),
-    columns: columns.map(columnChecksum),
-  };
-  return JSON.stringify(seal);
+/**
+ * Seals the batches of a file one after another. The last one says that it is the last, so each is
+ * held until the next.
+ */
+export class Sealer {
+  #held: Data[] | null = null;
+  #row = 0;
+
+  constructor(readonly schema: Schema) {}
+
+  /** The batch of the columns before these, sealed; none before the first. Null ends the file. */
+  next(columns: Data[] | null): RecordBatch[] {
+    const held = this.#held;
+    this.#held = columns;
+    if (held === null) return [];
+    const seal: Seal = {
+      row: this.#row,
+      rows: held[0].length,
+      end: columns === null,
+      schema: schemaChecksum(this.schema),
+      columns: held.map(columnChecksum),
+    };
+    this.#row += seal.rows;
+    const metadata = new Map([[KEY, JSON.stringify(seal)]]);
+    return [recordBatch(this.schema, held, seal.rows, metadata)];
+  }
 }
 
 /**

@@ -25,7 +25,7 @@ import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk
 import { idColumn, idsOf } from '../columns/ids';
 import { bytesData, numberData, vectorData } from '../columns/make';
 import { type NumberArray, type NumberKind, numberType } from '../columns/types';
-import { FORMAT_VERSION, type Header, KEY, openSealed, sealedBatch } from './seal';
+import { type Header, headerText, KEY, openSealed, Sealer } from './seal';
 
 /**
  * The type of a column: a number a row; `ids` of integers or texts; `bytes` of one width;
@@ -124,18 +124,12 @@ export function sealed(
   header: TableHeader,
   batches: Iterable<readonly Column[]>,
 ): { schema: Schema; batches: RecordBatch[] } {
-  const metadata = new Map([[KEY, JSON.stringify({ version: FORMAT_VERSION, ...header })]]);
   const all = [...batches];
-  const schema = new Schema(
-    all[0].map(({ field }) => field),
-    metadata,
-  );
-  let row = 0;
-  const records = all.map((columns, i) => {
-    const data = columns.map((column) => column.data);
-    const batch = sealedBatch(schema, data, row, i === all.length - 1);
-    row += batch.numRows;
-    return batch;
+  const fields = all[0].map(({ field }) => field);
+  const schema = new Schema(fields, new Map([[KEY, headerText(header)]]));
+  const sealer = new Sealer(schema);
+  const records = [...all, null].flatMap((columns) => {
+    return sealer.next(columns?.map(({ data }) => data) ?? null);
   });
   return { schema, batches: records };
 }
