@@ -16,7 +16,7 @@ export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/ro
 export * from './index';
 export type { CodeHeader } from './table/arrow/writer';
 export type { Column } from './table/columns/builder';
-export type { ColumnData } from './table/columns/make';
 export type { ColumnInfo, Fit } from './table/columns/info';
+export type { ColumnData } from './table/columns/make';
 export type { NumberArray } from './table/columns/types';
 export { RowBatch, type RowPlace } from './table/row-batch';
