@@ -1,5 +1,5 @@
 // Compiles src/kernels/**/*.assembly.ts to one WebAssembly module and writes src/kernels/
-// module.generated.ts: the module as a base64 string, so that there is no file to serve or to find
+// module.generated.ts: the module as a hexadecimal string, so that there is no file to serve or to find
 // and one source serves every bundler, and the types of its exports as the compiler states them.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
