@@ -56,7 +56,6 @@ export { type Projection, SimHasher, type SimHasherOptions } from './hashing/sim
 export type {
   Comparison,
   Explanation,
-  IndexBytes,
   IndexRow,
   SearchResult,
 } from './index/answer';
@@ -68,16 +67,16 @@ export type {
   Method,
   OptimizeOptions,
   Rank,
+  RecallReport,
   SearchOptions,
   SimHashIndexOptions,
 } from './index/index-options';
-export type { RecallReport } from './index/recall-report';
+export type { IndexBytes } from './index/index-parts';
 export {
   type IdList,
   SimHashIndex,
 } from './index/simhash-index';
-export type { KeptSparseVector } from './index/vectors/kept-sparse';
-export type { VectorStorage } from './index/vectors/kept-vectors';
+export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
 export {
   type NeighborLists,
   type NeighborListsOptions,

@@ -10,7 +10,7 @@ import { lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { SimHashIndex } from '../index/simhash-index';
-import type { KeptVectors } from '../index/vectors/kept-vectors';
+import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { type RowSource, type Rows, rowsOf } from '../join/source';
 import type { Points } from '../k-means/points';
 import type { KernelName } from '../kernels/kernels';
@@ -76,7 +76,7 @@ function* matrixPoints(matrix: DenseMatrix, rowCount: number): Steps<Points> {
 }
 
 /** Rows as they are now: the vector of a row that is removed later stays readable. */
-function* keptPoints(codes: Codes, vectors: KeptVectors): Steps<Points> {
+function* keptPoints(codes: Codes, vectors: DenseVectors): Steps<Points> {
   const { dimensions } = vectors;
   const { count, validity } = codes;
   return {

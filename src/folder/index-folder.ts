@@ -13,10 +13,9 @@ import { bytesPerCode, type Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id } from '../index/id-table';
 import { checkHeader, type IndexHeader, optionsOf, reportOf } from '../index/index-header';
-import type { SimHashIndexOptions } from '../index/index-options';
-import type { RecallReport } from '../index/recall-report';
+import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
 import { Restoring } from '../index/restore';
-import { type IdList, SimHashIndex, stateOf } from '../index/simhash-index';
+import { type IdList, partsOf, SimHashIndex } from '../index/simhash-index';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
@@ -162,7 +161,7 @@ export class IndexFolder {
     // Damage of a small index is found before memory is taken for one.
     let bytes = files.length > 0 ? await this.#read(files[0]) : new Uint8Array();
     const index = this.#sound(() => new SimHashIndex(optionsOf({ header: manifest.index })));
-    const state = stateOf(index);
+    const state = partsOf(index);
     const held = new RowSet();
     const wanted = { count: manifest.rows, removed, hasUniqueIds: true };
     const restoring = this.#sound(() => new Restoring(state, manifest.index, wanted));

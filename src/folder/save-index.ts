@@ -5,7 +5,7 @@
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL } from '../base/steps';
-import { refuseIfBusy, SimHashIndex } from '../index/simhash-index';
+import { partsOf, SimHashIndex } from '../index/simhash-index';
 import { RowBatch } from '../table/row-batch';
 import { FrequencyTable } from '../text/frequency-table';
 import { newestManifest, prepareFolder } from './generations';
@@ -33,7 +33,7 @@ export async function saveIndex(
 ): Promise<void> {
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  refuseIfBusy(index);
+  partsOf(index).refuseIfBusy();
   const given = checkLongCall(checkOptions('options', options, OPTIONS));
   checkCarried(given, index.count);
   await prepareFolder(folder);

@@ -9,7 +9,7 @@ import { checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { DistinctCodes } from '../index/distinct/distinct-codes';
-import { type SimHashIndex, stateOf } from '../index/simhash-index';
+import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
@@ -107,7 +107,7 @@ function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): nu
 
 /** Ids and codes, of which opening believes that they are unique. */
 function problemsOf(index: SimHashIndex, { generation }: Manifest): FolderProblem[] {
-  const { distinctCodes, ids } = stateOf(index);
+  const { distinctCodes, ids } = partsOf(index);
   const file = manifestName(generation);
   const other = new DistinctCodes(distinctCodes.bytesPerCode);
   const twice = distinctCodes.liveRows().find((row) => {

@@ -4,9 +4,9 @@
  */
 
 import { headerOf } from '../index/index-header';
+import type { IndexParts } from '../index/index-parts';
 import { SavedRows } from '../index/saved-rows';
-import { type SimHashIndex, stateOf } from '../index/simhash-index';
-import type { IndexState } from '../index/state';
+import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { columnsToArrow } from '../table/sealed/carried-columns';
 import { indexToArrow } from '../table/sealed/index-rows';
 import { centroidsToArrow, removedToArrow } from '../table/sealed/small-tables';
@@ -38,7 +38,7 @@ export async function writeGeneration(
 
 class Generation {
   readonly #index: SimHashIndex;
-  readonly #state: IndexState;
+  readonly #parts: IndexParts;
   readonly #request: SaveRequest;
   readonly #writer: GenerationWriter;
   readonly #rows: SavedRows;
@@ -50,13 +50,13 @@ class Generation {
   constructor(index: SimHashIndex, request: SaveRequest, writer: GenerationWriter) {
     const { origin, given, addedColumns, isWhole = false } = request;
     this.#index = index;
-    this.#state = stateOf(index);
+    this.#parts = partsOf(index);
     this.#request = request;
     this.#writer = writer;
-    this.#rows = new SavedRows(this.#state);
+    this.#rows = new SavedRows(this.#parts);
     this.#stamp = this.#now();
     const before = origin === null ? [] : segmentsOf(origin.manifest);
-    const centroids = this.#state.partitions?.centroids ?? null;
+    const centroids = this.#parts.partitions?.centroids ?? null;
     const isSame = origin?.centroids === centroids;
     const mayStay = isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
     this.#segments = mayStay ? before : [];
@@ -84,17 +84,17 @@ class Generation {
     files.push(...(await this.#others(held)));
     this.#refuseIfChanged();
     const manifest = await this.#writer.commit({
-      ...{ rows: live.length, index: headerOf(this.#state, nextRow) },
+      ...{ rows: live.length, index: headerOf(this.#parts, nextRow) },
       text: this.#request.given.text ?? this.#request.origin?.manifest.text ?? null,
       ...{ columns: this.#carried?.columns ?? [], files },
     });
-    const centroids = this.#state.partitions?.centroids ?? null;
+    const centroids = this.#parts.partitions?.centroids ?? null;
     return { manifest, held, centroids, isAligned: !isRenumbered };
   }
 
   /** Behind the last row, by the index's own numbers. */
   #end(): number {
-    return this.#state.distinctCodes.rowCount;
+    return this.#parts.distinctCodes.rowCount;
   }
 
   #rowsPerFile(): number {
@@ -116,7 +116,7 @@ class Generation {
     const { firstRow, nextRow } = isRenumbered ? { firstRow: first, nextRow: end } : range;
     this.#refuseIfChanged();
     const { count, equals, runs } = this.#rows.slice(first, end, firstRow);
-    const { report: _, ...header } = headerOf(this.#state, this.#rows.nextRow);
+    const { report: _, ...header } = headerOf(this.#parts, this.#rows.nextRow);
     const told = { kind: 'rows', ...header, firstRow, ...(equals && { equals }) };
     const file = await this.#writer.add('rows', indexToArrow(told, count, runs), count);
     files.push({ ...file, firstRow, nextRow });
@@ -130,7 +130,7 @@ class Generation {
   async #others(held: RowSet): Promise<FolderFile[]> {
     const { origin, given } = this.#request;
     const files: FolderFile[] = [];
-    const { partitions, distinctCodes } = this.#state;
+    const { partitions, distinctCodes } = this.#parts;
     if (partitions !== null) {
       const { centroids, count } = partitions;
       const isSame = origin !== null && origin.centroids === centroids;
@@ -157,7 +157,7 @@ class Generation {
 
   /** Rows only come or go: as many of both as before means that nothing did. */
   #now(): readonly unknown[] {
-    const { distinctCodes, partitions } = this.#state;
+    const { distinctCodes, partitions } = this.#parts;
     return [distinctCodes.rowCount, distinctCodes.liveCount, distinctCodes, partitions];
   }
 

@@ -18,7 +18,6 @@ import {
   type RowsByDistance,
 } from './by-distance';
 import { candidates, type Setting } from './candidates';
-import { exactCosines, isComparable, keepsVectors } from './exact-cosines';
 import { checkFilter, type RowFilter } from './filter';
 import type { Id } from './id-table';
 import {
@@ -30,9 +29,9 @@ import {
   SEARCH_DEFAULTS,
   type SearchOptions,
 } from './index-options';
+import type { IndexParts, Query } from './index-parts';
 import { bestByCosine, type Work } from './rank-rows';
-import type { IndexState, Query } from './state';
-import type { KeptSparseVector } from './vectors/kept-sparse';
+import type { KeptSparseVector } from './vectors/row-vectors';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
 export interface SearchResult<I extends Id = Id> {
@@ -70,16 +69,6 @@ export interface IndexRow<I extends Id = Id> {
   readonly vector: Float32Array | KeptSparseVector | null;
 }
 
-/** Memory in bytes, by what it holds. */
-export interface IndexBytes {
-  readonly codes: number;
-  readonly vectors: number;
-  readonly ids: number;
-  readonly partitions: number;
-  readonly bands: number;
-  readonly total: number;
-}
-
 /** Two rows compared. */
 export interface Comparison {
   readonly distance: number;
@@ -101,37 +90,37 @@ export interface Request {
   readonly isExplained: boolean;
 }
 
-export function searchRequest(state: IndexState, given: SearchOptions<never>): Request {
+export function searchRequest(parts: IndexParts, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
   const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
   const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
-  if (rank === 'exact' && !keepsVectors(state)) {
+  if (rank === 'exact' && parts.vectors === null) {
     throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
   }
-  if (method === 'partitions' && state.partitions === null) {
+  if (method === 'partitions' && parts.partitions === null) {
     throw new Error(`method 'partitions' needs an index of some size after optimize()`);
   }
   return {
     k: checkK(given.k ?? SEARCH_DEFAULTS.k),
-    ...{ maxDistance: state.bits, minCosine: null },
+    ...{ maxDistance: parts.bits, minCosine: null },
     rank,
     method,
     oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
     probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
-    filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
+    filter: checkFilter(given.filter, (row) => parts.ids.idOf(row)),
     isExplained: given.explain === true,
   };
 }
 
-export function withinRequest(state: IndexState, given: IndexWithinOptions<never>): Request {
+export function withinRequest(parts: IndexParts, given: IndexWithinOptions<never>): Request {
   return {
     k: Number.MAX_SAFE_INTEGER,
-    ...reachOf(state, given),
+    ...reachOf(parts, given),
     rank: 'hamming',
     method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
     oversample: null,
     probes: null,
-    filter: checkFilter(given.filter, (row) => state.ids.idOf(row)),
+    filter: checkFilter(given.filter, (row) => parts.ids.idOf(row)),
     isExplained: given.explain === true,
   };
 }
@@ -141,10 +130,10 @@ const CAUGHT = 0.99;
 
 /** How far to search, and the cosine by which what is found is filtered. */
 function reachOf(
-  state: IndexState,
+  parts: IndexParts,
   { maxDistance, minCosine }: IndexWithinOptions<never>,
 ): Pick<Request, 'maxDistance' | 'minCosine'> {
-  const { bits } = state;
+  const { bits } = parts;
   if (minCosine === undefined) {
     if (maxDistance !== undefined) {
       return { maxDistance: checkMaxDistance(maxDistance, bits), minCosine: null };
@@ -155,21 +144,22 @@ function reachOf(
   if (maxDistance !== undefined) {
     return { maxDistance: checkMaxDistance(maxDistance, bits), minCosine };
   }
-  if (state.mean !== null) {
+  if (parts.mean !== null) {
     throw new Error(
       '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
     );
   }
-  if (keepsVectors(state)) return { maxDistance: distanceFor(minCosine, bits, CAUGHT), minCosine };
+  if (parts.vectors !== null)
+    return { maxDistance: distanceFor(minCosine, bits, CAUGHT), minCosine };
   let last = 0;
   while (last < bits && cosineOf(last + 1, bits) >= minCosine) last++;
   return { maxDistance: last, minCosine };
 }
 
 /** The best rank that an index can give a query. */
-export function bestRank(state: IndexState, query: Query): Rank {
+export function bestRank(parts: IndexParts, query: Query): Rank {
   if (query.sums === null) return 'hamming';
-  return isComparable(state, query) ? 'exact' : 'estimate';
+  return parts.canCompare(query) ? 'exact' : 'estimate';
 }
 
 /** Queries per pass of a scan by distance. */
@@ -177,7 +167,7 @@ const TOGETHER = 128;
 
 /** The answers to queries, null ones having none, one result after the other. */
 export function* answers(
-  state: IndexState,
+  parts: IndexParts,
   queries: { count: number; at(index: number): Query | null },
   request: Request,
 ): Steps<SearchResult[]> {
@@ -186,17 +176,17 @@ export function* answers(
     const count = Math.min(TOGETHER, queries.count - first);
     const some = Array.from({ length: count }, (_, i) => queries.at(first + i));
     const byDistance = some.map(
-      (query) => query !== null && rankOf(state, query, request) === 'hamming',
+      (query) => query !== null && rankOf(parts, query, request) === 'hamming',
     );
-    if (count > 1 && byDistance.every(Boolean) && isScanned(state, request)) {
-      const together = () => byDistanceTogether(state, some as Query[], request);
-      results.push(...(yield* undisturbed(state, together)));
+    if (count > 1 && byDistance.every(Boolean) && isScanned(parts, request)) {
+      const together = () => byDistanceTogether(parts, some as Query[], request);
+      results.push(...(yield* undisturbed(parts, together)));
       yield [first + count, queries.count];
       continue;
     }
     for (const query of some) {
-      if (query === null) results.push(noResult(state, request));
-      else results.push(yield* undisturbed(state, () => answer(state, query, request)));
+      if (query === null) results.push(noResult(parts, request));
+      else results.push(yield* undisturbed(parts, () => answer(parts, query, request)));
       yield [results.length, queries.count];
     }
   }
@@ -204,21 +194,21 @@ export function* answers(
 }
 
 /** Repeats a search, in one step, when rows were removed between its steps. */
-function* undisturbed<T>({ ids }: IndexState, search: () => Steps<T>): Steps<T> {
+function* undisturbed<T>({ ids }: IndexParts, search: () => Steps<T>): Steps<T> {
   const { removals } = ids;
   const result = yield* search();
   return ids.removals === removals ? result : runSteps(search(), {});
 }
 
-function rankOf(state: IndexState, query: Query, { rank }: Request): Rank {
-  if (rank === 'exact' && !isComparable(state, query)) {
-    const shape = state.sparse === null ? 'dense' : 'sparse';
+function rankOf(parts: IndexParts, query: Query, { rank }: Request): Rank {
+  if (rank === 'exact' && !parts.canCompare(query)) {
+    const shape = parts.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
     throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
   }
-  return rank ?? bestRank(state, query);
+  return rank ?? bestRank(parts, query);
 }
 
-export function noResult(state: IndexState, { rank }: Request): SearchResult {
+export function noResult(parts: IndexParts, { rank }: Request): SearchResult {
   return {
     ...{
       rows: new Uint32Array(),
@@ -226,25 +216,25 @@ export function noResult(state: IndexState, { rank }: Request): SearchResult {
       distances: new Uint16Array(),
       cosines: new Float64Array(),
     },
-    rank: rank ?? (keepsVectors(state) ? 'exact' : 'estimate'),
+    rank: rank ?? (parts.vectors === null ? 'estimate' : 'exact'),
   };
 }
 
 /** The answer to one query. */
-export function* answer(state: IndexState, query: Query, request: Request): Steps<SearchResult> {
-  const rank = rankOf(state, query, request);
+export function* answer(parts: IndexParts, query: Query, request: Request): Steps<SearchResult> {
+  const rank = rankOf(parts, query, request);
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const { distinctCodes } = state;
+  const { distinctCodes } = parts;
   const result =
     rank === 'hamming'
-      ? yield* byDistance(state, query, request, work)
-      : yield* byCosine(state, query, request, rank, work);
+      ? yield* byDistance(parts, query, request, work)
+      : yield* byCosine(parts, query, request, rank, work);
   distinctCodes.noteCompared(work.codesCompared);
   return result;
 }
 
 function* byCosine(
-  state: IndexState,
+  parts: IndexParts,
   query: Query,
   request: Request,
   rank: 'estimate' | 'exact',
@@ -252,9 +242,9 @@ function* byCosine(
 ): Steps<SearchResult> {
   if (request.method === 'bands') throw methodError('scan', 'partitions', rank, request.method);
   const start = performance.now();
-  const setting = settingOf(state, request, rank);
+  const setting = settingOf(parts, request, rank);
   const ranked = yield* candidates(
-    state,
+    parts,
     query,
     { ...request, ...setting, rank, isOrdered: rank !== 'exact' },
     work,
@@ -263,40 +253,40 @@ function* byCosine(
   let rows = ranked.rows.subarray(0, request.k);
   let cosines = ranked.estimates.subarray(0, request.k);
   if (rank === 'exact') {
-    const exact = exactCosines(state, query, ranked.rows);
+    const exact = parts.exactCosines(query, ranked.rows);
     ({ rows, cosines } = bestByCosine(ranked.rows, exact, request.k));
     work.candidates = ranked.rows.length;
   }
-  const distances = state.distinctCodes.distancesOf(rows, query.code);
-  const result = resultOf(state, { rows, distances }, cosines, rank);
+  const distances = parts.distinctCodes.distancesOf(rows, query.code);
+  const result = resultOf(parts, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const method = work.probes > 0 ? 'partitions' : 'scan';
-  const how = { method, why: whyOf(state, request, method), built: null } as const;
+  const how = { method, why: whyOf(parts, request, method), built: null } as const;
   return explained(result, how, work, start, found);
 }
 
 /** How to search: as measured by `optimize`, or as told. */
-function settingOf(state: IndexState, request: Request, rank: Rank): Setting {
+function settingOf(parts: IndexParts, request: Request, rank: Rank): Setting {
   const { method, k, oversample } = request;
-  const { report, partitions } = state;
+  const { report, partitions } = parts;
   const isPartitioned =
     partitions !== null && (method === 'partitions' || (method === 'auto' && report !== null));
   const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
   const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
-  const want = Math.min(Math.ceil(times * k), Math.max(k, state.distinctCodes.count));
+  const want = Math.min(Math.ceil(times * k), Math.max(k, parts.distinctCodes.count));
   return {
     probes: isPartitioned ? (request.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
     want: rank === 'exact' ? want : k,
   };
 }
 
-function whyOf(state: IndexState, { method, filter }: Request, ran: string): string {
+function whyOf(parts: IndexParts, { method, filter }: Request, ran: string): string {
   if (method !== 'auto') return 'as asked for';
   if (ran === 'partitions') {
-    return `measured by optimize(): recall ${state.report?.recall.toFixed(3)}`;
+    return `measured by optimize(): recall ${parts.report?.recall.toFixed(3)}`;
   }
-  if (filter?.rows && state.partitions !== null) return 'the filter leaves few rows';
-  return state.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
+  if (filter?.rows && parts.partitions !== null) return 'the filter leaves few rows';
+  return parts.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
 }
 
 function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
@@ -304,7 +294,7 @@ function methodError(a: string, b: string, rank: Rank, method: Method): RangeErr
 }
 
 function* byDistance(
-  state: IndexState,
+  parts: IndexParts,
   query: Query,
   request: Request,
   work: Work,
@@ -312,65 +302,65 @@ function* byDistance(
   if (request.method === 'partitions')
     throw methodError('scan', 'bands', 'hamming', request.method);
   const start = performance.now();
-  const found = yield* nearestByDistance(state, query.code, request, work);
+  const found = yield* nearestByDistance(parts, query.code, request, work);
   const ranked = performance.now();
-  const result = ofDistances(state, query, found.rows, request, work);
+  const result = ofDistances(parts, query, found.rows, request, work);
   if (!request.isExplained) return result;
   const { method, why, built } = found;
   return explained(result, { method, why, built }, work, start, ranked);
 }
 
 function* byDistanceTogether(
-  state: IndexState,
+  parts: IndexParts,
   queries: readonly Query[],
   request: Request,
 ): Steps<SearchResult[]> {
   if (request.method === 'partitions')
     throw methodError('scan', 'bands', 'hamming', request.method);
   const codes = queries.map(({ code }) => code);
-  const { distinctCodes } = state;
-  const found = yield* allNearestByDistance(state, codes, request);
+  const { distinctCodes } = parts;
+  const found = yield* allNearestByDistance(parts, codes, request);
   distinctCodes.noteCompared(codes.length * distinctCodes.count);
-  return found.map((rows, i) => ofDistances(state, queries[i], rows, request));
+  return found.map((rows, i) => ofDistances(parts, queries[i], rows, request));
 }
 
 /** The result of rows by distance, or by exact cosine of those that are `minCosine` or above. */
 function ofDistances(
-  state: IndexState,
+  parts: IndexParts,
   query: Query,
   found: RowsByDistance,
   { minCosine }: Request,
   work?: Work,
 ): SearchResult {
-  if (minCosine === null) return byEstimate(state, found);
-  if (isComparable(state, query)) {
-    const all = exactCosines(state, query, found.rows);
+  if (minCosine === null) return byEstimate(parts, found);
+  if (parts.canCompare(query)) {
+    const all = parts.exactCosines(query, found.rows);
     if (work !== undefined) work.candidates = found.rows.length;
     const near = found.rows.filter((_, i) => all[i] >= minCosine);
     const own = all.filter((cosine) => cosine >= minCosine);
     const { rows, cosines } = bestByCosine(near, own, near.length);
-    const distances = state.distinctCodes.distancesOf(rows, query.code);
-    return resultOf(state, { rows, distances }, cosines, 'exact');
+    const distances = parts.distinctCodes.distancesOf(rows, query.code);
+    return resultOf(parts, { rows, distances }, cosines, 'exact');
   }
   let count = 0;
   const { rows, distances } = found;
-  while (count < rows.length && cosineOf(distances[count], state.bits) >= minCosine) count++;
+  while (count < rows.length && cosineOf(distances[count], parts.bits) >= minCosine) count++;
   const near = { rows: rows.slice(0, count), distances: distances.slice(0, count) };
-  return byEstimate(state, near);
+  return byEstimate(parts, near);
 }
 
-function byEstimate(state: IndexState, found: RowsByDistance): SearchResult {
+function byEstimate(parts: IndexParts, found: RowsByDistance): SearchResult {
   const { distances } = found;
   const cosines = new Float64Array(distances.length);
   for (let i = 0; i < cosines.length; i++) {
     const isSame = i > 0 && distances[i] === distances[i - 1];
-    cosines[i] = isSame ? cosines[i - 1] : cosineOf(distances[i], state.bits);
+    cosines[i] = isSame ? cosines[i - 1] : cosineOf(distances[i], parts.bits);
   }
-  return resultOf(state, found, cosines, 'hamming');
+  return resultOf(parts, found, cosines, 'hamming');
 }
 
 function resultOf(
-  { ids }: IndexState,
+  { ids }: IndexParts,
   { rows, distances }: RowsByDistance,
   cosines: Float64Array,
   rank: Rank,

@@ -14,8 +14,8 @@ import type { BuiltBands } from './bands/band-method';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { RowFilter } from './filter';
 import type { Method } from './index-options';
+import type { IndexParts } from './index-parts';
 import type { Work } from './rank-rows';
-import type { IndexState } from './state';
 import { fewRows } from './weighted-search';
 
 export interface DistanceRequest {
@@ -35,7 +35,7 @@ interface Found {
 
 /** Whether queries are scanned for together: all of them take the same method. */
 export function isScanned(
-  { distinctCodes, bandMethod }: IndexState,
+  { distinctCodes, bandMethod }: IndexParts,
   request: DistanceRequest,
 ): boolean {
   if (request.method === 'auto') return !bandMethod.isWorth(distinctCodes, request);
@@ -44,15 +44,15 @@ export function isScanned(
 
 /** The nearest rows to one code. */
 export function* nearestByDistance(
-  state: IndexState,
+  parts: IndexParts,
   code: Uint8Array,
   request: DistanceRequest,
   work: Work,
 ): Steps<Found> {
-  const { distinctCodes, bandMethod } = state;
+  const { distinctCodes, bandMethod } = parts;
   const few = fewRows(distinctCodes, request.filter);
   if (few !== null && request.method !== 'bands') {
-    const rows = ofRows(state, few, code, request);
+    const rows = ofRows(parts, few, code, request);
     work.codesCompared += few.length;
     return { rows, method: 'scan', why: 'the filter leaves few rows', built: null };
   }
@@ -63,13 +63,13 @@ export function* nearestByDistance(
   if (isWorth) {
     const ready = yield* bandMethod.prepare(distinctCodes, request);
     // The codes were put in another order meanwhile: the bands are of the one before.
-    if (state.distinctCodes !== distinctCodes)
-      return yield* nearestByDistance(state, code, request, work);
+    if (parts.distinctCodes !== distinctCodes)
+      return yield* nearestByDistance(parts, code, request, work);
     const { bands } = ready;
     ({ built } = ready);
-    const collector = collectorOf(state, request);
+    const collector = collectorOf(parts, request);
     if (bands.count < distinctCodes.count)
-      yield* scanDistinct(state, [code], [collector], work, bands.count);
+      yield* scanDistinct(parts, [code], [collector], work, bands.count);
     const tried = bandMethod.search(bands, distinctCodes, code, collector, request, isAsked);
     work.codesCompared += tried.compared;
     if (tried.isComplete) {
@@ -77,8 +77,8 @@ export function* nearestByDistance(
       return { rows: collector.result(), method: 'bands', why, built };
     }
   }
-  const collector = collectorOf(state, request);
-  yield* scanDistinct(state, [code], [collector], work);
+  const collector = collectorOf(parts, request);
+  yield* scanDistinct(parts, [code], [collector], work);
   bandMethod.noteScan(
     distinctCodes,
     request,
@@ -95,15 +95,15 @@ export function* nearestByDistance(
 
 /** The nearest rows to each of many codes, by one scan for all. */
 export function* allNearestByDistance(
-  state: IndexState,
+  parts: IndexParts,
   codes: readonly Uint8Array[],
   request: DistanceRequest,
 ): Steps<RowsByDistance[]> {
-  const collectors = codes.map(() => collectorOf(state, request));
-  yield* scanDistinct(state, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
+  const collectors = codes.map(() => collectorOf(parts, request));
+  yield* scanDistinct(parts, codes, collectors, { codesCompared: 0, candidates: 0, probes: 0 });
   for (const [i, collector] of collectors.entries()) {
     const isChosen = i === 0 && request.method === 'auto'; // one choice for all
-    state.bandMethod.noteScan(
+    parts.bandMethod.noteScan(
       collector.distinctCodes,
       request,
       lastOf(collector, request),
@@ -113,8 +113,8 @@ export function* allNearestByDistance(
   return collectors.map((collector) => collector.result());
 }
 
-function collectorOf(state: IndexState, request: DistanceRequest): DistinctCollector {
-  return distinctCollector(state, request.k, request.maxDistance, request.filter);
+function collectorOf(parts: IndexParts, request: DistanceRequest): DistinctCollector {
+  return distinctCollector(parts, request.k, request.maxDistance, request.filter);
 }
 
 /** The distance that a search had to reach. */
@@ -124,13 +124,13 @@ function lastOf(collector: DistinctCollector, { maxDistance }: DistanceRequest):
 
 /** The nearest of a filter's rows. */
 function ofRows(
-  state: IndexState,
+  parts: IndexParts,
   rows: readonly number[],
   code: Uint8Array,
   request: DistanceRequest,
 ): RowsByDistance {
-  const { distinctCodes } = state;
-  const collector = collectorOf(state, request);
+  const { distinctCodes } = parts;
+  const collector = collectorOf(parts, request);
   const seen = new Set<number>();
   for (const row of rows) {
     if (!distinctCodes.hasCode(row)) continue;
@@ -167,7 +167,7 @@ export interface DistinctCollector extends Collector {
 
 /** The k nearest rows of those within `maxDistance`. */
 export function distinctCollector(
-  { distinctCodes }: IndexState,
+  { distinctCodes }: IndexParts,
   k: number,
   maxDistance: number,
   filter: RowFilter | null,
@@ -293,7 +293,7 @@ function rowsByDistance(keys: Float64Array): RowsByDistance {
 
 /** Offers the distinct codes from `firstDistinct` on to the collector of each query. */
 export function* scanDistinct(
-  state: IndexState,
+  parts: IndexParts,
   codes: readonly Uint8Array[],
   collectors: readonly DistinctCollector[],
   work: Work,
@@ -301,7 +301,7 @@ export function* scanDistinct(
 ): Steps<void> {
   const [{ distinctCodes }] = collectors;
   const { bytesPerCode } = distinctCodes;
-  const kernel = hammingKernel(state.kernel, bytesPerCode);
+  const kernel = hammingKernel(parts.kernel, bytesPerCode);
   if (codes.length === 1) {
     const step = Math.max(FIRST_CODES, Math.floor(ONE_STEP_BYTES / bytesPerCode));
     const [collector] = collectors;

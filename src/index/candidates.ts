@@ -2,9 +2,9 @@
 
 import type { Steps } from '../base/steps';
 import type { Rank } from './index-options';
+import type { IndexParts, Query } from './index-parts';
 import { nearestByResidual } from './partitions/residual-search';
 import type { Ranked, Wanted, Work } from './rank-rows';
-import type { IndexState, Query } from './state';
 import { fewRows, lightest } from './weighted-search';
 
 /** How to search. */
@@ -20,20 +20,25 @@ const ALL_ROWS = 1024;
 
 /** Candidates, likeliest first, for a search of this rank. */
 export function* candidates(
-  state: IndexState,
+  parts: IndexParts,
   query: Query,
   request: Wanted & Setting & { rank: Rank },
   work: Work,
 ): Steps<Ranked> {
   const { probes, rank } = request;
-  const few = fewRows(state.distinctCodes, request.filter);
+  const few = fewRows(parts.distinctCodes, request.filter);
   if (few !== null && rank === 'exact') {
     const want = Math.max(request.want, Math.min(few.length, ALL_ROWS));
-    return yield* lightest(state, query, { ...request, want }, work);
+    return yield* lightest(parts, query, { ...request, want }, work);
   }
   const { unit } = query;
-  if (rank !== 'exact' || unit === null || probes === null || !state.partitions?.residualCodes) {
-    return yield* lightest(state, query, request, work);
+  if (
+    rank !== 'exact' ||
+    !(unit instanceof Float64Array) ||
+    probes === null ||
+    !parts.partitions?.residualCodes
+  ) {
+    return yield* lightest(parts, query, request, work);
   }
-  return nearestByResidual(state, { ...query, unit }, { ...request, probes }, work);
+  return nearestByResidual(parts, { ...query, unit }, { ...request, probes }, work);
 }

@@ -11,7 +11,7 @@ import { indexToArrow as bytesOf, indexFromArrow as openedFrom } from '../table/
 import { headerOf, optionsOf } from './index-header';
 import { Restoring } from './restore';
 import { SavedRows } from './saved-rows';
-import { refuseIfBusy, SimHashIndex, stateOf } from './simhash-index';
+import { partsOf, SimHashIndex } from './simhash-index';
 
 /**
  * The index as the bytes of one Arrow file, which any Arrow reader opens.
@@ -23,13 +23,13 @@ import { refuseIfBusy, SimHashIndex, stateOf } from './simhash-index';
  */
 export function indexToArrow(index: SimHashIndex): Uint8Array {
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
-  refuseIfBusy(index);
-  const state = stateOf(index);
-  const rows = new SavedRows(state);
+  const parts = partsOf(index);
+  parts.refuseIfBusy();
+  const rows = new SavedRows(parts);
   const { count, equals, runs } = rows.slice(0, rows.live.length, 0);
-  const { partitions } = state;
+  const { partitions } = parts;
   const header = {
-    ...{ kind: 'index', ...headerOf(state, rows.nextRow) },
+    ...{ kind: 'index', ...headerOf(parts, rows.nextRow) },
     ...{ centres: partitions && toBase64(partitions.centroids), ...(equals && { equals }) },
   };
   return bytesOf(header, count, runs);
@@ -50,7 +50,7 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
   return asFormatError(file, () => {
     const index = new SimHashIndex(optionsOf(opened));
     const { header, count, batches } = opened;
-    const restoring = new Restoring(stateOf(index), header, { count });
+    const restoring = new Restoring(partsOf(index), header, { count });
     let firstRow = 0;
     for (const rows of batches()) {
       restoring.add(rows, firstRow);

@@ -8,10 +8,10 @@
 import { checkInteger, checkNumber, checkOneOf, wrongType, wrongValue } from '../base/check';
 import { MAX_ROWS } from './distinct/distinct-codes';
 import type { IdKind } from './id-table';
+import type { RecallReport } from './index-options';
 import { RANKS, type SimHashIndexOptions } from './index-options';
-import type { RecallReport } from './recall-report';
-import type { IndexState } from './state';
-import { VECTOR_STORAGES } from './vectors/kept-vectors';
+import type { IndexParts } from './index-parts';
+import { VECTOR_STORAGES } from './vectors/row-vectors';
 
 export interface IndexHeader {
   readonly bits: number;
@@ -37,14 +37,14 @@ type SavedReport = Omit<RecallReport, 'method' | 'reached'> & {
   readonly isReached: boolean;
 };
 
-export function headerOf(state: IndexState, nextRow: number): IndexHeader {
-  const { hasher, mean, isForeign, report, partitions } = state;
-  const keep = state.sparse === null ? (state.vectors?.storage ?? 'none') : 'sparse';
+export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
+  const { hasher, mean, isForeign, report, partitions } = parts;
+  const keep = parts.vectors?.kind ?? 'none';
   return {
-    ...{ bits: state.bits, projection: hasher.projection, seed: String(hasher.seed) },
+    ...{ bits: parts.bits, projection: hasher.projection, seed: String(hasher.seed) },
     ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
     ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
-    ...{ isForeign, ids: state.ids.kind, nextRow, report: report && savedReport(report) },
+    ...{ isForeign, ids: parts.ids.kind, nextRow, report: report && savedReport(report) },
     ...(partitions !== null && { nearness: partitions.nearness }),
   };
 }

@@ -11,7 +11,7 @@ import {
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
 import type { Filter } from './filter';
 import type { Id } from './id-table';
-import { VECTOR_STORAGES, type VectorStorage } from './vectors/kept-vectors';
+import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
 /**
  * What ranks the results: 'hamming' (distance, then row; exact), 'estimate' (the query's
@@ -99,6 +99,31 @@ export interface OptimizeOptions {
 export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;
 
 export const OPTIMIZE_OPTIONS = ['recall', 'k', 'queries', 'partitions', 'seed'];
+
+/** What `optimize` chose, and what was measured with it. */
+export interface RecallReport {
+  /** What was asked for, and whether the measured recall is as high. */
+  readonly wanted: number;
+  readonly reached: boolean;
+  /** Share of the true k nearest that were found, with Wilson's 95 % interval. */
+  readonly recall: number;
+  readonly interval: readonly [low: number, high: number];
+  readonly k: number;
+  readonly rank: Rank;
+  /** What the true neighbours were ranked by. */
+  readonly truth: 'cosine' | 'distance';
+  /** Held-out rows measured with; others were used to choose. */
+  readonly queries: number;
+  readonly queriesPerSecond: number;
+  readonly method: 'scan' | 'partitions';
+  readonly partitions: number;
+  readonly probes: number;
+  readonly oversample: number;
+  /** Rows that were there, and how many came or went since. */
+  readonly rows: number;
+  readonly rowsAdded: number;
+  readonly rowsRemoved: number;
+}
 
 const OPTIONS = [
   ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'vectors', 'mean', 'pattern'],

@@ -11,13 +11,13 @@ import type { Steps } from '../base/steps';
 import { wilson } from '../hashing/angle';
 import { trainCentroids } from '../k-means/train-centroids';
 import type { Setting } from './candidates';
-import { keepsVectors } from './exact-cosines';
+import type { DistinctCodes } from './distinct/distinct-codes';
+import type { RecallReport } from './index-options';
+import type { CodeOrder, IndexParts } from './index-parts';
 import { groupedByPartition, nearestCentroids, Partitions } from './partitions/partitions';
 import { spaceOf } from './partitions/space';
 import { queryOfRow } from './query';
 import { foundBy, foundByProbes, foundWith, type HeldOut, surelyEnough, toBeFound } from './recall';
-import type { RecallReport } from './recall-report';
-import type { IndexState } from './state';
 import { trueNeighbors } from './truth';
 
 export interface Wanted {
@@ -51,16 +51,11 @@ const PROBE_RATIO = 2 ** (1 / 8);
 const MORE_PROBES = 5;
 const MAX_TIMED = 250;
 
-export interface Optimized {
-  readonly distinctCodes: IndexState['distinctCodes'];
-  readonly partitions: Partitions | null;
-  readonly report: RecallReport;
-}
-
-export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> {
+/** Optimizes the index and returns what was measured. */
+export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport> {
   const random = alea(wanted.seed);
-  const grouped = yield* inPartitions(state, wanted, random);
-  const trial: IndexState = { ...state, ...grouped, report: null };
+  const grouped = yield* inPartitions(parts, wanted, random);
+  const trial = parts.withOrder(grouped);
   const rows = yield* drawn(
     trial.distinctCodes.rowsWithCodes(),
     2 * Math.ceil(wanted.queries / 2),
@@ -77,23 +72,21 @@ export function* optimized(state: IndexState, wanted: Wanted): Steps<Optimized> 
   const measuredBy = heldOut.length > 1 ? heldOut.slice(half) : heldOut;
   const report = yield* measured(trial, measuredBy, wanted, choice);
   const partitions = report.method === 'scan' ? null : trial.partitions;
-  return { distinctCodes: trial.distinctCodes, partitions, report };
+  parts.setOrder({ distinctCodes: trial.distinctCodes, partitions });
+  parts.report = report;
+  return report;
 }
 
 /** Groups the distinct codes into partitions when there are enough of them. */
-function* inPartitions(
-  state: IndexState,
-  wanted: Wanted,
-  random: () => number,
-): Steps<{ distinctCodes: IndexState['distinctCodes']; partitions: Partitions | null }> {
-  const { distinctCodes } = state;
+function* inPartitions(parts: IndexParts, wanted: Wanted, random: () => number): Steps<CodeOrder> {
+  const { distinctCodes } = parts;
   const used = nonEmpty(distinctCodes);
   const usual = usualPartitions(used.length);
   const count = Math.min(wanted.partitions ?? usual, used.length);
   if (wanted.partitions === undefined && used.length < MIN_CODES) {
     return { distinctCodes: yield* distinctCodes.rearranged(used), partitions: null };
   }
-  const space = spaceOf(state, distinctCodes);
+  const space = spaceOf(parts, distinctCodes);
   const drawnCodes = yield* drawn(used, Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14), random);
   const sample = new Int16Array(drawnCodes.length * space.width);
   for (let i = 0; i < drawnCodes.length; i++) {
@@ -102,13 +95,13 @@ function* inPartitions(
   }
   const centroids = yield* trainCentroids(sample, space.width, {
     ...{ count, seed: wanted.seed, rounds: ROUNDS },
-    ...(state.kernel !== undefined && { kernel: state.kernel }),
+    ...(parts.kernel !== undefined && { kernel: parts.kernel }),
   });
-  const nearest = yield* nearestCentroids(space, centroids, distinctCodes, state.kernel);
+  const nearest = yield* nearestCentroids(space, centroids, distinctCodes, parts.kernel);
   const grouped = yield* groupedByPartition(distinctCodes, nearest, count);
   yield undefined;
   const grouping = { centroids, starts: grouped.starts };
-  const partitions = yield* Partitions.of(state, grouped.distinctCodes, grouping);
+  const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
   return { distinctCodes: grouped.distinctCodes, partitions };
 }
 
@@ -120,7 +113,7 @@ function usualPartitions(distinctCodes: number): number {
   return count;
 }
 
-function nonEmpty(distinctCodes: IndexState['distinctCodes']): Uint32Array {
+function nonEmpty(distinctCodes: DistinctCodes): Uint32Array {
   const used = new Uint32Array(distinctCodes.count);
   let count = 0;
   for (let distinct = 0; distinct < distinctCodes.count; distinct++)
@@ -136,14 +129,14 @@ interface Choice extends Setting {
 }
 
 /** The fastest setting that surely finds enough, or the one that finds most. */
-function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<Choice> {
+function* chosen(parts: IndexParts, heldOut: HeldOut[], wanted: Wanted): Steps<Choice> {
   const total = toBeFound(heldOut);
   const enough = total === 0 ? 0 : surelyEnough(wanted.recall, total);
-  const { partitions } = state;
+  const { partitions } = parts;
   let fastest: Choice | null = null;
   let best: Choice | null = null;
   function* attempt(probes: number | null): Steps<boolean> {
-    const choice = yield* tried(state, heldOut, wanted.k, probes, enough);
+    const choice = yield* tried(parts, heldOut, wanted.k, probes, enough);
     if (best === null || choice.recall > best.recall) best = choice;
     const { isEnough } = choice;
     if (isEnough && (fastest === null || choice.ms < fastest.ms)) fastest = choice;
@@ -151,7 +144,7 @@ function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<C
   }
   const count = partitions?.count ?? 0;
   // Candidates lose some of what the partitions hold, and with more partitions fewer will do.
-  const reached = yield* foundByProbes(state, heldOut);
+  const reached = yield* foundByProbes(parts, heldOut);
   let probes = reached.findIndex((found) => found >= enough);
   for (let further = 0; count > 0 && further < MORE_PROBES && probes <= count; ) {
     if (yield* attempt(Math.max(1, probes))) further++;
@@ -164,39 +157,39 @@ function* chosen(state: IndexState, heldOut: HeldOut[], wanted: Wanted): Steps<C
 
 /** With as few candidates as find enough, or as many as may be. */
 function* tried(
-  state: IndexState,
+  parts: IndexParts,
   heldOut: readonly HeldOut[],
   k: number,
   probes: number | null,
   enough: number,
 ): Steps<Choice> {
-  const { distinctCodes, partitions } = state;
+  const { distinctCodes, partitions } = parts;
   const isByResidual = probes !== null && partitions?.residualCodes;
   const times = isByResidual ? MAX_OVERSAMPLE_OF_RESIDUALS : MAX_OVERSAMPLE;
-  const most = keepsVectors(state) ? Math.min(times * k, distinctCodes.rowCount) : k;
-  const found = yield* foundBy(state, heldOut, k, { probes, want: most });
+  const most = parts.vectors !== null ? Math.min(times * k, distinctCodes.rowCount) : k;
+  const found = yield* foundBy(parts, heldOut, k, { probes, want: most });
   const place = found.findIndex((count) => count >= enough);
   const want = place < 0 ? most : k * Math.max(1, Math.ceil(place / k));
   const recall = found[Math.min(want, most)] / Math.max(1, toBeFound(heldOut));
-  const { ms } = yield* foundWith(state, heldOut.slice(0, MAX_TIMED), k, { probes, want });
+  const { ms } = yield* foundWith(parts, heldOut.slice(0, MAX_TIMED), k, { probes, want });
   return { probes, want, recall, isEnough: place >= 0, ms };
 }
 
 /** Recall and speed of a setting, with more probes or candidates while it finds too few. */
 function* measured(
-  state: IndexState,
+  parts: IndexParts,
   heldOut: readonly HeldOut[],
   wanted: Wanted,
   choice: Choice,
 ): Steps<RecallReport> {
   const { k } = wanted;
   const total = toBeFound(heldOut);
-  const rank = keepsVectors(state) ? 'exact' : 'estimate';
+  const rank = parts.vectors !== null ? 'exact' : 'estimate';
   let { probes, want } = choice;
   for (let isRetry = false; ; isRetry = true) {
-    const { found, ms } = yield* foundWith(state, heldOut, k, { probes, want });
+    const { found, ms } = yield* foundWith(parts, heldOut, k, { probes, want });
     const recall = total === 0 ? 1 : found / total;
-    const count = state.partitions?.count ?? 0;
+    const count = parts.partitions?.count ?? 0;
     if (
       recall < wanted.recall &&
       probes !== null &&
@@ -221,7 +214,7 @@ function* measured(
       partitions: probes === null ? 0 : count,
       probes: probes ?? 0,
       oversample: Math.ceil(want / k),
-      rows: state.distinctCodes.liveCount,
+      rows: parts.distinctCodes.liveCount,
       rowsAdded: 0,
       rowsRemoved: 0,
     };

@@ -19,22 +19,22 @@ import {
   type Vector,
   type VectorBatch,
 } from '../vectors/vectors';
-import type { IndexState, Query } from './state';
-import { halvesOf } from './vectors/kept-sparse';
+import type { IndexParts, Query } from './index-parts';
+import { halvesOf } from './vectors/sparse-vectors';
 import { codeOf } from './weights';
 
 /** One vector or code; null for a zero vector where the index lets it be. */
 export function queryOf(
-  state: IndexState,
+  parts: IndexParts,
   query: Vector | Uint8Array,
   name = 'query',
 ): Query | null {
-  if (query instanceof Uint8Array) return ofCode(state, query, name);
+  if (query instanceof Uint8Array) return ofCode(parts, query, name);
   if (!isDense(query) && !isSparse(query)) {
     throw wrongType(name, 'a vector or a code', query);
   }
-  const { hasher, mean } = state;
-  if (state.isForeign) {
+  const { hasher, mean } = parts;
+  if (parts.isForeign) {
     throw new Error('this index holds codes made elsewhere: query it by codes, not by vectors');
   }
   const sums = hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
@@ -42,10 +42,9 @@ export function queryOf(
     if (hasher.zero === 'null') return null;
     throw new RangeError(`"${name}" is an all-zero vector, which has no direction`);
   }
-  return {
-    ...{ code: codeOf(sums), sums, unit: isDense(query) ? unitOf(query) : null },
-    sparseUnit: isDense(query) || state.sparse === null ? null : sparseUnitOf(query),
-  };
+  const code = codeOf(sums);
+  if (isDense(query)) return { code, sums, unit: unitOf(query) };
+  return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
 }
 
 function isZero(query: Vector): boolean {
@@ -53,24 +52,22 @@ function isZero(query: Vector): boolean {
   return Array.prototype.every.call(values, (value) => value === 0);
 }
 
-function ofCode(state: IndexState, code: Uint8Array, name: string): Query {
-  const { bytesPerCode } = state.distinctCodes;
+function ofCode(parts: IndexParts, code: Uint8Array, name: string): Query {
+  const { bytesPerCode } = parts.distinctCodes;
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
-  checkUnusedBits(code, state.bits, 0);
-  return { code, sums: null, unit: null, sparseUnit: null };
+  checkUnusedBits(code, parts.bits, 0);
+  return { code, sums: null, unit: null };
 }
 
 /** A row of the index as a query: by its kept vector, or by its code. */
-export function queryOfRow(state: IndexState, row: number): Query {
-  const { vectors, sparse, distinctCodes } = state;
-  const vector = vectors?.at(row) ?? sparse?.at(row);
-  if (vector !== undefined) return queryOf(state, vector) as Query;
+export function queryOfRow(parts: IndexParts, row: number): Query {
+  const { vectors, distinctCodes } = parts;
+  if (vectors !== null) return queryOf(parts, vectors.at(row)) as Query;
   return {
     code: distinctCodes.codeAt(distinctCodes.distinctOf(row)),
     sums: null,
     unit: null,
-    sparseUnit: null,
   };
 }
 
@@ -97,21 +94,21 @@ export function matrixOf(
 
 /** The queries of a batch, one by one; null ones have no neighbours. */
 export function queriesOf(
-  state: IndexState,
+  parts: IndexParts,
   given: VectorBatch | Float32Array | Float64Array | Codes,
 ): { count: number; at(index: number): Query | null } {
-  const batch = isFlat(given) ? matrixOf(state.hasher, given, 'queries') : given;
+  const batch = isFlat(given) ? matrixOf(parts.hasher, given, 'queries') : given;
   if (batch instanceof Codes) {
-    if (batch.bits !== state.bits)
-      throw wrongValue('queries', `codes of ${state.bits} bits`, batch.bits);
+    if (batch.bits !== parts.bits)
+      throw wrongValue('queries', `codes of ${parts.bits} bits`, batch.bits);
     const at = (i: number) =>
-      batch.isNull(i) ? null : ofCode(state, batch.at(i), `queries[${i}]`);
+      batch.isNull(i) ? null : ofCode(parts, batch.at(i), `queries[${i}]`);
     return { count: batch.count, at };
   }
   if (isDenseMatrix(batch)) {
     const { values, dimensions } = batch as DenseMatrix;
     const at = (i: number) => values.subarray(i * dimensions, (i + 1) * dimensions);
-    return ofRows(state, batch, values.length / dimensions, at);
+    return ofRows(parts, batch, values.length / dimensions, at);
   }
   if (isSparseMatrix(batch)) {
     const { offsets, indices, values } = batch as SparseMatrix;
@@ -119,22 +116,22 @@ export function queriesOf(
       indices: indices.slice(offsets[i], offsets[i + 1]) as never,
       values: values.slice(offsets[i], offsets[i + 1]),
     });
-    return ofRows(state, batch, offsets.length - 1, at);
+    return ofRows(parts, batch, offsets.length - 1, at);
   }
   if (!Array.isArray(batch))
     throw wrongType('queries', 'a matrix, codes or an array of vectors', batch);
-  return ofRows(state, {}, batch.length, (i) => batch[i]);
+  return ofRows(parts, {}, batch.length, (i) => batch[i]);
 }
 
 function ofRows(
-  state: IndexState,
+  parts: IndexParts,
   { validity }: { validity?: Uint8Array | null },
   count: number,
   at: (index: number) => Vector,
 ) {
   return {
     count,
-    at: (i: number) => (isValid(validity, i) ? queryOf(state, at(i), `queries[${i}]`) : null),
+    at: (i: number) => (isValid(validity, i) ? queryOf(parts, at(i), `queries[${i}]`) : null),
   };
 }
 

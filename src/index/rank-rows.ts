@@ -5,7 +5,7 @@
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
 import type { RowFilter } from './filter';
-import type { IndexState } from './state';
+import type { IndexParts } from './index-parts';
 
 export interface Wanted {
   readonly k: number;
@@ -39,7 +39,7 @@ export interface Ranked {
  */
 export function takeLightest(
   best: Smallest,
-  state: IndexState,
+  parts: IndexParts,
   rows: Uint32Array,
   { want, filter }: Wanted,
   run: (ask: number) => Search,
@@ -56,8 +56,8 @@ export function takeLightest(
     let passing = 0;
     for (let i = 0; i < count; i++) {
       if (weights[i] > search.limit) continue;
-      const row = state.distinctCodes.firstRow(
-        state.distinctCodes.distinctOf(rows[codes[i]]),
+      const row = parts.distinctCodes.firstRow(
+        parts.distinctCodes.distinctOf(rows[codes[i]]),
         filter,
       );
       if (row === NO_ROW) continue;
@@ -77,16 +77,16 @@ function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number):
 
 /** What a search finds, as rows; in no order if `isOrdered` is false and no code has two rows. */
 export function rankedHits(
-  state: IndexState,
+  parts: IndexParts,
   wanted: Wanted,
   cosineOf: (weight: number) => number,
   run: (ask: number) => Search,
 ): Ranked {
-  const { distinctCodes } = state;
+  const { distinctCodes } = parts;
   if (wanted.filter !== null || wanted.isOrdered !== false || distinctCodes.hasDuplicates) {
     const best = new Smallest(wanted.want);
-    takeLightest(best, state, distinctCodes.memory.rows, wanted, run);
-    return rankedRows(state, best, cosineOf, wanted);
+    takeLightest(best, parts, distinctCodes.memory.rows, wanted, run);
+    return rankedRows(parts, best, cosineOf, wanted);
   }
   const search = run(wanted.want);
   const { codes, weights, count } = search.hits();
@@ -108,7 +108,7 @@ const NO_ESTIMATES = new Float64Array();
 
 /** The rows of the best distinct codes, at most k of each, in order. */
 export function rankedRows(
-  { distinctCodes }: IndexState,
+  { distinctCodes }: IndexParts,
   best: Smallest,
   cosineOf: (weight: number) => number,
   { k, want, filter, isOrdered = true }: Wanted,

@@ -6,9 +6,8 @@
 import type { Steps } from '../base/steps';
 import { wilson } from '../hashing/angle';
 import { candidates, type Setting } from './candidates';
-import { exactCosines, isComparable } from './exact-cosines';
+import type { IndexParts, Query } from './index-parts';
 import { bestByCosine, type Work } from './rank-rows';
-import type { IndexState, Query } from './state';
 import { evenSums } from './weights';
 
 /** A held-out row as a query, and its true neighbours. */
@@ -20,23 +19,23 @@ export interface HeldOut {
 
 /** The candidates of a held-out row, without itself. */
 function* candidatesOf(
-  state: IndexState,
+  parts: IndexParts,
   { row, query }: HeldOut,
   k: number,
   setting: Setting,
   isOrdered: boolean,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  const rank = isComparable(state, query) ? 'exact' : 'estimate';
+  const rank = parts.canCompare(query) ? 'exact' : 'estimate';
   const want = setting.want + 1;
   const request = { ...setting, k: k + 1, want, filter: null, rank, isOrdered } as const;
-  const { rows } = yield* candidates(state, query, request, work);
+  const { rows } = yield* candidates(parts, query, request, work);
   return rows.filter((other) => other !== row).subarray(0, setting.want);
 }
 
 /** How many true neighbours searches find, and the milliseconds that one takes. */
 export function* foundWith(
-  state: IndexState,
+  parts: IndexParts,
   heldOut: readonly HeldOut[],
   k: number,
   setting: Setting,
@@ -45,9 +44,9 @@ export function* foundWith(
   let ms = 0;
   for (const one of heldOut) {
     const start = performance.now();
-    const isRanked = isComparable(state, one.query);
-    let rows = yield* candidatesOf(state, one, k, setting, !isRanked);
-    if (isRanked) ({ rows } = bestByCosine(rows, exactCosines(state, one.query, rows), k));
+    const isRanked = parts.canCompare(one.query);
+    let rows = yield* candidatesOf(parts, one, k, setting, !isRanked);
+    if (isRanked) ({ rows } = bestByCosine(rows, parts.exactCosines(one.query, rows), k));
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);
     for (const row of rows.subarray(0, k)) if (truth.has(row)) found++;
@@ -61,14 +60,14 @@ export function* foundWith(
  * summed over the queries.
  */
 export function* foundBy(
-  state: IndexState,
+  parts: IndexParts,
   heldOut: readonly HeldOut[],
   k: number,
   setting: Setting,
 ): Steps<Uint32Array> {
   const found = new Uint32Array(setting.want + 1);
   for (const one of heldOut) {
-    const candidates = yield* candidatesOf(state, one, k, setting, true);
+    const candidates = yield* candidatesOf(parts, one, k, setting, true);
     const truth = new Set(one.neighbors);
     candidates.forEach((row, i) => {
       if (truth.has(row)) found[i + 1]++;
@@ -84,7 +83,7 @@ export function* foundBy(
  * more.
  */
 export function* foundByProbes(
-  { distinctCodes, partitions, bits }: IndexState,
+  { distinctCodes, partitions, bits }: IndexParts,
   heldOut: readonly HeldOut[],
 ): Steps<Uint32Array> {
   if (partitions === null) return new Uint32Array(1);

@@ -13,8 +13,8 @@ import { integerWidth } from '../kernels/products/products.scalar';
 import type { IndexRows } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
 import { checkHeader, type IndexHeader, reportOf } from './index-header';
+import type { IndexParts } from './index-parts';
 import { groupedByPartition, Partitions } from './partitions/partitions';
-import type { IndexState } from './state';
 
 export interface RestoreOptions {
   /** Rows that will come. */
@@ -26,7 +26,7 @@ export interface RestoreOptions {
 }
 
 export class Restoring {
-  readonly #state: IndexState;
+  readonly #parts: IndexParts;
   readonly #header: IndexHeader;
   readonly #removed: Uint32Array;
   /** How many of them are done. */
@@ -38,15 +38,14 @@ export class Restoring {
   readonly #firstOfRemoved = new Map<number, number>();
   readonly #partitionOf: number[] = [];
 
-  constructor(state: IndexState, header: object, options: RestoreOptions) {
+  constructor(parts: IndexParts, header: object, options: RestoreOptions) {
     const { count, removed = new Uint32Array(), hasUniqueIds = false } = options;
-    this.#state = state;
+    this.#parts = parts;
     this.#header = checkHeader(header, count);
     this.#removed = removed;
     this.#hasUniqueIds = hasUniqueIds;
-    state.distinctCodes.reserve(this.#header.nextRow);
-    state.vectors?.reserve(this.#header.nextRow);
-    state.sparse?.reserve(this.#header.nextRow, 0);
+    parts.distinctCodes.reserve(this.#header.nextRow);
+    parts.vectors?.reserve(this.#header.nextRow, 0);
   }
 
   /** Appends rows. `firstRow` is the number of the first, where the batch tells none. */
@@ -55,8 +54,8 @@ export class Restoring {
     const ids = this.#idsOf(given);
     for (let first = 0; first < given.count; ) {
       const row = given.rows?.[first] ?? firstRow + first;
-      if (row < this.#state.distinctCodes.rowCount || row >= this.#header.nextRow) {
-        const before = this.#state.distinctCodes.rowCount - 1;
+      if (row < this.#parts.distinctCodes.rowCount || row >= this.#header.nextRow) {
+        const before = this.#parts.distinctCodes.rowCount - 1;
         const { nextRow } = this.#header;
         throw new Error(`row number ${row} after ${before}, the next being ${nextRow}`);
       }
@@ -104,27 +103,13 @@ export class Restoring {
     given: IndexRows,
     { first, end, row, ids }: { first: number; end: number; row: number; ids: Id[] | Ids | null },
   ): void {
-    const { distinctCodes, vectors, sparse } = this.#state;
+    const { distinctCodes, vectors } = this.#parts;
     const { bytesPerCode } = distinctCodes;
-    skipTo(this.#state, row);
+    this.#parts.skipTo(row);
     const own = (ids?.slice(first, end) ?? null) as Ids | null;
-    const checked = this.#hasUniqueIds ? own : this.#state.ids.check(own, end - first);
-    this.#state.ids.append(checked as readonly Id[] | null, end - first);
-    if (vectors !== null && given.vectors !== null) {
-      const { dimensions } = vectors;
-      const values = given.vectors.subarray(first * dimensions, end * dimensions);
-      vectors.restore(values, given.scales?.subarray(first, end) ?? null);
-      for (let each = row; each < row + end - first; each++) {
-        // A length in float64 is finite when all of its values in float32 are.
-        if (Number.isFinite(vectors.normOf(each)) && Number.isFinite(vectors.scaleOf(each)))
-          continue;
-        throw new Error(`row ${each}: its vector or scale is not finite`);
-      }
-    }
-    if (sparse !== null && given.sparse !== null) {
-      const { offsets, ...entries } = given.sparse;
-      sparse.restore({ ...entries, offsets: offsets.subarray(first, end + 1) });
-    }
+    const checked = this.#hasUniqueIds ? own : this.#parts.ids.check(own, end - first);
+    this.#parts.ids.append(checked as readonly Id[] | null, end - first);
+    vectors?.restore(given, first, end);
     const codes = given.codes.subarray(first * bytesPerCode, end * bytesPerCode);
     if (given.firsts === undefined) this.#addCodes(codes, given.validity, first);
     else {
@@ -142,22 +127,22 @@ export class Restoring {
 
   /** Adds codes of which it is not known whether they are there already. */
   #addCodes(codes: Uint8Array, validity: Uint8Array | null, first: number): void {
-    const { distinctCodes } = this.#state;
+    const { distinctCodes } = this.#parts;
     const { bytesPerCode } = distinctCodes;
     for (let at = 0, i = first; at < codes.length; at += bytesPerCode, i++) {
       distinctCodes.add(isValid(validity, i) ? codes.subarray(at, at + bytesPerCode) : null);
     }
   }
 
-  #checkColumns({ vectors: given, scales, sparse: entries }: IndexRows): void {
-    const { vectors, sparse } = this.#state;
-    if ((sparse === null) !== (entries === null)) {
+  #checkColumns({ vectors, scales, sparse }: IndexRows): void {
+    const kind = this.#parts.vectors?.kind ?? 'none';
+    if ((kind === 'sparse') !== (sparse !== null)) {
       throw new Error('sparse vectors are kept, but there are no columns "indices" and "weights"');
     }
-    if ((vectors === null) !== (given === null)) {
+    if ((kind === 'float32' || kind === 'int8') !== (vectors !== null)) {
       throw new Error('vectors are kept, but there is no column "vector", or the other way round');
     }
-    if ((vectors?.storage === 'int8') !== (scales !== null)) {
+    if ((kind === 'int8') !== (scales !== null)) {
       throw new Error(
         'there is no column "scale" for vectors of int8, or one without such vectors',
       );
@@ -180,17 +165,17 @@ export class Restoring {
 
   /** When all rows are there; `centroids` are those of the partitions, of 16-bit integers. */
   *end(centroids: Int16Array | null): Steps<void> {
-    const state = this.#state;
-    skipTo(state, this.#header.nextRow);
-    state.isForeign = this.#header.isForeign;
-    state.report = reportOf(this.#header);
+    const parts = this.#parts;
+    parts.skipTo(this.#header.nextRow);
+    parts.isForeign = this.#header.isForeign;
+    parts.report = reportOf(this.#header);
     if (centroids !== null) yield* this.#partition(centroids);
   }
 
   *#partition(values: Int16Array): Steps<void> {
-    const state = this.#state;
-    const { distinctCodes, vectors, bits } = state;
-    const width = integerWidth(vectors?.dimensions ?? bits);
+    const parts = this.#parts;
+    const { distinctCodes, dense, bits } = parts;
+    const width = integerWidth(dense?.dimensions ?? bits);
     const count = values.length / width;
     checkInteger('number of centroids', count, 1, 65_536);
     const partitionOf = new Uint32Array(distinctCodes.count);
@@ -202,19 +187,9 @@ export class Restoring {
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
     const { nearness } = this.#header;
     const grouping = { centroids, starts: grouped.starts, nearness };
-    const partitions = yield* Partitions.of(state, grouped.distinctCodes, grouping);
-    state.distinctCodes = grouped.distinctCodes;
-    state.partitions = partitions;
+    const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
+    parts.setOrder({ ...grouped, partitions });
   }
-}
-
-function skipTo({ distinctCodes, ids, vectors, sparse }: IndexState, row: number): void {
-  const missing = row - distinctCodes.rowCount;
-  if (missing === 0) return;
-  distinctCodes.skip(missing);
-  ids.skip(missing);
-  vectors?.skip(missing);
-  sparse?.skip(missing);
 }
 
 /** The bits of rows `first` to `end - 1`, from bit 0 on. */

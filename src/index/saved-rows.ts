@@ -6,7 +6,7 @@
 import type { Ids } from '../base/ids';
 import type { IndexRows, RowRuns } from '../table/sealed/index-rows';
 import { mostNumbers } from './index-header';
-import type { IndexState } from './state';
+import type { IndexParts } from './index-parts';
 
 export class SavedRows {
   /** The rows that are there, ascending. */
@@ -15,12 +15,12 @@ export class SavedRows {
   readonly nextRow: number;
   /** True when the row numbers in the files begin again at 0. */
   readonly isRenumbered: boolean;
-  readonly #state: IndexState;
+  readonly #parts: IndexParts;
   readonly #partitionOf: Uint32Array | null;
 
-  constructor(state: IndexState) {
-    const { distinctCodes, ids, partitions } = state;
-    this.#state = state;
+  constructor(parts: IndexParts) {
+    const { distinctCodes, ids, partitions } = parts;
+    this.#parts = parts;
     this.live = distinctCodes.liveRows();
     this.isRenumbered = distinctCodes.rowCount > mostNumbers(this.live.length);
     if (this.isRenumbered && ids.kind === 'row') {
@@ -39,25 +39,25 @@ export class SavedRows {
   slice(first: number, end: number, firstRow: number): SavedSlice {
     const rows = this.live.subarray(first, end);
     const hasGaps = rows.length > 0 && rows[rows.length - 1] !== firstRow + rows.length - 1;
-    const firsts = this.#state.distinctCodes.firstsOf(rows);
+    const firsts = this.#parts.distinctCodes.firstsOf(rows);
     const columns: RowsToWrite = {
       numbers: hasGaps && !this.isRenumbered ? rows : null,
       // They would name rows by numbers that are no more.
       firsts: this.isRenumbered ? null : firsts,
-      ids: this.#state.ids.columnOf(rows),
+      ids: this.#parts.ids.columnOf(rows),
     };
     const isKnown = firsts === null || !this.isRenumbered;
     return {
       ...{ count: rows.length, equals: isKnown ? tellOf(firsts) : undefined },
       runs: {
         rowsOf: (from, to) => this.#rowsOf(rows.subarray(from, to), columns, from),
-        endOf: (from, to) => this.#state.sparse?.endOf(rows, from, to) ?? to,
+        endOf: (from, to) => this.#parts.vectors?.endOf(rows, from, to) ?? to,
       },
     };
   }
 
   #rowsOf(rows: Uint32Array, { numbers, firsts, ids }: RowsToWrite, from: number): IndexRows {
-    const { distinctCodes, vectors, sparse } = this.#state;
+    const { distinctCodes, vectors } = this.#parts;
     const end = from + rows.length;
     const partitionOf = this.#partitionOf;
     return {
@@ -65,10 +65,7 @@ export class SavedRows {
       rows: numbers?.slice(from, end) ?? null,
       firsts: firsts?.slice(from, end) ?? null,
       ids: ids && (ids.slice(from, end) as Ids),
-      vectors: vectors?.gather(rows) ?? null,
-      scales:
-        vectors?.storage === 'int8' ? Float32Array.from(rows, (r) => vectors.scaleOf(r)) : null,
-      sparse: sparse?.gather(rows) ?? null,
+      ...(vectors?.gather(rows) ?? { vectors: null, scales: null, sparse: null }),
       partitions:
         partitionOf && Uint32Array.from(rows, (row) => partitionOf[distinctCodes.distinctOf(row)]),
     };

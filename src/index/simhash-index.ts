@@ -22,15 +22,13 @@ import {
 } from '../base/steps';
 import { Codes, hammingDistance } from '../codes/codes';
 import { estimateAngle } from '../hashing/angle';
-import { SimHasher } from '../hashing/simhash';
-import { hammingKernel, type KernelName } from '../kernels/kernels';
+import type { SimHasher } from '../hashing/simhash';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
-import { additionOf, addRows, type RowsToAdd, reserve } from './add-rows';
+import { additionOf, type RowsToAdd } from './add-rows';
 import {
   answer,
   answers,
   type Comparison,
-  type IndexBytes,
   type IndexRow,
   noResult,
   type Request,
@@ -38,9 +36,7 @@ import {
   searchRequest,
   withinRequest,
 } from './answer';
-import { BandMethod } from './bands/band-method';
-import { DistinctCodes } from './distinct/distinct-codes';
-import { type Id, IdTable } from './id-table';
+import type { Id } from './id-table';
 import {
   checkIndexOptions,
   type IndexWithinOptions,
@@ -48,23 +44,23 @@ import {
   OPTIMIZE_OPTIONS,
   type OptimizeOptions,
   type Rank,
+  type RecallReport,
   SEARCH_OPTIONS,
   type SearchOptions,
   type SimHashIndexOptions,
   WITHIN_OPTIONS,
 } from './index-options';
-import { optimized } from './optimize';
+import { type IndexBytes, IndexParts } from './index-parts';
+import { optimize } from './optimize';
 import { queriesOf, queryOf } from './query';
-import type { RecallReport } from './recall-report';
-import type { IndexState } from './state';
-import { KeptSparse } from './vectors/kept-sparse';
-import { KeptVectors, type VectorStorage } from './vectors/kept-vectors';
+import type { VectorStorage } from './vectors/row-vectors';
 
-/** What an index holds, for the floors above; the library's door does not show it. */
-export let stateOf: (index: SimHashIndex) => IndexState;
+const PARTS = new WeakMap<SimHashIndex, IndexParts>();
 
-/** Fails while a long call changes the index; for the floors above, too. */
-export let refuseIfBusy: (index: SimHashIndex) => void;
+/** The parts of an index, for the layers above: groups, files, measurements. Not for users. */
+export function partsOf(index: SimHashIndex): IndexParts {
+  return PARTS.get(index) as IndexParts;
+}
 
 /**
  * Holds rows by id and finds the nearest ones to a vector or a code. `I` is the type of the ids:
@@ -84,65 +80,38 @@ export class SimHashIndex<I extends Id = Id> {
   readonly vectors: VectorStorage;
   /** Makes the codes of the rows and of queries. */
   readonly hasher: SimHasher;
-  readonly #state: IndexState;
-  /** A long call that changes the index, while it is at work. */
-  #busy: string | null = null;
-
-  static {
-    stateOf = (index) => index.#state;
-    refuseIfBusy = (index) => index.#refuseIfBusy();
-  }
+  readonly #parts: IndexParts;
 
   constructor(options?: SimHashIndexOptions) {
-    const { hasher, vectors, mean } = checkIndexOptions(options);
-    this.hasher = new SimHasher(hasher);
-    // Resolved once: a search asks for its kernels several times.
-    const kernel = hammingKernel(hasher.kernel, this.hasher.bytesPerCode).name as KernelName;
+    const checked = checkIndexOptions(options);
+    this.#parts = IndexParts.of(checked);
+    this.hasher = this.#parts.hasher;
     this.bits = this.hasher.bits;
     this.dimensions = this.hasher.dimensions;
-    this.vectors = vectors;
-    this.#state = {
-      ...{ bits: this.bits, hasher: this.hasher, mean, kernel },
-      distinctCodes: new DistinctCodes(this.hasher.bytesPerCode),
-      bandMethod: new BandMethod(this.bits),
-      ids: new IdTable(),
-      vectors:
-        vectors === 'float32' || vectors === 'int8'
-          ? new KeptVectors(vectors, this.dimensions as number, kernel)
-          : null,
-      sparse: vectors === 'sparse' ? new KeptSparse() : null,
-      ...{ isForeign: false, partitions: null, report: null },
-    };
+    this.vectors = checked.vectors;
+    PARTS.set(this as unknown as SimHashIndex, this.#parts);
   }
 
   /** Rows that are there. */
   get count(): number {
-    return this.#state.distinctCodes.liveCount;
+    return this.#parts.distinctCodes.liveCount;
   }
 
   /** The rank of a search by vector that asks for none. */
   get rank(): Rank {
-    if (this.#state.isForeign) return 'hamming';
+    if (this.#parts.isForeign) return 'hamming';
     return this.vectors === 'none' ? 'estimate' : 'exact';
   }
 
   /** What `optimize` measured; null before, and what came and went since. */
   get report(): RecallReport | null {
-    const { report } = this.#state;
+    const { report } = this.#parts;
     return report && { ...report };
   }
 
   /** Memory in bytes that the rows take, by what it holds. */
   get bytes(): IndexBytes {
-    const { distinctCodes, vectors, sparse, ids, partitions, bandMethod } = this.#state;
-    const parts = {
-      codes: distinctCodes.bytes,
-      vectors: vectors?.bytes ?? sparse?.bytes ?? 0,
-      ids: ids.bytes,
-      partitions: partitions?.bytes ?? 0,
-      bands: bandMethod.bytes,
-    };
-    return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) };
+    return this.#parts.bytes;
   }
 
   /** Adds a vector, or a ready code; returns its row. */
@@ -155,12 +124,12 @@ export class SimHashIndex<I extends Id = Id> {
    * A vector that is refused changes nothing. A row that is replaced gets a new number.
    */
   set(vector: Vector | Uint8Array, id: I): number {
-    this.#refuseIfBusy();
+    this.#parts.refuseIfBusy();
     if (id === undefined) throw wrongType('id', 'an id', id);
-    const addition = runSteps(additionOf(this.#state, this.#batchOf(vector), [id], true), {});
-    reserve(this.#state, addition);
+    const addition = runSteps(additionOf(this.#parts, this.#batchOf(vector), [id], true), {});
+    this.#parts.reserve(addition);
     this.remove(id);
-    return runSteps(addRows(this.#state, addition), {});
+    return runSteps(this.#parts.add(addition), {});
   }
 
   #batchOf(vector: Vector | Uint8Array): RowsToAdd {
@@ -189,26 +158,17 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   *#adding(batch: RowsToAdd, ids: IdList<I> | undefined): Steps<number> {
-    this.#refuseIfBusy();
-    const addition = yield* additionOf(this.#state, batch, ids);
-    return yield* addRows(this.#state, addition);
+    this.#parts.refuseIfBusy();
+    const addition = yield* additionOf(this.#parts, batch, ids);
+    return yield* this.#parts.add(addition);
   }
 
   /** Removes a row by its id; false when there is none. Other rows keep their numbers. */
   remove(id: I): boolean {
-    this.#refuseIfBusy();
+    this.#parts.refuseIfBusy();
     const row = this.#rowOf(id);
     if (row === undefined) return false;
-    const { distinctCodes, ids, report, partitions } = this.#state;
-    const distinct = distinctCodes.distinctOf(row);
-    const isFirst = distinct < distinctCodes.count && distinctCodes.memory.rows[distinct] === row;
-    distinctCodes.remove(row);
-    if (isFirst && distinctCodes.isEmpty(distinct)) partitions?.drop(distinct);
-    else if (isFirst) partitions?.take(distinct, false);
-    ids.remove(row);
-    if (report !== null) {
-      this.#state.report = { ...report, rowsRemoved: report.rowsRemoved + 1 };
-    }
+    this.#parts.remove(row);
     return true;
   }
 
@@ -219,35 +179,29 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** The id of a row, as groups and pairs name it; undefined when there is none. */
   idOf(row: number): I | undefined {
-    const isThere = Number.isInteger(row) && row >= 0 && this.#state.distinctCodes.isLive(row);
-    return isThere ? (this.#state.ids.idOf(row) as I) : undefined;
+    const isThere = Number.isInteger(row) && row >= 0 && this.#parts.distinctCodes.isLive(row);
+    return isThere ? (this.#parts.ids.idOf(row) as I) : undefined;
   }
 
   /** Copies of what is held of a row; undefined when there is none of this id. */
   get(id: I): IndexRow<I> | undefined {
     const row = this.#rowOf(id);
     if (row === undefined) return undefined;
-    const { distinctCodes, vectors, sparse } = this.#state;
+    const { distinctCodes, vectors } = this.#parts;
     const code = distinctCodes.hasCode(row)
       ? distinctCodes.codeAt(distinctCodes.distinctOf(row)).slice()
       : null;
-    const vector = code === null ? null : (vectors?.at(row) ?? sparse?.at(row) ?? null);
-    return { row, id: this.#state.ids.idOf(row) as I, code, vector };
+    const vector = code === null ? null : (vectors?.at(row) ?? null);
+    return { row, id: this.#parts.ids.idOf(row) as I, code, vector };
   }
 
   /** Distance and cosine, estimated and exact, of two rows by their ids. */
   compare(a: I, b: I): Comparison {
     const [one, other] = [this.#present('a', a), this.#present('b', b)];
     const distance = hammingDistance(one.code, other.code);
-    const { vectors, sparse } = this.#state;
-    let cosine: number | null = null;
-    if (vectors !== null) {
-      const norm = vectors.normOf(one.row);
-      const unit = Float64Array.from(vectors.valuesAt(one.row), (value) => value / norm);
-      [cosine] = vectors.cosinesOf(Uint32Array.of(other.row), unit);
-    } else if (sparse !== null) {
-      [cosine] = sparse.cosinesOf(Uint32Array.of(other.row), sparse.unitOf(one.row));
-    }
+    const { vectors } = this.#parts;
+    const unit = vectors?.unitOf(one.row);
+    const cosine = unit ? (vectors?.cosinesOf(Uint32Array.of(other.row), unit)[0] ?? null) : null;
     return { distance, estimate: estimateAngle(distance, this.bits), cosine };
   }
 
@@ -261,16 +215,16 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** A removed row's number stays its own. */
   #rowOf(id: I): number | undefined {
-    const row = this.#state.ids.rowOf(id);
-    return row !== undefined && this.#state.distinctCodes.isLive(row) ? row : undefined;
+    const row = this.#parts.ids.rowOf(id);
+    return row !== undefined && this.#parts.distinctCodes.isLive(row) ? row : undefined;
   }
 
   /** The k best rows for a vector, or the k nearest to a code. */
   search(query: Vector | Uint8Array, options?: SearchOptions<I>): SearchResult<I> {
-    const request = searchRequest(this.#state, checkOptions('options', options, SEARCH_OPTIONS));
-    const ready = queryOf(this.#state, query);
-    if (ready === null) return noResult(this.#state, request) as SearchResult<I>;
-    return runSteps(answer(this.#state, ready, request), {}) as SearchResult<I>;
+    const request = searchRequest(this.#parts, checkOptions('options', options, SEARCH_OPTIONS));
+    const ready = queryOf(this.#parts, query);
+    if (ready === null) return noResult(this.#parts, request) as SearchResult<I>;
+    return runSteps(answer(this.#parts, ready, request), {}) as SearchResult<I>;
   }
 
   /** One result a query; a null query has no neighbours. */
@@ -289,20 +243,20 @@ export class SimHashIndex<I extends Id = Id> {
 
   *#searching(queries: RowsToAdd, options?: SearchOptions<I> & LongCall) {
     const given = checkOptions('options', options, [...SEARCH_OPTIONS, ...LONG_CALL]);
-    return yield* this.#answering(queries, searchRequest(this.#state, given));
+    return yield* this.#answering(queries, searchRequest(this.#parts, given));
   }
 
   *#answering(queries: RowsToAdd, request: Request): Steps<SearchResult<I>[]> {
-    const all = yield* answers(this.#state, queriesOf(this.#state, queries), request);
+    const all = yield* answers(this.#parts, queriesOf(this.#parts, queries), request);
     return all as SearchResult<I>[];
   }
 
   /** All rows within a distance of a vector's code, or of a code; none is missed. */
   within(query: Vector | Uint8Array, options: IndexWithinOptions<I>): SearchResult<I> {
-    const request = withinRequest(this.#state, checkOptions('options', options, WITHIN_OPTIONS));
-    const ready = queryOf(this.#state, query);
-    if (ready === null) return noResult(this.#state, request) as SearchResult<I>;
-    return runSteps(answer(this.#state, ready, request), {}) as SearchResult<I>;
+    const request = withinRequest(this.#parts, checkOptions('options', options, WITHIN_OPTIONS));
+    const ready = queryOf(this.#parts, query);
+    if (ready === null) return noResult(this.#parts, request) as SearchResult<I>;
+    return runSteps(answer(this.#parts, ready, request), {}) as SearchResult<I>;
   }
 
   /** One result a query. */
@@ -321,7 +275,7 @@ export class SimHashIndex<I extends Id = Id> {
 
   *#searchingWithin(queries: RowsToAdd, options: IndexWithinOptions<I> & LongCall) {
     const given = checkOptions('options', options, [...WITHIN_OPTIONS, ...LONG_CALL]);
-    return yield* this.#answering(queries, withinRequest(this.#state, given));
+    return yield* this.#answering(queries, withinRequest(this.#parts, given));
   }
 
   /**
@@ -351,26 +305,21 @@ export class SimHashIndex<I extends Id = Id> {
       partitions: partitions && checkInteger('partitions', partitions, 1, 65_536),
       seed: String(checkSeed(given.seed)),
     };
-    this.#refuseIfBusy();
+    this.#parts.refuseIfBusy();
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
-    Object.assign(this.#state, yield* optimized(this.#state, wanted));
-    return this.#state.report as RecallReport;
-  }
-
-  #refuseIfBusy(): void {
-    if (this.#busy !== null) throw new Error(`${this.#busy}() is still at work on this index`);
+    return yield* optimize(this.#parts, wanted);
   }
 
   /** A change in turns: others are refused until it has ended. */
   async #alone<T>(name: string, steps: Steps<T>, call: LongCall): Promise<T> {
-    this.#refuseIfBusy();
+    this.#parts.refuseIfBusy();
     const first = steps.next(); // the arguments are checked before anything waits
     if (first.done) return first.value;
-    this.#busy = name;
+    this.#parts.busy = name;
     try {
       return await runStepsAsync(steps, call, first.value !== GO_ON);
     } finally {
-      this.#busy = null;
+      this.#parts.busy = null;
     }
   }
 }

@@ -10,10 +10,10 @@ import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { roundInto } from '../vectors/round-vector';
 import { distinctCollector, scanDistinct } from './by-distance';
+import type { IndexParts } from './index-parts';
 import { bestByCosine } from './rank-rows';
-import type { IndexState } from './state';
-import { cosineOf, type KeptSparse } from './vectors/kept-sparse';
-import type { KeptVectors } from './vectors/kept-vectors';
+import type { DenseVectors } from './vectors/dense-vectors';
+import { cosineOf, SparseVectors } from './vectors/sparse-vectors';
 
 /** Rows of a block; the first are fewer, since nothing is known yet of what is too far. */
 const BLOCK_ROWS = 512;
@@ -29,34 +29,37 @@ const SPARSE_ROWS = 512;
 
 /** For each of `queries`, rows with codes, its k nearest other rows. */
 export function* trueNeighbors(
-  state: IndexState,
+  parts: IndexParts,
   queries: Uint32Array,
   k: number,
 ): Steps<Uint32Array[]> {
-  if (state.vectors !== null) return yield* byCosine(state, state.vectors, queries, k);
-  if (state.sparse !== null) return yield* trueSparseNeighbors(state, state.sparse, queries, k);
-  return yield* byDistance(state, queries, k);
+  const { dense, vectors } = parts;
+  if (dense !== null) return yield* byCosine(parts, dense, queries, k);
+  if (vectors instanceof SparseVectors) {
+    return yield* trueSparseNeighbors(parts, vectors, queries, k);
+  }
+  return yield* byDistance(parts, queries, k);
 }
 
-function* byDistance(state: IndexState, queries: Uint32Array, k: number): Steps<Uint32Array[]> {
-  const { distinctCodes } = state;
+function* byDistance(parts: IndexParts, queries: Uint32Array, k: number): Steps<Uint32Array[]> {
+  const { distinctCodes } = parts;
   const codes = Array.from(queries, (row) => distinctCodes.codeAt(distinctCodes.distinctOf(row)));
   const collectors = codes.map((_, i) => {
     const others = { accepts: (row: number) => row !== queries[i], rows: null };
-    return distinctCollector(state, k, state.bits, others);
+    return distinctCollector(parts, k, parts.bits, others);
   });
   const work = { codesCompared: 0, candidates: 0, probes: 0 };
-  yield* scanDistinct(state, codes, collectors, work);
+  yield* scanDistinct(parts, codes, collectors, work);
   return collectors.map((collector) => collector.result().rows);
 }
 
 function* byCosine(
-  state: IndexState,
-  vectors: KeptVectors,
+  parts: IndexParts,
+  vectors: DenseVectors,
   queries: Uint32Array,
   k: number,
 ): Steps<Uint32Array[]> {
-  const { distinctCodes } = state;
+  const { distinctCodes } = parts;
   const width = integerWidth(vectors.dimensions);
   const rounded = new Int16Array(queries.length * width);
   queries.forEach((row, i) => {
@@ -65,7 +68,7 @@ function* byCosine(
   const best = Array.from(queries, () => new Smallest(SPARE * k + 1));
   const least = new Int32Array(queries.length).fill(MIN_PRODUCT);
   const block = new Int16Array(BLOCK_ROWS * width);
-  const kernel = productsKernel(state.kernel);
+  const kernel = productsKernel(parts.kernel);
   for (let first = 0, count = 0; first < distinctCodes.rowCount; first += count) {
     count = Math.min(BLOCK_ROWS, Math.max(FIRST_ROWS, first), distinctCodes.rowCount - first);
     for (let i = 0; i < count; i++) {
@@ -86,7 +89,7 @@ function* byCosine(
   }
   const neighbors: Uint32Array[] = [];
   for (const [i, row] of queries.entries()) {
-    neighbors.push(decided(state, vectors, row, best[i].result(), k));
+    neighbors.push(decided(parts, vectors, row, best[i].result(), k));
     yield undefined;
   }
   return neighbors;
@@ -94,8 +97,8 @@ function* byCosine(
 
 /** The k nearest by cosine: among the candidates when they must hold them, else among all rows. */
 function decided(
-  { distinctCodes }: IndexState,
-  vectors: KeptVectors,
+  { distinctCodes }: IndexParts,
+  vectors: DenseVectors,
   query: number,
   keys: Float64Array,
   k: number,
@@ -107,19 +110,17 @@ function decided(
   const isCertain = keys.length <= SPARE * k || last - kth > 2 * error;
   const rows = isCertain ? Uint32Array.from(keys, rowOf) : distinctCodes.rowsWithCodes();
   const others = rows.filter((row) => row !== query);
-  const norm = vectors.normOf(query);
-  const unit = Float64Array.from(vectors.valuesAt(query), (value) => value / norm);
-  return bestByCosine(others, vectors.cosinesOf(others, unit), k).rows;
+  return bestByCosine(others, vectors.cosinesOf(others, vectors.unitOf(query)), k).rows;
 }
 
 /**
  * The same by sparse vectors, dimension by dimension: which queries have it, and with what weight.
  * A row meets only the queries with which it shares a dimension; cosines are those of
- * `KeptSparse.cosinesOf` to the bit.
+ * `SparseVectors.cosinesOf` to the bit.
  */
 export function* trueSparseNeighbors(
-  { distinctCodes }: IndexState,
-  sparse: KeptSparse,
+  { distinctCodes }: IndexParts,
+  sparse: SparseVectors,
   queries: Uint32Array,
   k: number,
 ): Steps<Uint32Array[]> {

@@ -9,8 +9,8 @@ import type { HitSearch, RowCodes } from '../kernels/hits/hits';
 import { weightedKernel } from '../kernels/kernels';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { RowFilter } from './filter';
+import type { IndexParts, Query } from './index-parts';
 import { type Ranked, rankedRows, takeLightest, type Wanted, type Work } from './rank-rows';
-import type { IndexState, Query } from './state';
 import { evenSums, type Weights, weightsOf } from './weights';
 
 /** Bytes of codes between two steps: some milliseconds. */
@@ -25,22 +25,22 @@ export interface WeightedRequest extends Wanted {
 
 /** The rows of the lightest distinct codes: at most k of each, in order of (weight, row). */
 export function* lightest(
-  state: IndexState,
+  parts: IndexParts,
   query: Query,
   request: WeightedRequest,
   work: Work,
 ): Steps<Ranked> {
-  const weights = queryWeights(state, query);
-  const few = fewRows(state.distinctCodes, request.filter);
+  const weights = queryWeights(parts, query);
+  const few = fewRows(parts.distinctCodes, request.filter);
   if (few !== null) {
-    const some = state.distinctCodes.gather(few);
+    const some = parts.distinctCodes.gather(few);
     const best = new Smallest(request.want);
-    weigh(best, state, some, weights, request, (search) => search.range(0, some.count));
+    weigh(best, parts, some, weights, request, (search) => search.range(0, some.count));
     work.codesCompared += some.count;
-    return rankedRows(state, best, weights.cosineOf, request);
+    return rankedRows(parts, best, weights.cosineOf, request);
   }
-  if (request.probes === null) return yield* lightestOfAll(state, weights, request, work);
-  return lightestOfPartitions(state, query, weights, request, work);
+  if (request.probes === null) return yield* lightestOfAll(parts, weights, request, work);
+  return lightestOfPartitions(parts, query, weights, request, work);
 }
 
 /** The rows that a filter leaves, when they are so few that they are looked at one by one. */
@@ -51,51 +51,51 @@ export function fewRows(
   return filter?.rows && filter.rows.length < FEW * distinctCodes.count ? filter.rows : null;
 }
 
-function queryWeights({ bits }: IndexState, { sums, code }: Query): Weights {
+function queryWeights({ bits }: IndexParts, { sums, code }: Query): Weights {
   return weightsOf(sums ?? evenSums(code, bits));
 }
 
 function* lightestOfAll(
-  state: IndexState,
+  parts: IndexParts,
   weights: Weights,
   request: WeightedRequest,
   work: Work,
 ): Steps<Ranked> {
-  const { distinctCodes } = state;
+  const { distinctCodes } = parts;
   const best = new Smallest(request.want);
   const step = Math.max(1024, Math.floor(STEP_BYTES / distinctCodes.bytesPerCode));
   for (let first = 0; first < distinctCodes.count; first += step) {
     const end = Math.min(distinctCodes.count, first + step);
-    weigh(best, state, distinctCodes.memory, weights, request, (search) =>
+    weigh(best, parts, distinctCodes.memory, weights, request, (search) =>
       search.range(first, end),
     );
     if (end < distinctCodes.count) yield undefined;
   }
   work.codesCompared += distinctCodes.count;
-  return rankedRows(state, best, weights.cosineOf, request);
+  return rankedRows(parts, best, weights.cosineOf, request);
 }
 
 /** Visits further partitions when those asked for hold fewer than k rows. */
 function lightestOfPartitions(
-  state: IndexState,
+  parts: IndexParts,
   query: Query,
   weights: Weights,
   request: WeightedRequest,
   work: Work,
 ): Ranked {
-  const partitions = state.partitions as NonNullable<IndexState['partitions']>;
-  const sums = query.sums ?? evenSums(query.code, state.bits);
+  const partitions = parts.partitions as NonNullable<IndexParts['partitions']>;
+  const sums = query.sums ?? evenSums(query.code, parts.bits);
   const place = partitions.space.queryOf(sums, query.unit);
   let probes = Math.min(request.probes as number, partitions.count);
   for (;;) {
     const best = new Smallest(request.want);
     let compared = 0;
-    weigh(best, state, state.distinctCodes.memory, weights, request, (search) => {
+    weigh(best, parts, parts.distinctCodes.memory, weights, request, (search) => {
       compared = partitions.visit(partitions.nearest(place, probes).order, search);
     });
     work.codesCompared += compared;
     work.probes = probes;
-    const ranked = rankedRows(state, best, weights.cosineOf, request);
+    const ranked = rankedRows(parts, best, weights.cosineOf, request);
     if (ranked.rows.length >= request.k || probes === partitions.count) return ranked;
     probes = Math.min(2 * probes, partitions.count);
   }
@@ -103,14 +103,14 @@ function lightestOfPartitions(
 
 function weigh(
   best: Smallest,
-  state: IndexState,
+  parts: IndexParts,
   from: RowCodes,
   weights: Weights,
   request: Wanted,
   show: (search: HitSearch) => void,
 ): void {
-  const kernel = weightedKernel(state.kernel);
-  takeLightest(best, state, from.rows, request, (ask) => {
+  const kernel = weightedKernel(parts.kernel);
+  takeLightest(best, parts, from.rows, request, (ask) => {
     const search = kernel.search(from, weights, ask);
     show(search);
     return search;

@@ -3,8 +3,8 @@
 import { checkMaxDistance, checkNumber, wrongType, wrongValue } from '../base/check';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import { distanceFor } from '../hashing/angle';
-import { SimHashIndex, stateOf } from '../index/simhash-index';
-import type { KeptVectors } from '../index/vectors/kept-vectors';
+import { partsOf, SimHashIndex } from '../index/simhash-index';
+import type { DenseVectors } from '../index/vectors/dense-vectors';
 import type { KernelName } from '../kernels/kernels';
 
 /** Rows are those of the codes, or of the index; removed and null ones are in no group. */
@@ -24,7 +24,7 @@ export interface Nearness {
 export interface Rows {
   readonly codes: Codes;
   /** Null where none are kept. */
-  readonly vectors: KeptVectors | null;
+  readonly vectors: DenseVectors | null;
   /** By row, the row whose vector is its own; null where that is the same row. */
   readonly vectorOf: Uint32Array | null;
   readonly kernel: KernelName | undefined;
@@ -41,7 +41,7 @@ export function rowsOf(name: string, source: RowSource): Rows {
   if (!(source instanceof SimHashIndex)) {
     throw wrongType(name, 'Codes or a SimHashIndex', source);
   }
-  const { distinctCodes, bits, vectors, kernel, mean, hasher, isForeign } = stateOf(source);
+  const { distinctCodes, bits, dense, kernel, mean, hasher, isForeign } = partsOf(source);
   const validity = new Uint8Array(Math.ceil(distinctCodes.rowCount / 8));
   const origin = isForeign ? undefined : hasher.origin;
   const codes = Codes.allocate(distinctCodes.rowCount, {
@@ -63,7 +63,7 @@ export function rowsOf(name: string, source: RowSource): Rows {
   }
   return {
     codes: isWhole ? codes.withoutValidity() : codes,
-    ...{ vectors, vectorOf: null, kernel, isCentred: mean !== null },
+    ...{ vectors: dense, vectorOf: null, kernel, isCentred: mean !== null },
   };
 }
 
@@ -135,14 +135,13 @@ export function cosinesOfPairs(
   a: Uint32Array,
   b: Uint32Array,
 ): Float64Array {
-  const [ours, theirs] = [left.vectors as KeptVectors, right.vectors as KeptVectors];
+  const [ours, theirs] = [left.vectors as DenseVectors, right.vectors as DenseVectors];
   const one = left.vectorOf === null ? a : a.map((row) => (left.vectorOf as Uint32Array)[row]);
   const other = right.vectorOf === null ? b : b.map((row) => (right.vectorOf as Uint32Array)[row]);
   const cosines = new Float64Array(a.length);
   for (let from = 0, to = 0; from < a.length; from = to) {
     while (to < a.length && one[to] === one[from]) to++;
-    const norm = ours.normOf(one[from]);
-    const unit = Float64Array.from(ours.valuesAt(one[from]), (value) => value / norm);
+    const unit = ours.unitOf(one[from]);
     cosines.set(theirs.cosinesOf(other.subarray(from, to), unit), from);
   }
   return cosines;

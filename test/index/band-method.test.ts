@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
-import { SimHasher } from '../../src/hashing/simhash';
 import type { Explanation } from '../../src/index/answer';
 import { buildUnits, scanUnits } from '../../src/index/bands/band-layout';
 import { BandMethod } from '../../src/index/bands/band-method';
 import { nearestByDistance } from '../../src/index/by-distance';
 import { DistinctCodes } from '../../src/index/distinct/distinct-codes';
-import { IdTable } from '../../src/index/id-table';
-import { SimHashIndex } from '../../src/index/simhash-index';
-import type { IndexState } from '../../src/index/state';
+import { partsOf, SimHashIndex } from '../../src/index/simhash-index';
 import { Draws } from '../reference/random';
 
 /**
@@ -205,23 +202,11 @@ it('scans only the rows that a filter leaves', () => {
 it('answers from one order of the codes when another takes its place on the way', () => {
   const bits = 64;
   const codes = crowded(300_000, bits, 5);
-  const hasher = new SimHasher({ bits });
   for (const method of ['bands', 'scan'] as const) {
-    const distinctCodes = new DistinctCodes(8);
-    for (let row = 0; row < codes.count; row++) distinctCodes.add(codes.at(row));
-    const state: IndexState = {
-      ...{
-        bits,
-        hasher,
-        mean: null,
-        kernel: undefined,
-        distinctCodes,
-        ids: new IdTable(),
-        vectors: null,
-        sparse: null,
-      },
-      ...{ isForeign: true, bandMethod: new BandMethod(bits), partitions: null, report: null },
-    };
+    const index = new SimHashIndex({ bits });
+    index.addAll(codes);
+    const parts = partsOf(index);
+    const { distinctCodes } = parts;
     const other = runSteps(
       distinctCodes.rearranged(
         Uint32Array.from({ length: distinctCodes.count }, (_, i) => distinctCodes.count - 1 - i),
@@ -231,9 +216,9 @@ it('answers from one order of the codes when another takes its place on the way'
     const request = { k: 20, maxDistance: bits, method, filter: null };
     const work = { codesCompared: 0, candidates: 0, probes: 0 };
     const query = codes.at(123_456);
-    const steps = nearestByDistance(state, query, request, work);
+    const steps = nearestByDistance(parts, query, request, work);
     expect(steps.next().done).toBe(false);
-    state.distinctCodes = other;
+    parts.distinctCodes = other;
     const { rows } = runSteps(steps, {});
     const expected = ranked(codes, query).slice(0, 20);
     expect([...rows.rows].map((row, i) => [rows.distances[i], row])).toEqual(expected);

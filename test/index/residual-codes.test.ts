@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Middle, ResidualCodes } from '../../src/index/partitions/residual-codes';
-import { KeptVectors } from '../../src/index/vectors/kept-vectors';
+import { DenseVectors } from '../../src/index/vectors/dense-vectors';
 import { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
 import { ONE_WEIGHT, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
 import { Draws } from '../reference/random';
@@ -16,8 +16,8 @@ function example(dimensions: number, storage: 'float32' | 'int8', length: number
   const values = Float64Array.from(draws.gaussians(ROWS * dimensions), (value, i) => {
     return value + (base[i % dimensions] * 4 * Math.floor(i / dimensions)) / ROWS;
   });
-  const vectors = new KeptVectors(storage, dimensions);
-  vectors.append(values, () => true);
+  const vectors = new DenseVectors(storage, dimensions);
+  vectors.append({ values, dimensions }, 0, ROWS, () => true);
   const residualCodes = ResidualCodes.of({ vectors, seed }, ROWS) as ResidualCodes;
   const norm = Math.sqrt(dot(base, base));
   const centroid = new Int16Array(integerWidth(dimensions));
@@ -87,8 +87,8 @@ it('a middle near to the rows leaves less error', () => {
 });
 
 it('a row that is as its middle is there, and a removed one is not', () => {
-  const vectors = new KeptVectors('float32', 1);
-  vectors.append(Float64Array.of(2, 3), () => true);
+  const vectors = new DenseVectors('float32', 1);
+  vectors.append({ values: Float64Array.of(2, 3), dimensions: 1 }, 0, 2, () => true);
   const residualCodes = ResidualCodes.of({ vectors, seed: 0n }, 2) as ResidualCodes;
   for (const row of [0, 1]) {
     residualCodes.set(row, row, { centroid: Int16Array.of(UNIT, 0, 0, 0, 0, 0, 0, 0), length: 1 });
@@ -107,6 +107,6 @@ it('a row that is as its middle is there, and a removed one is not', () => {
 });
 
 it('there are none where vectors are too wide', () => {
-  const vectors = new KeptVectors('int8', 5000);
+  const vectors = new DenseVectors('int8', 5000);
   expect(ResidualCodes.of({ vectors, seed: 0n }, 1)).toBeNull();
 });

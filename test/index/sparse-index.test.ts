@@ -7,9 +7,9 @@ import {
   type SparseVector,
   TextHasher,
 } from '../../src/index';
-import { stateOf } from '../../src/index/simhash-index';
+import { partsOf } from '../../src/index/simhash-index';
 import { trueSparseNeighbors } from '../../src/index/truth';
-import type { KeptSparse } from '../../src/index/vectors/kept-sparse';
+import type { SparseVectors } from '../../src/index/vectors/sparse-vectors';
 import { Draws } from '../reference/random';
 
 /** An index that keeps sparse vectors, against a Map of them and sums over all their dimensions. */
@@ -167,9 +167,9 @@ it('knows the true neighbours of its rows, as cosines of all with all tell them'
   const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
   index.addAll(Array.from({ length: 400 }, () => drawn(draws)));
   for (const row of [0, 7, 399]) index.remove(row);
-  const state = stateOf(index);
+  const state = partsOf(index);
   const rows = state.distinctCodes.rowsWithCodes();
-  const sparse = state.sparse as KeptSparse;
+  const sparse = state.vectors as SparseVectors;
   const queries = rows.filter((_, i) => i % 9 === 0);
   const neighbors = runSteps(trueSparseNeighbors(state, sparse, queries, 6), {});
   for (const [i, query] of queries.entries()) {

@@ -14,7 +14,7 @@ import type { BandTable } from './band-table';
 const BUCKETS = 128;
 const BATCH = 512;
 
-/** Its state, of use for one search after another. */
+/** Its parts, of use for one search after another. */
 export class BandLookUps {
   limit = 0;
   lookUps = 0;

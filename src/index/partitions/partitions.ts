@@ -11,7 +11,7 @@ import { type KernelName, productsKernel } from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
 import { BLOCK_ROWS, ONE_WEIGHT, RANGE } from '../../kernels/residuals/residuals.scalar';
 import type { DistinctCodes } from '../distinct/distinct-codes';
-import type { KeptVectors } from '../vectors/kept-vectors';
+import type { DenseVectors } from '../vectors/dense-vectors';
 import { ResidualCodes } from './residual-codes';
 import { type Space, spaceOf } from './space';
 
@@ -23,7 +23,7 @@ const NEARNESS_CODES = 2 ** 14;
 
 /** What partitions use of their index. */
 interface Origin {
-  readonly vectors: KeptVectors | null;
+  readonly dense: DenseVectors | null;
   readonly bits: number;
   readonly hasher: SimHasher;
   readonly kernel: KernelName | undefined;
@@ -62,14 +62,14 @@ export class Partitions {
     distinctCodes: DistinctCodes,
     { centroids, starts }: Grouping,
   ) {
-    const { vectors, bits, kernel, hasher } = origin;
+    const { dense, bits, kernel, hasher } = origin;
     this.#distinctCodes = distinctCodes;
-    this.space = spaceOf({ vectors, bits }, distinctCodes);
+    this.space = spaceOf({ dense, bits }, distinctCodes);
     this.centroids = centroids;
     this.count = centroids.length / this.space.width;
     this.starts = starts;
     this.#places = blocksOf(starts);
-    const encoded = { vectors, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
+    const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, this.#places[this.count]);
     this.#late = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;

@@ -19,7 +19,7 @@ import {
   Rotation,
   type RotationKernel,
 } from '../../kernels/rotation/rotation.scalar';
-import type { KeptVectors } from '../vectors/kept-vectors';
+import type { DenseVectors } from '../vectors/dense-vectors';
 
 /** By two bits: the side, and whether far. */
 const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
@@ -42,14 +42,14 @@ export interface Middle {
 
 export class ResidualCodes {
   readonly memory: ResidualMemory;
-  readonly #vectors: KeptVectors;
+  readonly #vectors: DenseVectors;
   readonly #rotation: Rotation;
   readonly #kernel: RotationKernel;
   readonly #tables: Uint8Array;
 
   /** Null where no vectors are kept, or too wide ones. */
   static of(
-    { vectors, seed, kernel }: { vectors: KeptVectors | null; seed: bigint; kernel?: KernelName },
+    { vectors, seed, kernel }: { vectors: DenseVectors | null; seed: bigint; kernel?: KernelName },
     places: number,
   ): ResidualCodes | null {
     if (vectors === null || widthOf(vectors) > 4 * MAX_RESIDUAL_BYTES) return null;
@@ -57,7 +57,7 @@ export class ResidualCodes {
   }
 
   private constructor(
-    vectors: KeptVectors,
+    vectors: DenseVectors,
     rotation: Rotation,
     places: number,
     kernel: KernelName | undefined,
@@ -144,6 +144,6 @@ export class ResidualCodes {
 }
 
 /** A multiple of 8: residual codes take whole pairs of bytes. */
-function widthOf({ dimensions }: KeptVectors): number {
+function widthOf({ dimensions }: DenseVectors): number {
   return Math.max(MIN_WIDTH, (dimensions + 7) & ~7);
 }

@@ -2,8 +2,8 @@
 
 import { residualKernel } from '../../kernels/kernels';
 import { ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
+import type { IndexParts, Query } from '../index-parts';
 import { type Ranked, rankedHits, type Wanted, type Work } from '../rank-rows';
-import type { IndexState, Query } from '../state';
 import type { Partitions } from './partitions';
 import type { ResidualCodes } from './residual-codes';
 
@@ -17,16 +17,16 @@ export interface ResidualRequest extends Wanted {
  * rows.
  */
 export function nearestByResidual(
-  state: IndexState,
+  parts: IndexParts,
   query: Query & { unit: Float64Array },
   request: ResidualRequest,
   work: Work,
 ): Ranked {
-  const partitions = state.partitions as Partitions;
+  const partitions = parts.partitions as Partitions;
   const residualCodes = partitions.residualCodes as ResidualCodes;
   const place = partitions.space.queryOf([], query.unit);
   const tables = residualCodes.tablesOf(query.unit);
-  const kernel = residualKernel(state.kernel);
+  const kernel = residualKernel(parts.kernel);
   let probes = Math.min(request.probes, partitions.count);
   for (;;) {
     const { ranges, codes } = partitions.ranges(place, probes);
@@ -35,7 +35,7 @@ export function nearestByResidual(
       search.ranges(ranges);
       return search;
     };
-    const ranked = rankedHits(state, request, cosineOf, run);
+    const ranked = rankedHits(parts, request, cosineOf, run);
     work.codesCompared += codes;
     work.probes = probes;
     if (ranked.rows.length >= request.k || probes === partitions.count) return ranked;

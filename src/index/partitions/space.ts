@@ -8,7 +8,8 @@ import { lengthOf } from '../../base/length';
 import { integerWidth, UNIT } from '../../kernels/products/products.scalar';
 import { roundInto } from '../../vectors/round-vector';
 import type { DistinctCodes } from '../distinct/distinct-codes';
-import type { KeptVectors } from '../vectors/kept-vectors';
+import type { DenseVectors } from '../vectors/dense-vectors';
+import type { UnitVector } from '../vectors/row-vectors';
 
 export interface Space {
   /** Integers a vector takes. */
@@ -16,18 +17,18 @@ export interface Space {
   /** Writes the vector of a distinct code to `out[at]..`. */
   vectorInto(distinct: number, out: Int16Array, at: number): void;
   /** The vector of a query: of its accumulators and, when it has one, its own unit vector. */
-  queryOf(sums: ArrayLike<number>, unit: ArrayLike<number> | null): Int16Array;
+  queryOf(sums: ArrayLike<number>, unit: UnitVector | null): Int16Array;
 }
 
 /** The space of an index's distinct codes, in this or another order of them. */
 export function spaceOf(
-  { vectors, bits }: { vectors: KeptVectors | null; bits: number },
+  { dense, bits }: { dense: DenseVectors | null; bits: number },
   distinctCodes: DistinctCodes,
 ): Space {
-  return vectors === null ? codeSpace(distinctCodes, bits) : vectorSpace(distinctCodes, vectors);
+  return dense === null ? codeSpace(distinctCodes, bits) : vectorSpace(distinctCodes, dense);
 }
 
-function vectorSpace(distinctCodes: DistinctCodes, vectors: KeptVectors): Space {
+function vectorSpace(distinctCodes: DistinctCodes, vectors: DenseVectors): Space {
   const width = integerWidth(vectors.dimensions);
   return {
     width,
@@ -37,7 +38,7 @@ function vectorSpace(distinctCodes: DistinctCodes, vectors: KeptVectors): Space 
     },
     queryOf(_sums, unit) {
       const rounded = new Int16Array(width);
-      if (unit !== null) roundInto(unit, 1, rounded, 0);
+      if (unit instanceof Float64Array) roundInto(unit, 1, rounded, 0);
       return rounded;
     },
   };

@@ -4,9 +4,11 @@
  */
 
 import { lengthOf } from '../../base/length';
-import type { SparseRows } from '../../kernels/sums/sums.scalar';
 import type { SparseColumns } from '../../table/sealed/index-rows';
+import { canonicalRows } from '../../vectors/sparse-rows';
 import { type Entries, SparseUnit } from '../../vectors/sparse-unit';
+import type { SparseMatrix } from '../../vectors/vectors';
+import type { KeptSparseVector, RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
 /** Entries of a part: no fewer than the first, and no more than the second but for longer rows. */
 const MIN_ENTRIES = 1024;
@@ -16,18 +18,13 @@ const BYTES_PER_ENTRY = 12;
 const MAX_GATHERED = 2 ** 25;
 const BYTES_PER_ROW = 20;
 
-/** A sparse vector as an index keeps it: dimensions ascending, each once. */
-export interface KeptSparseVector {
-  readonly indices: BigUint64Array;
-  readonly values: Float32Array;
-}
-
 interface Part extends Entries {
   readonly halves: Uint32Array<ArrayBuffer>;
   readonly weights: Float32Array;
 }
 
-export class KeptSparse {
+export class SparseVectors implements RowVectors {
+  readonly kind = 'sparse';
   readonly #parts: Part[] = [];
   /** Entries in the last part. */
   #filled = 0;
@@ -45,22 +42,26 @@ export class KeptSparse {
     return BYTES_PER_ENTRY * this.#entryCount + BYTES_PER_ROW * this.#rowCount;
   }
 
-  /** Appends rows whose dimensions ascend; those that are not present without entries. */
-  append(rows: SparseRows, isPresent: (row: number) => boolean): void {
+  append(
+    matrix: SparseMatrix,
+    first: number,
+    end: number,
+    isPresent: (row: number) => boolean,
+  ): void {
+    const rows = canonicalRows(matrix, first, end);
     const halves = halvesOf(rows.dimensions);
-    this.reserve(rows.count, rows.offsets[rows.count] - rows.offsets[0]);
+    this.reserve(rows.count, rows.offsets[rows.count]);
     for (let row = 0; row < rows.count; row++) {
       const from = rows.offsets[row];
-      this.#take(halves, rows.values, from, isPresent(row) ? rows.offsets[row + 1] : from);
+      this.#take(halves, rows.values, from, isPresent(first + row) ? rows.offsets[row + 1] : from);
     }
   }
 
-  /** Appends rows as they were kept. */
-  restore({ offsets, indices, weights }: SparseColumns): void {
+  restore({ sparse }: VectorColumns, first: number, end: number): void {
+    const { offsets, indices, weights } = sparse as SparseColumns;
     const halves = halvesOf(indices);
-    const count = offsets.length - 1;
-    this.reserve(count, offsets[count] - offsets[0]);
-    for (let row = 0; row < count; row++) {
+    this.reserve(end - first, offsets[end] - offsets[first]);
+    for (let row = first; row < end; row++) {
       this.#take(halves, weights, offsets[row], offsets[row + 1]);
     }
   }
@@ -83,13 +84,11 @@ export class KeptSparse {
     this.#entryCount += count;
   }
 
-  /** Rows that are not there, in place of removed ones. */
   skip(count: number): void {
     this.reserve(count, 0);
     this.#rowCount += count;
   }
 
-  /** Makes room for so many more rows with so many entries together. */
   reserve(rows: number, entries: number): void {
     const last = this.#parts[this.#parts.length - 1];
     if (last === undefined || this.#filled + entries > last.weights.length) {
@@ -107,7 +106,6 @@ export class KeptSparse {
     this.#norms = withRoom(this.#norms, room);
   }
 
-  /** How far a run of rows from place `first` on may go, to have few enough entries to gather. */
   endOf(rows: Uint32Array, first: number, end: number): number {
     let entries = 0;
     for (let i = first; i < end; i++) {
@@ -117,8 +115,7 @@ export class KeptSparse {
     return end;
   }
 
-  /** Rows one behind the other. */
-  gather(rows: Uint32Array): SparseColumns {
+  gather(rows: Uint32Array): VectorColumns {
     const offsets = new Int32Array(rows.length + 1);
     rows.forEach((row, i) => {
       offsets[i + 1] = offsets[i] + this.#counts[row];
@@ -130,10 +127,9 @@ export class KeptSparse {
       indices.set(own, offsets[i]);
       weights.set(values, offsets[i]);
     });
-    return { offsets, indices, weights };
+    return { vectors: null, scales: null, sparse: { offsets, indices, weights } };
   }
 
-  /** The vector of a row as it is kept, a copy. */
   at(row: number): KeptSparseVector {
     const { part, from, to } = this.entriesOf(row);
     const halves = part.halves.slice(2 * from, 2 * to);
@@ -151,13 +147,15 @@ export class KeptSparse {
     return this.#norms[row];
   }
 
-  /** A row at length 1, to be multiplied with others. */
+  accepts(query: UnitVector): boolean {
+    return query instanceof SparseUnit;
+  }
+
   unitOf(row: number): SparseUnit {
     const { part, from, to } = this.entriesOf(row);
     return new SparseUnit(part, from, to, this.#norms[row]);
   }
 
-  /** Exact cosines of rows with a query; 0 for a row without entries. Valid until the next call. */
   cosinesOf(rows: Uint32Array, query: SparseUnit): Float64Array {
     if (rows.length > this.#cosines.length) this.#cosines = new Float64Array(2 * rows.length);
     const cosines = this.#cosines.subarray(0, rows.length);

@@ -13,7 +13,8 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
-import { KeptSparse } from '../../src/index/vectors/kept-sparse';
+import type { VectorColumns } from '../../src/index/vectors/row-vectors';
+import { SparseVectors } from '../../src/index/vectors/sparse-vectors';
 import { openArrow } from '../../src/table/arrow/source';
 import {
   SPARSE_COLUMNS,
@@ -24,17 +25,17 @@ import {
 import { columnsOf, readRows } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 
-/** Kept sparse rows out of memory and back, and through Arrow's own writer and reader. */
+/** Sparse vectors out of memory and back, and through Arrow's own writer and reader. */
 
 const draws = new Draws(3);
 
-function kept(count: number): KeptSparse {
-  const rows = new KeptSparse();
+function kept(count: number): SparseVectors {
+  const rows = new SparseVectors();
   for (let row = 0; row < count; row++) {
     const entries = draws.integer(6);
-    const dimensions = BigUint64Array.from({ length: entries }, () => draws.word()).sort();
+    const indices = BigUint64Array.from({ length: entries }, () => draws.word()).sort();
     const values = draws.gaussians(entries);
-    rows.append({ count: 1, offsets: Uint32Array.of(0, entries), dimensions, values }, () => true);
+    rows.append({ offsets: [0, entries], indices, values }, 0, 1, () => true);
   }
   return rows;
 }
@@ -56,27 +57,29 @@ function column(name: string, type: Uint64 | Float32, lists: unknown[]): [Field,
 }
 
 /** The two columns of sparse rows, as an index file has them. */
-const sparseToColumns = (rows: SparseColumns) =>
-  columnsOf(SPARSE_COLUMNS, sparseTable(rows), rows.offsets.length - 1).map(
-    ({ field, data }): [Field, Data] => [field, data],
-  );
+const sparseToColumns = ({ sparse }: VectorColumns) =>
+  columnsOf(
+    SPARSE_COLUMNS,
+    sparseTable(sparse as SparseColumns),
+    (sparse as SparseColumns).offsets.length - 1,
+  ).map(({ field, data }): [Field, Data] => [field, data]);
 
 /** Sparse rows of a file, whose first has this number. */
 function sparseFromColumns({ batches }: ReturnType<typeof openArrow>, firstRow = 0) {
   return sparseRows(readRows(batches[0], SPARSE_COLUMNS, firstRow), firstRow);
 }
 
-const rowsOf = (rows: KeptSparse, count: number) =>
+const rowsOf = (rows: SparseVectors, count: number) =>
   Array.from({ length: count }, (_, row) => rows.at(row));
 
-describe('kept sparse rows', () => {
+describe('sparse vectors of an index', () => {
   it.each([0, 1, 700])('%d of them come back from Arrow as they were', (count) => {
     const rows = kept(count);
     const all = Uint32Array.from({ length: count }, (_, row) => row);
     const columns = sparseFromColumns(throughArrow(sparseToColumns(rows.gather(all))));
     expect(columns).not.toBeNull();
-    const back = new KeptSparse();
-    if (columns !== null) back.restore(columns);
+    const back = new SparseVectors();
+    if (columns !== null) back.restore({ vectors: null, scales: null, sparse: columns }, 0, count);
     expect(rowsOf(back, count)).toEqual(rowsOf(rows, count));
     expect(back.bytes).toBe(rows.bytes);
     for (const row of all) expect(back.normOf(row)).toBe(rows.normOf(row));
@@ -85,9 +88,9 @@ describe('kept sparse rows', () => {
   it('are gathered in any order, and leave gaps for removed ones', () => {
     const rows = kept(50);
     const some = Uint32Array.of(40, 3, 3, 17);
-    const back = new KeptSparse();
+    const back = new SparseVectors();
     back.skip(2);
-    back.restore(rows.gather(some));
+    back.restore(rows.gather(some), 0, 4);
     expect(rowsOf(back, 6)).toEqual([
       ...Array.from({ length: 2 }, () => ({
         indices: new BigUint64Array(),
@@ -101,12 +104,13 @@ describe('kept sparse rows', () => {
   });
 
   it('are columns that other readers understand', () => {
-    const rows = new KeptSparse();
-    rows.restore({
+    const rows = new SparseVectors();
+    const sparse = {
       offsets: Int32Array.of(0, 2, 2),
       indices: BigUint64Array.of(1n, 2n ** 64n - 1n),
       weights: Float32Array.of(0.5, -2),
-    });
+    };
+    rows.restore({ vectors: null, scales: null, sparse }, 0, 2);
     const opened = throughArrow(sparseToColumns(rows.gather(Uint32Array.of(0, 1))));
     const [batch] = opened.batches;
     expect(batch.getChild('indices')?.get(0)?.toArray()).toEqual(

@@ -8,17 +8,15 @@ import { lengthOf } from '../../base/length';
 import type { RowValues } from '../../kernels/dots/dots.scalar';
 import { dotsKernel, type KernelName } from '../../kernels/kernels';
 import { Arena } from '../../kernels/memory';
-
-/** 'float32' and 'int8' keep dense vectors, 'sparse' keeps sparse ones. */
-export type VectorStorage = 'none' | 'float32' | 'int8' | 'sparse';
-export const VECTOR_STORAGES = ['none', 'float32', 'int8', 'sparse'] as const;
+import type { DenseMatrix } from '../../vectors/vectors';
+import type { RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
 /** Rows of a part take at most so much. */
 const PART_BYTES = 2 ** 28;
 const MAX_INT8 = 127;
 
-export class KeptVectors {
-  readonly storage: 'float32' | 'int8';
+export class DenseVectors implements RowVectors {
+  readonly kind: 'float32' | 'int8';
   readonly dimensions: number;
   readonly #rowsPerPart: number;
   readonly #parts: Arena[] = [];
@@ -30,30 +28,33 @@ export class KeptVectors {
   #scales = new Float32Array(0);
   #count = 0;
 
-  constructor(storage: 'float32' | 'int8', dimensions: number, kernel: KernelName = 'auto') {
-    this.storage = storage;
+  constructor(kind: 'float32' | 'int8', dimensions: number, kernel: KernelName = 'auto') {
+    this.kind = kind;
     this.dimensions = dimensions;
     this.#kernel = kernel;
     let rows = 1;
     while (2 * rows * this.#rowBytes <= PART_BYTES) rows *= 2;
     this.#rowsPerPart = rows;
-    if (storage === 'int8') this.#scales = new Float32Array(this.#norms.length);
+    if (kind === 'int8') this.#scales = new Float32Array(this.#norms.length);
   }
 
   get #rowBytes(): number {
-    return this.dimensions * (this.storage === 'float32' ? 4 : 1);
+    return this.dimensions * (this.kind === 'float32' ? 4 : 1);
   }
 
   get bytes(): number {
-    return this.#count * (this.#rowBytes + 8 + (this.storage === 'int8' ? 4 : 0));
+    return this.#count * (this.#rowBytes + 8 + (this.kind === 'int8' ? 4 : 0));
   }
 
-  /** Appends rows of a dense matrix; null rows as zeros. */
-  append(values: Float32Array | Float64Array, isPresent: (row: number) => boolean): void {
+  append(
+    matrix: DenseMatrix,
+    first: number,
+    end: number,
+    isPresent: (row: number) => boolean,
+  ): void {
     const { dimensions } = this;
-    const count = values.length / dimensions;
-    this.reserve(count);
-    for (let i = 0; i < count; i++) {
+    this.reserve(end - first);
+    for (let i = first; i < end; i++) {
       const row = this.#count++;
       const kept = this.#rowView(row);
       if (!isPresent(i)) {
@@ -61,49 +62,54 @@ export class KeptVectors {
         this.#norms[row] = 0;
         continue;
       }
-      const vector = values.subarray(i * dimensions, (i + 1) * dimensions);
-      if (this.storage === 'float32') kept.set(vector);
+      const vector = matrix.values.subarray(i * dimensions, (i + 1) * dimensions);
+      if (this.kind === 'float32') kept.set(vector);
       else this.#scales[row] = roundToBytes(vector, kept as Int8Array);
       this.#norms[row] = lengthOf(kept);
     }
   }
 
-  /** Appends rows as they were kept. */
-  restore(values: Float32Array | Int8Array, scales: Float32Array | null): void {
+  restore({ vectors, scales }: VectorColumns, first: number, end: number): void {
     const { dimensions } = this;
-    const count = values.length / dimensions;
+    const values = vectors?.subarray(first * dimensions, end * dimensions) ?? new Float32Array();
+    const count = end - first;
     this.reserve(count);
     for (let i = 0; i < count; ) {
       const row = this.#count + i;
-      const end = Math.min(count, i + this.#rowsPerPart - (row % this.#rowsPerPart));
-      this.#rowsView(row, end - i).set(values.subarray(i * dimensions, end * dimensions));
-      i = end;
+      const stop = Math.min(count, i + this.#rowsPerPart - (row % this.#rowsPerPart));
+      this.#rowsView(row, stop - i).set(values.subarray(i * dimensions, stop * dimensions));
+      i = stop;
     }
+    if (scales !== null) this.#scales.set(scales.subarray(first, end), this.#count);
     for (let i = 0; i < count; i++) {
-      this.#norms[this.#count + i] = lengthOf(values, i * dimensions, (i + 1) * dimensions);
+      const row = this.#count++;
+      this.#norms[row] = lengthOf(values, i * dimensions, (i + 1) * dimensions);
+      // A length in float64 is finite when all of its values in float32 are.
+      if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.#scaleOf(row))) continue;
+      throw new Error(`row ${row}: its vector or scale is not finite`);
     }
-    if (scales !== null) this.#scales.set(scales, this.#count);
-    this.#count += count;
   }
 
-  /** Rows that are not there, in place of removed ones. */
   skip(count: number): void {
     this.reserve(count);
     this.#count += count;
   }
 
-  /** Rows one after another, as they are kept. */
-  gather(rows: Uint32Array): Float32Array | Int8Array {
-    const { dimensions } = this;
-    const Kept = this.storage === 'float32' ? Float32Array : Int8Array;
-    const values = new Kept(rows.length * dimensions);
-    rows.forEach((row, i) => {
-      values.set(this.#rowView(row), i * dimensions);
-    });
-    return values;
+  endOf(_rows: Uint32Array, _first: number, end: number): number {
+    return end;
   }
 
-  /** Makes room for so many more rows. */
+  gather(rows: Uint32Array): VectorColumns {
+    const { dimensions } = this;
+    const Kept = this.kind === 'float32' ? Float32Array : Int8Array;
+    const vectors = new Kept(rows.length * dimensions);
+    rows.forEach((row, i) => {
+      vectors.set(this.#rowView(row), i * dimensions);
+    });
+    const scales = this.kind === 'int8' ? Float32Array.from(rows, (r) => this.#scales[r]) : null;
+    return { vectors, scales, sparse: null };
+  }
+
   reserve(more: number): void {
     const count = this.#count + more;
     for (let first = 0, part = 0; first < count; first += this.#rowsPerPart, part++) {
@@ -118,7 +124,7 @@ export class KeptVectors {
     const norms = new Float64Array(room);
     norms.set(this.#norms);
     this.#norms = norms;
-    if (this.storage === 'float32') return;
+    if (this.kind === 'float32') return;
     const scales = new Float32Array(room);
     scales.set(this.#scales);
     this.#scales = scales;
@@ -129,7 +135,7 @@ export class KeptVectors {
     const { buffer, byteOffset } = this.#parts[part].bytes;
     const first = part * this.#rowsPerPart;
     const length = Math.min(this.#rowsPerPart, this.#count - first) * this.dimensions;
-    if (this.storage === 'float32') return new Float32Array(buffer, byteOffset, length);
+    if (this.kind === 'float32') return new Float32Array(buffer, byteOffset, length);
     return new Int8Array(buffer, byteOffset, length);
   }
 
@@ -141,14 +147,13 @@ export class KeptVectors {
   #rowsView(row: number, count: number): Float32Array | Int8Array {
     const { buffer, byteOffset } = this.#parts[Math.floor(row / this.#rowsPerPart)].bytes;
     const at = byteOffset + (row % this.#rowsPerPart) * this.#rowBytes;
-    if (this.storage === 'float32') return new Float32Array(buffer, at, count * this.dimensions);
+    if (this.kind === 'float32') return new Float32Array(buffer, at, count * this.dimensions);
     return new Int8Array(buffer, at, count * this.dimensions);
   }
 
-  /** The vector of a row as it is kept, a copy. */
   at(row: number): Float32Array {
     const kept = this.#rowView(row);
-    if (this.storage === 'float32') return Float32Array.from(kept);
+    if (this.kind === 'float32') return Float32Array.from(kept);
     return Float32Array.from(kept, (value) => value * this.#scales[row]);
   }
 
@@ -157,18 +162,24 @@ export class KeptVectors {
     return this.#rowView(row);
   }
 
+  /** The length of a row as it is held; int8 without its scale. */
   normOf(row: number): number {
     return this.#norms[row];
   }
 
-  scaleOf(row: number): number {
-    return this.storage === 'int8' ? this.#scales[row] : 1;
+  #scaleOf(row: number): number {
+    return this.kind === 'int8' ? this.#scales[row] : 1;
   }
 
-  /**
-   * Exact cosines of rows with a query of length 1; 0 for an all-zero row. Valid until the next
-   * call: to make arrays takes longer than to fill them.
-   */
+  accepts(query: UnitVector): boolean {
+    return query instanceof Float64Array;
+  }
+
+  unitOf(row: number): Float64Array {
+    const norm = this.#norms[row];
+    return Float64Array.from(this.#rowView(row), (value) => value / norm);
+  }
+
   cosinesOf(rows: Uint32Array, query: Float64Array): Float64Array {
     if (rows.length > this.#cosines.length) {
       this.#cosines = new Float64Array(2 * rows.length);

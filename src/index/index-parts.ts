@@ -1,0 +1,245 @@
+/**
+ * What an index consists of: distinct codes, ids, vectors, bands and partitions, and the operations
+ * that change several of them together. `SimHashIndex` checks arguments and calls these; layers
+ * above reach them by `partsOf`. Nothing here checks what users give.
+ */
+
+import { GO_ON, type Steps, unstopped } from '../base/steps';
+import type { Codes } from '../codes/codes';
+import { SimHasher } from '../hashing/simhash';
+import { hammingKernel, type KernelName } from '../kernels/kernels';
+import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
+import { BandMethod } from './bands/band-method';
+import { DistinctCodes } from './distinct/distinct-codes';
+import { type Id, IdTable } from './id-table';
+import type { CheckedOptions, RecallReport } from './index-options';
+import { groupedByPartition, Partitions } from './partitions/partitions';
+import { DenseVectors } from './vectors/dense-vectors';
+import type { RowVectors, UnitVector } from './vectors/row-vectors';
+import { SparseVectors } from './vectors/sparse-vectors';
+
+/** Memory in bytes, by what it holds. */
+export interface IndexBytes {
+  readonly codes: number;
+  readonly vectors: number;
+  readonly ids: number;
+  readonly partitions: number;
+  readonly bands: number;
+  readonly total: number;
+}
+
+/** Rows that were checked, and are ready to be added. */
+export interface Addition {
+  readonly codes: Codes;
+  readonly ids: readonly Id[] | null;
+  /** What the index holds of the rows; null where it holds no vectors. */
+  readonly vectors: DenseMatrix | SparseMatrix | null;
+  readonly isForeign: boolean;
+}
+
+/** A query that is ready to be searched with. */
+export interface Query {
+  readonly code: Uint8Array;
+  /** Its accumulators, one a bit; null when a code is all there is. */
+  readonly sums: Float64Array | null;
+  /**
+   * The vector at length 1; null for a code, and for a sparse vector that no row is compared with.
+   */
+  readonly unit: UnitVector | null;
+}
+
+/**
+ * The order of the distinct codes, and the partitions of that order. They are replaced together.
+ */
+export interface CodeOrder {
+  readonly distinctCodes: DistinctCodes;
+  readonly partitions: Partitions | null;
+}
+
+type Fields = Pick<
+  IndexParts,
+  'hasher' | 'mean' | 'kernel' | 'ids' | 'vectors' | 'bandMethod' | 'distinctCodes'
+>;
+
+/** Rows added between two steps: some milliseconds. */
+const BLOCK_ROWS = 2048;
+/**
+ * Distinct codes added since `optimize` join their partitions' order when they are more than this
+ * and more than an eighth of all.
+ */
+const MAX_LATE = 1024;
+
+export class IndexParts {
+  readonly bits: number;
+  readonly hasher: SimHasher;
+  readonly mean: Float64Array | null;
+  readonly kernel: KernelName | undefined;
+  readonly ids: IdTable;
+  readonly vectors: RowVectors | null;
+  /** The same where they are dense; partitions and joins work on dense vectors alone. */
+  readonly dense: DenseVectors | null;
+  /** When searches by distance use bands, and the bands. */
+  readonly bandMethod: BandMethod;
+  distinctCodes: DistinctCodes;
+  partitions: Partitions | null = null;
+  /** What `optimize` measured, and what came and went since. */
+  report: RecallReport | null = null;
+  /** True when codes were added that this index's own options did not make. */
+  isForeign = false;
+  /** The long call that changes the index at present. */
+  busy: string | null = null;
+
+  private constructor(fields: Fields) {
+    this.hasher = fields.hasher;
+    this.bits = fields.hasher.bits;
+    this.mean = fields.mean;
+    this.kernel = fields.kernel;
+    this.ids = fields.ids;
+    this.vectors = fields.vectors;
+    this.dense = fields.vectors instanceof DenseVectors ? fields.vectors : null;
+    this.bandMethod = fields.bandMethod;
+    this.distinctCodes = fields.distinctCodes;
+  }
+
+  /** The parts of an empty index. */
+  static of({ hasher: given, vectors: storage, mean }: CheckedOptions): IndexParts {
+    const hasher = new SimHasher(given);
+    // Resolved once: a search asks for its kernels several times.
+    const kernel = hammingKernel(given.kernel, hasher.bytesPerCode).name as KernelName;
+    let vectors: RowVectors | null = null;
+    if (storage === 'sparse') vectors = new SparseVectors();
+    else if (storage !== 'none') {
+      vectors = new DenseVectors(storage, hasher.dimensions as number, kernel);
+    }
+    const distinctCodes = new DistinctCodes(hasher.bytesPerCode);
+    const bandMethod = new BandMethod(hasher.bits);
+    const ids = new IdTable();
+    return new IndexParts({ hasher, mean, kernel, ids, vectors, bandMethod, distinctCodes });
+  }
+
+  /** The same rows in another order of codes, without a report: to measure before it is used. */
+  withOrder({ distinctCodes, partitions }: CodeOrder): IndexParts {
+    const other = new IndexParts({ ...this, distinctCodes });
+    other.partitions = partitions;
+    other.isForeign = this.isForeign;
+    return other;
+  }
+
+  /** Uses another order of the codes from now on. */
+  setOrder({ distinctCodes, partitions }: CodeOrder): void {
+    this.distinctCodes = distinctCodes;
+    this.partitions = partitions;
+  }
+
+  /** Throws while a long call changes the index. */
+  refuseIfBusy(): void {
+    if (this.busy !== null) throw new Error(`${this.busy}() is still at work on this index`);
+  }
+
+  get bytes(): IndexBytes {
+    const parts = {
+      codes: this.distinctCodes.bytes,
+      vectors: this.vectors?.bytes ?? 0,
+      ids: this.ids.bytes,
+      partitions: this.partitions?.bytes ?? 0,
+      bands: this.bandMethod.bytes,
+    };
+    return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) };
+  }
+
+  /** True when a query is of the form of the vectors that are held. */
+  canCompare({ unit }: Query): boolean {
+    return unit !== null && (this.vectors?.accepts(unit) ?? false);
+  }
+
+  /** The exact cosines of rows with a comparable query. Valid until the next call. */
+  exactCosines({ unit }: Query, rows: Uint32Array): Float64Array {
+    return (this.vectors as RowVectors).cosinesOf(rows, unit as UnitVector);
+  }
+
+  /** Takes the memory that rows need: what can fail, fails before anything is changed. */
+  reserve({ codes, vectors }: Addition): void {
+    this.distinctCodes.reserve(codes.count);
+    if (vectors !== null) this.vectors?.reserve(codes.count, entriesOf(vectors, codes.count));
+  }
+
+  /** Adds what was checked, all of it; returns the first new row. */
+  *add(addition: Addition): Steps<number> {
+    const { codes, ids, vectors } = addition;
+    const { bytes, bytesPerCode } = codes;
+    const firstRow = this.distinctCodes.rowCount;
+    this.reserve(addition);
+    yield GO_ON;
+    if (codes.count > 0 && addition.isForeign) this.isForeign = true;
+    for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
+      const end = Math.min(codes.count, first + BLOCK_ROWS);
+      yield* unstopped(this.distinctCodes.tableSteps(end - first, codes.count - first));
+      this.ids.append(ids?.slice(first, end) ?? null, end - first);
+      if (vectors !== null) this.vectors?.append(vectors, first, end, (row) => !codes.isNull(row));
+      this.distinctCodes.lookAhead(bytes.subarray(first * bytesPerCode, end * bytesPerCode));
+      for (let row = first; row < end; row++) this.#add(codes.isNull(row) ? null : codes.at(row));
+      yield* this.#regroup();
+      this.#note({ rowsAdded: end - first });
+      if (end < codes.count) yield GO_ON;
+    }
+    return firstRow;
+  }
+
+  #add(code: Uint8Array | null): void {
+    const { distinctCodes, partitions } = this;
+    const { count } = distinctCodes;
+    const row = distinctCodes.add(code);
+    if (partitions === null || code === null) return;
+    const distinct = distinctCodes.distinctOf(row);
+    if (distinctCodes.memory.rows[distinct] === row) partitions.take(distinct, distinct === count);
+  }
+
+  /** Puts the codes added since `optimize` into the order of the partitions when they are many. */
+  *#regroup(): Steps<void> {
+    const { partitions, distinctCodes } = this;
+    if (partitions === null || partitions.lateCount <= MAX_LATE) return;
+    if (8 * partitions.lateCount <= distinctCodes.count) return;
+    const { centroids, count, nearness } = partitions;
+    const partitionOf = partitions.partitionOfEach(distinctCodes.count);
+    const grouped = yield* unstopped(groupedByPartition(distinctCodes, partitionOf, count));
+    const grouping = { centroids, starts: grouped.starts, nearness };
+    const steps = Partitions.of(this, grouped.distinctCodes, grouping);
+    this.setOrder({ ...grouped, partitions: yield* unstopped(steps) });
+  }
+
+  /** Removes a row that is there. */
+  remove(row: number): void {
+    const { distinctCodes, partitions } = this;
+    const distinct = distinctCodes.distinctOf(row);
+    const isFirst = distinct < distinctCodes.count && distinctCodes.memory.rows[distinct] === row;
+    distinctCodes.remove(row);
+    if (isFirst && distinctCodes.isEmpty(distinct)) partitions?.drop(distinct);
+    else if (isFirst) partitions?.take(distinct, false);
+    this.ids.remove(row);
+    this.#note({ rowsRemoved: 1 });
+  }
+
+  #note({ rowsAdded = 0, rowsRemoved = 0 }): void {
+    const { report } = this;
+    if (report === null) return;
+    this.report = {
+      ...report,
+      rowsAdded: report.rowsAdded + rowsAdded,
+      rowsRemoved: report.rowsRemoved + rowsRemoved,
+    };
+  }
+
+  /** Makes `row` the number of the next row; the numbers before it are those of removed rows. */
+  skipTo(row: number): void {
+    const missing = row - this.distinctCodes.rowCount;
+    if (missing === 0) return;
+    this.distinctCodes.skip(missing);
+    this.ids.skip(missing);
+    this.vectors?.skip(missing);
+  }
+}
+
+/** Entries of sparse rows, before repeated dimensions are summed; 0 of dense ones. */
+function entriesOf(matrix: DenseMatrix | SparseMatrix, count: number): number {
+  return 'offsets' in matrix ? matrix.offsets[count] - matrix.offsets[0] : 0;
+}

@@ -1,0 +1,60 @@
+/**
+ * The vectors that an index holds for exact ranking, one interface for dense and sparse ones. Rows
+ * are named by their numbers in the index; those that are null or removed are all-zero here.
+ */
+
+import type { IndexRows } from '../../table/sealed/index-rows';
+import type { SparseUnit } from '../../vectors/sparse-unit';
+import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
+
+/** What vectors an index holds: dense ones as 'float32' or 'int8', sparse ones, or none. */
+export type VectorStorage = 'none' | 'float32' | 'int8' | 'sparse';
+export const VECTOR_STORAGES = ['none', 'float32', 'int8', 'sparse'] as const;
+
+/** A vector of length 1 that rows are compared with; sparse ones as a table of dimensions. */
+export type UnitVector = Float64Array | SparseUnit;
+
+/** A sparse vector as an index holds it: dimensions ascending, each once. */
+export interface KeptSparseVector {
+  readonly indices: BigUint64Array;
+  readonly values: Float32Array;
+}
+
+/** The columns of an index file that hold vectors. */
+export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
+
+export interface RowVectors {
+  readonly kind: 'float32' | 'int8' | 'sparse';
+  /** Memory that the rows take, in bytes. */
+  readonly bytes: number;
+  /** Makes room for so many more rows, which have so many entries together where they are sparse. */
+  reserve(rows: number, entries: number): void;
+  /**
+   * Appends rows `first` to `end - 1` of a matrix of this shape; rows that are not present, as zeros.
+   */
+  append(
+    matrix: DenseMatrix | SparseMatrix,
+    first: number,
+    end: number,
+    isPresent: (row: number) => boolean,
+  ): void;
+  /** Appends rows `first` to `end - 1` of columns that `gather` made; throws if one is not finite. */
+  restore(columns: VectorColumns, first: number, end: number): void;
+  /** Counts up by rows that are not there, in place of removed ones. */
+  skip(count: number): void;
+  /** How far `gather` may go from `rows[first]` on: columns must stay below 2 GiB. */
+  endOf(rows: Uint32Array, first: number, end: number): number;
+  /** Copies rows into columns, one after another. */
+  gather(rows: Uint32Array): VectorColumns;
+  /** Copies the vector of a row. */
+  at(row: number): Float32Array | KeptSparseVector;
+  /** Whether a query of this form can be compared with the rows. */
+  accepts(query: UnitVector): boolean;
+  /** A row that is not null, at length 1. */
+  unitOf(row: number): UnitVector;
+  /**
+   * Exact cosines of rows with an accepted query; 0 for an all-zero row. The array is valid until
+   * the next call: making one takes longer than filling it.
+   */
+  cosinesOf(rows: Uint32Array, query: UnitVector): Float64Array;
+}
