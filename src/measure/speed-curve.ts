@@ -5,8 +5,7 @@
  */
 
 import type { LongCall } from '../base/steps';
-import type { SearchOptions } from '../index/index-options';
-import type { RecallReport } from '../index/index-options';
+import type { RecallReport, SearchOptions } from '../index/index-options';
 import type { SimHashIndex } from '../index/simhash-index';
 import { trueNeighbors } from './brute-force';
 import { othersOf } from './recall';
