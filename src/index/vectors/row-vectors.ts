@@ -27,10 +27,13 @@ export interface RowVectors {
   readonly kind: 'float32' | 'int8' | 'sparse';
   /** Memory that the rows take, in bytes. */
   readonly bytes: number;
-  /** Makes room for so many more rows, which have so many entries together where they are sparse. */
+  /**
+   * Makes room for so many more rows, which have so many entries together where they are sparse.
+   */
   reserve(rows: number, entries: number): void;
   /**
-   * Appends rows `first` to `end - 1` of a matrix of this shape; rows that are not present, as zeros.
+   * Appends rows `first` to `end - 1` of a matrix of this shape; rows that are not present, as
+   * zeros.
    */
   append(
     matrix: DenseMatrix | SparseMatrix,
@@ -38,7 +41,9 @@ export interface RowVectors {
     end: number,
     isPresent: (row: number) => boolean,
   ): void;
-  /** Appends rows `first` to `end - 1` of columns that `gather` made; throws if one is not finite. */
+  /**
+   * Appends rows `first` to `end - 1` of columns that `gather` made; throws if one is not finite.
+   */
   restore(columns: VectorColumns, first: number, end: number): void;
   /** Counts up by rows that are not there, in place of removed ones. */
   skip(count: number): void;
