@@ -9,7 +9,7 @@ import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { wilson } from '../hashing/angle';
-import { trainCentroids } from '../k-means/train-centroids';
+import { trainCentroids } from '../k-means/run';
 import type { Setting } from './candidates';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { RecallReport } from './index-options';

@@ -6,9 +6,9 @@
 
 import type { Steps } from '../base/steps';
 import { Highest, rowOf, Smallest, weightOf } from '../base/top-k';
+import { roundInto } from '../k-means/points';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
-import { roundInto } from '../vectors/round-vector';
 import { distinctCollector, scanDistinct } from './by-distance';
 import type { IndexParts } from './index-parts';
 import { bestByCosine } from './rank-rows';

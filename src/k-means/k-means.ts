@@ -10,8 +10,7 @@ import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { Arena } from '../kernels/memory';
-import { roundInto } from '../vectors/round-vector';
-import { dot, PointBlock, type Points } from './points';
+import { dot, PointBlock, type Points, roundInto } from './points';
 
 /** Rows between two steps. Within these limits, as many as make about STEP_PRODUCTS. */
 const MAX_ROWS = 512;
@@ -48,7 +47,7 @@ export interface KMeansOptions {
   readonly kernel?: KernelName | undefined;
 }
 
-/** Zeroed centroids in a memory of their own, where integer products read them. */
+/** Zeroed centroids in a new WebAssembly memory, where the integer kernels read them in place. */
 export function allocateCentroids(count: number, width: number): Int16Array {
   const arena = new Arena(2 * (count + 3) * width); // the kernel reads up to three more
   return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
@@ -87,7 +86,7 @@ export class KMeans {
   *begin(rows: Uint32Array): Steps<void> {
     const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
     for (let centroid = 0; centroid < rows.length; centroid++) {
-      this.#place(centroid, rows[centroid]);
+      this.#moveTo(centroid, rows[centroid]);
       if (centroid % step === step - 1) yield undefined;
     }
   }
@@ -95,13 +94,13 @@ export class KMeans {
   /** Writes the nearest centroid of `rows[i]`, the first of equals, to `nearest[i]`. */
   *assign(rows: Uint32Array, nearest: Uint32Array, progress: Progress): Steps<Pass> {
     const { length } = this.#points;
-    const { width, room } = this.#block;
+    const { width, capacity } = this.#block;
     const centroids = { values: this.rounded, width };
-    const found = new Uint32Array(room);
+    const found = new Uint32Array(capacity);
     this.#sums.fill(0);
     this.#sizes.fill(0);
     let moved = 0;
-    for (let first = 0; first < rows.length; first += room) {
+    for (let first = 0; first < rows.length; first += capacity) {
       const count = this.#block.take(rows, first);
       const rounded = this.#block.rounded(count);
       productsKernel(this.#kernel).nearestInto(centroids, rounded, found.subarray(0, count));
@@ -136,7 +135,7 @@ export class KMeans {
     const block = this.#block;
     // One candidate for each centroid is enough: each keeps at most one of those it has.
     const farthest = new Highest(this.count);
-    for (let first = 0; first < rows.length; first += block.room) {
+    for (let first = 0; first < rows.length; first += block.capacity) {
       const count = block.take(rows, first);
       for (let i = 0; i < count; i++) {
         const at = nearest[first + i] * dimensions;
@@ -146,17 +145,17 @@ export class KMeans {
     }
     let next = 0;
     const point = new Float64Array(dimensions);
-    for (const place of farthest.result().rows) {
-      const from = nearest[place];
+    for (const i of farthest.result().rows) {
+      const from = nearest[i];
       if (this.#sizes[from] === 1) continue;
       const to = empty[next++];
-      nearest[place] = to;
-      this.#points.into(rows[place], point, 0);
-      for (let i = 0; i < dimensions; i++) this.#sums[from * dimensions + i] -= point[i];
+      nearest[i] = to;
+      this.#points.into(rows[i], point, 0);
+      for (let d = 0; d < dimensions; d++) this.#sums[from * dimensions + d] -= point[d];
       this.#sums.set(point, to * dimensions);
       this.#sizes[from]--;
       this.#sizes[to] = 1;
-      this.#place(to, rows[place]);
+      this.#moveTo(to, rows[i]);
       if (next === empty.length) break;
     }
     return empty.length;
@@ -186,11 +185,11 @@ export class KMeans {
     } else if (length > 0) {
       for (let i = 0; i < dimensions; i++) own[i] = sum[i] / length;
       roundInto(sum, length, this.rounded, centroid * this.#block.width);
-    } else if (rowForEmpty !== undefined) this.#place(centroid, rowForEmpty());
+    } else if (rowForEmpty !== undefined) this.#moveTo(centroid, rowForEmpty());
   }
 
   /** Puts a centroid where a row is. */
-  #place(centroid: number, row: number): void {
+  #moveTo(centroid: number, row: number): void {
     const { dimensions, integers } = this.#points;
     const { width } = this.#block;
     const own = this.centroids.subarray(centroid * dimensions, (centroid + 1) * dimensions);

@@ -20,11 +20,17 @@ export interface Points {
   into(row: number, out: Float64Array, at: number): void;
 }
 
-/** Vectors of `width` integers and length UNIT, one after another; `width` must be padded. */
+/**
+ * Vectors of `width` integers and length UNIT, one after another, as points that are not copied.
+ * `width` must be padded as `integerWidth` returns it.
+ */
 export function integerPoints(integers: Int16Array, width: number): Points {
   const rowCount = integers.length / width;
   return {
-    ...{ rowCount, dimensions: width, length: UNIT, integers },
+    rowCount,
+    dimensions: width,
+    length: UNIT,
+    integers,
     rows: Uint32Array.from({ length: rowCount }, (_, row) => row),
     into(row, out, at) {
       for (let i = 0; i < width; i++) out[at + i] = integers[row * width + i];
@@ -32,10 +38,21 @@ export function integerPoints(integers: Int16Array, width: number): Points {
   };
 }
 
+/** Writes a vector of this length, scaled to length UNIT, to `out[at]..`; zeros stay zeros. */
+export function roundInto(
+  vector: ArrayLike<number>,
+  length: number,
+  out: Int16Array,
+  at: number,
+): void {
+  const scale = length > 0 ? UNIT / length : 0;
+  for (let i = 0; i < vector.length; i++) out[at + i] = Math.round(vector[i] * scale);
+}
+
 /** A block of points next to each other, as float64 and rounded for integer products. */
 export class PointBlock {
-  /** Points that fit. */
-  readonly room: number;
+  /** Most points that a block holds. */
+  readonly capacity: number;
   /** Integers of a rounded point: the dimensions, padded for the kernels. */
   readonly width: number;
   readonly #points: Points;
@@ -44,10 +61,10 @@ export class PointBlock {
   /** First of the rows taken, where points are integers. */
   #firstRow = 0;
 
-  constructor(points: Points, room: number) {
-    const copied = points.integers === undefined ? room : 0;
+  constructor(points: Points, capacity: number) {
+    const copied = points.integers === undefined ? capacity : 0;
     this.#points = points;
-    this.room = room;
+    this.capacity = capacity;
     this.width = integerWidth(points.dimensions);
     this.#values = new Float64Array(copied * points.dimensions);
     this.#rounded = new Int16Array(copied * this.width);
@@ -59,7 +76,7 @@ export class PointBlock {
    */
   take(rows: Uint32Array, first: number): number {
     const { dimensions, integers } = this.#points;
-    const count = Math.min(this.room, rows.length - first);
+    const count = Math.min(this.capacity, rows.length - first);
     if (integers !== undefined) {
       this.#firstRow = rows[first];
       return count;
@@ -97,9 +114,9 @@ export class PointBlock {
     const scale = UNIT / length;
     for (let i = 0, from = 0; i < count; i++) {
       const to = i * width;
-      // Several times as fast as Math.round.
-      for (let j = 0; j < dimensions; j++)
-        rounded[to + j] = Math.floor(values[from++] * scale + 0.5);
+      for (let j = 0; j < dimensions; j++) {
+        rounded[to + j] = Math.floor(values[from++] * scale + 0.5); // Math.round is much slower
+      }
     }
     return rounded.subarray(0, count * width);
   }

@@ -1,16 +1,19 @@
 /**
- * A whole run of k-means: several starts on samples, which grow while rough centroids are enough;
- * the start of the best objective continues over all rows. Every iteration is reported.
+ * Whole runs of k-means. `kMeans` starts several times on samples, which grow while rough centroids
+ * are enough, and continues the start of the best objective over all rows; every iteration is
+ * reported. `trainCentroids` makes the partitions of an index from one sample. Starts are drawn by
+ * k-means++ (Arthur & Vassilvitskii 2007). Products are exact integers and every draw is seeded, so
+ * that the same rows and seed give the same centroids on every machine.
  */
 
 import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { NO_ROW } from '../kernels/hits/hits';
-import type { KernelName } from '../kernels/kernels';
-import { KMeans, Progress } from './k-means';
-import type { Points } from './points';
-import { startingRows } from './starting-rows';
+import { type KernelName, productsKernel } from '../kernels/kernels';
+import { integerWidth, UNIT } from '../kernels/products/products.scalar';
+import { allocateCentroids, KMeans, Progress } from './k-means';
+import { integerPoints, PointBlock, type Points } from './points';
 
 /** Settings of a run. There must be as many rows, and as large a sample, as clusters. */
 export interface KMeansSettings {
@@ -31,13 +34,13 @@ export interface Iteration {
   /** From 0; the iterations over all rows continue the best start's numbers. */
   readonly start: number;
   readonly iteration: number;
-  /** Rows that were looked at. */
+  /** Number of rows that were compared with the centroids. */
   readonly rows: number;
   /** Mean cosine of these rows to their centroids. */
   readonly objective: number;
-  /** Rows that changed their cluster, or that were looked at for the first time. */
+  /** Rows that changed their cluster, or were assigned for the first time. */
   readonly moved: number;
-  /** Clusters that were without rows and were given one. */
+  /** Clusters that had no rows and were given one. */
   readonly repaired: number;
 }
 
@@ -51,6 +54,8 @@ const MAX_STARTING_BYTES = 2 ** 28;
 /** Gains of the objective below which a start ends, and below which the whole run does. */
 const MIN_GAIN = 3e-4;
 const MIN_LAST_GAIN = 1e-5;
+/** Rows that are rounded to integers between two steps. */
+const PACKED_ROWS = 1024;
 /**
  * Most times that centroids move over all rows, where the sample is not all of them. On GloVe the
  * first raises the objective by 1 %, the third by .2 %.
@@ -122,8 +127,8 @@ class Run {
   *#started(start: number): Steps<KMeans> {
     const { clusters, isMajority, kernel } = this.#settings;
     const sample = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
-    const room = Math.floor(MAX_STARTING_BYTES / (2 * this.#points.dimensions));
-    const some = Math.min(room, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
+    const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * this.#points.dimensions));
+    const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
     const among = sample.subarray(0, Math.max(clusters, some));
     const means = new KMeans(this.#points, clusters, { isMajority, kernel });
     yield* means.begin(yield* startingRows(this.#points, among, clusters, this.#random, kernel));
@@ -170,4 +175,95 @@ class Run {
     this.history.push({ start, iteration, rows: rows.length, objective, moved, repaired });
     return objective;
   }
+}
+
+/**
+ * Draws `count` different entries of `rows`, where centroids begin. Each next one is drawn in
+ * proportion to 1 - cosine to the nearest centroid so far, half the squared distance of unit
+ * vectors. Time grows with `count * rows.length`; so many rows are held as 16-bit integers.
+ */
+function* startingRows(
+  points: Points,
+  rows: Uint32Array,
+  count: number,
+  random: () => number,
+  kernel?: KernelName,
+): Steps<Uint32Array> {
+  const width = integerWidth(points.dimensions);
+  const packed = allocateCentroids(rows.length, width);
+  const block = new PointBlock(points, PACKED_ROWS);
+  for (let first = 0; first < rows.length; first += PACKED_ROWS) {
+    packed.set(block.rounded(block.take(rows, first)), first * width);
+    yield undefined;
+  }
+  const products = new Int32Array(rows.length);
+  const weights = new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY);
+  const isTaken = new Uint8Array(rows.length);
+  const chosen = new Uint32Array(count);
+  let next = Math.floor(random() * rows.length);
+  for (let i = 0; ; i++) {
+    chosen[i] = rows[next];
+    isTaken[next] = 1;
+    if (i === count - 1) return chosen;
+    const centroid = packed.slice(next * width, (next + 1) * width);
+    productsKernel(kernel).productsInto({ values: packed, width }, centroid, products);
+    let total = 0;
+    for (let row = 0; row < rows.length; row++) {
+      const weight = isTaken[row] === 1 ? 0 : Math.max(0, UNIT * UNIT - products[row]);
+      if (weight < weights[row]) weights[row] = weight;
+      total += weights[row];
+    }
+    next = indexAtSum(weights, isTaken, random() * total);
+    yield undefined;
+  }
+}
+
+/** The index at which the weights, summed up, pass `target`; where all are 0, the first untaken. */
+function indexAtSum(weights: Float64Array, isTaken: Uint8Array, target: number): number {
+  let left = target;
+  let last = isTaken.indexOf(0);
+  for (let i = 0; i < weights.length; i++) {
+    if (weights[i] === 0) continue;
+    last = i;
+    left -= weights[i];
+    if (left < 0) break;
+  }
+  return last;
+}
+
+/** How `trainCentroids` runs. */
+export interface Training {
+  /** Centroids wanted; at most as many as there are vectors in the sample. */
+  count: number;
+  seed: string;
+  /** Share of the sample that each round looks at; early rounds need less. */
+  rounds: readonly number[];
+  kernel?: KernelName;
+}
+
+/**
+ * Centroids of `sample`, vectors of `width` integers in random order, which begin at the first of
+ * them. The result lies in a new WebAssembly memory, where the kernels read it in place. A centroid
+ * without vectors moves to a vector drawn at random.
+ */
+export function* trainCentroids(
+  sample: Int16Array,
+  width: number,
+  { count, seed, rounds, kernel }: Training,
+): Steps<Int16Array> {
+  const points = integerPoints(sample, width);
+  const { rows } = points;
+  const random = alea(seed);
+  const sizes = rounds.map((share) => {
+    return Math.min(rows.length, Math.max(count, Math.round(share * rows.length)));
+  });
+  const progress = new Progress(sizes.reduce((sum, size) => sum + size, 0));
+  const means = new KMeans(points, count, { kernel });
+  yield* means.begin(rows.subarray(0, count));
+  const nearest = new Uint32Array(rows.length);
+  for (const size of sizes) {
+    yield* means.assign(rows.subarray(0, size), nearest.subarray(0, size), progress);
+    yield* means.move(() => Math.floor(random() * size));
+  }
+  return means.rounded;
 }

@@ -403,7 +403,7 @@ describe('bad input is refused', () => {
       'an option of another call',
       () => scanVectors(matrix, [1, 2], any({ maxDistance: 3 })),
       TypeError,
-      /^"options" has no option "maxDistance", /,
+      '"options" has no option "maxDistance", it takes k, minCosine, kernel',
     ],
     [
       'progress to no function',
