@@ -4,7 +4,6 @@
  * of each row, so that it is never applied to others.
  */
 
-import { wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
 import { cosinesOfPairs, type Rows } from '../join/source';
 import { distance } from '../kernels/hamming/hamming.scalar';
@@ -43,12 +42,8 @@ export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
   if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
 }
 
-/** A checksum of each code; or those given, which must be as many. */
-export function checksOf(codes: Codes, given?: Uint32Array): Uint32Array {
-  if (given !== undefined) {
-    if (given.length === codes.count) return given;
-    throw wrongValue('checks', `one for each of ${codes.count} rows`, given.length);
-  }
+/** A checksum of each code. */
+export function checksOf(codes: Codes): Uint32Array {
   const { bytes, bytesPerCode, count } = codes;
   const checks = new Uint32Array(count).fill(NULL_CHECK);
   for (let row = 0; row < count; row++) {
@@ -87,7 +82,7 @@ export function measureDropped(
     distances[row] = distance(code, others, (keepers[row] - to.first) * bytesPerCode);
   }
   if (cosines === null) return;
-  // Cosines are fastest where the rows of one keeper follow each other.
+  // Cosines are fastest where the duplicates of one row follow each other.
   const order = dropped.slice().sort((a, b) => keepers[a] - keepers[b] || a - b);
   const a = order.map((row) => keepers[row] - to.first);
   const b = order.map((row) => row - from.first);

@@ -1,23 +1,41 @@
 /**
  * Deduplication: groups near rows and plans which of them to keep. With `extend` a plan grows with
- * its collection, and what was decided before stays as it is.
+ * its collection: what was decided stays as it is, names included; a new row joins a group that it
+ * is near to, and new rows that are near to none are grouped among themselves. So a crawl is
+ * planned day by day, and no row that was kept is dropped later.
  */
 
-import { checkOptions } from '../base/check';
-import { asyncForm, type Steps, syncForm } from '../base/steps';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { asyncForm, eachItem, type Steps, syncForm } from '../base/steps';
+import { reachesCosine } from '../hashing/angle';
 import { NONE } from '../join/distinct';
-import { type RowSource, type Rows, rowsOf } from '../join/source';
-import { checksOf, type DedupPlan, measureDropped } from './dedup-plan';
-import { type Extension, extending } from './extend-plan';
-import { GROUP_OPTIONS, type GroupOptions, groupSteps, type RowGroups } from './row-groups';
+import { pairSteps } from '../join/pairs';
+import {
+  ascending,
+  checkComparable,
+  cosinesOfPairs,
+  type Nearness,
+  presentRows,
+  type RowSource,
+  type Rows,
+  reordered,
+  rowsOf,
+} from '../join/source';
+import { checkPlan, checksOf, type DedupPlan, measureDropped } from './dedup-plan';
+import { type GroupRequest, gather, preferred } from './grouping';
+import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
 
+/** A plan that was made before, and the rows that it was made for. */
+export interface Extension {
+  readonly plan: DedupPlan;
+  readonly source: RowSource;
+}
+
+/** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
   /** A checksum of each row, for rows that are identified by more than their code. */
   checks?: Uint32Array;
-  /**
-   * The plan that was made before, and the rows that it was made for. The source then has the rows
-   * that come behind these; `checks` are of all rows.
-   */
+  /** The source then has the rows that follow those of this plan; `checks` are of all rows. */
   extend?: Extension;
 }
 
@@ -47,23 +65,202 @@ export const dedupAsync = /* @__PURE__ */ asyncForm(planning);
 
 function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   const { checks, extend, ...given } = checkOptions('options', options, OPTIONS);
-  const rows = rowsOf('source', source);
-  if (extend !== undefined) return yield* extending(extend, rows, given, checks);
-  return planOf(rows, yield* groupSteps(rows, given), checksOf(rows.codes, checks));
+  const added = rowsOf('source', source);
+  const known = extend === undefined ? null : knownOf(extend, added);
+  const request = groupRequest(added, given);
+  const first = known?.plan.count ?? 0;
+  const count = first + added.codes.count;
+  if (checks !== undefined && checks.length !== count) {
+    throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
+  }
+  if (known !== null) {
+    if (request.keep === 'medoid') {
+      throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
+    }
+    checkPlan(known.plan, checks?.subarray(0, first) ?? checksOf(known.rows.codes));
+  }
+  const plan = blankPlan(added, known);
+  plan.checks.set(checks?.subarray(first) ?? checksOf(added.codes), first);
+  let left = yield* preferred(added, request);
+  if (known !== null) {
+    const joined = yield* joinKnown({ ...known, added, request, order: left });
+    enterJoined(plan, known.plan, joined);
+    left = left.filter((row) => joined.groups[row] === NONE);
+  }
+  for (const { rows, kept } of yield* gather(added, left, request)) {
+    for (const row of rows) {
+      plan.groups[first + row] = first + rows[0];
+      plan.keepers[first + row] = first + kept;
+    }
+  }
+  for (let row = first; row < count; row++) plan.kept[row] = Number(plan.keepers[row] === row);
+  const dropped = ascending(count).filter((row) => row >= first && plan.kept[row] === 0);
+  const here = { rows: added, first };
+  const isWithin = (row: number) => plan.keepers[row] >= first;
+  measureDropped(plan, dropped.filter(isWithin), here, here);
+  if (known !== null) {
+    const across = dropped.filter((row) => !isWithin(row));
+    measureDropped(plan, across, here, { rows: known.rows, first: 0 });
+  }
+  return plan;
 }
 
-function planOf(rows: Rows, { groupOf, groups }: RowGroups, checks: Uint32Array): DedupPlan {
-  const { count } = rows.codes;
-  const keepers = Uint32Array.from({ length: count }, (_, row) => row);
-  for (const group of groups) for (const row of group.rows) keepers[row] = group.keeper;
+/** The rows that a plan was made for. */
+interface Known {
+  readonly plan: DedupPlan;
+  readonly rows: Rows;
+}
+
+function knownOf(extend: Extension, added: Rows): Known {
+  const { plan, source } = checkOptions('extend', extend, ['plan', 'source']);
+  if (!(plan?.groups instanceof Uint32Array)) throw wrongType('extend.plan', 'a plan', plan);
+  const rows = rowsOf('extend.source', source);
+  checkComparable(rows, added);
+  return { plan, rows };
+}
+
+/** The known plan with the added rows behind it, each of them in a group by itself. */
+function blankPlan(added: Rows, known: Known | null): DedupPlan {
+  const count = (known?.plan.count ?? 0) + added.codes.count;
+  const isMeasured = [added, ...(known ? [known.rows] : [])].every((rows) => rows.vectors !== null);
   const plan = {
-    ...{ count, keepers, checks },
-    groups: groupOf.map((name, row) => (name === NONE ? row : name)),
-    kept: Uint8Array.from(keepers, (keeper, row) => Number(keeper === row)),
+    count,
+    groups: ascending(count),
+    kept: new Uint8Array(count),
+    keepers: ascending(count),
     distances: new Uint16Array(count),
-    cosines: rows.vectors === null ? null : new Float64Array(count).fill(1),
+    cosines: isMeasured && known?.plan.cosines !== null ? new Float64Array(count).fill(1) : null,
+    checks: new Uint32Array(count),
   };
-  const dropped = keepers.map((_, row) => row).filter((row) => plan.kept[row] === 0);
-  measureDropped(plan, dropped, { rows, first: 0 }, { rows, first: 0 });
+  if (known === null) return plan;
+  for (const field of ['groups', 'kept', 'keepers', 'distances', 'checks'] as const) {
+    plan[field].set(known.plan[field]);
+  }
+  plan.cosines?.set(known.plan.cosines as Float64Array);
   return plan;
+}
+
+/** A plan that grows: its rows, the added ones, and these in the order in which they are kept. */
+interface Growth extends Known {
+  readonly added: Rows;
+  readonly order: Uint32Array;
+  readonly request: GroupRequest;
+}
+
+/** By added row, the group of the plan that it joins and the kept row nearest to it, or NONE. */
+interface Joined {
+  readonly groups: Uint32Array;
+  /** Known only in stars; in other groups a row duplicates the first kept row of its group. */
+  readonly nearest: Uint32Array;
+}
+
+function* joinKnown(growth: Growth): Steps<Joined> {
+  const { count } = growth.added.codes;
+  const joined = {
+    groups: new Uint32Array(count).fill(NONE),
+    nearest: new Uint32Array(count).fill(NONE),
+  };
+  const { grouping } = growth.request;
+  if (grouping === 'star') yield* joinStars(growth, joined);
+  else if (grouping === 'components') yield* joinComponents(growth, joined.groups);
+  else yield* joinCliques(growth, joined.groups);
+  return joined;
+}
+
+/** Calls `take` with each added row and each of the plan's rows `among` that are near. */
+function* nearKnown(
+  { rows, added, request }: Growth,
+  among: Uint32Array,
+  equal: 'all' | 'first',
+  take: (row: number, other: number, distance: number) => void,
+): Steps<void> {
+  const found = pairSteps(added, reordered(rows, among), { ...request.near, equal });
+  yield* eachItem(found, ({ a, b, distances }) => {
+    for (let i = 0; i < a.length; i++) take(a[i], among[b[i]], distances[i]);
+  });
+}
+
+/** Each new row joins the group of the nearest kept row. */
+function* joinStars(growth: Growth, { groups, nearest }: Joined): Steps<void> {
+  const { plan, rows } = growth;
+  const distances = new Float64Array(groups.length).fill(Number.POSITIVE_INFINITY);
+  const kept = presentRows(rows).filter((row) => plan.kept[row] === 1);
+  yield* nearKnown(growth, kept, 'all', (row, other, distance) => {
+    if (distance >= distances[row]) return; // rows come in order, so the first of equals stays
+    distances[row] = distance;
+    groups[row] = plan.groups[other];
+    nearest[row] = other;
+  });
+}
+
+/** Each new row joins the group of the least name that a chain of near rows leads to. */
+function* joinComponents(growth: Growth, groups: Uint32Array): Steps<void> {
+  const { plan, rows, added, order, request } = growth;
+  const equal = request.near.minCosine === undefined ? 'first' : 'all';
+  yield* nearKnown(growth, presentRows(rows), equal, (row, other) => {
+    groups[row] = Math.min(groups[row], plan.groups[other]); // NONE is above all
+  });
+  for (const chain of yield* gather(added, order, request)) {
+    const least = chain.rows.reduce((name, row) => Math.min(name, groups[row]), NONE);
+    for (const row of chain.rows) groups[row] = least;
+  }
+}
+
+/** Each new row joins the group of the least name all of whose rows are near. */
+function* joinCliques(growth: Growth, groups: Uint32Array): Steps<void> {
+  const { plan, rows, added, order, request } = growth;
+  const sizes = new Map<number, number>();
+  for (const name of plan.groups) sizes.set(name, (sizes.get(name) ?? 0) + 1);
+  const met = new Map<number, Map<number, number>>(); // by new row and group: near rows
+  yield* nearKnown(growth, presentRows(rows), 'all', (row, other) => {
+    const counts = met.get(row) ?? new Map<number, number>();
+    if (counts.size === 0) met.set(row, counts);
+    const name = plan.groups[other];
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  });
+  const members = new Map<number, number[]>(); // by group: the new rows that joined it
+  for (const row of order) {
+    const full = [...(met.get(row) ?? [])].filter(([name, count]) => count === sizes.get(name));
+    for (const [name] of full.sort(([a], [b]) => a - b)) {
+      const others = members.get(name) ?? [];
+      if (!isNearAll(added, request.near, row, others)) continue;
+      if (others.length === 0) members.set(name, others);
+      others.push(row);
+      groups[row] = name;
+      break;
+    }
+  }
+}
+
+/** Whether a new row is near all of some others. */
+function isNearAll(
+  rows: Rows,
+  { maxDistance, minCosine }: Nearness,
+  row: number,
+  others: readonly number[],
+): boolean {
+  const isClose = others.every(
+    (other) => maxDistance === undefined || rows.codes.distance(row, other) <= maxDistance,
+  );
+  if (!isClose || minCosine === undefined || others.length === 0) return isClose;
+  const a = new Uint32Array(others.length).fill(row);
+  const cosines = cosinesOfPairs(rows, rows, a, Uint32Array.from(others));
+  return cosines.every((cosine) => reachesCosine(cosine, minCosine));
+}
+
+/** Enters the new rows that join known groups, in order. */
+function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joined): void {
+  const keptOf = new Map<number, number>(); // by group, its first kept row
+  for (let row = known.count - 1; row >= 0; row--) {
+    if (known.kept[row] === 1) keptOf.set(known.groups[row], row);
+  }
+  groups.forEach((group, i) => {
+    if (group === NONE) return;
+    const row = known.count + i;
+    const kept = nearest[i] === NONE ? keptOf.get(group) : nearest[i];
+    // A group that was dropped as a whole is kept by the first row that joins it again.
+    if (kept === undefined) keptOf.set(group, row);
+    plan.groups[row] = group;
+    plan.keepers[row] = kept ?? row;
+  });
 }

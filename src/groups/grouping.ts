@@ -8,50 +8,107 @@
 
 import { eachItem, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
-import { NONE } from '../join/distinct';
+import { distinctAt, distinctOf, NONE, sizesOf } from '../join/distinct';
 import { type PairBatch, pairSteps } from '../join/pairs';
-import { type Nearness, type Rows, reordered } from '../join/source';
+import { type Nearness, presentRows, type Rows, reordered } from '../join/source';
+import { medoidOf } from './group-shape';
+import { type Keep, orderBy } from './keep';
 
+/** The ways to make groups of near pairs. */
 export const GROUPINGS = ['star', 'components', 'complete'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** For each row of `order` the head of its group, both by their place in the order. */
-export function* headsOf(
+/** How rows are grouped, checked. */
+export interface GroupRequest {
+  readonly grouping: Grouping;
+  readonly keep: Keep;
+  readonly near: Nearness;
+}
+
+/** The rows of one group, ascending, and the one that is kept. */
+export interface GatheredRows {
+  readonly rows: Uint32Array;
+  readonly kept: number;
+}
+
+/** Rows between two steps. */
+const STEP_ROWS = 2 ** 15;
+
+/**
+ * The rows that are not null, those to be kept first. For medoids of stars, rows with many near
+ * ones come first, so that the stars around them are large.
+ */
+export function* preferred(rows: Rows, request: GroupRequest): Steps<Uint32Array> {
+  const present = presentRows(rows);
+  if (request.keep !== 'medoid') return orderBy(request.keep, present);
+  return request.grouping === 'star' ? yield* byDegree(rows, present, request.near) : present;
+}
+
+/** The groups of two or more rows of `order`. The row that comes first there is kept, or a medoid. */
+export function* gather(
+  rows: Rows,
+  order: Uint32Array,
+  { grouping, keep, near }: GroupRequest,
+): Steps<GatheredRows[]> {
+  const heads = yield* headsOf(grouping, rows, order, near);
+  const members = new Map<number, number[]>();
+  for (let i = 0; i < order.length; i++) {
+    const group = members.get(heads[i]);
+    if (group === undefined) members.set(heads[i], [order[i]]);
+    else group.push(order[i]);
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  const isMedoid = keep === 'medoid' && grouping !== 'star';
+  const groups: GatheredRows[] = [];
+  for (const group of members.values()) {
+    if (group.length === 1) continue;
+    const sorted = Uint32Array.from(group).sort();
+    groups.push({ rows: sorted, kept: isMedoid ? medoidOf(rows.codes, sorted) : group[0] });
+    if (isMedoid || groups.length % STEP_ROWS === 0) yield undefined;
+  }
+  return groups;
+}
+
+/** For each row of `order` the head of its group, both as positions in the order. */
+function* headsOf(
   grouping: Grouping,
   rows: Rows,
   order: Uint32Array,
   near: Nearness,
 ): Steps<Uint32Array> {
-  const found = pairSteps(reordered(rows, order), null, {
-    ...near,
-    equal: near.minCosine === undefined ? 'first' : 'all',
-  });
-  if (grouping === 'components') return yield* components(found, order.length);
   const isByCosine = near.minCosine !== undefined;
+  const equal = isByCosine ? 'all' : 'first';
+  const found = pairSteps(reordered(rows, order), null, { ...near, equal });
+  if (grouping === 'components') return yield* components(found, order.length);
   if (grouping === 'star') return yield* stars(found, order.length, isByCosine);
   return yield* cliques(found, order.length, isByCosine);
 }
 
 function* components(found: Stream<PairBatch>, count: number): Steps<Uint32Array> {
   const sets = new UnionFind(count);
-  yield* through(found, (a, b) => sets.union(a, b));
-  return Uint32Array.from({ length: count }, (_, place) => sets.find(place));
+  yield* eachItem(found, ({ a, b }) => {
+    for (let i = 0; i < a.length; i++) sets.union(a[i], b[i]);
+  });
+  return Uint32Array.from({ length: count }, (_, i) => sets.find(i));
 }
 
-/** Pairs come in the order of their first place, which is decided when its pairs come. */
+/** Pairs come in order of their first row, whose head is known by the time its pairs come. */
 function* stars(found: Stream<PairBatch>, count: number, isByCosine: boolean): Steps<Uint32Array> {
   const heads = new Uint32Array(count).fill(NONE);
-  yield* through(found, (a, b, distance) => {
-    if (heads[a] === NONE) heads[a] = a;
-    if (heads[b] !== NONE) return;
-    // Equal rows are paired only with the first of them, so what it joined, they join.
-    if (heads[a] === a) heads[b] = a;
-    else if (distance === 0 && !isByCosine) heads[b] = heads[a];
+  yield* eachItem(found, ({ a: firsts, b: seconds, distances }) => {
+    for (let i = 0; i < firsts.length; i++) {
+      const [a, b] = [firsts[i], seconds[i]];
+      if (heads[a] === NONE) heads[a] = a;
+      if (heads[b] !== NONE) continue;
+      // Equal rows are paired only with the first of them, so what it joined, they join.
+      if (heads[a] === a) heads[b] = a;
+      else if (distances[i] === 0 && !isByCosine) heads[b] = heads[a];
+    }
   });
-  return heads.map((head, place) => (head === NONE ? place : head));
+  return heads.map((head, i) => (head === NONE ? i : head));
 }
 
-/** Sorts pairs by their second place, and counts with how many of each group it is near. */
+/** Sorts pairs by their second row, and counts how many rows of each group are near that row. */
 function* cliques(
   found: Stream<PairBatch>,
   count: number,
@@ -71,42 +128,65 @@ function* cliques(
     }
   });
   let sum = 0;
-  for (let place = 0; place <= count; place++) {
-    sum += starts[place];
-    starts[place] = sum; // where they end, until all are there
+  for (let row = 0; row <= count; row++) {
+    sum += starts[row];
+    starts[row] = sum; // where they end, until all are entered
   }
   const near = new Uint32Array(sum);
   for (let batch = firsts.length - 1; batch >= 0; batch--) {
     const [a, b] = [firsts[batch], seconds[batch]];
     for (let i = a.length - 1; i >= 0; i--) near[--starts[b[i]]] = a[i];
   }
-  const heads = Uint32Array.from({ length: count }, (_, place) => place);
-  for (const [first, equal] of equals) heads[equal] = first; // decided with it, below
+  const heads = Uint32Array.from({ length: count }, (_, row) => row);
+  for (const [first, equal] of equals) heads[equal] = first; // replaced by its head, below
   const sizes = new Uint32Array(count).fill(1);
   const met = new Map<number, number>();
-  for (let place = 0; place < count; place++) {
-    if (heads[place] !== place) {
-      heads[place] = heads[heads[place]];
+  for (let row = 0; row < count; row++) {
+    if (heads[row] !== row) {
+      heads[row] = heads[heads[row]];
       continue;
     }
     met.clear();
-    for (let i = starts[place]; i < starts[place + 1]; i++) {
+    for (let i = starts[row]; i < starts[row + 1]; i++) {
       const head = heads[near[i]];
       met.set(head, (met.get(head) ?? 0) + 1);
     }
-    let head = place;
+    let head = row;
     for (const [other, count] of met) if (count === sizes[other] && other < head) head = other;
-    heads[place] = head;
-    if (head !== place) sizes[head]++;
+    heads[row] = head;
+    if (head !== row) sizes[head]++;
   }
   return heads;
 }
 
-function through(
-  found: Stream<PairBatch>,
-  take: (a: number, b: number, distance: number) => void,
-): Steps<void> {
-  return eachItem(found, ({ a, b, distances }) => {
-    for (let i = 0; i < a.length; i++) take(a[i], b[i], distances[i]);
+/** Rows with many near ones first: stars around them are large. */
+function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint32Array> {
+  const { codes, kernel } = rows;
+  const all = yield* distinctOf(codes, null, 0, kernel);
+  const sizes = sizesOf(all);
+  const sizeOf = (row: number) => sizes[distinctAt(all, row)];
+  const isByCosine = near.minCosine !== undefined;
+  const degrees = new Float64Array(codes.count);
+  const found = pairSteps(rows, null, { ...near, equal: isByCosine ? 'all' : 'first' });
+  yield* eachItem(found, ({ a, b, distances }) => {
+    for (let i = 0; i < a.length; i++) {
+      if (isByCosine) {
+        degrees[a[i]]++;
+        degrees[b[i]]++;
+      } else if (distances[i] > 0) {
+        degrees[a[i]] += sizeOf(b[i]);
+        degrees[b[i]] += sizeOf(a[i]);
+      }
+    }
   });
+  const firsts = new Map<number, number>();
+  for (const row of present) {
+    const distinct = distinctAt(all, row);
+    const first = firsts.get(distinct);
+    if (first === undefined) {
+      firsts.set(distinct, row);
+      if (!isByCosine) degrees[row] += sizes[distinct];
+    } else if (!isByCosine) degrees[row] = degrees[first];
+  }
+  return present.slice().sort((a, b) => degrees[b] - degrees[a] || a - b);
 }

@@ -25,8 +25,8 @@ export type Keep =
 const KINDS = ['random', 'longest', 'lowest', 'highest'] as const;
 const NAMES = `'first', 'last', 'medoid' or an object with one of ${KINDS.join(', ')}`;
 
-/** The name of a rule, checked: 'longest' for `{ longest: texts }`; `count` is that of the rows. */
-export function keepName(keep: Keep, count: number): string {
+/** Throws unless the rule is known and, where it has a column, this has `count` values. */
+export function checkKeep(keep: Keep, count: number): Keep {
   if (typeof keep === 'string') {
     if (['first', 'last', 'medoid'].includes(keep)) return keep;
     throw wrongValue('keep', NAMES, keep);
@@ -42,10 +42,11 @@ export function keepName(keep: Keep, count: number): string {
   else {
     const { length } = (given ?? {}) as ArrayLike<unknown>;
     if (typeof length !== 'number') throw wrongType(`keep.${kind}`, 'a column of values', given);
-    if (length !== count)
+    if (length !== count) {
       throw wrongValue(`keep.${kind}`, `a value for each of ${count} rows`, length);
+    }
   }
-  return kind;
+  return keep;
 }
 
 /** The rows, those to be kept first. `'medoid'` depends on the group and has no such order. */
@@ -65,7 +66,7 @@ export function orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Uint3
   return sorted(rows, valueAt, 'lowest' in keep ? 1 : -1);
 }
 
-/** Each row by its own hash, so that other rows do not change its place. */
+/** Orders each row by its own hash, so that added or removed rows do not change the order. */
 function shuffled(rows: Uint32Array, seed: string): Uint32Array {
   const start = alea(seed).int32();
   return sorted(rows, (row) => mixed(row ^ start), 1);
@@ -78,6 +79,7 @@ function mixed(value: number): number {
   return hash ^ (hash >>> 16);
 }
 
+/** Rows by a value of each, missing values last, equal ones in order of row. */
 function sorted(
   rows: Uint32Array,
   of: (row: number) => string | number | bigint | null | undefined,

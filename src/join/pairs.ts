@@ -27,19 +27,15 @@ import {
   cosinesOfPairs,
   DEFAULT_SHARE,
   maxDistanceOf,
+  NEARNESS,
   type Nearness,
   type RowSource,
   type Rows,
   rowsOf,
 } from './source';
 
-export interface PairsOptions extends LongCall {
-  /** Most differing bits, inclusive. With `minCosine` it may be left out. */
-  maxDistance?: number;
-  /** Least exact cosine, inclusive; needs an index with vectors. */
-  minCosine?: number;
-  /** Share of the pairs at `minCosine` that a distance taken from it catches. */
-  share?: number;
+/** Options of `pairs`. */
+export interface PairsOptions extends Nearness, LongCall {
   /**
    * Whether each of many equal rows is paired with all others, or only the first of them, and they
    * with it: a million equal rows are half a trillion pairs, or a million.
@@ -47,8 +43,6 @@ export interface PairsOptions extends LongCall {
   equal?: 'all' | 'first';
   /** Called with the work that is expected, before it begins. */
   onStart?: (work: PairsWork) => void;
-  /** Which kernel compares codes; all give equal results. */
-  kernel?: KernelName;
 }
 
 export const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
@@ -85,7 +79,7 @@ export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
   readonly hasCosines: boolean;
 }
 
-const OPTIONS = ['maxDistance', 'minCosine', 'share', 'equal', 'onStart', 'kernel', ...LONG_CALL];
+const OPTIONS = [...NEARNESS, 'equal', 'onStart', ...LONG_CALL];
 
 /**
  * Finds every pair of rows within a distance, each once, by the first row, then the second. Comes
@@ -138,7 +132,7 @@ export function pairSteps(
   right: Rows | null,
   options: Nearness & { equal?: 'all' | 'first' },
 ): Stream<PairBatch> {
-  return batches(requestOf(left, right, options as PairsOptions));
+  return batches(requestOf(left, right, options));
 }
 
 function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Request {

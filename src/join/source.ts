@@ -10,16 +10,23 @@ import type { KernelName } from '../kernels/kernels';
 /** Rows are those of the codes, or of the index; removed and null ones are in no group. */
 export type RowSource = Codes | SimHashIndex;
 
-/** Which rows count as near each other, and the kernel that compares them. */
+/** Options that say which rows are near each other, and which kernel compares them. */
 export interface Nearness {
-  /** Most differing bits, inclusive. */
-  readonly maxDistance?: number | undefined;
-  /** Least cosine, inclusive. */
-  readonly minCosine?: number | undefined;
-  /** Share of the pairs at `minCosine` that a distance taken from it catches. */
-  readonly share?: number | undefined;
-  readonly kernel?: KernelName | undefined;
+  /** Most differing bits, inclusive. With `minCosine` it may be left out. */
+  maxDistance?: number;
+  /** Least exact cosine, inclusive; needs an index with vectors. */
+  minCosine?: number;
+  /**
+   * Share of the pairs at `minCosine` that a distance taken from it catches.
+   * @default 0.99
+   */
+  share?: number;
+  /** Which kernel compares codes; all give equal results. */
+  kernel?: KernelName;
 }
+
+/** Names of the options of `Nearness`. */
+export const NEARNESS = ['maxDistance', 'minCosine', 'share', 'kernel'];
 
 export interface Rows {
   readonly codes: Codes;
@@ -67,10 +74,14 @@ export function rowsOf(name: string, source: RowSource): Rows {
   };
 }
 
+/** The rows from 0 to `count - 1`. */
+export function ascending(count: number): Uint32Array {
+  return Uint32Array.from({ length: count }, (_, row) => row);
+}
+
 /** The rows that are not null, ascending. */
 export function presentRows({ codes }: Rows): Uint32Array {
-  const rows = Uint32Array.from({ length: codes.count }, (_, row) => row);
-  return rows.filter((row) => !codes.isNull(row));
+  return ascending(codes.count).filter((row) => !codes.isNull(row));
 }
 
 /** Rows in another order: row i is row `order[i]` of those given. None of these may be null. */
