@@ -44,7 +44,7 @@ export function* preferred(rows: Rows, request: GroupRequest): Steps<Uint32Array
   return request.grouping === 'star' ? yield* byDegree(rows, present, request.near) : present;
 }
 
-/** The groups of two or more rows of `order`. The row that comes first there is kept, or a medoid. */
+/** The groups of two or more rows of `order`. The first there is kept, or the medoid. */
 export function* gather(
   rows: Rows,
   order: Uint32Array,
