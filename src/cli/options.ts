@@ -1,168 +1,135 @@
 /**
- * Options that several verbs share, each declared once: parsing, checks, help and completion all
- * follow from these declarations. A verb adds its own in verbs.ts.
+ * The options of the command, each declared once as a line of its help: parsing, checks, help and
+ * completion all follow from these declarations. Options of several verbs are here, those of one
+ * verb in verbs.ts.
  */
 
 export interface Option {
   /** The long name, without dashes: `max-distance`. */
   readonly name: string;
   /** One letter. */
-  readonly short?: string;
+  readonly short?: string | undefined;
   /** The word for its value in the help, as `N`, `COLUMN` or `FILE`; a flag has none. */
-  readonly value?: string;
+  readonly value?: string | undefined;
   /**
    * A `list` takes several values by commas, or by the option again; `words` only by the latter.
+   * Without a kind the value is any text.
    */
-  readonly kind?: 'integer' | 'number' | 'text' | 'list' | 'words';
-  readonly choices?: readonly string[];
+  readonly kind?: 'integer' | 'number' | 'list' | 'words' | undefined;
+  readonly choices?: readonly string[] | undefined;
   /** Limits of a number: `min` and `max` are allowed, `above` is not. */
-  readonly min?: number;
-  readonly above?: number;
-  readonly max?: number;
+  readonly min?: number | undefined;
+  readonly above?: number | undefined;
+  readonly max?: number | undefined;
   /** The value where none is given; shown in the help. */
-  readonly initial?: string;
+  readonly initial?: string | undefined;
   readonly help: string;
 }
 
+/** `-k, --k N: KIND = INITIAL`: all but the long name may be left out. */
+const SPELLING = /^(?:-(\w), )?--([\w-]+)(?: ([A-Z]+))?(?:: (.*?))?(?: = (.+))?$/;
+/** `list`, `words`, `integer`, `number 0..1`, `number 0<..1` (0 not allowed), or `one|other`. */
+const KIND = /^(?:(list|words)|(integer|number)(?: (-?[\d.]+?)(<?)\.\.([\d.]*))?|(.+\|.+))$/;
+
 /**
- * Declares an option, spelled as in the help: `-k, --k N` has a short name and a value, `--force`
- * is a flag.
+ * Declares options as a map from spelling to help. `-k, --k N: integer 1.. = 10` has a short name,
+ * a value shown as N that is an integer from 1 on, and 10 where none is given; `--force` is a flag;
+ * `--to FORMAT: csv|jsonl` is one of the choices. Their order is that of the help.
  */
-export function option(
-  spelled: string,
-  help: string,
-  more?: Omit<Option, 'name' | 'short' | 'value' | 'help'>,
-): Option {
-  const [, short, name, value] = /^(?:-(\w), )?--([\w-]+)(?: (\w+))?$/.exec(spelled) ?? [];
-  return { name, help, ...(short && { short }), ...(value && { value }), ...more };
+export function options(declared: Readonly<Record<string, string>>): readonly Option[] {
+  return Object.entries(declared).map(([spelling, help]) => {
+    const [, short, name, value, detail, initial] = SPELLING.exec(spelling) ?? [];
+    const [isKnown, list, kind, from, isAbove, to, choices] = KIND.exec(detail ?? '') ?? [];
+    if (!name || (detail && !isKnown)) throw new Error(`wrong spelling of an option: ${spelling}`);
+    return {
+      ...{ name, short, value, initial, help },
+      kind: (list ?? kind) as Option['kind'],
+      choices: choices?.split('|'),
+      [isAbove ? 'above' : 'min']: from && Number(from),
+      max: to ? Number(to) : undefined,
+    };
+  });
 }
 
-export const FORCE_OPTION = option('--force', 'Replace an output that exists');
-export const JSON_OPTION = option('--json', 'JSON for machines');
-export const SAMPLE_OPTION = option('--sample N', 'Compare N rows, drawn at random by the seed', {
-  kind: 'integer',
-  min: 2,
-  max: 20_000,
-  initial: '2000',
+export const FORCE_OPTION = options({ '--force': 'Replace an output that exists' });
+export const JSON_OPTION = options({ '--json': 'JSON for machines' });
+/** Of the verbs that measure a sample. */
+export const SAMPLE_OPTION = options({
+  '--sample N: integer 2..20000 = 2000': 'Compare N rows, drawn at random by the seed',
 });
 
 /** Every verb has these. */
-export const COMMON_OPTIONS: readonly Option[] = [
-  option('-h, --help', 'Show what the verb does, and its options'),
-  option('-q, --quiet', 'No sentences and no progress on stderr'),
-  option('--debug', 'Show the stack of an error'),
-];
-
-export const IN_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'npy', 'text'] as const;
-export const OUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json'] as const;
-
-/** How an input is read. */
-export const INPUT_OPTIONS: readonly Option[] = [
-  option('--from FORMAT', 'Format of the input, where its name does not tell (needed for stdin)', {
-    choices: IN_FORMATS,
-  }),
-  option(
-    '--types TYPES',
-    'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
-    { kind: 'list' },
-  ),
-  option('--on-error WHAT', 'At a line that cannot be read: stop, or skip and count it', {
-    choices: ['stop', 'skip'],
-    initial: 'stop',
-  }),
-];
-
-/** Which column holds what. */
-export const COLUMN_OPTIONS: readonly Option[] = [
-  option(
-    '--vector COLUMN',
-    'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
-    { kind: 'list' },
-  ),
-  option('--text COLUMN', 'Read texts from this column', { kind: 'text' }),
-  option('--code COLUMN', 'Read ready codes from this column', { kind: 'text' }),
-  option('--id COLUMN', 'The ids of the rows ("id" where there is one)', { kind: 'text' }),
-];
-
-export const BITS_OPTION = option('--bits N', 'Width of a code (256)', {
-  kind: 'integer',
-  min: 1,
-  max: 65_535,
+export const COMMON_OPTIONS = options({
+  '-h, --help': 'Show what the verb does, and its options',
+  '-q, --quiet': 'No sentences and no progress on stderr',
+  '--debug': 'Show the stack of an error',
 });
 
-/** How vectors become codes. */
-export const HASH_OPTIONS: readonly Option[] = [
-  BITS_OPTION,
-  option('--seed N', 'Seed of the hyperplanes', { kind: 'text', initial: '0' }),
-  option('--projection NAME', 'Kind of hyperplanes (hadamard for dense vectors, else signs)', {
-    choices: ['signs', 'gaussian', 'hadamard', 'direct'],
-  }),
-  option(
-    '--bit-order ORDER',
-    'Of ready codes: which bit of a byte comes first (msb: numpy.packbits)',
-    { choices: ['lsb', 'msb'], initial: 'lsb' },
-  ),
-];
+/** How an input is read. */
+export const INPUT_OPTIONS = options({
+  '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
+    'Format of the input, where its name does not tell (needed for stdin)',
+  '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
+  '--on-error WHAT: stop|skip = stop': 'At a line that cannot be read: stop, or skip and count it',
+});
+
+/** Which column holds what. */
+export const COLUMN_OPTIONS = options({
+  '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
+  '--text COLUMN': 'Read texts from this column',
+  '--code COLUMN': 'Read ready codes from this column',
+  '--id COLUMN': 'The ids of the rows ("id" where there is one)',
+});
 
 /** How texts become vectors. */
-export const TEXT_OPTIONS: readonly Option[] = [
-  option('--tokens KIND', 'words, characters:N, shingles:N, segments:LOCALE or jieba', {
-    initial: 'words',
-  }),
-  option('--stop-words LANG', 'Leave out common words of a language: en, de, ja'),
-  option('--counting HOW', 'How often a word counts', {
-    choices: ['raw', 'log', 'binary'],
-    initial: 'raw',
-  }),
-  option('--tf-idf', 'Weigh rare words more; reads the input twice'),
-  option(
-    '--frequencies FILE',
+export const TEXT_OPTIONS = options({
+  '--tokens KIND = words': 'words, characters:N, shingles:N, segments:LOCALE or jieba',
+  '--stop-words LANG': 'Leave out common words of a language: en, de, ja',
+  '--counting HOW: raw|log|binary = raw': 'How often a word counts',
+  '--tf-idf': 'Weigh rare words more; reads the input twice',
+  '--frequencies FILE':
     'Weigh words by a table of frequencies made before, in place of a first reading',
-  ),
-  option('--keywords N', 'Only the N heaviest words of a text', { kind: 'integer', min: 1 }),
-  option('--hash NAME', 'Hash of a word', {
-    choices: ['xxhash64', 'fnv1a64', 'md5'],
-    initial: 'xxhash64',
-  }),
-];
-
-export const MEMORY_OPTION = option(
-  '--max-memory SIZE',
-  'Refuse to start when the predicted peak is above, as 800M or 4G',
-);
-
-/** Where rows go. */
-export const OUTPUT_OPTIONS: readonly Option[] = [
-  option('-o, --output OUT', 'Write to this file (- is stdout)'),
-  option('--to FORMAT', 'Format of the output, where its name does not tell', {
-    choices: OUT_FORMATS,
-  }),
-  FORCE_OPTION,
-  JSON_OPTION,
-];
+  '--keywords N: integer 1..': 'Only the N heaviest words of a text',
+  '--hash NAME: xxhash64|fnv1a64|md5 = xxhash64': 'Hash of a word',
+});
 
 /** A verb that reads rows and makes codes of them. */
 export const HASHING_OPTIONS: readonly Option[] = [
   ...COLUMN_OPTIONS,
-  ...HASH_OPTIONS,
+  ...options({
+    '--bits N: integer 1..65535': 'Width of a code (256)',
+    // No number: seeds reach 2^64 - 1, beyond the integers of float64.
+    '--seed N = 0': 'Seed of the hyperplanes',
+    '--projection NAME: signs|gaussian|hadamard|direct':
+      'Kind of hyperplanes (hadamard for dense vectors, else signs)',
+    '--bit-order ORDER: lsb|msb = lsb':
+      'Of ready codes: which bit of a byte comes first (msb: numpy.packbits)',
+  }),
   ...TEXT_OPTIONS,
   ...INPUT_OPTIONS,
-  MEMORY_OPTION,
+  ...options({
+    '--max-memory SIZE': 'Refuse to start when the predicted peak is above, as 800M or 4G',
+  }),
+];
+
+/** Where rows go. */
+export const OUTPUT_OPTIONS: readonly Option[] = [
+  ...options({
+    '-o, --output OUT': 'Write to this file (- is stdout)',
+    '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':
+      'Format of the output, where its name does not tell',
+  }),
+  ...FORCE_OPTION,
+  ...JSON_OPTION,
 ];
 
 /** Which rows are near, for the verbs that compare rows with rows. */
-export const NEAR_OPTIONS: readonly Option[] = [
-  option(
-    '--max-distance N',
+export const NEAR_OPTIONS = options({
+  '--max-distance N: integer 0..':
     'Rows are near that differ in at most N bits (texts: 5/32 of the bits, 40 of 256)',
-    { kind: 'integer', min: 0 },
-  ),
-  option(
-    '--min-cosine C',
+  '--min-cosine C: number -1..1':
     'Rows are near at a cosine of C or more: exact of vectors, else estimated from the bits',
-    { kind: 'number', min: -1, max: 1 },
-  ),
-];
+});
 
 /**
  * Near texts are compared by pairs of words, and repetition counts little. In a trial with passages
@@ -172,7 +139,7 @@ export const NEAR_OPTIONS: readonly Option[] = [
 const NEAR_TEXT_INITIAL: Record<string, string> = { tokens: 'shingles:2', counting: 'log' };
 
 /** How rows become codes where near ones are looked for. */
-export const NEAR_HASHING_OPTIONS: readonly Option[] = HASHING_OPTIONS.map((one) => {
-  const initial = NEAR_TEXT_INITIAL[one.name];
-  return initial === undefined ? one : { ...one, initial };
-});
+export const NEAR_HASHING_OPTIONS: readonly Option[] = HASHING_OPTIONS.map((one) => ({
+  ...one,
+  initial: NEAR_TEXT_INITIAL[one.name] ?? one.initial,
+}));

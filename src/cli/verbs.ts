@@ -1,11 +1,11 @@
 /**
  * All verbs of the command, declared as data: a new verb is an entry here and a file in verbs/ that
- * exports `run`. The code of a verb is loaded when it is run.
+ * exports `run`. Parsing, checks, help and completion read these declarations only; the code of a
+ * verb is loaded when it is run, so that help answers at once.
  */
 
-import type { Option } from './options';
+import type { Call } from './call';
 import {
-  BITS_OPTION,
   COLUMN_OPTIONS,
   FORCE_OPTION,
   HASHING_OPTIONS,
@@ -13,12 +13,28 @@ import {
   JSON_OPTION,
   NEAR_HASHING_OPTIONS,
   NEAR_OPTIONS,
+  type Option,
   OUTPUT_OPTIONS,
-  option,
+  options,
   SAMPLE_OPTION,
   TEXT_OPTIONS,
 } from './options';
-import type { Verb } from './verb';
+
+/** Does the work; resolves with the exit code, 1 where the condition looked for is found. */
+export type Run = (call: Call, verbs: readonly Verb[]) => Promise<0 | 1>;
+
+export interface Verb {
+  readonly name: string;
+  /** What it is for, in the list of all verbs. */
+  readonly summary: string;
+  /** The arguments: `IN -o OUT`. */
+  readonly usage: string;
+  readonly options: readonly Option[];
+  /** A whole command line that works on the data of this repository. */
+  readonly example: string;
+  /** Loads the code. */
+  load(): Promise<{ readonly run: Run }>;
+}
 
 /** How texts were read is in the index folder; options of a search may repeat it, not change it. */
 const AGREEING: readonly Option[] = TEXT_OPTIONS.filter(
@@ -35,11 +51,10 @@ export const VERBS: readonly Verb[] = [
     usage: 'IN -o OUT',
     options: [
       ...OUTPUT_OPTIONS,
-      option(
-        '--columns NAMES',
-        'Carry only these columns along, or none (all but the one that becomes codes)',
-        { kind: 'list' },
-      ),
+      ...options({
+        '--columns NAMES: list':
+          'Carry only these columns along, or none (all but the one that becomes codes)',
+      }),
       ...HASHING_OPTIONS,
     ],
     example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
@@ -50,30 +65,23 @@ export const VERBS: readonly Verb[] = [
     summary: 'an index folder: make it, append to it, remove, optimize',
     usage: 'IN -o DIR [--append [--replace]] | DIR --remove IDS | DIR --optimize | DIR --compact',
     options: [
-      option('-o, --output DIR', 'The index folder'),
-      option('--append', 'Append the rows to the index that is there'),
-      option('--replace', 'With --append: a row whose id is there takes the place of the old row'),
-      option('--remove IDS', 'Remove rows by their ids; @FILE has one a line', { kind: 'words' }),
-      option('--optimize', 'Make searches fast at a recall that is measured'),
-      option('--recall SHARE', 'Share of the true neighbours that searches must find [0.95]', {
-        kind: 'number',
-        above: 0,
-        max: 1,
+      ...options({
+        '-o, --output DIR': 'The index folder',
+        '--append': 'Append the rows to the index that is there',
+        '--replace': 'With --append: a row whose id is there takes the place of the old row',
+        '--remove IDS: words': 'Remove rows by their ids; @FILE has one a line',
+        '--optimize': 'Make searches fast at a recall that is measured',
+        '--recall SHARE: number 0<..1':
+          'Share of the true neighbours that searches must find [0.95]',
+        '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
+        '--compact': 'Write the folder again without what was removed',
+        '--vectors WHAT: none|float32|int8|sparse':
+          'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none]',
+        '--columns NAMES: list':
+          'Carry these columns along, or none (all plain ones but the one that becomes codes)',
+        '--force': 'Replace an index that exists',
       }),
-      option('-k, --k N', 'Optimize for N neighbours [10]', { kind: 'integer', min: 1 }),
-      option('--compact', 'Write the folder again without what was removed'),
-      option(
-        '--vectors WHAT',
-        'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none]',
-        { choices: ['none', 'float32', 'int8', 'sparse'] },
-      ),
-      option(
-        '--columns NAMES',
-        'Carry these columns along, or none (all plain ones but the one that becomes codes)',
-        { kind: 'list' },
-      ),
-      option('--force', 'Replace an index that exists'),
-      JSON_OPTION,
+      ...JSON_OPTION,
       ...HASHING_OPTIONS,
     ],
     example:
@@ -85,29 +93,19 @@ export const VERBS: readonly Verb[] = [
     summary: 'the nearest rows of an index',
     usage: 'DIR [QUERIES] [-o OUT]',
     options: [
-      option('--row-id IDS', 'Search for what is near these rows of the index', { kind: 'words' }),
-      option('--query TEXT', 'Search for a text, in an index of texts'),
-      option('-k, --k N', 'How many neighbours [10]', { kind: 'integer', min: 1 }),
-      option(
-        '--max-distance N',
-        'All rows within so many differing bits (with -k the nearest of them)',
-        { kind: 'integer', min: 0 },
-      ),
-      option('--min-cosine C', 'All rows at an estimated cosine of C or more', {
-        ...{ kind: 'number', min: -1, max: 1 },
-      }),
-      option(
-        '--filter CONDITION',
-        "Only rows with: category = 'animal' and year >= 2000 (=, !=, <, <=, >, >=, in)",
-      ),
-      option(
-        '--rank HOW',
-        'By distance, estimated cosine or exact cosine (the best that the index can)',
-        { choices: ['hamming', 'estimate', 'exact'] },
-      ),
-      option('--explain', 'Say what was done for each query, and how long it took'),
-      option('--columns NAMES', 'Columns of the index to show (on a terminal the first text)', {
-        kind: 'list',
+      ...options({
+        '--row-id IDS: words': 'Search for what is near these rows of the index',
+        '--query TEXT': 'Search for a text, in an index of texts',
+        '-k, --k N: integer 1..': 'How many neighbours [10]',
+        '--max-distance N: integer 0..':
+          'All rows within so many differing bits (with -k the nearest of them)',
+        '--min-cosine C: number -1..1': 'All rows at an estimated cosine of C or more',
+        '--filter CONDITION':
+          "Only rows with: category = 'animal' and year >= 2000 (=, !=, <, <=, >, >=, in)",
+        '--rank HOW: hamming|estimate|exact':
+          'By distance, estimated cosine or exact cosine (the best that the index can)',
+        '--explain': 'Say what was done for each query, and how long it took',
+        '--columns NAMES: list': 'Columns of the index to show (on a terminal the first text)',
       }),
       ...OUTPUT_OPTIONS,
       ...COLUMN_OPTIONS,
@@ -125,10 +123,10 @@ export const VERBS: readonly Verb[] = [
     usage: 'IN|DIR [IN|DIR] -o OUT',
     options: [
       ...NEAR_OPTIONS,
-      option(
-        '--first-equal',
-        'Of rows with equal codes only the first is paired with others, and they with it',
-      ),
+      ...options({
+        '--first-equal':
+          'Of rows with equal codes only the first is paired with others, and they with it',
+      }),
       ...NEAR_HASHING_OPTIONS,
       ...OUTPUT_OPTIONS,
     ],
@@ -141,23 +139,17 @@ export const VERBS: readonly Verb[] = [
     usage: 'IN -o PLAN | IN --apply PLAN -o OUT',
     options: [
       ...NEAR_OPTIONS,
-      option(
-        '--grouping HOW',
-        'Which rows are one group: near the row that is kept (star), joined by a chain of near ' +
+      ...options({
+        '--grouping HOW: star|components|complete = star':
+          'Which rows are one group: near the row that is kept (star), joined by a chain of near ' +
           'ones (components), or all near each other (complete)',
-        { choices: ['star', 'components', 'complete'], initial: 'star' },
-      ),
-      option(
-        '--keep WHICH',
-        'The row of a group that is kept: first, last, longest, lowest:COLUMN, highest:COLUMN, ' +
-          'medoid or random:SEED',
-        { initial: 'first' },
-      ),
-      option(
-        '--extend PLAN',
-        'Go on with a plan for the same file, which has new rows behind the old ones now',
-      ),
-      option('--apply PLAN', 'Write the rows that a plan keeps to OUT, as they are in IN'),
+        '--keep WHICH = first':
+          'The row of a group that is kept: first, last, longest, lowest:COLUMN, ' +
+          'highest:COLUMN, medoid or random:SEED',
+        '--extend PLAN':
+          'Go on with a plan for the same file, which has new rows behind the old ones now',
+        '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
+      }),
       ...NEAR_HASHING_OPTIONS,
       ...OUTPUT_OPTIONS,
     ],
@@ -169,41 +161,23 @@ export const VERBS: readonly Verb[] = [
     summary: 'which rows belong together',
     usage: 'IN|DIR -o OUT',
     options: [
-      option('--clusters N', 'So many clusters, by k-means', { kind: 'integer' }),
-      option(
-        '--by WHAT',
-        'Go by vectors (the default where they are dense), accumulators (the sums behind the ' +
+      ...options({
+        '--clusters N: integer': 'So many clusters, by k-means',
+        '--by WHAT: vectors|accumulators|codes|majority':
+          'Go by vectors (the default where they are dense), accumulators (the sums behind the ' +
           'bits, for texts and sparse vectors), codes, or codes with codes as centroids (majority)',
-        { choices: ['vectors', 'accumulators', 'codes', 'majority'] },
-      ),
-      option('--starts N', 'Begin so many times, go on with the best (3)', { kind: 'integer' }),
-      option('--iterations N', 'Most iterations (25)', { kind: 'integer' }),
-      option('--start-seed N', 'Seed of the rows that k-means starts from', {
-        kind: 'integer',
-        initial: '0',
-      }),
-      option(
-        '--density',
-        'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
-      ),
-      option('--min-cluster-size N', 'By density: fewest rows of a cluster (5)', {
-        kind: 'integer',
-      }),
-      option(
-        '--min-samples N',
-        'By density: other rows that a row must have near it to be in a dense region (5)',
-        { kind: 'integer' },
-      ),
-      option(
-        '--max-distance N',
-        'By density: cut where steps exceed N bits, in place of where mass is largest',
-        { kind: 'integer', min: 0 },
-      ),
-      option('--min-cosine C', 'By density: the same at an estimated cosine of C', {
-        ...{ kind: 'number', min: -1, max: 1 },
-      }),
-      option('--exemplars N', 'Rows shown for each cluster, nearest to its centroid first (5)', {
-        kind: 'integer',
+        '--starts N: integer': 'Begin so many times, go on with the best (3)',
+        '--iterations N: integer': 'Most iterations (25)',
+        '--start-seed N: integer = 0': 'Seed of the rows that k-means starts from',
+        '--density':
+          'Clusters where rows are dense (HDBSCAN*), as many as there are; others are in -1',
+        '--min-cluster-size N: integer': 'By density: fewest rows of a cluster (5)',
+        '--min-samples N: integer':
+          'By density: other rows that a row must have near it to be in a dense region (5)',
+        '--max-distance N: integer 0..':
+          'By density: cut where steps exceed N bits, in place of where mass is largest',
+        '--min-cosine C: number -1..1': 'By density: the same at an estimated cosine of C',
+        '--exemplars N: integer': 'Rows shown for each cluster, nearest to its centroid first (5)',
       }),
       ...HASHING_OPTIONS,
       ...OUTPUT_OPTIONS,
@@ -217,28 +191,23 @@ export const VERBS: readonly Verb[] = [
     summary: 'what a distance means in your own rows',
     usage: 'IN [-o OUT]',
     options: [
-      option('--min-cosine C', 'Pairs at a cosine of C or more are near', {
-        kind: 'number',
-        above: -1,
-        max: 1,
-        initial: '0.9',
+      ...options({
+        '--min-cosine C: number -1<..1 = 0.9': 'Pairs at a cosine of C or more are near',
+        '--cosine-error E: number 0.001..1 = 0.05':
+          'Largest accepted error of the cosine that a distance estimates',
       }),
-      option('--cosine-error E', 'Largest accepted error of the cosine that a distance estimates', {
-        kind: 'number',
-        min: 0.001,
-        max: 1,
-        initial: '0.05',
-      }),
-      SAMPLE_OPTION,
-      { ...BITS_OPTION, help: 'Width of a code, in place of the smallest that is good enough' },
-      option('--seed N', 'Seed of the hyperplanes, and of the rows that are drawn', {
-        kind: 'text',
-        initial: '0',
+      ...SAMPLE_OPTION,
+      ...options({
+        '--bits N: integer 1..65535':
+          'Width of a code, in place of the smallest that is good enough',
+        '--seed N = 0': 'Seed of the hyperplanes, and of the rows that are drawn',
       }),
       ...NEAR_HASHING_OPTIONS.filter(({ name }) => !NOT_CALIBRATED.includes(name)),
-      option('-o, --output OUT', 'Write a page (.html) or data (.json) in place of the text'),
-      FORCE_OPTION,
-      JSON_OPTION,
+      ...options({
+        '-o, --output OUT': 'Write a page (.html) or data (.json) in place of the text',
+      }),
+      ...FORCE_OPTION,
+      ...JSON_OPTION,
     ],
     example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
     load: () => import('./verbs/calibrate'),
@@ -248,34 +217,20 @@ export const VERBS: readonly Verb[] = [
     summary: 'a page about an index',
     usage: 'DIR -o report.html',
     options: [
-      option('-o, --output OUT', 'Write the page (.html) or its data (.json) to this file'),
-      FORCE_OPTION,
-      SAMPLE_OPTION,
-      option('--min-cosine C', 'Rows at a cosine of C or more are nearly the same', {
-        kind: 'number',
-        above: -1,
-        max: 1,
-        initial: '0.9',
+      ...options({
+        '-o, --output OUT': 'Write the page (.html) or its data (.json) to this file',
       }),
-      option(
-        '--max-distance N',
-        'Group rows within N bits, in place of what the sample says of --min-cosine',
-        { kind: 'integer', min: 0 },
-      ),
-      option('--clusters N', 'Clusters of the map', {
-        kind: 'integer',
-        min: 1,
-        max: 64,
-        initial: '8',
+      ...FORCE_OPTION,
+      ...SAMPLE_OPTION,
+      ...options({
+        '--min-cosine C: number -1<..1 = 0.9': 'Rows at a cosine of C or more are nearly the same',
+        '--max-distance N: integer 0..':
+          'Group rows within N bits, in place of what the sample says of --min-cosine',
+        '--clusters N: integer 1..64 = 8': 'Clusters of the map',
+        '--text COLUMN': 'The carried column that names rows',
+        '--seed N: integer 0..4294967295 = 0': 'Seed of what is drawn',
+        '--no-times': 'Time nothing: the same index gives the same page',
       }),
-      option('--text COLUMN', 'The carried column that names rows', { kind: 'text' }),
-      option('--seed N', 'Seed of what is drawn', {
-        kind: 'integer',
-        min: 0,
-        max: 2 ** 32 - 1,
-        initial: '0',
-      }),
-      option('--no-times', 'Time nothing: the same index gives the same page'),
     ],
     example:
       'halfspace index datasets/sample/docs.jsonl -o docs.hs && ' +
@@ -286,7 +241,7 @@ export const VERBS: readonly Verb[] = [
     name: 'info',
     summary: 'what an index or a file holds',
     usage: 'DIR|FILE',
-    options: [JSON_OPTION, ...INPUT_OPTIONS],
+    options: [...JSON_OPTION, ...INPUT_OPTIONS],
     example: 'halfspace info datasets/sample/docs.jsonl',
     load: () => import('./verbs/info'),
   },
@@ -294,7 +249,7 @@ export const VERBS: readonly Verb[] = [
     name: 'verify',
     summary: 'every checksum and invariant of an index or a file',
     usage: 'DIR|FILE',
-    options: [JSON_OPTION, ...INPUT_OPTIONS],
+    options: [...JSON_OPTION, ...INPUT_OPTIONS],
     example: 'halfspace verify datasets/sample/docs.jsonl',
     load: () => import('./verbs/verify'),
   },

@@ -4,9 +4,8 @@
  */
 
 import type { Call } from '../call';
-import type { Option } from '../options';
-import { COMMON_OPTIONS } from '../options';
-import type { Verb } from '../verb';
+import { COMMON_OPTIONS, type Option } from '../options';
+import type { Verb } from '../verbs';
 
 export async function run(call: Call, all: readonly Verb[]): Promise<0> {
   const [shell] = call.args;
