@@ -3,27 +3,29 @@
  * in one generation. With --replace they take the place of the rows of the same ids.
  */
 
-import type {
+import {
   Codes,
-  ColumnData,
-  DenseMatrix,
-  Ids,
-  IndexFolder,
-  RowBatch,
-  SparseMatrix,
+  type ColumnData,
+  type DenseMatrix,
+  type Ids,
+  type IndexFolder,
+  type RowBatch,
+  type SparseMatrix,
 } from '../../node';
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
 import { carriedColumns, joinColumns, only } from './build-index';
-import { type HashSource, openSource } from './hashing';
+import { type HashSource, openSource, type Piece } from './hashing';
 import { openFolder, refuseOtherSettings } from './index-folder';
-import { joinCodes, joinIds, joinSparse, joinVectors } from './join';
+import { joinDense, joinIds, joinSparse } from './join';
 
+/** Appends the rows of `input` to the index in `path`: all of them, or none where one is wrong. */
 export async function appendRows(call: Call, input: string, path: string): Promise<void> {
   const folder = await openFolder(call, path);
   refuseOtherSettings(call, folder);
   const source = await sourceLike(call, input, folder);
-  if (call.has('replace') && source.idColumn === null) {
+  const replace = call.has('replace');
+  if (replace && source.idColumn === null) {
     call.fail(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
   }
   const names = folder.columnInfo.map(({ name }) => name);
@@ -31,53 +33,34 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   await source.narrow(carried);
   const batches: RowBatch[] = [];
   const ids: Ids[] = [];
-  const codes: Codes[] = [];
-  const vectors: (DenseMatrix | SparseMatrix)[] = [];
+  const parts: Piece['vectors'][] = [];
   const { bits = 64, vectors: storage = 'none', mean } = folder.options;
   const needsVectors = storage !== 'none' || mean !== undefined;
-  const hasher = await source.hashAs(folder.options);
+  const hasher = source.hashAs(folder.options);
   for await (const batch of source.reader) {
-    for (const { firstRow, count, vectors: piece } of source.piecesOf(batch)) {
+    for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
       if (count === 0) continue;
-      if ('bytesPerCode' in piece) codes.push(piece);
-      else if (needsVectors) vectors.push(piece);
-      else codes.push(source.named(firstRow, () => hasher.hashAll(piece)));
+      const isReady = needsVectors || 'bytesPerCode' in vectors;
+      parts.push(isReady ? vectors : source.named(firstRow, () => hasher.hashAll(vectors)));
     }
-    const own = source.idsOf(batch);
-    if (own !== null) ids.push(own);
+    ids.push(source.idsOf(batch) ?? []);
     if (carried.length > 0) batches.push(only(batch, carried));
   }
-  const rows = vectors.length > 0 ? joined(vectors) : joinCodes(codes, { bits });
   const joint = joinColumns(batches);
   const columns = joint && typedLike(joint, folder);
   const own = source.idColumn === null ? undefined : joinIds(ids);
-  const replace = call.has('replace');
-  const appended = call.long(`writing ${path}`, (long) =>
-    folder.append(rows, own, { ...(columns !== null && { columns }), replace, ...long }),
+  await call.long(`writing ${path}`, (long) =>
+    source.named(0, () => folder.append(joined(parts, bits), own, { columns, replace, ...long })),
   );
-  await source.namedAsync(0, appended);
 }
 
-/**
- * Columns of the types that the folder has, where nothing is lost: integers are int64 in one input
- * and float64 in another, as they look like ids or not, and a column of nulls only has any type.
- */
-function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
-  const changed: Record<string, ColumnData> = {};
-  for (const { name, type } of columnInfo) {
-    const own = batch.columns.find((column) => column.name === name);
-    if (own === undefined || own.type === type) continue;
-    const values = batch.values(name) as (number | bigint | null)[];
-    const known = values.filter((value) => value !== null);
-    const kind = KINDS[type];
-    if (known.length === 0 && kind !== undefined) changed[name] = nulls(name, kind, batch.count);
-    const areNumbers = [own.type, type].every((one) => one === 'Int64' || one === 'Float64');
-    if (known.length === 0 || !areNumbers) continue;
-    if (!known.every((value) => Number.isSafeInteger(Number(value)))) continue;
-    const turn = type === 'Int64' ? BigInt : Number;
-    changed[name] = values.map((value) => (value === null ? null : turn(value)));
-  }
-  return batch.with(changed);
+/** Vectors or codes, all of one kind, as one; no codes of `bits` where there are no rows. */
+function joined(parts: readonly Piece['vectors'][], bits: number): Piece['vectors'] {
+  const [first] = parts;
+  if (first === undefined || 'bytesPerCode' in first) return Codes.join(parts as Codes[], { bits });
+  return 'offsets' in first
+    ? joinSparse(parts as readonly SparseMatrix[])
+    : joinDense(parts as readonly DenseMatrix[]);
 }
 
 /** Types of carried columns, as batches name them, and what builds such a column. */
@@ -88,16 +71,27 @@ const KINDS: Record<string, ColumnKind> = {
   Utf8: 'text',
 };
 
-function nulls(name: string, kind: ColumnKind, count: number): ColumnData {
-  const builder = builderOf(kind);
-  for (let row = 0; row < count; row++) builder.append(null);
-  return finished(name, builder, kind);
-}
-
-function joined(parts: readonly (DenseMatrix | SparseMatrix)[]): DenseMatrix | SparseMatrix {
-  return 'offsets' in parts[0]
-    ? joinSparse(parts as readonly SparseMatrix[])
-    : joinVectors(parts as readonly DenseMatrix[]);
+/**
+ * Columns of the types that the folder has, where nothing is lost: integers are int64 in one input
+ * and float64 in another, as they look like ids or not, and a column of nulls only has any type.
+ */
+function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
+  const changed: Record<string, ColumnData> = {};
+  for (const { name, type } of columnInfo) {
+    const own = batch.columns.find((column) => column.name === name);
+    if (own === undefined || own.type === type) continue;
+    const kind = KINDS[type];
+    const values = batch.values(name) as (number | bigint | null)[];
+    const known = values.filter((value) => value !== null);
+    const areNumbers = [own.type, type].every((one) => one === 'Int64' || one === 'Float64');
+    const isExact = areNumbers && known.every((value) => Number.isSafeInteger(Number(value)));
+    if (kind === undefined || !(known.length === 0 || isExact)) continue;
+    const builder = builderOf(kind);
+    const turn = type === 'Int64' ? BigInt : Number;
+    for (const value of values) builder.append(value === null ? null : turn(value));
+    changed[name] = finished(name, builder, kind);
+  }
+  return batch.with(changed);
 }
 
 /** The columns that the folder carries: the input must have them all. */

@@ -6,9 +6,8 @@
 
 import { vectorAt } from '../../measure/rows';
 import {
-  type Codes,
+  Codes,
   type DenseMatrix,
-  type FrequencyTable,
   type Ids,
   IndexFolder,
   type RowBatch,
@@ -16,12 +15,17 @@ import {
   type SimHasher,
   SimHashIndex,
   type SimHashIndexOptions,
-  type TextSettings,
 } from '../../node';
 import type { Call } from '../call';
-import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource } from './hashing';
+import {
+  DEFAULT_BITS,
+  type HashSource,
+  hasherOptionsOf,
+  openSource,
+  type TextTerms,
+} from './hashing';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
-import { joinCodes, joinIds, joinVectors, rowsOfIndex } from './join';
+import { joinDense, joinIds, rowsOfIndex } from './join';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 
 export interface Collection {
@@ -44,15 +48,18 @@ export interface Collection {
   readonly like: Likeness;
 }
 
+/** What made the codes of a collection. */
 export interface Likeness {
   /** Null where the call's own options made the codes. */
   readonly index: SimHashIndexOptions | null;
-  readonly text: { settings: TextSettings; frequencies: FrequencyTable | null } | null;
+  /** Null where they are not of texts. */
+  readonly text: TextTerms | null;
 }
 
 export interface CollectionWish {
-  /** Hold beside the codes the vectors, where there are dense ones, or the sums. */
+  /** Hold with the codes the vectors, where there are dense ones, or the sums. */
   readonly hold?: 'vectors' | 'sums' | undefined;
+  /** Make the codes as those of another collection, to be compared with them. */
   readonly like?: Likeness;
   /** Called before the rows are read, with what they will be made of; null for an index. */
   readonly begin?: (source: HashSource | null) => void;
@@ -60,10 +67,11 @@ export interface CollectionWish {
   readonly columns?: () => readonly string[];
   /** Called with these and the rows' own, batch by batch. */
   readonly take?: (batch: RowBatch) => void;
-  /** Bytes that the work needs for a row, beside its code and id. */
+  /** Bytes that the work needs for a row, besides its code and id. */
   readonly bytesPerRow?: number;
 }
 
+/** Reads an index folder as it is, and the rows of anything else as the call's options say. */
 export async function readCollection(
   call: Call,
   path: string,
@@ -81,11 +89,10 @@ async function openFolder(call: Call, path: string): Promise<Collection> {
   const { options, text } = folder;
   const { rows, ids } = rowsOfIndex(index);
   return {
-    ...{ path, source: index, bits: index.bits, isIndex: true, sums: null },
+    ...{ path, source: index, bits: index.bits, isIndex: true, sums: null, textColumn: null },
     ...{ count: ids.length, there: rows, ids },
-    // Of sparse vectors, which have no width, exact cosines of pairs are not to be had.
+    // Exact cosines of pairs need vectors of one width, which sparse ones do not have.
     hasVectors: index.vectors !== 'none' && options.dimensions !== undefined,
-    textColumn: null,
     like: {
       index: options,
       text: text && { settings: text, frequencies: await folder.frequencies() },
@@ -95,7 +102,7 @@ async function openFolder(call: Call, path: string): Promise<Collection> {
 
 async function readRows(call: Call, path: string, wish: CollectionWish): Promise<Collection> {
   const { like, take } = wish;
-  const source = await openSource(call, path, { ...(like?.text && { text: like.text }) });
+  const source = await openSource(call, path, { text: like?.text });
   wish.begin?.(source);
   await source.narrow(wish.columns?.() ?? []);
   const held = holderOf(wish, source);
@@ -105,19 +112,18 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
     const own = source.idsOf(batch);
     if (own !== null) ids.push(own);
     take?.(batch);
-    await held.add(batch);
+    held.add(batch);
     if (count === 0) await checkRoom(call, source, held.bytesPerRow() + (wish.bytesPerRow ?? 0));
     count += batch.count;
   }
   source.sayNulls();
   const made = held.finish();
-  const { text: settings, frequencies } = source;
   return {
     ...{ path, count, ...made, bits: made.source.bits, isIndex: false, there: null },
     ids: source.idColumn === null ? null : joinIds(ids),
     hasVectors: 'vectors' in made.source && made.source.vectors !== 'none',
-    textColumn: source.source.kind === 'text' ? source.source.columns[0] : null,
-    like: { index: like?.index ?? null, text: settings && { settings, frequencies } },
+    textColumn: source.kind === 'text' ? source.columns[0] : null,
+    like: { index: like?.index ?? null, text: source.text },
   };
 }
 
@@ -125,28 +131,28 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
 interface HeldRows {
   /** Memory, known after the first rows. */
   bytesPerRow(): number;
-  add(batch: RowBatch): Promise<void>;
+  add(batch: RowBatch): void;
   finish(): { readonly source: RowSource; readonly sums: DenseMatrix | null };
 }
 
 function holderOf({ hold, like }: CollectionWish, source: HashSource): HeldRows {
   if (like?.index) return heldIndex(source, like.index);
-  const { kind } = source.source;
-  if (hold === 'vectors' && kind === 'vector') return heldIndex(source, null);
-  return hold === 'sums' && kind !== 'code' ? heldSums(source) : heldCodes(source);
+  if (hold === 'vectors' && source.kind === 'vector') return heldIndex(source, null);
+  return hold === 'sums' && source.kind !== 'code' ? heldSums(source) : heldCodes(source);
 }
 
-const bitsOf = ({ call }: HashSource) => call.number('bits') ?? DEFAULT_BITS;
+/** Codes as one; where there were no rows, none of the width that they would have. */
+function joinedCodes(parts: readonly Codes[], { call }: HashSource): Codes {
+  return Codes.join(parts, { bits: call.number('bits') ?? DEFAULT_BITS });
+}
 
 /** Codes alone: parts, and at the end all as one, so twice their bytes. */
 function heldCodes(source: HashSource): HeldRows {
   const parts: Codes[] = [];
   return {
     bytesPerRow: () => 2 * (parts[0]?.bytesPerCode ?? 0),
-    add: async (batch) => {
-      parts.push(source.hash(batch));
-    },
-    finish: () => ({ source: joinCodes(parts, { bits: bitsOf(source) }), sums: null }),
+    add: (batch) => parts.push(source.hash(batch)),
+    finish: () => ({ source: joinedCodes(parts, source), sums: null }),
   };
 }
 
@@ -156,7 +162,7 @@ function heldIndex(source: HashSource, options: SimHashIndexOptions | null): Hel
   let dimensions = 0;
   return {
     bytesPerRow: () => Math.ceil((index?.bits ?? 0) / 8) + 4 * dimensions,
-    add: async (batch) => {
+    add(batch) {
       for (const { firstRow, vectors } of source.piecesOf(batch)) {
         dimensions = 'dimensions' in vectors ? vectors.dimensions : 0;
         const hashing = hasherOptionsOf(source.call, dimensions || undefined);
@@ -166,10 +172,7 @@ function heldIndex(source: HashSource, options: SimHashIndexOptions | null): Hel
         index = made;
       }
     },
-    finish: () => ({
-      source: index ?? joinCodes([], { bits: bitsOf(source) }),
-      sums: null,
-    }),
+    finish: () => ({ source: index ?? joinedCodes([], source), sums: null }),
   };
 }
 
@@ -180,10 +183,10 @@ function heldSums(source: HashSource): HeldRows {
   let hasher: SimHasher | null = null;
   return {
     bytesPerRow: () => 2 * (Math.ceil((hasher?.bits ?? 0) / 8) + 4 * (hasher?.bits ?? 0)),
-    add: async (batch) => {
+    add(batch) {
       for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
         if ('bytesPerCode' in vectors) throw new Error('codes have no sums');
-        const made = hasher ?? source.hasherFor(vectors);
+        const made = source.hasherFor(vectors);
         const values = new Float32Array(count * made.bits);
         source.named(firstRow, () => {
           const own = made.hashAll(vectors);
@@ -198,13 +201,13 @@ function heldSums(source: HashSource): HeldRows {
       }
     },
     finish: () => ({
-      source: joinCodes(codes, { bits: bitsOf(source) }),
-      sums: sums.length > 0 ? joinVectors(sums) : null,
+      source: joinedCodes(codes, source),
+      sums: sums.length > 0 ? joinDense(sums) : null,
     }),
   };
 }
 
-/** Refuses what would need more than is allowed; the first rows have told how wide they are. */
+/** Refuses what would need more memory than is allowed; the first rows show how wide they are. */
 async function checkRoom(call: Call, source: HashSource, bytesPerRow: number): Promise<void> {
   const rows = call.has('max-memory') ? await rowsToCome(source.reader) : null;
   checkMemory(call, rows, {

@@ -1,11 +1,12 @@
 /**
- * From rows to codes in bounded memory: which column to read is chosen once, then each batch gives
- * its vectors, its ids and its codes. A text without words and an all-zero vector get a null code,
- * are counted, and match nothing. Errors name the row of the file.
+ * The one way from rows to codes, for all verbs, in bounded memory: which columns to read is chosen
+ * once, then each batch gives its vectors, its ids and its codes. A text without words and an
+ * all-zero vector get a null code, are counted, and match nothing. Errors name the row of the file.
  */
 
 import {
-  type Codes,
+  type BitOrder,
+  Codes,
   type DenseMatrix,
   type FrequencyTable,
   type Ids,
@@ -21,63 +22,68 @@ import {
 import type { Call } from '../call';
 import { counted } from '../output/figures';
 import { chooseId, chooseSource, type SourceColumns, type SourceKind } from './columns';
-import { joinCodes } from './join';
 import { openInput } from './rows';
 import { readFrequencies, rowsOfTexts, textHasherOf, textSettingsOf } from './texts';
 
 export const DEFAULT_BITS = 256;
 
-/** Vectors of some rows, one after another. */
-export type Piece = {
+/** Vectors of some rows, one after another, or their ready codes. */
+export interface Piece {
   /** The row of the file that it begins with. */
   readonly firstRow: number;
   readonly count: number;
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
-};
+}
+
+/** What decides how texts become vectors; an index folder holds it. */
+export interface TextTerms {
+  readonly settings: TextSettings;
+  readonly frequencies: FrequencyTable | null;
+}
 
 export interface SourceOptions {
   /** The kinds of columns that a verb takes; all by default. */
-  readonly kinds?: readonly SourceKind[];
-  /** Texts become vectors as in an index, in place of the options of the call. */
-  readonly text?: { settings: TextSettings; frequencies: FrequencyTable | null };
+  readonly kinds?: readonly SourceKind[] | undefined;
+  /** How texts become vectors, in place of the options of the call. */
+  readonly text?: TextTerms | null | undefined;
 }
 
-/** An input whose columns are chosen. */
-export class HashSource {
-  nullCount = 0;
-  #hasher: SimHasher | null = null;
-  /** Of dense vectors, as the first batch has them. */
-  #width: number | undefined;
+/** What is read of an input. */
+interface Choice extends SourceColumns {
+  readonly path: string | undefined;
+  readonly idColumn: string | null;
+  /** Null where the source is no column of texts. */
+  readonly text: (TextTerms & { readonly hasher: TextHasher }) | null;
+}
 
+/** An input whose columns are chosen; `openSource` makes it. */
+export class HashSource implements Choice {
+  readonly path: string | undefined;
+  readonly kind: SourceKind;
+  readonly columns: readonly string[];
+  readonly idColumn: string | null;
+  readonly text: Choice['text'];
   #reader: RowReader;
+  #hasher: SimHasher | null = null;
+  #nullCount = 0;
+  /** Dimensions of dense vectors, which the first batch decides. */
+  #dimensions: number | undefined;
 
   constructor(
     readonly call: Call,
     reader: RowReader,
-    readonly source: SourceColumns,
-    readonly idColumn: string | null,
-    readonly text: TextSettings | null,
-    readonly frequencies: FrequencyTable | null,
-    readonly textHasher: TextHasher | null,
-    readonly path?: string,
+    choice: Choice,
   ) {
     this.#reader = reader;
+    this.path = choice.path;
+    this.kind = choice.kind;
+    this.columns = choice.columns;
+    this.idColumn = choice.idColumn;
+    this.text = choice.text;
   }
 
   get reader(): RowReader {
     return this.#reader;
-  }
-
-  /**
-   * Reads only its own columns, and these, from now on: what stands in others is nothing to it. A
-   * stream cannot be opened again, and is read with all.
-   */
-  async narrow(others: readonly string[]): Promise<void> {
-    if (this.path === undefined || this.path === '-') return;
-    const own = this.idColumn === null ? others : [this.idColumn, ...others];
-    await this.#reader.close();
-    const columns = [...new Set([...this.source.columns, ...own])];
-    this.#reader = await openInput(this.call, this.path, { columns });
   }
 
   /** What makes the codes; null before the first batch, and for ready codes. */
@@ -87,8 +93,20 @@ export class HashSource {
 
   /** Columns that are neither the vectors nor the ids. */
   get otherColumns(): string[] {
-    const own = [...this.source.columns, this.idColumn];
+    const own = [...this.columns, this.idColumn];
     return this.reader.columns.map(({ name }) => name).filter((name) => !own.includes(name));
+  }
+
+  /**
+   * Opens the input again to read only its own columns and `others`: what is wrong in the rest is
+   * not looked at. A stream cannot be opened again, and is read with all columns.
+   */
+  async narrow(others: readonly string[]): Promise<void> {
+    if (this.path === undefined || this.path === '-') return;
+    const own = this.idColumn === null ? others : [this.idColumn, ...others];
+    await this.#reader.close();
+    const columns = [...new Set([...this.columns, ...own])];
+    this.#reader = await openInput(this.call, this.path, { columns });
   }
 
   idsOf(batch: RowBatch): Ids | null {
@@ -97,82 +115,80 @@ export class HashSource {
 
   /** The vectors of a batch, or its ready codes: texts in several pieces, others in one. */
   *piecesOf(batch: RowBatch): Generator<Piece> {
-    const [first, second] = this.source.columns;
+    const [first, second] = this.columns;
     let { firstRow } = batch;
-    if (this.source.kind !== 'text') {
-      const { count } = batch;
-      yield { firstRow, count, vectors: this.#vectorsOf(batch, first, second) };
+    if (this.kind !== 'text') {
+      yield { firstRow, count: batch.count, vectors: this.#vectorsOf(batch, first, second) };
       return;
     }
-    for (const rows of rowsOfTexts(this.textHasher as TextHasher, batch.texts(first))) {
-      yield { firstRow, count: rows.count, vectors: rows };
-      firstRow += rows.count;
+    for (const vectors of rowsOfTexts(this.text?.hasher as TextHasher, batch.texts(first))) {
+      const count = vectors.offsets.length - 1;
+      yield { firstRow, count, vectors };
+      firstRow += count;
     }
   }
 
   #vectorsOf(batch: RowBatch, first: string, second: string | undefined): Piece['vectors'] {
-    if (this.source.kind === 'sparse') return batch.sparse(first, second);
-    if (this.source.kind === 'vector') {
-      const vectors = batch.vectors(first, { ...(this.#width && { dimensions: this.#width }) });
-      this.#width = vectors.dimensions;
+    if (this.kind === 'sparse') return batch.sparse(first, second);
+    if (this.kind === 'vector') {
+      const vectors = batch.vectors(first, { dimensions: this.#dimensions });
+      this.#dimensions = vectors.dimensions;
       return vectors;
     }
-    const bits = this.call.number('bits');
-    const bitOrder = this.call.text('bit-order') as 'lsb' | 'msb';
-    return batch.codes(first, { ...(bits !== undefined && { bits }), bitOrder });
+    const bitOrder = this.call.text('bit-order') as BitOrder;
+    return batch.codes(first, { bits: this.call.number('bits'), bitOrder });
   }
 
-  /** The codes of a batch. */
+  /** The codes of a batch; counts those that are null. */
   hash(batch: RowBatch): Codes {
-    const parts: Codes[] = [];
-    for (const { firstRow, vectors } of this.piecesOf(batch)) {
-      if ('bytesPerCode' in vectors) parts.push(vectors);
-      else {
-        const hasher = this.hasherFor(vectors);
-        parts.push(this.named(firstRow, () => hasher.hashAll(vectors)));
-      }
-    }
-    const codes = joinCodes(parts, { bits: this.#hasher?.bits ?? DEFAULT_BITS });
-    for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.nullCount++;
+    const parts = Array.from(this.piecesOf(batch), ({ firstRow, vectors }) =>
+      'bytesPerCode' in vectors
+        ? vectors
+        : this.named(firstRow, () => this.hasherFor(vectors).hashAll(vectors)),
+    );
+    const codes = Codes.join(parts, { bits: this.#hasher?.bits ?? DEFAULT_BITS });
+    for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
   }
 
-  /** Runs work on rows from `firstRow` on; its errors name the file and the row of the file. */
-  named<T>(firstRow: number, work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw this.#placed(firstRow, error);
-    }
-  }
-
-  async namedAsync<T>(firstRow: number, work: Promise<T>): Promise<T> {
-    return work.catch((error) => {
-      throw this.#placed(firstRow, error);
-    });
-  }
-
-  #placed(firstRow: number, error: unknown): unknown {
-    if (error instanceof Error) {
-      error.message = error.message.replace(/^row (\d+):|^"ids?"(?:\[(\d+)\])?/, (_, row, id) => {
-        const place = `${this.reader.file}: row ${Number(row ?? id ?? 0) + firstRow}:`;
-        return row === undefined ? `${place} column "${this.idColumn}"` : place;
-      });
-    }
-    return error;
-  }
-
-  /** Says how many rows have no code. */
+  /** Says how many rows had no code. */
   sayNulls(): void {
-    if (this.nullCount === 0) return;
-    const why = this.source.kind === 'text' ? 'no words' : 'no direction';
-    this.call.say(`${counted(this.nullCount, 'row')} with ${why}: null codes, which match nothing`);
+    if (this.#nullCount === 0) return;
+    const rows = counted(this.#nullCount, 'row');
+    this.call.say(`${rows} with ${this.whyNull}: null codes, which match nothing`);
+  }
+
+  /** Why rows have no code, for a sentence. */
+  get whyNull(): string {
+    return this.kind === 'text' ? 'no words' : 'no direction';
+  }
+
+  /**
+   * Runs work on rows from `firstRow` on, which may be asynchronous; its errors, which count rows
+   * from 0, then name the file and the row of the file.
+   */
+  named<T>(firstRow: number, work: () => T): T {
+    const rethrow = (error: unknown): never => {
+      if (error instanceof Error) {
+        error.message = error.message.replace(/^row (\d+):|^"ids?"(?:\[(\d+)\])?/, (_, row, id) => {
+          const place = `${this.reader.file}: row ${Number(row ?? id ?? 0) + firstRow}:`;
+          return row === undefined ? `${place} column "${this.idColumn}"` : place;
+        });
+      }
+      throw error;
+    };
+    try {
+      const result = work();
+      return result instanceof Promise ? (result.catch(rethrow) as T) : result;
+    } catch (error) {
+      return rethrow(error);
+    }
   }
 
   /** Hashes as an index with such options does. */
   hashAs({ bits, seed, projection, dimensions }: SimHasherOptions): SimHasher {
-    this.#hasher = new SimHasher({ bits, seed, projection, dimensions, zero: 'null' } as const);
-    this.#width = this.#hasher.dimensions;
+    this.#hasher = new SimHasher({ bits, seed, projection, dimensions, zero: 'null' });
+    this.#dimensions = this.#hasher.dimensions;
     return this.#hasher;
   }
 
@@ -184,49 +200,42 @@ export class HashSource {
   }
 }
 
-/** The options of a hasher, by those of the call; dense vectors have `dimensions`. */
+/** The options of a hasher, by those of the call; `dimensions` is undefined of sparse vectors. */
 export function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
   const projection = call.text('projection') ?? (dimensions === undefined ? 'signs' : 'hadamard');
+  const seed = call.text('seed') ?? '0';
+  if (!/^\d{1,20}$/.test(seed)) {
+    call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);
+  }
   return {
     bits: call.number('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS),
-    seed: seedOf(call),
+    seed: BigInt(seed),
     projection: projection as Projection,
-    ...(dimensions !== undefined && { dimensions }),
+    dimensions,
   };
-}
-
-function seedOf(call: Call): bigint {
-  const text = call.text('seed') ?? '0';
-  if (/^\d{1,20}$/.test(text)) return BigInt(text);
-  return call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${text}"`);
 }
 
 /** Opens an input and chooses its columns; with `--tf-idf` it is read once before. */
 export async function openSource(
   call: Call,
   path: string | undefined,
-  options: SourceOptions = {},
+  { kinds, text }: SourceOptions = {},
 ): Promise<HashSource> {
   const reader = await openInput(call, path);
-  const source = chooseSource(call, reader, options.kinds);
-  const idColumn = chooseId(call, reader);
-  if (source.kind !== 'text') {
-    return new HashSource(call, reader, source, idColumn, null, null, null, path);
-  }
-  const settings = options.text?.settings ?? textSettingsOf(call);
-  const frequencies =
-    options.text === undefined
-      ? await frequenciesOf(call, path, { source, settings })
-      : options.text.frequencies;
+  const source = chooseSource(call, reader, kinds);
+  const choice = { path, ...source, idColumn: chooseId(call, reader) };
+  if (source.kind !== 'text') return new HashSource(call, reader, { ...choice, text: null });
+  const settings = text?.settings ?? textSettingsOf(call);
+  const frequencies = text ? text.frequencies : await frequenciesOf(call, choice, settings);
   const hasher = await textHasherOf(call, settings, frequencies);
-  return new HashSource(call, reader, source, idColumn, settings, frequencies, hasher, path);
+  return new HashSource(call, reader, { ...choice, text: { settings, frequencies, hasher } });
 }
 
 /** A table that was made before, or one of the input's own texts; null without `--tf-idf`. */
 async function frequenciesOf(
   call: Call,
-  path: string | undefined,
-  { source, settings }: { source: SourceColumns; settings: TextSettings },
+  { path, columns }: Pick<Choice, 'path' | 'columns'>,
+  settings: TextSettings,
 ): Promise<FrequencyTable | null> {
   const file = call.text('frequencies');
   if (file !== undefined) return readFrequencies(call, file);
@@ -237,10 +246,8 @@ async function frequenciesOf(
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
   const hasher = await textHasherOf(call, settings, null);
   const table = hasher.fit([]);
-  const reader = await openInput(call, path, { columns: source.columns });
-  for await (const batch of reader) {
-    table.merge(hasher.fit(batch.texts(source.columns[0]).map((text) => text ?? '')));
+  for await (const batch of await openInput(call, path, { columns })) {
+    table.merge(hasher.fit(batch.texts(columns[0]).map((text) => text ?? '')));
   }
-  await reader.close();
   return table;
 }

@@ -1,67 +1,22 @@
 /**
- * Parts of a collection put together: codes, ids and vectors that were read batch by batch become
- * one. Also the rows of an index with their ids, and the rows of a collection in blocks.
+ * Parts of a collection put together: ids and vectors that were read batch by batch become one.
+ * Also the rows of an index with their ids, and the rows of a collection in blocks.
  */
 
-import { isValid } from '../../base/bitmap';
+import { bitmapOf, isValid } from '../../base/bitmap';
 import { liveRows } from '../../measure/rows';
-import {
-  Codes,
-  type DenseMatrix,
-  type Id,
-  type Ids,
-  type SimHashIndex,
-  type SparseMatrix,
-} from '../../node';
+import type { DenseMatrix, Id, Ids, SimHashIndex, SparseMatrix } from '../../node';
 
-type Numbers =
-  | Float32Array
-  | Float64Array
-  | Int32Array
-  | Uint32Array
-  | BigInt64Array
-  | BigUint64Array
-  | Uint8Array;
-
-/** Typed arrays of one type, one after another. */
-function concat<T extends Numbers>(parts: readonly T[]): T {
+/** Typed arrays of one type as one. */
+function concat<T extends { readonly length: number }>(parts: readonly T[]): T {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const joined = new (parts[0].constructor as new (length: number) => T)(length);
+  const joined = new (parts[0].constructor as Float64ArrayConstructor)(length);
   let at = 0;
   for (const part of parts) {
-    joined.set(part as never, at);
+    joined.set(part as unknown as Float64Array, at);
     at += part.length;
   }
-  return joined;
-}
-
-/** The bitmaps of parts as one, or null where no part has null rows. */
-function joinValidity(
-  parts: readonly { readonly validity?: Uint8Array | null | undefined }[],
-  countOf: (part: number) => number,
-): Uint8Array | null {
-  if (!parts.some(({ validity }) => validity)) return null;
-  const count = parts.reduce((sum, _, i) => sum + countOf(i), 0);
-  const joined = new Uint8Array(Math.ceil(count / 8));
-  let row = 0;
-  parts.forEach(({ validity }, part) => {
-    for (let i = 0; i < countOf(part); i++, row++) {
-      if (isValid(validity, i)) joined[row >> 3] |= 1 << (row & 7);
-    }
-  });
-  return joined;
-}
-
-/** Codes of one width; where there are no parts, no codes of `bits`. */
-export function joinCodes(parts: readonly Codes[], { bits }: { bits: number }): Codes {
-  if (parts.length === 0) return Codes.allocate(0, { bits });
-  if (parts.length === 1) return parts[0];
-  const [{ origin }] = parts;
-  return Codes.from(concat(parts.map(({ bytes }) => bytes)), {
-    bits: parts[0].bits,
-    validity: joinValidity(parts, (part) => parts[part].count),
-    ...(origin && { origin }),
-  });
+  return joined as unknown as T;
 }
 
 /** Ids of one kind: strings, or integers of one type. */
@@ -72,12 +27,21 @@ export function joinIds(parts: readonly Ids[]): Ids {
 }
 
 /** Dense vectors of one width; values are float64 where those of any part are. */
-export function joinVectors(parts: readonly DenseMatrix[]): DenseMatrix {
+export function joinDense(parts: readonly DenseMatrix[]): DenseMatrix {
   const [{ dimensions }] = parts;
   const isWide = parts.some(({ values }) => values instanceof Float64Array);
-  const values = parts.map((part) => (isWide ? Float64Array.from(part.values) : part.values));
-  const validity = joinValidity(parts, (part) => parts[part].values.length / dimensions);
-  return { values: concat(values as Float64Array[]), dimensions, validity };
+  const values = concat(
+    parts.map((part) => (isWide ? Float64Array.from(part.values) : part.values)) as Float64Array[],
+  );
+  if (!parts.some(({ validity }) => validity)) return { values, dimensions };
+  let [part, first] = [0, 0]; // the part of the current row, and its first row
+  const validity = bitmapOf(values.length / dimensions, (row) => {
+    while (row - first >= parts[part].values.length / dimensions) {
+      first += parts[part++].values.length / dimensions;
+    }
+    return isValid(parts[part].validity, row - first);
+  });
+  return { values, dimensions, validity };
 }
 
 /** Sparse vectors; a null row becomes one without entries. */
@@ -100,7 +64,7 @@ export function joinSparse(parts: readonly SparseMatrix[]): SparseMatrix {
 }
 
 /** The ids of some rows, in an array of the type of `ids`. */
-export function idsAt(ids: Ids, rows: ArrayLike<number>): Ids {
+export function idsAt(ids: Ids, rows: Uint32Array): Ids {
   if (Array.isArray(ids)) return Array.from(rows, (row) => ids[row]);
   const numbers = ids as Int32Array;
   const some = new (numbers.constructor as Int32ArrayConstructor)(rows.length);
@@ -123,22 +87,19 @@ function typed(all: readonly (Id | undefined)[]): Ids {
   if (integers.every((id) => id === BigInt.asUintN(32, id))) {
     return Uint32Array.from(integers, Number);
   }
-  if (integers.every((id) => id === BigInt.asIntN(64, id))) return BigInt64Array.from(integers);
-  return BigUint64Array.from(integers);
+  const isSigned = integers.every((id) => id === BigInt.asIntN(64, id));
+  return isSigned ? BigInt64Array.from(integers) : BigUint64Array.from(integers);
 }
 
-/**
- * The rows of a collection, at most `blockRows` at a time; one empty block where there are none.
- */
-export function* rowBlocks(
-  rows: { readonly count: number; readonly there: Uint32Array | null },
-  blockRows: number,
-): Generator<Uint32Array> {
-  const { there } = rows;
-  const count = there?.length ?? rows.count;
-  for (let first = 0; first === 0 || first < count; first += blockRows) {
-    const end = Math.min(count, first + blockRows);
-    yield there?.slice(first, end) ??
-      Uint32Array.from({ length: end - first }, (_, i) => first + i);
+const BATCH_ROWS = 8192;
+
+/** The rows of a collection, a batch of an output at a time; one empty batch without rows. */
+export function* rowBlocks(rows: {
+  readonly count: number;
+  readonly there: Uint32Array | null;
+}): Generator<Uint32Array> {
+  const all = rows.there ?? Uint32Array.from({ length: rows.count }, (_, row) => row);
+  for (let first = 0; first === 0 || first < all.length; first += BATCH_ROWS) {
+    yield all.slice(first, first + BATCH_ROWS);
   }
 }

@@ -1,76 +1,81 @@
-/** Which row of a group stays, by words of the command line and by the values of a column. */
+/**
+ * Which row of a group stays, by the words of `--keep`, and the values of a column that decide it:
+ * they are collected while the rows are read.
+ */
 
 import type { Keep, RowBatch } from '../../node';
 import type { Call } from '../call';
+import { columnOf } from './columns';
+import type { HashSource } from './hashing';
 
 type Value = string | number | bigint | null;
 
-const PLAIN = ['first', 'last', 'medoid'] as const;
-const BY_COLUMN = ['longest', 'lowest', 'highest'] as const;
+const FORMS =
+  'first, last, medoid, random, random:SEED, longest, longest:COLUMN, lowest:COLUMN or ' +
+  'highest:COLUMN';
+/** A kind, and after a colon its seed or column. */
+const FORM =
+  /^(?:(first|last|medoid)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
 
-/**
- * `first`, `last`, `medoid`, `random`, `random:SEED`, `longest`, `longest:COLUMN`,
- * `lowest:COLUMN` or `highest:COLUMN`.
- */
 export class KeepPolicy {
-  /** What is to be read beside the rows, and handed to `take`. */
+  /** The column that must be read, for `take`; null for rules that need none. */
   column: string | null;
   readonly #kind: string;
   readonly #seed: number;
   readonly #values: Value[] = [];
 
-  private constructor(kind: string, column: string | null, seed: number) {
-    this.#kind = kind;
-    this.column = column;
-    this.#seed = seed;
-  }
-
-  /** Of the option `--keep`. */
-  static of(call: Call): KeepPolicy {
+  /** By the option `--keep`. */
+  constructor(call: Call) {
     const given = call.text('keep') ?? 'first';
-    const [kind, ...rest] = given.split(':');
-    const value = rest.length > 0 ? rest.join(':') : null;
-    if (PLAIN.includes(kind as never) && value === null) return new KeepPolicy(kind, null, 0);
-    if (kind === 'random' && (value === null || /^\d{1,15}$/.test(value))) {
-      return new KeepPolicy(kind, null, Number(value ?? 0));
+    const [isKnown, plain, random, seed, byColumn, column] = FORM.exec(given) ?? [];
+    if (isKnown === undefined) call.misuse(`--keep expected ${FORMS}, got "${given}"`);
+    this.#kind = plain ?? random ?? byColumn;
+    if (byColumn !== undefined && byColumn !== 'longest' && !column) {
+      call.misuse(`--keep ${byColumn} expected a column: --keep ${byColumn}:COLUMN`);
     }
-    if (BY_COLUMN.includes(kind as never)) {
-      if (value || kind === 'longest') return new KeepPolicy(kind, value || null, 0);
-      call.misuse(`--keep ${kind} expected a column: --keep ${kind}:COLUMN`);
-    }
-    return call.misuse(
-      '--keep expected first, last, medoid, random, random:SEED, longest, longest:COLUMN, ' +
-        `lowest:COLUMN or highest:COLUMN, got "${given}"`,
-    );
+    this.#seed = Number(seed ?? 0);
+    this.column = column || null;
   }
 
-  /** The longest text is one of the column that is hashed, where no other is named. */
-  lookAt(call: Call, text: string | null): void {
-    if (this.#kind !== 'longest' || this.column !== null) return;
-    this.column = text ?? call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
-  }
-
-  /** The values of the next rows. Of texts their lengths are held, not the texts. */
-  take(batch: RowBatch): void {
+  /**
+   * Fails where the input has no such column; an index folder, which has no source, has none. The
+   * longest text is one of the column that is hashed, where no other is named.
+   */
+  check(call: Call, source: HashSource | null): void {
+    if (this.#kind === 'longest' && this.column === null) {
+      if (source?.kind !== 'text') {
+        call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
+      }
+      this.column = source.columns[0];
+    }
     if (this.column === null) return;
-    if (this.#kind === 'longest') {
-      for (const text of batch.texts(this.column)) this.#values.push(text?.length ?? null);
-      return;
+    if (source === null) {
+      call.misuse('--keep by a column needs a file, an index has its codes only');
     }
-    const values = batch.values(this.column);
-    for (let i = 0; i < values.length; i++) this.#values.push(comparable(values[i], this.column));
+    columnOf(call, source.reader, this.column);
   }
 
-  /** The policy for the rows from `first` on. */
+  /** Takes the values of the next rows. Of texts it holds the lengths, not the texts. */
+  take(batch: RowBatch): void {
+    const { column } = this;
+    if (column === null) return;
+    const isLength = this.#kind === 'longest';
+    const values: readonly unknown[] = isLength
+      ? batch.texts(column).map((text) => text?.length ?? null)
+      : batch.values(column);
+    for (const value of values) this.#values.push(comparable(value, column));
+  }
+
+  /** The rule for the rows from `first` on. */
   keeper(first = 0): Keep {
-    const kind = this.#kind;
-    if (kind === 'random') return { random: this.#seed };
-    if (this.column === null) return kind as 'first' | 'last' | 'medoid';
+    if (this.#kind === 'random') return { random: this.#seed };
+    if (this.column === null) return this.#kind as 'first' | 'last' | 'medoid';
     const values = first === 0 ? this.#values : this.#values.slice(first);
-    return kind === 'lowest' ? { lowest: values } : { highest: values };
+    return this.#kind === 'lowest' ? { lowest: values } : { highest: values };
   }
 }
 
+/** A value of a column as one that has an order; nested values have none. */
 function comparable(value: unknown, column: string): Value {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return Number(value);

@@ -3,6 +3,7 @@
 import { cosineOf } from '../../hashing/angle';
 import type { Call } from '../call';
 import type { Collection } from './collection';
+import type { HashSource } from './hashing';
 
 /**
  * Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. In a trial
@@ -12,14 +13,18 @@ import type { Collection } from './collection';
  */
 const NEAR_TEXT_SHARE = 5 / 32;
 
+/** What rows must meet to be near; one of both at least. */
 export interface Nearness {
-  readonly maxDistance?: number;
-  readonly minCosine?: number;
+  readonly maxDistance?: number | undefined;
+  readonly minCosine?: number | undefined;
 }
 
-/** Fails before rows are read where no option says what is near; only texts have a default. */
-export function checkNearness(call: Call, isText: boolean): void {
-  if (!call.has('max-distance') && !call.has('min-cosine') && !isText) {
+/**
+ * Fails before rows are read where no option says what is near; only texts have a default. An index
+ * folder has no source.
+ */
+export function checkNearness(call: Call, source: HashSource | null): void {
+  if (!call.has('max-distance') && !call.has('min-cosine') && source?.kind !== 'text') {
     call.misuse('give --max-distance N or --min-cosine C; halfspace calibrate helps to choose');
   }
 }
@@ -38,7 +43,7 @@ export function nearnessOf(
     call.misuse(`--max-distance expected at most the ${bits} bits of a code, got ${maxDistance}`);
   }
   if (minCosine !== undefined) {
-    if (hasVectors) return { minCosine, ...(maxDistance !== undefined && { maxDistance }) };
+    if (hasVectors) return { minCosine, maxDistance };
     const within = Math.min(widestAt(minCosine, bits), maxDistance ?? bits);
     call.say(
       `cosine ${minCosine} or more is taken as within ${within} of ${bits} bits: an estimate, ` +

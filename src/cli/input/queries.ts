@@ -98,10 +98,8 @@ async function* fileQueries(
     }
   }
   if (without === 0) return;
-  const why = source.source.kind === 'text' ? 'no words' : 'no direction';
-  call.say(
-    `${without === 1 ? '1 query has' : `${without} queries have`} ${why}, and no neighbours`,
-  );
+  const which = without === 1 ? '1 query has' : `${without} queries have`;
+  call.say(`${which} ${source.whyNull}, and no neighbours`);
 }
 
 /** One of the queries, by itself; null where it has no code. */

@@ -11,25 +11,22 @@ import {
 } from '../../node';
 import type { Call } from '../call';
 
-export interface InputOptions {
-  /** Read only these columns. */
-  readonly columns?: readonly string[];
-}
-
-/** Opens a file or a folder, or stdin for '-' and undefined, by the options of the call. */
+/**
+ * Opens a file or a folder, or stdin for '-' and undefined, by the options of the call; reads only
+ * `columns` where they are given.
+ */
 export async function openInput(
   call: Call,
   path: string | undefined,
-  options: InputOptions = {},
+  { columns }: { readonly columns?: readonly string[] } = {},
 ): Promise<RowReader> {
   const isStdin = path === undefined || path === '-';
   if (isStdin && process.stdin.isTTY) {
     call.misuse('stdin is a terminal: name an input, or pipe rows in and say --from FORMAT');
   }
   const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
-    ...(isStdin && { file: 'stdin' }),
+    ...{ file: isStdin ? 'stdin' : undefined, columns },
     ...readingOptions(call, path),
-    ...options,
   });
   call.atEnd(() => reader.close());
   return withProgress(call, reader);
@@ -37,9 +34,8 @@ export async function openInput(
 
 /** How a file is read, by --from, --types and --on-error. */
 export function readingOptions(call: Call, path?: string) {
-  const format = call.text('from') as RowFormat | undefined;
   return {
-    ...(format !== undefined && { format }),
+    format: call.text('from') as RowFormat | undefined,
     types: typesOf(call, path),
     onError: (call.text('on-error') ?? 'stop') as 'stop' | 'skip',
   };
@@ -72,6 +68,7 @@ async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** The reader, whose batches are read with a line of progress and until Ctrl-C. */
 function withProgress(call: Call, reader: RowReader): RowReader {
   return new Proxy(reader, {
     get(target, key) {
@@ -85,9 +82,8 @@ function withProgress(call: Call, reader: RowReader): RowReader {
 async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatch> {
   const { rowCount, byteCount } = reader;
   const isByBytes = rowCount === null && byteCount !== null;
-  const progress = isByBytes
-    ? call.progress(`reading ${reader.file}`, byteCount, 'bytes')
-    : call.progress(`reading ${reader.file}`, rowCount);
+  const total = isByBytes ? byteCount : rowCount;
+  const progress = call.progress(`reading ${reader.file}`, total, isByBytes ? 'bytes' : 'rows');
   let rows = 0;
   try {
     for await (const batch of reader) {
@@ -102,6 +98,7 @@ async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatc
   saySkipped(call, reader);
 }
 
+/** Says which lines could not be read, where --on-error skip left some out. */
 export function saySkipped(
   call: Call,
   { skipped, skippedLines, file }: Pick<RowReader, 'skipped' | 'skippedLines' | 'file'>,

@@ -5,9 +5,8 @@
 
 import { Reservoir } from '../../measure/draw';
 import { hasDirection, isMissing, vectorAt } from '../../measure/rows';
-import type { Vector } from '../../node';
-import type { HashSource } from '../input/hashing';
-import { rowsOfTexts } from '../input/texts';
+import type { TextHasher, Vector } from '../../node';
+import type { HashSource } from './hashing';
 
 export interface SampledRows {
   readonly vectors: readonly Vector[];
@@ -27,12 +26,11 @@ export async function sampleRows(
   source: HashSource,
   { count, seed }: { count: number; seed: number },
 ): Promise<SampledRows> {
-  const isText = source.source.kind === 'text';
   const texts = new Reservoir<Drawn<string>>(count, seed);
   const rows = new Reservoir<Drawn<Vector>>(count, seed);
   for await (const batch of source.reader) {
-    if (isText) {
-      batch.texts(source.source.columns[0]).forEach((value, i) => {
+    if (source.text !== null) {
+      batch.texts(source.columns[0]).forEach((value, i) => {
         texts.offer(() => ({ row: batch.firstRow + i, value }));
       });
       continue;
@@ -41,35 +39,30 @@ export async function sampleRows(
       if ('bytesPerCode' in vectors) continue;
       for (let i = 0; i < length; i++) {
         rows.offer(() => {
-          // A copy: a view would keep the whole batch in memory.
-          const vector = isMissing(vectors, i) ? null : vectorAt(vectors, i);
-          const value = ArrayBuffer.isView(vector) ? (vector as Float32Array).slice() : vector;
-          return { row: firstRow + i, value };
+          const value = isMissing(vectors, i) ? null : vectorAt(vectors, i);
+          // A copy: a view would hold the whole batch in memory.
+          const isView = ArrayBuffer.isView(value);
+          return { row: firstRow + i, value: isView ? (value as Float32Array).slice() : value };
         });
       }
     }
   }
-  const drawn = isText ? vectorsOfTexts(source, texts.result()) : rows.result();
+  const { text } = source;
+  const drawn = text === null ? rows.result() : vectorsOfTexts(text.hasher, texts.result());
   const vectors = drawn.flatMap(({ row, value }) =>
     source.named(0, () => hasDirection(value, row)) ? [value as Vector] : [],
   );
   return {
     vectors,
-    fileRows: isText ? texts.offered : rows.offered,
+    fileRows: texts.offered + rows.offered,
     drawn: drawn.length,
     withoutDirection: drawn.length - vectors.length,
   };
 }
 
-function vectorsOfTexts(source: HashSource, drawn: readonly Drawn<string>[]): Drawn<Vector>[] {
-  if (source.textHasher === null) return [];
-  const rows: Drawn<Vector>[] = [];
-  const texts = drawn.map(({ value }) => value);
-  for (const piece of rowsOfTexts(source.textHasher, texts)) {
-    for (let i = 0; i < piece.count; i++) {
-      const value = isMissing(piece, i) ? null : vectorAt(piece, i);
-      rows.push({ row: drawn[rows.length].row, value });
-    }
-  }
-  return rows;
+function vectorsOfTexts(hasher: TextHasher, drawn: readonly Drawn<string>[]): Drawn<Vector>[] {
+  return drawn.map(({ row, value }) => {
+    const vector = hasher.vectorize(value ?? '');
+    return { row, value: vector.values.length === 0 ? null : vector };
+  });
 }

@@ -19,40 +19,33 @@ import {
   type WordHash,
   words,
 } from '../../node';
+import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
 import { readingOptions } from './rows';
 
-/** Texts of a piece, and entries after which a piece ends: bounds the memory of hashing. */
-const MAX_TEXTS = 1024;
-const MAX_ENTRIES = 2 ** 17;
-
+/** The settings of the call's options, as an index folder keeps them. */
 export function textSettingsOf(call: Call): TextSettings {
-  const stopWords = call.text('stop-words');
-  const keywords = call.number('keywords');
   return {
     tokens: call.text('tokens') as string,
-    ...(stopWords !== undefined && { stopWords }),
+    stopWords: call.text('stop-words'),
     counting: call.text('counting') as string,
-    ...(keywords !== undefined && { keywords }),
+    keywords: call.number('keywords'),
     hash: call.text('hash') as string,
   };
 }
 
-/** What splits and weighs texts by such settings; what it hashes with is of no account. */
+/** What splits and weighs texts by such settings; how it hashes vectors does not matter here. */
 export async function textHasherOf(
   call: Call,
-  settings: TextSettings,
+  { tokens, stopWords: language, counting, hash, keywords }: TextSettings,
   frequencies: FrequencyTable | null,
 ): Promise<TextHasher> {
-  const { counting, hash, keywords } = settings;
   return new TextHasher({
-    tokens: await tokensOf(call, settings.tokens),
-    ...(settings.stopWords !== undefined && { stopWords: await stopWords(settings.stopWords) }),
-    ...(counting !== undefined && { counting: counting as Counting }),
-    ...(hash !== undefined && { hash: hash as WordHash }),
-    ...(keywords !== undefined && { keywords }),
-    ...(frequencies !== null && { frequencies }),
-    empty: 'null',
+    tokens: await tokensOf(call, tokens),
+    stopWords: language === undefined ? undefined : await stopWords(language),
+    counting: counting as Counting | undefined,
+    hash: hash as WordHash | undefined,
+    ...{ keywords, frequencies: frequencies ?? undefined, empty: 'null' },
   });
 }
 
@@ -82,26 +75,16 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
 export function* rowsOfTexts(
   hasher: TextHasher,
   texts: readonly (string | null)[],
-): Generator<SparseMatrix & { readonly count: number }> {
-  for (let first = 0; first < texts.length; ) {
-    const offsets = [0];
-    const rows: { indices: BigUint64Array; values: Float64Array }[] = [];
-    let entries = 0;
-    for (let i = first; i < texts.length && rows.length < MAX_TEXTS && entries < MAX_ENTRIES; i++) {
-      const { indices, values } = hasher.vectorize(texts[i] ?? '');
-      rows.push({ indices: indices as BigUint64Array, values: values as Float64Array });
-      entries += values.length;
-      offsets.push(entries);
-    }
-    const indices = new BigUint64Array(entries);
-    const values = new Float64Array(entries);
-    rows.forEach((row, i) => {
-      indices.set(row.indices, offsets[i]);
-      values.set(row.values, offsets[i]);
-    });
-    yield { offsets: Uint32Array.from(offsets), indices, values, count: rows.length };
-    first += rows.length;
+): Generator<SparseMatrix> {
+  const batch = new TextBatch();
+  for (const text of texts) {
+    const { indices, values } = hasher.vectorize(text ?? '');
+    const from = batch.append(values.length);
+    batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
+    batch.values.set(values, from);
+    if (batch.isFull) yield batch.taken();
   }
+  if (batch.count > 0) yield batch.taken();
 }
 
 /**

@@ -27,8 +27,6 @@ export interface Found {
   readonly isOfBits: boolean;
 }
 
-const BATCH_ROWS = 8192;
-
 export function* clusterRows(
   rows: Collection,
   { clusters, labels, centroids, isOfBits }: Found,
@@ -41,7 +39,7 @@ export function* clusterRows(
   const names = clusters.map(({ medoid }) => labelOf(medoid));
   const dimensions = (centroids?.length ?? 0) / Math.max(1, clusters.length);
   let firstRow = 0;
-  for (const row of rowBlocks(rows, BATCH_ROWS)) {
+  for (const row of rowBlocks(rows)) {
     const cluster = Int32Array.from(row, (one) => labels[one]);
     const distance = new Int32Array(row.length).fill(-1);
     const cosine = new Float64Array(row.length).fill(Number.NaN);

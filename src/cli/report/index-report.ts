@@ -16,7 +16,7 @@ export interface ReportOptions {
   readonly minCosine: number;
   readonly clusters: number;
   /** Of groups; by default as calibrated. */
-  readonly maxDistance?: number;
+  readonly maxDistance?: number | undefined;
   readonly isTimed: boolean;
 }
 

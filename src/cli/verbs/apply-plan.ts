@@ -17,16 +17,13 @@ export async function applyPlanOf(call: Call, input: string): Promise<0> {
   const planPath = call.text('apply') as string;
   const plan = await readPlan(planPath);
   const ids = await idsToCompare(call, { input, planPath, count: plan.count });
-  const outputFormat = call.text('to') as RowFormat | undefined;
-  const isOfOthers = call.has('text') || call.has('vector');
-  const [column, bits] = [isOfOthers ? null : call.text('code'), call.number('bits')];
   const options = {
     ...readingOptions(call, input),
-    ...(outputFormat !== undefined && { outputFormat }),
-    ...(column !== undefined && { column }),
-    ...(bits !== undefined && { bits }),
+    outputFormat: call.text('to') as RowFormat | undefined,
+    column: call.has('text') || call.has('vector') ? null : call.text('code'),
+    bits: call.number('bits'),
     bitOrder: call.text('bit-order') as BitOrder,
-    ...{ force: call.has('force'), inputs: [planPath], ...(ids !== null && { ids }) },
+    ...{ force: call.has('force'), inputs: [planPath], ids: ids ?? undefined },
   };
   const applied = await call.long('copying', (long) =>
     applyPlan(plan, input, output, { ...options, ...long }),
@@ -56,6 +53,7 @@ async function idsToCompare(
   return null;
 }
 
+/** By row the ids that a plan's file has; null where it has none. */
 async function idsOfPlan(path: string, count: number): Promise<(string | null)[] | null> {
   const plan = await openRows(path);
   await plan.close();

@@ -28,18 +28,13 @@ export async function run(call: Call): Promise<0> {
 
 async function calibrated(call: Call, path: string): Promise<CalibrationReport> {
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
-  const { kind, columns } = source.source;
+  const { kind, columns } = source;
   await source.narrow([]);
   if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
-  const bits = call.number('bits');
-  const { seed = 0, projection = 'signs' } = hasherOptionsOf(
-    call,
-    kind === 'vector' ? 1 : undefined,
-  );
+  const { seed, projection = 'signs' } = hasherOptionsOf(call, kind === 'vector' ? 1 : undefined);
   const drawSeed = Number(BigInt.asUintN(32, BigInt(seed as bigint)));
   const count = call.number('sample') as number;
-  const sampled = await sampleRows(source, { count, seed: drawSeed });
-  const { vectors, ...counts } = sampled;
+  const { vectors, ...counts } = await sampleRows(source, { count, seed: drawSeed });
   const quoted = columns.map((name) => `"${name}"`).join(' and ');
   const nouns = { vector: 'vectors', sparse: 'sparse vectors', text: 'texts' } as const;
   const base = {
@@ -51,8 +46,7 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
     calibrate(vectors, {
       minCosine: call.number('min-cosine') as number,
       cosineError: call.number('cosine-error') as number,
-      ...(bits !== undefined && { bits }),
-      ...{ projection, seed, sample: count, ...work },
+      ...{ bits: call.number('bits'), projection, seed, sample: count, ...work },
     }),
   );
   const { recommended } = found;

@@ -9,9 +9,9 @@ import { excerpt } from '../output/excerpts';
 import { counted } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
-/** Beside the codes: k-means on all rows, or neighbours of all rows. */
+/** Memory besides the codes: of k-means on all rows, or of the neighbours of all rows. */
 const BYTES_PER_ROW = { clusters: 24, density: 160 } as const;
-/** What is to be in memory beside the codes, where the rows have it. */
+/** What must be in memory besides the codes, where the rows have it. */
 const HOLD: Record<string, CollectionWish['hold']> = {
   vectors: 'vectors',
   accumulators: 'sums',
@@ -43,6 +43,7 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
+/** Refuses options of the other way to cluster. */
 function checkOptions(call: Call): void {
   const isByDensity = call.has('density');
   if (call.has('clusters') === isByDensity) {
@@ -67,22 +68,18 @@ function checkBy(call: Call, { hasVectors, sums, path }: Collection): void {
   }
 }
 
+/** k-means on what `--by` names: by default vectors where the rows have them, else codes. */
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   const { source, sums, hasVectors } = rows;
   const by = call.text('by') ?? (hasVectors ? 'vectors' : 'codes');
-  const starts = call.number('starts');
-  const iterations = call.number('iterations');
-  const exemplars = call.number('exemplars');
   const found = await call.long('clustering', (work) =>
     clusterAsync(sums ?? source, {
-      ...{
-        clusters: call.number('clusters') as number,
-        seed: call.number('start-seed') as number,
-      },
+      clusters: call.number('clusters') as number,
+      seed: call.number('start-seed') as number,
       by: sums !== null ? 'vectors' : BY[by as keyof typeof BY],
-      ...(starts !== undefined && { starts }),
-      ...(iterations !== undefined && { iterations }),
-      ...(exemplars !== undefined && { exemplars }),
+      starts: call.number('starts'),
+      iterations: call.number('iterations'),
+      exemplars: call.number('exemplars'),
       ...work,
     }),
   );
@@ -91,19 +88,15 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   return { clusters, labels, centroids, isOfBits: sums === null && by !== 'vectors' };
 }
 
+/** HDBSCAN* on the codes. */
 async function byDensity(call: Call, source: RowSource): Promise<Found> {
-  const minClusterSize = call.number('min-cluster-size');
-  const minSamples = call.number('min-samples');
-  const maxDistance = call.number('max-distance');
-  const minCosine = call.number('min-cosine');
-  const exemplars = call.number('exemplars');
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
     clusterByDensityAsync(source, {
-      ...(minClusterSize !== undefined && { minClusterSize }),
-      ...(minSamples !== undefined && { minSamples }),
-      ...(maxDistance !== undefined && { maxDistance }),
-      ...(minCosine !== undefined && { minCosine }),
-      ...(exemplars !== undefined && { exemplars }),
+      minClusterSize: call.number('min-cluster-size'),
+      minSamples: call.number('min-samples'),
+      maxDistance: call.number('max-distance'),
+      minCosine: call.number('min-cosine'),
+      exemplars: call.number('exemplars'),
       ...work,
     }),
   );

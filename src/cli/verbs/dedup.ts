@@ -5,20 +5,11 @@
 
 import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import { bitmapOf } from '../../base/bitmap';
 import { planBatch } from '../../groups/plan-table';
-import {
-  Codes,
-  type DedupOptions,
-  type DedupPlan,
-  dedupAsync,
-  type Grouping,
-  type RowBatch,
-  readPlan,
-} from '../../node';
+import { Codes, type DedupPlan, dedupAsync, type Grouping, readPlan } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
-import { columnOf } from '../input/columns';
-import type { HashSource } from '../input/hashing';
 import { idsAt, rowBlocks } from '../input/join';
 import { KeepPolicy } from '../input/keep-policy';
 import { checkNearness, nearnessOf } from '../input/nearness';
@@ -28,9 +19,9 @@ import { reviewOf, reviewText, shownRows } from '../output/review';
 import { isForPeople, openOutput } from '../output/rows';
 import { applyPlanOf } from './apply-plan';
 
-/** Beside the codes: an order of the rows, groups, the plan, tables of the join. */
+/** Besides the codes: an order of the rows, groups, the plan, bands of the join. */
 const PLAN_BYTES_PER_ROW = 80;
-/** What --apply and --extend read. */
+/** Names of plans that --apply and --extend read. */
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
 export async function run(call: Call): Promise<0> {
@@ -40,7 +31,7 @@ export async function run(call: Call): Promise<0> {
 
 async function makePlan(call: Call, input: string): Promise<0> {
   refusePlanWithin(call, input);
-  const policy = KeepPolicy.of(call);
+  const policy = new KeepPolicy(call);
   const target = call.text('output');
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
     call.misuse(`--output expected a plan's name, .jsonl, .csv or .arrow, got "${target}"`);
@@ -49,23 +40,27 @@ async function makePlan(call: Call, input: string): Promise<0> {
   const oldPath = call.text('extend');
   const old = oldPath === undefined ? null : await readPlan(oldPath);
   const rows = await readCollection(call, input, {
-    hold: call.number('min-cosine') === undefined ? undefined : 'vectors',
+    hold: call.has('min-cosine') ? 'vectors' : undefined,
     bytesPerRow: PLAN_BYTES_PER_ROW,
-    begin: (source) => begin(call, source, policy),
+    begin(source) {
+      checkNearness(call, source);
+      policy.check(call, source);
+    },
     columns: () => (policy.column === null ? [] : [policy.column]),
     take: (batch) => policy.take(batch),
   });
+  const extended = old === null ? null : extension(call, rows, old);
+  const source = extended?.source ?? rows.source;
+  const extend = extended?.extend;
   const options = {
-    ...nearnessOf(call, rows),
-    grouping: call.text('grouping') as Grouping,
+    ...{ ...nearnessOf(call, rows), grouping: call.text('grouping') as Grouping, extend },
+    keep: policy.keeper(old?.count),
   };
-  const plan =
-    old === null
-      ? await call.long('grouping', (work) =>
-          dedupAsync(rows.source, { ...options, ...work, keep: policy.keeper() }),
-        )
-      : await extended(call, rows, { old, options, policy });
-  for (const batch of planRows(plan, rows)) await writer?.write(batch);
+  const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
+  for (const row of rowBlocks(rows)) {
+    const ids = rows.ids && idsAt(rows.ids, row);
+    await writer?.write(planBatch(plan, row, ids));
+  }
   await writer?.close();
   await sayReview(call, { input, plan, rows });
   return 0;
@@ -79,54 +74,30 @@ function refusePlanWithin(call: Call, input: string): void {
   call.misuse(`the plan ${target} would be one of the files of ${input}: name another place`);
 }
 
-/** What can be refused before the rows are read. */
-function begin(call: Call, source: HashSource | null, policy: KeepPolicy): void {
-  const isText = source !== null && source.textHasher !== null;
-  checkNearness(call, isText);
-  policy.lookAt(call, isText ? source.source.columns[0] : null);
-  if (policy.column === null) return;
-  if (source === null) call.misuse('--keep by a column needs a file, an index has its codes only');
-  columnOf(call, source.reader, policy.column);
-}
-
-interface Extension {
-  readonly old: DedupPlan;
-  readonly options: DedupOptions;
-  readonly policy: KeepPolicy;
-}
-
-/** Extends the plan: the rows that it knows come first, and stay as they are. */
-function extended(call: Call, rows: Collection, { old, options, policy }: Extension) {
-  const { source } = rows;
+/** The rows that a plan does not know, and the plan with those that it knows, which come first. */
+function extension(call: Call, { source, count, path }: Collection, plan: DedupPlan) {
   if (!(source instanceof Codes)) {
     call.misuse('--extend goes by distance: give --max-distance, and a file in place of an index');
   }
-  if (old.count > rows.count) {
+  if (plan.count > count) {
     call.fail(
-      `the plan is for ${old.count} rows and ${rows.path} has ${rows.count}: --extend takes the ` +
+      `the plan is for ${plan.count} rows and ${path} has ${count}: --extend takes the ` +
         'file as it was then, with the new rows behind',
     );
   }
-  const [known, added] = [part(source, 0, old.count), part(source, old.count, source.count)];
-  return call.long('grouping', (work) =>
-    dedupAsync(added, {
-      ...{ ...options, ...work, keep: policy.keeper(old.count) },
-      extend: { plan: old, source: known },
-    }),
-  );
+  const known = part(source, 0, plan.count);
+  return { source: part(source, plan.count, count), extend: { plan, source: known } };
 }
 
-function part(codes: Codes, from: number, to: number): Codes {
+/** A copy of the codes `first` to `end - 1`. */
+function part(codes: Codes, first: number, end: number): Codes {
   const { bits, bytes, bytesPerCode, origin } = codes;
-  const isNull = (row: number) => codes.isNull(from + row);
-  const validity = new Uint8Array(Math.ceil((to - from) / 8));
-  for (let row = 0; row < to - from; row++) if (!isNull(row)) validity[row >> 3] |= 1 << (row & 7);
-  return Codes.from(bytes.subarray(from * bytesPerCode, to * bytesPerCode), {
-    ...{ bits, validity: codes.validity && validity },
-    ...(origin && { origin }),
-  });
+  const validity = bitmapOf(end - first, (row) => !codes.isNull(first + row));
+  const own = bytes.subarray(first * bytesPerCode, end * bytesPerCode);
+  return Codes.from(own, { bits, validity: codes.validity && validity, origin });
 }
 
+/** What a review is made of. */
 interface Made {
   readonly input: string;
   readonly plan: DedupPlan;
@@ -162,14 +133,4 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
 function keptName(input: string, isFolder: boolean): string {
   if (isFolder) return `${input.replace(/[/\\]+$/, '')}-kept.jsonl`;
   return input.replace(/\.npy$/, '.arrow').replace(/(\.[^./\\]+)?$/, '-kept$1');
-}
-
-const BATCH_ROWS = 8192;
-
-/** A plan as rows, in the columns that `readPlan` of the library reads. */
-function* planRows(plan: DedupPlan, rows: Collection): Generator<RowBatch> {
-  const { ids } = rows;
-  for (const row of rowBlocks(rows, BATCH_ROWS)) {
-    yield planBatch(plan, row, ids === null ? null : idsAt(ids, row));
-  }
 }

@@ -5,7 +5,7 @@
 
 import type { RowWriter } from '../../node';
 import type { Call } from '../call';
-import { only, toldColumns } from '../input/build-index';
+import { namedColumns, only } from '../input/build-index';
 import { openSource } from '../input/hashing';
 import { checkMemory, rowsToCome } from '../input/memory';
 import { counted } from '../output/figures';
@@ -16,11 +16,10 @@ export async function run(call: Call): Promise<0 | 1> {
   const source = await openSource(call, input);
   const { reader } = source;
   const carried = call.has('columns')
-    ? toldColumns(call, source)
-    : withId(source.idColumn, source.otherColumns);
-  checkMemory(call, await rowsToCome(reader), {
-    ...{ parts: {}, advice: 'a smaller size than that is taken by the program alone' },
-  });
+    ? namedColumns(call, source)
+    : [...(source.idColumn === null ? [] : [source.idColumn]), ...source.otherColumns];
+  const advice = 'a smaller size than that is taken by the program alone';
+  checkMemory(call, await rowsToCome(reader), { parts: {}, advice });
   let out: RowWriter | null = null;
   for await (const batch of reader) {
     const codes = source.hash(batch);
@@ -34,8 +33,4 @@ export async function run(call: Call): Promise<0 | 1> {
   const bits = source.hasher?.bits;
   call.say(`${counted(out.rowCount, 'code')}${bits === undefined ? '' : ` of ${bits} bits`}`);
   return 0;
-}
-
-function withId(id: string | null, others: readonly string[]): string[] {
-  return id === null ? [...others] : [id, ...others];
 }

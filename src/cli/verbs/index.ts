@@ -47,12 +47,11 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
   }
   const { source, index, columns } = await buildIndex(call, input);
   if (call.has('optimize')) await optimize(call, index);
-  await call.long(`writing ${folder}`, ({ onProgress, signal }) =>
+  const { settings: text, frequencies } = source.text ?? {};
+  const replace = call.has('force');
+  await call.long(`writing ${folder}`, (long) =>
     saveIndex(index, folder, {
-      ...(columns !== null && { columns }),
-      ...(source.text !== null && { text: source.text }),
-      ...(source.frequencies !== null && { frequencies: source.frequencies }),
-      ...{ replace: call.has('force'), onProgress, signal },
+      ...{ columns, text, frequencies: frequencies ?? undefined, replace, ...long },
     }),
   );
 }

@@ -14,6 +14,7 @@ import {
 } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
+import type { HashSource } from '../input/hashing';
 import { isIndexFolder } from '../input/index-folder';
 import { idsAt } from '../input/join';
 import { checkNearness, nearnessOf } from '../input/nearness';
@@ -27,8 +28,9 @@ const MIN_SECONDS = 0.1;
 
 export async function run(call: Call): Promise<0> {
   const { args } = call;
-  if (args.length === 0)
+  if (args.length === 0) {
     call.misuse('an input is missing: a file, an index folder, or - for stdin');
+  }
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
   const writer = await openOutput(call, { inputs: args }); // refuses before the work
   const [left, right] = await collections(call, args);
@@ -41,15 +43,13 @@ export async function run(call: Call): Promise<0> {
     const columns = pairColumns(left.bits, { a: left.ids, b: (right ?? left).ids });
     const all =
       right === null ? pairs(left.source, options) : pairs(left.source, right.source, options);
-    let firstRow = 0;
-    let isEmpty = true;
+    let count = 0;
     for await (const batch of all) {
-      await writer.write(RowBatch.of(columns(batch), { firstRow }));
-      firstRow += batch.a.length;
-      isEmpty = false;
+      await writer.write(RowBatch.of(columns(batch), { firstRow: count }));
+      count += batch.a.length;
     }
-    if (isEmpty) await writer.write(RowBatch.of(columns(noPairs(all.hasCosines))));
-    return firstRow;
+    if (count === 0) await writer.write(RowBatch.of(columns(noPairs(all.hasCosines))));
+    return count;
   });
   await writer.close();
   call.say(counted(found, 'pair'));
@@ -62,10 +62,9 @@ async function collections(
   [one, other]: readonly string[],
 ): Promise<readonly [Collection, Collection | null]> {
   const wish = {
-    hold: call.number('min-cosine') === undefined ? undefined : ('vectors' as const),
+    hold: call.has('min-cosine') ? ('vectors' as const) : undefined,
     bytesPerRow: JOIN_BYTES_PER_ROW,
-    begin: (source: { textHasher: unknown } | null) =>
-      checkNearness(call, source !== null && source.textHasher !== null),
+    begin: (source: HashSource | null) => checkNearness(call, source),
   };
   if (other === undefined) return [await readCollection(call, one, wish), null];
   if (one === '-' && other === '-') call.misuse('stdin can be one of the inputs, not both');
@@ -79,20 +78,19 @@ async function collections(
 function sayPlan(call: Call, plan: PairsWork, bits: number): void {
   const { rows, distinct, maxDistance, share, tables, comparisons, expectedSeconds } = plan;
   const equal = distinct < rows ? ` (${grouped(distinct)} different codes)` : '';
+  const isShort = expectedSeconds < MIN_SECONDS;
+  const time = isShort ? `less than ${MIN_SECONDS} s` : durationText(expectedSeconds);
   const way = tables === 0 ? 'all with all' : `by ${counted(tables, 'table')}`;
   const caught =
     share === null ? '' : `, which finds ${(100 * share).toFixed(1)} % of the pairs at that cosine`;
   call.say(
     `${counted(rows, 'row')}${equal} within ${maxDistance} of ${bits} bits${caught}: ${way}, ` +
-      `about ${counted(comparisons, 'comparison')} in ${timeText(expectedSeconds)}`,
+      `about ${counted(comparisons, 'comparison')} in ${time}`,
   );
 }
 
-function timeText(seconds: number): string {
-  return seconds < MIN_SECONDS ? `less than ${MIN_SECONDS} s` : durationText(seconds);
-}
-
-function noPairs(hasCosines: boolean) {
+/** The one batch where there are no pairs: outputs have their columns nevertheless. */
+function noPairs(hasCosines: boolean): PairBatch {
   const none = { a: new Uint32Array(), b: new Uint32Array(), distances: new Uint16Array() };
   return { ...none, cosines: hasCosines ? new Float64Array() : null };
 }

@@ -40,7 +40,7 @@ function optionsOf(call: Call, bits: number): ReportOptions {
     seed: call.number('seed') as number,
     clusters: call.number('clusters') as number,
     minCosine: call.number('min-cosine') as number,
-    ...(maxDistance !== undefined && { maxDistance }),
+    maxDistance,
     isTimed: !call.has('no-times'),
   };
 }
