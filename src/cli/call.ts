@@ -1,12 +1,30 @@
 /**
- * A verb's call while it runs: the values of its options, messages and progress for the user, the
- * signal of Ctrl-C, and what must be closed when the verb has ended, however it ends.
+ * A verb's declaration, and its call while it runs: the values of its options, messages and
+ * progress for the user, the signal of Ctrl-C, and what must be closed when the verb has ended,
+ * however it ends.
  */
 
 import { CommandError } from './errors';
 import type { Option } from './options';
 import type { Progress, Talk } from './output/progress';
 import { type Parsed, parse } from './parse';
+
+/** Does the work; resolves with the exit code, 1 where the condition looked for is found. */
+export type Run = (call: Call, verbs: readonly Verb[]) => Promise<0 | 1>;
+
+/** A verb as data: parsing, help and completion read it, and load no code of a verb. */
+export interface Verb {
+  readonly name: string;
+  /** What it is for, in the list of all verbs. */
+  readonly summary: string;
+  /** The arguments: `IN -o OUT`. */
+  readonly usage: string;
+  readonly options: readonly Option[];
+  /** A whole command line that works on the data of this repository. */
+  readonly example: string;
+  /** Loads the code. */
+  load(): Promise<{ readonly run: Run }>;
+}
 
 /** `onProgress` and `signal` of a long call of the library. */
 export interface LongWork {

@@ -1,8 +1,8 @@
 /** The help of the command and of each verb, at most 100 columns wide. */
 
+import type { Verb } from './call';
 import { COMMON_OPTIONS, type Option } from './options';
 import { wrapped } from './output/figures';
-import type { Verb } from './verbs';
 
 export function helpOfCommand(all: readonly Verb[]): string {
   const width = Math.max(...all.map(({ name }) => name.length));

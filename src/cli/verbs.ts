@@ -4,7 +4,7 @@
  * verb is loaded when it is run, so that help answers at once.
  */
 
-import type { Call } from './call';
+import type { Verb } from './call';
 import {
   COLUMN_OPTIONS,
   FORCE_OPTION,
@@ -19,22 +19,6 @@ import {
   SAMPLE_OPTION,
   TEXT_OPTIONS,
 } from './options';
-
-/** Does the work; resolves with the exit code, 1 where the condition looked for is found. */
-export type Run = (call: Call, verbs: readonly Verb[]) => Promise<0 | 1>;
-
-export interface Verb {
-  readonly name: string;
-  /** What it is for, in the list of all verbs. */
-  readonly summary: string;
-  /** The arguments: `IN -o OUT`. */
-  readonly usage: string;
-  readonly options: readonly Option[];
-  /** A whole command line that works on the data of this repository. */
-  readonly example: string;
-  /** Loads the code. */
-  load(): Promise<{ readonly run: Run }>;
-}
 
 /** How texts were read is in the index folder; options of a search may repeat it, not change it. */
 const AGREEING: readonly Option[] = TEXT_OPTIONS.filter(

@@ -11,22 +11,28 @@ import { escaped } from './page';
 
 export interface Axis {
   readonly scale: Scale;
-  readonly label: string;
+  /** Without one, neither ticks nor a grid are drawn. */
+  readonly label?: string;
 }
 
-/** Where values lie in the picture, in its own units. */
+/** From values to the picture's own units. */
 export interface Place {
   x(value: number): number;
   y(value: number): number;
 }
 
-export interface Mark {
+/** How a mark is drawn, by its function below, and shown in the key. */
+interface Look {
   /** For the key; without, it is not in it. */
   readonly name?: string;
-  /** Place in the palette; null for grey. */
+  /** Position in the palette; null for grey. */
   readonly colour: number | null;
+}
+
+export interface Mark extends Look {
   /** How the key shows it. */
-  readonly shape: 'line' | 'dashed' | 'rule' | 'area' | 'bar' | 'dot';
+  readonly shape: 'line' | 'line dashed' | 'rule' | 'area' | 'area bar' | 'dot';
+  /** SVG elements. */
   draw(place: Place): string;
 }
 
@@ -37,128 +43,125 @@ export interface ChartOptions {
   /** What it shows, in a sentence or two. */
   readonly description: string;
   readonly marks: readonly Mark[];
-  /** Without axes, the frame alone is drawn. */
-  readonly x: Axis | { readonly scale: Scale; readonly label?: undefined };
-  readonly y: Axis | { readonly scale: Scale; readonly label?: undefined };
+  readonly x: Axis;
+  readonly y: Axis;
   readonly width?: number;
   readonly height?: number;
 }
 
 /** Colours of the palette, which the page's style gives: told apart without red and green. */
-export const COLOURS = 8;
-const MARGIN = { top: 40, right: 20, bottom: 50, left: 84 } as const;
+const COLOURS = 8;
+const MARGIN = { top: 40, right: 20, bottom: 50, left: 84, bare: 20 } as const;
 /** Width of a letter of the key, about. */
 const LETTER = 7.2;
-
-export function colourClass(colour: number | null): string {
-  return colour === null ? 'grey' : `c${colour % COLOURS}`;
-}
-
-/** A coordinate, short and the same everywhere. */
-export function coordinate(value: number): string {
-  return String(Math.round(value * 10) / 10);
-}
 
 /** An `<svg>` element. */
 export function chart(options: ChartOptions): string {
   const { name, title, description, marks, x, y, width = 720, height = 360 } = options;
-  const [left, right] = [x.label === undefined ? 20 : MARGIN.left, width - MARGIN.right];
-  const [top, bottom] = [MARGIN.top, height - (x.label === undefined ? 20 : MARGIN.bottom)];
+  const isBare = x.label === undefined;
+  const [left, right] = [isBare ? MARGIN.bare : MARGIN.left, width - MARGIN.right];
+  const [top, bottom] = [MARGIN.top, height - (isBare ? MARGIN.bare : MARGIN.bottom)];
   const place: Place = {
     x: (value) => left + x.scale.at(value) * (right - left),
     y: (value) => bottom - y.scale.at(value) * (bottom - top),
   };
-  const parts = [
+  const [middle, centre] = [(left + right) / 2, (top + bottom) / 2];
+  return [
     `<svg class="chart" id="${name}" viewBox="0 0 ${width} ${height}" role="img"`,
     ` aria-labelledby="${name}-title ${name}-description">`,
     `<title id="${name}-title">${escaped(title)}</title>`,
     `<desc id="${name}-description">${escaped(description)}</desc>`,
     `<rect class="frame" x="${left}" y="${top}" width="${right - left}" height="${bottom - top}"/>`,
-  ];
-  if (x.label !== undefined) {
-    parts.push(
-      ...x.scale.ticks.map(({ value, label }) => {
-        const at = coordinate(place.x(value));
-        const text = `<text x="${at}" y="${bottom + 18}" text-anchor="middle">${label}</text>`;
-        return `<path class="grid" d="M${at} ${top}V${bottom}"/>${text}`;
-      }),
-      `<text class="label" x="${(left + right) / 2}" y="${height - 10}" text-anchor="middle">` +
-        `${escaped(x.label)}</text>`,
-    );
-  }
-  if (y.label !== undefined) {
-    parts.push(
-      ...y.scale.ticks.map(({ value, label }) => {
-        const at = place.y(value);
-        const beside = `x="${left - 8}" y="${coordinate(at + 4)}"`;
-        const text = `<text ${beside} text-anchor="end">${label}</text>`;
-        return `<path class="grid" d="M${left} ${coordinate(at)}H${right}"/>${text}`;
-      }),
-      `<text class="label" transform="translate(16 ${(top + bottom) / 2}) rotate(-90)"` +
-        ` text-anchor="middle">${escaped(y.label)}</text>`,
-    );
-  }
-  parts.push(...marks.map((mark) => mark.draw(place)), key(marks, left), '</svg>');
-  return parts.join('');
+    ...axis(x, `x="${middle}" y="${height - 10}"`, (value) => {
+      const at = coordinate(place.x(value));
+      return [`M${at} ${top}V${bottom}`, `x="${at}" y="${bottom + 18}" text-anchor="middle"`];
+    }),
+    ...axis(y, `transform="translate(16 ${centre}) rotate(-90)"`, (value) => {
+      const at = place.y(value);
+      const label = `x="${left - 8}" y="${coordinate(at + 4)}" text-anchor="end"`;
+      return [`M${left} ${coordinate(at)}H${right}`, label];
+    }),
+    ...marks.map((mark) => mark.draw(place)),
+    key(marks, left),
+    '</svg>',
+  ].join('');
 }
 
-/** Names of the marks beside their colours, in a line above the frame. */
+/** The grid, the ticks and the label of an axis; `tick` places a line and a number for a value. */
+function axis(
+  { scale, label }: Axis,
+  labelPlace: string,
+  tick: (value: number) => [path: string, place: string],
+): string[] {
+  if (label === undefined) return [];
+  const ticks = scale.ticks.map(({ value, label: text }) => {
+    const [path, place] = tick(value);
+    return `<path class="grid" d="${path}"/><text ${place}>${text}</text>`;
+  });
+  const text = `<text class="label" ${labelPlace} text-anchor="middle">${escaped(label)}</text>`;
+  return [...ticks, text];
+}
+
+/** Names of the marks next to their shapes, in a line above the frame. */
 function key(marks: readonly Mark[], left: number): string {
   let at = left;
   return marks
     .map(({ name, colour, shape }) => {
       if (name === undefined) return '';
-      const [from, look] = [coordinate(at), colourClass(colour)];
+      const from = Number(coordinate(at));
       at += 30 + LETTER * name.length + 18;
-      const text = `<text x="${coordinate(Number(from) + 30)}" y="24">${escaped(name)}</text>`;
-      return `${sample(shape, Number(from), look)}${text}`;
+      const [kind] = shape.split(' ');
+      const samples: Record<string, string> = {
+        area: element('rect', shape, colour, `x="${from}" y="13" width="24" height="13"`),
+        dot: element('circle', shape, colour, `cx="${from + 12}" cy="19.5" r="5"`),
+        rule: element('path', shape, colour, `d="M${from + 12} 11V28"`),
+        line: element('path', shape, colour, `d="M${from} 19.5h24"`),
+      };
+      return `${samples[kind]}<text x="${coordinate(from + 30)}" y="24">${escaped(name)}</text>`;
     })
     .join('');
 }
 
-function sample(shape: Mark['shape'], x: number, look: string): string {
-  if (shape === 'area' || shape === 'bar') {
-    const bar = shape === 'bar' ? ' bar' : '';
-    return `<rect class="area${bar} ${look}" x="${x}" y="13" width="24" height="13"/>`;
-  }
-  if (shape === 'dot') return `<circle class="dot ${look}" cx="${x + 12}" cy="19.5" r="5"/>`;
-  if (shape === 'rule') return `<path class="rule" d="M${x + 12} 11V28"/>`;
-  const dashes = shape === 'dashed' ? ' dashed' : '';
-  return `<path class="line${dashes} ${look}" d="M${x} 19.5h24"/>`;
+/** A coordinate, short and the same everywhere. */
+function coordinate(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+/** An SVG element in a colour; a pointer over it shows its title. */
+function element(
+  tag: 'path' | 'rect' | 'circle',
+  shape: Mark['shape'],
+  colour: number | null,
+  attributes: string,
+  title?: string,
+): string {
+  const look = colour === null ? 'grey' : `c${colour % COLOURS}`;
+  const start = `<${tag} class="${shape} ${look}" ${attributes}`;
+  return title === undefined ? `${start}/>` : `${start}><title>${escaped(title)}</title></${tag}>`;
 }
 
 export interface Point {
   readonly x: number;
   readonly y: number;
-  /** Told when one hovers. */
+  /** Shown while the pointer is over it. */
   readonly title?: string;
 }
 
-interface Look {
-  readonly name?: string;
-  readonly colour: number | null;
+/** A path through points, or nothing without any. */
+function pathOf(points: readonly Point[], place: Place, end = ''): string {
+  const steps = points.map(({ x, y }) => `${coordinate(place.x(x))} ${coordinate(place.y(y))}`);
+  return `d="M${steps.join('L')}${end}"`;
 }
-
-const at = ({ x, y }: Point, place: Place) => `${coordinate(place.x(x))} ${coordinate(place.y(y))}`;
-const hover = (title: string | undefined) =>
-  title === undefined ? '' : `<title>${escaped(title)}</title>`;
 
 /** A line through points in their order. */
 export function line(
   points: readonly Point[],
   { isDashed = false, ...look }: Look & { isDashed?: boolean },
 ): Mark {
-  const dashes = isDashed ? ' dashed' : '';
-  return {
-    ...look,
-    shape: isDashed ? 'dashed' : 'line',
-    draw: (place) =>
-      points.length === 0
-        ? ''
-        : `<path class="line${dashes} ${colourClass(look.colour)}" d="M${points
-            .map((point) => at(point, place))
-            .join('L')}"/>`,
-  };
+  const shape = isDashed ? 'line dashed' : 'line';
+  const draw = (place: Place) =>
+    points.length === 0 ? '' : element('path', shape, look.colour, pathOf(points, place));
+  return { ...look, shape, draw };
 }
 
 /** The area between a lower and an upper line. */
@@ -166,16 +169,13 @@ export function band(
   points: readonly { x: number; low: number; high: number }[],
   look: Look,
 ): Mark {
-  return {
-    ...look,
-    shape: 'area',
-    draw: (place) => {
-      if (points.length === 0) return '';
-      const up = points.map(({ x, high }) => at({ x, y: high }, place));
-      const back = points.map(({ x, low }) => at({ x, y: low }, place)).reverse();
-      return `<path class="area ${colourClass(look.colour)}" d="M${[...up, ...back].join('L')}Z"/>`;
-    },
-  };
+  const up = points.map(({ x, high }) => ({ x, y: high }));
+  const back = points.map(({ x, low }) => ({ x, y: low })).reverse();
+  const draw = (place: Place) =>
+    points.length === 0
+      ? ''
+      : element('path', 'area', look.colour, pathOf([...up, ...back], place, 'Z'));
+  return { ...look, shape: 'area', draw };
 }
 
 /** Bars from 0, each from `from` to `to`. Empty ones are not drawn. */
@@ -183,24 +183,18 @@ export function bars(
   entries: readonly { from: number; to: number; y: number; title?: string }[],
   look: Look,
 ): Mark {
-  return {
-    ...look,
-    shape: 'bar',
-    draw: (place) =>
-      entries
-        .filter(({ y }) => y > 0)
-        .map(({ from, to, y, title }) => {
-          const [left, right] = [place.x(from), place.x(to)];
-          const [top, bottom] = [place.y(y), place.y(0)];
-          const size = [Math.max(1, right - left - 1), bottom - top].map(coordinate);
-          return (
-            `<rect class="area bar ${colourClass(look.colour)}" x="${coordinate(left)}"` +
-            ` y="${coordinate(top)}" width="${size[0]}" height="${size[1]}">` +
-            `${hover(title)}</rect>`
-          );
-        })
-        .join(''),
-  };
+  const draw = (place: Place) =>
+    entries
+      .filter(({ y }) => y > 0)
+      .map(({ from, to, y, title }) => {
+        const [left, right, top, bottom] = [place.x(from), place.x(to), place.y(y), place.y(0)];
+        const corner = `x="${coordinate(left)}" y="${coordinate(top)}"`;
+        const width = coordinate(Math.max(1, right - left - 1));
+        const size = `width="${width}" height="${coordinate(bottom - top)}"`;
+        return element('rect', 'area bar', look.colour, `${corner} ${size}`, title);
+      })
+      .join('');
+  return { ...look, shape: 'area bar', draw };
 }
 
 /** A dot a point. */
@@ -208,63 +202,49 @@ export function dots(
   points: readonly Point[],
   { radius = 4, ...look }: Look & { radius?: number },
 ): Mark {
-  return {
-    ...look,
-    shape: 'dot',
-    draw: (place) =>
-      points
-        .map((point) => {
-          const [x, y] = [coordinate(place.x(point.x)), coordinate(place.y(point.y))];
-          const shape = `class="dot ${colourClass(look.colour)}" cx="${x}" cy="${y}" r="${radius}"`;
-          const circle = `<circle ${shape}`;
-          return point.title === undefined
-            ? `${circle}/>`
-            : `${circle}>${hover(point.title)}</circle>`;
-        })
-        .join(''),
-  };
+  const draw = (place: Place) =>
+    points
+      .map(({ x, y, title }) => {
+        const centre = `cx="${coordinate(place.x(x))}" cy="${coordinate(place.y(y))}"`;
+        return element('circle', 'dot', look.colour, `${centre} r="${radius}"`, title);
+      })
+      .join('');
+  return { ...look, shape: 'dot', draw };
 }
 
-/** A vertical line through the chart, named in the key. */
-export function rule(x: number, name: string, range: { low: number; high: number }): Mark {
-  return {
-    ...{ name, colour: null, shape: 'rule' },
-    draw: (place) => {
-      const [top, bottom] = [place.y(range.high), place.y(range.low)].map(coordinate);
-      return `<path class="rule" d="M${coordinate(place.x(x))} ${top}V${bottom}"/>`;
-    },
+/** A vertical line through the whole chart, named in the key. */
+export function rule(x: number, name: string): Mark {
+  const draw = (place: Place) => {
+    const [top, bottom] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map(place.y);
+    const path = `d="M${coordinate(place.x(x))} ${coordinate(top)}V${coordinate(bottom)}"`;
+    return element('path', 'rule', null, path);
   };
+  return { name, colour: null, shape: 'rule', draw };
 }
 
 /** Words at points, within the frame, each moved down or up until it covers none before it. */
 export function notes(points: readonly (Point & { text: string })[]): Mark {
-  return {
-    colour: null,
-    shape: 'dot',
-    draw: (place) => {
-      const taken: { x: number; y: number; half: number }[] = [];
-      return points
-        .map((point) => {
-          const half = 4.1 * point.text.length + 4;
-          const [left, right] = [
-            place.x(Number.NEGATIVE_INFINITY),
-            place.x(Number.POSITIVE_INFINITY),
-          ];
-          const x = Math.max(left + half, Math.min(right - half, place.x(point.x)));
-          const wanted = place.y(point.y) - 9;
-          const isFree = (y: number) =>
-            taken.every((one) => Math.abs(one.y - y) > 15 || Math.abs(one.x - x) > one.half + half);
-          let y = wanted;
-          for (let step = 1; !isFree(y) && step < 40; step++) {
-            y = wanted + (step % 2 === 1 ? 8 : -8) * Math.ceil(step / 2);
-          }
-          taken.push({ x, y, half });
-          const middle = `x="${coordinate(x)}" y="${coordinate(y)}" text-anchor="middle"`;
-          return `<text class="note" ${middle}>${escaped(point.text)}</text>`;
-        })
-        .join('');
-    },
+  const draw = (place: Place) => {
+    const taken: { x: number; y: number; half: number }[] = [];
+    const [left, right] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY].map(place.x);
+    return points
+      .map((point) => {
+        const half = 4.1 * point.text.length + 4;
+        const x = Math.max(left + half, Math.min(right - half, place.x(point.x)));
+        const wanted = place.y(point.y) - 9;
+        const isFree = (y: number) =>
+          taken.every((one) => Math.abs(one.y - y) > 15 || Math.abs(one.x - x) > one.half + half);
+        let y = wanted;
+        for (let step = 1; !isFree(y) && step < 40; step++) {
+          y = wanted + (step % 2 === 1 ? 8 : -8) * Math.ceil(step / 2);
+        }
+        taken.push({ x, y, half });
+        const middle = `x="${coordinate(x)}" y="${coordinate(y)}" text-anchor="middle"`;
+        return `<text class="note" ${middle}>${escaped(point.text)}</text>`;
+      })
+      .join('');
   };
+  return { colour: null, shape: 'dot', draw };
 }
 
 export interface Tick {

@@ -1,73 +1,51 @@
-/** The report of an index as a page. */
+/**
+ * The report of an index as a page, and as data. A section is there where its figures are: each
+ * function below makes one, of what was measured.
+ */
 
 import { ENOUGH_PAIRS } from '../../measure/calibrate';
 import { PairTally, total } from '../../measure/pair-tally';
 import { counted, fixed, grouped, percent, plain } from '../output/figures';
-import { cosineChart, distanceHistogram } from './distance-charts';
-import { groupChart, mapChart, speedChart } from './index-charts';
-import type { Example, IndexReport } from './index-report';
-import { type Cell, figure, page, paragraph, section, shortened, table } from './page';
+import { cosineChart, distanceHistogram, groupChart, mapChart, speedChart } from './charts';
+import type { Example, FolderFacts, IndexReport, RowNames } from './index-report';
+import { figure, numbers, page, paragraph, section, shortened, table } from './page';
 
-/** What the folder says of itself, before anything is measured. */
-export interface FolderFacts {
-  readonly path: string;
-  /** Names and values. */
-  readonly facts: readonly (readonly [name: string, value: string])[];
-  readonly files: readonly { name: string; kind: string; rows: number; size: string }[];
-  readonly problems: readonly { file: string; message: string }[];
-}
-
-/** What a row is called, and its text where a column of texts is carried. */
-export interface RowNames {
-  idOf(row: number): string;
-  /** Ids that are numbers say less than a text. */
-  readonly areIdsNumbers: boolean;
-  /** The carried column of texts; null where there is none. */
-  readonly column: string | null;
-  textOf(row: number): string | null;
-}
-
+/** Most characters of a row's text, and of its name. */
 const SNIPPET = 160;
 const NAME = 28;
-const number = (text: string): Cell => ({ number: text });
 
-/** Without a report and names, the folder could not be opened: its problems say why. */
+/** The whole page. Without a report and names, the folder is damaged: its problems say why. */
 export function indexPage(
   folder: FolderFacts,
   report: IndexReport | null,
   names: RowNames | null,
 ): string {
-  return page(`Index ${folder.path}`, [
-    aboutSection(folder),
-    healthSection(folder),
+  const { path, facts, files, problems } = folder;
+  const rows = files.map(({ name, kind, rows, size }) => {
+    return [name, kind, ...numbers(grouped(rows), size)];
+  });
+  const sound = `Sound: every checksum and invariant of ${counted(files.length, 'file')} holds.`;
+  const health =
+    problems.length === 0
+      ? [paragraph(sound, 'good')]
+      : [
+          paragraph(`Damaged: ${counted(problems.length, 'problem')} found.`, 'bad'),
+          table(
+            ['file', 'problem'],
+            problems.map(({ file, message }) => [file, message]),
+          ),
+        ];
+  return page(`Index ${path}`, [
+    section('about', 'What it is', [
+      table([], facts),
+      table(['file', 'holds', ...numbers('rows', 'size')], rows),
+    ]),
+    section('health', 'Health', health),
     ...(report === null || names === null ? [] : measured(report, names)),
   ]);
 }
 
-function aboutSection({ facts, files }: FolderFacts): string {
-  return section('about', 'What it is', [
-    table([], facts),
-    table(
-      ['file', 'holds', number('rows'), number('size')],
-      files.map(({ name, kind, rows, size }) => [name, kind, number(grouped(rows)), number(size)]),
-    ),
-  ]);
-}
-
-function healthSection({ problems, files }: FolderFacts): string {
-  if (problems.length === 0) {
-    const sound = `Sound: every checksum and invariant of ${counted(files.length, 'file')} holds.`;
-    return section('health', 'Health', [paragraph(sound, 'good')]);
-  }
-  return section('health', 'Health', [
-    paragraph(`Damaged: ${counted(problems.length, 'problem')} found.`, 'bad'),
-    table(
-      ['file', 'problem'],
-      problems.map(({ file, message }) => [file, message]),
-    ),
-  ]);
-}
-
+/** The sections of what was measured, of those that there are. */
 function measured(report: IndexReport, names: RowNames): string[] {
   if (report.rows === 0) return [paragraph('The index has no rows: there is nothing to measure.')];
   const nameOf = (row: number) => {
@@ -111,36 +89,25 @@ function speedSection({ recall, curve, options }: IndexReport): string[] {
         `median of ${grouped(curve.queries)}.`,
     );
   }
-  const hasSpeed = curve?.truth === 'cosine' || (recall !== null && recall.queriesPerSecond > 0);
-  const drawn = hasSpeed
-    ? [
-        figure(
-          speedChart(curve, recall),
-          'Along a line ever more is looked at: partitions visited, or rows of a scan ' +
-            're-ranked; hover over a dot for its setting.',
-        ),
-      ]
-    : [];
-  return [section('speed', 'Recall against speed', [paragraph(sentences.join(' ')), ...drawn])];
+  const content = [paragraph(sentences.join(' '))];
+  if (curve?.truth === 'cosine' || (recall !== null && recall.queriesPerSecond > 0)) {
+    const caption =
+      'Along a line ever more is looked at: partitions visited, or rows of a scan re-ranked; ' +
+      'hover over a dot for its setting.';
+    content.push(figure(speedChart(curve, recall), caption));
+  }
+  return [section('speed', 'Recall against speed', content)];
 }
 
-function distanceSections({
-  tally,
-  groups,
-  sampled,
-  rows,
-  hasVectors,
-  options,
-}: IndexReport): string[] {
+function distanceSections(report: IndexReport): string[] {
+  const { tally, groups, sampled, rows, hasVectors, options } = report;
   if (tally === null) return [paragraph('One row can be compared with no other.')];
   const base =
     sampled === rows
       ? `All ${counted(rows, 'row')}`
       : `${grouped(sampled)} of ${counted(rows, 'row')}, drawn at random (seed ${options.seed})`;
-  const nearest = {
-    nearestName: 'nearest in the whole index',
-    marked: groups?.maxDistance ?? null,
-  };
+  const marked = groups?.maxDistance ?? null;
+  const histogram = distanceHistogram(tally, { nearestName: 'nearest in the whole index', marked });
   const cosines = hasVectors
     ? 'Exact cosines are those of the kept vectors.'
     : 'No vectors are kept, so this is what theory says of a pair at a distance.';
@@ -148,7 +115,7 @@ function distanceSections({
     section('distance', 'How far rows are from each other', [
       paragraph(`${base}: all ${counted(total(tally.pairs), 'pair')} of them.`),
       figure(
-        distanceHistogram(tally, nearest),
+        histogram,
         'The nearest of each of these rows is looked for among all rows, by distance.',
       ),
     ]),
@@ -156,25 +123,31 @@ function distanceSections({
   ];
 }
 
+/** Why rows within the distance of the groups count as near. */
+function reasonOf({ calibrated, hasVectors, options }: IndexReport): string {
+  const { maxDistance, minCosine } = options;
+  if (maxDistance !== undefined || calibrated === null) return 'as asked for';
+  const { basis, at, theoryRecall } = calibrated;
+  if (basis === 'measured') {
+    return (
+      `which tells pairs at cosine ${minCosine} or more best in the sample: ` +
+      `precision ${fixed(at.precision)}, recall ${fixed(at.recall)}`
+    );
+  }
+  const why = hasVectors
+    ? `the sample has fewer than ${ENOUGH_PAIRS} such pairs to measure by`
+    : 'no vectors are kept to measure by';
+  const share = percent(theoryRecall);
+  return `within which theory expects ${share} of the pairs at cosine ${minCosine}; ${why}`;
+}
+
 function groupSection(report: IndexReport, names: RowNames): string[] {
-  const { groups, calibrated, tally, options } = report;
-  if (groups === null || calibrated === null || tally === null) return [];
+  const { groups } = report;
+  if (groups === null) return [];
   const { maxDistance, rows, isSample, dropped, largest, sizes } = groups;
-  const why =
-    options.maxDistance !== undefined
-      ? 'as asked for'
-      : calibrated.basis === 'measured'
-        ? `which tells pairs at cosine ${options.minCosine} or more best in the sample: ` +
-          `precision ${fixed(calibrated.at.precision)}, recall ${fixed(calibrated.at.recall)}`
-        : `within which theory expects ${percent(calibrated.theoryRecall)} of the pairs at ` +
-          `cosine ${options.minCosine}; ${
-            report.hasVectors
-              ? `the sample has fewer than ${ENOUGH_PAIRS} such pairs to measure by`
-              : 'no vectors are kept to measure by'
-          }`;
   const count = sizes.reduce((sum, one) => sum + (one.size > 1 ? one.groups : 0), 0);
   const sentences = [
-    `Within ${maxDistance} of ${report.bits} bits, ${why}.`,
+    `Within ${maxDistance} of ${report.bits} bits, ${reasonOf(report)}.`,
     `${isSample ? 'Of a sample of ' : 'Of '}${counted(rows, 'row')}, dedup would drop ` +
       `${grouped(dropped)}: there ${count === 1 ? 'is' : 'are'} ${counted(count, 'group')} ` +
       'of two or more.',
@@ -211,10 +184,10 @@ function mapSection({ map }: IndexReport, nameOf: (row: number) => string): stri
           'what is near here may be far in the others. Hover over a dot for its row.',
       ),
       table(
-        ['medoid', number('rows'), number('mean cosine'), 'nearest to the centroid'],
+        ['medoid', ...numbers('rows', 'mean cosine'), 'nearest to the centroid'],
         map.clusters.map(({ medoid, size, cohesion, exemplars }) => [
           nameOf(medoid),
-          ...[grouped(size), fixed(cohesion)].map(number),
+          ...numbers(grouped(size), fixed(cohesion)),
           Array.from(exemplars, nameOf).join(' · '),
         ]),
       ),
@@ -228,24 +201,26 @@ function exampleSection({ examples }: IndexReport, names: RowNames): string[] {
   return [section('nearest', 'Examples of nearest rows', tables)];
 }
 
-function exampleTable({ row, id, nearest, isExact }: Example, names: RowNames): string {
-  const { column } = names;
-  const textOf = (one: number) =>
-    column === null ? [] : [shortened(names.textOf(one) ?? '', SNIPPET)];
+/** A row and the rows nearest to it, with their texts where a column of texts is carried. */
+function exampleTable(
+  { row, id, nearest, isExact }: Example,
+  { column, textOf }: RowNames,
+): string {
+  const snippet = (one: number) => (column === null ? [] : [shortened(textOf(one) ?? '', SNIPPET)]);
   const cosine = isExact ? 'cosine' : 'cosine, estimated';
   return table(
-    ['row', number('distance'), number(cosine), ...(column === null ? [] : [column])],
+    ['row', ...numbers('distance', cosine), ...(column === null ? [] : [column])],
     [
-      [String(id), number('itself'), number(''), ...textOf(row)],
+      [String(id), ...numbers('itself', ''), ...snippet(row)],
       ...nearest.map((one) => [
-        ...[String(one.id), number(String(one.distance)), number(fixed(one.cosine, 3))],
-        ...textOf(one.row),
+        ...[String(one.id), ...numbers(String(one.distance), fixed(one.cosine, 3))],
+        ...snippet(one.row),
       ]),
     ],
   );
 }
 
-/** The same as data for machines. */
+/** The report as JSON for machines. */
 export function indexData(folder: FolderFacts, report: IndexReport | null): string {
   const facts = Object.fromEntries(folder.facts);
   return `${JSON.stringify({ ...folder, facts, report }, jsonOf, 2)}\n`;

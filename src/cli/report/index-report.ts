@@ -1,4 +1,7 @@
-/** Everything that a report tells of an index, measured: the page only shows it. */
+/**
+ * Everything that a report says of an index: what its folder says of itself, what its rows are
+ * called, and what is measured. The page only shows it.
+ */
 
 import { cosinesOf } from '../../measure/brute-force';
 import { type Recommended, recommendedOf } from '../../measure/calibrate';
@@ -6,9 +9,86 @@ import { type GroupSizes, groupSizes } from '../../measure/group-sizes';
 import { type PairTally, tallyPairs, total } from '../../measure/pair-tally';
 import { type IndexSample, liveRows, sampleOf } from '../../measure/rows';
 import { type SpeedCurve, speedCurve } from '../../measure/speed-curve';
-import type { Id, LongCall, RecallReport, SimHashIndex } from '../../node';
+import {
+  type Id,
+  IndexFolder,
+  type LongCall,
+  type RecallReport,
+  type SimHashIndex,
+} from '../../node';
 import type { Call } from '../call';
+import { Carried, carriedName } from '../input/carried';
+import { columnWords, sizeWords, textWords } from '../input/index-folder';
+import { bytesText, grouped } from '../output/figures';
 import { type ClusterMap, clusterMap } from './cluster-map';
+
+/** What the folder says of itself, before anything is measured. */
+export interface FolderFacts {
+  readonly path: string;
+  /** Names and values. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly files: readonly { name: string; kind: string; rows: number; size: string }[];
+  readonly problems: readonly { file: string; message: string }[];
+}
+
+/** What a row is called, and its text where a column of texts is carried. */
+export interface RowNames {
+  idOf(row: number): string;
+  /** Ids that are numbers say less than a text. */
+  readonly areIdsNumbers: boolean;
+  /** The carried column of texts; null where there is none. */
+  readonly column: string | null;
+  textOf(row: number): string | null;
+}
+
+/** What the folder says of itself, and whether it is sound: reads all its files. */
+export async function folderFacts(call: Call, folder: IndexFolder): Promise<FolderFacts> {
+  const { path, generation, rowCount, options, files } = folder;
+  const { bits, projection, seed, dimensions, vectors, mean } = options;
+  const { problems } = await call.long('verifying', (work) => IndexFolder.verify(path, work));
+  const facts: (readonly [name: string, value: string | undefined])[] = [
+    ['rows', grouped(rowCount)],
+    ['codes', `${bits} bits, projection ${projection}, seed ${seed ?? 0}`],
+    ['dimensions', dimensions === undefined ? undefined : grouped(dimensions)],
+    ['vectors', vectors ?? 'none'],
+    ['mean', mean === undefined ? undefined : 'subtracted from vectors before they are hashed'],
+    ['texts', textWords(folder) ?? undefined],
+    ['columns', columnWords(folder)],
+    ['generation', String(generation)],
+    ['size', sizeWords(folder)],
+  ];
+  return {
+    ...{ path, problems },
+    facts: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+    files: files.map(({ bytes, name, kind, rows }) => {
+      return { name, kind, rows, size: bytesText(bytes) };
+    }),
+  };
+}
+
+/** Texts are those of the column that `--text` names, or of the first that holds any. */
+export async function rowNames(
+  call: Call,
+  folder: IndexFolder,
+  index: SimHashIndex,
+): Promise<RowNames> {
+  const told = call.text('text');
+  const column =
+    told === undefined
+      ? folder.columnInfo.find(({ fits }) => fits.includes('text'))?.name
+      : carriedName(call, folder, told);
+  const carried = column === undefined ? null : await Carried.read(folder, index, [column]);
+  return {
+    idOf: (row) => String(index.idOf(row)),
+    areIdsNumbers: typeof index.idOf(liveRows(index)[0]) !== 'string',
+    column: column ?? null,
+    textOf: (row) => {
+      if (carried === null || column === undefined) return null;
+      const [value] = carried.valuesOf(column, [row]);
+      return value === null ? '' : String(value);
+    },
+  };
+}
 
 export interface ReportOptions {
   readonly sample: number;
@@ -24,7 +104,7 @@ export interface IndexReport {
   readonly options: ReportOptions;
   readonly bits: number;
   readonly rank: string;
-  /** Rows that are there, those of them without a code not being in the sample. */
+  /** Rows that are there; those without a code are not in the sample. */
   readonly rows: number;
   readonly sampled: number;
   readonly hasVectors: boolean;
@@ -41,6 +121,10 @@ export interface IndexReport {
 
 const EXAMPLES = 6;
 
+/**
+ * Measures an index: distances and cosines of a sample, groups, clusters and, unless `isTimed` is
+ * false, speed. The same index and options give the same report but for the speeds.
+ */
 export async function indexReport(
   call: Call,
   index: SimHashIndex,
@@ -82,25 +166,20 @@ export async function indexReport(
   return { ...base, curve, tally, calibrated, groups, map, examples };
 }
 
-export interface ExampleRow {
-  readonly row: number;
-  readonly id: Id;
-  readonly distance: number;
-  readonly cosine: number;
-}
-
+/** A row and the rows that a search for it finds. */
 export interface Example {
   readonly row: number;
   readonly id: Id;
   /** Without the row itself, nearest first. */
-  readonly nearest: readonly ExampleRow[];
+  readonly nearest: readonly { row: number; id: Id; distance: number; cosine: number }[];
   /** Whether cosines are exact, or estimated from the distance. */
   readonly isExact: boolean;
 }
 
 const NEAREST = 5;
 
-export function examplesOf(index: SimHashIndex, rows: readonly number[]): Example[] {
+/** The rows nearest to each of some rows. */
+function examplesOf(index: SimHashIndex, rows: readonly number[]): Example[] {
   return rows.flatMap((row) => {
     const held = index.get(index.idOf(row) as Id);
     if (held === undefined || held.code === null) return [];
@@ -114,8 +193,8 @@ export function examplesOf(index: SimHashIndex, rows: readonly number[]): Exampl
   });
 }
 
-/** By row of a sample, the distance to the row that is nearest to it in the whole index. */
-export async function nearestDistances(
+/** For each row of a sample that has one, the distance to the nearest row of the whole index. */
+async function nearestDistances(
   index: SimHashIndex,
   { rows, codes }: IndexSample,
   call: LongCall,

@@ -4,13 +4,10 @@
  */
 
 /** Okabe & Ito's colours (2008), and lighter ones of the same order on dark. */
-const LIGHT = [
-  ...['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6bb1', '#5c5c5c'],
-];
-const DARK = [
-  ...['#4aa3df', '#f0803c', '#2fc79b', '#e3a2c6', '#f2bd42', '#a5d8ff', '#b79ddb', '#b0b0b0'],
-];
+const LIGHT = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #8c6bb1 #5c5c5c'.split(' ');
+const DARK = '#4aa3df #f0803c #2fc79b #e3a2c6 #f2bd42 #a5d8ff #b79ddb #b0b0b0'.split(' ');
 
+/** The palette as variables of CSS: `--c0`, `--c1` and so on. */
 const variables = (colours: readonly string[]) =>
   colours.map((colour, i) => `--c${i}:${colour}`).join(';');
 
@@ -71,10 +68,11 @@ ${body.join('\n')}
 
 /** A heading and what is under it; `name` is where a link leads. */
 export function section(name: string, heading: string, content: readonly string[]): string {
-  const parts = [`<section id="${name}-section">`, `<h2>${escaped(heading)}</h2>`];
-  return [...parts, ...content, '</section>'].join('\n');
+  const start = `<section id="${name}-section">`;
+  return [start, `<h2>${escaped(heading)}</h2>`, ...content, '</section>'].join('\n');
 }
 
+/** Text; `look` sets it back, or says whether it is good or bad news. */
 export function paragraph(text: string, look?: 'soft' | 'good' | 'bad'): string {
   return `<p${look === undefined ? '' : ` class="${look}"`}>${escaped(text)}</p>`;
 }
@@ -84,29 +82,33 @@ export function verbatim(text: string): string {
   return `<pre>${escaped(text)}</pre>`;
 }
 
+/** A chart and what it shows. */
 export function figure(chart: string, caption: string): string {
   return `<figure>${chart}<figcaption>${escaped(caption)}</figcaption></figure>`;
 }
 
-/** Numbers are set to the right. */
+/** Text, or a number, which is set to the right. */
 export type Cell = string | { readonly number: string };
 
-/** Rows under a heading each column, or beside their first cell when there are no headings. */
+/** Cells of numbers. */
+export function numbers(...texts: readonly string[]): Cell[] {
+  return texts.map((number) => ({ number }));
+}
+
+/** Rows under a heading each column; without headings, the first cell of a row is its heading. */
 export function table(headings: readonly Cell[], rows: readonly (readonly Cell[])[]): string {
-  const cell = (tag: string, content: Cell) =>
-    typeof content === 'string'
-      ? `<${tag}>${escaped(content)}</${tag}>`
-      : `<${tag} class="number">${escaped(content.number)}</${tag}>`;
-  const head =
-    headings.length === 0
-      ? ''
-      : `<thead><tr>${headings.map((one) => cell('th', one)).join('')}</tr></thead>`;
+  const cell = (tag: string, content: Cell) => {
+    const [name] = tag.split(' ');
+    return typeof content === 'string'
+      ? `<${tag}>${escaped(content)}</${name}>`
+      : `<${tag} class="number">${escaped(content.number)}</${name}>`;
+  };
+  const isBare = headings.length === 0;
+  const head = isBare
+    ? ''
+    : `<thead><tr>${headings.map((one) => cell('th', one)).join('')}</tr></thead>`;
   const body = rows.map((row) => {
-    const cells = row.map((one, i) =>
-      headings.length === 0 && i === 0
-        ? cell('th', one).replace('<th>', '<th scope="row">')
-        : cell('td', one),
-    );
+    const cells = row.map((one, i) => cell(isBare && i === 0 ? 'th scope="row"' : 'td', one));
     return `<tr>${cells.join('')}</tr>`;
   });
   return `<div class="wide"><table>${head}<tbody>${body.join('\n')}</tbody></table></div>`;

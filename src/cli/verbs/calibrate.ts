@@ -9,8 +9,12 @@ import { hasherOptionsOf, openSource } from '../input/hashing';
 import { sampleRows } from '../input/sample-rows';
 import { commandLine } from '../output/figures';
 import { PageFile } from '../output/page-file';
-import { calibrationData, calibrationPage } from '../report/calibration-page';
-import { type CalibrationReport, calibrationText } from '../report/calibration-text';
+import {
+  type CalibrationReport,
+  calibrationData,
+  calibrationPage,
+  calibrationText,
+} from '../report/calibration';
 
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();

@@ -3,9 +3,8 @@
  * and the choices of those that have some; everything else completes to files.
  */
 
-import type { Call } from '../call';
+import type { Call, Verb } from '../call';
 import { COMMON_OPTIONS, type Option } from '../options';
-import type { Verb } from '../verbs';
 
 export async function run(call: Call, all: readonly Verb[]): Promise<0> {
   const [shell] = call.args;

@@ -6,9 +6,8 @@
 import type { Call } from '../call';
 import { openFolder } from '../input/index-folder';
 import { PageFile } from '../output/page-file';
-import { folderFacts, rowNames } from '../report/index-facts';
 import { indexData, indexPage } from '../report/index-page';
-import { indexReport, type ReportOptions } from '../report/index-report';
+import { folderFacts, indexReport, type ReportOptions, rowNames } from '../report/index-report';
 
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();

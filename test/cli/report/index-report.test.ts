@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/cli/call';
-import { groupChart, mapChart, speedChart } from '../../../src/cli/report/index-charts';
+import { groupChart, mapChart, speedChart } from '../../../src/cli/report/charts';
 import { indexPage } from '../../../src/cli/report/index-page';
 import { type IndexReport, indexReport } from '../../../src/cli/report/index-report';
 import { type DenseMatrix, dedup, hammingDistance, SimHashIndex } from '../../../src/index';

@@ -1,0 +1,304 @@
+/**
+ * A calibration for people: as text for a terminal, with small histograms and tables, as a page,
+ * and as data for machines. All three show the same figures, in the same sentences.
+ */
+
+import { cosineOf } from '../../hashing/angle';
+import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
+import type { DistanceStep, PairTally } from '../../measure/pair-tally';
+import { counted, fixed, grouped, percent, wrapped } from '../output/figures';
+import {
+  cosineChart,
+  distanceHistogram,
+  sharesOf,
+  stepName,
+  thresholdChart,
+  usedSteps,
+} from './charts';
+import { figure, numbers, page, paragraph, section, table, verbatim } from './page';
+
+/** A calibration, where its rows came from, and the command that it recommends. */
+export interface CalibrationReport {
+  readonly file: string;
+  /** What was read, as `vectors of column "embedding"`. */
+  readonly source: string;
+  /** Rows of the input, how many of them were drawn, and how many of these have no direction. */
+  readonly fileRows: number;
+  readonly drawn: number;
+  readonly withoutDirection: number;
+  readonly drawSeed: number;
+  /** Null where fewer than two rows can be compared. */
+  readonly calibration: Calibration | null;
+  readonly command: string | null;
+}
+
+/** Cells of a bar, most lines of a histogram, and columns of the text. */
+const BAR = 24;
+const MAX_LINES = 24;
+const WIDTH = 96;
+
+/** The calibration as text of at most 96 columns. */
+export function calibrationText(report: CalibrationReport): string {
+  const { calibration, command } = report;
+  const filled = (text: string) => wrapped(text, WIDTH).join('\n');
+  const parts = [filled(baseSentences(report).join(' '))];
+  if (calibration !== null && command !== null) {
+    const { tally, minCosine } = calibration;
+    const { bits } = tally;
+    parts.push(
+      `Distances, ${bits} bits\n${histogram(tally)}`,
+      `Cosine against distance, ${bits} bits\n${cosines(tally)}`,
+      `Bits\n${aligned([
+        ['bits', 'error', `near ${minCosine}`, 'theory', ...BEST],
+        ...widthRows(calibration),
+      ])}`,
+      filled(bitsSentence(calibration)),
+      `Precision and recall for cosine ${minCosine} or more, ${bits} bits\n${aligned([
+        THRESHOLDS,
+        ...thresholdRows(calibration),
+      ])}`,
+      `Recommended\n  ${command}`,
+      filled(expectation(calibration)),
+    );
+  }
+  return `${parts.join('\n\n')}\n`;
+}
+
+function histogram({ steps, pairs, nearest }: PairTally): string {
+  const coarse = coarser(steps, pairs, nearest);
+  const [all, near] = [sharesOf(pairs, coarse), sharesOf(nearest, coarse)];
+  const [mostAll, mostNear] = [Math.max(...all), Math.max(...near)];
+  return aligned(
+    [
+      ['distance', 'all pairs', '', 'nearest of each row', ''],
+      ...coarse.map((step, i) => [
+        stepName(step),
+        bar(all[i] / mostAll).padEnd(BAR),
+        percent(all[i]),
+        bar(near[i] / mostNear).padEnd(BAR),
+        percent(near[i]),
+      ]),
+    ],
+    ['end', 'start', 'end', 'start', 'end'],
+  );
+}
+
+/** The steps that hold something, joined until there are few. */
+function coarser(steps: readonly DistanceStep[], ...counts: Float64Array[]): DistanceStep[] {
+  const used = usedSteps(steps, counts);
+  const times = Math.ceil(used.length / MAX_LINES);
+  return used.flatMap(({ from }, i) =>
+    i % times === 0 ? [{ from, to: used[Math.min(used.length, i + times) - 1].to }] : [],
+  );
+}
+
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/** A bar of blocks, in eighths of a cell; a share above 0 shows at least one. */
+function bar(share: number): string {
+  const eighths = share > 0 ? Math.max(1, Math.round(share * BAR * 8)) : 0;
+  return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
+}
+
+function cosines(tally: PairTally): string {
+  const steps = tally.cosineSteps();
+  const every = Math.ceil(steps.length / MAX_LINES);
+  return aligned([
+    ['distance', 'mean', '5 %', '95 %', 'theory', 'pairs'],
+    ...steps
+      .filter((_, i) => i % every === 0)
+      .map((step) => [
+        stepName(step),
+        ...[step.mean, step.low, step.high].map((value) => fixed(value)),
+        fixed(cosineOf(Math.round(step.meanDistance), tally.bits)),
+        grouped(step.pairs),
+      ]),
+  ]);
+}
+
+/** Headings of what the best distance of a width finds, the last of `widthRows`. */
+const BEST = ['best within', 'precision', 'recall', 'F1'];
+
+/** What was measured of each width, as cells. */
+function widthRows({ widths }: Calibration): string[][] {
+  return widths.map(({ bits, error, edgeError, theoryError, best }) => [
+    grouped(bits),
+    fixed(error, 3),
+    edgeError === null ? '–' : fixed(edgeError, 3),
+    fixed(theoryError, 3),
+    ...(best === null
+      ? ['–', '–', '–', '–']
+      : [String(best.maxDistance), fixed(best.precision), fixed(best.recall), fixed(best.f1)]),
+  ]);
+}
+
+/** Headings of `thresholdRows`. */
+const THRESHOLDS = ['within', 'found', 'right', 'precision', 'recall', 'F1'];
+
+/** What distances find, as cells: about ten up to twice the recommended one, which is one of them. */
+function thresholdRows({ tally, recommended }: Calibration): string[][] {
+  const wanted = recommended.maxDistance;
+  const every = Math.max(1, Math.round(wanted / 6));
+  return tally
+    .thresholds()
+    .filter(({ maxDistance }) => maxDistance <= 2 * Math.max(3, wanted))
+    .filter(({ maxDistance }) => (maxDistance - wanted) % every === 0)
+    .map(({ maxDistance, found, right, precision, recall, f1 }) => [
+      ...[String(maxDistance), grouped(found), grouped(right)],
+      ...[found === 0 ? '–' : fixed(precision), fixed(recall), fixed(f1)],
+    ]);
+}
+
+/** Cells in columns, numbers to the right. */
+function aligned(rows: readonly string[][], sides: readonly ('start' | 'end')[] = []): string {
+  const sizes = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, i) => (sides[i] === 'start' ? cell.padEnd(sizes[i]) : cell.padStart(sizes[i])))
+      .join('  '),
+  );
+  return lines.map((text) => `  ${text.trimEnd()}`).join('\n');
+}
+
+/** The calibration as a page. */
+export function calibrationPage(report: CalibrationReport): string {
+  const { calibration, command, file } = report;
+  const base = paragraph(baseSentences(report).join(' '));
+  const sections =
+    calibration === null || command === null
+      ? []
+      : [
+          section('recommended', 'Recommended', [
+            verbatim(command),
+            paragraph(expectation(calibration)),
+          ]),
+          ...distanceSections(calibration),
+          thresholdSection(calibration),
+          section('bits', 'How many bits', [
+            paragraph(bitsSentence(calibration)),
+            table(
+              numbers(
+                ...['bits', 'error of the cosine', `near ${calibration.minCosine}`, 'by theory'],
+                ...BEST,
+              ),
+              widthRows(calibration).map((row) => numbers(...row)),
+            ),
+          ]),
+        ];
+  return page(`What distances mean in ${file}`, [base, ...sections]);
+}
+
+function distanceSections({ tally, recommended }: Calibration): string[] {
+  const nearest = { nearestName: 'nearest of each row', marked: recommended.maxDistance };
+  return [
+    section('distance', 'How far rows are from each other', [
+      figure(
+        distanceHistogram(tally, nearest),
+        'The nearest of a row is the one of the highest exact cosine in the sample.',
+      ),
+    ]),
+    section('cosine', 'What a distance says of the cosine', [
+      figure(
+        cosineChart(tally),
+        'Where the mean leaves theory at small distances, near pairs are rare among all that ' +
+          'are as near by chance.',
+      ),
+    ]),
+  ];
+}
+
+function thresholdSection(calibration: Calibration): string {
+  const { tally, minCosine, recommended } = calibration;
+  const options = { bits: tally.bits, minCosine, marked: recommended.maxDistance };
+  return section('threshold', `Which distance finds pairs at cosine ${minCosine} or more`, [
+    figure(
+      thresholdChart(tally.thresholds(), options),
+      'Precision: of the pairs within the distance, the share that is near. Recall: of the ' +
+        'near pairs, the share within it.',
+    ),
+    table(
+      numbers(...THRESHOLDS),
+      thresholdRows(calibration).map((row) => numbers(...row)),
+    ),
+  ]);
+}
+
+/** The calibration as data: what the page shows, in numbers. */
+export function calibrationData(report: CalibrationReport): object {
+  const { calibration, ...base } = report;
+  if (calibration === null) return { ...base, calibration };
+  const { tally, ...figures } = calibration;
+  return {
+    ...base,
+    calibration: {
+      ...figures,
+      distances: { pairs: [...tally.pairs], near: [...tally.near], nearest: [...tally.nearest] },
+      cosines: tally.cosineSteps(),
+      thresholds: tally.thresholds(),
+    },
+  };
+}
+
+/** Which rows were compared, and how many of their pairs are near. */
+function baseSentences(report: CalibrationReport): string[] {
+  const { fileRows, drawn, withoutDirection, drawSeed, source, calibration } = report;
+  const which =
+    drawn === fileRows
+      ? `All ${counted(fileRows, 'row')}`
+      : `${grouped(drawn)} of ${counted(fileRows, 'row')}, drawn at random (seed ${drawSeed})`;
+  const sentences = [`${which}: ${source}.`];
+  if (withoutDirection > 0) {
+    sentences.push(
+      `${counted(withoutDirection, 'row')} without a direction (null, empty or all-zero) left out.`,
+    );
+  }
+  if (calibration === null) {
+    sentences.push('Fewer than two rows can be compared: there is nothing to measure.');
+    return sentences;
+  }
+  const { pairs, nearPairs, minCosine } = calibration;
+  sentences.push(
+    `All ${counted(pairs, 'pair')} of them compared by exact cosine: ${grouped(nearPairs)} at ` +
+      `${minCosine} or more.`,
+  );
+  if (drawn < fileRows) {
+    sentences.push(
+      'Every pair of the input had the same chance to be among them, so precision carries over ' +
+        'to the whole input, as far as so many near pairs can tell.',
+    );
+  }
+  return sentences;
+}
+
+/** What the recommended distance may be expected to find. */
+function expectation({ recommended, minCosine, nearPairs, pairs }: Calibration): string {
+  const { bits, maxDistance, basis, at, theoryRecall } = recommended;
+  const edge = `theory expects ${percent(theoryRecall)} of the pairs at just ${minCosine}`;
+  if (basis === 'measured') {
+    return (
+      `Within ${maxDistance} of ${bits} bits: precision ${fixed(at.precision)} ` +
+      `(${grouped(at.right)} of ${grouped(at.found)} pairs found), recall ${fixed(at.recall)} ` +
+      `(${grouped(at.right)} of ${grouped(nearPairs)} near pairs), F1 ${fixed(at.f1)}; ${edge}.`
+    );
+  }
+  return (
+    `Within ${maxDistance} of ${bits} bits, by theory: only ${counted(nearPairs, 'pair')} of the ` +
+    `sample ${nearPairs === 1 ? 'is' : 'are'} at ${minCosine} or more, and ${ENOUGH_PAIRS} are ` +
+    `needed to choose by; ${edge}. Of ${counted(pairs, 'pair')}, ${grouped(at.found)} are within ` +
+    `it, ${grouped(at.right)} of these near. A larger --sample tells more.`
+  );
+}
+
+/** How many bits are recommended, and why. */
+function bitsSentence(calibration: Calibration): string {
+  const { theoryBits, minCosine, cosineError, recommended, edgePairs } = calibration;
+  const how =
+    edgePairs < ENOUGH_PAIRS
+      ? `by theory, since too few pairs lie near ${minCosine} to measure it`
+      : `measured on the ${counted(edgePairs, 'pair')} within 0.05 of it`;
+  return (
+    `For an error of ${cosineError} at cosine ${minCosine} theory asks for ` +
+    `${grouped(theoryBits.edge)} bits (at cosine 0 for ${grouped(theoryBits.zero)}); ` +
+    `recommended here: ${grouped(recommended.bits)}, ${how}.`
+  );
+}
