@@ -1,22 +1,19 @@
 /**
- * A line for each row: its cluster, how far it is from the medoid in bits, and its cosine to the
- * centroid where clusters have one. A row in no cluster has -1, and no cosine.
+ * What clustering found, as rows and as a table. A line for each row: its cluster, how far it is
+ * from the medoid in bits, and its cosine to the centroid where clusters have one. A row in no
+ * cluster has -1, and no cosine.
  */
 
-import {
-  type Cluster,
-  type Codes,
-  hammingDistance,
-  RowBatch,
-  type RowSource,
-  type SimHashIndex,
-} from '../../node';
+import { runSteps } from '../../base/steps';
+import { pointsOf } from '../../clustering/cluster-source';
+import { rowsOf } from '../../join/source';
+import { type Cluster, hammingDistance, RowBatch } from '../../node';
 import type { Collection } from '../input/collection';
 import { idsAt, rowBlocks } from '../input/join';
-import { excerpt } from './excerpts';
-import { counted, grouped } from './figures';
+import { counted, excerpt, grouped } from './figures';
 import { PeopleTable } from './people-table';
 
+/** Clusters, however they were found. */
 export interface Found {
   readonly clusters: readonly Cluster[];
   /** By row its cluster, -1 where it is in none. */
@@ -27,17 +24,17 @@ export interface Found {
   readonly isOfBits: boolean;
 }
 
+/** The rows of a collection with their clusters, in batches; a cluster is named by its medoid. */
 export function* clusterRows(
   rows: Collection,
   { clusters, labels, centroids, isOfBits }: Found,
   labelOf: (row: number) => string,
 ): Generator<RowBatch> {
-  const { ids, source } = rows;
-  const codeOf = codesOf(source);
-  const pointOf = isOfBits ? bitsOf(codeOf, rows.bits) : pointsOf(rows);
-  const medoids = clusters.map(({ medoid }) => codeOf(medoid));
+  const { ids, source, sums } = rows;
+  const { codes } = rowsOf('source', source);
+  const medoids = clusters.map(({ medoid }) => codes.at(medoid));
   const names = clusters.map(({ medoid }) => labelOf(medoid));
-  const dimensions = (centroids?.length ?? 0) / Math.max(1, clusters.length);
+  const cosineOf = centroids && cosinesTo(centroids, sums ?? source, isOfBits ? 'bits' : 'vectors');
   let firstRow = 0;
   for (const row of rowBlocks(rows)) {
     const cluster = Int32Array.from(row, (one) => labels[one]);
@@ -45,10 +42,8 @@ export function* clusterRows(
     const cosine = new Float64Array(row.length).fill(Number.NaN);
     for (let i = 0; i < row.length; i++) {
       if (cluster[i] < 0) continue;
-      distance[i] = hammingDistance(codeOf(row[i]), medoids[cluster[i]]);
-      if (centroids === null) continue;
-      const at = cluster[i] * dimensions;
-      cosine[i] = cosineTo(pointOf(row[i]), centroids.subarray(at, at + dimensions));
+      distance[i] = hammingDistance(codes.at(row[i]), medoids[cluster[i]]);
+      if (cosineOf !== null) cosine[i] = cosineOf(row[i], cluster[i]);
     }
     const columns = {
       row,
@@ -56,7 +51,7 @@ export function* clusterRows(
       cluster,
       medoid: Array.from(row, (one, i) => clusters[cluster[i]]?.medoid === one),
       distance,
-      ...(centroids !== null && { cosine }),
+      ...(cosineOf !== null && { cosine }),
       label: Array.from(cluster, (one) => names[one] ?? null),
     };
     yield RowBatch.of(columns, { firstRow });
@@ -64,52 +59,28 @@ export function* clusterRows(
   }
 }
 
-/** Codes by row. Only rows in a cluster are asked for, and they have one. */
-function codesOf(source: RowSource): (row: number) => Uint8Array {
-  if (!('idOf' in source)) return (row) => (source as Codes).at(row);
-  return (row) => held(source, row).code as Uint8Array;
-}
-
-function held(index: SimHashIndex, row: number) {
-  const found = index.get(index.idOf(row) as number);
-  if (found === undefined) throw new Error(`row ${row} is not in the index`);
-  return found;
-}
-
-/** Sums or vectors by row. */
-function pointsOf({ sums, source }: Collection): (row: number) => ArrayLike<number> {
-  if (sums !== null) {
-    const { values, dimensions } = sums;
-    return (row) => values.subarray(row * dimensions, (row + 1) * dimensions);
-  }
-  return (row) => held(source as SimHashIndex, row).vector as ArrayLike<number>;
-}
-
-/** A code as a value a bit, 1 or -1. */
-function bitsOf(codeOf: (row: number) => Uint8Array, bits: number) {
-  const values = new Int8Array(bits);
-  return (row: number) => {
-    const code = codeOf(row);
-    for (let j = 0; j < bits; j++) values[j] = (code[j >> 3] >> (j & 7)) & 1 ? 1 : -1;
-    return values;
+/** The cosine of a row to a centroid: of its vector, its sums, or its bits as 1 and -1. */
+function cosinesTo(
+  centroids: Float64Array,
+  source: Parameters<typeof pointsOf>[0],
+  by: 'vectors' | 'bits',
+): (row: number, cluster: number) => number {
+  const { points } = runSteps(pointsOf(source, by), {});
+  const { dimensions, length } = points;
+  const point = new Float64Array(dimensions);
+  return (row, cluster) => {
+    points.into(row, point, 0);
+    let sum = 0;
+    for (let i = 0; i < dimensions; i++) sum += point[i] * centroids[cluster * dimensions + i];
+    return Math.max(-1, Math.min(1, sum / length));
   };
 }
 
-/** Of a vector to a unit one. */
-function cosineTo(vector: ArrayLike<number>, unit: Float64Array): number {
-  let dot = 0;
-  let square = 0;
-  for (let i = 0; i < unit.length; i++) {
-    dot += vector[i] * unit[i];
-    square += vector[i] * vector[i];
-  }
-  return Math.max(-1, Math.min(1, dot / Math.sqrt(square)));
-}
-
-/** The largest clusters as a table for people. */
+/** Clusters shown, and columns of the table. */
 const SHOWN = 20;
 const WIDTH = 100;
 
+/** The largest clusters as a table for people. */
 export async function clusterTable(
   { ids, count, there }: Collection,
   { clusters }: Found,

@@ -1,6 +1,6 @@
 /**
- * Numbers and words for people: thousands by commas, sizes in bytes, durations, shares, lines for a
- * shell. The same in every locale.
+ * Numbers and texts for people: thousands by commas, sizes in bytes, durations, shares, lines for a
+ * shell, excerpts of texts. The same in every locale.
  */
 
 /** 1234567 as `1,234,567`. */
@@ -96,4 +96,36 @@ export function wrapped(text: string, width: number): string[] {
     else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
   }
   return lines;
+}
+
+/** Characters of an excerpt. */
+const WIDTH = 60;
+/** What is shown before the place where two texts differ. */
+const BEFORE = 16;
+
+/** The beginning of a text in one line, without characters that a terminal would obey. */
+export function excerpt(text: string): string {
+  return cut(inOneLine(text), 0);
+}
+
+/** Excerpts of two texts from where they begin to differ; of short texts all is shown. */
+export function differing(one: string, other: string): [string, string] {
+  const [a, b] = [inOneLine(one), inOneLine(other)];
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const isShort = Math.max(a.length, b.length) <= WIDTH;
+  const blank = a.lastIndexOf(' ', Math.max(0, at - BEFORE));
+  const from = isShort || at <= WIDTH / 2 ? 0 : Math.max(0, blank + 1);
+  return [cut(a, from), cut(b, from)];
+}
+
+function cut(text: string, from: number): string {
+  const characters = Array.from(text.slice(from, from + 4 * WIDTH));
+  const isWhole = characters.length <= WIDTH;
+  const shown = isWhole ? characters : characters.slice(0, WIDTH - 1);
+  return `${from > 0 ? '…' : ''}${shown.join('')}${isWhole ? '' : '…'}`;
+}
+
+function inOneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
 }

@@ -12,7 +12,7 @@ export interface TableOptions {
   write(text: string): Promise<void>;
 }
 
-/** Rows by which the widths are found. */
+/** Rows of the first batch that decide the widths. */
 const FIRST_ROWS = 200;
 const MIN_WIDTH = 6;
 const GAP = '  ';
@@ -20,9 +20,11 @@ const GAP = '  ';
 interface Column {
   readonly name: string;
   readonly isNumeric: boolean;
+  /** Columns of the terminal. */
   width: number;
 }
 
+/** Writes each batch as lines; the first one decides how wide columns are. */
 export class PeopleTable implements RowWriter {
   rowCount = 0;
   readonly #options: TableOptions;
@@ -33,18 +35,24 @@ export class PeopleTable implements RowWriter {
   }
 
   async write(batch: RowBatch): Promise<void> {
-    const names = batch.columns.map(({ name }) => name);
-    const cells = names.map((name) => batch.values(name).map(cellText));
     if (batch.count === 0) return;
-    const isFirst = this.#columns === null;
-    this.#columns ??= columnsOf(names, cells, (i) => batch.values(names[i]), this.#options.width);
+    const { width, isColored, write } = this.#options;
+    const values = batch.columns.map(({ name }) => batch.values(name));
+    const cells = values.map((column) => column.map(cellText));
     const lines: string[] = [];
-    if (isFirst) lines.push(this.#heading());
+    if (this.#columns === null) {
+      const names = batch.columns.map(({ name }) => name);
+      this.#columns = columnsOf(names, values, cells);
+      narrow(this.#columns, width);
+      const heading = lineOf(this.#columns, names);
+      lines.push(isColored ? `\x1b[1m${heading}\x1b[0m` : heading);
+    }
     for (let row = 0; row < batch.count; row++) {
-      lines.push(this.#line(cells.map((column) => column[row])));
+      const own = cells.map((column) => column[row]);
+      lines.push(lineOf(this.#columns, own));
     }
     this.rowCount += batch.count;
-    await this.#options.write(`${lines.join('\n')}\n`);
+    await write(`${lines.join('\n')}\n`);
   }
 
   async close(): Promise<void> {
@@ -52,69 +60,56 @@ export class PeopleTable implements RowWriter {
   }
 
   async abort(): Promise<void> {}
+}
 
-  #heading(): string {
-    const line = this.#line((this.#columns as Column[]).map(({ name }) => name));
-    return this.#options.isColored ? `\x1b[1m${line}\x1b[0m` : line;
-  }
+/** Columns as wide as their names and first cells. */
+function columnsOf(
+  names: readonly string[],
+  values: readonly (readonly unknown[])[],
+  cells: readonly (readonly string[])[],
+): Column[] {
+  return names.map((name, i) => ({
+    name,
+    isNumeric: values[i].every((one) => one === null || /number|bigint/.test(typeof one)),
+    width: Math.max(widthOf(name), ...cells[i].slice(0, FIRST_ROWS).map(widthOf)),
+  }));
+}
 
-  #line(cells: readonly string[]): string {
-    const columns = this.#columns as Column[];
-    return columns
-      .map(({ width, isNumeric }, i) => fitted(cells[i] ?? '', width, isNumeric))
-      .join(GAP)
-      .trimEnd();
+/** Takes from the widest column until all fit, or none is wider than the least. */
+function narrow(columns: readonly Column[], width: number): void {
+  const room = width - GAP.length * (columns.length - 1);
+  let excess = columns.reduce((sum, column) => sum + column.width, 0) - room;
+  for (; excess > 0; excess--) {
+    const widest = columns.reduce((a, b) => (b.width > a.width ? b : a));
+    if (widest.width <= MIN_WIDTH) return;
+    widest.width--;
   }
 }
 
-function columnsOf(
-  names: readonly string[],
-  cells: readonly (readonly string[])[],
-  valuesOf: (column: number) => unknown[],
-  width: number,
-): Column[] {
-  const columns = names.map((name, i) => {
-    const some = cells[i].slice(0, FIRST_ROWS);
-    const isNumeric = valuesOf(i).every((one) => one === null || /number|bigint/.test(typeof one));
-    const widest = some.reduce((most, cell) => Math.max(most, widthOf(cell)), widthOf(name));
-    return { name, isNumeric, width: widest };
-  });
-  const room = width - GAP.length * (columns.length - 1);
-  let excess = columns.reduce((sum, column) => sum + column.width, 0) - room;
-  // The widest gives way first.
-  while (excess > 0) {
-    const widest = columns.reduce((a, b) => (b.width > a.width ? b : a));
-    if (widest.width <= MIN_WIDTH) break;
-    widest.width--;
-    excess--;
-  }
-  return columns;
+function lineOf(columns: readonly Column[], cells: readonly string[]): string {
+  const fitting = columns.map((column, i) => fitted(cells[i] ?? '', column));
+  return fitting.join(GAP).trimEnd();
 }
 
 /** A value in one line. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
-  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'number') {
+    const isPlain = Math.abs(value) >= 1e-4 && Math.abs(value) < 1e9;
+    return isPlain && !Number.isInteger(value) ? value.toFixed(4) : String(value);
+  }
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
-  if (typeof value === 'object') return printable(JSON.stringify(value, plain));
-  return printable(String(value));
-}
-
-function numberText(value: number): string {
-  if (Number.isInteger(value)) return String(value);
-  return Math.abs(value) >= 1e-4 && Math.abs(value) < 1e9 ? value.toFixed(4) : String(value);
-}
-
-function plain(_: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value);
-  return ArrayBuffer.isView(value) ? Array.from(value as Float32Array) : value;
-}
-
-function printable(text: string): string {
+  const text = typeof value === 'object' ? JSON.stringify(value, plain) : String(value);
   return text
     .slice(0, 2000)
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\p{Cc}/gu, '\u{fffd}');
+}
+
+/** What JSON has no form for: bigints as texts, typed arrays as arrays. */
+function plain(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return ArrayBuffer.isView(value) ? Array.from(value as Float32Array) : value;
 }
 
 /** Characters that take two columns: of East Asia, and pictures. */
@@ -123,25 +118,22 @@ const WIDE = new RegExp(
     '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]',
   'u',
 );
-const NARROW = /^[\x20-\x7e]*$/;
 
+/** Columns of the terminal that a character takes; marks above others take none. */
 function columnsOfCharacter(character: string): number {
   if (/\p{Mn}/u.test(character)) return 0;
   return WIDE.test(character) ? 2 : 1;
 }
 
 function widthOf(text: string): number {
-  if (NARROW.test(text)) return text.length;
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   return Array.from(text).reduce((sum, one) => sum + columnsOfCharacter(one), 0);
 }
 
-/** Cut or padded to a width. */
-function fitted(text: string, width: number, isNumeric: boolean): string {
-  const own = widthOf(text);
-  if (own <= width) {
-    const blanks = ' '.repeat(width - own);
-    return isNumeric ? blanks + text : text + blanks;
-  }
+/** A cell cut or padded to the width of its column. */
+function fitted(text: string, { width, isNumeric }: Column): string {
+  const blanks = ' '.repeat(Math.max(0, width - widthOf(text)));
+  if (widthOf(text) <= width) return isNumeric ? blanks + text : text + blanks;
   let kept = '';
   let used = 0;
   for (const character of text) {

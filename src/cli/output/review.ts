@@ -5,22 +5,22 @@
 
 import { cosineOf } from '../../hashing/angle';
 import type { DedupPlan } from '../../node';
-import { differing, excerpt } from './excerpts';
-import { counted, grouped } from './figures';
+import { counted, differing, excerpt, grouped } from './figures';
 
 const GROUPS_SHOWN = 5;
 const PAIRS_SHOWN = 5;
-/** Ranges of distances that are told, beside 0. */
+/** Ranges of distances that are shown, besides 0. */
 const RANGES = 4;
 
-export interface Group {
+/** Rows that are near each other, and the one of them that stays. */
+interface Group {
   readonly name: number;
   readonly size: number;
   readonly keeper: number;
 }
 
 /** A row that would go, and the one that stays for it. */
-export interface DroppedPair {
+interface DroppedPair {
   readonly row: number;
   readonly keeper: number;
   readonly distance: number;
@@ -38,46 +38,47 @@ export interface Review {
   readonly widest: readonly DroppedPair[];
 }
 
-/** Of a plan for so many rows, without those that were removed from an index. */
+/** The review of a plan for so many rows, without those that were removed from an index. */
 export function reviewOf(plan: DedupPlan, rows: number): Review {
   const { count, groups, kept, keepers, distances } = plan;
   const sizes = new Uint32Array(count);
   const keeperOf = new Uint32Array(count);
   const byDistance = new Uint32Array(distances.reduce((most, one) => Math.max(most, one), 0) + 1);
   let dropped = 0;
-  const widest: DroppedPair[] = [];
+  let widest: DroppedPair[] = [];
   for (let row = count - 1; row >= 0; row--) {
     sizes[groups[row]]++;
     if (kept[row] === 1) keeperOf[groups[row]] = row;
   }
   for (let row = 0; row < count; row++) {
     if (kept[row] === 1) continue;
+    const distance = distances[row];
     dropped++;
-    byDistance[distances[row]]++;
-    const pair = { row, keeper: keepers[row], distance: distances[row] };
-    if (distances[row] > 0) put(widest, pair, groups);
+    byDistance[distance]++;
+    const least = widest[PAIRS_SHOWN - 1]?.distance ?? 0;
+    if (distance > least) {
+      widest = withPair(widest, { row, keeper: keepers[row], distance }, groups);
+    }
   }
   const largest: Group[] = [];
   let groupCount = 0;
   for (let name = 0; name < count; name++) {
     if (sizes[name] < 2) continue;
     groupCount++;
-    if (largest.length === GROUPS_SHOWN && sizes[name] <= largest[GROUPS_SHOWN - 1].size) continue;
+    if (sizes[name] <= (largest[GROUPS_SHOWN - 1]?.size ?? 0)) continue;
     largest.push({ name, size: sizes[name], keeper: keeperOf[name] });
     largest.sort((a, b) => b.size - a.size || a.name - b.name).splice(GROUPS_SHOWN);
   }
   return { rows, dropped, groups: groupCount, byDistance, largest, widest };
 }
 
-/** Among the widest, of each group one. */
-function put(widest: DroppedPair[], pair: DroppedPair, groups: Uint32Array): void {
-  const isFull = widest.length === PAIRS_SHOWN;
-  if (isFull && pair.distance <= widest[PAIRS_SHOWN - 1].distance) return;
-  const same = widest.findIndex(({ row }) => groups[row] === groups[pair.row]);
-  if (same >= 0 && widest[same].distance >= pair.distance) return;
-  if (same >= 0) widest.splice(same, 1);
-  widest.push(pair);
-  widest.sort((a, b) => b.distance - a.distance || a.row - b.row).splice(PAIRS_SHOWN);
+/** The widest pairs and one more, widest first; each group has one, the wider. */
+function withPair(widest: DroppedPair[], pair: DroppedPair, groups: Uint32Array): DroppedPair[] {
+  const same = widest.find(({ row }) => groups[row] === groups[pair.row]);
+  if (same !== undefined && same.distance >= pair.distance) return widest;
+  return [...widest.filter((one) => one !== same), pair]
+    .sort((a, b) => b.distance - a.distance || a.row - b.row)
+    .slice(0, PAIRS_SHOWN);
 }
 
 /** The rows whose names and texts are shown. */
@@ -95,6 +96,7 @@ export interface Shown {
   readonly texts: ReadonlyMap<number, string>;
 }
 
+/** The review in lines; one line where nothing would go. */
 export function reviewText(review: Review, { bits, nameOf, texts }: Shown): string {
   const { rows, dropped, groups, byDistance, largest, widest } = review;
   const share = rows === 0 ? 0 : (100 * dropped) / rows;
@@ -109,17 +111,15 @@ export function reviewText(review: Review, { bits, nameOf, texts }: Shown): stri
   const width = Math.max(...largest.map(({ size }) => grouped(size).length));
   const nameWidth = Math.max(...largest.map(({ keeper }) => nameOf(keeper).length));
   for (const { size, keeper } of largest) {
-    const text = texts.get(keeper);
-    const told = text === undefined ? '' : excerpt(text);
+    const text = excerpt(texts.get(keeper) ?? '');
     const name = nameOf(keeper).padEnd(nameWidth);
-    lines.push(`  ${grouped(size).padStart(width)} rows, keeps ${name}  ${told}`.trimEnd());
+    lines.push(`  ${grouped(size).padStart(width)} rows, keeps ${name}  ${text}`.trimEnd());
   }
   if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');
   for (const { row, keeper, distance } of widest) {
     const cosine = cosineOf(distance, bits).toFixed(2);
     lines.push(`  ${distance} of ${bits} bits differ, cosine about ${cosine}`);
-    const [kept, gone] = [texts.get(keeper), texts.get(row)];
-    const [one, other] = differing(kept ?? '', gone ?? '');
+    const [one, other] = differing(texts.get(keeper) ?? '', texts.get(row) ?? '');
     const padding = Math.max(nameOf(keeper).length, nameOf(row).length);
     lines.push(`    keep ${nameOf(keeper).padEnd(padding)}  ${one}`.trimEnd());
     lines.push(`    drop ${nameOf(row).padEnd(padding)}  ${other}`.trimEnd());
@@ -127,15 +127,15 @@ export function reviewText(review: Review, { bits, nameOf, texts }: Shown): stri
   return lines.join('\n');
 }
 
-/** `0: 12   1–10: 5   11–20: 3`. */
+/** Rows by ranges of distances, as `0: 12`, `1–10: 5` and `11–20: 3`. */
 function ranges(byDistance: Uint32Array): string[] {
   const most = byDistance.length - 1;
-  const told = [`0: ${grouped(byDistance[0])}`];
+  const shown = [`0: ${grouped(byDistance[0])}`];
   const step = Math.max(1, Math.ceil(most / RANGES));
   for (let from = 1; from <= most; from += step) {
     const to = Math.min(most, from + step - 1);
     const sum = byDistance.subarray(from, to + 1).reduce((all, one) => all + one, 0);
-    told.push(`${from === to ? from : `${from}–${to}`}: ${grouped(sum)}`);
+    shown.push(`${from === to ? from : `${from}–${to}`}: ${grouped(sum)}`);
   }
-  return told;
+  return shown;
 }

@@ -1,5 +1,9 @@
-/** Rows out: a file that is there whole or not at all, a stream, or a table for people. */
+/**
+ * Where results go: rows to a file, a stream or a table for people, pages to a file. A file is there
+ * whole or not at all, and is not written over without --force.
+ */
 
+import { openOutput as openFile } from '../../formats/file-io';
 import { type CodeHeader, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
 import { PeopleTable } from './people-table';
@@ -23,26 +27,27 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
 
 async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise<RowWriter> {
   const target = call.text('output');
-  const to = (call.isJson ? 'json' : call.text('to')) as RowFormat | undefined;
+  const format = (call.isJson ? 'json' : call.text('to')) as RowFormat | undefined;
   if (target !== undefined && target !== '-') {
     return createRows(target, {
-      ...(to !== undefined && { format: to }),
-      ...{ force: call.has('force'), inputs: inputs.filter((input) => input !== '-') },
-      ...(header !== undefined && isArrow(to, target) && { header }),
+      ...{ format, force: call.has('force'), inputs: inputs.filter((input) => input !== '-') },
+      header: isArrow(format, target) ? header : undefined,
     });
   }
-  if (call.isTerminal && to === undefined) {
+  if (call.isTerminal && format === undefined) {
     return new PeopleTable({
       width: process.stdout.columns || 80,
       isColored: isColored(),
       write: (text) => call.print(text),
     });
   }
-  if (call.isTerminal && BINARY.includes(to as string)) {
-    call.misuse(`${to} is not for a terminal: write it to a file by -o, or into a pipe`);
+  if (call.isTerminal && BINARY.includes(format as string)) {
+    call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
   }
-  const format = to ?? 'jsonl';
-  return createRows('-', { format, ...(header !== undefined && isArrow(to) && { header }) });
+  return createRows('-', {
+    format: format ?? 'jsonl',
+    header: isArrow(format) ? header : undefined,
+  });
 }
 
 /**
@@ -63,4 +68,45 @@ function isArrow(format: RowFormat | undefined, target = ''): boolean {
 function isColored(): boolean {
   const { NO_COLOR, TERM } = process.env;
   return process.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
+}
+
+/** The file of a page or of its data, named by -o. */
+export class PageFile {
+  /** Whether it holds data for machines, not a page. */
+  readonly isData: boolean;
+
+  private constructor(
+    readonly path: string,
+    private readonly options: { readonly force: boolean; readonly inputs: readonly string[] },
+  ) {
+    this.isData = path.endsWith('.json');
+  }
+
+  /**
+   * The file of -o; null where that is stdout. Fails where the file exists and --force is not
+   * given, where it is one of the inputs, and where it cannot be written.
+   */
+  static async named(call: Call, inputs: readonly string[]): Promise<PageFile | null> {
+    const path = call.text('output');
+    if (path === undefined || path === '-') return null;
+    if (!/\.(html?|json)$/i.test(path)) {
+      call.misuse(`-o expected a name that ends in .html or .json, got ${path}`);
+    }
+    const file = new PageFile(path, { force: call.has('force'), inputs });
+    if (call.isJson && !file.isData) call.misuse('--json writes a .json file');
+    await (await openFile(path, file.options)).abort();
+    return file;
+  }
+
+  /** Writes the file, whole or not at all. */
+  async write(text: string): Promise<void> {
+    const output = await openFile(this.path, this.options);
+    try {
+      await output.write([new TextEncoder().encode(text)]);
+      await output.close();
+    } catch (error) {
+      await output.abort();
+      throw error;
+    }
+  }
 }

@@ -135,7 +135,7 @@ function widthRows({ widths }: Calibration): string[][] {
 /** Headings of `thresholdRows`. */
 const THRESHOLDS = ['within', 'found', 'right', 'precision', 'recall', 'F1'];
 
-/** What distances find, as cells: about ten up to twice the recommended one, which is one of them. */
+/** What about ten distances find, up to twice the recommended one, which is among them. */
 function thresholdRows({ tally, recommended }: Calibration): string[][] {
   const wanted = recommended.maxDistance;
   const every = Math.max(1, Math.round(wanted / 6));

@@ -3,13 +3,15 @@
  * by orthogonal iteration. Signs are fixed, so the same points always lie the same way.
  */
 
-import type { LongCall } from '../../base/steps';
+import { type LongCall, runStepsAsync } from '../../base/steps';
 import { clusterAsync } from '../../clustering/cluster';
+import { pointsOf } from '../../clustering/cluster-source';
 import type { Cluster } from '../../clustering/cluster-summary';
 import type { SimHashIndex } from '../../index/simhash-index';
 import { shareAt } from '../../measure/draw';
-import { heldOf, type IndexSample } from '../../measure/rows';
+import type { IndexSample } from '../../measure/rows';
 
+/** A row on the plane. */
 export interface MapPoint {
   readonly row: number;
   readonly cluster: number;
@@ -23,6 +25,7 @@ export interface ClusterMap {
   readonly clusters: readonly Cluster[];
   readonly objective: number;
   readonly points: readonly MapPoint[];
+  /** Share of the variance along x, and along y. */
   readonly shares: readonly [x: number, y: number];
 }
 
@@ -32,49 +35,36 @@ export interface MapOptions extends LongCall {
   readonly sample: IndexSample;
 }
 
-/** Null where there are no rows with codes. */
+/**
+ * Clusters of all rows by vectors, or by the bits of codes where the index holds no dense ones, and
+ * where their medoids and the rows of the sample lie. Null where there are no rows with codes.
+ */
 export async function clusterMap(
   index: SimHashIndex,
   { clusters: wanted, seed, sample, ...call }: MapOptions,
 ): Promise<ClusterMap | null> {
   if (sample.rows.length === 0) return null;
-  const clusters = Math.max(1, Math.min(wanted, Math.floor(sample.rows.length / 2)));
+  const count = Math.max(1, Math.min(wanted, Math.floor(sample.rows.length / 2)));
   const isDense = sample.vectors !== null && 'dimensions' in sample.vectors;
   const by = isDense ? ('vectors' as const) : ('bits' as const);
-  const found = await clusterAsync(index, { clusters, by, seed, ...call });
-  const medoids = found.clusters.map(({ medoid }) => medoid);
+  const { clusters, objective, labels } = await clusterAsync(index, {
+    ...{ clusters: count, by, seed, ...call },
+  });
+  const medoids = new Set(clusters.map(({ medoid }) => medoid));
   const rows = Uint32Array.from(new Set([...medoids, ...sample.rows])).sort();
-  const held = heldOf(index, rows);
-  const { places, shares } = planeOf(...pointsOf(held));
+  const { points } = await runStepsAsync(pointsOf(index, by), {});
+  const { dimensions } = points;
+  const values = new Float64Array(rows.length * dimensions);
+  rows.forEach((row, i) => {
+    points.into(row, values, i * dimensions);
+  });
+  const { places, shares } = planeOf(values, dimensions);
   return {
-    ...{ by, clusters: found.clusters, objective: found.objective, shares },
-    points: places.map(([x, y], i) => ({
-      ...{ row: held.rows[i], cluster: found.labels[held.rows[i]], x, y },
-      isMedoid: medoids.includes(held.rows[i]),
-    })),
+    ...{ by, clusters, objective, shares },
+    points: places.map(([x, y], i) => {
+      return { row: rows[i], cluster: labels[rows[i]], x, y, isMedoid: medoids.has(rows[i]) };
+    }),
   };
-}
-
-/** Directions of kept vectors, or the bits of codes as +1 and -1. */
-function pointsOf({ vectors, codes }: IndexSample): [values: Float64Array, dimensions: number] {
-  if (vectors === null || !('dimensions' in vectors)) {
-    const { bits, count } = codes;
-    const values = new Float64Array(count * bits);
-    for (let row = 0; row < count; row++) {
-      const code = codes.at(row);
-      for (let j = 0; j < bits; j++)
-        values[row * bits + j] = (code[j >> 3] >> (j & 7)) & 1 ? 1 : -1;
-    }
-    return [values, bits];
-  }
-  const { values, dimensions } = vectors;
-  const units = Float64Array.from(values);
-  for (let from = 0; from < units.length; from += dimensions) {
-    const row = units.subarray(from, from + dimensions);
-    const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));
-    for (let i = 0; i < dimensions; i++) row[i] /= length || 1;
-  }
-  return [units, dimensions];
 }
 
 /** Points on a plane: their first two principal components. */
@@ -85,10 +75,11 @@ export interface Plane {
   readonly shares: readonly [x: number, y: number];
 }
 
+/** Rounds of the iteration at most, and how little an axis turns when it has settled. */
 const MAX_ROUNDS = 100;
 const CLOSE = 1e-9;
 
-/** `values` holds points of `dimensions` values, one after another. */
+/** The plane of points of `dimensions` values, one after another. */
 export function planeOf(values: Float64Array, dimensions: number): Plane {
   const count = values.length / dimensions;
   const shifted = lessMean(values, dimensions);
@@ -119,6 +110,7 @@ export function planeOf(values: Float64Array, dimensions: number): Plane {
   };
 }
 
+/** The points less their mean. */
 function lessMean(values: Float64Array, dimensions: number): Float64Array {
   const count = values.length / dimensions;
   const mean = new Float64Array(dimensions);
@@ -135,6 +127,7 @@ function products(values: Float64Array, axis: Float64Array): Float64Array {
   return out;
 }
 
+/** The axis times the covariance of the points, but for a factor. */
 function timesCovariance(values: Float64Array, axis: Float64Array) {
   const weights = products(values, axis);
   const out = new Float64Array(axis.length);

@@ -8,7 +8,7 @@ import type { Call } from '../call';
 import { hasherOptionsOf, openSource } from '../input/hashing';
 import { sampleRows } from '../input/sample-rows';
 import { commandLine } from '../output/figures';
-import { PageFile } from '../output/page-file';
+import { PageFile } from '../output/rows';
 import {
   type CalibrationReport,
   calibrationData,

@@ -5,8 +5,7 @@ import type { Call } from '../call';
 import { type Collection, type CollectionWish, readCollection } from '../input/collection';
 import { textsOfRows } from '../input/texts';
 import { clusterRows, clusterTable, type Found } from '../output/clusters';
-import { excerpt } from '../output/excerpts';
-import { counted } from '../output/figures';
+import { counted, excerpt } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
 /** Memory besides the codes: of k-means on all rows, or of the neighbours of all rows. */

@@ -3,6 +3,7 @@
  * not read.
  */
 
+import type { IndexFolder } from '../../node';
 import type { Call } from '../call';
 import {
   bytesOf,
@@ -15,7 +16,7 @@ import {
 import { openInput } from '../input/rows';
 import { bytesText, grouped, printable } from '../output/figures';
 
-/** What is told: a title, and lines of a name and a value. */
+/** A line of the output: a name and a value. */
 type Fact = readonly [name: string, value: string];
 
 export async function run(call: Call): Promise<0 | 1> {
@@ -29,61 +30,50 @@ export async function run(call: Call): Promise<0 | 1> {
 async function indexFacts(call: Call, path: string) {
   const folder = await openFolder(call, path);
   const { generation, rowCount, options, report, text, files, columnInfo } = folder;
-  const bytes = bytesOf(folder);
+  const { mean, ...plainOptions } = options;
   const { bits, projection, seed, dimensions, vectors } = options;
-  const { mean, ...told } = options;
   const json = {
-    ...{ kind: 'index', path, generation, rows: rowCount, bytes },
-    ...{ options: { ...told, isCentred: mean !== undefined }, text, columns: columnInfo, files },
-    report,
+    ...{ kind: 'index', path, generation, rows: rowCount, bytes: bytesOf(folder) },
+    options: { ...plainOptions, isCentred: mean !== undefined },
+    ...{ text, columns: columnInfo, files, report },
   };
-  const facts: Fact[] = [
-    ['index', path],
-    ['rows', grouped(rowCount)],
-    ['bits', String(bits)],
-    ...optional('projection', projection),
-    ...optional('seed', seed),
-    ...optional('dimensions', dimensions),
-    ['vectors', vectors ?? 'none'],
-    ...optional('texts', textWords(folder) ?? undefined),
-    ['columns', columnWords(folder)],
-    ['generation', String(generation)],
-    ['size', sizeWords(folder)],
-    ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
-  ];
-  return { json, facts };
+  return {
+    json,
+    facts: factsOf({
+      ...{ index: path, rows: grouped(rowCount), bits, projection, seed, dimensions },
+      ...{ vectors: vectors ?? 'none', texts: textWords(folder), columns: columnWords(folder) },
+      ...{ generation, size: sizeWords(folder) },
+      recall: report === null ? 'not measured: --optimize does' : recallFact(report),
+    }),
+  };
 }
 
-interface Measured {
-  readonly k: number;
-  readonly recall: number;
-  readonly interval: readonly [number, number];
-  readonly queries: number;
-  readonly rank: string;
-  readonly method: string;
-  readonly rowsAdded: number;
-  readonly rowsRemoved: number;
+/** Those facts that have a value. */
+function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
+  return Object.entries(facts).flatMap(([name, value]): Fact[] =>
+    value === undefined || value === null ? [] : [[name, String(value)]],
+  );
 }
 
-function recallFact(report: Measured): string {
+/** What `optimize` measured, and what has changed since. */
+function recallFact(report: NonNullable<IndexFolder['report']>): string {
   const [low, high] = report.interval.map((one) => one.toFixed(3));
-  const since = [
-    ...(report.rowsAdded > 0 ? [`${grouped(report.rowsAdded)} rows added since`] : []),
-    ...(report.rowsRemoved > 0 ? [`${grouped(report.rowsRemoved)} removed since`] : []),
-  ];
-  const measured = `${report.recall.toFixed(3)} at ${report.k} (${low}–${high})`;
-  const how = `on ${grouped(report.queries)} rows, rank ${report.rank}, method ${report.method}`;
-  return [`${measured}, ${how}`, ...since].join(', ');
+  const { recall, k, queries, rank, method, rowsAdded, rowsRemoved } = report;
+  return [
+    `${recall.toFixed(3)} at ${k} (${low}–${high})`,
+    `on ${grouped(queries)} rows, rank ${rank}, method ${method}`,
+    ...(rowsAdded > 0 ? [`${grouped(rowsAdded)} rows added since`] : []),
+    ...(rowsRemoved > 0 ? [`${grouped(rowsRemoved)} removed since`] : []),
+  ].join(', ');
 }
 
 async function fileFacts(call: Call, path: string) {
   const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };
-  const facts: Fact[] = [
-    ['file', file],
-    ['format', format],
-    ['rows', rowCount === null ? 'not told by the file' : grouped(rowCount)],
-    ...(byteCount === null ? [] : [['size', bytesText(byteCount)] as const]),
+  const rows = rowCount === null ? 'not told by the file' : grouped(rowCount);
+  const size = byteCount === null ? null : bytesText(byteCount);
+  const facts = [
+    ...factsOf({ file, format, rows, size }),
     ...columns.map(({ name, type, fits }): Fact => {
       return ['column', `${name}: ${type}${fits.length > 0 ? `, fits ${fits.join(', ')}` : ''}`];
     }),
@@ -91,15 +81,13 @@ async function fileFacts(call: Call, path: string) {
   return { json, facts };
 }
 
-function optional(name: string, value: unknown): Fact[] {
-  return value === undefined ? [] : [[name, String(value)]];
-}
-
+/** Facts in two columns, without characters that a terminal would obey. */
 function listed(facts: readonly Fact[]): string {
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join('');
 }
 
+/** 64-bit numbers as texts: JSON has none. */
 function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

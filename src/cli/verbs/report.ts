@@ -5,7 +5,7 @@
 
 import type { Call } from '../call';
 import { openFolder } from '../input/index-folder';
-import { PageFile } from '../output/page-file';
+import { PageFile } from '../output/rows';
 import { indexData, indexPage } from '../report/index-page';
 import { folderFacts, indexReport, type ReportOptions, rowNames } from '../report/index-report';
 

@@ -31,18 +31,33 @@ export async function run(call: Call): Promise<0 | 1> {
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args });
   for await (const queries of queriesOf(call, folder, index)) {
-    const results = await answers(call, index, { queries, request, allowed });
-    await out.write(await rowsOf(queries, results, { most: request.k, shown, carried }));
+    const results = await answers(call, index, { queries, allowed, ...request });
+    const found = foundRows(queries.names, results, request.k);
+    const columns: Record<string, ColumnData> = {
+      query: columnOfIds(found.map((one) => one.query)),
+      rank: Int32Array.from(found, ({ rank }) => rank),
+      id: columnOfIds(found.map(({ id }) => id)),
+      distance: Int32Array.from(found, ({ distance }) => distance),
+      cosine: Float64Array.from(found, ({ cosine }) => cosine),
+    };
+    const rows = found.map(({ row }) => row);
+    for (const name of shown) {
+      const own = name in columns ? `row_${name}` : name;
+      columns[own] = carried.valuesOf(name, rows) as ColumnData;
+    }
+    await out.write(RowBatch.of(columns));
   }
   await out.close();
   return 0;
 }
 
+/** How to search: the options of the call. */
 interface SearchRequest {
+  /** Most rows of an answer. */
   readonly k: number;
+  /** Undefined where the nearest rows are wanted, however far they are. */
   readonly maxDistance: number | undefined;
   readonly rank: Rank | undefined;
-  readonly isExplained: boolean;
 }
 
 /** Without a distance or a cosine the nearest rows are wanted; a cosine is taken as a distance. */
@@ -53,12 +68,11 @@ function requestOf(call: Call, bits: number): SearchRequest {
   if (isWithin && rank !== undefined && rank !== 'hamming') {
     call.misuse(`--max-distance and --min-cosine rank by distance: leave out --rank ${rank}`);
   }
-  const all = isWithin ? Number.MAX_SAFE_INTEGER : 10;
-  const k = call.number('k') ?? all;
-  return { k, maxDistance, rank, isExplained: call.has('explain') };
+  const k = call.number('k') ?? (isWithin ? Number.MAX_SAFE_INTEGER : 10);
+  return { k, maxDistance, rank };
 }
 
-/** Columns asked for; on a terminal the first of texts. */
+/** The columns of `--columns`; without it, on a terminal, the first of texts. */
 function shownColumns(call: Call, folder: IndexFolder): readonly string[] {
   if (call.has('columns')) {
     return call.list('columns').map((name) => carriedName(call, folder, name));
@@ -67,98 +81,68 @@ function shownColumns(call: Call, folder: IndexFolder): readonly string[] {
   return isForPeople(call) && text !== undefined ? [text.name] : [];
 }
 
-interface Asked {
+interface Asked extends SearchRequest {
   readonly queries: Queries;
-  readonly request: SearchRequest;
+  /** The rows that --filter lets through; null for all. */
   readonly allowed: Uint32Array | null;
 }
 
+/** An answer for each query: all at once, or one by one with --explain, which times each. */
 async function answers(call: Call, index: SimHashIndex, asked: Asked): Promise<SearchResult[]> {
-  const { queries, request, allowed } = asked;
-  const { k, maxDistance, rank, isExplained } = request;
-  const self = queries.self;
-  const others = self === null ? null : new Set(self);
+  const { queries, allowed, k, maxDistance, rank } = asked;
+  const self = queries.self && new Set(queries.self);
   const filter =
-    allowed !== null
-      ? allowed.filter((row) => !others?.has(row))
-      : others && ((_: unknown, row: number) => !others.has(row));
-  const common = { ...(filter !== null && { filter }), explain: isExplained };
-  const within = { ...common, maxDistance: maxDistance ?? 0 };
-  const nearest = { ...common, k, ...(rank !== undefined && { rank }) };
-  if (isExplained) {
-    return queries.names.map((name, i) => {
-      const query = queryAt(queries, i);
-      if (query === null) return NOTHING;
-      const found =
-        maxDistance === undefined ? index.search(query, nearest) : index.within(query, within);
-      call.say(`query ${name}: ${explained(found.explain as Explanation)}`);
-      return found;
-    });
+    allowed?.filter((row) => !self?.has(row)) ??
+    (self ? (_: unknown, row: number) => !self.has(row) : undefined);
+  const nearest = { filter, k, rank };
+  const within = { filter, maxDistance: maxDistance ?? 0 };
+  const isNearest = maxDistance === undefined;
+  if (!call.has('explain')) {
+    return call.long('searching', (long) =>
+      isNearest
+        ? index.searchAllAsync(queries.vectors, { ...nearest, ...long })
+        : index.withinAllAsync(queries.vectors, { ...within, ...long }),
+    );
   }
-  return call.long('searching', (long) => {
-    return maxDistance === undefined
-      ? index.searchAllAsync(queries.vectors, { ...nearest, ...long })
-      : index.withinAllAsync(queries.vectors, { ...within, ...long });
+  return queries.names.map((name, i) => {
+    const query = queryAt(queries, i);
+    if (query === null) return NOTHING;
+    const found = isNearest
+      ? index.search(query, { ...nearest, explain: true })
+      : index.within(query, { ...within, explain: true });
+    call.say(`query ${name}: ${explained(found.explain as Explanation)}`);
+    return found;
   });
 }
 
+/** The answer to a query without a code. */
 const NOTHING: SearchResult = {
   ...{ rows: new Uint32Array(), ids: [], distances: new Uint16Array() },
   ...{ cosines: new Float64Array(), rank: 'hamming' },
 };
 
+/** What was done for a query, in a line. */
 function explained({ method, why, codesCompared, reranked, probes, milliseconds }: Explanation) {
-  const parts = [
+  return [
     `method ${method} (${why})`,
     `${codesCompared} codes compared`,
     ...(probes > 0 ? [`${probes} partitions visited`] : []),
     ...(reranked > 0 ? [`${reranked} rows ranked by cosine`] : []),
     `${milliseconds.find.toFixed(2)} ms to find, ${milliseconds.rank.toFixed(2)} ms to rank`,
-  ];
-  return parts.join(', ');
+  ].join(', ');
 }
 
-interface Shown {
-  /** Rows a query. */
-  readonly most: number;
-  readonly shown: readonly string[];
-  readonly carried: Carried;
+/** The neighbours of all queries, at most `k` of each. */
+function foundRows(names: readonly Id[], results: readonly SearchResult[], k: number) {
+  return results.flatMap(({ rows, ids, distances, cosines }, i) =>
+    Array.from(rows.subarray(0, k), (row, j) => {
+      const figures = { row, distance: distances[j], cosine: cosines[j] };
+      return { query: names[i], rank: j + 1, id: ids[j], ...figures };
+    }),
+  );
 }
 
-/** A row for each neighbour: the query, its rank, its id, distance and cosine, what is shown. */
-async function rowsOf(
-  { names }: Queries,
-  results: readonly SearchResult[],
-  { most, shown, carried }: Shown,
-): Promise<RowBatch> {
-  const query: Id[] = [];
-  const ids: Id[] = [];
-  const [rank, rows, distance, cosine]: number[][] = [[], [], [], []];
-  results.forEach((result, i) => {
-    for (let j = 0; j < Math.min(most, result.rows.length); j++) {
-      query.push(names[i]);
-      rank.push(j + 1);
-      ids.push(result.ids[j]);
-      rows.push(result.rows[j]);
-      distance.push(result.distances[j]);
-      cosine.push(result.cosines[j]);
-    }
-  });
-  const columns: Record<string, ColumnData> = {
-    query: columnOfIds(query),
-    rank: Int32Array.from(rank),
-    id: columnOfIds(ids),
-    distance: Int32Array.from(distance),
-    cosine: Float64Array.from(cosine),
-  };
-  for (const name of shown) {
-    const own = name in columns ? `row_${name}` : name;
-    columns[own] = carried.valuesOf(name, rows) as ColumnData;
-  }
-  return RowBatch.of(columns);
-}
-
-/** Row numbers and small ids as integers, whatever the first batch holds. */
+/** Ids as a column of one type: row numbers and small ids as integers, else strings. */
 function columnOfIds(ids: readonly Id[]): ColumnData {
   const isAll = (type: string) => ids.every((id) => typeof id === type);
   if (isAll('number')) return Float64Array.from(ids as number[]);
