@@ -1,6 +1,6 @@
 /**
- * Where results go: rows to a file, a stream or a table for people, pages to a file. A file is there
- * whole or not at all, and is not written over without --force.
+ * Where results go: rows to a file, a stream or a table for people, pages to a file. A file is
+ * there whole or not at all, and is not written over without --force.
  */
 
 import { openOutput as openFile } from '../../formats/file-io';
