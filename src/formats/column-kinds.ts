@@ -8,7 +8,7 @@
 import { describe } from '../base/check';
 import type { ColumnKind } from '../table/columns/builder';
 import type { ColumnPlan } from '../table/row-assembler';
-import { exactJson } from './jsonl/exact-json';
+import { exactJson } from './jsonl/json-text';
 import type { ColumnType } from './row-reader';
 
 /** What a type that the caller gives stands for. */

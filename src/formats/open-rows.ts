@@ -5,7 +5,7 @@
 
 import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
-import { arrowRows } from './arrow/arrow-rows';
+import { arrowRows } from './arrow/arrow-file';
 import { ByteSource } from './byte-source';
 import { csvRows } from './csv/csv-rows';
 import { jsonlRows } from './jsonl/jsonl-rows';
@@ -110,7 +110,7 @@ export async function openRecords(
     const isTabbed = /\.(tsv|tab)$/i.test(bytes.name) && read.delimiter === undefined;
     const wanted: ReadOptions = isTabbed ? { ...read, delimiter: '\t' } : read;
     const rows = await READERS[format](bytes, wanted);
-    return new OpenRows(rows, format, { source: bytes, skips: read.skips });
+    return new OpenRows(rows, format, bytes, read.skips);
   } catch (error) {
     await bytes.close();
     throw error;
@@ -136,7 +136,7 @@ async function openFolder(
     throw new FormatError(`a folder, not a file of format ${format}`, folder);
   }
   const rows = await folderRows(folder, read);
-  return new OpenRows(rows, 'text', { source: ByteSource.folder(folder), skips: read.skips });
+  return new OpenRows(rows, 'text', ByteSource.folder(folder), read.skips);
 }
 
 function readOptions(given: OpenRowsOptions): ReadOptions {

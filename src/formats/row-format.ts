@@ -19,22 +19,15 @@ export const ROW_FORMATS = [
 /** 'arrow' is the file, 'arrows' the stream; 'json' (one array) is written only. */
 export type RowFormat = (typeof ROW_FORMATS)[number];
 
-const EXTENSIONS: Record<string, RowFormat> = {
-  '.arrow': 'arrow',
-  '.feather': 'arrow',
-  '.ipc': 'arrow',
-  '.arrows': 'arrows',
-  '.parquet': 'parquet',
-  '.pq': 'parquet',
-  '.csv': 'csv',
-  '.tsv': 'csv',
-  '.tab': 'csv',
-  '.jsonl': 'jsonl',
-  '.ndjson': 'jsonl',
-  '.npy': 'npy',
-  '.txt': 'text',
-  '.md': 'text',
-  '.json': 'json',
+const EXTENSIONS: Record<RowFormat, readonly string[]> = {
+  arrow: ['.arrow', '.feather', '.ipc'],
+  arrows: ['.arrows'],
+  parquet: ['.parquet', '.pq'],
+  csv: ['.csv', '.tsv', '.tab'],
+  jsonl: ['.jsonl', '.ndjson'],
+  npy: ['.npy'],
+  text: ['.txt', '.md'],
+  json: ['.json'],
 };
 
 /** Magic numbers, as text of one byte a character. */
@@ -50,7 +43,8 @@ export const MAGIC_BYTES = 64;
 
 /** The format by the extension, or null for an unknown one. */
 export function formatOfPath(path: string): RowFormat | null {
-  return EXTENSIONS[extname(path).toLowerCase()] ?? null;
+  const extension = extname(path).toLowerCase();
+  return ROW_FORMATS.find((format) => EXTENSIONS[format].includes(extension)) ?? null;
 }
 
 /** The format by what the bytes are, where they say so, else by the name. */

@@ -81,58 +81,53 @@ export function checkColumns(wanted: Iterable<string>, names: readonly string[])
   for (const name of wanted) if (!names.includes(name)) throw noColumn(name, names);
 }
 
+/** Rows `first` to `first + rows - 1` of a batch, and so on to its end; nothing is copied. */
+export function* piecesOf(batch: RowBatch, rows: number): Generator<RowBatch> {
+  for (let first = 0; first < batch.count; first += rows) {
+    yield batch.slice(first, Math.min(batch.count, first + rows));
+  }
+}
+
 /** Reads once, and closes its source whichever way that ends. */
 export class OpenRows implements RowReader {
+  readonly file: string;
+  readonly columns: readonly ColumnInfo[];
+  readonly rowCount: number | null;
+  readonly byteCount: number | null;
+  /** The JSON header of Arrow files of this library. */
   readonly header: string | undefined;
-  readonly #rows: FormatRows;
-  readonly #source: ByteSource;
-  readonly #skips: Skips;
   #isRead = false;
 
   constructor(
-    rows: FormatRows,
+    private readonly rows: FormatRows,
     readonly format: RowFormat,
-    options: { source: ByteSource; skips: Skips },
+    private readonly source: ByteSource,
+    private readonly skips: Skips,
   ) {
-    this.#rows = rows;
+    this.file = source.name;
+    this.columns = rows.columns;
+    this.rowCount = rows.rowCount ?? null;
+    this.byteCount = source.byteCount;
     this.header = rows.header;
-    this.#source = options.source;
-    this.#skips = options.skips;
-  }
-
-  get file(): string {
-    return this.#source.name;
-  }
-
-  get columns(): readonly ColumnInfo[] {
-    return this.#rows.columns;
-  }
-
-  get rowCount(): number | null {
-    return this.#rows.rowCount ?? null;
-  }
-
-  get byteCount(): number | null {
-    return this.#source.byteCount;
   }
 
   get bytesRead(): number {
-    return this.#source.bytesRead;
+    return this.source.bytesRead;
   }
 
   get skipped(): number {
-    return this.#skips.count;
+    return this.skips.count;
   }
 
   get skippedLines(): readonly SkippedLine[] {
-    return this.#skips.lines;
+    return this.skips.lines;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
     if (this.#isRead) throw new Error(`${this.file}: its rows were read already, open it again`);
     this.#isRead = true;
     try {
-      yield* this.#rows.batches();
+      yield* this.rows.batches();
     } finally {
       await this.close();
     }
@@ -140,6 +135,6 @@ export class OpenRows implements RowReader {
 
   async close(): Promise<void> {
     this.#isRead = true;
-    await this.#source.close();
+    await this.source.close();
   }
 }

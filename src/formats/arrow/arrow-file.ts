@@ -1,7 +1,11 @@
-/** Arrow files by path. */
+/**
+ * Arrow files and streams: codes and vectors of a path at once, or rows batch by batch, large batches
+ * cut into smaller ones without a copy.
+ */
 
 import type { Ids } from '../../base/ids';
 import type { Codes } from '../../codes/codes';
+import { openArrowFile, openArrowStream } from '../../table/arrow/batches';
 import {
   type CodesFromArrowOptions,
   type CodesWithIds,
@@ -13,8 +17,11 @@ import {
   type VectorsWithIds,
   vectorsFromArrow,
 } from '../../table/from-arrow';
+import type { RowBatch } from '../../table/row-batch';
 import { type CodesToArrowOptions, codesToArrow } from '../../table/sealed/codes';
+import type { ByteSource } from '../byte-source';
 import { readWhole, writeWhole } from '../file-io';
+import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../row-reader';
 
 /**
  * Reads the codes of an Arrow file or stream. `I` is the type of the ids where the caller knows it;
@@ -79,4 +86,29 @@ export async function writeCodes(
   options?: CodesToArrowOptions,
 ): Promise<void> {
   await writeWhole(path, [codesToArrow(codes, options)]);
+}
+
+/** Rows of an Arrow file or stream, told apart by the first bytes. One batch is in memory. */
+export async function arrowRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  const isFile = Buffer.from(await source.peek(6)).toString('latin1') === 'ARROW1';
+  // The file format has its schema last: of a stream, all of it is held.
+  const opened = isFile
+    ? await openArrowFile(await source.randomAccess(), source.name)
+    : await openArrowStream(source, source.name);
+  const names = opened.columns.map(({ name }) => name);
+  const wanted = options.columns ?? names;
+  checkColumns(wanted, names);
+  const dropped = names.filter((name) => !wanted.includes(name));
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    let isFirst = true; // of a file of empty batches one is given
+    for await (const batch of opened.batches()) {
+      const kept = dropped.length > 0 ? batch.without(dropped) : batch;
+      if (kept.count > 0) yield* piecesOf(kept, options.batchRows);
+      else if (isFirst) yield kept;
+      isFirst = false;
+    }
+  }
+  const columns = opened.columns.filter(({ name }) => wanted.includes(name));
+  return { columns, rowCount: opened.rowCount, header: opened.header, batches };
 }

@@ -4,8 +4,7 @@
  */
 
 import type { RowBatch } from '../../table/row-batch';
-import { exactJson } from '../jsonl/exact-json';
-import { hex } from '../jsonl/json-text';
+import { exactJson, hex } from '../jsonl/json-text';
 
 /** The line that names the columns. */
 export function csvHeader(batch: RowBatch, delimiter: string): string {

@@ -9,7 +9,7 @@ import type { ByteSource } from '../byte-source';
 import { fitter, kindOf, lateColumn } from '../column-kinds';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../text/lines';
-import { parseExact } from './exact-json';
+import { parseExact } from './json-text';
 
 /** Rows and bytes whose types are looked at before the first batch. */
 const FIRST_ROWS = 5000;

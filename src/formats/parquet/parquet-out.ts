@@ -3,7 +3,7 @@
 import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnKind } from '../../table/columns/builder';
 import type { RowBatch } from '../../table/row-batch';
-import { exactJson } from '../jsonl/exact-json';
+import { exactJson } from '../jsonl/json-text';
 import type { RowEncoder } from '../row-format';
 import { elementsOf } from './parquet-schema';
 

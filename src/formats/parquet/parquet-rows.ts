@@ -4,16 +4,18 @@
  * is read, so that memory is what one row group takes.
  */
 
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet';
 import { FormatError } from '../../base/format-error';
 import type { ByteFile } from '../../table/arrow/batches';
 import type { ColumnKind } from '../../table/columns/builder';
+import { decodeLz4 } from '../../table/compression/lz4';
+import { decodeZstd } from '../../table/compression/zstd';
 import { RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
-import { exactJson } from '../jsonl/exact-json';
-import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
-import { PARQUET_CODECS } from './parquet-codecs';
+import { exactJson } from '../jsonl/json-text';
+import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../row-reader';
 import { kindOfTree } from './parquet-schema';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -26,6 +28,19 @@ const PARSERS: Partial<ParquetParsers> = {
   dateFromDays: (days) => timeText(BigInt(days) * 86_400n, 0).slice(0, -9),
   stringFromBytes: (bytes) => bytes && decoder.decode(bytes),
   jsonFromBytes: (bytes) => bytes && decoder.decode(bytes),
+};
+
+/**
+ * Decoders of pages by Parquet's names, of what Node and this library have; Snappy is in hyparquet
+ * itself. `length` is what the page must become.
+ */
+const CODECS = {
+  GZIP: (page: Uint8Array, length: number) => gunzipSync(page, { maxOutputLength: length + 1 }),
+  BROTLI: (page: Uint8Array, length: number) =>
+    brotliDecompressSync(page, { maxOutputLength: length + 1 }),
+  ZSTD: (page: Uint8Array, length: number) => decodeZstd(page, length),
+  LZ4_RAW: (page: Uint8Array) => decodeLz4(frameOf([page])),
+  LZ4: (page: Uint8Array) => decodeLz4(frameOf(hadoopBlocks(page) ?? [page])),
 };
 
 /** A time counted in powers of ten of a second. */
@@ -59,7 +74,7 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
     const scan = await asParquet(source.name, () =>
       parquetScan({
         ...{ file, metadata, columns: plans.map(({ name }) => name) },
-        ...{ compressors: PARQUET_CODECS, parsers: PARSERS, utf8: false, useOffsetIndex: false },
+        ...{ compressors: CODECS, parsers: PARSERS, utf8: false, useOffsetIndex: false },
       }),
     );
     for (const { rowStart, rowEnd } of groups) {
@@ -80,9 +95,7 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
       }
       assembler.count = rowEnd - rowStart;
       const group = assembler.take();
-      for (let first = 0; first < group.count; first += options.batchRows) {
-        yield group.slice(first, Math.min(group.count, first + options.batchRows));
-      }
+      yield* piecesOf(group, options.batchRows);
     }
     if (groups.length === 0) yield assembler.take();
   }
@@ -126,4 +139,34 @@ async function asParquet<T>(file: string, read: () => T | Promise<T>): Promise<T
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new FormatError(`cannot be read as Parquet: ${message}`, file, { cause });
   }
+}
+
+/** LZ4 blocks in a frame: a magic, flags, an unchecked checksum, the blocks, an end mark. */
+function frameOf(blocks: readonly Uint8Array[]): Uint8Array {
+  const length = blocks.reduce((sum, block) => sum + 4 + block.length, 11);
+  const frame = new Uint8Array(length);
+  const view = new DataView(frame.buffer);
+  view.setUint32(0, 0x184d2204, true);
+  frame.set([0x40, 0x70], 4);
+  let at = 7;
+  for (const block of blocks) {
+    view.setUint32(at, block.length, true);
+    frame.set(block, at + 4);
+    at += 4 + block.length;
+  }
+  return frame;
+}
+
+/** Hadoop writes the lengths before each block, highest byte first; null where they do not fit. */
+function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
+  const view = new DataView(page.buffer, page.byteOffset, page.length);
+  const blocks: Uint8Array[] = [];
+  for (let at = 0; at < page.length; ) {
+    if (at + 8 > page.length) return null;
+    const length = view.getUint32(at + 4);
+    if (length === 0 || at + 8 + length > page.length) return null;
+    blocks.push(page.subarray(at + 8, at + 8 + length));
+    at += 8 + length;
+  }
+  return blocks;
 }
