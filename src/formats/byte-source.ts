@@ -7,10 +7,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
 import { concatenated } from '../table/arrow/bytes';
+import { fill } from './file-io';
 
 const CHUNK_BYTES = 1 << 20;
-/** One call to the system reads no more. */
-const MAX_READ_BYTES = 1 << 30;
 /** What is held of a stream in a format that has its schema last, or no rows until its end. */
 const MAX_STREAM_BYTES = 2 ** 31;
 
@@ -151,11 +150,8 @@ function fileAccess(handle: FileHandle, byteCount: number) {
     byteCount,
     onRead: (_: number) => {},
     async readInto(bytes: Uint8Array, at: number): Promise<void> {
-      for (let filled = 0; filled < bytes.length; ) {
-        const length = Math.min(MAX_READ_BYTES, bytes.length - filled);
-        const { bytesRead } = await handle.read(bytes, filled, length, at + filled);
-        if (bytesRead === 0) throw new Error('cut short: the file ends before its data');
-        filled += bytesRead;
+      if ((await fill(handle, bytes, at)) < bytes.length) {
+        throw new Error('cut short: the file ends before its data');
       }
       this.onRead(bytes.length);
     },

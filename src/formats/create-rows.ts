@@ -10,7 +10,7 @@ import { csvHeader, csvLines } from './csv/csv-text';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
 import { jsonRows } from './jsonl/json-text';
 import { parquetEncoder } from './parquet/parquet-out';
-import { formatOfPath, ROW_FORMATS, type RowEncoder, type RowFormat } from './row-format';
+import { formatOfPath, isTabbed, ROW_FORMATS, type RowEncoder, type RowFormat } from './row-format';
 
 /** How rows are written. */
 export interface CreateRowsOptions {
@@ -62,32 +62,28 @@ export async function createRows(
 ): Promise<RowWriter> {
   const given = checkOptions('options', options, OPTIONS);
   const { force = false, inputs = [], header } = given;
-  const isStream = typeof target !== 'string' || target === '-';
-  if (
-    isStream &&
-    target !== '-' &&
-    typeof (target as NodeJS.WritableStream)?.write !== 'function'
-  ) {
+  const stream = target === '-' ? process.stdout : target;
+  if (typeof stream !== 'string' && typeof stream?.write !== 'function') {
     throw wrongType('target', 'a path or a writable stream', target);
   }
-  const format = given.format ?? (isStream ? null : formatOfPath(target as string));
+  const path = typeof stream === 'string' ? stream : null;
+  const format = given.format ?? (path === null ? null : formatOfPath(path));
   if (format === null) {
-    const formats = OUTPUT_FORMATS.join(', ');
-    throw new RangeError(
-      isStream
-        ? `a stream needs a format (--to): ${formats}`
-        : `the name ${target} has no known extension; say which with format (--to): ${formats}`,
-    );
+    const unknown = `the name ${path} has no known extension; say which with format (--to)`;
+    const problem = path === null ? 'a stream needs a format (--to)' : unknown;
+    throw new RangeError(`${problem}: ${OUTPUT_FORMATS.join(', ')}`);
   }
   checkOneOf('format', format, ROW_FORMATS);
   checkOutputFormat(format);
   if (header !== undefined && format !== 'arrow' && format !== 'arrows') {
     throw wrongValue('header', "a format 'arrow' or 'arrows'", format);
   }
-  const output = isStream
-    ? new StreamOutput(target === '-' ? process.stdout : (target as NodeJS.WritableStream))
-    : await openOutput(target as string, { force, inputs });
-  return writerTo(output, format, { header, delimiter: delimiterOf(target) });
+  const output =
+    typeof stream === 'string'
+      ? await openOutput(stream, { force, inputs })
+      : new StreamOutput(stream);
+  const delimiter = path !== null && isTabbed(path) ? '\t' : ',';
+  return writerTo(output, format, { header, delimiter });
 }
 
 /** A writer of rows to an output that is open already. */
@@ -110,32 +106,25 @@ function checkOutputFormat(format: RowFormat): OutputFormat {
   throw wrongValue('format', `one that is written: ${OUTPUT_FORMATS.join(', ')}`, format);
 }
 
-/** A tab where the name says so. */
-function delimiterOf(target: unknown): string {
-  return typeof target === 'string' && /\.(tsv|tab)$/i.test(target) ? '\t' : ',';
-}
-
 class Rows implements RowWriter {
-  readonly #encoder: RowEncoder;
-  readonly #output: RowOutput;
   #isOpen = true;
   rowCount = 0;
 
-  constructor(encoder: RowEncoder, output: RowOutput) {
-    this.#encoder = encoder;
-    this.#output = output;
-  }
+  constructor(
+    private readonly encoder: RowEncoder,
+    private readonly output: RowOutput,
+  ) {}
 
   async write(batch: RowBatch): Promise<void> {
     if (!(batch instanceof RowBatch)) throw wrongType('batch', 'a RowBatch', batch);
-    await this.#step(async () => this.#output.write(await this.#encoder.encode(batch)));
+    await this.#step(async () => this.output.write(await this.encoder.encode(batch)));
     this.rowCount += batch.count;
   }
 
   async close(): Promise<void> {
     await this.#step(async () => {
-      await this.#output.write(await this.#encoder.finish());
-      await this.#output.close();
+      await this.output.write(await this.encoder.finish());
+      await this.output.close();
     });
     this.#isOpen = false;
   }
@@ -143,7 +132,7 @@ class Rows implements RowWriter {
   async abort(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#output.abort();
+    await this.output.abort();
   }
 
   /** What fails ends the output, and leaves nothing behind. */
@@ -197,16 +186,13 @@ const MAX_CHARACTERS = 1 << 22;
 
 /** A line of text a row; every batch must have the columns of the first. */
 class Lines implements RowEncoder {
-  readonly #layout: LineLayout;
   #names: string | null = null;
   #hasRows = false;
 
-  constructor(layout: LineLayout) {
-    this.#layout = layout;
-  }
+  constructor(private readonly layout: LineLayout) {}
 
   encode(batch: RowBatch): Uint8Array[] {
-    const { rows, first, open = '', between } = this.#layout;
+    const { rows, first, open = '', between } = this.layout;
     const parts: Uint8Array[] = [];
     const names = JSON.stringify(batch.columns.map(({ name }) => name));
     if (this.#names === null) parts.push(Buffer.from(first === undefined ? open : first(batch)));
@@ -226,7 +212,7 @@ class Lines implements RowEncoder {
   }
 
   finish(): Uint8Array[] {
-    const { open = '', end = '' } = this.#layout;
+    const { open = '', end = '' } = this.layout;
     return [Buffer.from(this.#names === null ? open + end : end)];
   }
 }

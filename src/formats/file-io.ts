@@ -63,29 +63,26 @@ function coded(message: string, code: string): Error {
 }
 
 class FileOutput implements RowOutput {
-  readonly #file: FileHandle;
-  readonly #temporary: string;
-  readonly #place: { target: string; force: boolean };
   #isOpen = true;
 
-  constructor(file: FileHandle, temporary: string, place: { target: string; force: boolean }) {
-    this.#file = file;
-    this.#temporary = temporary;
-    this.#place = place;
-  }
+  constructor(
+    private readonly file: FileHandle,
+    private readonly temporary: string,
+    private readonly place: { target: string; force: boolean },
+  ) {}
 
   write(chunks: readonly Uint8Array[]): Promise<void> {
-    return writeAll(this.#file, chunks);
+    return writeAll(this.file, chunks);
   }
 
   async close(): Promise<void> {
-    const { target, force } = this.#place;
+    const { target, force } = this.place;
     try {
-      await this.#file.sync();
+      await this.file.sync();
       await this.#end();
       // Another program may have created it while this one wrote.
       if (!force && (await statOf(target)) !== null) throw new Error(`the output ${target} exists`);
-      await rename(this.#temporary, target);
+      await rename(this.temporary, target);
     } catch (error) {
       await this.abort();
       throw error;
@@ -95,13 +92,13 @@ class FileOutput implements RowOutput {
 
   async abort(): Promise<void> {
     await this.#end();
-    await rm(this.#temporary, { force: true });
+    await rm(this.temporary, { force: true });
   }
 
   async #end(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#file.close();
+    await this.file.close();
   }
 }
 
@@ -113,14 +110,12 @@ function deviceOutput(file: FileHandle): RowOutput {
 
 /** A stream of the caller: it is waited for, not closed, and its errors reject the next write. */
 export class StreamOutput implements RowOutput {
-  readonly #stream: NodeJS.WritableStream;
   #error: Error | null = null;
   readonly #onError = (error: Error) => {
     this.#error ??= error;
   };
 
-  constructor(stream: NodeJS.WritableStream) {
-    this.#stream = stream;
+  constructor(private readonly stream: NodeJS.WritableStream) {
     stream.on('error', this.#onError);
   }
 
@@ -133,19 +128,19 @@ export class StreamOutput implements RowOutput {
   #writeOne(chunk: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#error !== null) reject(this.#error);
-      else this.#stream.write(chunk, (error) => (error ? reject(error) : resolve()));
+      else this.stream.write(chunk, (error) => (error ? reject(error) : resolve()));
     });
   }
 
   async close(): Promise<void> {
     if (this.#error !== null) throw this.#error;
-    this.#stream.off('error', this.#onError);
+    this.stream.off('error', this.#onError);
   }
 
   async abort(): Promise<void> {
     // A broken pipe may report its error only now; without a listener that ends the process.
-    if (this.#error === null) this.#stream.once('error', () => {});
-    this.#stream.off('error', this.#onError);
+    if (this.#error === null) this.stream.once('error', () => {});
+    this.stream.off('error', this.#onError);
   }
 }
 
@@ -225,12 +220,12 @@ export async function readExactly(path: string, byteLength: number): Promise<Uin
   }
 }
 
-/** Reads a file from its start; returns how many bytes there were. */
-async function fill(file: FileHandle, bytes: Uint8Array): Promise<number> {
+/** Reads a file from `at` on, until `bytes` is full or the file ends; returns how many came. */
+export async function fill(file: FileHandle, bytes: Uint8Array, at = 0): Promise<number> {
   let filled = 0;
   while (filled < bytes.length) {
     const count = Math.min(PIECE_BYTES, bytes.length - filled);
-    const { bytesRead } = await file.read(bytes, filled, count, filled);
+    const { bytesRead } = await file.read(bytes, filled, count, at + filled);
     if (bytesRead === 0) break;
     filled += bytesRead;
   }

@@ -11,7 +11,7 @@ import { csvRows } from './csv/csv-rows';
 import { jsonlRows } from './jsonl/jsonl-rows';
 import { npyRows } from './npy/npy-rows';
 import { parquetRows } from './parquet/parquet-rows';
-import { detectFormat, MAGIC_BYTES, ROW_FORMATS, type RowFormat } from './row-format';
+import { detectFormat, isTabbed, MAGIC_BYTES, ROW_FORMATS, type RowFormat } from './row-format';
 import {
   type ColumnType,
   type Delimiter,
@@ -107,9 +107,8 @@ export async function openRecords(
       );
     }
     if (head.length === 0) throw new FormatError('empty', bytes.name);
-    const isTabbed = /\.(tsv|tab)$/i.test(bytes.name) && read.delimiter === undefined;
-    const wanted: ReadOptions = isTabbed ? { ...read, delimiter: '\t' } : read;
-    const rows = await READERS[format](bytes, wanted);
+    const delimiter = read.delimiter ?? (isTabbed(bytes.name) ? '\t' : undefined);
+    const rows = await READERS[format](bytes, { ...read, delimiter });
     return new OpenRows(rows, format, bytes, read.skips);
   } catch (error) {
     await bytes.close();

@@ -47,6 +47,9 @@ export function formatOfPath(path: string): RowFormat | null {
   return ROW_FORMATS.find((format) => EXTENSIONS[format].includes(extension)) ?? null;
 }
 
+/** True of a name of tab-separated values. */
+export const isTabbed = (path: string) => /\.(tsv|tab)$/i.test(path);
+
 /** The format by what the bytes are, where they say so, else by the name. */
 export function detectFormat(name: string, head: Uint8Array): RowFormat {
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('latin1');

@@ -1,6 +1,6 @@
 /**
- * Arrow files and streams: codes and vectors of a path at once, or rows batch by batch, large batches
- * cut into smaller ones without a copy.
+ * Arrow files and streams: codes and vectors of a path at once, or rows batch by batch, where large
+ * batches are cut into smaller ones without a copy.
  */
 
 import type { Ids } from '../../base/ids';

@@ -24,19 +24,17 @@ interface Column {
 }
 
 class ParquetRows implements RowEncoder {
-  readonly #bytes: ByteWriter;
-  readonly #Writer: typeof ParquetWriter;
   #writer: ParquetWriter | null = null;
   #columns: Column[] = [];
   #heldBytes = 0;
 
-  constructor(bytes: ByteWriter, Writer: typeof ParquetWriter) {
-    this.#bytes = bytes;
-    this.#Writer = Writer;
-  }
+  constructor(
+    private readonly bytes: ByteWriter,
+    private readonly Writer: typeof ParquetWriter,
+  ) {}
 
   async encode(batch: RowBatch): Promise<Uint8Array[]> {
-    if (this.#writer === null) this.#begin(batch);
+    this.#writer ??= this.#begin(batch);
     const names = batch.columns.map(({ name }) => name);
     const columns = this.#columns;
     if (names.length !== columns.length || columns.some(({ name }, i) => names[i] !== name)) {
@@ -59,22 +57,19 @@ class ParquetRows implements RowEncoder {
   }
 
   async finish(): Promise<Uint8Array[]> {
-    this.#writer ??= new this.#Writer({
-      writer: this.#bytes,
-      schema: [{ name: 'root', num_children: 0 }],
-    });
+    this.#writer ??= this.#begin();
     const last = await this.#group();
     await this.#writer.finish();
     return [...last, ...this.#take()];
   }
 
-  #begin(batch: RowBatch): void {
-    this.#columns = batch.columns.map(({ name }) => ({ name, kind: batch.kind(name), values: [] }));
-    const schema = [
-      { name: 'root', num_children: this.#columns.length },
-      ...this.#columns.flatMap(({ name, kind }) => elementsOf(name, kind)),
-    ];
-    this.#writer = new this.#Writer({ writer: this.#bytes, schema });
+  /** The writer of a file with the columns of the first batch, or none where there was no batch. */
+  #begin(batch?: RowBatch): ParquetWriter {
+    const names = batch?.columns.map(({ name }) => name) ?? [];
+    this.#columns = names.map((name) => ({ name, kind: batch?.kind(name) ?? 'text', values: [] }));
+    const leaves = this.#columns.flatMap(({ name, kind }) => elementsOf(name, kind));
+    const schema = [{ name: 'root', num_children: names.length }, ...leaves];
+    return new this.Writer({ writer: this.bytes, schema });
   }
 
   async #group(): Promise<Uint8Array[]> {
@@ -90,8 +85,8 @@ class ParquetRows implements RowEncoder {
 
   /** What was written since the last call. */
   #take(): Uint8Array[] {
-    const taken = this.#bytes.getBytes().slice();
-    this.#bytes.index = 0;
+    const taken = this.bytes.getBytes().slice();
+    this.bytes.index = 0;
     return [taken];
   }
 }

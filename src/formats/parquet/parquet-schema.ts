@@ -16,22 +16,27 @@ export function kindOfTree(tree: SchemaTree): ColumnKind {
     const kind = kindOfLeaf(element);
     return element.repetition_type === 'REPEATED' ? { list: kind } : kind;
   }
-  const isList = element.converted_type === 'LIST' || element.logical_type?.type === 'LIST';
   const [repeated] = children;
-  if (!isList || children.length !== 1 || repeated.element.repetition_type !== 'REPEATED')
-    return 'json';
-  const item = repeated.children.length === 1 ? repeated.children[0] : repeated;
-  return item.children.length === 0 && item.element.repetition_type !== 'REPEATED'
-    ? { list: kindOfLeaf(item.element) }
-    : repeated.children.length === 0
-      ? { list: kindOfLeaf(repeated.element) }
-      : 'json';
+  const isList = isOf(element, 'LIST') && children.length === 1;
+  if (!isList || repeated.element.repetition_type !== 'REPEATED') return 'json';
+  // An old writer's item is the repeated element itself.
+  const [item = repeated] = repeated.children;
+  const isPlain = item.children.length === 0 && repeated.children.length < 2;
+  const isNested = item !== repeated && item.element.repetition_type === 'REPEATED';
+  return isPlain && !isNested ? { list: kindOfLeaf(item.element) } : 'json';
+}
+
+/** True of an element of a type that Parquet names by its old or its new annotation. */
+function isOf(
+  { converted_type: converted, logical_type: logical }: SchemaElement,
+  ...types: string[]
+) {
+  return types.includes(converted ?? '') || types.includes(logical?.type ?? '');
 }
 
 function kindOfLeaf(element: SchemaElement): ColumnKind {
-  const { type, converted_type: converted, logical_type: logical, type_length: width } = element;
-  if (converted === 'DECIMAL' || logical?.type === 'DECIMAL') return 'float64';
-  switch (type) {
+  if (isOf(element, 'DECIMAL')) return 'float64';
+  switch (element.type) {
     case 'BOOLEAN':
       return 'bool';
     case 'FLOAT':
@@ -39,26 +44,20 @@ function kindOfLeaf(element: SchemaElement): ColumnKind {
     case 'DOUBLE':
       return 'float64';
     case 'INT32':
-      if (converted === 'DATE' || logical?.type === 'DATE') return 'text';
+      if (isOf(element, 'DATE')) return 'text';
       return isUnsigned(element) ? 'uint32' : 'int32';
     case 'INT64':
-      if (converted?.startsWith('TIMESTAMP') || logical?.type === 'TIMESTAMP') return 'text';
+      if (isOf(element, 'TIMESTAMP', 'TIMESTAMP_MILLIS', 'TIMESTAMP_MICROS')) return 'text';
       return isUnsigned(element) ? 'uint64' : 'int64';
     case 'INT96':
       return 'text';
     case 'FIXED_LEN_BYTE_ARRAY':
-      if (logical?.type === 'UUID') return 'text';
-      return logical?.type === 'FLOAT16' ? 'float32' : { fixedBytes: width ?? 0 };
+      if (isOf(element, 'UUID')) return 'text';
+      return isOf(element, 'FLOAT16') ? 'float32' : { fixedBytes: element.type_length ?? 0 };
     default:
-      if (converted === 'JSON' || logical?.type === 'JSON') return 'json';
-      return isText(element) ? 'text' : 'binary';
+      if (isOf(element, 'JSON')) return 'json';
+      return isOf(element, 'UTF8', 'STRING', 'ENUM') ? 'text' : 'binary';
   }
-}
-
-function isText({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
-  return (
-    ['UTF8', 'ENUM'].includes(converted ?? '') || ['STRING', 'ENUM'].includes(logical?.type ?? '')
-  );
 }
 
 function isUnsigned({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
@@ -79,31 +78,20 @@ export function elementsOf(name: string, kind: ColumnKind): SchemaElement[] {
 }
 
 function leafOf(kind: ColumnKind): Omit<SchemaElement, 'name'> {
-  if (typeof kind === 'object') {
-    return {
-      type: 'FIXED_LEN_BYTE_ARRAY',
-      type_length: (kind as { fixedBytes: number }).fixedBytes,
-    };
-  }
-  switch (kind) {
-    case 'bool':
-      return { type: 'BOOLEAN' };
-    case 'float32':
-      return { type: 'FLOAT' };
-    case 'float64':
-      return { type: 'DOUBLE' };
-    case 'int64':
-      return { type: 'INT64' };
-    case 'uint64':
-      return { type: 'INT64', converted_type: 'UINT_64' };
-    case 'uint32':
-      return { type: 'INT64' };
-    case 'text':
-    case 'json':
-      return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };
-    case 'binary':
-      return { type: 'BYTE_ARRAY' };
-    default:
-      return { type: 'INT32' };
-  }
+  if (typeof kind === 'string') return LEAVES[kind] ?? { type: 'INT32' };
+  const { fixedBytes } = kind as { fixedBytes: number };
+  return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: fixedBytes };
 }
+
+/** What columns are written as; narrower integers than these are INT32. */
+const LEAVES: Partial<Record<string, Omit<SchemaElement, 'name'>>> = {
+  bool: { type: 'BOOLEAN' },
+  float32: { type: 'FLOAT' },
+  float64: { type: 'DOUBLE' },
+  uint32: { type: 'INT64' },
+  int64: { type: 'INT64' },
+  uint64: { type: 'INT64', converted_type: 'UINT_64' },
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  binary: { type: 'BYTE_ARRAY' },
+};

@@ -49,7 +49,14 @@ interface Run {
 
 /** Rows of a column, by number, in that order. */
 export function taken(data: Data, rows: ArrayLike<number>): Data {
-  return gathered(plainOf(data.type as DataType), runsOf(data, rows));
+  const runs: Run[] = []; // neighbours that follow each other are one
+  for (let i = 0; i < rows.length; ) {
+    const from = rows[i];
+    let to = from + 1;
+    for (i++; i < rows.length && rows[i] === to; i++) to++;
+    runs.push({ data, from, to });
+  }
+  return gathered(plainOf(data.type as DataType), runs);
 }
 
 /** Columns of one type, one after another. Throws where their bytes do not fit one column. */
@@ -84,18 +91,6 @@ export function plainOf(type: DataType): DataType {
   }
   if (type.typeId === Type.Map) return new Map_(plain[0] as never, (type as Map_).keysSorted);
   throw new Error(`columns of type ${type} with dictionaries in them are not supported`);
-}
-
-/** Rows by number as runs: neighbours that follow each other are one. */
-function runsOf(data: Data, rows: ArrayLike<number>): Run[] {
-  const runs: Run[] = [];
-  for (let i = 0; i < rows.length; ) {
-    const from = rows[i];
-    let to = from + 1;
-    for (i++; i < rows.length && rows[i] === to; i++) to++;
-    runs.push({ data, from, to });
-  }
-  return runs;
 }
 
 /** A column of a plain type from rows of columns of that type, or of dictionaries of it. */

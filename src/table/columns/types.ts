@@ -31,46 +31,35 @@ export type NumberArray =
   | BigInt64Array
   | BigUint64Array;
 
-/** Numbers by name, as numpy calls them. */
-export type NumberKind =
-  | 'int8'
-  | 'uint8'
-  | 'int16'
-  | 'uint16'
-  | 'int32'
-  | 'uint32'
-  | 'int64'
-  | 'uint64'
-  | 'float32'
-  | 'float64';
-
 interface NumberType {
-  readonly kind: NumberKind;
   readonly type: DataType;
   readonly Values: new (length: number) => NumberArray;
 }
 
-const NUMBERS: readonly NumberType[] = [
-  { kind: 'int8', type: new Int8(), Values: Int8Array },
-  { kind: 'uint8', type: new Uint8(), Values: Uint8Array },
-  { kind: 'int16', type: new Int16(), Values: Int16Array },
-  { kind: 'uint16', type: new Uint16(), Values: Uint16Array },
-  { kind: 'int32', type: new Int32(), Values: Int32Array },
-  { kind: 'uint32', type: new Uint32(), Values: Uint32Array },
-  { kind: 'int64', type: new Int64(), Values: BigInt64Array },
-  { kind: 'uint64', type: new Uint64(), Values: BigUint64Array },
-  { kind: 'float32', type: new Float32(), Values: Float32Array },
-  { kind: 'float64', type: new Float64(), Values: Float64Array },
-];
+const NUMBERS = {
+  int8: { type: new Int8(), Values: Int8Array },
+  uint8: { type: new Uint8(), Values: Uint8Array },
+  int16: { type: new Int16(), Values: Int16Array },
+  uint16: { type: new Uint16(), Values: Uint16Array },
+  int32: { type: new Int32(), Values: Int32Array },
+  uint32: { type: new Uint32(), Values: Uint32Array },
+  int64: { type: new Int64(), Values: BigInt64Array },
+  uint64: { type: new Uint64(), Values: BigUint64Array },
+  float32: { type: new Float32(), Values: Float32Array },
+  float64: { type: new Float64(), Values: Float64Array },
+} as const;
+
+/** Numbers by name, as numpy calls them. */
+export type NumberKind = keyof typeof NUMBERS;
 
 /** The type of numbers of a kind, and the array of their values. */
 export function numberType(kind: NumberKind): NumberType {
-  return NUMBERS.find((one) => one.kind === kind) as NumberType;
+  return NUMBERS[kind];
 }
 
 /** The type of a typed array's values; undefined for what is none. */
 export function typeOfArray(values: unknown): DataType | undefined {
-  return NUMBERS.find(({ Values }) => values instanceof Values)?.type;
+  return Object.values(NUMBERS).find(({ Values }) => values instanceof Values)?.type;
 }
 
 /** UTF-8 of any layout. */

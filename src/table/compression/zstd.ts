@@ -77,14 +77,8 @@ export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): 
   return decoder.content();
 }
 
-interface FrameHeader {
-  /** Null where the header does not give it. */
-  readonly contentBytes: number | null;
-  readonly windowBytes: number;
-  readonly hasChecksum: boolean;
-}
-
-function readHeader(source: Source): FrameHeader {
+/** `contentBytes` is null where the header does not give it. */
+function readHeader(source: Source) {
   const flags = source.uint(1);
   if ((flags & 8) !== 0) throw new Error('a ZSTD frame has a reserved flag');
   const isSingle = (flags & 32) !== 0;
@@ -108,8 +102,6 @@ function readHeader(source: Source): FrameHeader {
 
 /** Output, and what blocks keep for those behind them. */
 class Decoder {
-  readonly #source: Source;
-  readonly #most: number;
   #out = new Uint8Array(0);
   #filled = 0;
   /** Where the frame's content starts: matches reach no further back. */
@@ -129,10 +121,11 @@ class Decoder {
   #tables: FseTable[] = [];
   readonly #offsets = [1, 4, 8];
 
-  constructor(source: Source, most: number) {
-    this.#source = source;
-    this.#most = most;
-  }
+  /** Content of more than `most` bytes is refused. */
+  constructor(
+    private readonly source: Source,
+    private readonly most: number,
+  ) {}
 
   content(): Uint8Array {
     // A copy rather than a view: it is the caller's to keep, without the room that was left.
@@ -141,7 +134,7 @@ class Decoder {
 
   /** Decodes the frame behind its magic number. */
   decodeFrame(): void {
-    const source = this.#source;
+    const source = this.source;
     const { contentBytes, windowBytes, hasChecksum } = readHeader(source);
     const possible = source.left * MAX_RATIO;
     const wanted = contentBytes ?? windowBytes;
@@ -151,9 +144,9 @@ class Decoder {
       throw new Error(`${source.left} bytes of ZSTD blocks ask for ${wanted}`);
     }
     this.#frameStart = this.#filled;
-    const end = contentBytes === null ? this.#most : this.#filled + contentBytes;
+    const end = contentBytes === null ? this.most : this.#filled + contentBytes;
     if (contentBytes !== null) {
-      if (end > this.#most) throw new Error(`a ZSTD frame makes more than ${this.#most} bytes`);
+      if (end > this.most) throw new Error(`a ZSTD frame makes more than ${this.most} bytes`);
       this.#reserve(end);
     }
     this.#huffman.log = 0;
@@ -179,7 +172,7 @@ class Decoder {
   }
 
   #decodeBlock(type: number, size: number, maxBytes: number): void {
-    const source = this.#source;
+    const source = this.source;
     if (type === 3) throw new Error('a ZSTD block has the reserved type');
     if (size > maxBytes) throw new Error(`a ZSTD block of ${size} bytes exceeds its frame's limit`);
     if (type === 2) {
@@ -201,7 +194,7 @@ class Decoder {
   /** Grows the output to `length` bytes: to what is needed at first, then at least twofold. */
   #reserve(length: number): void {
     if (length <= this.#out.length) return;
-    const doubled = Math.min(2 * this.#out.length, this.#most);
+    const doubled = Math.min(2 * this.#out.length, this.most);
     const larger = new Uint8Array(Math.max(length, doubled));
     larger.set(this.#out.subarray(0, this.#filled));
     this.#out = larger;

@@ -42,19 +42,14 @@ function listed(columns: readonly Column[]): string {
   return columns.map(({ field }) => `${field.name}: ${field.type}`).join(', ');
 }
 
-/** What is read of a file of carried columns. */
-export interface ColumnsFromArrowOptions {
-  /** Only these columns. */
-  readonly names?: readonly string[] | undefined;
-  /** True when the bytes are known to be those that were written. */
-  readonly isSound?: boolean;
-}
-
-/** The batches of a file of carried columns. */
+/**
+ * The batches of a file of carried columns, or only the columns `names` of them. `isSound` says
+ * that the bytes are known to be those that were written.
+ */
 export function columnsFromArrow(
   bytes: Uint8Array,
   file: string,
-  { names, isSound = false }: ColumnsFromArrowOptions = {},
+  { names, isSound }: { names?: readonly string[] | undefined; isSound?: boolean } = {},
 ): RowBatch[] {
   const { batches } = openTable(bytes, file, { kind: KIND, isSound });
   return asFormatError(file, () => {

@@ -54,9 +54,6 @@ export interface IndexRows {
   readonly firsts?: Uint32Array | null;
 }
 
-/** What a file holds: an index, or rows of one. */
-export type IndexKind = 'index' | 'rows';
-
 /** Rows to be written, in runs. */
 export interface RowRuns {
   rowsOf(first: number, end: number): IndexRows;
@@ -164,22 +161,17 @@ export interface OpenedIndex {
   batches(): Generator<IndexRows>;
 }
 
-/** What is expected of the bytes. */
-export interface IndexFromArrowOptions {
-  readonly kind?: IndexKind;
-  /** True when the bytes are known to be those that were written. */
-  readonly isSound?: boolean;
-}
-
-/** Opens an index; damage, and columns other than the header lets expect, are errors. */
+/**
+ * Opens an index, or rows of one; damage, and columns other than the header lets expect, are
+ * errors. `isSound` says that the bytes are known to be those that were written.
+ */
 export function indexFromArrow(
   source: ArrowSource,
   file: string | undefined,
-  { kind = 'index', isSound = false }: IndexFromArrowOptions = {},
+  { kind = 'index', isSound }: { kind?: 'index' | 'rows'; isSound?: boolean } = {},
 ): OpenedIndex {
   const table = openTable(source, file, { kind, isSound });
-  const { header, count } = table;
-  return { header, count, batches: () => rowsOfBatches(table) };
+  return { header: table.header, count: table.count, batches: () => rowsOfBatches(table) };
 }
 
 function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> {

@@ -161,7 +161,7 @@ export interface OpenedTable {
 export function openTable(
   source: ArrowSource,
   file: string | undefined,
-  { kind, isSound = false }: { kind: string; isSound?: boolean },
+  { kind, isSound = false }: { kind: string; isSound?: boolean | undefined },
 ): OpenedTable {
   const opened = openArrow(source, file);
   return asFormatError(file, () => {
@@ -251,20 +251,14 @@ function nameOf(type: Exclude<SealedType, 'ids'>): string {
 
 /** The numbers of a column of a whole table, in one array. */
 export function readNumbers(table: OpenedTable, column: ColumnSchema): NumberArray {
-  let firstRow = 0;
-  const parts = table.batches.map((batch) => {
-    const rows = readRows(batch, [column], firstRow);
-    firstRow += batch.numRows;
-    return rows[column.name] as NumberArray;
-  });
-  if (parts.length === 1) return parts[0];
-  const kind =
-    typeof column.type === 'object' && 'vector' in column.type ? column.type.vector : column.type;
-  const all = new (numberType(kind as NumberKind).Values)(
-    parts.reduce((sum, { length }) => sum + length, 0),
-  );
+  const parts = table.batches.map((batch) => readRows(batch, [column], 0)[column.name]);
+  if (parts.length === 1) return parts[0] as NumberArray;
+  const { type } = column;
+  const kind = typeof type === 'object' && 'vector' in type ? type.vector : type;
+  const length = (parts as NumberArray[]).reduce((sum, part) => sum + part.length, 0);
+  const all = new (numberType(kind as NumberKind).Values)(length);
   let at = 0;
-  for (const part of parts) {
+  for (const part of parts as NumberArray[]) {
     all.set(part as never, at);
     at += part.length;
   }
