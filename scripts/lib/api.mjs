@@ -183,16 +183,29 @@ class Page {
   /** The options objects among the parameters: interfaces named so, or written in place. */
   #optionTypes(declaration) {
     const parameters = ts.isVariableDeclaration(declaration)
-      ? this.#checker.getTypeAtLocation(declaration).getCallSignatures()[0].getParameters()
-      : declaration.parameters.map((one) => this.#checker.getSymbolAtLocation(one.name));
+      ? this.#restParameters(declaration)
+      : declaration.parameters.map((one) => {
+          return { name: one.name.getText(), type: this.#checker.getTypeAtLocation(one) };
+        });
     return parameters.flatMap((parameter) => {
-      if (parameter?.name !== 'options') return [];
-      const type = this.#checker.getNonNullableType(this.#checker.getTypeOfSymbol(parameter));
+      if (parameter.name !== 'options') return [];
+      const type = this.#checker.getNonNullableType(parameter.type);
       const fields = this.#checker.getPropertiesOfType(type);
       const own = fields.filter((field) => parentName(field) !== 'LongCall');
       const symbolName = own.length === 0 ? undefined : parentName(own[0]);
       if (symbolName === undefined) return []; // written in place: the signature shows them
       return [{ symbolName, fields: own, isLong: own.length < fields.length }];
+    });
+  }
+
+  /** Parameters of a function that `syncForm` or `asyncForm` made: names and types of a tuple. */
+  #restParameters(declaration) {
+    const [signature] = this.#checker.getTypeAtLocation(declaration).getCallSignatures();
+    return signature.getParameters().flatMap((rest) => {
+      const tuple = this.#checker.getTypeOfSymbol(rest);
+      const labels = tuple.target?.labeledElementDeclarations ?? [];
+      const types = this.#checker.getTypeArguments(tuple);
+      return labels.map((label, i) => ({ name: label.name.text, type: types[i] }));
     });
   }
 
@@ -217,7 +230,7 @@ class Page {
     if (!isNamed || !type.isUnion() || !type.types.every((one) => one.isLiteral())) {
       return declaration.type.getText();
     }
-    return type.types.map(({ value }) => `'${value}'`).join(' | ');
+    return type.types.map(({ value }) => `'${value.replace('\t', '\\t')}'`).join(' | ');
   }
 
   /** What the comment of an option says, or else the one of its type. */

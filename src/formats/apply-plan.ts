@@ -28,7 +28,7 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
   bits?: number;
   /** 'msb' where the maker of the codes packs the highest bit of a byte first. */
   bitOrder?: BitOrder;
-  /** Of the plan's rows by number: this column of the source must have the same. */
+  /** The ids of the plan's rows, by row; this column of the source must have the same. */
   ids?: { readonly column: string; readonly values: ArrayLike<string | null> };
   /** Files that the output must not be, besides the source. */
   inputs?: readonly string[];

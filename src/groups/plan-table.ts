@@ -13,7 +13,7 @@ import type { DedupPlan } from './dedup-plan';
 
 /** What a plan's rows have besides the plan. */
 export interface PlanTableOptions {
-  /** The user's names of the rows, for people who read the plan. */
+  /** The ids of the rows, for people who read the plan. */
   ids?: Ids | readonly number[];
 }
 

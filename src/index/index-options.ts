@@ -41,15 +41,15 @@ export interface SearchOptions<I extends Id = Id> {
   k?: number;
   /**
    * What ranks the results: 'hamming' (distance, then row), 'estimate' (the query's sums against
-   * the rows' bits) or 'exact' (true cosine). By default 'exact' where the index holds vectors,
-   * else 'estimate'.
+   * the rows' bits) or 'exact' (true cosine). By default 'exact' where the index holds vectors of
+   * the query's kind, else 'estimate', and 'hamming' for a code.
    */
   rank?: Rank;
-  /** How rows are found: all compared, by bands, or by partitions; 'auto' takes the fastest. */
+  /** How rows are found: all compared, by bands, or by partitions; 'auto' chooses. */
   method?: Method;
-  /** For rank 'exact': so many times k rows are re-ranked. */
+  /** For rank 'exact': re-ranks this multiple of k rows; after `optimize` as many as it measured. */
   oversample?: number;
-  /** For method 'partitions': how many are visited. */
+  /** For method 'partitions': how many to visit; after `optimize` as many as it measured. */
   probes?: number;
   /** Only these rows: their numbers, or a function of id and row that returns true for them. */
   filter?: Filter<I>;
@@ -84,15 +84,15 @@ export interface IndexWithinOptions<I extends Id = Id> {
 export const WITHIN_OPTIONS = ['maxDistance', 'minCosine', 'method', 'filter', 'explain'];
 
 export interface OptimizeOptions {
-  /** Share of the true neighbours that searches are to find, above 0 and at most 1. */
+  /** Share of the true neighbours that searches must find, above 0 and at most 1. */
   recall?: number;
-  /** For how many neighbours. */
+  /** How many neighbours those searches find. */
   k?: number;
   /** Rows taken as queries, half to choose by and half to measure by; fewer in a small index. */
   queries?: number;
-  /** How many partitions; by the number of rows when it is not given. */
+  /** How many partitions; by default it follows from the number of rows. */
   partitions?: number;
-  /** Of the rows and the starts that are drawn. */
+  /** Seed of the queries and of the starting centroids. */
   seed?: number | bigint;
 }
 

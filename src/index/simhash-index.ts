@@ -92,18 +92,18 @@ export class SimHashIndex<I extends Id = Id> {
     PARTS.set(this as unknown as SimHashIndex, this.#parts);
   }
 
-  /** Rows that are there. */
+  /** How many rows the index has. */
   get count(): number {
     return this.#parts.distinctCodes.liveCount;
   }
 
-  /** The rank of a search by vector that asks for none. */
+  /** The rank of searches by vector where no `rank` is given. */
   get rank(): Rank {
     if (this.#parts.isForeign) return 'hamming';
     return this.vectors === 'none' ? 'estimate' : 'exact';
   }
 
-  /** What `optimize` measured; null before, and what came and went since. */
+  /** What `optimize` measured, and the changes since; null before. */
   get report(): RecallReport | null {
     const { report } = this.#parts;
     return report && { ...report };
@@ -152,7 +152,7 @@ export class SimHashIndex<I extends Id = Id> {
     return runSteps(this.#adding(batch, ids), longCall(options));
   }
 
-  /** The same in turns with the event loop. */
+  /** `addAll` with pauses for the event loop. */
   addAllAsync(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): Promise<number> {
     return this.#alone('addAllAsync', this.#adding(batch, ids), longCall(options));
   }
@@ -227,12 +227,12 @@ export class SimHashIndex<I extends Id = Id> {
     return runSteps(answer(this.#parts, ready, request), {}) as SearchResult<I>;
   }
 
-  /** One result a query; a null query has no neighbours. */
+  /** `search` for each query, one result a query; a null query has no neighbours. */
   searchAll(queries: RowsToAdd, options?: SearchOptions<I> & LongCall): SearchResult<I>[] {
     return runSteps(this.#searching(queries, options), longCall(options, SEARCH_OPTIONS));
   }
 
-  /** The same in turns with the event loop. */
+  /** `searchAll` with pauses for the event loop. */
   searchAllAsync(
     queries: RowsToAdd,
     options?: SearchOptions<I> & LongCall,
@@ -259,12 +259,12 @@ export class SimHashIndex<I extends Id = Id> {
     return runSteps(answer(this.#parts, ready, request), {}) as SearchResult<I>;
   }
 
-  /** One result a query. */
+  /** `within` for each query, one result a query. */
   withinAll(queries: RowsToAdd, options: IndexWithinOptions<I> & LongCall): SearchResult<I>[] {
     return runSteps(this.#searchingWithin(queries, options), longCall(options, WITHIN_OPTIONS));
   }
 
-  /** The same in turns with the event loop. */
+  /** `withinAll` with pauses for the event loop. */
   withinAllAsync(
     queries: RowsToAdd,
     options: IndexWithinOptions<I> & LongCall,
@@ -286,7 +286,7 @@ export class SimHashIndex<I extends Id = Id> {
     return runSteps(this.#optimizing(options), longCall(options, OPTIMIZE_OPTIONS));
   }
 
-  /** The same in turns with the event loop; searches go on meanwhile as before. */
+  /** `optimize` with pauses for the event loop, in which searches run as before. */
   optimizeAsync(options?: OptimizeOptions & LongCall): Promise<RecallReport> {
     const call = longCall(options, OPTIMIZE_OPTIONS);
     return this.#alone('optimizeAsync', this.#optimizing(options), call);

@@ -93,7 +93,6 @@ const OPTIONS = [...NEARNESS, 'equal', 'onStart', ...LONG_CALL];
  * }
  */
 export function pairs(source: RowSource, options: PairsOptions): Pairs;
-/** All pairs of a row of one with a row of another. */
 export function pairs(left: RowSource, right: RowSource, options: PairsOptions): Pairs;
 export function pairs(
   left: RowSource,

@@ -28,6 +28,7 @@ import { hashBytes } from './xxhash/xxhash.scalar';
 
 /** 'scalar': plain loops. 'popcnt64', 'popcnt8': WebAssembly, counting bits by 64 or by 16 x 8. */
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
+/** Which kernel does the work; all give equal results. */
 export type KernelName = (typeof KERNELS)[number];
 
 /** The kernel that runs: the option, else the environment's, else 'auto', or 'scalar' if forced

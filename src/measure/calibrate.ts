@@ -44,9 +44,9 @@ export interface CalibrateOptions extends LongCall {
   minCosine?: number;
   /** Largest accepted error of the cosine that a distance estimates, near `minCosine`. */
   cosineError?: number;
-  /** Width of a code; else the smallest whose measured error is accepted. */
+  /** Width of a code; by default the smallest whose measured error is accepted. */
   bits?: number;
-  /** Kind of the hyperplanes; 'hadamard' for dense vectors and 'signs' for sparse ones, else. */
+  /** Kind of the hyperplanes; by default 'hadamard' for dense vectors, 'signs' for sparse ones. */
   projection?: Projection;
   /** Seed of the hyperplanes, and of the rows that are drawn. */
   seed?: number | bigint;

@@ -64,7 +64,11 @@ const PROJECTIONS = ['signs', 'gaussian', 'direct'] as const;
 
 /** The options that a hasher has where none are given. */
 export const TEXT_HASHER_DEFAULTS = {
-  ...{ bits: 64, seed: 0, projection: 'signs', counting: 'raw', hash: 'xxhash64' },
+  bits: 64,
+  seed: 0,
+  projection: 'signs',
+  counting: 'raw',
+  hash: 'xxhash64',
   empty: 'error',
 } as const;
 
@@ -163,7 +167,7 @@ export class TextHasher {
     return this.hasher.hash(this.vectorize(text));
   }
 
-  /** The codes of texts, row i of text i. Only for an array is `total` in `onProgress` right. */
+  /** The codes of texts, row i of text i. `total` of `onProgress` is right for arrays only. */
   hashAll(texts: Iterable<string>, options?: LongCall): Codes {
     const given = checkOptions('options', options, LONG_CALL);
     return runSteps(this.#joining(checkTexts(texts)), checkLongCall(given));
@@ -175,7 +179,7 @@ export class TextHasher {
     return runStepsAsync(this.#joining(checkTexts(texts)), checkLongCall(given));
   }
 
-  /** The same codes in batches of up to 1,024, for texts of which there may be any number. */
+  /** Yields the codes in batches of up to 1,024, so that any number of texts fits in memory. */
   hashStream(texts: Iterable<string>): Generator<Codes, void, void> {
     return streamItems(this.#hashing(checkTexts(texts)), {});
   }
