@@ -224,21 +224,38 @@ class Page {
   }
 
   /** The type as it is written, and a union of literals by its members. */
-  #typeOf(declaration) {
-    const type = this.#checker.getNonNullableType(this.#checker.getTypeAtLocation(declaration));
-    const isNamed = ts.isTypeReferenceNode(declaration.type);
+  #typeOf({ type: node }) {
+    const type = this.#checker.getNonNullableType(this.#checker.getTypeFromTypeNode(node));
+    const isNamed = ts.isTypeReferenceNode(node);
     if (!isNamed || !type.isUnion() || !type.types.every((one) => one.isLiteral())) {
-      return declaration.type.getText();
+      return node.getText();
     }
-    return type.types.map(({ value }) => `'${value.replace('\t', '\\t')}'`).join(' | ');
+    const members = this.#inOrder(type, this.#symbolOf(node)?.declarations[0]?.type);
+    return members.map(({ value }) => `'${value.replace('\t', '\\t')}'`).join(' | ');
+  }
+
+  /** The members of a union as its declaration has them; the compiler's order may change. */
+  #inOrder(union, node) {
+    if (node === undefined) return union.types;
+    const isOfTuple = ts.isIndexedAccessTypeNode(node);
+    const listed = isOfTuple
+      ? this.#checker.getTypeArguments(this.#checker.getTypeFromTypeNode(node.objectType))
+      : (node.types ?? []).map((one) => this.#checker.getTypeFromTypeNode(one));
+    return listed.length === union.types.length ? listed : union.types;
+  }
+
+  /** What the name of a type stands for, imported or not. */
+  #symbolOf(node) {
+    const symbol = this.#checker.getSymbolAtLocation(node.typeName);
+    const isAlias = symbol !== undefined && (symbol.flags & ts.SymbolFlags.Alias) !== 0;
+    return isAlias ? this.#checker.getAliasedSymbol(symbol) : symbol;
   }
 
   /** What the comment of an option says, or else the one of its type. */
   #meaningOf(field, declaration) {
     const own = firstParagraph(this.#checker, field);
     if (own !== '' || !declaration.type || !ts.isTypeReferenceNode(declaration.type)) return own;
-    let symbol = this.#checker.getSymbolAtLocation(declaration.type.typeName);
-    if (symbol?.flags & ts.SymbolFlags.Alias) symbol = this.#checker.getAliasedSymbol(symbol);
+    const symbol = this.#symbolOf(declaration.type);
     return symbol === undefined ? '' : firstParagraph(this.#checker, symbol);
   }
 

@@ -28,7 +28,7 @@ export interface DensityOptions extends LongCall {
    * never split in two.
    */
   maxDistance?: number;
-  /** Cuts at the distance that 99 % of the pairs at this cosine are within; for `maxDistance`. */
+  /** In place of `maxDistance`: the distance that catches 99 % of the pairs at this cosine. */
   minCosine?: number;
   /** Most exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;

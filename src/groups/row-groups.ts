@@ -25,7 +25,10 @@ export interface GroupOptions extends Nearness, LongCall {
    * 'complete': rows that are all near to each other.
    */
   grouping?: Grouping;
-  /** Which row of a group is kept. */
+  /**
+   * Which row of a group is kept: 'first', 'last', 'medoid' (the one nearest to the others), or an
+   * object with `random`, `longest`, `lowest` or `highest`.
+   */
   keep?: Keep;
 }
 

@@ -47,7 +47,7 @@ export interface SearchOptions<I extends Id = Id> {
   rank?: Rank;
   /** How rows are found: all compared, by bands, or by partitions; 'auto' chooses. */
   method?: Method;
-  /** For rank 'exact': re-ranks this multiple of k rows; after `optimize` as many as it measured. */
+  /** For rank 'exact': re-ranks this many times k rows; after `optimize` what it measured. */
   oversample?: number;
   /** For method 'partitions': how many to visit; after `optimize` as many as it measured. */
   probes?: number;

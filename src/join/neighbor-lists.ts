@@ -17,7 +17,7 @@ export interface NeighborListsOptions extends LongCall {
   k?: number;
   /** Only neighbours within this many bits, inclusive. */
   maxDistance?: number;
-  /** For `maxDistance`: the distance that 99 % of the pairs at this cosine are within. */
+  /** In place of `maxDistance`: the distance that catches 99 % of the pairs at this cosine. */
   minCosine?: number;
   kernel?: KernelName;
 }
