@@ -37,7 +37,7 @@ export function permutedNeighbors(
   const found = new BestLists(wantsOf(codes, k), codes.bits);
   const random = seedrandom.alea(String(seed));
   const bits = Uint32Array.from({ length: codes.bits }, (_, bit) => bit);
-  const stride = 4 * codes.room.words;
+  const stride = 4 * codes.memory.words;
   const sortedCodes = allocateCodes(codes.count * stride);
   const hamming = hammingKernel(kernel, stride);
   for (let i = 0; i < permutations; i++) {
@@ -62,8 +62,8 @@ const KEY_BITS = 32;
 const DIGIT_BITS = 11;
 
 /** The distinct codes in the order of their bits, the first bit of `bits` first. */
-function sorted({ room, count }: Distinct, bits: Uint32Array): Uint32Array {
-  const { words, codes } = room;
+function sorted({ memory, count }: Distinct, bits: Uint32Array): Uint32Array {
+  const { words, codes } = memory;
   const bitOf = (code: number, bit: number) =>
     (codes[code * words + (bit >> 5)] >>> (bit & 31)) & 1;
   const keys = new Uint32Array(count);
@@ -107,20 +107,20 @@ function byDigit(order: Uint32Array, keys: Uint32Array, shift: number) {
  * it is; at both ends of the order windows reach farther in, so that all have equal width.
  */
 function compare(
-  { room, count }: Distinct,
+  { memory, count }: Distinct,
   order: Uint32Array,
   codes: Uint8Array,
   window: number,
   found: BestLists,
   kernel: HammingKernel,
 ): void {
-  const { words } = room;
+  const { words } = memory;
   const stride = 4 * words;
   const target = new Uint32Array(codes.buffer, codes.byteOffset, count * words);
   const limits = new Uint32Array(count);
   for (let i = 0; i < count; i++) {
     const from = order[i] * words;
-    for (let w = 0; w < words; w++) target[i * words + w] = room.codes[from + w];
+    for (let w = 0; w < words; w++) target[i * words + w] = memory.codes[from + w];
     limits[i] = found.limitOf(order[i]);
   }
   const half = Math.ceil(window / 2);

@@ -7,11 +7,13 @@
  * once. A key is exact for rows below 2^32 and integer weights below 2^21.
  */
 
+import { grown } from './arrays';
+
 const ROWS = 2 ** 32;
 /** Keys beyond 2 * k that a buffer holds, so that a small k is not thinned at every candidate. */
 const SPARE = 16;
-/** A buffer starts with room for at most this many results, however large k is. */
-const MIN_ROOM = 128;
+/** A buffer holds at first at most this many results, however large k is. */
+const MIN_CAPACITY = 128;
 
 export const keyOf = (weight: number, row: number): number => weight * ROWS + row;
 export const weightOf = (key: number): number => Math.floor(key / ROWS);
@@ -29,7 +31,7 @@ export class Smallest {
 
   constructor(k: number) {
     this.#k = k;
-    this.#keys = new Float64Array(2 * Math.min(k, MIN_ROOM) + SPARE);
+    this.#keys = new Float64Array(2 * Math.min(k, MIN_CAPACITY) + SPARE);
   }
 
   /** Only keys below it can still enter. It is infinite until k candidates were taken. */
@@ -41,7 +43,7 @@ export class Smallest {
   take(weight: number, row: number): void {
     const key = keyOf(weight, row);
     if (key >= this.bound) return;
-    if (this.#held === this.#keys.length) this.#makeRoom();
+    if (this.#held === this.#keys.length) this.#growOrThin();
     this.#keys[this.#held++] = key;
     // A first bound as early as possible: callers skip candidates that cannot enter.
     if (this.#held === this.#k && this.#bound === Number.POSITIVE_INFINITY) {
@@ -61,15 +63,13 @@ export class Smallest {
     return this.#keys.slice(0, this.#held);
   }
 
-  #makeRoom(): void {
+  #growOrThin(): void {
     const most = 2 * this.#k + SPARE;
     if (this.#keys.length >= most) {
       this.#thin();
       return;
     }
-    const grown = new Float64Array(Math.min(2 * this.#keys.length, most));
-    grown.set(this.#keys);
-    this.#keys = grown;
+    this.#keys = grown(this.#keys, Math.min(2 * this.#keys.length, most));
   }
 
   #thin(): void {
@@ -113,7 +113,7 @@ export class Highest {
 
   constructor(k: number) {
     this.#k = k;
-    this.#rows = new Uint32Array(Math.min(k, MIN_ROOM));
+    this.#rows = new Uint32Array(Math.min(k, MIN_CAPACITY));
     this.#scores = new Float64Array(this.#rows.length);
   }
 
@@ -138,11 +138,9 @@ export class Highest {
   }
 
   #grow(): void {
-    const room = Math.min(2 * this.#held, this.#k);
-    const [rows, scores] = [new Uint32Array(room), new Float64Array(room)];
-    rows.set(this.#rows);
-    scores.set(this.#scores);
-    [this.#rows, this.#scores] = [rows, scores];
+    const capacity = Math.min(2 * this.#held, this.#k);
+    this.#rows = grown(this.#rows, capacity);
+    this.#scores = grown(this.#scores, capacity);
   }
 
   /** Whether entry `at` ranks behind the given one. */

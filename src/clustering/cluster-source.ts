@@ -6,7 +6,6 @@
 
 import { isValid } from '../base/bitmap';
 import { wrongType } from '../base/check';
-import { lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { SimHashIndex } from '../index/simhash-index';
@@ -14,7 +13,7 @@ import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { type RowSource, type Rows, rowsOf } from '../join/source';
 import type { Points } from '../k-means/points';
 import type { KernelName } from '../kernels/kernels';
-import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../vectors/vectors';
+import { checkDenseMatrix, type DenseMatrix, isDenseMatrix, lengthsOf } from '../vectors/vectors';
 
 /** Codes, the rows of an index, or vectors one after another. */
 export type ClusterSource = RowSource | DenseMatrix;
@@ -55,15 +54,11 @@ export function* pointsOfRows(rows: Rows, by: 'vectors' | 'bits'): Steps<SourceP
 }
 
 function* matrixPoints(matrix: DenseMatrix, rowCount: number): Steps<Points> {
-  const { values, dimensions, validity } = matrix;
+  const { values, dimensions } = matrix;
   const norms = new Float64Array(rowCount);
-  for (let row = 0; row < rowCount; row++) {
-    if (!isValid(validity, row)) continue;
-    norms[row] = lengthOf(values, row * dimensions, (row + 1) * dimensions);
-    if (!Number.isFinite(norms[row])) {
-      throw new RangeError(`row ${row}: expected finite values of a finite length`);
-    }
-    if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  for (let first = 0; first < rowCount; first += STEP_ROWS) {
+    norms.set(lengthsOf(matrix, first, Math.min(STEP_ROWS, rowCount - first)), first);
+    yield undefined;
   }
   return {
     ...{ rowCount, dimensions, length: 1 },

@@ -93,14 +93,14 @@ function inOrder(codes: Codes, cores: Uint32Array, parts: number[][]): Sorted {
   let count = 0;
   for (const part of parts) for (const node of part) order[count++] = node;
   const bytes = new Uint8Array(codes.bytes.length);
-  order.forEach((node, place) => {
+  order.forEach((node, i) => {
     const from = node * bytesPerCode;
-    bytes.set(codes.bytes.subarray(from, from + bytesPerCode), place * bytesPerCode);
+    bytes.set(codes.bytes.subarray(from, from + bytesPerCode), i * bytesPerCode);
   });
   return { bytes, bytesPerCode, bits, order, cores: order.map((node) => cores[node]) };
 }
 
-/** From a place of `first` to `end - 1` to one outside, at the least height. */
+/** The lowest edge from a node at positions `first` to `end - 1` of the order to one outside. */
 function* leastStep(
   { bytes, bytesPerCode, bits, cores }: Sorted,
   first: number,
@@ -114,14 +114,14 @@ function* leastStep(
   let found: [number, number, number] = [first, first, 0];
   for (let from = first; from < end; from += step) {
     const to = Math.min(end, from + step);
-    // No step from a place can be lower than its core distance.
+    // No edge of a node is lower than its core distance.
     const limits = Uint32Array.from(cores.subarray(from, to), (core) => (core < least ? least : 0));
     const queries = bytes.subarray(from * bytesPerCode, to * bytesPerCode);
-    const take = (query: number, place: number, distance: number) => {
-      const height = Math.max(distance, cores[place], cores[from + query]);
+    const take = (query: number, other: number, distance: number) => {
+      const height = Math.max(distance, cores[other], cores[from + query]);
       if (height >= least) return;
       least = height;
-      found = [from + query, place, distance];
+      found = [from + query, other, distance];
       limits.forEach((limit, i) => {
         limits[i] = limit > 0 && cores[from + i] < least ? least : 0;
       });

@@ -1,7 +1,9 @@
 /** The edges of a graph in growing arrays, and their order by an integer height. */
 
+import { grown } from '../base/arrays';
 import type { Steps } from '../base/steps';
 
+/** Edges between two steps. */
 export const STEP_EDGES = 2 ** 16;
 
 /** Pairs of nodes and their distances. */
@@ -11,16 +13,18 @@ export class Edges {
   #distances: Uint16Array;
   #count = 0;
 
-  constructor(room: number) {
-    this.#a = new Uint32Array(room + 1);
-    this.#b = new Uint32Array(room + 1);
-    this.#distances = new Uint16Array(room + 1);
+  /** Grows beyond `capacity` edges by doubling. */
+  constructor(capacity: number) {
+    this.#a = new Uint32Array(capacity + 1);
+    this.#b = new Uint32Array(capacity + 1);
+    this.#distances = new Uint16Array(capacity + 1);
   }
 
   get count(): number {
     return this.#count;
   }
 
+  /** Both ends of an edge and their distance. */
   at(edge: number): readonly [a: number, b: number, distance: number] {
     return [this.#a[edge], this.#b[edge], this.#distances[edge]];
   }
@@ -38,28 +42,25 @@ export class Edges {
   }
 
   #grow(): void {
-    const [a, b, distances] = [this.#a, this.#b, this.#distances];
-    this.#a = new Uint32Array(2 * a.length);
-    this.#b = new Uint32Array(2 * a.length);
-    this.#distances = new Uint16Array(2 * a.length);
-    this.#a.set(a);
-    this.#b.set(b);
-    this.#distances.set(distances);
+    const capacity = 2 * this.#count;
+    this.#a = grown(this.#a, capacity);
+    this.#b = grown(this.#b, capacity);
+    this.#distances = grown(this.#distances, capacity);
   }
 
   /** The edges of a height of at most `most`, by height, then as they came: a counting sort. */
   *inOrder(most: number, heightOf: (edge: number) => number): Steps<Uint32Array> {
-    const places = new Uint32Array(most + 2);
+    const starts = new Uint32Array(most + 2);
     for (let edge = 0; edge < this.#count; edge++) {
       const height = heightOf(edge);
-      if (height <= most) places[height + 1]++;
+      if (height <= most) starts[height + 1]++;
       if (edge % STEP_EDGES === STEP_EDGES - 1) yield undefined;
     }
-    for (let height = 0; height <= most; height++) places[height + 1] += places[height];
-    const order = new Uint32Array(places[most + 1]);
+    for (let height = 0; height <= most; height++) starts[height + 1] += starts[height];
+    const order = new Uint32Array(starts[most + 1]);
     for (let edge = 0; edge < this.#count; edge++) {
       const height = heightOf(edge);
-      if (height <= most) order[places[height]++] = edge;
+      if (height <= most) order[starts[height]++] = edge;
       if (edge % STEP_EDGES === STEP_EDGES - 1) yield undefined;
     }
     return order;

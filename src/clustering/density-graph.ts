@@ -9,6 +9,7 @@ import { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
 import { distinctOf, NONE } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
+import { rowsOfCodes } from '../join/source';
 import type { KernelName } from '../kernels/kernels';
 import { connect } from './density-connect';
 import { Edges, STEP_EDGES } from './density-edges';
@@ -40,6 +41,7 @@ const STEP_BYTES = 2 ** 28;
 const MAX_QUERIES = 64;
 const STEP_ROWS = 2 ** 16;
 
+/** The graph of some codes; exact either way. */
 export function* densityGraph(codes: Codes, settings: GraphSettings): Steps<DensityGraph> {
   const nodes = yield* nodesOf(codes, settings.kernel);
   const isAll = settings.maxDistance !== undefined;
@@ -104,9 +106,8 @@ function* nearestGraph({ codes, weights }: Nodes, { minSamples, kernel }: GraphS
 function* pairGraph({ codes, weights }: Nodes, settings: GraphSettings) {
   const { minSamples, maxDistance, kernel } = settings;
   const edges = new Edges(codes.count);
-  const rows = { codes, vectors: null, vectorOf: null, kernel, isCentred: false };
-  const options = { maxDistance: maxDistance as number, ...(kernel && { kernel }) };
-  yield* eachItem(pairSteps(rows, null, options), ({ a, b, distances }) => {
+  const found = pairSteps(rowsOfCodes(codes, kernel), null, { maxDistance: maxDistance as number });
+  yield* eachItem(found, ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) edges.add(a[i], b[i], distances[i]);
   });
   const cores = new Uint32Array(codes.count).fill(codes.bits + 1);

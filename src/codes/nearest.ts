@@ -4,6 +4,8 @@
  * many rows are near. Where rows come in any order, `Smallest` of base/top-k selects instead.
  */
 
+import { grown } from '../base/arrays';
+
 /** Rows and their distances in bits, nearest first; equal distances in order of row. */
 export interface Neighbors {
   readonly rows: Uint32Array;
@@ -21,12 +23,13 @@ export interface Collector {
 
 /** Hits held beyond 2 * k, so that thinning, a pass over all of them, costs little for each. */
 const SPARE = 128;
-const FIRST_ROOM = 256;
+/** Hits that fit at first. */
+const FIRST_CAPACITY = 256;
 
 /** Keeps the k nearest of the hits within `maxDistance`; all of them where k is `count` or more. */
 export class Nearest implements Collector {
   readonly #k: number;
-  readonly #maxRoom: number;
+  readonly #maxHeld: number;
   /** An entry for each distance; scratch space of the counting sort. */
   readonly #counts: Uint32Array;
   #rows: Uint32Array;
@@ -37,12 +40,12 @@ export class Nearest implements Collector {
   /** `count` is the number of rows that are scanned. */
   constructor(k: number, maxDistance: number, count: number) {
     this.#k = Math.min(k, count);
-    this.#maxRoom = 2 * this.#k + SPARE;
+    this.#maxHeld = 2 * this.#k + SPARE;
     this.limit = this.#k === 0 ? 0 : maxDistance + 1;
     this.#counts = new Uint32Array(maxDistance + 1);
-    const room = Math.min(this.#maxRoom, FIRST_ROOM);
-    this.#rows = new Uint32Array(room);
-    this.#distances = new Uint16Array(room);
+    const capacity = Math.min(this.#maxHeld, FIRST_CAPACITY);
+    this.#rows = new Uint32Array(capacity);
+    this.#distances = new Uint16Array(capacity);
   }
 
   take(row: number, distance: number): void {
@@ -50,18 +53,14 @@ export class Nearest implements Collector {
     this.#rows[this.#held] = row;
     this.#distances[this.#held++] = distance;
     if (this.#held < this.#rows.length) return;
-    if (this.#held < this.#maxRoom) this.#grow();
+    if (this.#held < this.#maxHeld) this.#grow();
     else this.#thin();
   }
 
   #grow(): void {
-    const room = Math.min(2 * this.#held, this.#maxRoom);
-    const rows = new Uint32Array(room);
-    const distances = new Uint16Array(room);
-    rows.set(this.#rows);
-    distances.set(this.#distances);
-    this.#rows = rows;
-    this.#distances = distances;
+    const capacity = Math.min(2 * this.#held, this.#maxHeld);
+    this.#rows = grown(this.#rows, capacity);
+    this.#distances = grown(this.#distances, capacity);
   }
 
   /** Drops all but the best k: those below the k-th distance, and the first ones at it. */
@@ -86,20 +85,20 @@ export class Nearest implements Collector {
   /** The hits by distance; rows of one distance stay in the order in which they came. */
   result(): Neighbors {
     if (this.#held > this.#k) this.#thin();
-    const places = this.#counts.fill(0);
-    for (let i = 0; i < this.#held; i++) places[this.#distances[i]]++;
+    const starts = this.#counts.fill(0);
+    for (let i = 0; i < this.#held; i++) starts[this.#distances[i]]++;
     let start = 0;
-    for (let distance = 0; distance < places.length; distance++) {
-      const count = places[distance];
-      places[distance] = start;
+    for (let distance = 0; distance < starts.length; distance++) {
+      const count = starts[distance];
+      starts[distance] = start;
       start += count;
     }
     const rows = new Uint32Array(this.#held);
     const distances = new Uint16Array(this.#held);
     for (let i = 0; i < this.#held; i++) {
-      const place = places[this.#distances[i]]++;
-      rows[place] = this.#rows[i];
-      distances[place] = this.#distances[i];
+      const at = starts[this.#distances[i]]++;
+      rows[at] = this.#rows[i];
+      distances[at] = this.#distances[i];
     }
     return { rows, distances };
   }

@@ -4,18 +4,20 @@
  * farthest, so its limit is known at any moment. Lists grow as they fill, up to a size for each.
  */
 
+import { grown } from '../base/arrays';
 import { keyOf, weightOf } from '../base/top-k';
 
-/** Room of a list when it gets its first item; it doubles when it is full. */
-const FIRST_ROOM = 16;
+/** Capacity of a list when it gets its first item; it doubles when the list is full. */
+const FIRST_CAPACITY = 16;
 
+/** The lists, in one array of keys. An item belongs to a list at most once. */
 export class BestLists {
   readonly count: number;
   /** Most items of each list. */
   readonly #wants: Uint32Array;
   readonly #limit: number;
   readonly #starts: Float64Array;
-  readonly #rooms: Uint32Array;
+  readonly #capacities: Uint32Array;
   readonly #lengths: Uint32Array;
   #keys: Float64Array<ArrayBuffer>;
   #end = 0;
@@ -26,9 +28,9 @@ export class BestLists {
     this.#wants = wants;
     this.#limit = maxDistance + 1;
     this.#starts = new Float64Array(wants.length);
-    this.#rooms = new Uint32Array(wants.length);
+    this.#capacities = new Uint32Array(wants.length);
     this.#lengths = new Uint32Array(wants.length);
-    this.#keys = new Float64Array(FIRST_ROOM);
+    this.#keys = new Float64Array(FIRST_CAPACITY);
   }
 
   /** Only items below this distance can still enter a list. */
@@ -51,7 +53,7 @@ export class BestLists {
       return weightOf(this.#keys[start]) + 1;
     }
     if (distance >= this.#limit) return this.#limit;
-    if (length === this.#rooms[list]) this.#grow(list);
+    if (length === this.#capacities[list]) this.#grow(list);
     this.#rise(this.#starts[list], length, key);
     this.#lengths[list] = length + 1;
     return this.limitOf(list);
@@ -78,19 +80,17 @@ export class BestLists {
   }
 
   #grow(list: number): void {
-    const old = this.#rooms[list];
-    const room = Math.min(this.#wants[list], old === 0 ? FIRST_ROOM : 2 * old);
+    const old = this.#capacities[list];
+    const capacity = Math.min(this.#wants[list], old === 0 ? FIRST_CAPACITY : 2 * old);
     const start = this.#end;
-    this.#end += room;
+    this.#end += capacity;
     if (this.#end > this.#keys.length) {
-      const keys = new Float64Array(Math.max(this.#end, 2 * this.#keys.length));
-      keys.set(this.#keys);
-      this.#keys = keys;
+      this.#keys = grown(this.#keys, Math.max(this.#end, 2 * this.#keys.length));
     }
     const from = this.#starts[list];
     this.#keys.copyWithin(start, from, from + old);
     this.#starts[list] = start;
-    this.#rooms[list] = room;
+    this.#capacities[list] = capacity;
   }
 
   /** Adds a key to a heap of `length`. */

@@ -4,19 +4,22 @@
  * of first rows. Rows of a second collection are numbered behind those of the first.
  */
 
+import { lowerBound } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import type { JoinMemory } from '../kernels/joins/join-memory';
+import { JoinMemory } from '../kernels/joins/join-memory';
 import { joinKernel, type KernelName } from '../kernels/kernels';
-import { joinRoom } from './join';
+import { maxTables } from './join-layout';
 
 /** Stands for no row, or no distinct code. */
 export const NONE = 0xffff_ffff;
 
 const STEP_ROWS = 2 ** 16;
 
+/** The distinct codes of one collection or of two, and where their rows are. */
 export interface Distinct {
-  readonly room: JoinMemory;
+  /** Where the kernels read the codes; `maxDistance` of `distinctOf` limits joins in it. */
+  readonly memory: JoinMemory;
   readonly bits: number;
   /** Number of distinct codes. */
   readonly count: number;
@@ -84,15 +87,7 @@ export class DistinctRows {
 
   /** Of one collection: how many distinct codes begin before a row. */
   distinctBefore(row: number): number {
-    if (this.first === null) return row;
-    let low = 0;
-    let high = this.first.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.first[middle] < row) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return this.first === null ? row : lowerBound(this.first, row);
   }
 
   /** The next row of the same distinct code, or NONE. */
@@ -110,7 +105,7 @@ export function* distinctOf(
 ): Steps<Distinct> {
   const { bits, bytesPerCode } = left;
   const total = left.count + (right?.count ?? 0);
-  const room = joinRoom(total, bytesPerCode, maxDistance);
+  const memory = new JoinMemory(total, bytesPerCode, 1 + maxTables(maxDistance));
   const kernel = joinKernel(kernelName);
   let mask = 63;
   while (mask + 1 < (4 / 3) * total) mask = 2 * mask + 1;
@@ -122,9 +117,9 @@ export function* distinctOf(
   for (const { codes, firstRow } of inOrderOfSize(left, right)) {
     for (let from = 0; from < codes.count; from += STEP_ROWS) {
       const to = Math.min(codes.count, from + STEP_ROWS);
-      const here = copyInto(room, count, codes, from, to, rows);
+      const here = copyInto(memory, count, codes, from, to, rows);
       const before = count;
-      count = kernel.distinctInto(room, count, count + here, count, mask, distincts);
+      count = kernel.distinctInto(memory, count, count + here, count, mask, distincts);
       const isPlain = before === firstRow + from && count === before + to - from;
       if (distinctOfRow === null && !isPlain) {
         distinctOfRow = new Uint32Array(total).fill(NONE);
@@ -139,10 +134,8 @@ export function* distinctOf(
   }
   const leftRows = new DistinctRows(distinctOfRow, 0, left.count, count);
   const rightRows = right ? new DistinctRows(distinctOfRow, left.count, total, count) : leftRows;
-  return {
-    ...{ room, bits, count, distinctOfRow, left: leftRows, right: rightRows },
-    firstDistinct: firstDistinct ?? 0,
-  };
+  const codes = { memory, bits, count, distinctOfRow, firstDistinct: firstDistinct ?? 0 };
+  return { ...codes, left: leftRows, right: rightRows };
 }
 
 /** The smaller collection first: then only its distinct codes are looked up among all. */
@@ -153,18 +146,21 @@ function inOrderOfSize(left: Codes, right: Codes | null) {
   return right.count < left.count ? [second, first] : [first, second];
 }
 
-/** Copies codes to the room from a place on, without null ones; `rows` gets the rows copied. */
+/**
+ * Copies the codes of rows `from` to `to - 1` without null ones, to the memory from code `first`
+ * on; `rows` gets the rows copied. Returns how many they are.
+ */
 function copyInto(
-  room: JoinMemory,
-  place: number,
+  memory: JoinMemory,
+  first: number,
   codes: Codes,
   from: number,
   to: number,
   rows: Uint32Array,
 ): number {
   const { bytes, bytesPerCode } = codes;
-  const stride = 4 * room.words;
-  const target = new Uint8Array(room.codes.buffer, room.codes.byteOffset + place * stride);
+  const stride = 4 * memory.words;
+  const target = new Uint8Array(memory.codes.buffer, memory.codes.byteOffset + first * stride);
   if (stride === bytesPerCode && codes.validity === null) {
     target.set(bytes.subarray(from * stride, to * stride));
     for (let row = from; row < to; row++) rows[row - from] = row;

@@ -5,6 +5,7 @@
  * joined by their other bits.
  */
 
+import { lowerBound } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import type { BitRun } from '../codes/pigeonhole';
 import { ENTRY, HIT, JoinMemory } from '../kernels/joins/join-memory';
@@ -20,13 +21,14 @@ import {
   runsWithout,
 } from './join-layout';
 
-/** Distinct codes at places 0 to `count - 1` of a room. */
+/** Distinct codes, the first `count` of a memory that the join kernels read. */
 export interface JoinCodes {
-  readonly room: JoinMemory;
+  readonly memory: JoinMemory;
   readonly count: number;
   readonly bits: number;
 }
 
+/** Which pairs a join finds. */
 export interface JoinWanted {
   readonly maxDistance: number;
   /** Where the lower distinct code of a pair lies, from and up to; read again from time to time. */
@@ -54,11 +56,6 @@ const SAMPLE = 1024;
 /** Queries at a time when all are compared with all. */
 const QUERIES = 128;
 
-/** Room for codes of some width that are to be joined. */
-export function joinRoom(count: number, bytesPerCode: number, maxDistance: number): JoinMemory {
-  return new JoinMemory(count, bytesPerCode, 1 + maxTables(maxDistance));
-}
-
 /** The cheapest method to join these codes. */
 export function methodFor(codes: JoinCodes, maxDistance: number): JoinMethod {
   const runs = [{ firstBit: 0, bits: codes.bits }];
@@ -76,6 +73,7 @@ export function* join(
   yield* joinAs(codes, method, wanted, around, take);
 }
 
+/** The same for codes of which some bits are known to agree. */
 function* joinAs(
   codes: JoinCodes,
   method: JoinMethod,
@@ -88,6 +86,7 @@ function* joinAs(
   yield [1, 1];
 }
 
+/** Sorts the codes by the key of each table, and compares those of equal keys. */
 function* joinTables(
   codes: JoinCodes,
   { layout }: JoinMethod,
@@ -95,16 +94,16 @@ function* joinTables(
   around: Around,
   take: TakeHits,
 ): Steps<void> {
-  const { room, count } = codes;
+  const { memory, count } = codes;
   const kernel = joinKernel(wanted.kernel);
   const total = layout.length * count;
-  const budget = comparisonsOfStep(room, wanted);
+  const budget = comparisonsOfStep(memory, wanted);
   for (const [t, table] of layout.entries()) {
     yield* sorted(codes, joinKeyOf(table, count), kernel);
     const required = [...around.required, ...table];
     const rejects = [...around.rejects, ...layout.slice(0, t)];
     [required, ...rejects].forEach((runs, i) => {
-      room.masks.set(maskOf(runs, room.words), i * room.words);
+      memory.masks.set(maskOf(runs, memory.words), i * memory.words);
     });
     const state: Runs = {
       ...{ maxDistance: wanted.maxDistance, rejects: rejects.length },
@@ -113,8 +112,8 @@ function* joinTables(
     while (state.next < count) {
       [state.fromCode, state.toCode] = wanted.range();
       state.budget = budget;
-      const found = kernel.runs(room, count, state);
-      if (found > 0) take(room.hits, found);
+      const found = kernel.runs(memory, count, state);
+      if (found > 0) take(memory.hits, found);
       if (state.longEnd > 0) {
         const inside = { runs: runsWithout(around.runs, table), required, rejects };
         yield* joinLong(codes, state.next, state.longEnd, wanted, inside, take);
@@ -131,12 +130,12 @@ function comparisonsOfStep({ words }: JoinMemory, { kernel }: Pick<JoinWanted, '
   return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
 }
 
-/** Sorts the room's entries by the bucket of a key, those of a bucket by distinct code. */
-function* sorted({ room, count }: JoinCodes, key: JoinKey, kernel: JoinKernel): Steps<void> {
-  const { entries, sorted: other, counts } = room;
+/** Sorts the memory's entries by the bucket of a key, those of a bucket by distinct code. */
+function* sorted({ memory, count }: JoinCodes, key: JoinKey, kernel: JoinKernel): Steps<void> {
+  const { entries, sorted: other, counts } = memory;
   counts.fill(0);
   for (let first = 0; first < count; first += STEP_ROWS) {
-    kernel.keysInto(room, first, Math.min(count, first + STEP_ROWS), key);
+    kernel.keysInto(memory, first, Math.min(count, first + STEP_ROWS), key);
     yield undefined;
   }
   const { lowBits, highBits } = key;
@@ -163,7 +162,7 @@ function* sorted({ room, count }: JoinCodes, key: JoinKey, kernel: JoinKernel): 
 
 /** A run of entries that is too long to be compared in pairs: a join over the bits left. */
 function* joinLong(
-  { room, bits }: JoinCodes,
+  { memory, bits }: JoinCodes,
   first: number,
   end: number,
   wanted: JoinWanted,
@@ -171,16 +170,16 @@ function* joinLong(
   take: TakeHits,
 ): Steps<void> {
   const distincts = new Uint32Array(end - first);
-  const { words } = room;
+  const { words } = memory;
   const masks = around.rejects.length + 1 + maxTables(wanted.maxDistance);
-  const inner = new JoinMemory(distincts.length, room.bytesPerCode, masks);
+  const inner = new JoinMemory(distincts.length, memory.bytesPerCode, masks);
   for (let i = 0; i < distincts.length; i++) {
-    const distinct = room.entries[ENTRY * (first + i)];
+    const distinct = memory.entries[ENTRY * (first + i)];
     distincts[i] = distinct;
-    for (let w = 0; w < words; w++) inner.codes[i * words + w] = room.codes[distinct * words + w];
+    for (let w = 0; w < words; w++) inner.codes[i * words + w] = memory.codes[distinct * words + w];
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
-  const codes = { room: inner, count: distincts.length, bits };
+  const codes = { memory: inner, count: distincts.length, bits };
   const method = chooseMethod(sampleOf(codes), codes.count, around.runs, wanted.maxDistance);
   const range = () => {
     const [from, to] = wanted.range();
@@ -197,14 +196,14 @@ function* joinLong(
   for (let step = steps.next(); !step.done; step = steps.next()) yield undefined;
 }
 
-/** Compares all codes with all. */
+/** Compares all codes with all, in blocks of queries. */
 function* joinAll(
-  { room, count }: JoinCodes,
+  { memory, count }: JoinCodes,
   { maxDistance, range, kernel }: JoinWanted,
   { required, rejects }: Around,
   take: TakeHits,
 ): Steps<void> {
-  const { words, codes, hits } = room;
+  const { words, codes, hits } = memory;
   const bytesPerCode = 4 * words;
   const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
   const scan = hammingKernel(kernel, bytesPerCode);
@@ -218,7 +217,7 @@ function* joinAll(
     const some = Math.min(QUERIES, Math.min(count, range()[1]) - query);
     const queries = bytes.slice(query * bytesPerCode, (query + some) * bytesPerCode);
     const limits = new Uint32Array(some).fill(maxDistance + 1);
-    const step = Math.max(QUERIES, Math.floor(comparisonsOfStep(room, { kernel }) / some));
+    const step = Math.max(QUERIES, Math.floor(comparisonsOfStep(memory, { kernel }) / some));
     for (let first = query; first < count; first += step) {
       const rows = Math.min(step, count - first);
       scan.hitsOfMany(bytes, first, rows, queries, limits, (i, other, distance) => {
@@ -238,6 +237,7 @@ function* joinAll(
   }
 }
 
+/** Whether two codes, whose first words are at `a` and `b`, differ in a bit of the mask. */
 function differs(codes: Uint32Array, a: number, b: number, mask: Uint32Array): boolean {
   for (let w = 0; w < mask.length; w++) {
     if (((codes[a + w] ^ codes[b + w]) & mask[w]) !== 0) return true;
@@ -245,25 +245,14 @@ function differs(codes: Uint32Array, a: number, b: number, mask: Uint32Array): b
   return false;
 }
 
-function sampleOf({ room, count }: JoinCodes): JoinSample {
-  const { words } = room;
+/** Codes at equal distances, by which the method is chosen. */
+function sampleOf({ memory, count }: JoinCodes): JoinSample {
+  const { words } = memory;
   const size = Math.min(count, SAMPLE);
   const codes = new Uint32Array(size * words);
   for (let i = 0; i < size; i++) {
     const from = Math.floor((i * count) / size) * words;
-    codes.set(room.codes.subarray(from, from + words), i * words);
+    codes.set(memory.codes.subarray(from, from + words), i * words);
   }
-  return { codes, words, count: size, longestRun: room.longestRun };
-}
-
-/** The first place whose distinct code is not below; distinct codes ascend. */
-function lowerBound(distincts: Uint32Array, distinct: number): number {
-  let low = 0;
-  let high = distincts.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (distincts[middle] < distinct) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return { codes, words, count: size, longestRun: memory.longestRun };
 }

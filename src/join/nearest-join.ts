@@ -74,19 +74,21 @@ function workOf({ count, bits }: JoinCodes, asked: number): number {
   return pairsOf(count, asked) * Math.ceil(bits / 64) * COMPARED_WORD_NS;
 }
 
+/** Comparisons of `asked` codes with each other and with all others. */
 function pairsOf(count: number, asked: number): number {
   return asked * count - asked ** 2 / 2;
 }
 
+/** Compares all codes with all, those with the highest limits first. */
 class Comparison {
   readonly #codes: JoinCodes;
   readonly #lists: BestLists;
-  readonly #room: TileMemory;
+  readonly #tiles: TileMemory;
   readonly #kernelName: KernelName | undefined;
-  /** The distinct code at each place; those in front of `#asked` have been compared with all. */
+  /** The distinct codes in the order of comparison; the first `#asked` were compared with all. */
   readonly #order: Uint32Array;
   #asked = 0;
-  /** Places from here on need no further neighbours. */
+  /** Codes from this position of the order on need no further neighbours. */
   #end: number;
   /** All pairs up to this distance have been offered already. */
   #offered = -1;
@@ -98,20 +100,20 @@ class Comparison {
     this.#codes = codes;
     this.#lists = lists;
     this.#kernelName = kernel;
-    this.#room = new TileMemory(count, bits);
+    this.#tiles = new TileMemory(count, bits);
     this.#order = new Uint32Array(count);
     for (let distinct = 0; distinct < count; distinct++) this.#order[distinct] = distinct;
     this.#end = count;
   }
 
   *steps(): Steps<void> {
-    yield* this.#place(0);
+    yield* this.#sort(0);
     const random = alea('nearest');
     yield* drawToFront(this.#order.subarray(0, this.#end), SAMPLE, random);
     for (let next = FIRST_QUERIES; this.#asked < this.#end; next *= GROWTH) {
-      yield* this.#place(Math.max(this.#asked, Math.min(SAMPLE, this.#end)));
+      yield* this.#sort(Math.max(this.#asked, Math.min(SAMPLE, this.#end)));
       while (this.#asked < Math.min(this.#end, next)) {
-        yield* this.#ask(Math.min(this.#end, next, this.#asked + this.#room.queries));
+        yield* this.#ask(Math.min(this.#end, next, this.#asked + this.#tiles.queries));
       }
       if (this.#asked === SAMPLE) yield* this.#join();
     }
@@ -123,11 +125,11 @@ class Comparison {
     return limit <= this.#offered + 1 ? 0 : limit;
   }
 
-  /** Puts places from `first` on in the order of their limits, the highest first; copies codes. */
-  *#place(first: number): Steps<void> {
+  /** Sorts the codes from position `first` on by their limits, the highest first; copies them. */
+  *#sort(first: number): Steps<void> {
     const order = this.#order;
-    const { room, bits, count } = this.#codes;
-    const { codes, limits, stride } = this.#room;
+    const { memory, bits, count } = this.#codes;
+    const { codes, limits, stride } = this.#tiles;
     const distincts = order.slice(first);
     const starts = new Uint32Array(bits + 3);
     const ranks = new Uint32Array(distincts.length);
@@ -141,28 +143,28 @@ class Comparison {
     for (let i = 0; i < distincts.length; i++) order[first + starts[ranks[i]]++] = distincts[i];
     const words = new Uint32Array(codes.buffer, codes.byteOffset, codes.length / 4);
     const width = stride / 4;
-    for (let place = this.#asked; place < count; place++) {
-      limits[place] = this.#limitOf(order[place]);
-      const from = order[place] * width;
-      for (let w = 0; w < width; w++) words[place * width + w] = room.codes[from + w];
-      if (place % STEP_CODES === STEP_CODES - 1) yield undefined;
+    for (let at = this.#asked; at < count; at++) {
+      limits[at] = this.#limitOf(order[at]);
+      const from = order[at] * width;
+      for (let w = 0; w < width; w++) words[at * width + w] = memory.codes[from + w];
+      if (at % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
   }
 
-  /** Compares the next places with each other and all behind them. */
+  /** Compares the next codes, up to position `end`, with each other and with all that follow. */
   *#ask(end: number): Steps<void> {
-    const room = this.#room;
+    const tiles = this.#tiles;
     const { count, bits } = this.#codes;
     const kernel = tileKernel(this.#kernelName);
     const first = this.#asked;
     const before = pairsOf(count, first);
     const total = pairsOf(count, this.#end);
-    kernel.prepare(room, first, end);
+    kernel.prepare(tiles, first, end);
     const take = (found: number) => this.#take(found);
     for (let row = first; row < count; row += TILE_ROWS) {
       const rowEnd = Math.min(count, row + TILE_ROWS);
       const queryEnd = Math.min(end, rowEnd);
-      kernel.hitsOfTile(room, row, rowEnd, first, queryEnd, take);
+      kernel.hitsOfTile(tiles, row, rowEnd, first, queryEnd, take);
       const compared = (queryEnd - first) * TILE_ROWS;
       this.#work += compared * Math.ceil(bits / 64) * COMPARED_WORD_NS;
       if (this.#work < STEP_NS) continue;
@@ -173,8 +175,9 @@ class Comparison {
     yield [pairsOf(count, end), total];
   }
 
+  /** Offers hits to both lists; a hit is of positions in the order. */
   #take(found: number): void {
-    const { hits, limits } = this.#room;
+    const { hits, limits } = this.#tiles;
     const order = this.#order;
     const lists = this.#lists;
     const offered = this.#offered;

@@ -26,7 +26,7 @@ export const NEIGHBOR_LISTS_DEFAULTS = { k: 10 } as const;
 
 /**
  * Those of row r, nearest first, lie from `offsets[r]` to `offsets[r + 1] - 1`. A removed row, or
- * one without a code, has none and is nobody's neighbour.
+ * one without a code, has none and is in no list.
  */
 export interface NeighborLists {
   readonly k: number;

@@ -1,10 +1,11 @@
 /**
  * Pairs of rows in the order of (a, b), in bounded memory. A join finds pairs of distinct codes in
  * no order; those whose first row lies in a window of rows are held, sorted and passed on. The
- * window is all rows at first. It is cut when more pairs are found than there is room for; the next
+ * window is all rows at first. It is cut when more pairs are found than may be held; the next
  * one begins where it ended.
  */
 
+import { grown } from '../base/arrays';
 import { Item, type Steps, type Stream } from '../base/steps';
 import { HIT } from '../kernels/joins/join-memory';
 import { type Distinct, type DistinctRows, distinctAt, NONE } from './distinct';
@@ -20,12 +21,13 @@ export interface PairBatch {
 
 /** Pairs of a batch. */
 const BATCH = 2 ** 16;
-/** Pairs of distinct codes that there is room for at first, and at most: 40 MB. */
+/** Capacity for pairs of distinct codes at first, and at most: 40 MB. */
 const FIRST_HELD = 2 ** 14;
 const MAX_HELD = 2 ** 22;
 /** Values of those held from which the middle is found. */
 const MIDDLE_OF = 1023;
 
+/** Which pairs come, and how many may be held meanwhile. */
 export interface PairOrder extends Omit<JoinWanted, 'range'> {
   /** Of equal rows only the first is paired with others; they are paired with it. */
   readonly isFirstOnly: boolean;
@@ -104,15 +106,15 @@ class Held {
   readonly #distinctCount: number;
 
   constructor({ left, right, count, distinctOfRow }: Distinct, most: number) {
-    const room = Math.min(most, FIRST_HELD);
+    const capacity = Math.min(most, FIRST_HELD);
     this.#maxHeld = most;
     this.#left = left;
     this.#right = right;
     this.#distinctOfRow = distinctOfRow;
     this.#nextRows = left.first?.slice() ?? null;
-    this.#distincts = new Uint32Array(room);
-    this.#others = new Uint32Array(room);
-    this.#distances = new Uint16Array(room);
+    this.#distincts = new Uint32Array(capacity);
+    this.#others = new Uint32Array(capacity);
+    this.#distances = new Uint16Array(capacity);
     this.#distinctCount = count;
   }
 
@@ -120,6 +122,7 @@ class Held {
     return this.#count === 0;
   }
 
+  /** Empties it for the rows from `from` on. */
   begin(from: number, isFirstOnly: boolean): void {
     if (this.#nextRows !== null && this.#distinctOfRow !== null) {
       for (let row = this.from; row < from; row++) {
@@ -140,18 +143,19 @@ class Held {
     if (this.#isFirstOnly && first !== this.#left.firstOf(distinct)) return;
     const lastOther = this.#isFirstOnly ? this.#right.firstOf(other) : this.#right.lastOf(other);
     if (lastOther === NONE || (isOne && lastOther <= first)) return;
-    if (this.#count === this.#distincts.length && !this.#makeRoom(first)) return;
+    if (this.#count === this.#distincts.length && !this.#cut(first)) return;
     this.#distincts[this.#count] = distinct;
     this.#others[this.#count] = other;
     this.#distances[this.#count++] = distance;
   }
 
+  /** The first row of a distinct code that is in the window or behind it; NONE for none. */
   #rowOf(distinct: number): number {
     return this.#nextRows === null ? this.#left.firstOf(distinct) : this.#nextRows[distinct];
   }
 
   /** Cuts the window in the middle, or grows; false when `row` is no longer in the window. */
-  #makeRoom(row: number): boolean {
+  #cut(row: number): boolean {
     const to = Math.max(this.from + 1, this.#middle());
     if (to === this.to || this.#count < this.#maxHeld) {
       this.#grow();
@@ -179,14 +183,10 @@ class Held {
   }
 
   #grow(): void {
-    const grow = <T extends Uint32Array | Uint16Array>(from: T): T => {
-      const grown = new (from.constructor as Uint32ArrayConstructor)(2 * from.length) as T;
-      grown.set(from);
-      return grown;
-    };
-    this.#distincts = grow(this.#distincts);
-    this.#others = grow(this.#others);
-    this.#distances = grow(this.#distances);
+    const capacity = 2 * this.#distincts.length;
+    this.#distincts = grown(this.#distincts, capacity);
+    this.#others = grown(this.#others, capacity);
+    this.#distances = grown(this.#distances, capacity);
   }
 
   /** Sorts the pairs by their first code; the arrays are replaced by sorted ones. */
@@ -197,7 +197,7 @@ class Held {
     let sum = 0;
     for (let distinct = 0; distinct < starts.length; distinct++) {
       sum += starts[distinct];
-      starts[distinct] = sum; // where they end, until all are placed
+      starts[distinct] = sum; // where they end, until all are entered
     }
     const others = new Uint32Array(this.#others.length);
     const distances = new Uint16Array(this.#distances.length);
@@ -211,11 +211,12 @@ class Held {
     const { first, next, start } = this.#right;
     this.#rows = others.subarray(0, this.#count);
     if (first === null || next === null) return;
-    // In loops of their own, where cache misses overlap.
+    // In separate loops, where the cache misses of reads by a random index overlap.
     this.#rows = this.#rows.map((distinct) => first[distinct]);
     this.#nexts = this.#rows.map((row) => next[row - start]);
   }
 
+  /** Whether a distinct code has no pair; known once the pairs are sorted. */
   isAlone(distinct: number): boolean {
     return this.#starts[distinct] === this.#starts[distinct + 1];
   }
@@ -274,27 +275,19 @@ class Batches {
     return this.#count >= BATCH;
   }
 
+  /** What follows, up to `end`, is appended as pairs of this row. */
   begin(row: number): void {
     this.#row = row;
     this.#start = this.#count;
   }
 
   append(row: number, distance: number): void {
-    if (this.#count === this.#keys.length) {
-      const grown = new Float64Array(2 * this.#count);
-      grown.set(this.#keys);
-      this.#keys = grown;
-    }
+    if (this.#count === this.#keys.length) this.#keys = grown(this.#keys, 2 * this.#count);
     this.#keys[this.#count++] = row * 2 ** 16 + distance; // exact, and sorted by the row
   }
 
   end(): void {
-    const { length } = this.#a;
-    if (this.#count > length) {
-      const grown = new Uint32Array(this.#keys.length);
-      grown.set(this.#a);
-      this.#a = grown;
-    }
+    if (this.#count > this.#a.length) this.#a = grown(this.#a, this.#keys.length);
     this.#a.fill(this.#row, this.#start, this.#count);
     if (this.#count > this.#start + 1) this.#keys.subarray(this.#start, this.#count).sort();
   }

@@ -197,6 +197,6 @@ function workOf(
     tables: method.layout.length,
     comparisons: Math.round(method.comparisons),
     expectedSeconds: method.expectedMs / 1000,
-    bytes: codes.room.bytes,
+    bytes: codes.memory.bytes,
   };
 }

@@ -1,5 +1,6 @@
 /** What is grouped: codes, or the rows of an index, which may keep their vectors. */
 
+import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkMaxDistance, checkNumber, wrongType, wrongValue } from '../base/check';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import { distanceFor } from '../hashing/angle';
@@ -28,6 +29,7 @@ export interface Nearness {
 /** Names of the options of `Nearness`. */
 export const NEARNESS = ['maxDistance', 'minCosine', 'share', 'kernel'];
 
+/** What is known of the rows of a source. */
 export interface Rows {
   readonly codes: Codes;
   /** Null where none are kept. */
@@ -39,35 +41,31 @@ export interface Rows {
   readonly isCentred: boolean;
 }
 
+/** The rows of codes that have no vectors. */
+export function rowsOfCodes(codes: Codes, kernel?: KernelName): Rows {
+  return { codes, vectors: null, vectorOf: null, kernel, isCentred: false };
+}
+
+/**
+ * The rows of a source; `name` is that of the argument in messages. The codes of an index are
+ * copied, so that later changes of the index do not show.
+ */
 export function rowsOf(name: string, source: RowSource): Rows {
-  if (source instanceof Codes)
-    return {
-      codes: source,
-      ...{ vectors: null, vectorOf: null, kernel: undefined, isCentred: false },
-    };
+  if (source instanceof Codes) return rowsOfCodes(source);
   if (!(source instanceof SimHashIndex)) {
     throw wrongType(name, 'Codes or a SimHashIndex', source);
   }
   const { distinctCodes, bits, dense, kernel, mean, hasher, isForeign } = partsOf(source);
-  const validity = new Uint8Array(Math.ceil(distinctCodes.rowCount / 8));
+  const { rowCount } = distinctCodes;
+  const validity = bitmapOf(rowCount, (row) => distinctCodes.hasCode(row));
   const origin = isForeign ? undefined : hasher.origin;
-  const codes = Codes.allocate(distinctCodes.rowCount, {
-    bits,
-    validity,
-    ...(origin && { origin }),
-  });
-  let isWhole = true;
-  for (let row = 0; row < distinctCodes.rowCount; row++) {
-    if (!distinctCodes.hasCode(row)) {
-      isWhole = false;
-      continue;
-    }
-    validity[row >> 3] |= 1 << (row & 7);
-    codes.bytes.set(
-      distinctCodes.codeAt(distinctCodes.distinctOf(row)),
-      row * distinctCodes.bytesPerCode,
-    );
+  const codes = Codes.allocate(rowCount, { bits, validity, ...(origin && { origin }) });
+  for (let row = 0; row < rowCount; row++) {
+    if (codes.isNull(row)) continue;
+    const code = distinctCodes.codeAt(distinctCodes.distinctOf(row));
+    codes.bytes.set(code, row * codes.bytesPerCode);
   }
+  const isWhole = countNulls(validity, rowCount) === 0;
   return {
     codes: isWhole ? codes.withoutValidity() : codes,
     ...{ vectors: dense, vectorOf: null, kernel, isCentred: mean !== null },

@@ -9,7 +9,13 @@ import { lengthOf } from '../base/length';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Highest } from '../base/top-k';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
-import { checkDenseMatrix, checkDenseVector, type DenseMatrix, type DenseVector } from './vectors';
+import {
+  checkDenseMatrix,
+  checkDenseVector,
+  type DenseMatrix,
+  type DenseVector,
+  lengthsOf,
+} from './vectors';
 
 /** Rows and their exact cosines, highest first; equal cosines in order of row. */
 export interface CosineNeighbors {
@@ -84,7 +90,7 @@ export function scanVectorsAll(
   for (let first = 0; first < count; first += tile) {
     given.signal?.throwIfAborted();
     const here = Math.min(tile, count - first);
-    const norms = normsOf(matrix, first, here);
+    const norms = lengthsOf(matrix, first, here);
     units.forEach((query, i) => {
       if (query === null) return;
       dots.dotsInto(matrix.values, first, here, query, scores);
@@ -113,20 +119,6 @@ function unit(queries: DenseMatrix, row: number): Float64Array | null {
   }
   if (norm === 0) throw new RangeError(`query ${row}: an all-zero vector has no direction`);
   return vector.map((value) => value / norm);
-}
-
-/** Lengths of rows; 0 for those that match nothing. */
-function normsOf(matrix: DenseMatrix, first: number, count: number): Float64Array {
-  const { values, dimensions, validity } = matrix;
-  const norms = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    if (!isValid(validity, first + i)) continue;
-    norms[i] = lengthOf(values, (first + i) * dimensions, (first + i + 1) * dimensions);
-    if (!Number.isFinite(norms[i])) {
-      throw new RangeError(`row ${first + i}: expected finite values of a finite length`);
-    }
-  }
-  return norms;
 }
 
 function clamp(cosine: number): number {

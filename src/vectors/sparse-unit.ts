@@ -10,21 +10,24 @@ export interface Entries {
 }
 
 export class SparseUnit {
-  /** Low and high half, and which entry + 1: 0 where a place is free. Half of them are at least. */
-  readonly #places: Uint32Array;
+  /**
+   * A hash table with linear probing, three values a cell: low and high half of the dimension, and
+   * which entry + 1, 0 where the cell is free. At least half of the cells are.
+   */
+  readonly #cells: Uint32Array;
   readonly #values: Float64Array;
   readonly #shift: number;
 
   /** Of the entries `from` to `to - 1`, each dimension once, and their length. */
   constructor({ halves, weights }: Entries, from: number, to: number, length: number) {
     this.#shift = Math.min(31, Math.clz32(2 * (to - from)));
-    this.#places = new Uint32Array(3 * 2 ** (32 - this.#shift));
+    this.#cells = new Uint32Array(3 * 2 ** (32 - this.#shift));
     this.#values = new Float64Array(to - from);
     for (let i = from; i < to; i++) {
-      const at = this.#placeOf(halves[2 * i], halves[2 * i + 1]);
-      this.#places[at] = halves[2 * i];
-      this.#places[at + 1] = halves[2 * i + 1];
-      this.#places[at + 2] = i - from + 1;
+      const at = this.#cellOf(halves[2 * i], halves[2 * i + 1]);
+      this.#cells[at] = halves[2 * i];
+      this.#cells[at + 1] = halves[2 * i + 1];
+      this.#cells[at + 2] = i - from + 1;
       this.#values[i - from] = length > 0 ? weights[i] / length : 0;
     }
   }
@@ -33,20 +36,20 @@ export class SparseUnit {
   dot({ halves, weights }: Entries, from: number, to: number): number {
     let sum = 0;
     for (let i = from; i < to; i++) {
-      const entry = this.#places[this.#placeOf(halves[2 * i], halves[2 * i + 1]) + 2];
+      const entry = this.#cells[this.#cellOf(halves[2 * i], halves[2 * i + 1]) + 2];
       if (entry > 0) sum += weights[i] * this.#values[entry - 1];
     }
     return sum;
   }
 
   /** Where a dimension is, or would be. */
-  #placeOf(low: number, high: number): number {
-    const places = this.#places;
+  #cellOf(low: number, high: number): number {
+    const cells = this.#cells;
     const key = Math.imul(low ^ Math.imul(high, 0x85eb_ca6b), 0x9e37_79b1);
     let at = 3 * (key >>> this.#shift);
-    while (places[at + 2] > 0 && (places[at] !== low || places[at + 1] !== high)) {
+    while (cells[at + 2] > 0 && (cells[at] !== low || cells[at + 1] !== high)) {
       at += 3;
-      if (at === places.length) at = 0;
+      if (at === cells.length) at = 0;
     }
     return at;
   }

@@ -4,8 +4,9 @@
  * then.
  */
 
-import { checkValidity } from '../base/bitmap';
+import { checkValidity, isValid } from '../base/bitmap';
 import { describe, wrongType, wrongValue } from '../base/check';
+import { lengthOf } from '../base/length';
 
 export type DenseVector = Float32Array | Float64Array | readonly number[];
 
@@ -102,6 +103,20 @@ export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
   }
   checkValidity(matrix.validity, count);
   return count;
+}
+
+/** Lengths of rows from `first` on, 0 for null ones; throws where one is not finite. */
+export function lengthsOf(matrix: DenseMatrix, first: number, count: number): Float64Array {
+  const { values, dimensions, validity } = matrix;
+  const lengths = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    if (!isValid(validity, first + i)) continue;
+    lengths[i] = lengthOf(values, (first + i) * dimensions, (first + i + 1) * dimensions);
+    if (!Number.isFinite(lengths[i])) {
+      throw new RangeError(`row ${first + i}: expected finite values of a finite length`);
+    }
+  }
+  return lengths;
 }
 
 /** Number of rows of a sparse matrix whose shape is sound. */

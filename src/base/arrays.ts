@@ -1,0 +1,23 @@
+/** Typed arrays that grow, and binary search in ascending ones. */
+
+/** A copy of an array with zeros after its values, `length` elements in all. */
+export function grown<T extends Uint16Array | Uint32Array | Float64Array>(
+  values: T,
+  length: number,
+): T {
+  const copy = new (values.constructor as new (length: number) => T)(length);
+  copy.set(values);
+  return copy;
+}
+
+/** The index of the first value that is not below `least`, in ascending values. */
+export function lowerBound(values: Uint32Array, least: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
