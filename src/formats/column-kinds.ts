@@ -87,19 +87,19 @@ export function fitter({ name, kind }: ColumnPlan, isAsked: boolean): Fitter {
     return orNull((value) => {
       if (typeof value === 'string') return value;
       if (isAsked) return exactJson(value);
-      throw misfit(name, 'a text', { value, type: 'text' });
+      throw misfit(name, 'a text', value);
     });
   }
   if (kind === 'bool') {
     return orNull((value) => {
       if (typeof value === 'boolean') return value;
-      throw misfit(name, 'true or false', { value, type: 'text' });
+      throw misfit(name, 'true or false', value);
     });
   }
   if (typeof kind === 'string') return orNull(numberFitter(name, kind));
   const item = numberFitter(name, (kind as { list: ColumnKind }).list);
   return orNull((value) => {
-    if (!Array.isArray(value)) throw misfit(name, 'a list of numbers', { value, type: 'text' });
+    if (!Array.isArray(value)) throw misfit(name, 'a list of numbers', value);
     for (let i = 0; i < value.length; i++) item(value[i]);
     return value;
   });
@@ -110,16 +110,15 @@ function numberFitter(name: string, kind: ColumnKind): Fitter {
     return (value) => {
       if (typeof value === 'number') return value;
       if (typeof value === 'bigint' && BigInt(Number(value)) === value) return Number(value);
-      throw misfit(name, 'a number that float64 holds', { value, type: 'text' });
+      throw misfit(name, 'a number that float64 holds', value);
     };
   }
-  const least = kind === 'uint64' ? 0n : -(2n ** 63n);
-  const most = kind === 'uint64' ? 2n ** 64n - 1n : 2n ** 63n - 1n;
+  const [least, most] = kind === 'uint64' ? [0n, MAX_UINT64] : [MIN_INT64, MAX_INT64];
   return (value) => {
     if (Number.isSafeInteger(value) && (value as number) >= least) return value;
     if (typeof value === 'bigint' && value >= least && value <= most) return value;
     const type = typeof value === 'number' ? 'number' : 'text';
-    throw misfit(name, 'an integer of 64 bits', { value, type });
+    throw misfit(name, 'an integer of 64 bits', value, type);
   };
 }
 
@@ -127,10 +126,11 @@ function numberFitter(name: string, kind: ColumnKind): Fitter {
 export function misfit(
   column: string,
   expected: string,
-  given: { value: unknown; type: ColumnType },
+  value: unknown,
+  type: ColumnType = 'text',
 ): Error {
-  const got = `column "${column}" expected ${expected}, got ${describe(given.value)}`;
-  return new Error(`${got}; ${advice(column, given.type)}`);
+  const got = `column "${column}" expected ${expected}, got ${describe(value)}`;
+  return new Error(`${got}; ${advice(column, type)}`);
 }
 
 /** The error for a column that no line had when the types were looked at. */

@@ -126,10 +126,10 @@ function fitText(text: string, { name, kind, turn }: ColumnPlan & { turn: Fitter
   if (typeof kind === 'object') {
     const numbers = parseNumbers(text);
     if (numbers !== null) return numbers;
-    throw misfit(name, 'a list of numbers as "[0.1, 0.2]"', { value: text, type: 'text' });
+    throw misfit(name, 'a list of numbers as "[0.1, 0.2]"', text);
   }
   if (isNumberText(text)) return turn(numberOf(text));
-  throw misfit(name, 'a number', { value: text, type: 'text' });
+  throw misfit(name, 'a number', text);
 }
 
 /** True of a text that becomes a number; leading zeros and signs of + stay texts. */

@@ -8,7 +8,7 @@ import type { RecordBatch, Schema } from 'apache-arrow';
 import { checkBitmaps } from '../columns/chunk';
 import { type ColumnInfo, columnInfo } from '../columns/info';
 import { RowBatch } from '../row-batch';
-import { checkSeal, headerOf, KEY } from '../sealed/seal';
+import { KEY, SealChecker } from '../sealed/seal';
 import { concatenated } from './bytes';
 import {
   BATCH_MESSAGE,
@@ -58,8 +58,7 @@ class Preamble {
   readonly schema: Schema;
   readonly header: string | undefined;
   #dictionaries: { id: number | undefined; bytes: Uint8Array }[] = [];
-  #row = 0;
-  #index = 0;
+  readonly #seals: SealChecker;
 
   /** `message` is the bytes of the schema's message, and `columns` what it says. */
   constructor(
@@ -68,7 +67,7 @@ class Preamble {
     readonly file: string,
   ) {
     this.schema = decoded(message, 0).schema;
-    headerOf(this.schema); // throws for a version that is not known
+    this.#seals = new SealChecker(this.schema);
     this.header = this.schema.metadata.get(KEY);
   }
 
@@ -90,26 +89,14 @@ class Preamble {
 
   /** Wraps a batch; that of a sealed file is compared with its checksums and its place first. */
   rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
-    if (this.header !== undefined || batch.metadata.has(KEY)) {
-      asFormatError(this.file, () => {
-        if (this.header === undefined) {
-          throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
-        }
-        checkSeal(batch, batch.schema, { index: this.#index, row: this.#row, isLast });
-      });
-    }
-    const rows = RowBatch.fromArrow(batch, { firstRow: this.#row, file: this.file });
-    this.#row += batch.numRows;
-    this.#index++;
-    return rows;
+    const { file } = this;
+    const { row: firstRow } = this.#seals;
+    asFormatError(file, () => this.#seals.check(batch, isLast));
+    return RowBatch.fromArrow(batch, { firstRow, file });
   }
 
-  /** A sealed file has at least one batch, even without rows: none means that it was cut. */
   checkEnd(): void {
-    if (this.header === undefined || this.#index > 0) return;
-    asFormatError(this.file, () => {
-      throw new Error('damaged or cut short: it has no batch');
-    });
+    asFormatError(this.file, () => this.#seals.checkEnd());
   }
 }
 

@@ -69,25 +69,67 @@ export class Sealer {
 }
 
 /**
- * The header of a file of this library, or null for a file of another maker. Of bytes, every batch
- * is checked; a table in memory may be a slice of what a file held. Throws an Error that names what
- * is damaged.
+ * Compares the batches of a source with their seals, one after another. Throws an Error that names
+ * what is damaged. Of a source of another maker, whose `header` is null, nothing is sealed.
  */
-export function openSealed(source: ArrowBatches): Header | null {
-  const header = headerOf(source.schema);
-  if (!source.isWhole) return header;
-  if (header === null) {
-    if (!source.batches.some((batch) => batch.metadata.has(KEY))) return null;
-    throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
+export class SealChecker {
+  readonly header: Header | null;
+  /** Rows of the batches so far. */
+  row = 0;
+  #index = 0;
+
+  constructor(readonly schema: Schema) {
+    this.header = headerOf(schema);
   }
-  let row = 0;
-  source.batches.forEach((batch, index) => {
-    const isLast = index === source.batches.length - 1;
-    checkSeal(batch, source.schema, { index, row, isLast });
-    row += batch.numRows;
-  });
-  if (source.batches.length === 0) throw new Error('damaged or cut short: it has no batch');
-  return header;
+
+  check(batch: RecordBatch, isLast: boolean): void {
+    if (this.header !== null) this.#checkSeal(batch, isLast);
+    else if (batch.metadata.has(KEY)) {
+      throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
+    }
+    this.row += batch.numRows;
+    this.#index++;
+  }
+
+  /** A sealed file has at least one batch, even without rows: none means that it was cut. */
+  checkEnd(): void {
+    if (this.header === null || this.#index > 0) return;
+    throw new Error('damaged or cut short: it has no batch');
+  }
+
+  /** Fails unless the batch is the one that was sealed, whole, and at its place. */
+  #checkSeal(batch: RecordBatch, isLast: boolean): void {
+    const { schema, row } = this;
+    const name = `batch ${this.#index}`;
+    const seal = parse(batch.metadata.get(KEY), name) as Seal;
+    if (seal.row !== row || seal.rows !== batch.numRows) {
+      throw new Error(`damaged: ${name} starts at row ${seal.row}, expected ${row}`);
+    }
+    if (seal.end !== isLast) {
+      throw new Error(
+        isLast ? 'cut short: the last batches are missing' : `damaged: ${name} is last`,
+      );
+    }
+    if (seal.schema !== schemaChecksum(schema)) throw new Error('damaged: the schema was changed');
+    schema.fields.forEach((field, i) => {
+      if (seal.columns[i] !== columnChecksum(batch.data.children[i])) {
+        throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
+      }
+    });
+  }
+}
+
+/**
+ * The header of a file of this library, or null for a file of another maker. Of bytes, every batch
+ * is checked; a table in memory may be a slice of what a file held.
+ */
+export function openSealed({ schema, batches, isWhole }: ArrowBatches): Header | null {
+  const checker = new SealChecker(schema);
+  if (isWhole) {
+    for (const [i, batch] of batches.entries()) checker.check(batch, i === batches.length - 1);
+    checker.checkEnd();
+  }
+  return checker.header;
 }
 
 /** What a schema says of itself, or null where another program made it. */
@@ -114,35 +156,6 @@ export function codeOptions(
     ...{ bits: given.bits ?? header?.bits, bitOrder: given.bitOrder },
     ...(origin && { origin }),
   };
-}
-
-/** Where a batch is in its file. */
-export interface BatchPlace {
-  readonly index: number;
-  /** Its first row. */
-  readonly row: number;
-  readonly isLast: boolean;
-}
-
-/** Fails unless a batch is the one that was sealed, whole, and at its place. */
-export function checkSeal(batch: RecordBatch, schema: Schema, place: BatchPlace): void {
-  const { row, isLast } = place;
-  const name = `batch ${place.index}`;
-  const seal = parse(batch.metadata.get(KEY), name) as Seal;
-  if (seal.row !== row || seal.rows !== batch.numRows) {
-    throw new Error(`damaged: ${name} starts at row ${seal.row}, expected ${row}`);
-  }
-  if (seal.end !== isLast) {
-    throw new Error(
-      isLast ? 'cut short: the last batches are missing' : `damaged: ${name} is last`,
-    );
-  }
-  if (seal.schema !== schemaChecksum(schema)) throw new Error('damaged: the schema was changed');
-  schema.fields.forEach((field, i) => {
-    if (seal.columns[i] !== columnChecksum(batch.data.children[i])) {
-      throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
-    }
-  });
 }
 
 function parse(text: string | undefined, name: string): object {
