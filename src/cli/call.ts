@@ -32,11 +32,13 @@ export interface LongWork {
   readonly signal: AbortSignal;
 }
 
+/** What is of the whole process: one line of progress, and one Ctrl-C. */
 export interface Surroundings {
   readonly talk: Talk;
   readonly signal: AbortSignal;
 }
 
+/** What a verb gets: its words, and how it speaks to the user. */
 export class Call {
   /** What is not an option: the inputs. */
   readonly args: readonly string[];
@@ -135,6 +137,7 @@ export class Call {
     this.#closing.push(close);
   }
 
+  /** Runs what `atEnd` was given; errors of it are not reported, the verb has its own. */
   async cleanUp(): Promise<void> {
     for (const close of this.#closing) await close().catch(() => undefined);
   }

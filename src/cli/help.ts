@@ -4,6 +4,7 @@ import type { Verb } from './call';
 import { COMMON_OPTIONS, type Option } from './options';
 import { wrapped } from './output/figures';
 
+/** The verbs with their summaries. */
 export function helpOfCommand(all: readonly Verb[]): string {
   const width = Math.max(...all.map(({ name }) => name.length));
   const verbs = all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
@@ -15,6 +16,7 @@ halfspace VERB --help shows the options of a verb, halfspace --version the versi
 `;
 }
 
+/** The usage, the options and an example of a verb. */
 export function helpOfVerb(verb: Verb): string {
   const options = [...verb.options, ...COMMON_OPTIONS];
   const width = Math.max(...options.map((option) => spelled(option).length));

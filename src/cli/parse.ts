@@ -9,6 +9,7 @@ import { nearestName } from '../base/nearest-name';
 import { CommandError } from './errors';
 import type { Option } from './options';
 
+/** The words of a command line, checked. */
 export interface Parsed {
   readonly args: readonly string[];
   /** By long name all values given, in their order; of a flag an empty list. */
@@ -17,6 +18,7 @@ export interface Parsed {
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
+/** Parses the words behind the name of a verb; throws a misuse that names the wrong one. */
 export function parse(words: readonly string[], options: readonly Option[]): Parsed {
   const byName = new Map(options.map((option) => [option.name, option]));
   const { tokens } = parseArgs({
@@ -98,6 +100,7 @@ function unknownOption(raw: string, options: readonly Option[]): CommandError {
   return misuse(`unknown option ${raw}${nearest ? `, did you mean --${nearest}?` : ''}`);
 }
 
+/** An error that ends the command with exit code 2. */
 export function misuse(message: string): CommandError {
   return new CommandError(message, 2);
 }

@@ -96,6 +96,7 @@ function unitRow({ offsets, indices, values }: SparseMatrix, row: number): Map<b
 
 const clamp = (cosine: number) => Math.max(-1, Math.min(1, cosine));
 
+/** What is compared with what. */
 export interface TruthOptions {
   /** Rows of the index to look among. */
   readonly rows: Uint32Array;

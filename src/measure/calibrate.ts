@@ -22,7 +22,7 @@ import {
   estimateAngle,
   expectedDistance,
 } from '../hashing/angle';
-import { type Projection, SimHasher } from '../hashing/simhash';
+import { PROJECTIONS, type Projection, SimHasher } from '../hashing/simhash';
 import {
   checkDenseMatrix,
   checkSparseMatrix,
@@ -39,6 +39,7 @@ import { drawnNumbers } from './draw';
 import { type PairTally, type Threshold, tallyPairs, total } from './pair-tally';
 import { hasDirection, isMissing, vectorAt } from './rows';
 
+/** Options of `calibrate`; unknown ones throw. */
 export interface CalibrateOptions extends LongCall {
   /** Pairs of rows with this cosine or more are near; above -1. */
   minCosine?: number;
@@ -54,6 +55,7 @@ export interface CalibrateOptions extends LongCall {
   sample?: number;
 }
 
+/** A sample of 2,000 rows has two million pairs: about a second of work. */
 export const CALIBRATE_DEFAULTS = {
   minCosine: 0.9,
   cosineError: 0.05,
@@ -74,6 +76,7 @@ export interface WidthFigures {
   readonly best: Threshold | null;
 }
 
+/** Codes and a distance to take, and what they find. */
 export interface Recommended {
   readonly bits: number;
   readonly maxDistance: number;
@@ -85,6 +88,7 @@ export interface Recommended {
   readonly theoryRecall: number;
 }
 
+/** Everything that was measured, and what follows from it. */
 export interface Calibration {
   readonly projection: Projection;
   readonly seed: string;
@@ -120,7 +124,6 @@ const OPTIONS = [
   ...['minCosine', 'cosineError', 'bits', 'projection', 'seed', 'sample'],
   ...LONG_CALL,
 ];
-const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct'] as const;
 
 /**
  * Measures a sample of the rows and recommends bits and a distance. Rows that are null, empty or
@@ -139,22 +142,18 @@ export async function calibrate(
   const given = checked(options);
   const { minCosine, cosineError, seed, sample } = given;
   const rows = drawnRows(vectors, sample, Number(BigInt.asUintN(32, seed)));
-  const isDense = isDenseMatrix(rows);
-  const projection = given.projection ?? (isDense ? 'hadamard' : 'signs');
+  const dimensions = isDenseMatrix(rows) ? rows.dimensions : undefined;
+  const projection = given.projection ?? (dimensions === undefined ? 'signs' : 'hadamard');
   const cosines = cosinesOf(rows);
   const theoryBits = {
     edge: bitsFor({ cosineError, cosine: minCosine }),
     zero: bitsFor({ cosineError, cosine: 0 }),
   };
   const codes = widthsFor(projection, given.bits, theoryBits.edge).map((bits) =>
-    new SimHasher({
-      ...{ bits, seed, projection },
-      ...(isDense && { dimensions: rows.dimensions }),
-    }).hashAll(rows),
+    new SimHasher({ bits, seed, projection, dimensions }).hashAll(rows),
   );
   const { signal, onProgress } = given;
-  const call = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
-  const tallies = await tallyPairs(codes, { minCosine, cosines, ...call });
+  const tallies = await tallyPairs(codes, { minCosine, cosines, signal, onProgress });
   const nearPairs = total(tallies[0].near);
   const widths = tallies.map((tally) => figuresOf(tally, nearPairs));
   const bits = given.bits ?? enoughBits(widths, tallies, { cosineError, nearPairs });

@@ -1,11 +1,15 @@
-/** How many rows are nearly the same as others, in groups of what size: as `dedup` finds them. */
+/**
+ * How many rows are nearly the same as others, in groups of what size: as `dedup` finds them. All
+ * rows are grouped where that takes a minute at most, else a sample of them.
+ */
 
 import type { LongCall } from '../base/steps';
 import { groupRowsAsync } from '../groups/row-groups';
 import type { SimHashIndex } from '../index/simhash-index';
 import { type PairsWork, pairs } from '../join/pairs';
-import { type IndexSample, sampleOf } from './rows';
+import { sampleOf } from './rows';
 
+/** Groups of near rows by their size. */
 export interface GroupSizes {
   readonly maxDistance: number;
   /** Rows that were grouped: all, or a sample of them where all would take too long. */
@@ -24,53 +28,51 @@ const MAX_SECONDS = 60;
 /** Rows that are grouped where all would take longer than that. */
 const SAMPLE_ROWS = 50_000;
 
+export interface GroupSizesOptions extends LongCall {
+  /** All rows that are there. */
+  readonly rows: Uint32Array;
+  readonly maxDistance: number;
+  /** Seed of the sample. */
+  readonly seed: number;
+}
+
+/** Groups the rows of an index within a distance. */
 export async function groupSizes(
   index: SimHashIndex,
-  {
-    rows,
-    maxDistance,
-    seed,
-    ...call
-  }: { rows: Uint32Array; maxDistance: number; seed: number } & LongCall,
+  { rows, maxDistance, seed, ...call }: GroupSizesOptions,
 ): Promise<GroupSizes> {
   const isQuick = rows.length <= SAMPLE_ROWS || secondsFor(index, maxDistance) <= MAX_SECONDS;
-  const sample: IndexSample | null = isQuick
-    ? null
-    : sampleOf(index, rows, { count: SAMPLE_ROWS, seed });
-  const { groups, groupOf } = await groupRowsAsync(sample?.codes ?? index, {
-    maxDistance,
-    ...call,
-  });
+  const sample = isQuick ? null : sampleOf(index, rows, { count: SAMPLE_ROWS, seed });
+  const source = sample?.codes ?? index;
+  const { groups, groupOf } = await groupRowsAsync(source, { maxDistance, ...call });
   const grouped = groups.reduce((sum, group) => sum + group.rows.length, 0);
   const present = groupOf.reduce((sum, name) => sum + Number(name !== 0xffff_ffff), 0);
-  const bySize = new Map<number, number>();
-  if (present > grouped) bySize.set(1, present - grouped);
-  for (const group of groups) {
-    bySize.set(group.rows.length, (bySize.get(group.rows.length) ?? 0) + 1);
-  }
-  const largest = groups.reduce<(typeof groups)[number] | null>(
-    (best, one) => (best === null || one.rows.length > best.rows.length ? one : best),
-    null,
-  );
+  const bySize = new Map<number, number>(present > grouped ? [[1, present - grouped]] : []);
+  for (const { rows } of groups) bySize.set(rows.length, (bySize.get(rows.length) ?? 0) + 1);
+  let [largest] = groups;
+  for (const group of groups) if (group.rows.length > largest.rows.length) largest = group;
   return {
     ...{ maxDistance, rows: present, isSample: sample !== null },
     sizes: [...bySize]
       .map(([size, count]) => ({ size, groups: count }))
       .sort((a, b) => a.size - b.size),
     dropped: grouped - groups.length,
-    largest: largest && {
-      rows: Array.from(largest.rows, (row) => sample?.rows[row] ?? row),
-      widest: largest.widest,
-    },
+    largest:
+      largest === undefined
+        ? null
+        : {
+            rows: Array.from(largest.rows, (row) => sample?.rows[row] ?? row),
+            widest: largest.widest,
+          },
   };
 }
 
-/** What the pairs of an index are expected to take. */
+/** Seconds that the pairs of an index are expected to take: the join is stopped as it starts. */
 function secondsFor(index: SimHashIndex, maxDistance: number): number {
-  let plan: PairsWork | null = null;
-  const stop = new Error('planned');
-  const onStart = (found: PairsWork) => {
-    plan = found;
+  let seconds = 0;
+  const stop = new Error('the work is known');
+  const onStart = ({ expectedSeconds }: PairsWork) => {
+    seconds = expectedSeconds;
     throw stop;
   };
   try {
@@ -78,5 +80,5 @@ function secondsFor(index: SimHashIndex, maxDistance: number): number {
   } catch (error) {
     if (error !== stop) throw error;
   }
-  return (plan as PairsWork | null)?.expectedSeconds ?? 0;
+  return seconds;
 }

@@ -44,6 +44,7 @@ export interface Threshold {
   readonly f1: number;
 }
 
+/** Counts of pairs; `tallyPairs` fills it, its methods say what the counts mean. */
 export class PairTally {
   readonly bits: number;
   readonly minCosine: number;
@@ -149,6 +150,7 @@ function quantile(counts: Uint32Array, rank: number): number {
 /** Rows whose distances to all others are computed between two reports of progress. */
 const BLOCK_ROWS = 32;
 
+/** What pairs are compared by. */
 export interface TallyOptions extends LongCall {
   /** Pairs with this cosine or more are near. */
   readonly minCosine: number;

@@ -18,6 +18,7 @@ import {
 import { trueNeighbors } from './brute-force';
 import { liveRows, sampleOf } from './rows';
 
+/** Options of `measureRecall`; unknown ones throw. */
 export interface MeasureRecallOptions extends LongCall {
   /** Vectors or codes to search for; without them rows of the index are drawn. */
   queries?: VectorBatch | Codes;
@@ -31,6 +32,7 @@ export interface MeasureRecallOptions extends LongCall {
   search?: Omit<SearchOptions, 'k' | 'filter' | 'explain'>;
 }
 
+/** More queries narrow the interval, and take time. */
 export const MEASURE_RECALL_DEFAULTS = { k: 10, sample: 200, seed: 0 } as const;
 
 const OPTIONS = ['queries', 'k', 'sample', 'seed', 'search', ...LONG_CALL];
@@ -38,6 +40,7 @@ const OPTIONS = ['queries', 'k', 'sample', 'seed', 'search', ...LONG_CALL];
 const MAX_QUERIES = 100_000;
 const NOT_OF_SEARCH = ['k', 'filter', 'explain'];
 
+/** A share with what it is of. */
 export interface MeasuredRecall {
   /** Share of the true neighbours that were found, 0 to 1. */
   readonly recall: number;
@@ -69,10 +72,8 @@ export async function measureRecall(
   const { onProgress, signal, ...given } = checked(options);
   const { k, search } = given;
   const rows = liveRows(index);
-  const drawn =
-    given.queries === undefined
-      ? sampleOf(index, rows, { count: given.sample, seed: given.seed })
-      : null;
+  const { sample: count, seed } = given;
+  const drawn = given.queries === undefined ? sampleOf(index, rows, { count, seed }) : null;
   const self = drawn?.rows ?? null;
   const queries = matrixOf(given.queries ?? drawn?.vectors ?? drawn?.codes ?? []);
   const isByCosine = !(queries instanceof Codes) && index.vectors !== 'none';
@@ -85,26 +86,21 @@ export async function measureRecall(
     signal?.throwIfAborted();
     onProgress?.(done, total);
   };
-  const call = { ...(!isByCosine && { rank: 'hamming' as const }), ...(signal && { signal }) };
+  const rank = isByCosine ? search.rank : ('hamming' as const);
   const wanted = self === null ? k : k + 1; // a row of the index finds itself
   const truth = isByCosine
     ? await trueNeighbors(index, { rows, queries, self, k }, step)
-    : (await index.searchAllAsync(queries, { method: 'scan', k: wanted, ...call })).map(
+    : (await index.searchAllAsync(queries, { method: 'scan', k: wanted, rank, signal })).map(
         (exact, query) => new Set(othersOf(exact.rows, self?.[query], k)),
       );
-  const answers = await index.searchAllAsync(queries, { ...search, k: wanted, ...call });
+  const answers = await index.searchAllAsync(queries, { ...search, k: wanted, rank, signal });
   await step(total);
   const found = answers.map(
     (answer, query) =>
       othersOf(answer.rows, self?.[query], k).filter((row) => truth[query].has(row)).length,
   );
-  return {
-    ...shareFound(
-      found,
-      truth.map(({ size }) => size),
-    ),
-    ...{ k, truth: isByCosine ? 'cosine' : 'distance' },
-  };
+  const sizes = truth.map(({ size }) => size);
+  return { ...shareFound(found, sizes), k, truth: isByCosine ? 'cosine' : 'distance' };
 }
 
 function checked(options: MeasureRecallOptions | undefined) {

@@ -72,11 +72,8 @@ export function sampleOf(
   rows: Uint32Array,
   { count, seed }: { count: number; seed: number },
 ): IndexSample {
-  const drawn = drawnNumbers(rows.length, count, seed);
-  return heldOf(
-    index,
-    drawn.map((place) => rows[place]),
-  );
+  const drawn = drawnNumbers(rows.length, count, seed).map((at) => rows[at]);
+  return heldOf(index, drawn);
 }
 
 /** What the index holds of `rows`, all of which are there; rows without a code are left out. */

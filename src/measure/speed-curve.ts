@@ -11,6 +11,7 @@ import { trueNeighbors } from './brute-force';
 import { othersOf } from './recall';
 import { heldOf, type IndexSample } from './rows';
 
+/** One setting of a search, measured. */
 export interface SpeedPoint {
   /** Share of the k nearest that are found. */
   readonly recall: number;
@@ -21,6 +22,7 @@ export interface SpeedPoint {
   readonly oversample: number | null;
 }
 
+/** Points by method, from few rows looked at to many. */
 export interface SpeedCurve {
   readonly truth: 'cosine' | 'distance';
   readonly k: number;
@@ -34,6 +36,7 @@ const WARM_UP_SCANS = 20;
 const OVERSAMPLES = [1, 2, 5, 10, 20, 50];
 const SHARES_OF_PROBES = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
 
+/** Which rows are queries, and which they are searched among. */
 export interface CurveOptions extends LongCall {
   /** All rows that are there: two at least. */
   readonly rows: Uint32Array;
@@ -86,10 +89,10 @@ function settingsFor(report: RecallReport | null): SearchOptions[] {
     Math.max(1, Math.min(partitions, Math.round(share * probes))),
   );
   const method = 'partitions';
-  return [
-    ...[...new Set(visits)].map((visit) => ({ rank, method, probes: visit, oversample }) as const),
-    ...scans,
-  ];
+  const settings = Array.from(new Set(visits), (probes) => {
+    return { rank, method, probes, oversample } as const;
+  });
+  return [...settings, ...scans];
 }
 
 interface Measuring {

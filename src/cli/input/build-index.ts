@@ -6,6 +6,7 @@ import { columnOf, type SourceKind } from './columns';
 import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource, type Piece } from './hashing';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 
+/** An index in memory, and what is saved with it. */
 export interface BuiltIndex {
   readonly source: HashSource;
   readonly index: SimHashIndex;

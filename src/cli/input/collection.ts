@@ -28,6 +28,7 @@ import { isIndexFolder, refuseOtherSettings } from './index-folder';
 import { joinDense, joinIds, rowsOfIndex } from './join';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 
+/** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
 export interface Collection {
   readonly path: string;
   readonly source: RowSource;
@@ -56,6 +57,7 @@ export interface Likeness {
   readonly text: TextTerms | null;
 }
 
+/** What a verb needs of the rows, beyond their codes and ids. */
 export interface CollectionWish {
   /** Hold with the codes the vectors, where there are dense ones, or the sums. */
   readonly hold?: 'vectors' | 'sums' | undefined;

@@ -6,6 +6,7 @@
 import type { ColumnInfo, RowReader } from '../../node';
 import type { Call } from '../call';
 
+/** What codes are made of: dense or sparse vectors, texts, or nothing, as they are codes. */
 export type SourceKind = 'vector' | 'sparse' | 'text' | 'code';
 
 /** Where the vectors come from: one column, or two of sparse ones. */

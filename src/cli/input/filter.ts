@@ -6,20 +6,33 @@
 
 import { misuse } from '../parse';
 
-type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'in';
+/** Whether a value meets an operator, by its order next to the wanted one: below 0, 0 or above. */
+const TESTS = {
+  '=': (order: number) => order === 0,
+  '!=': (order: number) => order !== 0,
+  '<': (order: number) => order < 0,
+  '<=': (order: number) => order <= 0,
+  '>': (order: number) => order > 0,
+  '>=': (order: number) => order >= 0,
+  in: (order: number) => order === 0,
+};
 
+type Operator = keyof typeof TESTS;
+
+/** One comparison of a column with values. */
 export interface Condition {
   readonly column: string;
   readonly operator: Operator;
-  /** Several of `in` only. */
+  /** One, or several of `in`. */
   readonly values: readonly string[];
 }
 
+/** A quoted text, an operator, punctuation, or a word. */
 const TOKEN = /\s*('(?:[^']|'')*'|"(?:[^"]|"")*"|!=|<=|>=|[=<>(),]|[^\s=<>!(),'"]+)/y;
-const OPERATORS: readonly string[] = ['=', '!=', '<', '<=', '>', '>=', 'in'];
-const PUNCTUATION: readonly string[] = ['(', ')', ',', '=', '!=', '<', '<=', '>', '>='];
+const OPERATORS = Object.keys(TESTS);
+const PUNCTUATION = ['(', ')', ',', ...OPERATORS.filter((operator) => operator !== 'in')];
 
-/** The conditions that a row must all meet. */
+/** The conditions that a row must all meet; throws a misuse that says what is wrong. */
 export function parseFilter(text: string): Condition[] {
   const tokens = tokensOf(text);
   const conditions: Condition[] = [];
@@ -72,30 +85,19 @@ function tokensOf(text: string): string[] {
   return tokens;
 }
 
-/** Without quotes, doubled ones being one. */
+/** A token without its quotes; a doubled quote within them is one. */
 function plain(token: string): string {
   const quote = token[0];
   if (quote !== "'" && quote !== '"') return token;
   return token.slice(1, -1).replaceAll(quote + quote, quote);
 }
 
+/** The error of a filter, which shows it whole. */
 function wrong(text: string, what: string) {
   return misuse(`--filter ${what}, in: ${text}`);
 }
 
-type Test = (order: number) => boolean;
-
-const TESTS: Record<Operator, Test> = {
-  '=': (order) => order === 0,
-  '!=': (order) => order !== 0,
-  '<': (order) => order < 0,
-  '<=': (order) => order <= 0,
-  '>': (order) => order > 0,
-  '>=': (order) => order >= 0,
-  in: (order) => order === 0,
-};
-
-/** Of some places in a column, those whose values meet a condition. */
+/** Of some positions in a column, those whose values meet a condition. */
 export function placesThatMeet(
   condition: Condition,
   values: readonly unknown[],

@@ -25,6 +25,7 @@ import { chooseId, chooseSource, type SourceColumns, type SourceKind } from './c
 import { openInput } from './rows';
 import { readFrequencies, rowsOfTexts, textHasherOf, textSettingsOf } from './texts';
 
+/** Width of a code: an estimated cosine has a standard error of .1 at 0, less near 1. */
 export const DEFAULT_BITS = 256;
 
 /** Vectors of some rows, one after another, or their ready codes. */
@@ -41,6 +42,7 @@ export interface TextTerms {
   readonly frequencies: FrequencyTable | null;
 }
 
+/** What a verb restricts of an input. */
 export interface SourceOptions {
   /** The kinds of columns that a verb takes; all by default. */
   readonly kinds?: readonly SourceKind[] | undefined;

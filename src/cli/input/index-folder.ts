@@ -1,7 +1,10 @@
-/** An index folder as the verbs open it: told from other folders, and from what its options say. */
+/**
+ * An index folder as the verbs open it: recognized by its manifest, its options compared with those
+ * of the call, its ids found by the words of the command line.
+ */
 
 import { readdir, stat } from 'node:fs/promises';
-import { type Id, IndexFolder, type SimHashIndex, type TextSettings } from '../../node';
+import { type Id, IndexFolder, type SimHashIndex } from '../../node';
 import type { Call } from '../call';
 import { bytesText, counted } from '../output/figures';
 
@@ -23,20 +26,14 @@ export async function openFolder(call: Call, path: string): Promise<IndexFolder>
 /** Options that are given must be those of the index: rows made otherwise do not compare. */
 export function refuseOtherSettings(call: Call, folder: IndexFolder): void {
   const { bits, seed, projection, vectors } = folder.options;
-  const own: Record<string, unknown> = { bits, seed, projection, vectors };
-  for (const [name, value] of Object.entries(textOptions(folder.text))) own[name] = value;
-  for (const [name, value] of Object.entries(own)) {
+  const { tokens, stopWords, counting, keywords, hash } = folder.text ?? {};
+  const ofText = folder.text && { tokens, 'stop-words': stopWords, counting, keywords, hash };
+  for (const [name, value] of Object.entries({ bits, seed, projection, vectors, ...ofText })) {
     const given = call.has(name) ? call.text(name) : undefined;
     if (given === undefined || given === String(value)) continue;
     const is = value === undefined ? `no --${name}` : `--${name} ${value}`;
     call.fail(`${folder.path} was made with ${is}, not ${given}: leave out --${name}`);
   }
-}
-
-function textOptions(text: TextSettings | null): Record<string, unknown> {
-  if (text === null) return {};
-  const { tokens, stopWords, counting, keywords, hash } = text;
-  return { tokens, 'stop-words': stopWords, counting, keywords, hash };
 }
 
 /** The id that a text names, of the kind that the index has. */
@@ -67,14 +64,17 @@ export function textWords({ text }: IndexFolder): string | null {
     .join(', ');
 }
 
+/** The carried columns with their types. */
 export function columnWords({ columnInfo }: IndexFolder): string {
   return columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none';
 }
 
+/** Bytes of all files, and how many these are. */
 export function sizeWords(folder: IndexFolder): string {
   return `${bytesText(bytesOf(folder))} in ${counted(folder.files.length, 'file')}`;
 }
 
+/** Bytes of all files of the newest generation. */
 export function bytesOf({ files }: IndexFolder): number {
   return files.reduce((sum, file) => sum + file.bytes, 0);
 }

@@ -17,6 +17,7 @@ const FORMS =
 const FORM =
   /^(?:(first|last|medoid)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
 
+/** A rule, and the values that it needs; `take` must see all rows, in their order. */
 export class KeepPolicy {
   /** The column that must be read, for `take`; null for rules that need none. */
   column: string | null;

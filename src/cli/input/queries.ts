@@ -9,16 +9,17 @@ import {
   type DenseMatrix,
   type Id,
   type IndexFolder,
-  type IndexRow,
   type SimHashIndex,
   type SparseMatrix,
   type Vector,
 } from '../../node';
+import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { sourceLike } from './append-rows';
 import { idNamed, partsOf } from './index-folder';
 import { rowsOfTexts, textHasherOf } from './texts';
 
+/** Some queries, all of one kind. */
 export interface Queries {
   readonly names: readonly Id[];
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
@@ -26,6 +27,7 @@ export interface Queries {
   readonly self: readonly number[] | null;
 }
 
+/** The queries of the call: exactly one of QUERIES, --row-id and --query must be given. */
 export async function* queriesOf(
   call: Call,
   folder: IndexFolder,
@@ -53,32 +55,22 @@ async function textQuery(call: Call, folder: IndexFolder): Promise<Queries> {
   return { names: [0], vectors, self: null };
 }
 
+/** Rows of the index, each a query by its vector where the index holds it, else by its code. */
 function* rowQueries(call: Call, index: SimHashIndex): Generator<Queries> {
-  for (const word of call.list('row-id')) {
-    for (const part of partsOf(call, index, word)) {
-      const id = idNamed(index, part) ?? call.fail(`the index has no row of the id ${part}`);
-      yield rowQuery(call, index, id);
+  for (const part of call.list('row-id').flatMap((word) => partsOf(call, index, word))) {
+    const id = idNamed(index, part) ?? call.fail(`the index has no row of the id ${part}`);
+    const row = index.get(id);
+    if (row === undefined || row.code === null) {
+      call.fail(`the row of the id ${id} has no code, and no neighbours`);
     }
+    const { code, vector } = row;
+    const vectors =
+      vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
+    yield { names: [row.id], vectors, self: [row.row] };
   }
 }
 
-/** A row of the index as a query, which must have a code. */
-function rowQuery(call: Call, index: SimHashIndex, id: Id): Queries {
-  const row = index.get(id);
-  if (row === undefined || row.code === null) {
-    call.fail(`the row of the id ${id} has no code, and no neighbours`);
-  }
-  const vectors =
-    row.vector === null ? Codes.from(row.code, { bits: index.bits }) : rowOf(row.vector);
-  return { names: [row.id], vectors, self: [row.row] };
-}
-
-/** A kept vector as a batch of one row. */
-function rowOf(vector: NonNullable<IndexRow['vector']>): DenseMatrix | SparseMatrix {
-  if (vector instanceof Float32Array) return { values: vector, dimensions: vector.length };
-  return { ...vector, offsets: [0, vector.values.length] };
-}
-
+/** The rows of a file; says how many have no code. */
 async function* fileQueries(
   call: Call,
   folder: IndexFolder,

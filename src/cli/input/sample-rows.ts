@@ -8,6 +8,7 @@ import { hasDirection, isMissing, vectorAt } from '../../measure/rows';
 import type { TextHasher, Vector } from '../../node';
 import type { HashSource } from './hashing';
 
+/** The rows that were drawn, without those that have no direction. */
 export interface SampledRows {
   readonly vectors: readonly Vector[];
   /** Rows of the input, how many were drawn, and how many of those have no direction. */

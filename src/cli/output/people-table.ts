@@ -5,6 +5,7 @@
 
 import type { RowBatch, RowWriter } from '../../node';
 
+/** Where a table goes. */
 export interface TableOptions {
   /** Columns of the terminal. */
   readonly width: number;

@@ -18,11 +18,13 @@ const REDRAW_MILLISECONDS = 100;
 /** Work that ends sooner shows no line. */
 const FIRST_MILLISECONDS = 250;
 
+/** Where messages go; `isQuiet` leaves out all but errors. */
 export interface TalkOptions {
   readonly stream: NodeJS.WriteStream;
   readonly isQuiet: boolean;
 }
 
+/** All that goes to stderr, so that sentences and the line of progress do not mix. */
 export class Talk {
   readonly #stream: NodeJS.WriteStream;
   readonly #isQuiet: boolean;
@@ -45,6 +47,7 @@ export class Talk {
     this.#stream.write(`${printable(sentence)}\n`);
   }
 
+  /** Removes the line of progress; the next `at` draws it again. */
   clear(): void {
     if (this.#isLineThere) this.#stream.write('\r\x1b[K');
     this.#isLineThere = false;
@@ -72,6 +75,7 @@ export class Talk {
   }
 }
 
+/** How far some work is; a total of null is not known. */
 export interface ProgressState {
   readonly label: string;
   readonly done: number;

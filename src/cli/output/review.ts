@@ -26,6 +26,7 @@ interface DroppedPair {
   readonly distance: number;
 }
 
+/** The figures of a plan that a person checks first. */
 export interface Review {
   readonly rows: number;
   readonly dropped: number;
@@ -88,6 +89,7 @@ export function shownRows({ largest, widest }: Review): number[] {
   return [...new Set(rows)].sort((a, b) => a - b);
 }
 
+/** How rows are shown: the plan knows them by number only. */
 export interface Shown {
   readonly bits: number;
   /** `row 17`, with its id where there is one. */

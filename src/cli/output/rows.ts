@@ -11,6 +11,7 @@ import { PeopleTable } from './people-table';
 /** Formats that a terminal cannot show. */
 const BINARY: readonly string[] = ['arrow', 'arrows', 'parquet'];
 
+/** What outputs need besides the options of the call. */
 export interface OutputOptions {
   /** Files that must not be overwritten. */
   readonly inputs: readonly string[];

@@ -9,6 +9,7 @@
 import { plain } from '../output/figures';
 import { escaped } from './page';
 
+/** A scale and what it measures. */
 export interface Axis {
   readonly scale: Scale;
   /** Without one, neither ticks nor a grid are drawn. */
@@ -29,6 +30,7 @@ interface Look {
   readonly colour: number | null;
 }
 
+/** Something drawn in a chart; the functions below make them. */
 export interface Mark extends Look {
   /** How the key shows it. */
   readonly shape: 'line' | 'line dashed' | 'rule' | 'area' | 'area bar' | 'dot';
@@ -36,6 +38,7 @@ export interface Mark extends Look {
   draw(place: Place): string;
 }
 
+/** What a chart shows; sizes are in units of the picture. */
 export interface ChartOptions {
   /** A word for the chart, one a page: its elements are named by it. */
   readonly name: string;
@@ -140,6 +143,7 @@ function element(
   return title === undefined ? `${start}/>` : `${start}><title>${escaped(title)}</title></${tag}>`;
 }
 
+/** A point by its values, not by its place in the picture. */
 export interface Point {
   readonly x: number;
   readonly y: number;
@@ -247,11 +251,13 @@ export function notes(points: readonly (Point & { text: string })[]): Mark {
   return { colour: null, shape: 'dot', draw };
 }
 
+/** A value that the axis names. */
 export interface Tick {
   readonly value: number;
   readonly label: string;
 }
 
+/** How values map to an axis; `linearScale` and `logScale` make one. */
 export interface Scale {
   readonly from: number;
   readonly to: number;

@@ -53,6 +53,7 @@ function distanceAxis(to: number, bits: number, what = 'distance'): Axis {
   return { scale: linearScale(0, to, 8), label: `${what}, of ${bits} bits` };
 }
 
+/** What a histogram of distances shows besides the distances. */
 export interface HistogramOptions {
   /** What the nearest ones are nearest among. */
   readonly nearestName: string;

@@ -20,6 +20,7 @@ export interface MapPoint {
   readonly isMedoid: boolean;
 }
 
+/** Clusters, and where some of their rows lie. */
 export interface ClusterMap {
   readonly by: 'vectors' | 'bits';
   readonly clusters: readonly Cluster[];
@@ -29,6 +30,7 @@ export interface ClusterMap {
   readonly shares: readonly [x: number, y: number];
 }
 
+/** `sample` has the rows that are shown; there are at most half as many clusters. */
 export interface MapOptions extends LongCall {
   readonly clusters: number;
   readonly seed: number;

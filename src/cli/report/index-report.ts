@@ -90,6 +90,7 @@ export async function rowNames(
   };
 }
 
+/** What is measured, by the options of the call. */
 export interface ReportOptions {
   readonly sample: number;
   readonly seed: number;
@@ -100,6 +101,7 @@ export interface ReportOptions {
   readonly isTimed: boolean;
 }
 
+/** All figures of a report. */
 export interface IndexReport {
   readonly options: ReportOptions;
   readonly bits: number;

@@ -16,6 +16,7 @@ import {
   calibrationText,
 } from '../report/calibration';
 
+/** Prints text or JSON, or writes a page; always exit code 0. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const file = await PageFile.named(call, path === '-' ? [] : [path]);

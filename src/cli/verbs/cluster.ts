@@ -17,6 +17,7 @@ const HOLD: Record<string, CollectionWish['hold']> = {
 };
 const BY = { vectors: 'vectors', codes: 'bits', majority: 'majority' } as const;
 
+/** Writes a row for each row of the input, and shows a table of the largest clusters. */
 export async function run(call: Call): Promise<0> {
   const input = call.onlyInput();
   checkOptions(call);

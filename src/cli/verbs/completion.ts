@@ -6,6 +6,7 @@
 import type { Call, Verb } from '../call';
 import { COMMON_OPTIONS, type Option } from '../options';
 
+/** Prints a script that the shell must source. */
 export async function run(call: Call, all: readonly Verb[]): Promise<0> {
   const [shell] = call.args;
   if (call.args.length !== 1 || (shell !== 'bash' && shell !== 'zsh')) {

@@ -24,6 +24,7 @@ const PLAN_BYTES_PER_ROW = 80;
 /** Names of plans that --apply and --extend read. */
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
+/** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
   const input = call.onlyInput();
   return call.has('apply') ? applyPlanOf(call, input) : makePlan(call, input);

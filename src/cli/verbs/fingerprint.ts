@@ -11,6 +11,7 @@ import { checkMemory, rowsToCome } from '../input/memory';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 
+/** Streams: memory does not grow with the rows. */
 export async function run(call: Call): Promise<0 | 1> {
   const input = call.onlyInput();
   const source = await openSource(call, input);

@@ -15,6 +15,7 @@ import { counted } from '../output/figures';
 /** What changes a folder that is there. */
 const CHANGES = ['remove', 'optimize', 'compact'] as const;
 
+/** Makes or changes one folder; what contradicts itself is refused before rows are read. */
 export async function run(call: Call): Promise<0 | 1> {
   const input = call.onlyInput();
   const output = call.text('output');

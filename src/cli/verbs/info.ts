@@ -19,6 +19,7 @@ import { bytesText, grouped, printable } from '../output/figures';
 /** A line of the output: a name and a value. */
 type Fact = readonly [name: string, value: string];
 
+/** Prints lines of a name and a value, or JSON. */
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));

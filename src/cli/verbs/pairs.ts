@@ -26,6 +26,7 @@ const JOIN_BYTES_PER_ROW = 32;
 /** Shorter times are not shown. */
 const MIN_SECONDS = 0.1;
 
+/** Writes a row for each pair, ordered by its rows; without -o to stdout. */
 export async function run(call: Call): Promise<0> {
   const { args } = call;
   if (args.length === 0) {

@@ -9,6 +9,7 @@ import { PageFile } from '../output/rows';
 import { indexData, indexPage } from '../report/index-page';
 import { folderFacts, indexReport, type ReportOptions, rowNames } from '../report/index-report';
 
+/** Writes the page; 1 where the index is damaged. */
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
   const file = await PageFile.named(call, []);

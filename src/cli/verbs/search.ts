@@ -17,6 +17,7 @@ import { nearnessOf } from '../input/nearness';
 import { type Queries, queriesOf, queryAt } from '../input/queries';
 import { isForPeople, openOutput } from '../output/rows';
 
+/** Writes the neighbours of each query, in the order of the queries, nearest first. */
 export async function run(call: Call): Promise<0 | 1> {
   const [path] = call.args;
   if (path === undefined) call.misuse('an index folder is missing');

@@ -15,21 +15,21 @@ interface Health {
   readonly problems: readonly { readonly file: string; readonly message: string }[];
 }
 
+/** Prints what is wrong, or that nothing is; 1 where something is. */
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
-  const health = isIndex ? await healthOfIndex(call, path) : await healthOfFile(call, path);
-  const { rows, problems } = health;
+  const { rows, problems } = isIndex
+    ? await call.long(`verifying ${path}`, (long) => IndexFolder.verify(path, long))
+    : await healthOfFile(call, path);
   if (call.isJson) await call.print(`${JSON.stringify({ path, rows, problems })}\n`);
   else if (problems.length === 0) await call.print(`${path}: sound, ${counted(rows, 'row')}\n`);
-  else
-    for (const { file, message } of problems)
+  else {
+    for (const { file, message } of problems) {
       await call.print(`${printable(`${file}: ${message}`)}\n`);
+    }
+  }
   return problems.length === 0 ? 0 : 1;
-}
-
-async function healthOfIndex(call: Call, path: string): Promise<Health> {
-  return call.long(`verifying ${path}`, (long) => IndexFolder.verify(path, long));
 }
 
 /** Reads all rows and all columns; codes also by what their header says. */
