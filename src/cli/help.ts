@@ -42,6 +42,7 @@ Example:
 `;
 }
 
+/** `-k, --k N`, or the long name alone, set in as far. */
 function spelled({ name, short, value }: Option): string {
   const shown = short === undefined ? '    ' : `-${short}, `;
   return `${shown}--${name}${value === undefined ? '' : ` ${value}`}`;

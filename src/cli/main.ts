@@ -28,6 +28,7 @@ let stoppedBy: keyof typeof EXIT_CODES | null = null;
 let running: Call | null = null;
 const reported = new Set<string>();
 
+/** Loads the code of one verb at most, and none for help. */
 async function run(): Promise<number> {
   const asksHelp = ['help', '--help', '-h'].includes(words[0]);
   const isOfVerb = asksHelp && VERBS.some((verb) => verb.name === words[1]);
@@ -54,6 +55,7 @@ async function print(text: string): Promise<0> {
   return 0;
 }
 
+/** The misuse that suggests the verb of the nearest name. */
 function unknownVerb(name: string): CommandError {
   const names = VERBS.map((verb) => verb.name);
   const nearest = nearestName(name, names);
@@ -76,6 +78,7 @@ function exitCodeOf(thrown: unknown): number {
   return error instanceof CommandError ? error.exitCode : 1;
 }
 
+/** Leaves when what was closed is closed and what was printed is written. */
 async function end(code: number): Promise<never> {
   await running?.cleanUp();
   talk.clear();

@@ -16,6 +16,7 @@ export interface Parsed {
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
+/** A decimal number as JavaScript reads it, but no hexadecimal and no empty text. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** Parses the words behind the name of a verb; throws a misuse that names the wrong one. */
@@ -94,6 +95,7 @@ function limitsBroken({ min, above, max }: Option, value: number): string | null
   return max === undefined ? `from ${min} on, got ${value}` : `in ${min}..${max}, got ${value}`;
 }
 
+/** The misuse that suggests the option of the nearest name. */
 function unknownOption(raw: string, options: readonly Option[]): CommandError {
   const names = options.map(({ name }) => name);
   const nearest = nearestName(raw.replace(/^-+/, ''), names);

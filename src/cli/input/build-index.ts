@@ -55,6 +55,7 @@ function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): voi
   call.misuse(`--vectors ${storage} is for ${what}: ${instead}`);
 }
 
+/** An index for rows like these; codes say themselves how they were made. */
 function emptyIndex(call: Call, vectors: Piece['vectors'], storage: VectorStorage): SimHashIndex {
   if ('bytesPerCode' in vectors) {
     const { bits, origin } = vectors;
@@ -93,6 +94,7 @@ export function joinColumns(batches: readonly RowBatch[]): RowBatch | undefined 
   return batches.length === 0 ? undefined : RowBatch.join(batches);
 }
 
+/** What the prediction of memory goes by. */
 interface Need {
   readonly rows: number;
   readonly storage: VectorStorage;

@@ -84,6 +84,7 @@ export async function readCollection(
   return openFolder(call, path);
 }
 
+/** An index is not read again: its rows, ids and settings are those of the folder. */
 async function openFolder(call: Call, path: string): Promise<Collection> {
   const folder = await IndexFolder.open(path);
   refuseOtherSettings(call, folder);
@@ -102,6 +103,7 @@ async function openFolder(call: Call, path: string): Promise<Collection> {
   };
 }
 
+/** Rows of a file or stream, hashed batch by batch; fails early where memory would not do. */
 async function readRows(call: Call, path: string, wish: CollectionWish): Promise<Collection> {
   const { like, take } = wish;
   const source = await openSource(call, path, { text: like?.text });
@@ -137,6 +139,7 @@ interface HeldRows {
   finish(): { readonly source: RowSource; readonly sums: DenseMatrix | null };
 }
 
+/** What the rows become; codes that came ready have no vectors and no sums. */
 function holderOf({ hold, like }: CollectionWish, source: HashSource): HeldRows {
   if (like?.index) return heldIndex(source, like.index);
   if (hold === 'vectors' && source.kind === 'vector') return heldIndex(source, null);

@@ -15,6 +15,7 @@ export interface SourceColumns {
   readonly columns: readonly string[];
 }
 
+/** Names by which a column is chosen among several candidates, the first that is there. */
 const USUAL: Record<'code' | 'vector' | 'text', readonly string[]> = {
   code: ['code', 'codes', 'fingerprint', 'simhash'],
   vector: ['vector', 'embedding', 'embeddings', 'vectors'],
@@ -47,6 +48,7 @@ export function chooseSource(
   return call.fail(`${reader.file}: no column of ${wanted} among ${names || 'none'}`);
 }
 
+/** The columns that an option names, which must hold what it says. */
 function toldSource(call: Call, reader: RowReader, kind: 'vector' | 'text' | 'code') {
   const columns = kind === 'vector' ? call.list(kind) : [call.text(kind) as string];
   const infos = columns.map((name) => columnOf(call, reader, name));
@@ -85,6 +87,7 @@ function guess(call: Call, reader: RowReader, kind: 'code' | 'vector' | 'text'):
   return call.misuse(`${reader.file} has ${NOUNS[kind]} in ${names}: choose by --${kind} COLUMN`);
 }
 
+/** Columns "indices" and "values", or the only map; null where there are neither. */
 function sparseColumns(columns: readonly ColumnInfo[]): readonly string[] | null {
   const named = (name: string, fit: 'indices' | 'values') =>
     columns.some((column) => column.name === name && column.fits.includes(fit));
@@ -93,6 +96,7 @@ function sparseColumns(columns: readonly ColumnInfo[]): readonly string[] | null
   return maps.length === 1 ? [maps[0].name] : null;
 }
 
+/** Says which columns were chosen, and how to choose others. */
 function sayGuess(call: Call, source: SourceColumns): SourceColumns {
   const kind = source.kind === 'sparse' ? 'vector' : source.kind;
   const quoted = source.columns.map((name) => `"${name}"`);

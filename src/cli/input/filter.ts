@@ -68,11 +68,13 @@ export function parseFilter(text: string): Condition[] {
   return conditions;
 }
 
+/** True of `and`; anything else between conditions is an error. */
 function isAnd(token: string, text: string): boolean {
   if (token.toLowerCase() === 'and') return true;
   throw wrong(text, `expected "and", got "${token}" (quote values that have blanks)`);
 }
 
+/** The tokens of a filter, quotes included. */
 function tokensOf(text: string): string[] {
   const tokens: string[] = [];
   TOKEN.lastIndex = 0;

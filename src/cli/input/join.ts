@@ -91,6 +91,7 @@ function typed(all: readonly (Id | undefined)[]): Ids {
   return isSigned ? BigInt64Array.from(integers) : BigUint64Array.from(integers);
 }
 
+/** Rows of an output that are made at once. */
 const BATCH_ROWS = 8192;
 
 /** The rows of a collection, a batch of an output at a time; one empty batch without rows. */

@@ -38,6 +38,7 @@ export function checkMemory(
   call.say(`${sentence} of at most ${bytesText(limit)}`);
 }
 
+/** The bytes of --max-memory; null without it. */
 function limitOf(call: Call): number | null {
   const text = call.text('max-memory');
   if (text === undefined) return null;

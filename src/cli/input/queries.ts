@@ -44,6 +44,7 @@ export async function* queriesOf(
   else yield* fileQueries(call, folder, input);
 }
 
+/** The text of --query, read as the texts of the index were. */
 async function textQuery(call: Call, folder: IndexFolder): Promise<Queries> {
   if (folder.text === null) {
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);

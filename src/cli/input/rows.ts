@@ -79,6 +79,7 @@ function withProgress(call: Call, reader: RowReader): RowReader {
   });
 }
 
+/** Reads on until Ctrl-C; at the end says what was skipped. */
 async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatch> {
   const { rowCount, byteCount } = reader;
   const isByBytes = rowCount === null && byteCount !== null;

@@ -17,6 +17,7 @@ export interface SampledRows {
   readonly withoutDirection: number;
 }
 
+/** A row that was drawn; null where it has no value. */
 interface Drawn<T> {
   readonly row: number;
   readonly value: T | null;
@@ -61,6 +62,7 @@ export async function sampleRows(
   };
 }
 
+/** Only texts that were drawn become vectors; one without words has none. */
 function vectorsOfTexts(hasher: TextHasher, drawn: readonly Drawn<string>[]): Drawn<Vector>[] {
   return drawn.map(({ row, value }) => {
     const vector = hasher.vectorize(value ?? '');

@@ -49,6 +49,7 @@ export async function textHasherOf(
   });
 }
 
+/** What splits texts, by the words of --tokens; `jieba` loads its dictionary. */
 async function tokensOf(call: Call, text: string): Promise<Tokens> {
   const [kind, detail] = text.split(/:(.*)/s);
   const count = Number(detail);

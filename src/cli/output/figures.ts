@@ -119,6 +119,7 @@ export function differing(one: string, other: string): [string, string] {
   return [cut(a, from), cut(b, from)];
 }
 
+/** At most `WIDTH` characters from a position on, with a … where some are left out. */
 function cut(text: string, from: number): string {
   const characters = Array.from(text.slice(from, from + 4 * WIDTH));
   const isWhole = characters.length <= WIDTH;
@@ -126,6 +127,7 @@ function cut(text: string, from: number): string {
   return `${from > 0 ? '…' : ''}${shown.join('')}${isWhole ? '' : '…'}`;
 }
 
+/** White space, control characters and invisible ones as single blanks. */
 function inOneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
 }

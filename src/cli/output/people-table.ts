@@ -18,6 +18,7 @@ const FIRST_ROWS = 200;
 const MIN_WIDTH = 6;
 const GAP = '  ';
 
+/** How a column of the table is set. */
 interface Column {
   readonly name: string;
   readonly isNumeric: boolean;
@@ -126,6 +127,7 @@ function columnsOfCharacter(character: string): number {
   return WIDE.test(character) ? 2 : 1;
 }
 
+/** Columns of the terminal that a text takes. */
 function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   return Array.from(text).reduce((sum, one) => sum + columnsOfCharacter(one), 0);

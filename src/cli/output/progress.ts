@@ -14,6 +14,7 @@ export interface Progress {
   end(): void;
 }
 
+/** The line is drawn at most so often. */
 const REDRAW_MILLISECONDS = 100;
 /** Work that ends sooner shows no line. */
 const FIRST_MILLISECONDS = 250;

@@ -7,6 +7,7 @@ import { cosineOf } from '../../hashing/angle';
 import type { DedupPlan } from '../../node';
 import { counted, differing, excerpt, grouped } from './figures';
 
+/** A person reads a few lines; the plan has all. */
 const GROUPS_SHOWN = 5;
 const PAIRS_SHOWN = 5;
 /** Ranges of distances that are shown, besides 0. */

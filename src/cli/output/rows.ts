@@ -26,6 +26,7 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
   return writer;
 }
 
+/** A file of -o, a table on a terminal, or else a stream on stdout, JSON lines by default. */
 async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise<RowWriter> {
   const target = call.text('output');
   const format = (call.isJson ? 'json' : call.text('to')) as RowFormat | undefined;

@@ -64,6 +64,7 @@ export function calibrationText(report: CalibrationReport): string {
   return `${parts.join('\n\n')}\n`;
 }
 
+/** Two bars for each range of distances, each scaled to the longest of its column. */
 function histogram({ steps, pairs, nearest }: PairTally): string {
   const coarse = coarser(steps, pairs, nearest);
   const [all, near] = [sharesOf(pairs, coarse), sharesOf(nearest, coarse)];
@@ -92,6 +93,7 @@ function coarser(steps: readonly DistanceStep[], ...counts: Float64Array[]): Dis
   );
 }
 
+/** The last block of a bar, by eighths. */
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /** A bar of blocks, in eighths of a cell; a share above 0 shows at least one. */
@@ -100,6 +102,7 @@ function bar(share: number): string {
   return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
 }
 
+/** The cosines that distances stand for, a line for each of a few ranges. */
 function cosines(tally: PairTally): string {
   const steps = tally.cosineSteps();
   const every = Math.ceil(steps.length / MAX_LINES);
@@ -188,6 +191,7 @@ export function calibrationPage(report: CalibrationReport): string {
   return page(`What distances mean in ${file}`, [base, ...sections]);
 }
 
+/** How distances spread, and which cosines they stand for. */
 function distanceSections({ tally, recommended }: Calibration): string[] {
   const nearest = { nearestName: 'nearest of each row', marked: recommended.maxDistance };
   return [
@@ -207,6 +211,7 @@ function distanceSections({ tally, recommended }: Calibration): string[] {
   ];
 }
 
+/** What each distance would find, as a chart and in numbers. */
 function thresholdSection(calibration: Calibration): string {
   const { tally, minCosine, recommended } = calibration;
   const options = { bits: tally.bits, minCosine, marked: recommended.maxDistance };

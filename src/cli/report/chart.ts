@@ -266,6 +266,7 @@ export interface Scale {
   at(value: number): number;
 }
 
+/** A step between ticks is one of these times a power of ten. */
 const STEPS = [1, 2, 5, 10];
 
 /** Equal steps; about so many ticks as `count`. `from` and `to` stay as they are. */
@@ -301,6 +302,7 @@ export function logScale(from: number, to: number): Scale {
   return { from, to: end, ticks, at };
 }
 
+/** A share between 0 and 1; NaN, of the logarithm of a negative value, is 0. */
 function within(share: number): number {
   return Number.isNaN(share) ? 0 : Math.max(0, Math.min(1, share));
 }

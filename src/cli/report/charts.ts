@@ -178,6 +178,7 @@ export function speedChart(curve: SpeedCurve | null, report: RecallReport | null
   });
 }
 
+/** A measured speed as a point. */
 function pointOf({ recall, queriesPerSecond }: Pick<SpeedPoint, 'recall' | 'queriesPerSecond'>) {
   const title = `recall ${fixed(recall, 3)}, ${grouped(Math.round(queriesPerSecond))} queries/s`;
   return { x: recall, y: queriesPerSecond, title };
@@ -209,6 +210,7 @@ export function groupChart({ sizes, maxDistance }: GroupSizes): string {
   });
 }
 
+/** The map is nearly square: both its axes have one scale. */
 const MAP = { width: 720, height: 540 } as const;
 
 /** Rows on a plane in the colours of their clusters, each cluster named by its medoid. */

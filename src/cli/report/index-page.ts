@@ -62,6 +62,7 @@ function measured(report: IndexReport, names: RowNames): string[] {
   ];
 }
 
+/** What `optimize` measured, and what is measured now; nothing with --no-times. */
 function speedSection({ recall, curve, options }: IndexReport): string[] {
   if (!options.isTimed || (recall === null && curve === null)) return [];
   const sentences: string[] = [];
@@ -99,6 +100,7 @@ function speedSection({ recall, curve, options }: IndexReport): string[] {
   return [section('speed', 'Recall against speed', content)];
 }
 
+/** How distances spread, and which cosines they stand for. */
 function distanceSections(report: IndexReport): string[] {
   const { tally, groups, sampled, rows, hasVectors, options } = report;
   if (tally === null) return [paragraph('One row can be compared with no other.')];
@@ -141,6 +143,7 @@ function reasonOf({ calibrated, hasVectors, options }: IndexReport): string {
   return `within which theory expects ${share} of the pairs at cosine ${minCosine}; ${why}`;
 }
 
+/** How many rows are nearly the same, and why within that distance. */
 function groupSection(report: IndexReport, names: RowNames): string[] {
   const { groups } = report;
   if (groups === null) return [];
@@ -171,6 +174,7 @@ function groupSection(report: IndexReport, names: RowNames): string[] {
   ];
 }
 
+/** Rows on a plane, and a line for each cluster. */
 function mapSection({ map }: IndexReport, nameOf: (row: number) => string): string[] {
   if (map === null) return [];
   const [x, y] = map.shares.map(percent);
@@ -195,6 +199,7 @@ function mapSection({ map }: IndexReport, nameOf: (row: number) => string): stri
   ];
 }
 
+/** For medoids of clusters, what a search finds. */
 function exampleSection({ examples }: IndexReport, names: RowNames): string[] {
   if (examples.length === 0) return [];
   const tables = examples.map((example) => exampleTable(example, names));

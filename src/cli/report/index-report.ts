@@ -121,6 +121,7 @@ export interface IndexReport {
   readonly examples: readonly Example[];
 }
 
+/** Rows that are shown with their neighbours, and how many neighbours each. */
 const EXAMPLES = 6;
 
 /**

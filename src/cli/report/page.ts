@@ -41,6 +41,7 @@ stroke:var(--paper);stroke-width:3px}
 @media print{h2{break-after:avoid}figure,table{break-inside:avoid}}
 `;
 
+/** Nothing is loaded and no script runs, even if text of a user had come through as HTML. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The whole page. `body` is HTML, `title` is text. */

@@ -31,6 +31,7 @@ export async function run(call: Call): Promise<0> {
   return 0;
 }
 
+/** Reads a sample, measures it, and says it with the command that follows. */
 async function calibrated(call: Call, path: string): Promise<CalibrationReport> {
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
   const { kind, columns } = source;

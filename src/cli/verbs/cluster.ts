@@ -15,6 +15,7 @@ const HOLD: Record<string, CollectionWish['hold']> = {
   vectors: 'vectors',
   accumulators: 'sums',
 };
+/** The words of --by as options of the library; `accumulators` are vectors there. */
 const BY = { vectors: 'vectors', codes: 'bits', majority: 'majority' } as const;
 
 /** Writes a row for each row of the input, and shows a table of the largest clusters. */

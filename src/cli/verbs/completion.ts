@@ -20,6 +20,7 @@ export async function run(call: Call, all: readonly Verb[]): Promise<0> {
 const optionsOf = (verb: Verb) => [...verb.options, ...COMMON_OPTIONS];
 const namesOf = (options: readonly Option[]) => options.map(({ name }) => `--${name}`).join(' ');
 
+/** Completes verbs, options and choices by a `case` of all of them; else files. */
 function bashScript(verbs: readonly Verb[]): string {
   const names = [...verbs.map(({ name }) => name), 'completion'];
   const choices = verbs.flatMap((verb) =>
@@ -60,6 +61,7 @@ complete -o filenames -F _halfspace halfspace
 `;
 }
 
+/** The same by `_arguments`, which shows the help of each option. */
 function zshScript(verbs: readonly Verb[], all: readonly Verb[]): string {
   const names = all.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`);
   const cases = verbs.map((verb) => {
@@ -89,6 +91,7 @@ compdef _halfspace halfspace
 `;
 }
 
+/** An option as `_arguments` takes it; a list may be given again. */
 function zshSpec({ name, value, kind, choices, help }: Option): string {
   const text = help.replaceAll(/[[\]:\\]/g, ' ');
   const star = kind === 'list' ? '*' : '';
@@ -97,6 +100,7 @@ function zshSpec({ name, value, kind, choices, help }: Option): string {
   return quoted(`${star}--${name}[${text}]:${value}:${action}`);
 }
 
+/** In single quotes, for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -30,6 +30,7 @@ export async function run(call: Call): Promise<0> {
   return call.has('apply') ? applyPlanOf(call, input) : makePlan(call, input);
 }
 
+/** The output is opened first: what cannot be written is refused before the work. */
 async function makePlan(call: Call, input: string): Promise<0> {
   refusePlanWithin(call, input);
   const policy = new KeepPolicy(call);
@@ -105,6 +106,7 @@ interface Made {
   readonly rows: Collection;
 }
 
+/** Shows what would go, and the command that makes it so. */
 async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void> {
   if (call.has('quiet')) return;
   const review = reviewOf(plan, rows.there?.length ?? rows.count);

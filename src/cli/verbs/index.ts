@@ -42,6 +42,7 @@ export async function run(call: Call): Promise<0 | 1> {
   return tell(call, output);
 }
 
+/** A new index; an old one is replaced with --force only, and when the new one is whole. */
 async function makeFolder(call: Call, input: string, folder: string): Promise<void> {
   if (!call.has('force') && (await isIndexFolder(folder))) {
     call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
@@ -57,6 +58,7 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
   );
 }
 
+/** Each change is a generation; a later one that fails leaves the earlier ones. */
 async function changeFolder(call: Call, folder: string): Promise<void> {
   await openFolder(call, folder);
   if (call.has('remove')) await removeRows(call, folder);
@@ -115,6 +117,7 @@ async function optimize(call: Call, index: SimHashIndex): Promise<void> {
   );
 }
 
+/** What the folder is now. */
 async function tell(call: Call, path: string): Promise<0> {
   const folder = await openFolder(call, path);
   const { bits, projection } = folder.options;

@@ -28,6 +28,7 @@ export async function run(call: Call): Promise<0 | 1> {
   return 0;
 }
 
+/** Of an index folder: what its manifest says. */
 async function indexFacts(call: Call, path: string) {
   const folder = await openFolder(call, path);
   const { generation, rowCount, options, report, text, files, columnInfo } = folder;
@@ -68,6 +69,7 @@ function recallFact(report: NonNullable<IndexFolder['report']>): string {
   ].join(', ');
 }
 
+/** Of a file: what its header says, or its first rows. */
 async function fileFacts(call: Call, path: string) {
   const { file, format, rowCount, byteCount, columns } = await openInput(call, path);
   const json = { kind: 'file', path: file, format, rows: rowCount, bytes: byteCount, columns };

@@ -76,6 +76,7 @@ async function collections(
   return isOtherFirst ? [next, made] : [made, next];
 }
 
+/** Says how many comparisons the join makes, before it makes them. */
 function sayPlan(call: Call, plan: PairsWork, bits: number): void {
   const { rows, distinct, maxDistance, share, tables, comparisons, expectedSeconds } = plan;
   const equal = distinct < rows ? ` (${grouped(distinct)} different codes)` : '';

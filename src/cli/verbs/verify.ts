@@ -10,6 +10,7 @@ import { isIndexFolder } from '../input/index-folder';
 import { openInput } from '../input/rows';
 import { counted, printable } from '../output/figures';
 
+/** How many rows were read, and what is wrong. */
 interface Health {
   readonly rows: number;
   readonly problems: readonly { readonly file: string; readonly message: string }[];
