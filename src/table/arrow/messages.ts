@@ -333,7 +333,8 @@ function verifyBatch(
   if (codec > 1) throw new Error(`a body compressed by an unknown codec, ${codec}`);
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   let held = 0;
-  for (const at of buffer.structsAt(batch, 2, 16)) {
+  const buffers = [...buffer.structsAt(batch, 2, 16)];
+  for (const at of buffers) {
     const offset = buffer.int64(at);
     const length = buffer.int64(at + 8);
     if (offset < 0 || length < 0 || offset + length > body.length) {
@@ -370,7 +371,5 @@ function verifyBatch(
     const count = buffer.int64(at);
     viewBuffers += count < 0 ? Number.POSITIVE_INFINITY : count;
   }
-  if (viewBuffers > [...buffer.structsAt(batch, 2, 16)].length) {
-    throw new Error('views into more buffers than there are');
-  }
+  if (viewBuffers > buffers.length) throw new Error('views into more buffers than there are');
 }
