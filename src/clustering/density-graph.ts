@@ -11,8 +11,7 @@ import { distinctOf, NONE } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
 import { rowsOfCodes } from '../join/source';
 import type { KernelName } from '../kernels/kernels';
-import { connect } from './density-connect';
-import { Edges, STEP_EDGES } from './density-edges';
+import { connect, Edges, STEP_EDGES } from './density-connect';
 
 export interface DensityGraph {
   readonly bits: number;

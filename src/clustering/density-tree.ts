@@ -7,7 +7,7 @@
 import type { Steps } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import { NONE } from '../join/distinct';
-import { STEP_EDGES } from './density-edges';
+import { STEP_EDGES } from './density-connect';
 import type { DensityGraph } from './density-graph';
 
 /** By node, what it hangs together with up to a height; NONE where that has too few rows. */

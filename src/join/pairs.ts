@@ -17,7 +17,6 @@ import {
 import { Codes } from '../codes/codes';
 import { catchProbability, reachesCosine } from '../hashing/angle';
 import { SimHashIndex } from '../index/simhash-index';
-import type { KernelName } from '../kernels/kernels';
 import { type Distinct, distinctOf } from './distinct';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
@@ -113,17 +112,8 @@ export function pairs(
   };
 }
 
-interface Request {
-  readonly left: Rows;
-  /** Null where the left rows are paired with each other. */
-  readonly right: Rows | null;
-  readonly maxDistance: number;
-  readonly minCosine: number | null;
-  readonly equal: 'all' | 'first';
-  readonly onStart: ((work: PairsWork) => void) | undefined;
-  readonly kernel: KernelName | undefined;
-  readonly call: LongCall;
-}
+/** The checked options; `right` is null where the left rows are paired with each other. */
+type Request = ReturnType<typeof requestOf>;
 
 /** The same pairs as a stream, for other work in steps. */
 export function pairSteps(
@@ -134,15 +124,13 @@ export function pairSteps(
   return batches(requestOf(left, right, options));
 }
 
-function requestOf(left: Rows, right: Rows | null, options: PairsOptions): Request {
+function requestOf(left: Rows, right: Rows | null, options: PairsOptions) {
   const known = checkOptions('options', options, OPTIONS);
   const { minCosine, equal, onStart, kernel } = { ...PAIRS_DEFAULTS, ...known };
   if (right !== null) checkComparable(left, right);
   const { bits } = left.codes;
-  if (minCosine !== undefined) {
-    if (left.vectors === null || right?.vectors === null) {
-      throw new Error(`"minCosine" needs vectors: make the index with vectors 'float32'`);
-    }
+  if (minCosine !== undefined && (left.vectors === null || right?.vectors === null)) {
+    throw new Error(`"minCosine" needs vectors: make the index with vectors 'float32'`);
   }
   if (onStart !== undefined && typeof onStart !== 'function') {
     throw wrongType('onStart', 'a function', onStart);

@@ -5,9 +5,10 @@
  */
 
 import { checkValidity, isValid } from '../base/bitmap';
-import { describe, wrongType, wrongValue } from '../base/check';
+import { checkInteger, describe, wrongType, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
 
+/** A value for each dimension. */
 export type DenseVector = Float32Array | Float64Array | readonly number[];
 
 /** Entries of one vector, in any order; repeated dimensions are summed. */
@@ -16,6 +17,7 @@ export interface SparseVector {
   readonly values: Values;
 }
 
+/** One vector in any shape. */
 export type Vector = DenseVector | SparseVector;
 
 /** Dimensions: integers from 0 to 2^64 - 1, as bigint from 2^53 on. */
@@ -26,6 +28,7 @@ export type Indices =
   | BigInt64Array
   | readonly (number | bigint)[];
 
+/** Values of sparse entries. */
 export type Values = Float32Array | Float64Array | readonly number[];
 
 /** Vectors of `dimensions` values, one after another. */
@@ -93,10 +96,7 @@ export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) {
     throw wrongType('values', 'a Float32Array or a Float64Array', values);
   }
-  if (typeof dimensions !== 'number') throw wrongType('dimensions', 'a number', dimensions);
-  if (!Number.isInteger(dimensions) || dimensions < 1) {
-    throw wrongValue('dimensions', 'an integer from 1 on', dimensions);
-  }
+  checkInteger('dimensions', dimensions, 1, Number.MAX_SAFE_INTEGER);
   const count = values.length / dimensions;
   if (!Number.isInteger(count)) {
     throw wrongValue('values', `a multiple of ${dimensions} values`, values.length);
@@ -122,18 +122,16 @@ export function lengthsOf(matrix: DenseMatrix, first: number, count: number): Fl
 /** Number of rows of a sparse matrix whose shape is sound. */
 export function checkSparseMatrix(matrix: SparseMatrix): number {
   const { offsets, indices, values } = matrix;
-  if (!isList(offsets))
+  if (!isList(offsets)) {
     throw wrongType('offsets', 'a Uint32Array, an Int32Array or an array', offsets);
+  }
   checkEntries('', indices, values);
   const count = offsets.length - 1;
   if (count < 0) throw wrongValue('offsets', 'one entry more than rows', 'none');
   for (let row = 0; row <= count; row++) {
     const from = row === 0 ? 0 : offsets[row - 1];
-    if (typeof offsets[row] !== 'number')
-      throw wrongType(`offsets[${row}]`, 'a number', offsets[row]);
-    if (!Number.isInteger(offsets[row]) || offsets[row] < from) {
-      throw wrongValue(`offsets[${row}]`, `an integer from ${from} on`, offsets[row]);
-    }
+    if (Number.isInteger(offsets[row]) && offsets[row] >= from) continue; // no name is built
+    checkInteger(`offsets[${row}]`, offsets[row], from, Number.MAX_SAFE_INTEGER);
   }
   if (offsets[count] > indices.length) {
     throw wrongValue('offsets', `at most ${indices.length}, the entries`, offsets[count]);

@@ -18,7 +18,7 @@ describe.each(['star', 'components', 'complete'] as const)('by %s', (grouping) =
   const codes = collection('clustered', 200, 64, 1);
   const plan = dedup(codes, { maxDistance: 3, grouping });
 
-  it('tells of each row its group, its keeper and how far that is', () => {
+  it('reports the group of each row, the row that it duplicates and the distance to it', () => {
     const { groupOf, groups } = groupRows(codes, { maxDistance: 3, grouping });
     expect(plan.groups).toEqual(groupOf);
     for (let row = 0; row < 200; row++) {
@@ -80,7 +80,7 @@ it('is the same in whatever blocks rows come', async () => {
   expect(dedup(index, { maxDistance: 3, kernel: 'scalar' })).toEqual(plan);
 });
 
-it('tells exact cosines where vectors are kept', () => {
+it('reports exact cosines where vectors are kept', () => {
   const draws = new Draws(7);
   const vectors = Array.from({ length: 60 }, () => draws.pairAt(0.97, 12)).flat();
   const index = new SimHashIndex({

@@ -169,7 +169,7 @@ it('comes in turns with the event loop as well, and stops when asked to', async 
   expect(() => groupRows(codes, { ...options, signal })).toThrow('enough');
 });
 
-it('a large group tells a bound of its width', () => {
+it('a large group has a lower bound of its width', () => {
   const draws = new Draws(4);
   const codes = Codes.allocate(3000, { bits: 64 });
   for (let row = 1; row < 3000; row++) {

@@ -102,7 +102,7 @@ it.each(['scalar', 'auto'] as const)('leaves out null rows of two collections: %
   }
 });
 
-it('windows of repeated codes are told of once, whatever is held', () => {
+it('windows of repeated codes are reported once, whatever is held', () => {
   const half = collection('clustered', 300, 64, 5);
   const bytes = new Uint8Array(2 * half.bytes.length);
   bytes.set(half.bytes);
@@ -160,7 +160,7 @@ it('finds pairs at exactly the distance', () => {
 });
 
 describe('of equal rows', () => {
-  it('tells of the first alone when asked to', () => {
+  it('reports only the first of equal rows when asked to', () => {
     const codes = collection('repeated', 500, 64, 4);
     const firsts = new Map<string, number>();
     const expected: Pair[] = [];
@@ -242,7 +242,7 @@ describe('by cosine', () => {
     );
   });
 
-  it('tells of no share where codes are of vectors less a mean', () => {
+  it('reports no share where codes are of vectors less a mean', () => {
     const mean = new Float64Array(dimensions).fill(0.1);
     const options = { bits: 64, dimensions, vectors: 'float32' } as const;
     const centred = new SimHashIndex({ ...options, projection: 'hadamard', mean });
