@@ -53,16 +53,10 @@ export {
 } from './hashing/angle';
 export type { PatternFunction } from './hashing/patterns';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
-export type {
-  Comparison,
-  Explanation,
-  IndexRow,
-  SearchResult,
-} from './index/answer';
-export type { Filter } from './index/filter';
 export type { Id } from './index/id-table';
 export { indexFromArrow, indexToArrow } from './index/index-file';
 export type {
+  Filter,
   IndexWithinOptions,
   Method,
   OptimizeOptions,
@@ -72,6 +66,12 @@ export type {
   SimHashIndexOptions,
 } from './index/index-options';
 export type { IndexBytes } from './index/index-parts';
+export type {
+  Comparison,
+  Explanation,
+  IndexRow,
+  SearchResult,
+} from './index/search';
 export {
   type IdList,
   SimHashIndex,

@@ -11,12 +11,11 @@ import { distance } from '../kernels/hamming/hamming.scalar';
 import { NO_ROW } from '../kernels/hits/hits';
 import { hammingKernel } from '../kernels/kernels';
 import type { BuiltBands } from './bands/band-method';
+import { fewRows } from './candidates';
 import type { DistinctCodes } from './distinct/distinct-codes';
-import type { RowFilter } from './filter';
-import type { Method } from './index-options';
+import type { Method, RowFilter } from './index-options';
 import type { IndexParts } from './index-parts';
-import type { Work } from './rank-rows';
-import { fewRows } from './weighted-search';
+import { copyOf, type Work } from './re-rank';
 
 export interface DistanceRequest {
   readonly k: number;
@@ -162,6 +161,8 @@ export interface DistinctCollector extends Collector {
   readonly distinctCodes: DistinctCodes;
   /** How many codes within the limit a scan must report. */
   readonly want: number;
+  /** True when `take` calls a function of the user's, which may search in turn. */
+  readonly callsUserCode: boolean;
   result(): RowsByDistance;
 }
 
@@ -180,6 +181,7 @@ export function distinctCollector(
 class DistinctWithin implements DistinctCollector {
   readonly distinctCodes: DistinctCodes;
   readonly want = NO_ROW;
+  readonly callsUserCode = false;
   readonly limit: number;
   readonly #k: number;
   readonly #filter: RowFilter | null;
@@ -245,6 +247,10 @@ class NearestDistinct implements DistinctCollector {
     this.#most = maxDistance + 1;
   }
 
+  get callsUserCode(): boolean {
+    return this.#filter?.isUserCode ?? false;
+  }
+
   /** All, where some may not be accepted. */
   get want(): number {
     return this.#filter === null ? this.#k : NO_ROW;
@@ -299,47 +305,71 @@ export function* scanDistinct(
   work: Work,
   firstDistinct = 0,
 ): Steps<void> {
+  if (codes.length > 1) yield* scanForMany(parts, codes, collectors, work, firstDistinct);
+  else yield* scanForOne(parts, codes[0], collectors[0], work, firstDistinct);
+}
+
+function* scanForOne(
+  parts: IndexParts,
+  code: Uint8Array,
+  collector: DistinctCollector,
+  work: Work,
+  firstDistinct: number,
+): Steps<void> {
+  const { distinctCodes } = collector;
+  const kernel = hammingKernel(parts.kernel, distinctCodes.bytesPerCode);
+  const step = Math.max(FIRST_CODES, Math.floor(ONE_STEP_BYTES / distinctCodes.bytesPerCode));
+  for (let first = firstDistinct; first < distinctCodes.count; first += step) {
+    const { want, limit } = collector;
+    if (limit === 0) return;
+    const search = kernel.search(distinctCodes.memory, code, want, limit - 1);
+    const end = Math.min(first + step, distinctCodes.count);
+    search.range(first, end);
+    const hits = collector.callsUserCode ? copyOf(search.hits()) : search.hits();
+    const { codes: found, weights, count } = hits;
+    for (let i = 0; i < count; i++) collector.take(found[i], weights[i]);
+    work.codesCompared += end - first;
+    yield undefined;
+  }
+}
+
+function* scanForMany(
+  parts: IndexParts,
+  codes: readonly Uint8Array[],
+  collectors: readonly DistinctCollector[],
+  work: Work,
+  firstDistinct: number,
+): Steps<void> {
   const [{ distinctCodes }] = collectors;
   const { bytesPerCode } = distinctCodes;
   const kernel = hammingKernel(parts.kernel, bytesPerCode);
-  if (codes.length === 1) {
-    const step = Math.max(FIRST_CODES, Math.floor(ONE_STEP_BYTES / bytesPerCode));
-    const [collector] = collectors;
-    for (let first = firstDistinct; first < distinctCodes.count; first += step) {
-      const { want, limit } = collector;
-      if (limit === 0) return;
-      const search = kernel.search(distinctCodes.memory, codes[0], want, limit - 1);
-      const end = Math.min(first + step, distinctCodes.count);
-      search.range(first, end);
-      const { codes: found, weights, count } = search.hits();
-      for (let i = 0; i < count; i++) collector.take(found[i], weights[i]);
-      work.codesCompared += end - first;
-      yield undefined;
-    }
-    return;
-  }
   const queries = new Uint8Array(codes.length * bytesPerCode);
   codes.forEach((code, i) => {
     queries.set(code, i * bytesPerCode);
   });
   const limits = new Uint32Array(codes.length);
+  const take = (query: number, distinct: number, distance: number) => {
+    const collector = collectors[query];
+    if (distance >= collector.limit) return;
+    collector.take(distinct, distance);
+    limits[query] = collector.limit;
+  };
+  const callsUserCode = collectors.some((collector) => collector.callsUserCode);
   const step = Math.max(FIRST_CODES, Math.floor(STEP_BYTES / bytesPerCode / codes.length));
-  for (
-    let first = firstDistinct, here = FIRST_CODES;
-    first < distinctCodes.count;
-    first += here, here = step
-  ) {
+  let here = FIRST_CODES;
+  for (let first = firstDistinct; first < distinctCodes.count; first += here, here = step) {
     here = Math.min(here, distinctCodes.count - first);
     collectors.forEach((collector, i) => {
       limits[i] = collector.limit;
     });
     const { codes: bytes } = distinctCodes.memory;
-    kernel.hitsOfMany(bytes, first, here, queries, limits, (query, distinct, distance) => {
-      const collector = collectors[query];
-      if (distance >= collector.limit) return;
-      collector.take(distinct, distance);
-      limits[query] = collector.limit;
-    });
+    if (!callsUserCode) kernel.hitsOfMany(bytes, first, here, queries, limits, take);
+    else {
+      // Taken after the kernel has ended: a search in turn uses the same memory.
+      const hits: [query: number, distinct: number, distance: number][] = [];
+      kernel.hitsOfMany(bytes, first, here, queries, limits, (...hit) => hits.push(hit));
+      for (const hit of hits) take(...hit);
+    }
     work.codesCompared += here * codes.length;
     yield undefined;
   }

@@ -1,44 +1,273 @@
-/** The candidates of a search, which are re-ranked: by codes, or by residual codes. */
+/**
+ * The candidates of a search by cosine. Every code gets a small integer weight, which is less the
+ * likelier it is near, and the lightest are the candidates. Two functions weigh codes:
+ * - estimates, for every index: each bit in which a code differs from the query's weighs |sum|, so
+ *   that bits of which the query is sure count more. This estimates the angle better than the
+ *   number of such bits, and needs no vectors. Weights are rounded once a query, so that every
+ *   engine ranks alike; over all codes the ranking by estimate misses nothing.
+ * - residual codes, for dense vectors in partitions.
+ */
 
 import type { Steps } from '../base/steps';
-import type { Rank } from './index-options';
+import { Smallest } from '../base/top-k';
+import type { HitSearch, RowCodes, Search } from '../kernels/hits/hits';
+import { residualKernel, weightedKernel } from '../kernels/kernels';
+import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
+import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
+import type { DistinctCodes } from './distinct/distinct-codes';
+import type { Rank, RowFilter } from './index-options';
 import type { IndexParts, Query } from './index-parts';
-import { nearestByResidual } from './partitions/residual-search';
-import type { Ranked, Wanted, Work } from './rank-rows';
-import { fewRows, lightest } from './weighted-search';
+import type { Partitions } from './partitions/partitions';
+import {
+  type Ranked,
+  rankedHits,
+  rankedRows,
+  takeLightest,
+  type Wanted,
+  type Work,
+} from './re-rank';
 
 /** How to search. */
 export interface Setting {
   /** Partitions to visit; null for a scan. */
   readonly probes: number | null;
-  /** Rows to be re-ranked. */
+  /** Candidates to find. */
   readonly want: number;
 }
 
-/** A filter's rows up to so many are all re-ranked. */
-const ALL_ROWS = 1024;
+type CandidateRequest = Wanted & Setting & { readonly rank: Rank };
 
-/** Candidates, likeliest first, for a search of this rank. */
+/** Weighs the codes of the `probes` nearest partitions; the search holds the `ask` lightest. */
+type WeighPartitions = (probes: number, ask: number) => { search: Search; codes: number };
+
+/** A filter's rows up to so many are all re-ranked. */
+const MAX_FEW_ROWS = 1024;
+/** A filter given as rows is searched row by row if it allows less than this share of the codes. */
+const FEW = 1 / 16;
+/** Bytes of codes between two steps: some milliseconds. */
+const STEP_BYTES = 2 ** 25;
+
+/** Candidates for a search of this rank, likeliest first: at most k rows of each code. */
 export function* candidates(
   parts: IndexParts,
   query: Query,
-  request: Wanted & Setting & { rank: Rank },
+  request: CandidateRequest,
   work: Work,
 ): Steps<Ranked> {
-  const { probes, rank } = request;
   const few = fewRows(parts.distinctCodes, request.filter);
-  if (few !== null && rank === 'exact') {
-    const want = Math.max(request.want, Math.min(few.length, ALL_ROWS));
-    return yield* lightest(parts, query, { ...request, want }, work);
+  if (few !== null) {
+    const least = request.rank === 'exact' ? Math.min(few.length, MAX_FEW_ROWS) : 0;
+    return ofFew(parts, query, few, { ...request, want: Math.max(request.want, least) }, work);
   }
+  if (request.probes === null) return yield* ofAll(parts, query, request, work);
+  return ofPartitions(parts, query, { ...request, probes: request.probes }, work);
+}
+
+/** The rows that a filter leaves, when they are so few that they are compared one by one. */
+export function fewRows(
+  distinctCodes: DistinctCodes,
+  filter: RowFilter | null,
+): readonly number[] | null {
+  return filter?.rows && filter.rows.length < FEW * distinctCodes.count ? filter.rows : null;
+}
+
+function ofFew(
+  parts: IndexParts,
+  query: Query,
+  rows: readonly number[],
+  request: CandidateRequest,
+  work: Work,
+): Ranked {
+  const weights = weightsOf(sumsOf(parts, query));
+  const some = parts.distinctCodes.gather(rows);
+  const firstRows = some.rows.slice(0, some.count); // the filter may search in turn
+  const best = new Smallest(request.want);
+  takeLightest(best, parts, firstRows, request, (ask) => {
+    const codes = parts.distinctCodes.gather(rows);
+    return weigh(parts, codes, weights, ask, (search) => search.range(0, codes.count));
+  });
+  work.codesCompared += some.count;
+  return rankedRows(parts, best, weights.cosineOf, request);
+}
+
+function* ofAll(
+  parts: IndexParts,
+  query: Query,
+  request: CandidateRequest,
+  work: Work,
+): Steps<Ranked> {
+  const { distinctCodes } = parts;
+  const { memory, bytesPerCode } = distinctCodes;
+  const weights = weightsOf(sumsOf(parts, query));
+  const best = new Smallest(request.want);
+  const step = Math.max(1024, Math.floor(STEP_BYTES / bytesPerCode));
+  for (let first = 0; first < distinctCodes.count; first += step) {
+    const end = Math.min(distinctCodes.count, first + step);
+    takeLightest(best, parts, memory.rows, request, (ask) =>
+      weigh(parts, memory, weights, ask, (search) => search.range(first, end)),
+    );
+    if (end < distinctCodes.count) yield undefined;
+  }
+  work.codesCompared += distinctCodes.count;
+  return rankedRows(parts, best, weights.cosineOf, request);
+}
+
+/** Visits further partitions when those asked for hold fewer than k rows. */
+function ofPartitions(
+  parts: IndexParts,
+  query: Query,
+  request: CandidateRequest & { readonly probes: number },
+  work: Work,
+): Ranked {
+  const partitions = parts.partitions as Partitions;
   const { unit } = query;
-  if (
-    rank !== 'exact' ||
-    !(unit instanceof Float64Array) ||
-    probes === null ||
-    !parts.partitions?.residualCodes
-  ) {
-    return yield* lightest(parts, query, request, work);
+  const isDense = request.rank === 'exact' && unit instanceof Float64Array;
+  const isByResidual = isDense && partitions.residualCodes !== null;
+  const { weighPartitions, cosineOf } = isByResidual
+    ? byResiduals(parts, partitions, unit)
+    : byEstimates(parts, partitions, query);
+  // Estimates are ranked by row where they are equal, also if all candidates are re-ranked.
+  const wanted = { ...request, mayTakeTies: isByResidual && request.isOrdered === false };
+  let probes = Math.min(request.probes, partitions.count);
+  for (;;) {
+    let compared = 0;
+    const ranked = rankedHits(parts, wanted, cosineOf, (ask) => {
+      const { search, codes } = weighPartitions(probes, ask);
+      compared = codes;
+      return search;
+    });
+    work.codesCompared += compared;
+    work.probes = probes;
+    if (ranked.rows.length >= request.k || probes === partitions.count) return ranked;
+    probes = Math.min(2 * probes, partitions.count);
   }
-  return nearestByResidual(parts, { ...query, unit }, { ...request, probes }, work);
+}
+
+interface Weighing {
+  readonly weighPartitions: WeighPartitions;
+  /** The cosine that a weight estimates. */
+  readonly cosineOf: (weight: number) => number;
+}
+
+function byEstimates(parts: IndexParts, partitions: Partitions, query: Query): Weighing {
+  const sums = sumsOf(parts, query);
+  const weights = weightsOf(sums);
+  const point = partitions.space.queryOf(sums, query.unit);
+  const weighPartitions: WeighPartitions = (probes, ask) => {
+    let codes = 0;
+    const search = weigh(parts, parts.distinctCodes.memory, weights, ask, (shown) => {
+      codes = partitions.visit(partitions.nearest(point, probes).order, shown);
+    });
+    return { search, codes };
+  };
+  return { weighPartitions, cosineOf: weights.cosineOf };
+}
+
+/**
+ * Tables and ranges are made at each call, since a filter that searches in turn overwrites them.
+ */
+function byResiduals(parts: IndexParts, partitions: Partitions, unit: Float64Array): Weighing {
+  const residualCodes = partitions.residualCodes as NonNullable<Partitions['residualCodes']>;
+  const point = partitions.space.queryOf([], unit);
+  const kernel = residualKernel(parts.kernel);
+  const weighPartitions: WeighPartitions = (probes, ask) => {
+    const { ranges, codes } = partitions.ranges(point, probes);
+    const search = kernel.search(residualCodes.memory, residualCodes.tablesOf(unit), ask);
+    search.ranges(ranges);
+    return { search, codes };
+  };
+  return { weighPartitions, cosineOf: (weight) => 1 - weight / ONE_WEIGHT };
+}
+
+function weigh(
+  parts: IndexParts,
+  from: RowCodes,
+  weights: Weights,
+  ask: number,
+  show: (search: HitSearch) => void,
+): HitSearch {
+  const search = weightedKernel(parts.kernel).search(from, weights, ask);
+  show(search);
+  return search;
+}
+
+function sumsOf({ bits }: IndexParts, { sums, code }: Query): Float64Array {
+  return sums ?? evenSums(code, bits);
+}
+
+export interface Weights extends WeightTables {
+  /** The cosine that a code's weight estimates: 1 for the query's own code. */
+  cosineOf(weight: number): number;
+}
+
+const BITS_A_TABLE = 4;
+const TABLE = 1 << BITS_A_TABLE;
+
+/** Tables of a query: of its accumulators, one a bit. */
+export function weightsOf(sums: Float64Array): Weights {
+  const bits = sums.length;
+  const groups = Math.ceil(bits / BITS_A_TABLE);
+  const tables = new Uint8Array(Math.ceil(bits / 64) * 16 * TABLE);
+  let heaviest = 0;
+  let total = 0;
+  for (let group = 0; group < groups; group++) {
+    let weight = 0;
+    for (let bit = BITS_A_TABLE * group; bit < bits && bit < BITS_A_TABLE * (group + 1); bit++) {
+      weight += Math.abs(sums[bit]);
+    }
+    heaviest = Math.max(heaviest, weight);
+    total += weight;
+  }
+  const mostEntry = Math.min(MAX_ENTRY, Math.floor(MAX_WEIGHT / groups));
+  const scale = heaviest > 0 ? mostEntry / heaviest : 0;
+  let most = 0;
+  for (let group = 0; group < groups; group++) {
+    most += tableInto(sums, BITS_A_TABLE * group, scale, tables, TABLE * group);
+  }
+  const share = total > 0 ? 2 / (total * scale) : 0;
+  return { tables, maxWeight: most, cosineOf: (weight) => Math.max(-1, 1 - weight * share) };
+}
+
+const sumsOfValues = new Float64Array(TABLE);
+
+/** The weights of all values of four bits; returns the largest. */
+function tableInto(
+  sums: Float64Array,
+  firstBit: number,
+  scale: number,
+  tables: Uint8Array,
+  at: number,
+): number {
+  const weights = sumsOfValues;
+  weights[0] = 0;
+  for (let i = 0, step = 1; i < BITS_A_TABLE; i++, step *= 2) {
+    const sum = firstBit + i < sums.length ? sums[firstBit + i] : 0;
+    const isSet = sum > 0;
+    for (let value = 0; value < step; value++) {
+      weights[step + value] = isSet ? weights[value] : weights[value] - sum;
+      if (isSet) weights[value] += sum;
+    }
+  }
+  let most = 0;
+  for (let value = 0; value < TABLE; value++) {
+    const entry = (weights[value] * scale + 0.5) | 0;
+    tables[at + value] = entry;
+    if (entry > most) most = entry;
+  }
+  return most;
+}
+
+/** Accumulators that weigh every bit alike: by them, a code is ranked by its distance. */
+export function evenSums(code: Uint8Array, bits: number): Float64Array {
+  return Float64Array.from(
+    { length: bits },
+    (_, bit) => ((code[bit >> 3] >> (bit & 7)) & 1) * 2 - 1,
+  );
+}
+
+/** The code of a query: the signs of its accumulators. */
+export function codeOf(sums: Float64Array): Uint8Array {
+  const code = new Uint8Array(Math.ceil(sums.length / 8));
+  for (let bit = 0; bit < sums.length; bit++) if (sums[bit] > 0) code[bit >> 3] |= 1 << (bit & 7);
+  return code;
 }

@@ -9,7 +9,7 @@ import {
   wrongValue,
 } from '../base/check';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
-import type { Filter } from './filter';
+import { MAX_ROWS } from './distinct/distinct-codes';
 import type { Id } from './id-table';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
@@ -35,6 +35,38 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
 }
 
 export const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
+
+/** Which rows a search may return: those that a function accepts, or those of a set. */
+export type Filter<I extends Id = Id> =
+  | ((id: I, row: number) => boolean)
+  | Uint32Array
+  | readonly number[]
+  | ReadonlySet<number>;
+
+/** A checked filter. */
+export interface RowFilter {
+  accepts(row: number): boolean;
+  /** True when `accepts` calls a function of the user's, which may search in turn. */
+  readonly isUserCode: boolean;
+  /** The rows themselves, ascending, where a set is given. */
+  readonly rows: readonly number[] | null;
+}
+
+export function checkFilter(filter: unknown, idOf: (row: number) => Id): RowFilter | null {
+  if (filter === undefined) return null;
+  if (typeof filter === 'function') {
+    const accepts = (row: number) => Boolean(filter(idOf(row), row));
+    return { accepts, isUserCode: true, rows: null };
+  }
+  const isRows = filter instanceof Set || filter instanceof Uint32Array || Array.isArray(filter);
+  if (!isRows) throw wrongType('filter', 'a function, or rows as an array or a Set', filter);
+  const allowed = new Set<number>();
+  for (const row of filter as Iterable<unknown>) {
+    allowed.add(checkInteger('a row of filter', row, 0, MAX_ROWS));
+  }
+  const rows = [...allowed].sort((a, b) => a - b);
+  return { accepts: (row) => allowed.has(row), isUserCode: false, rows };
+}
 
 export interface SearchOptions<I extends Id = Id> {
   /** How many neighbours; fewer come back when there are fewer rows. */

@@ -19,9 +19,9 @@ import {
   type Vector,
   type VectorBatch,
 } from '../vectors/vectors';
+import { codeOf } from './candidates';
 import type { IndexParts, Query } from './index-parts';
 import { halvesOf } from './vectors/sparse-vectors';
-import { codeOf } from './weights';
 
 /** One vector or code; null for a zero vector where the index lets it be. */
 export function queryOf(

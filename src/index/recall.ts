@@ -5,10 +5,9 @@
 
 import type { Steps } from '../base/steps';
 import { wilson } from '../hashing/angle';
-import { candidates, type Setting } from './candidates';
+import { candidates, evenSums, type Setting } from './candidates';
 import type { IndexParts, Query } from './index-parts';
-import { bestByCosine, type Work } from './rank-rows';
-import { evenSums } from './weights';
+import { bestByCosine, type Work } from './re-rank';
 
 /** A held-out row as a query, and its true neighbours. */
 export interface HeldOut {

@@ -25,17 +25,6 @@ import { estimateAngle } from '../hashing/angle';
 import type { SimHasher } from '../hashing/simhash';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
 import { additionOf, type RowsToAdd } from './add-rows';
-import {
-  answer,
-  answers,
-  type Comparison,
-  type IndexRow,
-  noResult,
-  type Request,
-  type SearchResult,
-  searchRequest,
-  withinRequest,
-} from './answer';
 import type { Id } from './id-table';
 import {
   checkIndexOptions,
@@ -53,6 +42,17 @@ import {
 import { type IndexBytes, IndexParts } from './index-parts';
 import { optimize } from './optimize';
 import { queriesOf, queryOf } from './query';
+import {
+  answer,
+  answers,
+  type Comparison,
+  type IndexRow,
+  noResult,
+  type Request,
+  type SearchResult,
+  searchRequest,
+  withinRequest,
+} from './search';
 import type { VectorStorage } from './vectors/row-vectors';
 
 const PARTS = new WeakMap<SimHashIndex, IndexParts>();

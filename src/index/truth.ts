@@ -11,7 +11,7 @@ import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { distinctCollector, scanDistinct } from './by-distance';
 import type { IndexParts } from './index-parts';
-import { bestByCosine } from './rank-rows';
+import { bestByCosine } from './re-rank';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { cosineOf, SparseVectors } from './vectors/sparse-vectors';
 
@@ -45,7 +45,8 @@ function* byDistance(parts: IndexParts, queries: Uint32Array, k: number): Steps<
   const { distinctCodes } = parts;
   const codes = Array.from(queries, (row) => distinctCodes.codeAt(distinctCodes.distinctOf(row)));
   const collectors = codes.map((_, i) => {
-    const others = { accepts: (row: number) => row !== queries[i], rows: null };
+    const accepts = (row: number) => row !== queries[i];
+    const others = { accepts, isUserCode: false, rows: null };
     return distinctCollector(parts, k, parts.bits, others);
   });
   const work = { codesCompared: 0, candidates: 0, probes: 0 };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
-import type { Explanation } from '../../src/index/answer';
 import { buildUnits, scanUnits } from '../../src/index/bands/band-layout';
 import { BandMethod } from '../../src/index/bands/band-method';
 import { nearestByDistance } from '../../src/index/by-distance';
 import { DistinctCodes } from '../../src/index/distinct/distinct-codes';
+import type { Explanation } from '../../src/index/search';
 import { partsOf, SimHashIndex } from '../../src/index/simhash-index';
 import { Draws } from '../reference/random';
 

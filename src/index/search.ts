@@ -18,19 +18,20 @@ import {
   type RowsByDistance,
 } from './by-distance';
 import { candidates, type Setting } from './candidates';
-import { checkFilter, type RowFilter } from './filter';
 import type { Id } from './id-table';
 import {
+  checkFilter,
   type IndexWithinOptions,
   METHODS,
   type Method,
   RANKS,
   type Rank,
+  type RowFilter,
   SEARCH_DEFAULTS,
   type SearchOptions,
 } from './index-options';
 import type { IndexParts, Query } from './index-parts';
-import { bestByCosine, type Work } from './rank-rows';
+import { bestByCosine, type Work } from './re-rank';
 import type { KeptSparseVector } from './vectors/row-vectors';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
@@ -242,19 +243,17 @@ function* byCosine(
 ): Steps<SearchResult> {
   if (request.method === 'bands') throw methodError('scan', 'partitions', rank, request.method);
   const start = performance.now();
-  const setting = settingOf(parts, request, rank);
-  const ranked = yield* candidates(
-    parts,
-    query,
-    { ...request, ...setting, rank, isOrdered: rank !== 'exact' },
-    work,
-  );
+  // Kernels count in 32 bits, in which a larger k would be a small one.
+  const k = Math.max(1, Math.min(request.k, parts.distinctCodes.rowCount));
+  const setting = settingOf(parts, { ...request, k }, rank);
+  const wanted = { ...request, ...setting, k, rank, isOrdered: rank !== 'exact' };
+  const ranked = yield* candidates(parts, query, wanted, work);
   const found = performance.now();
-  let rows = ranked.rows.subarray(0, request.k);
-  let cosines = ranked.estimates.subarray(0, request.k);
+  let rows = ranked.rows.subarray(0, k);
+  let cosines = ranked.estimates.subarray(0, k);
   if (rank === 'exact') {
     const exact = parts.exactCosines(query, ranked.rows);
-    ({ rows, cosines } = bestByCosine(ranked.rows, exact, request.k));
+    ({ rows, cosines } = bestByCosine(ranked.rows, exact, k));
     work.candidates = ranked.rows.length;
   }
   const distances = parts.distinctCodes.distancesOf(rows, query.code);

@@ -2,9 +2,9 @@
  * The end of every search: from the best distinct codes to their rows, and to the best of these.
  */
 
-import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
+import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
-import type { RowFilter } from './filter';
+import type { RowFilter } from './index-options';
 import type { IndexParts } from './index-parts';
 
 export interface Wanted {
@@ -14,6 +14,8 @@ export interface Wanted {
   readonly filter: RowFilter | null;
   /** False when everything found is re-ranked, so that it may come in any order. */
   readonly isOrdered?: boolean;
+  /** True when all codes of the last weight may be candidates, however many they are. */
+  readonly mayTakeTies?: boolean;
 }
 
 /** What a search did, for `explain`. */
@@ -51,11 +53,12 @@ export function takeLightest(
   }
   for (let ask = 4 * want; ; ask *= 8) {
     const search = run(ask);
-    const { codes, weights, count } = search.hits();
+    const { limit, held } = search;
+    const { codes, weights, count } = filter.isUserCode ? copyOf(search.hits()) : search.hits();
     const distinctCodes = new Smallest(want);
     let passing = 0;
     for (let i = 0; i < count; i++) {
-      if (weights[i] > search.limit) continue;
+      if (weights[i] > limit) continue;
       const row = parts.distinctCodes.firstRow(
         parts.distinctCodes.distinctOf(rows[codes[i]]),
         filter,
@@ -64,10 +67,15 @@ export function takeLightest(
       distinctCodes.take(weights[i], row);
       passing++;
     }
-    if (passing < want && search.held >= ask) continue;
+    if (passing < want && held >= ask) continue;
     for (const key of distinctCodes.result()) best.take(weightOf(key), rowOf(key));
     return;
   }
+}
+
+/** Hits that stay as they are when a filter searches in turn. */
+export function copyOf({ codes, weights, count }: Hits): Hits {
+  return { codes: codes.slice(0, count), weights: weights.slice(0, count), count };
 }
 
 function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number): void {
@@ -75,7 +83,7 @@ function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number):
   for (let i = 0; i < count; i++) if (weights[i] <= limit) best.take(weights[i], rows[codes[i]]);
 }
 
-/** What a search finds, as rows; in no order if `isOrdered` is false and no code has two rows. */
+/** What a search finds, as rows; in no order if ties may be taken and no code has two rows. */
 export function rankedHits(
   parts: IndexParts,
   wanted: Wanted,
@@ -83,7 +91,7 @@ export function rankedHits(
   run: (ask: number) => Search,
 ): Ranked {
   const { distinctCodes } = parts;
-  if (wanted.filter !== null || wanted.isOrdered !== false || distinctCodes.hasDuplicates) {
+  if (wanted.filter !== null || !wanted.mayTakeTies || distinctCodes.hasDuplicates) {
     const best = new Smallest(wanted.want);
     takeLightest(best, parts, distinctCodes.memory.rows, wanted, run);
     return rankedRows(parts, best, cosineOf, wanted);
@@ -154,27 +162,8 @@ export function bestByCosine(
   cosines: Float64Array,
   k: number,
 ): { rows: Uint32Array; cosines: Float64Array } {
-  const order = new Uint32Array(Math.min(k, rows.length));
-  const isBetter = (one: number, other: number) =>
-    cosines[one] > cosines[other] || (cosines[one] === cosines[other] && rows[one] < rows[other]);
-  let held = 0;
-  for (let i = 0; i < rows.length; i++) {
-    if (held === order.length && !isBetter(i, order[held - 1])) continue;
-    let low = 0;
-    let high = held;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (isBetter(i, order[middle])) high = middle;
-      else low = middle + 1;
-    }
-    order.copyWithin(low + 1, low, held);
-    order[low] = i;
-    held = Math.min(held + 1, order.length);
-  }
-  const bestCosines = new Float64Array(order.length);
-  for (let i = 0; i < order.length; i++) {
-    bestCosines[i] = cosines[order[i]];
-    order[i] = rows[order[i]];
-  }
-  return { rows: order, cosines: bestCosines };
+  const best = new Highest(Math.min(k, rows.length));
+  for (let i = 0; i < rows.length; i++) best.take(cosines[i], rows[i]);
+  const { rows: bestRows, scores } = best.result();
+  return { rows: bestRows, cosines: scores };
 }
