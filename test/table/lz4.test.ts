@@ -211,7 +211,7 @@ describe('decodeLz4', () => {
     tags: 'full',
   }, async () => {
     const sweep = await runInChild<FrameSweep>('frames.child.ts', {
-      ...{ nodeOptions: ['--max-old-space-size=64'], args: ['lz4'], timeoutMs: 20_000 },
+      ...{ nodeOptions: ['--max-old-space-size=64'], args: ['lz4'], timeoutMs: 60_000 },
     });
     expect(sweep.failures).toEqual([]);
     expect(sweep.opened).toBeGreaterThan(10_000);

@@ -102,7 +102,7 @@ describe('decodeZstd', () => {
   }, async () => {
     // Damaged entropy tables have made other decoders loop without end.
     const sweep = await runInChild<FrameSweep>('frames.child.ts', {
-      ...{ nodeOptions: ['--max-old-space-size=64'], args: ['zstd'], timeoutMs: 20_000 },
+      ...{ nodeOptions: ['--max-old-space-size=64'], args: ['zstd'], timeoutMs: 60_000 },
     });
     expect(sweep.failures).toEqual([]);
     expect(sweep.opened).toBeGreaterThan(10_000);
