@@ -54,7 +54,6 @@ export {
 export type { PatternFunction } from './hashing/patterns';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type { Id } from './index/id-table';
-export { indexFromArrow, indexToArrow } from './index/index-file';
 export type {
   Filter,
   IndexWithinOptions,
@@ -66,6 +65,7 @@ export type {
   SimHashIndexOptions,
 } from './index/index-options';
 export type { IndexBytes } from './index/index-parts';
+export { indexFromArrow } from './index/read-index';
 export type {
   Comparison,
   Explanation,
@@ -77,6 +77,7 @@ export {
   SimHashIndex,
 } from './index/simhash-index';
 export type { KeptSparseVector, VectorStorage } from './index/vectors/row-vectors';
+export { indexToArrow } from './index/write-index';
 export {
   type NeighborLists,
   type NeighborListsOptions,

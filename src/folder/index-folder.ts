@@ -12,10 +12,10 @@ import { checkLongCall, LONG_CALL, type LongCall, runStepsAsync } from '../base/
 import { bytesPerCode, type Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id } from '../index/id-table';
-import { checkHeader, type IndexHeader, optionsOf, reportOf } from '../index/index-header';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
-import { Restoring } from '../index/restore';
+import { checkHeader, optionsOf, Restoring, reportOf } from '../index/read-index';
 import { type IdList, partsOf, SimHashIndex } from '../index/simhash-index';
+import type { IndexHeader } from '../index/write-index';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';

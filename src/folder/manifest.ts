@@ -6,7 +6,7 @@
 
 import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
-import type { IndexHeader } from '../index/index-header';
+import type { IndexHeader } from '../index/write-index';
 import { checksum } from '../kernels/kernels';
 import type { ColumnInfo } from '../table/columns/info';
 

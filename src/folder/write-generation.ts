@@ -3,10 +3,9 @@
  * written next to them. The index must not change meanwhile; that is looked at after every file.
  */
 
-import { headerOf } from '../index/index-header';
 import type { IndexParts } from '../index/index-parts';
-import { SavedRows } from '../index/saved-rows';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
+import { headerOf, SavedRows } from '../index/write-index';
 import { columnsToArrow } from '../table/sealed/carried-columns';
 import { indexToArrow } from '../table/sealed/index-rows';
 import { centroidsToArrow, removedToArrow } from '../table/sealed/small-tables';

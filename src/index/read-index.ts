@@ -1,20 +1,58 @@
 /**
- * Fills a new index with rows that were saved, batch by batch. What files tell is checked, so that
- * no file makes an index that answers wrongly; whether ids are unique is checked unless the caller
- * has done so.
+ * Reads an index: fills a new one with rows that were saved, batch by batch. All that files say is
+ * checked, so that no file makes an index that answers wrongly; whether ids are unique is checked
+ * unless the caller has done so.
  */
 
 import { isValid } from '../base/bitmap';
-import { checkInteger } from '../base/check';
+import {
+  checkInteger,
+  checkNumber,
+  checkOneOf,
+  checkOptions,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import type { Ids } from '../base/ids';
-import type { Steps } from '../base/steps';
+import { runSteps, type Steps } from '../base/steps';
 import { allocateCentroids } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products/products.scalar';
-import type { IndexRows } from '../table/sealed/index-rows';
+import { type ArrowSource, asFormatError } from '../table/arrow/source';
+import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
-import { checkHeader, type IndexHeader, reportOf } from './index-header';
+import { RANKS, type RecallReport, type SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import { groupedByPartition, Partitions } from './partitions/partitions';
+import { partsOf, SimHashIndex } from './simhash-index';
+import { VECTOR_STORAGES } from './vectors/row-vectors';
+import { type IndexHeader, maxRowNumbers, REPORT_NAMES, type SavedReport } from './write-index';
+
+/**
+ * An index that `indexToArrow` wrote. Damaged bytes throw a FormatError, with the name given by
+ * `file`.
+ *
+ * @example
+ * const index = new SimHashIndex<string>();
+ * index.add([1, 0], 'a');
+ * console.log(indexFromArrow(indexToArrow(index)).search([1, 0]).ids); // [ 'a' ]
+ */
+export function indexFromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
+  const { file } = checkOptions('options', options, ['file']);
+  const opened = openedFrom(source, file);
+  return asFormatError(file, () => {
+    const index = new SimHashIndex(optionsOf(opened));
+    const { header, count, batches } = opened;
+    const restoring = new Restoring(partsOf(index), header, { count });
+    let firstRow = 0;
+    for (const rows of batches()) {
+      restoring.add(rows, firstRow);
+      firstRow += rows.count;
+    }
+    const { centres } = header;
+    runSteps(restoring.end(centres === null ? null : fromBase64(centres)), {});
+    return index;
+  });
+}
 
 export interface RestoreOptions {
   /** Rows that will come. */
@@ -200,4 +238,56 @@ function shifted(validity: Uint8Array | null, first: number, end: number): Uint8
     if (isValid(validity, i)) bits[(i - first) >> 3] |= 1 << ((i - first) & 7);
   }
   return bits;
+}
+
+/** The options of an index that was saved. */
+export function optionsOf({ header }: { readonly header: object }): SimHashIndexOptions {
+  const { bits, projection, seed, dimensions, zero, keep, mean } = header as IndexHeader;
+  if (typeof seed !== 'string' || !/^\d{1,20}$/.test(seed)) {
+    throw wrongValue('seed', 'an integer as a string', seed);
+  }
+  return {
+    ...{ bits, projection: projection as 'signs', seed: BigInt(seed) },
+    ...(dimensions !== undefined && { dimensions }),
+    ...{ zero: zero as 'error', vectors: checkOneOf('keep', keep, VECTOR_STORAGES) },
+    ...(mean !== null && { mean }),
+  };
+}
+
+/** The report of an index that was saved; null where it was not optimized. */
+export function reportOf({ report }: IndexHeader): RecallReport | null {
+  if (report === null) return null;
+  const names = new Map<string, string>(REPORT_NAMES.map(([ours, saved]) => [saved, ours]));
+  const entries = Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]);
+  return Object.fromEntries(entries) as RecallReport;
+}
+
+/** The parts of a header that are no options, checked; `count` rows come with it. */
+export function checkHeader(header: object, count: number): IndexHeader {
+  const { isForeign, nextRow, ids, report, nearness } = header as IndexHeader;
+  if (typeof isForeign !== 'boolean') throw wrongType('isForeign', 'true or false', isForeign);
+  checkInteger('nextRow', nextRow, count, maxRowNumbers(count));
+  checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
+  if (report !== null) checkReport(report);
+  if (nearness !== undefined) checkNumber('nearness', nearness, 0, 1);
+  return header as IndexHeader;
+}
+
+function checkReport(report: SavedReport): void {
+  checkNumber('report.recall', report.recall, 0, 1);
+  checkNumber('report.wanted', report.wanted, 0, 1);
+  checkOneOf('report.plan', report.plan, ['scan', 'partitions']);
+  checkInteger('report.oversample', report.oversample, 1, 2 ** 32);
+  checkInteger('report.probes', report.probes, report.plan === 'scan' ? 0 : 1, 2 ** 32);
+  checkOneOf('report.rank', report.rank, RANKS);
+  for (const name of ['k', 'rows', 'rowsAdded', 'rowsRemoved'] as const) {
+    checkInteger(`report.${name}`, report[name], 0, 2 ** 32);
+  }
+}
+
+function fromBase64(text: unknown): Int16Array {
+  if (typeof text !== 'string') throw wrongType('centres', 'base64', text);
+  const decoded = atob(text);
+  const bytes = Uint8Array.from(decoded, (character) => character.charCodeAt(0));
+  return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
 }
