@@ -1,5 +1,6 @@
 /**
- * The end of every search: from the best distinct codes to their rows, and to the best of these.
+ * The end of searches by weight (ranks 'estimate' and 'exact'): from the best distinct codes to
+ * their rows, and to the best of these. Searches by distance end in by-distance.ts.
  */
 
 import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';

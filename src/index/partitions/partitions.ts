@@ -206,7 +206,7 @@ export class Partitions {
     let at = 0;
     for (let i = 0; i < order.length; i++) {
       const p = order[i];
-      // What was taken off the partition's rows adds this to their cosines.
+      // Residuals lack the shortened centroid: its product with the query is added to each cosine.
       const more = (this.#nearness * products[i] * ONE_WEIGHT) / (UNIT * UNIT);
       const first = this.starts[p];
       const count = this.starts[p + 1] - first;
