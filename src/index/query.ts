@@ -8,6 +8,8 @@ import type { SimHasher } from '../hashing/simhash';
 import { canonicalRows } from '../vectors/sparse-rows';
 import { SparseUnit } from '../vectors/sparse-unit';
 import {
+  checkDenseMatrix,
+  checkSparseMatrix,
   type DenseMatrix,
   type DenseVector,
   isDense,
@@ -26,13 +28,14 @@ import { halvesOf } from './vectors/sparse-vectors';
 /** One vector or code; null for a zero vector where the index lets it be. */
 export function queryOf(
   parts: IndexParts,
-  query: Vector | Uint8Array,
+  given: Vector | Uint8Array,
   name = 'query',
 ): Query | null {
-  if (query instanceof Uint8Array) return ofCode(parts, query, name);
-  if (!isDense(query) && !isSparse(query)) {
-    throw wrongType(name, 'a vector or a code', query);
+  if (given instanceof Uint8Array) return ofCode(parts, given, name);
+  if (!isDense(given) && !isSparse(given)) {
+    throw wrongType(name, 'a vector or a code', given);
   }
+  const query = ofUsualLength(given);
   const { hasher, mean } = parts;
   if (parts.isForeign) {
     throw new Error('this index holds codes made elsewhere: query it by codes, not by vectors');
@@ -45,6 +48,21 @@ export function queryOf(
   const code = codeOf(sums);
   if (isDense(query)) return { code, sums, unit: unitOf(query) };
   return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
+}
+
+/** Lengths outside lose bits in products and sums; a query's length decides nothing. */
+const MIN_LENGTH = 1e-280;
+const MAX_LENGTH = 1e280;
+const SCALE = 2 ** 600;
+
+/** The vector; where its length is near the ends of float64, times a power of two. */
+function ofUsualLength(vector: Vector): Vector {
+  const values: ArrayLike<number> = isDense(vector) ? vector : vector.values;
+  const length = lengthOf(values);
+  if (!(length < MIN_LENGTH || length > MAX_LENGTH)) return vector;
+  const scale = length < MIN_LENGTH ? SCALE : 1 / SCALE;
+  const scaled = Float64Array.from(values, (value) => value * scale);
+  return isDense(vector) ? scaled : { ...vector, values: scaled };
 }
 
 function isZero(query: Vector): boolean {
@@ -107,16 +125,18 @@ export function queriesOf(
   }
   if (isDenseMatrix(batch)) {
     const { values, dimensions } = batch as DenseMatrix;
+    const count = checkDenseMatrix(batch as DenseMatrix, 'queries');
     const at = (i: number) => values.subarray(i * dimensions, (i + 1) * dimensions);
-    return ofRows(parts, batch, values.length / dimensions, at);
+    return ofRows(parts, batch, count, at);
   }
   if (isSparseMatrix(batch)) {
     const { offsets, indices, values } = batch as SparseMatrix;
+    const count = checkSparseMatrix(batch as SparseMatrix);
     const at = (i: number) => ({
       indices: indices.slice(offsets[i], offsets[i + 1]) as never,
       values: values.slice(offsets[i], offsets[i + 1]),
     });
-    return ofRows(parts, batch, offsets.length - 1, at);
+    return ofRows(parts, batch, count, at);
   }
   if (!Array.isArray(batch))
     throw wrongType('queries', 'a matrix, codes or an array of vectors', batch);

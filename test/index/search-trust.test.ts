@@ -60,3 +60,39 @@ describe('as many neighbours as there are rows, and more', () => {
     }
   });
 });
+
+describe('queries of any length', () => {
+  const { index, queries } = optimized();
+
+  it.each([1e-310, 1e-290, 1e290, 1e306])('find the same, times %f', (factor) => {
+    const [query] = queries;
+    const usual = index.search(query, { k: 5 });
+    const scaled = index.search(
+      Float64Array.from(query, (value) => value * factor),
+      { k: 5 },
+    );
+    expect(scaled.rows).toEqual(usual.rows);
+    usual.cosines.forEach((cosine, i) => {
+      expect(scaled.cosines[i]).toBeCloseTo(cosine, 9);
+    });
+  });
+});
+
+describe('a matrix of queries', () => {
+  const index = new SimHashIndex({ bits: 64, dimensions: 4 });
+  index.addAll(new Float32Array(40).fill(1));
+  const values = new Float32Array(8).fill(1);
+
+  it.each([
+    ['values that are no rows', { values: values.subarray(1), dimensions: 4 }],
+    ['a plain array', { values: Array.from(values), dimensions: 4 }],
+    ['dimensions that are no number', { values, dimensions: Number.NaN }],
+    ['a short bitmap', { values, dimensions: 4, validity: new Uint8Array() }],
+    ['offsets that fall', { offsets: [0, 4, 2], indices: [0, 1, 2, 3], values: [1, 1, 1, 1] }],
+  ])('is refused: %s', (_, queries) => {
+    expect(() => index.searchAll(queries as never)).toThrow(/values|dimensions|validity|offsets/);
+    expect(() => index.withinAll(queries as never, { maxDistance: 9 })).toThrow(
+      /values|dimensions|validity|offsets/,
+    );
+  });
+});
