@@ -272,7 +272,7 @@ function settingOf(parts: IndexParts, request: Request, rank: Rank): Setting {
     partitions !== null && (method === 'partitions' || (method === 'auto' && report !== null));
   const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
   const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
-  const want = Math.min(Math.ceil(times * k), Math.max(k, parts.distinctCodes.count));
+  const want = Math.min(Math.ceil(times * k), Math.max(k, parts.distinctCodes.rowCount));
   return {
     probes: isPartitioned ? (request.probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
     want: rank === 'exact' ? want : k,
