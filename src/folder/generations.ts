@@ -154,9 +154,9 @@ export class GenerationWriter {
   }
 
   /**
-   * The copy for people, and an end of what nobody needs: files of older generations but the one
-   * before, and of writers that came to nothing. The save is done: what fails here is left to the
-   * next one.
+   * The copy for people, and the removal of what is not needed: files of older generations but the
+   * one before, and of writers that came to nothing. The save is done: what fails here is left to
+   * the next one.
    */
   async #tidy(bytes: Uint8Array, manifest: Manifest): Promise<void> {
     const quietly = () => undefined;

@@ -10,7 +10,7 @@ import type { IndexParts } from './index-parts';
 
 export interface Wanted {
   readonly k: number;
-  /** Distinct codes to be ranked: k, or more for re-ranking. */
+  /** Distinct codes to rank: k, or more for re-ranking. */
   readonly want: number;
   readonly filter: RowFilter | null;
   /** False when everything found is re-ranked, so that it may come in any order. */
@@ -105,7 +105,7 @@ export function rankedHits(
   const rows = rowsRoom;
   let held = 0;
   for (let i = 0; i < count; i++) if (weights[i] <= limit) rows[held++] = codes[i];
-  // In a loop of its own, where cache misses overlap.
+  // In a separate loop, in which cache misses overlap.
   for (let i = 0; i < held; i++) rows[i] = firstRows[rows[i]];
   return { rows: rows.subarray(0, held), estimates: NO_ESTIMATES };
 }

@@ -1,5 +1,5 @@
 /**
- * The true neighbours of an index's own rows, each row left out of its own answer: by exact cosine
+ * The true neighbours of an index's own rows, each row left out of its answer: by exact cosine
  * where vectors are kept, else by distance. Integer products find what can be among the k nearest,
  * within a proven error; cosines in float64 decide.
  */

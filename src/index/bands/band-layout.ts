@@ -94,7 +94,7 @@ function lookUpCost(width: number, count: number, { skew = 1, prefilter }: Expec
   return lookUp + candidates * (prefilter ? entry + PASSED : entry);
 }
 
-/** Step by step as `Bands.search` goes: block r mod m at floor(r / m) differing bits. */
+/** Step by step as `Bands.search` goes: block r mod m at r / m differing bits, rounded down. */
 function disjointCost(widths: readonly number[], costs: readonly number[], radius: number): number {
   let cost = 0;
   for (let step = 0; step <= radius && cost < Number.POSITIVE_INFINITY; step++) {
