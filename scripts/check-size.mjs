@@ -9,7 +9,7 @@ import { root } from './lib/checks.mjs';
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 60;
 /** Functions above that limit, and exported values; both only ever go down. */
-const MAX_LONG_FUNCTIONS = 3;
+const MAX_LONG_FUNCTIONS = 0;
 const MAX_EXPORTS = 60;
 
 const src = join(root, 'src');

@@ -1,4 +1,4 @@
-/** The carried columns of rows that are to be written: given now, or from the files of before. */
+/** The carried columns of the rows that a save writes: given now, or read from the files of before. */
 
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
@@ -68,7 +68,7 @@ export class CarriedColumns {
   }
 
   async #ofSegment({ rows, columns }: Segment, wanted: Uint32Array): Promise<RowBatch> {
-    if (columns === null) throw new Error(`${rows.name} has no columns beside it`);
+    if (columns === null) throw new Error(`${rows.name} has no carried columns`);
     const { folder, origin } = this.#request;
     const bytes = await readFolderFile(folder, columns);
     const all = RowBatch.join(columnsFromArrow(bytes, columns.name, { isSound: true }));

@@ -76,7 +76,7 @@ export async function prepareFolder(folder: string): Promise<void> {
   const names = await readdir(folder);
   const isOurs = names.some((name) => generationOf(name) !== null);
   if (names.length === 0 || isOurs) return;
-  throw new Error(`${folder} holds other files and no index: name a folder of its own`);
+  throw new Error(`${folder} holds other files and no index: name an empty folder`);
 }
 
 /** One save: its files, then all at once its manifest. */

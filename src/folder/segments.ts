@@ -12,7 +12,7 @@ export interface Segment {
   readonly columns: FolderFile | null;
 }
 
-/** Row numbers of a file that is to be written. */
+/** Row numbers of a file that a save writes. */
 export interface Range {
   readonly firstRow: number;
   readonly nextRow: number;

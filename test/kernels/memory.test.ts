@@ -10,7 +10,7 @@ it.each([0, 1, 31, 65_535, 65_536, 1_000_001])('gives %i bytes, all zero', (byte
   expect(bytes.every((byte) => byte === 0)).toBe(true);
 });
 
-it('keeps large codes in a linear memory of their own, and knows it', () => {
+it('keeps large codes in their own linear memory, and reports it', () => {
   const bytes = allocateCodes(1 << 20);
   expect(memoryOf(bytes)).toBeDefined();
   expect(memoryOf(bytes.subarray(77))).toBe(memoryOf(bytes));

@@ -67,7 +67,7 @@ describe.each(['scalar', 'auto'] as const)('tiles, kernel %s', (name) => {
     }
   });
 
-  it('reads limits anew after each turn', () => {
+  it('reads limits again after each turn', () => {
     const room = roomOf(2 * STEP_QUERIES, 64);
     room.limits.fill(65);
     const counts: number[] = [];

@@ -106,7 +106,7 @@ describe('a calibration', async () => {
     expect(tally.cosineSteps().reduce((sum, step) => sum + step.pairs, 0)).toBe(pairs.length);
   });
 
-  it('takes a width that is asked for, also one of its own', async () => {
+  it('takes a width that is asked for, also one that is not in its list', async () => {
     const asked = await calibrate(matrix, { ...options, bits: 100 });
     expect(asked.recommended.bits).toBe(100);
     expect(asked.widths.map(({ bits }) => bits)).toContain(100);

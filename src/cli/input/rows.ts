@@ -47,10 +47,10 @@ function typesOf(call: Call, path = ''): Record<string, ColumnType> {
   const [vector, ...more] = call.list('vector');
   const types: Record<string, ColumnType> = {};
   if (isCsv && vector !== undefined && more.length === 0) types[vector] = 'vector';
-  for (const told of call.list('types')) {
-    const [, name, type] = /^(.+)=(text|number|vector)$/.exec(told) ?? [];
+  for (const text of call.list('types')) {
+    const [, name, type] = /^(.+)=(text|number|vector)$/.exec(text) ?? [];
     if (name === undefined) {
-      call.misuse(`--types expected COLUMN=text, number or vector, got "${told}"`);
+      call.misuse(`--types expected COLUMN=text, number or vector, got "${text}"`);
     }
     types[name] = type as ColumnType;
   }

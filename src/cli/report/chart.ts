@@ -3,7 +3,7 @@
  * description for those who do not see it; its colours are the page's, light or dark.
  *
  * No plot library: Observable Plot needs a DOM where there is none, and 88 KB of script in a page
- * that is to be read without scripts; what is drawn here are lines, bands, bars and dots.
+ * that is read without scripts; what is drawn here are lines, bands, bars and dots.
  */
 
 import { plain } from '../output/figures';
@@ -68,18 +68,18 @@ export function chart(options: ChartOptions): string {
     x: (value) => left + x.scale.at(value) * (right - left),
     y: (value) => bottom - y.scale.at(value) * (bottom - top),
   };
-  const [middle, centre] = [(left + right) / 2, (top + bottom) / 2];
+  const [middleX, middleY] = [(left + right) / 2, (top + bottom) / 2];
   return [
     `<svg class="chart" id="${name}" viewBox="0 0 ${width} ${height}" role="img"`,
     ` aria-labelledby="${name}-title ${name}-description">`,
     `<title id="${name}-title">${escaped(title)}</title>`,
     `<desc id="${name}-description">${escaped(description)}</desc>`,
     `<rect class="frame" x="${left}" y="${top}" width="${right - left}" height="${bottom - top}"/>`,
-    ...axis(x, `x="${middle}" y="${height - 10}"`, (value) => {
+    ...axis(x, `x="${middleX}" y="${height - 10}"`, (value) => {
       const at = coordinate(place.x(value));
       return [`M${at} ${top}V${bottom}`, `x="${at}" y="${bottom + 18}" text-anchor="middle"`];
     }),
-    ...axis(y, `transform="translate(16 ${centre}) rotate(-90)"`, (value) => {
+    ...axis(y, `transform="translate(16 ${middleY}) rotate(-90)"`, (value) => {
       const at = place.y(value);
       const label = `x="${left - 8}" y="${coordinate(at + 4)}" text-anchor="end"`;
       return [`M${left} ${coordinate(at)}H${right}`, label];
@@ -209,8 +209,8 @@ export function dots(
   const draw = (place: Place) =>
     points
       .map(({ x, y, title }) => {
-        const centre = `cx="${coordinate(place.x(x))}" cy="${coordinate(place.y(y))}"`;
-        return element('circle', 'dot', look.colour, `${centre} r="${radius}"`, title);
+        const at = `cx="${coordinate(place.x(x))}" cy="${coordinate(place.y(y))}"`;
+        return element('circle', 'dot', look.colour, `${at} r="${radius}"`, title);
       })
       .join('');
   return { ...look, shape: 'dot', draw };

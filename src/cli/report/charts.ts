@@ -115,7 +115,7 @@ export function cosineChart(tally: PairTally): string {
         ];
   return chart({
     ...{ name: 'cosines', title: `Cosine against distance, ${bits} bits` },
-    description: 'Exact cosines of pairs by the distance of their codes, beside cos(π d / bits).',
+    description: 'Exact cosines of pairs by the distance of their codes, next to cos(π d / bits).',
     marks: [...shown, line(theory, { name: 'theory', colour: 1, isDashed: true })],
     x: distanceAxis(to, bits),
     y: {

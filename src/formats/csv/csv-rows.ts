@@ -3,7 +3,7 @@
  * say so, and a list of numbers where the caller says so. Numbers with leading zeros are texts.
  */
 
-import type { BytesBuilder } from '../../table/columns/builder';
+import type { BytesBuilder, ColumnBuilder } from '../../table/columns/builder';
 import { type ColumnPlan, RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
@@ -43,20 +43,46 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
     return { name, kind: kind === 'json' ? ('text' as const) : kind };
   });
   const assembler = new RowAssembler(plans, source.name, batchRows);
-  const { builders } = assembler;
   const columns = plans.map((plan, i) => ({
     ...plan,
     cell: cells[i],
-    builder: builders[i],
+    builder: assembler.builders[i],
     turn: fitter(plan, true),
   }));
-  const values: unknown[] = [];
+  const add = recordAdder(scan, columns, names.length);
 
-  /** Adds the record: all of its cells, or none. */
-  function add(): void {
+  async function* batches(): AsyncGenerator<RowBatch> {
+    do {
+      while (scan.step()) {
+        try {
+          add();
+          assembler.count++;
+          options.onRecord?.(scan.bytes, scan.start, scan.next);
+        } catch (error) {
+          skips.skip(scan.line, error, source.name);
+        }
+        if (assembler.isFullAfter(scan.next - scan.start)) yield assembler.take();
+      }
+    } while (await scan.more());
+    yield* assembler.rest();
+  }
+  return { columns: assembler.columns, batches };
+}
+
+/** A column that is read, and the cell of a record that has its value. */
+interface CellColumn extends ColumnPlan {
+  readonly cell: number;
+  readonly builder: ColumnBuilder;
+  readonly turn: Fitter;
+}
+
+/** Returns a function that adds the scan's record to the builders: all of its cells, or none. */
+function recordAdder(scan: CsvScan, columns: readonly CellColumn[], cellCount: number): () => void {
+  const values: unknown[] = [];
+  return () => {
     const { bytes, record } = scan;
-    if (record.count !== names.length) {
-      throw new Error(`${record.count} cells, but ${names.length} columns are named`);
+    if (record.count !== cellCount) {
+      throw new Error(`${record.count} cells, but ${cellCount} columns are named`);
     }
     for (let i = 0; i < columns.length; i++) {
       const { kind, cell } = columns[i];
@@ -78,24 +104,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
         builder.append(null);
       else (builder as BytesBuilder).appendBytes(bytes, record.starts[cell], record.ends[cell]);
     }
-    assembler.count++;
-    options.onRecord?.(bytes, scan.start, scan.next);
-  }
-
-  async function* batches(): AsyncGenerator<RowBatch> {
-    do {
-      while (scan.step()) {
-        try {
-          add();
-        } catch (error) {
-          skips.skip(scan.line, error, source.name);
-        }
-        if (assembler.isFullAfter(scan.next - scan.start)) yield assembler.take();
-      }
-    } while (await scan.more());
-    yield* assembler.rest();
-  }
-  return { columns: assembler.columns, batches };
+  };
 }
 
 /** Values of the first rows, numbers where a text is one; the scan stays where it is. */

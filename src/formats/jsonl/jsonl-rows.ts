@@ -3,11 +3,11 @@
  * later value that does not fit is an error that names its line, never changed in silence.
  */
 
-import { RowAssembler } from '../../table/row-assembler';
+import { type ColumnPlan, RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { fitter, kindOf, lateColumn } from '../column-kinds';
-import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { checkColumns, type FormatRows, type ReadOptions, type Skips } from '../row-reader';
 import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../text/lines';
 import { parseExact } from './json-text';
 
@@ -36,19 +36,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     const result = await blocks.next();
     if (result.done) break;
     firstBytes += result.value.bytes.length;
-    for (const line of linesOf(result.value)) first.push(line);
-  }
-
-  function* linesOf(block: LineBlock): Generator<Line> {
-    for (let at = 0; at < block.starts.length; at++) {
-      const line = block.firstLine + at;
-      try {
-        const value = parseLine(block, at);
-        if (value !== null) yield { value, block, at };
-      } catch (error) {
-        skips.skip(line, error, name);
-      }
-    }
+    for (const line of linesOf(result.value, skips, name)) first.push(line);
   }
 
   const names = new Set<string>();
@@ -61,47 +49,65 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     return { name: column, kind: kindOf(column, values, types[column]) };
   });
   const assembler = new RowAssembler(plans, name, options.batchRows);
-  const fits = plans.map((plan) => fitter(plan, types[plan.name] !== undefined));
-  const places = new Map(plans.map(({ name: column }, i) => [column, i]));
-  const row: unknown[] = [];
-
-  /** Adds a row: all of its values, or none. */
-  function add({ value, block, at }: Line): void {
-    const line = block.firstLine + at;
-    try {
-      row.length = 0;
-      let next = 0;
-      for (const key in value) {
-        // Keys mostly come in one order.
-        const place = plans[next]?.name === key ? next : places.get(key);
-        if (place !== undefined) row[place] = fits[place](value[key]);
-        else if (options.columns === undefined) throw new Error(lateColumn(key));
-        next = (place ?? next) + 1;
-      }
-    } catch (error) {
-      skips.skip(line, error, name);
-      return;
-    }
-    const { builders } = assembler;
-    for (let i = 0; i < builders.length; i++) builders[i].append(row[i]);
-    assembler.count++;
-    options.onRecord?.(block.bytes, block.starts[at], block.starts[at + 1] ?? block.bytes.length);
-  }
+  const add = rowAdder(plans, assembler, options);
 
   function* batchesOf(lines: Iterable<Line>): Generator<RowBatch> {
     for (const line of lines) {
-      add(line);
-      const { starts, ends } = line.block;
-      if (assembler.isFullAfter(ends[line.at] - starts[line.at])) yield assembler.take();
+      const { value, block, at } = line;
+      const { bytes, starts, ends } = block;
+      try {
+        add(value);
+        options.onRecord?.(bytes, starts[at], starts[at + 1] ?? bytes.length);
+      } catch (error) {
+        skips.skip(block.firstLine + at, error, name);
+      }
+      if (assembler.isFullAfter(ends[at] - starts[at])) yield assembler.take();
     }
   }
 
   async function* batches(): AsyncGenerator<RowBatch> {
     yield* batchesOf(first.splice(0));
-    for await (const block of blocks) yield* batchesOf(linesOf(block));
+    for await (const block of blocks) yield* batchesOf(linesOf(block, skips, name));
     yield* assembler.rest();
   }
   return { columns: assembler.columns, batches };
+}
+
+/** The objects of a block; blank lines have none, and lines that cannot be read are skipped. */
+function* linesOf(block: LineBlock, skips: Skips, file: string): Generator<Line> {
+  for (let at = 0; at < block.starts.length; at++) {
+    try {
+      const value = parseLine(block, at);
+      if (value !== null) yield { value, block, at };
+    } catch (error) {
+      skips.skip(block.firstLine + at, error, file);
+    }
+  }
+}
+
+/** Returns a function that adds a row to the batch: all of its values, or none. */
+function rowAdder(
+  plans: readonly ColumnPlan[],
+  assembler: RowAssembler,
+  { types, columns }: ReadOptions,
+): (value: JsonObject) => void {
+  const fits = plans.map((plan) => fitter(plan, types[plan.name] !== undefined));
+  const places = new Map(plans.map(({ name }, i) => [name, i]));
+  const row: unknown[] = [];
+  return (value) => {
+    row.length = 0;
+    let next = 0;
+    for (const key in value) {
+      // Keys mostly come in one order.
+      const place = plans[next]?.name === key ? next : places.get(key);
+      if (place !== undefined) row[place] = fits[place](value[key]);
+      else if (columns === undefined) throw new Error(lateColumn(key));
+      next = (place ?? next) + 1;
+    }
+    const { builders } = assembler;
+    for (let i = 0; i < builders.length; i++) builders[i].append(row[i]);
+    assembler.count++;
+  };
 }
 
 /** The object of a line; null of a blank one. */

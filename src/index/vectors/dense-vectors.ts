@@ -1,6 +1,6 @@
 /**
  * The dense vectors that an index holds for exact ranking: as float32, or as int8 with
- * a scale a row. They live in memories of their own, a part of the rows in each, where the kernel
+ * a scale a row. Each part of the rows has a WebAssembly memory, where the kernel
  * reads them.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The WebAssembly kernel of residual codes, see residuals.assembly.ts. Rows must be in a linear
- * memory of their own, as those of a ResidualMemory are; others go to the scalar kernel.
+ * The WebAssembly kernel of residual codes, see residuals.assembly.ts. Rows must be in their
+ * own linear memory, as those of a ResidualMemory are; others go to the scalar kernel.
  */
 
 import { HitState } from '../hits/hit-state';

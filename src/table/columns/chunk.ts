@@ -19,7 +19,7 @@ export function rowsOf(chunks: readonly Chunk[]): number {
   return chunks.reduce((sum, { data }) => sum + data.length, 0);
 }
 
-/** Where there are nulls, the bitmap covers all elements; nobody looks beyond it later. */
+/** Where there are nulls, the bitmap covers all elements; later code relies on it. */
 export function checkBitmaps(data: Data): void {
   // A column of type Null has no bitmap.
   const needed = data.nullCount > 0 && data.typeId !== Type.Null ? data.offset + data.length : 0;

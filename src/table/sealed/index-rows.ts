@@ -49,7 +49,7 @@ export interface IndexRows {
   readonly partitions: Uint32Array | null;
   /**
    * The first row of the index with the same code, which may be in a file before; null where no row
-   * has the code of another; undefined where nobody knows.
+   * has the code of another; undefined where that is not known.
    */
   readonly firsts?: Uint32Array | null;
 }
