@@ -1,4 +1,4 @@
-/** The carried columns of the rows that a save writes: given now, or read from the files of before. */
+/** The carried columns of the rows that a save writes: given now, or read from its last files. */
 
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';

@@ -5,10 +5,11 @@
  */
 
 import { lengthOf } from '../base/length';
+import { Highest } from '../base/top-k';
 import type { SimHashIndex } from '../index/simhash-index';
 import { scanVectorsAll } from '../vectors/scan-vectors';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { heldOf } from './rows';
+import { heldOf, type IndexSample } from './rows';
 
 /** Rows of an index whose vectors are copied and compared at once. */
 const BLOCK_ROWS = 4096;
@@ -115,48 +116,38 @@ export async function trueNeighbors(
   { rows, queries, self, k }: TruthOptions,
   step: (done: number) => Promise<void>,
 ): Promise<Set<number>[]> {
-  const queryCount =
+  const count =
     'dimensions' in queries
       ? queries.values.length / queries.dimensions
       : queries.offsets.length - 1;
-  const best = Array.from({ length: queryCount }, (): Candidate[] => []);
+  const best = Array.from({ length: count }, () => new Highest(k));
   for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
     const block = heldOf(index, rows.subarray(first, first + BLOCK_ROWS));
-    const found = block.vectors === null ? [] : nearestIn(block.vectors, queries, k + 1);
-    found.forEach((nearest, query) => {
-      const others = nearest
-        .map(({ row, cosine }) => ({ row: block.rows[row], cosine }))
-        .filter(({ row }) => row !== self?.[query]);
-      best[query] = [...best[query], ...others].sort(byCosine).slice(0, k);
+    takeNearest(block, queries, k + 1, (query, cosine, row) => {
+      if (row !== self?.[query]) best[query].take(cosine, row);
     });
     await step(Math.min(rows.length, first + BLOCK_ROWS));
   }
-  return best.map((some) => new Set(some.map(({ row }) => row)));
+  return best.map((one) => new Set(one.result().rows));
 }
 
-interface Candidate {
-  readonly row: number;
-  readonly cosine: number;
-}
-
-const byCosine = (a: Candidate, b: Candidate) => b.cosine - a.cosine || a.row - b.row;
-
-/** For each query its k nearest rows of a block. */
-function nearestIn(
-  block: DenseMatrix | SparseMatrix,
+/** Gives at least the k nearest rows of a block to each query, and their cosines. */
+function takeNearest(
+  { vectors, rows }: IndexSample,
   queries: DenseMatrix | SparseMatrix,
   k: number,
-): Candidate[][] {
-  if ('dimensions' in block) {
-    return scanVectorsAll(block, queries as DenseMatrix, { k }).map(({ rows, cosines }) =>
-      Array.from(rows, (row, i) => ({ row, cosine: cosines[i] })),
-    );
+  take: (query: number, cosine: number, row: number) => void,
+): void {
+  if (vectors === null) return;
+  if ('dimensions' in vectors) {
+    scanVectorsAll(vectors, queries as DenseMatrix, { k }).forEach((near, query) => {
+      for (const [i, row] of near.rows.entries()) take(query, near.cosines[i], rows[row]);
+    });
+    return;
   }
   const sparse = queries as SparseMatrix;
-  const cosines = sparseCosines(block, sparse);
-  return Array.from({ length: sparse.offsets.length - 1 }, (_, query) =>
-    Array.from(cosines.of(query), (cosine, row) => ({ row, cosine }))
-      .sort(byCosine)
-      .slice(0, k),
-  );
+  const cosines = sparseCosines(vectors, sparse);
+  for (let query = 0; query + 1 < sparse.offsets.length; query++) {
+    for (const [row, cosine] of cosines.of(query).entries()) take(query, cosine, rows[row]);
+  }
 }

@@ -1,7 +1,7 @@
 /**
- * Codes, dense and sparse vectors from Arrow bytes or tables, with the ids next to them. The source
- * becomes row batches, and their columns are read by the same readers and rules that a single
- * batch uses; the result is allocated once for all batches.
+ * Codes, dense and sparse vectors from Arrow bytes or tables, with the ids next to them. Columns
+ * are read by the readers and rules of RowBatch, over all batches of the source; the result is
+ * allocated once.
  */
 
 import { RecordBatch } from 'apache-arrow';
@@ -11,11 +11,12 @@ import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { type ArrowBatches, type ArrowSource, asFormatError, openArrow } from './arrow/source';
+import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
-import type { ColumnInfo, Fit } from './columns/info';
+import { type ColumnInfo, columnInfo, type Fit } from './columns/info';
+import { chunkOf } from './columns/pick';
 import { denseOf, sparseOf } from './columns/vectors';
-import { RowBatch } from './row-batch';
 import { codeOptions, openSealed } from './sealed/seal';
 
 interface FromArrowOptions {
@@ -87,12 +88,12 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
   checkOneOf('bitOrder', given.bitOrder ?? 'lsb', ['lsb', 'msb']);
   const opened = openArrow(source, given.file);
   const header = asFormatError(given.file, () => openSealed(opened));
-  const batches = rowBatches(opened, given.file);
-  const name = pickColumn(batches[0].columns, CODES, given.column);
-  const ids = pickIds(batches[0].columns, given.id);
+  const columns = columnsOf(opened);
+  const name = pickColumn(columns, CODES, given.column);
+  const ids = pickIds(columns, given.id);
   return asFormatError(given.file, () => ({
-    codes: codesOf(chunksOf(batches, name), name, codeOptions(given, header)),
-    ids: idsFrom(batches, ids) as I,
+    codes: codesOf(chunksOf(opened, name), name, codeOptions(given, header)),
+    ids: idsFrom(opened, ids) as I,
   }));
 }
 
@@ -112,12 +113,13 @@ export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   options?: VectorsFromArrowOptions,
 ): VectorsWithIds<I> {
   const given = checkOptions('options', options, ['column', 'id', 'file']);
-  const batches = rowBatches(openArrow(source, given.file), given.file);
-  const name = pickColumn(batches[0].columns, VECTORS, given.column);
-  const ids = pickIds(batches[0].columns, given.id);
+  const opened = openArrow(source, given.file);
+  const columns = columnsOf(opened);
+  const name = pickColumn(columns, VECTORS, given.column);
+  const ids = pickIds(columns, given.id);
   return asFormatError(given.file, () => ({
-    vectors: denseOf(chunksOf(batches, name)),
-    ids: idsFrom(batches, ids) as I,
+    vectors: denseOf(chunksOf(opened, name)),
+    ids: idsFrom(opened, ids) as I,
   }));
 }
 
@@ -140,37 +142,37 @@ export function sparseFromArrow<I extends Ids | null = Ids | null>(
   if ((given.indices === undefined) !== (given.values === undefined)) {
     throw new TypeError('"indices" and "values" go together, or a Map "column" in their place');
   }
-  const batches = rowBatches(openArrow(source, given.file), given.file);
-  const [{ columns }] = batches;
+  const opened = openArrow(source, given.file);
+  const columns = columnsOf(opened);
   const [indices, values] =
     given.indices === undefined
       ? [pickColumn(columns, MAP, given.column)]
       : [pickColumn(columns, INDICES, given.indices), pickColumn(columns, VALUES, given.values)];
   const ids = pickIds(columns, given.id);
   return asFormatError(given.file, () => {
-    const keys = chunksOf(batches, indices);
-    const weights = values === undefined ? keys : chunksOf(batches, values);
+    const keys = chunksOf(opened, indices);
+    const weights = values === undefined ? keys : chunksOf(opened, values);
     const chunks = keys.map((chunk, i) => ({ indices: chunk, values: weights[i] }));
-    return { vectors: sparseOf(chunks), ids: idsFrom(batches, ids) as I };
+    return { vectors: sparseOf(chunks), ids: idsFrom(opened, ids) as I };
   });
 }
 
-/** The batches of a source; of a source without any, one without rows. */
-function rowBatches({ schema, batches }: ArrowBatches, file: string | undefined): RowBatch[] {
+/** The columns of a source. */
+const columnsOf = ({ schema }: ArrowBatches) => schema.fields.map(columnInfo);
+
+/** A column batch by batch; of a source without batches, one without rows. */
+function chunksOf({ schema, batches }: ArrowBatches, name: string): Chunk[] {
+  const at = schema.fields.findIndex((field) => field.name === name);
   let firstRow = 0;
   return (batches.length === 0 ? [new RecordBatch(schema, undefined)] : batches).map((batch) => {
-    const rows = RowBatch.fromArrow(batch, { firstRow, ...(file !== undefined && { file }) });
+    const place = { count: batch.numRows, firstRow };
     firstRow += batch.numRows;
-    return rows;
+    return chunkOf(schema.fields[at], batch.data.children[at], place);
   });
 }
 
-const chunksOf = (batches: readonly RowBatch[], name: string) => {
-  return batches.map((batch) => batch.chunk(name));
-};
-
-function idsFrom(batches: readonly RowBatch[], name: string | null): Ids | null {
-  return name === null ? null : idsOf(chunksOf(batches, name));
+function idsFrom(source: ArrowBatches, name: string | null): Ids | null {
+  return name === null ? null : idsOf(chunksOf(source, name));
 }
 
 /** What a column is looked for. */

@@ -12,12 +12,12 @@ import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import type { Column, ColumnKind } from './columns/builder';
-import { type Chunk, checkBitmaps } from './columns/chunk';
+import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
 import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
 import { type ColumnData, columnOf, recordBatch } from './columns/make';
-import { joinedData, nullsOfType, plainOf, taken } from './columns/pick';
+import { chunkOf, joinedData, plainOf, taken } from './columns/pick';
 import { valuesOf } from './columns/values';
 import { denseOf, narrowed, sparseOf } from './columns/vectors';
 import { codeOptions, headerOf, KEY } from './sealed/seal';
@@ -160,11 +160,7 @@ export class RowBatch {
    */
   chunk(name: string, fit?: Fit, what?: string): Chunk {
     const { field, data } = this.#column(name, fit, what);
-    // Columns without rows may lack the memory, and the children, that readers expect.
-    if (this.count === 0) return { data: nullsOfType(field.type, 0), firstRow: this.firstRow };
-    if (data?.length !== this.count) throw new Error(`column "${name}" is shorter than its batch`);
-    this.#reading(() => checkBitmaps(data));
-    return { data, firstRow: this.firstRow };
+    return this.#reading(() => chunkOf(field, data, this));
   }
 
   /** Some of the rows, by number within the batch, in the order given. */

@@ -1,8 +1,8 @@
 /**
  * The WebAssembly kernels of Hamming distances, see hamming.assembly.ts: 'popcnt64' and 'popcnt8'
  * by how they count bits. Eight queries or more at once go over 128 codes at a time, see
- * slices.assembly.ts. Codes that have their own linear memory are read in place; others are copied to
- * the scratch memory in blocks.
+ * slices.assembly.ts. Codes that have their own linear memory are read in place; others are copied
+ * to the scratch memory in blocks.
  */
 
 import { HitState } from '../hits/hit-state';

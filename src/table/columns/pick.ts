@@ -23,7 +23,7 @@ import {
 } from 'apache-arrow';
 import { bitAt, bitmapOf, countNulls } from '../../base/bitmap';
 import { concatenated } from '../arrow/bytes';
-import { type Ranges, rangesOf } from './chunk';
+import { type Chunk, checkBitmaps, type Ranges, rangesOf } from './chunk';
 import { isBinaryType, isLargeType, isTextType } from './types';
 import { bytesReader } from './values';
 
@@ -244,4 +244,20 @@ function offsetsOf(
   }
   if (isLarge || filled <= MAX_ELEMENTS) return offsets;
   throw new RangeError(`${filled} bytes or items do not fit one column of type ${type}`);
+}
+
+/**
+ * A column of one batch of `count` rows, the first of which is row `firstRow` of its source; its
+ * bitmaps are checked. A column without rows may lack the memory, and the children, that readers
+ * expect: it is made again.
+ */
+export function chunkOf(
+  field: Field,
+  data: Data | undefined,
+  { count, firstRow }: { readonly count: number; readonly firstRow: number },
+): Chunk {
+  if (count === 0) return { data: nullsOfType(field.type, 0), firstRow };
+  if (data?.length !== count) throw new Error(`column "${field.name}" is shorter than its batch`);
+  checkBitmaps(data);
+  return { data, firstRow };
 }
