@@ -3,8 +3,8 @@
 export { type AppendOptions, IndexFolder, openIndex } from './folder/index-folder';
 export type { FileKind, FolderFile, TextSettings } from './folder/manifest';
 export { saveIndex } from './folder/save-index';
-export type { SaveIndexOptions } from './folder/save-request';
 export type { FolderHealth, FolderProblem } from './folder/verify-index';
+export type { SaveIndexOptions } from './folder/write-generation';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';

@@ -20,3 +20,21 @@ export class FormatError extends Error {
     super(file === undefined ? message : `${file}: ${message}`, options);
   }
 }
+
+/**
+ * Runs `read`, at once or as a promise; what it throws becomes a FormatError that names the file,
+ * with `problem` before the message. A FormatError stays as it is.
+ */
+export function asFormatError<T>(file: string | undefined, read: () => T, problem?: string): T {
+  const fail = (cause: unknown): never => {
+    if (cause instanceof FormatError) throw cause;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new FormatError(problem ? `${problem}: ${message}` : message, file, { cause });
+  };
+  try {
+    const result = read();
+    return result instanceof Promise ? (result.catch(fail) as T) : result;
+  } catch (cause) {
+    return fail(cause);
+  }
+}

@@ -3,7 +3,7 @@
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
-import { readFolderFile } from './folder-file';
+import { readFolderFile } from './generations';
 import type { Origin } from './origin';
 import { placeOf, rangeOf, type Segment } from './segments';
 

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { ignore, syncFolder, writeSynced } from '../formats/file-io';
+import { ignore, readExactly, syncFolder, writeSynced } from '../formats/file-io';
 import {
   type FileKind,
   type FolderFile,
@@ -62,6 +62,14 @@ export async function checkCopy(folder: string, newest: Manifest): Promise<void>
   parseManifest(bytes, path, generation);
   if (generation <= newest.generation) return;
   throw new FormatError(`generation ${generation}, newer than any there is`, path);
+}
+
+/** The bytes of a file: its size and its checksum are those of the manifest. */
+export async function readFolderFile(folder: string, file: FolderFile): Promise<Uint8Array> {
+  const path = join(folder, file.name);
+  const bytes = await readExactly(path, file.bytes);
+  if (fileChecksum(bytes) === file.checksum) return bytes;
+  throw new FormatError('damaged: it fails its checksum', path);
 }
 
 /** A folder that can take an index: new, empty, or an index already. */

@@ -7,7 +7,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkBits, checkOptions, wrongType, wrongValue } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall, runStepsAsync } from '../base/steps';
 import { bytesPerCode, type Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
@@ -24,8 +24,7 @@ import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tabl
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
-import { readFolderFile } from './folder-file';
-import { newestManifest } from './generations';
+import { newestManifest, readFolderFile } from './generations';
 import {
   type FolderFile,
   filesOf,
@@ -36,8 +35,8 @@ import {
 import { folderPath, originOf, setOrigin } from './origin';
 import { RowSet } from './row-set';
 import { save } from './save-index';
-import type { SaveRequest } from './save-request';
 import { type FolderHealth, verifyFolder } from './verify-index';
+import type { SaveRequest } from './write-generation';
 
 /** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
 const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;
@@ -173,7 +172,7 @@ export class IndexFolder {
       let { firstRow = 0 } = file;
       for (const rows of opened.batches()) {
         call.signal?.throwIfAborted();
-        naming(path, () => restoring.add(rows, firstRow));
+        asFormatError(path, () => restoring.add(rows, firstRow));
         if (rows.rows === null) held.addRange(firstRow, firstRow + rows.count);
         else for (const row of rows.rows) held.add(row);
         firstRow += rows.count;
@@ -356,16 +355,6 @@ export class IndexFolder {
 
   /** What the manifest says, where it cannot be. */
   #sound<T>(read: () => T): T {
-    return naming(join(this.path, manifestName(this.generation)), read);
-  }
-}
-
-/** Runs `read`; what it throws becomes a FormatError that names the file. */
-function naming<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (cause instanceof FormatError) throw cause;
-    throw new FormatError(cause instanceof Error ? cause.message : String(cause), path, { cause });
+    return asFormatError(join(this.path, manifestName(this.generation)), read);
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { asFormatError } from '../base/format-error';
 import type { IndexHeader } from '../index/write-index';
 import { checksum } from '../kernels/kernels';
 import type { ColumnInfo } from '../table/columns/info';
@@ -110,12 +110,7 @@ function lastLine(head: string): string {
 
 /** The manifest of a generation, checked; a FormatError names the file. */
 export function parseManifest(bytes: Uint8Array, path: string, generation: number): Manifest {
-  try {
-    return parsed(bytes, generation);
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new FormatError(`cannot be read as a manifest: ${message}`, path, { cause });
-  }
+  return asFormatError(path, () => parsed(bytes, generation), 'cannot be read as a manifest');
 }
 
 function parsed(bytes: Uint8Array, generation: number): Manifest {

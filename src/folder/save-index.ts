@@ -11,7 +11,7 @@ import { FrequencyTable } from '../text/frequency-table';
 import { newestManifest, prepareFolder } from './generations';
 import type { Manifest } from './manifest';
 import { folderPath, type Origin, originOf, setOrigin } from './origin';
-import type { SaveIndexOptions, SaveRequest } from './save-request';
+import type { SaveIndexOptions, SaveRequest } from './write-generation';
 import { writeGeneration } from './write-generation';
 
 const OPTIONS = ['columns', 'text', 'frequencies', 'replace', ...LONG_CALL];

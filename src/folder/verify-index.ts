@@ -14,8 +14,7 @@ import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import { readFolderFile } from './folder-file';
-import { checkCopy, newestManifest } from './generations';
+import { checkCopy, newestManifest, readFolderFile } from './generations';
 import { type FolderFile, type Manifest, manifestGeneration, manifestName } from './manifest';
 
 export interface FolderHealth {

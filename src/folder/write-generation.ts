@@ -3,20 +3,46 @@
  * written next to them. The index must not change meanwhile; that is looked at after every file.
  */
 
+import type { LongCall } from '../base/steps';
 import type { IndexParts } from '../index/index-parts';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { headerOf, SavedRows } from '../index/write-index';
+import type { RowBatch } from '../table/row-batch';
 import { columnsToArrow } from '../table/sealed/carried-columns';
 import { indexToArrow } from '../table/sealed/index-rows';
 import { centroidsToArrow, removedToArrow } from '../table/sealed/small-tables';
 import { frequenciesToArrow } from '../text/frequency-file';
+import type { FrequencyTable } from '../text/frequency-table';
 import { CarriedColumns } from './carried-columns';
 import { GenerationWriter } from './generations';
-import { type FolderFile, filesOf, type Manifest } from './manifest';
+import { type FolderFile, filesOf, type Manifest, type TextSettings } from './manifest';
 import type { Origin } from './origin';
 import { RowSet } from './row-set';
-import type { SaveRequest } from './save-request';
 import { isSegment, placeOf, planSegments, type Range, rangeOf, type Segment } from './segments';
+
+export interface SaveIndexOptions extends LongCall {
+  /** Columns to carry next to the rows: a row for each row that is there, in their order. */
+  columns?: RowBatch;
+  /** How texts became vectors, so that a query's text can. Kept when it is not given again. */
+  text?: TextSettings;
+  /** The document frequencies that weighted the texts. Kept when it is not given again. */
+  frequencies?: FrequencyTable;
+  /** True to put the index in place of one that it was not opened from. */
+  replace?: boolean;
+}
+
+/** What to save, and over what. */
+export interface SaveRequest {
+  readonly folder: string;
+  readonly base: Manifest | null;
+  /** Null where the index is new to the folder: nothing there is kept. */
+  readonly origin: Origin | null;
+  readonly given: SaveIndexOptions;
+  /** Columns of the rows that were added only. */
+  readonly addedColumns?: RowBatch | undefined;
+  /** True to write all rows. */
+  readonly isWhole?: boolean;
+}
 
 /** A file of rows has about so many bytes: what a save holds in memory twice. */
 const FILE_BYTES = 2 ** 28;

@@ -5,7 +5,7 @@
  */
 
 import { checkOptions } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup-plan';
@@ -147,12 +147,10 @@ function checkRows(
   found: { source: string; count: number; checks: Uint32Array | null },
 ): void {
   const { source, count, checks } = found;
-  try {
+  asFormatError(source, () => {
     if (count !== plan.count) checkPlan(plan, new Uint32Array(count));
     if (checks !== null) checkPlan(plan, checks);
-  } catch (cause) {
-    throw new FormatError((cause as Error).message, source, { cause });
-  }
+  });
 }
 
 /** Copies the bytes of the records that are kept, and of the line that names columns. */

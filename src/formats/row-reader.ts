@@ -7,8 +7,8 @@ import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
+import { lineError } from './byte-source';
 import type { RowFormat } from './row-format';
-import { lineError } from './text/lines';
 
 /** A line, counted from 1, that could not be read. */
 export interface SkippedLine {

@@ -9,6 +9,7 @@ import { FormatError } from '../base/format-error';
 import { checkIds, type Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import { RowBatch } from '../table/row-batch';
+import { batchRanges } from '../table/sealed/sealed-table';
 import type { DedupPlan } from './dedup-plan';
 
 /** What a plan's rows have besides the plan. */
@@ -47,14 +48,11 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, ids: Ids | null): 
   });
 }
 
-const BATCH_ROWS = 65_536;
-
 /** All rows of a plan, batch by batch; a plan without rows is one empty batch. */
 export function* planBatches(plan: DedupPlan, options?: PlanTableOptions): Generator<RowBatch> {
   const given = checkOptions('options', options, ['ids']);
   const ids = given.ids === undefined ? null : checkIds(given.ids, plan.count);
-  for (let first = 0; first === 0 || first < plan.count; first += BATCH_ROWS) {
-    const end = Math.min(plan.count, first + BATCH_ROWS);
+  for (const [first, end] of batchRanges(plan.count)) {
     const rows = Uint32Array.from({ length: end - first }, (_, i) => first + i);
     yield planBatch(plan, rows, ids?.slice(first, end) ?? null);
   }

@@ -17,7 +17,7 @@ import type { Ids } from '../base/ids';
 import { runSteps, type Steps } from '../base/steps';
 import { allocateCentroids } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products/products.scalar';
-import { type ArrowSource, asFormatError } from '../table/arrow/source';
+import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
 import { RANKS, type RecallReport, type SimHashIndexOptions } from './index-options';
@@ -39,7 +39,7 @@ import { type IndexHeader, maxRowNumbers, REPORT_NAMES, type SavedReport } from 
 export function indexFromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
   const { file } = checkOptions('options', options, ['file']);
   const opened = openedFrom(source, file);
-  return asFormatError(file, () => {
+  return asArrow(file, () => {
     const index = new SimHashIndex(optionsOf(opened));
     const { header, count, batches } = opened;
     const restoring = new Restoring(partsOf(index), header, { count });

@@ -10,7 +10,7 @@ import type { Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { type ArrowBatches, type ArrowSource, asFormatError, openArrow } from './arrow/source';
+import { type ArrowBatches, type ArrowSource, asArrow, openArrow } from './arrow/source';
 import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
@@ -87,11 +87,11 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
   if (given.bits !== undefined) checkBits(given.bits);
   checkOneOf('bitOrder', given.bitOrder ?? 'lsb', ['lsb', 'msb']);
   const opened = openArrow(source, given.file);
-  const header = asFormatError(given.file, () => openSealed(opened));
+  const header = asArrow(given.file, () => openSealed(opened));
   const columns = columnsOf(opened);
   const name = pickColumn(columns, CODES, given.column);
   const ids = pickIds(columns, given.id);
-  return asFormatError(given.file, () => ({
+  return asArrow(given.file, () => ({
     codes: codesOf(chunksOf(opened, name), name, codeOptions(given, header)),
     ids: idsFrom(opened, ids) as I,
   }));
@@ -117,7 +117,7 @@ export function vectorsFromArrow<I extends Ids | null = Ids | null>(
   const columns = columnsOf(opened);
   const name = pickColumn(columns, VECTORS, given.column);
   const ids = pickIds(columns, given.id);
-  return asFormatError(given.file, () => ({
+  return asArrow(given.file, () => ({
     vectors: denseOf(chunksOf(opened, name)),
     ids: idsFrom(opened, ids) as I,
   }));
@@ -149,7 +149,7 @@ export function sparseFromArrow<I extends Ids | null = Ids | null>(
       ? [pickColumn(columns, MAP, given.column)]
       : [pickColumn(columns, INDICES, given.indices), pickColumn(columns, VALUES, given.values)];
   const ids = pickIds(columns, given.id);
-  return asFormatError(given.file, () => {
+  return asArrow(given.file, () => {
     const keys = chunksOf(opened, indices);
     const weights = values === undefined ? keys : chunksOf(opened, values);
     const chunks = keys.map((chunk, i) => ({ indices: chunk, values: weights[i] }));

@@ -1,17 +1,23 @@
 /**
  * Some rows with all their columns: what readers give, writers take, and everything between works
  * on. A batch lies over one Arrow record batch and is never changed; errors name the row in the
- * file that it came from.
+ * file that it came from. Readers of plain values gather them to batches by a RowAssembler.
  */
 
 import { type Data, type Field, type RecordBatch, Schema } from 'apache-arrow';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
-import { FormatError } from '../base/format-error';
+import { asFormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import type { Column, ColumnKind } from './columns/builder';
+import {
+  builderOf,
+  type Column,
+  type ColumnBuilder,
+  type ColumnKind,
+  finished,
+} from './columns/builder';
 import type { Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
@@ -228,17 +234,73 @@ export class RowBatch {
 
   /** What is wrong with values is the file's fault. */
   #reading<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (cause) {
-      if (cause instanceof FormatError) throw cause;
-      const message = cause instanceof Error ? cause.message : String(cause);
-      throw new FormatError(message, this.file, { cause });
-    }
+    return asFormatError(this.file, read);
   }
 }
 
 /** True of columns whose texts are JSON values. */
 export function isJsonColumn({ type }: ColumnInfo): boolean {
   return type === 'Json';
+}
+
+/** A column of rows to come: its name, and the kind of its values. */
+export interface ColumnPlan {
+  readonly name: string;
+  readonly kind: ColumnKind;
+}
+
+/** Bytes of a batch, about; it has fewer rows where they are wide. */
+export const BATCH_BYTES = 1 << 23;
+
+/** Builders of the columns of some rows, and the limits of a batch. Used again for each batch. */
+export class RowAssembler {
+  /** One for each column, in order; a row is appended to all of them, and counted. */
+  readonly builders: readonly ColumnBuilder[];
+  readonly columns: readonly ColumnInfo[];
+  readonly #plans: readonly ColumnPlan[];
+  #firstRow = 0;
+  #isFirst = true;
+
+  /** Bytes of the source since the last batch. */
+  #bytes = 0;
+
+  /** `batchRows`: most rows of a batch. `file` is named in errors. */
+  constructor(
+    plans: readonly ColumnPlan[],
+    readonly file: string,
+    readonly batchRows = Number.POSITIVE_INFINITY,
+  ) {
+    this.#plans = plans;
+    this.builders = plans.map(({ kind }) => builderOf(kind));
+    this.columns = this.#finish().map(({ field }) => columnInfo(field));
+  }
+
+  /** Rows since the last batch. */
+  count = 0;
+
+  /** Counts bytes of the source that were read; true once the rows are enough for a batch. */
+  isFullAfter(bytes: number): boolean {
+    this.#bytes += bytes;
+    return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
+  }
+
+  /** The last rows; of a source without any, one batch without rows. */
+  *rest(): Generator<RowBatch> {
+    if (this.count > 0 || this.#isFirst) yield this.take();
+  }
+
+  #finish() {
+    return this.#plans.map(({ name, kind }, i) => finished(name, this.builders[i], kind));
+  }
+
+  /** The rows since the last batch. */
+  take(): RowBatch {
+    const { count, file } = this;
+    const batch = RowBatch.ofColumns(this.#finish(), count, { firstRow: this.#firstRow, file });
+    this.#firstRow += count;
+    this.#isFirst = false;
+    this.count = 0;
+    this.#bytes = 0;
+    return batch;
+  }
 }

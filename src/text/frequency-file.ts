@@ -4,7 +4,7 @@
  */
 
 import { checkOptions, wrongType } from '../base/check';
-import { type ArrowSource, asFormatError } from '../table/arrow/source';
+import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { readFrequencies, writeFrequencies } from '../table/sealed/small-tables';
 import { FrequencyTable } from './frequency-table';
 
@@ -35,5 +35,5 @@ export function frequenciesFromArrow(
 ): FrequencyTable {
   const { file } = checkOptions('options', options, ['file']);
   const entries = readFrequencies(source, file);
-  return asFormatError(file, () => FrequencyTable.of(entries));
+  return asArrow(file, () => FrequencyTable.of(entries));
 }

@@ -4,8 +4,8 @@
  */
 
 import type { BytesBuilder, ColumnBuilder } from '../../table/columns/builder';
-import { type ColumnPlan, RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
+import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { type Fitter, fitter, kindOf, misfit } from '../column-kinds';
 import { checkColumns, type FormatRows, type ReadOptions, Skips } from '../row-reader';

@@ -8,9 +8,8 @@
 import { isUtf8 } from 'node:buffer';
 import { FormatError } from '../../base/format-error';
 import { grown } from '../../table/columns/builder';
-import { type ByteSource, joined } from '../byte-source';
+import { type ByteSource, joined, lineError, skipMark } from '../byte-source';
 import type { Delimiter, Skips } from '../row-reader';
-import { lineError, skipMark } from '../text/lines';
 
 const QUOTE = 34;
 const NEWLINE = 10;

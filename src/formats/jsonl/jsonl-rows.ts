@@ -3,12 +3,12 @@
  * later value that does not fit is an error that names its line, never changed in silence.
  */
 
-import { type ColumnPlan, RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
+import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
+import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../byte-source';
 import { fitter, kindOf, lateColumn } from '../column-kinds';
 import { checkColumns, type FormatRows, type ReadOptions, type Skips } from '../row-reader';
-import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../text/lines';
 import { parseExact } from './json-text';
 
 /** Rows and bytes whose types are looked at before the first batch. */

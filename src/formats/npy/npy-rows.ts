@@ -6,14 +6,13 @@
 import { FormatError } from '../../base/format-error';
 import type { ByteFile } from '../../table/arrow/batches';
 import { float16 } from '../../table/columns/values';
-import { BATCH_BYTES } from '../../table/row-assembler';
-import { RowBatch } from '../../table/row-batch';
+import { BATCH_BYTES, RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
 interface Header {
   /** Kind and bytes of an element, as "f4". */
-  readonly type: string;
+  readonly type: keyof typeof ELEMENTS;
   readonly isLittle: boolean;
   readonly isFortran: boolean;
   readonly count: number;
@@ -26,21 +25,11 @@ const MAX_HEADER_BYTES = 1 << 20;
 
 type Numbers = Float32Array | Float64Array;
 
-/** Reads element `at` of a view. */
-type Read = (view: DataView, at: number, isLittle: boolean) => number;
-
-const READS: Record<string, readonly [Read, new (length: number) => Numbers]> = {
-  f2: [(view, at, little) => float16(view.getUint16(at, little)), Float32Array],
-  f4: [(view, at, little) => view.getFloat32(at, little), Float32Array],
-  f8: [(view, at, little) => view.getFloat64(at, little), Float64Array],
-  i1: [(view, at) => view.getInt8(at), Float32Array],
-  i2: [(view, at, little) => view.getInt16(at, little), Float32Array],
-  i4: [(view, at, little) => view.getInt32(at, little), Float64Array],
-  i8: [(view, at, little) => Number(view.getBigInt64(at, little)), Float64Array],
-  u1: [(view, at) => view.getUint8(at), Float32Array],
-  u2: [(view, at, little) => view.getUint16(at, little), Float32Array],
-  u4: [(view, at, little) => view.getUint32(at, little), Float64Array],
-  u8: [(view, at, little) => Number(view.getBigUint64(at, little)), Float64Array],
+/** Elements by kind and bytes, as they lie in the file; those of f2 are the bits of floats. */
+const ELEMENTS = {
+  ...{ f2: Uint16Array, f4: Float32Array, f8: Float64Array },
+  ...{ i1: Int8Array, i2: Int16Array, i4: Int32Array, i8: BigInt64Array },
+  ...{ u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, u8: BigUint64Array },
 };
 
 /** Rows of a .npy file; one axis gives vectors of one value. */
@@ -103,15 +92,20 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
  * narrower of the two that holds them exactly (64-bit integers: the nearest float64).
  */
 function numbersOf(bytes: Uint8Array, { type, isLittle }: Header): Numbers {
-  const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
-  const { buffer, byteOffset } = aligned;
-  if (isLittle && type === 'f4') return new Float32Array(buffer, byteOffset, bytes.length / 4);
-  if (isLittle && type === 'f8') return new Float64Array(buffer, byteOffset, bytes.length / 8);
-  const [read, Values] = READS[type];
   const width = Number(type[1]);
-  const view = new DataView(buffer, byteOffset, bytes.length);
-  const values = new Values(bytes.length / width);
-  for (let i = 0; i < values.length; i++) values[i] = read(view, i * width, isLittle);
+  const own = isLittle && bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
+  for (let at = 0; !isLittle && at < own.length; at += width)
+    own.subarray(at, at + width).reverse();
+  const elements = new ELEMENTS[type](
+    own.buffer as ArrayBuffer,
+    own.byteOffset,
+    own.length / width,
+  );
+  if (elements instanceof Float32Array || elements instanceof Float64Array) return elements;
+  const Values = width > 2 ? Float64Array : Float32Array;
+  const values = new Values(elements.length);
+  const turn = type === 'f2' ? float16 : Number;
+  for (let i = 0; i < values.length; i++) values[i] = turn(elements[i] as number);
   return values;
 }
 
@@ -140,8 +134,8 @@ function parseHeader(text: string, fail: (message: string) => FormatError): Head
   const shape = /'shape':\s*\(([\d,\s]*)\)/.exec(text)?.[1];
   if (order === undefined || shape === undefined) throw fail('its header is damaged');
   const [, byteOrder, type] = /^([<>|=])(\w+)$/.exec(descr ?? '') ?? [];
-  if (!Object.hasOwn(READS, type)) {
-    const known = Object.keys(READS).join(', ');
+  if (!Object.hasOwn(ELEMENTS, type)) {
+    const known = Object.keys(ELEMENTS).join(', ');
     throw fail(`elements of type ${descr ?? 'record'} are not read, but ${known}`);
   }
   const sizes = shape
@@ -154,7 +148,7 @@ function parseHeader(text: string, fail: (message: string) => FormatError): Head
     throw fail(`vectors of shape (${shape}) cannot be`);
   }
   return {
-    ...{ type, count, dimensions },
+    ...{ type: type as Header['type'], count, dimensions },
     isLittle: byteOrder !== '>',
     // Of one axis there is one order.
     isFortran: order === 'True' && sizes.length === 2,

@@ -6,13 +6,13 @@
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet';
-import { FormatError } from '../../base/format-error';
+import { asFormatError, FormatError } from '../../base/format-error';
 import type { ByteFile } from '../../table/arrow/batches';
 import type { ColumnKind } from '../../table/columns/builder';
 import { decodeLz4 } from '../../table/compression/lz4';
 import { decodeZstd } from '../../table/compression/zstd';
-import { RowAssembler } from '../../table/row-assembler';
 import type { RowBatch } from '../../table/row-batch';
+import { RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { exactJson } from '../jsonl/json-text';
 import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../row-reader';
@@ -131,15 +131,8 @@ function bufferOf(file: ByteFile): AsyncBuffer {
   };
 }
 
-async function asParquet<T>(file: string, read: () => T | Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (cause instanceof FormatError) throw cause;
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new FormatError(`cannot be read as Parquet: ${message}`, file, { cause });
-  }
-}
+const asParquet = <T>(file: string, read: () => T): T =>
+  asFormatError(file, read, 'cannot be read as Parquet');
 
 /** LZ4 blocks in a frame: a magic, flags, an unchecked checksum, the blocks, an end mark. */
 function frameOf(blocks: readonly Uint8Array[]): Uint8Array {

@@ -2,13 +2,13 @@
 
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { FormatError } from '../../base/format-error';
-import { RowAssembler } from '../../table/row-assembler';
+import { asFormatError, FormatError } from '../../base/format-error';
 import type { RowBatch } from '../../table/row-batch';
+import { RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
+import { checkUtf8, lineBlocks, textOf } from '../byte-source';
 import { readWhole } from '../file-io';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
-import { checkUtf8, lineBlocks, textOf } from './lines';
 
 /** Every line is a row, also an empty one, of the column "text". */
 export async function textRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
@@ -56,16 +56,14 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
   async function* batches(): AsyncGenerator<RowBatch> {
     for (const file of files) {
       const read = Buffer.from(await readWhole(join(folder, file)));
-      try {
+      asFormatError(join(folder, file), () => {
         checkUtf8(read, 0, read.length);
         const text = textOf(read, 0, read.length).replace(/^\uFEFF/, '');
         wanted.forEach((name, i) => {
           assembler.builders[i].append(name === 'file' ? file : text);
         });
         assembler.count++;
-      } catch (error) {
-        throw new FormatError((error as Error).message, join(folder, file), { cause: error });
-      }
+      });
       if (assembler.isFullAfter(read.length)) yield assembler.take();
     }
     yield* assembler.rest();

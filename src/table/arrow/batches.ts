@@ -25,7 +25,7 @@ import {
   walkMessage,
   walkStream,
 } from './messages';
-import { asFormatError, decoded } from './source';
+import { asArrow, decoded } from './source';
 
 /** A file that is read here and there. */
 export interface ByteFile {
@@ -91,12 +91,12 @@ class Preamble {
   rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
     const { file } = this;
     const { row: firstRow } = this.#seals;
-    asFormatError(file, () => this.#seals.check(batch, isLast));
+    asArrow(file, () => this.#seals.check(batch, isLast));
     return RowBatch.fromArrow(batch, { firstRow, file });
   }
 
   checkEnd(): void {
-    asFormatError(this.file, () => this.#seals.checkEnd());
+    asArrow(this.file, () => this.#seals.checkEnd());
   }
 }
 
@@ -127,17 +127,6 @@ function schemaOfFooter(footer: Uint8Array, schemaAt: number, version: number): 
   return message;
 }
 
-/** Fails with a FormatError, whatever the cause. */
-async function asFormatErrors<T>(file: string, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (cause) {
-    return asFormatError(file, () => {
-      throw cause;
-    });
-  }
-}
-
 /** Runs a walk over bytes that `take` gives one after another. */
 async function run<T>(walk: Walk<T>, take: BytePipe['take']): Promise<T> {
   for (let step = walk.next(); ; ) {
@@ -161,7 +150,7 @@ function takeFrom(file: ByteFile, at: number, last: number): BytePipe['take'] {
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
   const { byteCount } = file;
   let rowCount = 0;
-  const { start, blocks, preamble } = await asFormatErrors(name, async () => {
+  const { start, blocks, preamble } = await asArrow(name, async () => {
     const tail = await takeFrom(file, Math.max(0, byteCount - TAIL_BYTES), byteCount)(TAIL_BYTES);
     const start = footerStart(tail, byteCount);
     const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
@@ -187,7 +176,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
 /** Opens an Arrow stream; errors name it by `name`. */
 export async function openArrowStream(pipe: BytePipe, name: string): Promise<ArrowRows> {
   const next = (columns: Columns | null) => run(walkStream(columns), (count) => pipe.take(count));
-  const preamble = await asFormatErrors(name, async () => {
+  const preamble = await asArrow(name, async () => {
     const { parts, columns } = (await next(null)) as Message;
     return new Preamble(parts, columns as Columns, name);
   });
@@ -215,13 +204,13 @@ function rowsOf(
     // In a sealed stream the last batch says that it is the last, so each is held until the next.
     let held: RecordBatch | null = null;
     for (;;) {
-      const { value: message } = await asFormatErrors(file, () => messages.next());
+      const { value: message } = await asArrow(file, () => messages.next());
       if (message === undefined) break;
       if (message.header === DICTIONARY_MESSAGE) {
         preamble.addDictionary(message);
         continue;
       }
-      const batch = asFormatError(file, () => preamble.batchOf(message));
+      const batch = asArrow(file, () => preamble.batchOf(message));
       if (batchCount !== null) yield preamble.rowsOf(batch, ++index === batchCount);
       else if (held !== null) yield preamble.rowsOf(held, false);
       held = batchCount === null ? batch : null;

@@ -13,7 +13,7 @@ import {
   type Table,
 } from 'apache-arrow';
 import { wrongType } from '../../base/check';
-import { FormatError } from '../../base/format-error';
+import { asFormatError } from '../../base/format-error';
 import { decodeLz4 } from '../compression/lz4';
 import { decodeZstd } from '../compression/zstd';
 import { verifyArrow } from './messages';
@@ -43,7 +43,7 @@ export function openArrow(source: ArrowSource, file?: string): ArrowBatches {
 function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
   // Typed arrays over the body need whole words; the writers align them to the start of the file.
   const aligned = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
-  return asFormatError(file, () => {
+  return asArrow(file, () => {
     const { schema, batches } = decoded(aligned, verifyArrow(aligned));
     return outline(schema, batches, true);
   });
@@ -66,15 +66,8 @@ function outline(schema: Schema, batches: readonly RecordBatch[], isWhole: boole
 }
 
 /** Runs `read`; what it throws becomes a FormatError that names the file. */
-export function asFormatError<T>(file: string | undefined, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (cause instanceof FormatError) throw cause;
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new FormatError(`cannot be read as Arrow: ${message}`, file, { cause });
-  }
-}
+export const asArrow = <T>(file: string | undefined, read: () => T): T =>
+  asFormatError(file, read, 'cannot be read as Arrow');
 
 /** Bodies in LZ4 and ZSTD; a codec that the program registered itself is left. */
 function registerCodecs(): void {

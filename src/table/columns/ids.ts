@@ -3,11 +3,11 @@
  * bits are numbers; BigInt only where the column has 64.
  */
 
-import { type Data, type DataType, type Int, makeData, Type, Utf8 } from 'apache-arrow';
+import { type Data, type Int, Type } from 'apache-arrow';
 import type { Ids } from '../../base/ids';
 import { builderOf } from './builder';
 import { type Chunk, rowsOf } from './chunk';
-import { typeOfArray } from './types';
+import { numberData } from './make';
 import { valueReader } from './values';
 
 /** The ids of a column of integers, of texts, or of a dictionary of either; none may be null. */
@@ -44,23 +44,10 @@ function integersOf(chunks: readonly Chunk[]): Ids {
   return ids;
 }
 
-/** The column type of ids, and a function that makes a column of rows `first` to `end - 1`. */
-export function idColumn(ids: Ids): { type: DataType; slice(first: number, end: number): Data } {
-  if (!ArrayBuffer.isView(ids)) {
-    const slice = (first: number, end: number) => {
-      const texts = builderOf('text');
-      for (let row = first; row < end; row++) texts.append(ids[row]);
-      return texts.finish();
-    };
-    return { type: new Utf8(), slice };
-  }
-  const type = typeOfArray(ids) as Int;
-  const slice = (first: number, end: number) =>
-    makeData({
-      type,
-      length: end - first,
-      nullCount: 0,
-      data: ids.slice(first, end) as Int32Array,
-    });
-  return { type, slice };
+/** A column of these ids; typed arrays are not copied. */
+export function idData(ids: Ids): Data {
+  if (ArrayBuffer.isView(ids)) return numberData(ids as Int32Array);
+  const texts = builderOf('text');
+  for (const id of ids) texts.append(id);
+  return texts.finish();
 }

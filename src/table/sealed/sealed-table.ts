@@ -19,10 +19,10 @@ import {
 } from 'apache-arrow';
 import type { Ids } from '../../base/ids';
 import { arrowBytes } from '../arrow/bytes';
-import { type ArrowSource, asFormatError, openArrow } from '../arrow/source';
+import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
 import type { Column } from '../columns/builder';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
-import { idColumn, idsOf } from '../columns/ids';
+import { idData, idsOf } from '../columns/ids';
 import { bytesData, numberData, vectorData } from '../columns/make';
 import { type NumberArray, type NumberKind, numberType } from '../columns/types';
 import { type Header, headerText, KEY, openSealed, Sealer } from './seal';
@@ -104,7 +104,7 @@ export function columnsOf(
 }
 
 function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
-  if (type === 'ids') return idColumn(values as Ids).slice(0, length);
+  if (type === 'ids') return idData(values as Ids);
   if (typeof type === 'string') return numberData(values as NumberArray);
   if ('bytes' in type) {
     const { bytes, validity } = values as Rows;
@@ -164,7 +164,7 @@ export function openTable(
   { kind, isSound = false }: { kind: string; isSound?: boolean | undefined },
 ): OpenedTable {
   const opened = openArrow(source, file);
-  return asFormatError(file, () => {
+  return asArrow(file, () => {
     const header = openSealed(isSound ? { ...opened, isWhole: false } : opened);
     if ((header as TableHeader | null)?.kind !== kind) {
       throw new Error(`it holds no ${kind}, its schema does not say so`);

@@ -4,7 +4,7 @@
  */
 
 import { checkInteger } from '../../base/check';
-import { type ArrowSource, asFormatError } from '../arrow/source';
+import { type ArrowSource, asArrow } from '../arrow/source';
 import { batchRanges, type ColumnSchema, openTable, readNumbers, writeTable } from './sealed-table';
 
 const REMOVED: ColumnSchema = { name: 'row', type: 'uint32' };
@@ -17,7 +17,7 @@ export function removedToArrow(rows: Uint32Array): Uint8Array {
 /** Reads them; a file where they do not ascend throws a FormatError. */
 export function removedFromArrow(bytes: Uint8Array, file: string): Uint32Array {
   const table = openTable(bytes, file, { kind: 'removed' });
-  return asFormatError(file, () => {
+  return asArrow(file, () => {
     const rows = readNumbers(table, REMOVED) as Uint32Array;
     for (let i = 1; i < rows.length; i++) {
       if (rows[i] <= rows[i - 1]) throw new Error(`row ${rows[i]} after row ${rows[i - 1]}`);
@@ -40,7 +40,7 @@ export function centroidsToArrow(values: Int16Array, width: number): Uint8Array 
 /** Reads them; the width is known from the index. */
 export function centroidsFromArrow(bytes: Uint8Array, file: string): Int16Array {
   const table = openTable(bytes, file, { kind: 'centres' });
-  return asFormatError(file, () => readNumbers(table, centroids(null)) as Int16Array);
+  return asArrow(file, () => readNumbers(table, centroids(null)) as Int16Array);
 }
 
 /** How often words occur in documents, and how the words were made. */
@@ -78,7 +78,7 @@ export function writeFrequencies(columns: FrequencyColumns): Uint8Array {
 /** Reads such a file; a damaged one throws a FormatError. */
 export function readFrequencies(source: ArrowSource, file?: string): FrequencyColumns {
   const table = openTable(source, file, { kind: 'frequencies' });
-  return asFormatError(file, () => {
+  return asArrow(file, () => {
     const { tokens, hash } = table.header;
     if (typeof tokens !== 'string' || typeof hash !== 'string') {
       throw new Error('damaged: it does not say by which tokens and which hash it was made');
