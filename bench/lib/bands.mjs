@@ -5,10 +5,10 @@ import { Codes } from '../../dist/index.js';
 import { fromSource } from './from-source.mjs';
 import { generator } from './random.mjs';
 
-export const { Bands, blockLayout, mankuLayout, scanUnits } = await fromSource(`
+export const { Bands, runSteps, scanUnits } = await fromSource(`
   export { Bands } from '../../src/index/bands/bands';
   export { scanUnits } from '../../src/index/bands/band-layout';
-  export { blockLayout, mankuLayout } from '../../src/codes/pigeonhole';
+  export { runSteps } from '../../src/base/steps';
 `);
 
 /** All hits within a distance. */

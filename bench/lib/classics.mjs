@@ -2,7 +2,7 @@
 // JavaScript. Each is { bytes, search }: the memory beside the codes, and a query's hits.
 
 import { scan } from '../../dist/index.js';
-import { Bands, WithinAny } from './bands.mjs';
+import { Bands, runSteps, WithinAny } from './bands.mjs';
 
 export const RADIUS = 3;
 
@@ -16,8 +16,9 @@ export function linearScan(codes) {
 }
 
 /** Our tables; `found` tells of the last search. */
-export function tables(codes, layout, sketches = false) {
-  const bands = Bands.build(codes.bytes, { bits: 64, count: codes.count, layout, sketches });
+export function tables(codes, blocks, prefilter = false) {
+  const options = { bits: 64, count: codes.count, blocks, prefilter };
+  const bands = runSteps(Bands.build({ codes: codes.bytes }, options), {});
   const way = { bytes: bands.bytes, found: undefined };
   way.search = (query) => {
     const collector = new WithinAny(RADIUS);

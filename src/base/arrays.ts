@@ -21,3 +21,14 @@ export function lowerBound(values: Uint32Array, least: number): number {
   }
   return low;
 }
+
+/** Replaces counts by where their groups start in one array of all; returns the sum. */
+export function toStarts(counts: Uint32Array): number {
+  let sum = 0;
+  for (let i = 0; i < counts.length; i++) {
+    const count = counts[i];
+    counts[i] = sum;
+    sum += count;
+  }
+  return sum;
+}

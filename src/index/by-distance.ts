@@ -67,8 +67,8 @@ export function* nearestByDistance(
     const { bands } = ready;
     ({ built } = ready);
     const collector = collectorOf(parts, request);
-    if (bands.count < distinctCodes.count)
-      yield* scanDistinct(parts, [code], [collector], work, bands.count);
+    const { count } = bands.options;
+    if (count < distinctCodes.count) yield* scanDistinct(parts, [code], [collector], work, count);
     const tried = bandMethod.search(bands, distinctCodes, code, collector, request, isAsked);
     work.codesCompared += tried.compared;
     if (tried.isComplete) {

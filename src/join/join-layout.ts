@@ -7,13 +7,13 @@
  */
 
 import {
-  type BandLayout,
   type BitRun,
   binomial,
   blocksOf,
   choicesOf,
   keyBits,
   mankuLayout,
+  type TableLayout,
 } from '../codes/pigeonhole';
 import { MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
 import { bucketOf, type JoinKey } from '../kernels/joins/joins.scalar';
@@ -21,7 +21,7 @@ import { bucketOf, type JoinKey } from '../kernels/joins/joins.scalar';
 /** How a join finds its pairs, and what that is expected to cost. */
 export interface JoinMethod {
   /** The keys of the tables; empty where all codes are compared with all. */
-  readonly layout: BandLayout;
+  readonly layout: TableLayout;
   /** Number of pairs that are expected to be compared. */
   readonly comparisons: number;
   readonly expectedMs: number;
@@ -94,7 +94,7 @@ interface TableWork {
 function costed(
   words: number,
   count: number,
-  layout: BandLayout,
+  layout: TableLayout,
   tables: readonly TableWork[],
 ): JoinMethod {
   const comparisons = tables.reduce((sum, table) => sum + table.comparisons, 0);
@@ -108,7 +108,7 @@ function costed(
 }
 
 /** The cost of a layout when bits are random; without tables it is exact. */
-function byChance(words: number, count: number, layout: BandLayout): JoinMethod {
+function byChance(words: number, count: number, layout: TableLayout): JoinMethod {
   const tables = layout.length === 0 ? [[]] : layout;
   return costed(
     words,
@@ -135,9 +135,9 @@ export function maxTables(maxDistance: number): number {
 }
 
 /** The layouts that find all pairs within a distance, fewest tables first. */
-function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<BandLayout> {
+function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<TableLayout> {
   const bits = keyBits(runs);
-  if (bits === 64 && runs.length === 1 && maxDistance === 3) yield mankuLayout(16);
+  if (bits === 64 && runs.length === 1 && maxDistance === 3) yield mankuLayout();
   for (let blocks = maxDistance + 1; blocks <= maxDistance + MAX_BLOCKS_MORE; blocks++) {
     if (blocks > bits || binomial(blocks, maxDistance) > MAX_TABLES) {
       const isPlain = blocks === maxDistance + 1 && blocks <= Math.min(bits, MAX_BLOCKS);

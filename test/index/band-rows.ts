@@ -1,10 +1,10 @@
 /**
- * Codes of several kinds for multi-index hashing, random layouts, and collectors that take hits in
+ * Codes of several kinds for multi-index hashing, and collectors that take hits in
  * any order but no code twice.
  */
 
+import { runSteps } from '../../src/base/steps';
 import type { Collector } from '../../src/codes/nearest';
-import type { BandLayout } from '../../src/codes/pigeonhole';
 import { Bands, type BandsOptions } from '../../src/index/bands/bands';
 import type { Draws } from '../reference/random';
 
@@ -82,26 +82,11 @@ export function joined(rows: readonly Uint8Array[], bits: number): Uint8Array {
 export function build(
   rows: readonly Uint8Array[],
   bits: number,
-  layout: BandLayout,
+  blocks: number,
   options: Partial<BandsOptions> = {},
 ): Bands {
-  return Bands.build(joined(rows, bits), { bits, count: rows.length, layout, ...options });
-}
-
-/** Tables of random runs, which may overlap other tables and leave bits out. */
-export function randomLayout(bits: number, draws: Draws): BandLayout {
-  const table = () => {
-    const places = draws.shuffled(Array.from({ length: bits }, (_, bit) => bit));
-    const some = places.slice(0, 1 + draws.integer(Math.min(bits, 40)));
-    return some.map((firstBit) => ({ firstBit, bits: 1 }));
-  };
-  return Array.from({ length: 1 + draws.integer(6) }, table);
-}
-
-export function bitsOf(table: BandLayout[number]): number[] {
-  return table.flatMap(({ firstBit, bits }) =>
-    Array.from({ length: bits }, (_, i) => firstBit + i),
-  );
+  const source = { codes: joined(rows, bits) };
+  return runSteps(Bands.build(source, { bits, count: rows.length, blocks, ...options }), {});
 }
 
 /** Rows, near ones and others, for queries. */

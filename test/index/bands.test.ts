@@ -1,18 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
-import {
-  type BandLayout,
-  binomial,
-  blockLayout,
-  guaranteedDistance,
-  isDisjoint,
-  MANKU_TABLES,
-  mankuLayout,
-} from '../../src/codes/pigeonhole';
+import { binomial } from '../../src/codes/pigeonhole';
 import { scan } from '../../src/codes/scan';
 import { scanUnits } from '../../src/index/bands/band-layout';
-import { Bands } from '../../src/index/bands/bands';
 import { naiveNeighbors } from '../reference/brute-force';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
@@ -26,7 +17,6 @@ import {
   makeRows,
   queriesNear,
   randomCode,
-  randomLayout,
 } from './band-rows';
 
 /** Multi-index hashing misses nothing and tells nothing twice: it equals a look at every code. */
@@ -35,32 +25,22 @@ const SEED = 2012;
 describe('look-ups', () => {
   const draws = new Draws('look-ups');
   const rows = makeRows('uniform', 50, 64, draws);
-  const lookUps = (layout: BandLayout, maxDistance: number) =>
-    build(rows, 64, layout).search(rows[3], new AnyOrder({ maxDistance })).lookUps;
+  const lookUps = (blocks: number, maxDistance: number) =>
+    build(rows, 64, blocks).search(rows[3], new AnyOrder({ maxDistance })).lookUps;
 
   it('are all 43,745 codes within distance 3 where the whole code is the key', () => {
     expect([0, 1, 2, 3].map((radius) => binomial(64, radius))).toEqual([1, 64, 2016, 41_664]);
-    const whole = blockLayout(64, 1);
-    expect([0, 1, 2, 3].map((radius) => lookUps(whole, radius))).toEqual([1, 65, 2081, 43_745]);
-  });
-
-  it('are one a table where equal keys are enough, and no more tables than needed', () => {
-    for (const tables of MANKU_TABLES) expect(lookUps(mankuLayout(tables), 3)).toBe(tables);
-    for (const tables of MANKU_TABLES) expect(lookUps(mankuLayout(tables), 0)).toBe(1);
-    expect([0, 1, 2, 3].map((radius) => lookUps(mankuLayout(4), radius))).toEqual([1, 2, 3, 4]);
-    // Tables 01, 02, 03, 04, 12, 13, 14, 23: one bit touches the first four, two the first seven.
-    expect([0, 1, 2].map((radius) => lookUps(mankuLayout(10), radius))).toEqual([1, 5, 8]);
+    expect([0, 1, 2, 3].map((radius) => lookUps(1, radius))).toEqual([1, 65, 2081, 43_745]);
   });
 
   it('go block after block, then at one more differing bit', () => {
-    const four = blockLayout(64, 4);
     const expected = [1, 2, 3, 4, 20, 36, 52, 68, 188, 308];
-    expect(expected.map((_, radius) => lookUps(four, radius))).toEqual(expected);
+    expect(expected.map((_, radius) => lookUps(4, radius))).toEqual(expected);
     // Two blocks of 3 bits: 1, 1, 3, 3, 3, 3, 1, 1 keys; none is left beyond.
     const small = build(
       rows.map((row) => row.slice(0, 1).map((byte) => byte & 63)),
       6,
-      blockLayout(6, 2),
+      2,
     );
     const counts = [0, 1, 2, 3, 4, 5, 6].map(
       (maxDistance) => small.search(Uint8Array.of(5), new AnyOrder({ maxDistance })).lookUps,
@@ -69,7 +49,7 @@ describe('look-ups', () => {
   });
 
   it('end as soon as the nearest are certain', () => {
-    const bands = build(rows, 64, blockLayout(64, 4));
+    const bands = build(rows, 64, 4);
     const found = bands.search(rows[3], new AnyOrder({ k: 1, maxDistance: 64 }));
     expect(found).toMatchObject({ isComplete: true, radius: 0, lookUps: 1 });
     const nothing = bands.search(rows[3], new AnyOrder({ maxDistance: -1 }));
@@ -78,14 +58,14 @@ describe('look-ups', () => {
 });
 
 describe('a search', () => {
-  it('finds all within every distance, whatever the layout: small codes', () => {
+  it('finds all within every distance, whatever the blocks: small codes', () => {
     for (const bits of [1, 2, 3, 7, 8, 9, 12]) {
       for (const kind of KINDS) {
         const draws = new Draws(`${kind} ${bits}`);
         const rows = makeRows(kind, 60, bits, draws);
         const queries = [rows[7], randomCode(bits, draws)];
         for (let blocks = 1; blocks <= bits; blocks++) {
-          const bands = build(rows, bits, blockLayout(bits, blocks));
+          const bands = build(rows, bits, blocks);
           for (const query of queries) {
             for (let maxDistance = 0; maxDistance <= bits; maxDistance++) {
               const collector = new AnyOrder({ maxDistance });
@@ -121,7 +101,7 @@ describe('a search', () => {
             Math.floor(share * bits),
             1,
           );
-          const bands = build(rows, bits, blockLayout(bits, blocks), { prefilter });
+          const bands = build(rows, bits, blocks, { prefilter });
           const maxDistance = Math.min(bits, most);
           for (const query of queriesNear(rows, bits, draws)) {
             const collector = new AnyOrder({ maxDistance });
@@ -152,8 +132,7 @@ describe('a search', () => {
         ({ seed, bits, kind, count, k, blocks, prefilter }) => {
           const draws = new Draws(seed);
           const rows = makeRows(kind, count, bits, draws);
-          const layout = blockLayout(bits, Math.min(bits, blocks));
-          const bands = build(rows, bits, layout, { prefilter });
+          const bands = build(rows, bits, Math.min(bits, blocks), { prefilter });
           for (const query of queriesNear(rows, bits, draws)) {
             const collector = new AnyOrder({ k, maxDistance: bits });
             if (!bands.search(query, collector, { budget: 100_000 }).isComplete) continue;
@@ -167,61 +146,14 @@ describe('a search', () => {
     expect(complete).toBeGreaterThan(300);
   });
 
-  it('by layouts that overlap finds all within their distance, and says so beyond', () => {
-    fc.assert(
-      fc.property(
-        fc.integer(),
-        fc.integer({ min: 1, max: 80 }),
-        fc.constantFrom(...KINDS),
-        fc.boolean(),
-        (seed, bits, kind, prefilter) => {
-          const draws = new Draws(seed);
-          const rows = makeRows(kind, 150, bits, draws);
-          const layout =
-            bits === 64 ? mankuLayout(draws.pick(MANKU_TABLES)) : randomLayout(bits, draws);
-          const bands = build(rows, bits, layout, { prefilter });
-          const reach = guaranteedDistance(layout);
-          expect(bands.guaranteedDistance).toBe(reach);
-          for (const query of queriesNear(rows, bits, draws)) {
-            const collector = new AnyOrder({ maxDistance: reach });
-            expect(bands.search(query, collector)).toMatchObject({ isComplete: true });
-            expect(collector.result()).toEqual(naiveNeighbors(rows, query, { maxDistance: reach }));
-            if (isDisjoint(layout)) continue;
-            const far = new AnyOrder({ maxDistance: reach + 1 });
-            expect(bands.search(query, far)).toMatchObject({ isComplete: false, radius: reach });
-            const known = far.result().distances.filter((distance) => distance <= reach);
-            expect(known).toEqual(collector.result().distances);
-          }
-        },
-      ),
-      { seed: SEED, numRuns: 300 },
-    );
-  });
-
-  it.each(MANKU_TABLES)('by %i tables finds near duplicates and not one more', (tables) => {
-    const draws = new Draws(`manku ${tables}`);
-    const rows = KINDS.flatMap((kind) => makeRows(kind, 150, 64, draws));
-    for (const prefilter of [false, true]) {
-      const bands = build(rows, 64, mankuLayout(tables), { prefilter });
-      for (const query of queriesNear(rows, 64, draws)) {
-        for (const maxDistance of [0, 1, 2, 3]) {
-          const collector = new AnyOrder({ maxDistance });
-          expect(bands.search(query, collector).isComplete).toBe(true);
-          expect(collector.result()).toEqual(naiveNeighbors(rows, query, { maxDistance }));
-        }
-      }
-    }
-  });
-
   it.each(KINDS)('equals the scan among 100,000 codes: %s', (kind) => {
     const draws = new Draws(`many ${kind}`);
     for (const bits of [64, 40, 256]) {
       const rows = makeRows(kind, kind === 'duplicates' ? 70_000 : 100_000, bits, draws);
       const codes = Codes.from(joined(rows, bits), { bits });
       for (const blocks of [Math.ceil(bits / 16), Math.ceil(bits / 26)]) {
-        const layout = blockLayout(bits, blocks);
         const prefilter = blocks === Math.ceil(bits / 16);
-        const bands = Bands.build(codes.bytes, { bits, count: codes.count, layout, prefilter });
+        const bands = build(rows, bits, blocks, { prefilter });
         const query = flipped(rows[5000], bits, 2, draws);
         const within = new DistinctCodes(4, codes.count);
         expect(bands.search(query, within).isComplete).toBe(true);

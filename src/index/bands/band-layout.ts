@@ -3,13 +3,7 @@
  * of look-ups and candidates. The layouts themselves are in codes/pigeonhole.
  */
 
-import {
-  type BandLayout,
-  binomial,
-  guaranteedDistance,
-  isDisjoint,
-  keyBits,
-} from '../../codes/pigeonhole';
+import { binomial, cut } from '../../codes/pigeonhole';
 
 /** Offsets of a table take 4 bytes a bucket. */
 const MAX_BUCKET_BITS = 28;
@@ -72,34 +66,24 @@ export function buildUnits(bits: number, count: number, blocks: number): number 
 }
 
 /**
- * The expected work units of a search to `radius` where bits are tossed coins. Infinity where the
- * layout cannot reach the radius.
+ * The expected work units of a search to `radius` by `blocks` tables where bits are tossed coins:
+ * step by step as `Bands.search` goes, block r mod m at r / m differing bits, rounded down.
  */
 export function searchCost(
-  layout: BandLayout,
-  count: number,
+  { bits, count, blocks }: { bits: number; count: number; blocks: number },
   radius: number,
-  expected: Expectation = {},
+  { skew = 1, prefilter = false }: Expectation = {},
 ): number {
-  const costs = layout.map((table) => lookUpCost(keyBits(table), count, expected));
-  if (isDisjoint(layout)) return disjointCost(layout.map(keyBits), costs, radius);
-  if (radius > guaranteedDistance(layout)) return Number.POSITIVE_INFINITY;
-  return costs.reduce((sum, cost) => sum + cost, 0);
-}
-
-/** One look-up and its candidates, those of hashed keys that share a bucket included. */
-function lookUpCost(width: number, count: number, { skew = 1, prefilter }: Expectation): number {
-  const candidates = skew * count * 2 ** -bucketBits(width, count).bits;
-  const { lookUp, entry } = unitsOf(prefilter ?? false);
-  return lookUp + candidates * (prefilter ? entry + PASSED : entry);
-}
-
-/** Step by step as `Bands.search` goes: block r mod m at r / m differing bits, rounded down. */
-function disjointCost(widths: readonly number[], costs: readonly number[], radius: number): number {
+  const { lookUp, entry } = unitsOf(prefilter);
+  const tables = cut({ firstBit: 0, bits }, blocks).map(({ bits: width }) => {
+    // Keys that share a bucket are candidates too.
+    const candidates = skew * count * 2 ** -bucketBits(width, count).bits;
+    return { width, units: lookUp + candidates * (prefilter ? entry + PASSED : entry) };
+  });
   let cost = 0;
   for (let step = 0; step <= radius && cost < Number.POSITIVE_INFINITY; step++) {
-    const table = step % widths.length;
-    cost += binomial(widths[table], Math.floor(step / widths.length)) * costs[table];
+    const { width, units } = tables[step % blocks];
+    cost += binomial(width, Math.floor(step / blocks)) * units;
   }
   return cost;
 }

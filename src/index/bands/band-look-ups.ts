@@ -294,7 +294,7 @@ export class BandLookUps {
     const table = this.#tables[this.#table];
     if (this.#differing(table) !== this.#flips) return false;
     for (let i = 0, j = 0; i < this.#flips - 1; i++, j++) {
-      while (((this.#xor[table.keyBits[j] >> 5] >>> (table.keyBits[j] & 31)) & 1) === 0) j++;
+      for (let bit = table.firstBit + j; !((this.#xor[bit >> 5] >>> (bit & 31)) & 1); bit++) j++;
       if (j !== this.#flipped[i]) return false;
     }
     return true;

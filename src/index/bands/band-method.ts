@@ -7,7 +7,6 @@
 
 import type { Steps } from '../../base/steps';
 import type { Collector } from '../../codes/nearest';
-import { blockLayout } from '../../codes/pigeonhole';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import { buildUnits, scanUnits, searchCost, unitsOf } from './band-layout';
 import { Bands } from './bands';
@@ -77,7 +76,6 @@ export class BandMethod {
   #bands: Bands | null = null;
   /** The codes that the bands are of. */
   #distinctCodes: DistinctCodes | null = null;
-  #hasPrefilter = false;
   /** Units of the scans since there are no bands. */
   #scannedUnits = 0;
   /** Units that look-ups saved and may lose again; at most those of one search. */
@@ -139,11 +137,9 @@ export class BandMethod {
     const radius = this.#radiusOf(reach) ?? Math.floor(this.#bits / 8);
     const { blocks, prefilter } = this.#choiceFor(count, radius);
     const start = performance.now(); // reported, never decided by
-    const layout = blockLayout(this.#bits, blocks);
-    const options = { bits: this.#bits, count, layout, prefilter };
-    const bands = yield* Bands.buildSteps(distinctCodes.memory, options);
+    const options = { bits: this.#bits, count, blocks, prefilter };
+    const bands = yield* Bands.build(distinctCodes.memory, options);
     this.#discard();
-    this.#hasPrefilter = prefilter;
     this.#costs.clear();
     this.#bands = bands;
     this.#distinctCodes = distinctCodes;
@@ -167,8 +163,9 @@ export class BandMethod {
       : this.#budget(distinctCodes);
     const found = bands.search(query, collector, { maxRadius: reach.maxDistance, budget });
     const isComplete = found.isComplete || found.radius >= reach.maxDistance;
-    const { lookUp, entry } = unitsOf(this.#hasPrefilter);
-    const fetched = this.#hasPrefilter ? found.compared : 0;
+    const { prefilter = false } = bands.options;
+    const { lookUp, entry } = unitsOf(prefilter);
+    const fetched = prefilter ? found.compared : 0;
     const spent = lookUp * found.lookUps + entry * found.candidates + fetched;
     this.#earn(distinctCodes, isComplete ? this.#worth(distinctCodes) - spent : -spent);
     if (isComplete) {
@@ -228,8 +225,8 @@ export class BandMethod {
   #costOf(bands: Bands, radius: number): number {
     let cost = this.#costs.get(radius);
     if (cost === undefined) {
-      const expected = { skew: bands.skew, prefilter: this.#hasPrefilter };
-      cost = searchCost(bands.layout, bands.count, radius, expected);
+      const { options, skew } = bands;
+      cost = searchCost(options, radius, { skew, prefilter: options.prefilter ?? false });
       this.#costs.set(radius, cost);
     }
     return cost;
@@ -238,7 +235,8 @@ export class BandMethod {
   #usable(distinctCodes: DistinctCodes): Bands | null {
     const bands = this.#bands;
     if (bands === null) return null;
-    const isRecent = distinctCodes.count - bands.count <= MAX_ADDED * bands.count;
+    const { count } = bands.options;
+    const isRecent = distinctCodes.count - count <= MAX_ADDED * count;
     if (this.#distinctCodes === distinctCodes && isRecent) return bands;
     this.#discard();
     this.#factor = 1; // what was learnt was of other codes
@@ -269,12 +267,12 @@ function choiceOf(bits: number, count: number, radius: number): Choice {
   const number = 32 - Math.clz32(count);
   const widths = WIDTHS.map((more) => Math.max(1, number + more));
   const numbers = new Set(widths.map((width) => Math.min(MAX_BLOCKS, Math.ceil(bits / width))));
-  const choices = [...numbers].flatMap((blocks) => {
-    const layout = blockLayout(bits, blocks);
-    return [false, true].map((prefilter) => {
-      return { blocks, prefilter, units: searchCost(layout, count, radius, { prefilter }) };
-    });
-  });
+  const choices = [...numbers].flatMap((blocks) =>
+    [false, true].map((prefilter) => {
+      const units = searchCost({ bits, count, blocks }, radius, { prefilter });
+      return { blocks, prefilter, units };
+    }),
+  );
   const least = Math.min(...choices.map(({ units }) => units));
   const enough = Math.max(NEARLY * least, LITTLE * scanUnits(bits, count));
   const size = ({ blocks, prefilter }: Choice) => blocks * (prefilter ? 2 : 1);

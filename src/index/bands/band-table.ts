@@ -4,6 +4,7 @@
  * Carter & Wegman 1979), so that flipping a key bit is one XOR, whether keys are hashed or not.
  */
 
+import { toStarts } from '../../base/arrays';
 import type { BitRun } from '../../codes/pigeonhole';
 import { bucketBits } from './band-layout';
 
@@ -15,7 +16,6 @@ export interface CodeSource {
 export interface TableOptions {
   readonly bits: number;
   readonly count: number;
-  readonly validity?: Uint8Array | null;
   readonly prefilter?: boolean;
 }
 
@@ -23,8 +23,8 @@ export interface TableOptions {
 interface TableKeys {
   /** Number of key bits. */
   readonly width: number;
-  /** The key bits, by their place in the code. */
-  readonly keyBits: Uint16Array;
+  /** Where they begin in the code. */
+  readonly firstBit: number;
   readonly bucketBits: number;
   /** Whether all codes of a bucket have the same key. */
   readonly isDirect: boolean;
@@ -80,13 +80,13 @@ export class Sorting {
 
 /** Makes a table in short steps; most of them yield how many of `3 * count` rows are done. */
 export function* tableSteps(
-  runs: readonly BitRun[],
+  key: BitRun,
   source: CodeSource,
   options: TableOptions,
   sorting: Sorting,
 ): Generator<number | undefined, BandTable> {
   const { bits, count } = options;
-  const keys = tableKeys(runs, bits, count);
+  const keys = tableKeys(key, bits, count);
   const table = new TableMaker(keys, options, sorting);
   const rows = Math.min(KEY_ROWS, Math.ceil(KEY_BYTES / keys.touched.length));
   for (let from = 0, to = 0; from < count; from = to) {
@@ -94,14 +94,12 @@ export function* tableSteps(
     table.countParts(source.codes, from, to);
     yield to;
   }
-  const entries = table.beginParts();
+  table.beginParts();
   for (let from = 0, to = 0; from < count; from = to) {
     to = Math.min(count, from + rows);
     table.spread(source.codes, from, to);
     yield count + to;
   }
-  table.members = new Uint32Array(entries + 1);
-  if (table.hasPrefilter) table.prefilter = new Int32Array(entries + 1);
   const parts = table.ends.length;
   for (let part = 0, work = 0; part < parts; part++) {
     const start = part === 0 ? 0 : table.ends[part - 1];
@@ -129,11 +127,10 @@ class TableMaker {
   /** Where the parts end; before, where the next row of each goes. */
   readonly ends: Uint32Array;
   readonly hasPrefilter: boolean;
-  members = new Uint32Array(0);
-  prefilter: Int32Array | null = null;
+  readonly #members: Uint32Array;
+  readonly #prefilter: Int32Array | null;
   readonly #keys: TableKeys;
   readonly #bytesPerCode: number;
-  readonly #validity: Uint8Array | null;
   readonly #sorting: Sorting;
   readonly #offsets: Uint32Array;
   #sum = 0;
@@ -150,28 +147,21 @@ class TableMaker {
     this.hasPrefilter = (options.prefilter ?? false) && keys.prefilterMask !== 0;
     this.#keys = keys;
     this.#bytesPerCode = Math.ceil(options.bits / 8);
-    this.#validity = options.validity ?? null;
     this.#sorting = sorting;
     this.#offsets = new Uint32Array(2 ** keys.bucketBits + 1);
+    this.#members = new Uint32Array(options.count + 1);
+    this.#prefilter = this.hasPrefilter ? new Int32Array(options.count + 1) : null;
   }
 
   countParts(codes: Uint8Array, from: number, to: number): void {
     const { shift, ends } = this;
     const { rowKeys } = this.#sorting;
     this.#keysOf(codes, from, to);
-    for (let row = from; row < to; row++) {
-      if (this.#hasCode(row)) ends[rowKeys[row - from] >>> shift]++;
-    }
+    for (let i = 0; i < to - from; i++) ends[rowKeys[i] >>> shift]++;
   }
 
-  beginParts(): number {
-    let entries = 0;
-    for (let part = 0; part < this.ends.length; part++) {
-      const size = this.ends[part];
-      this.ends[part] = entries;
-      entries += size;
-    }
-    return entries;
+  beginParts(): void {
+    toStarts(this.ends);
   }
 
   /** Puts rows behind those that are in their parts already. */
@@ -181,7 +171,6 @@ class TableMaker {
     const { prefilterWord, prefilterMask } = this.#keys;
     this.#keysOf(codes, from, to);
     for (let row = from; row < to; row++) {
-      if (!this.#hasCode(row)) continue;
       const key = rowKeys[row - from];
       const at = ends[key >>> shift]++;
       keys[at] = key;
@@ -198,7 +187,6 @@ class TableMaker {
     const { rowKeys } = this.#sorting;
     const { touched, addends } = this.#keys;
     const width = this.#bytesPerCode;
-    if (codes.length < to * width) throw new Error('the codes were moved while tables were made');
     rowKeys.fill(0);
     for (let i = 0; i < touched.length; i++) {
       const values = addends.subarray(256 * i, 256 * i + 256);
@@ -206,10 +194,6 @@ class TableMaker {
         rowKeys[r] ^= values[codes[at]];
       }
     }
-  }
-
-  #hasCode(row: number): boolean {
-    return this.#validity === null || ((this.#validity[row >> 3] >> (row & 7)) & 1) === 1;
   }
 
   countBuckets(from: number, to: number): void {
@@ -235,8 +219,7 @@ class TableMaker {
   /** Last row first, so that offsets end as where the buckets begin, and codes ascend. */
   place(from: number, to: number): void {
     const { keys, members: unsorted, prefilter: unsortedPrefilter } = this.#sorting;
-    const { members, prefilter } = this;
-    const offsets = this.#offsets;
+    const [offsets, members, prefilter] = [this.#offsets, this.#members, this.#prefilter];
     for (let i = to - 1; i >= from; i--) {
       const at = --offsets[keys[i]];
       members[at] = unsorted[i];
@@ -246,25 +229,22 @@ class TableMaker {
 
   result(): BandTable {
     this.#offsets[this.#offsets.length - 1] = this.#sum;
-    const { members, prefilter } = this;
     return {
       ...this.#keys,
       offsets: this.#offsets,
-      members,
-      prefilter,
+      members: this.#members,
+      prefilter: this.#prefilter,
       squares: this.#squares,
     };
   }
 }
 
-function tableKeys(runs: readonly BitRun[], bits: number, count: number): TableKeys {
-  const keyBits = runs.flatMap(({ firstBit, bits: length }) =>
-    Array.from({ length }, (_, i) => firstBit + i),
-  );
-  const buckets = bucketBits(keyBits.length, count);
+function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: number): TableKeys {
+  const buckets = bucketBits(width, count);
   const flipOf = buckets.isDirect
-    ? Uint32Array.from(keyBits, (_, j) => 2 ** j)
-    : hashedFlips(keyBits.length, buckets.bits);
+    ? Uint32Array.from({ length: width }, (_, j) => 2 ** j)
+    : hashedFlips(width, buckets.bits);
+  const keyBits = Array.from({ length: width }, (_, i) => firstBit + i);
   const touched = [...new Set(keyBits.map((bit) => bit >> 3))];
   const addends = new Uint32Array(256 * touched.length);
   const masks = new Int32Array(Math.ceil(bits / 32));
@@ -279,8 +259,7 @@ function tableKeys(runs: readonly BitRun[], bits: number, count: number): TableK
   const free = Array.from({ length: Math.floor(bits / 32) }, (_, w) => 32 - ones(masks[w]));
   const prefilterWord = Math.max(0, free.indexOf(Math.max(...free)));
   return {
-    width: keyBits.length,
-    keyBits: Uint16Array.from(keyBits),
+    ...{ width, firstBit },
     bucketBits: buckets.bits,
     isDirect: buckets.isDirect,
     flipOf,

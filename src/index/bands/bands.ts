@@ -4,32 +4,23 @@
  * every code within distance r has been offered, once (Norouzi, Punjani & Fleet 2012).
  */
 
-import { checkValidity } from '../../base/bitmap';
-import { checkBits, checkInteger, checkOptions, wrongType, wrongValue } from '../../base/check';
-import { checkLongCall, type LongCall, runSteps, type Steps } from '../../base/steps';
-import { bytesPerCode } from '../../codes/codes';
+import type { Steps } from '../../base/steps';
 import type { Collector } from '../../codes/nearest';
-import {
-  type BandLayout,
-  checkLayout,
-  guaranteedDistance,
-  isDisjoint,
-} from '../../codes/pigeonhole';
+import { cut } from '../../codes/pigeonhole';
 import { BandLookUps } from './band-look-ups';
 import { type BandTable, type CodeSource, Sorting, tableSteps } from './band-table';
 
 export interface BandsOptions {
-  bits: number;
+  readonly bits: number;
   /** The tables hold codes 0 to count - 1; there may be more behind them. */
-  count: number;
-  layout: BandLayout;
-  /** Bit s is 0 where code s is null; such codes are left out. */
-  validity?: Uint8Array | null;
+  readonly count: number;
+  /** Tables, one for each block of bits; the blocks cover a code. */
+  readonly blocks: number;
   /**
    * Holds 32 bits of each code next to its number, so that most candidates are dismissed without
    * reading their code: twice the memory, and a few times as fast where buckets are large.
    */
-  prefilter?: boolean;
+  readonly prefilter?: boolean;
 }
 
 export interface BandSearchOptions {
@@ -53,53 +44,35 @@ export interface BandSearch {
 }
 
 export class Bands {
-  readonly bits: number;
-  /** Codes from here on are not in the tables: the caller scans them. */
-  readonly count: number;
-  readonly layout: BandLayout;
+  readonly options: BandsOptions;
   readonly #source: CodeSource;
   readonly #tables: readonly BandTable[];
-  /** After step s of exact look-ups every code within distance `#reach[s]` has been met. */
-  readonly #reach: readonly number[];
-  readonly #isDisjoint: boolean;
   #idle: BandLookUps | null = null;
 
   private constructor(source: CodeSource, options: BandsOptions, tables: readonly BandTable[]) {
-    const { layout } = options;
-    this.bits = options.bits;
-    this.count = options.count;
-    this.layout = layout;
+    this.options = options;
     this.#source = source;
     this.#tables = tables;
-    this.#isDisjoint = isDisjoint(layout);
-    this.#reach = layout.map((_, t) =>
-      this.#isDisjoint ? t : guaranteedDistance(layout.slice(0, t + 1)),
-    );
   }
 
-  /** The tables over some codes, which must stay as they are; they are not copied. */
-  static build(codes: Uint8Array | CodeSource, options: BandsOptions & LongCall): Bands {
-    const { onProgress, signal, ...given } = options;
-    return runSteps(Bands.buildSteps(codes, given), checkLongCall({ onProgress, signal }));
-  }
-
-  /** The same in steps of a few milliseconds; whoever stops in between leaves nothing behind. */
-  static *buildSteps(codes: Uint8Array | CodeSource, options: BandsOptions): Steps<Bands> {
-    const source = codes instanceof Uint8Array ? { codes } : codes;
-    check(source, options);
-    const { count, layout } = options;
+  /**
+   * The tables over some codes, which must stay as they are and are not copied, in steps of a few
+   * milliseconds.
+   */
+  static *build(source: CodeSource, options: BandsOptions): Steps<Bands> {
+    const { bits, count, blocks } = options;
     const sorting = new Sorting(options);
     const tables: BandTable[] = [];
     const rows = 3 * count;
-    for (const runs of layout) {
-      const steps = tableSteps(runs, source, options, sorting);
+    for (const key of cut({ firstBit: 0, bits }, blocks)) {
+      const steps = tableSteps(key, source, options, sorting);
       let step = steps.next();
       for (; !step.done; step = steps.next()) {
         const { value } = step;
-        yield value === undefined ? value : [tables.length * rows + value, layout.length * rows];
+        yield value === undefined ? value : [tables.length * rows + value, blocks * rows];
       }
       tables.push(step.value);
-      yield [tables.length * rows, layout.length * rows];
+      yield [tables.length * rows, blocks * rows];
     }
     return new Bands(source, options, tables);
   }
@@ -111,11 +84,6 @@ export class Bands {
         sum + offsets.byteLength + members.byteLength + (prefilter?.byteLength ?? 0),
       0,
     );
-  }
-
-  /** The largest distance that look-ups of equal keys alone reach. */
-  get guaranteedDistance(): number {
-    return this.#reach[this.#reach.length - 1];
   }
 
   /**
@@ -139,36 +107,20 @@ export class Bands {
    * been offered. Stops before it spends more than the budget.
    */
   search(query: Uint8Array, collector: Collector, options: BandSearchOptions = {}): BandSearch {
-    const { maxRadius = this.bits, budget = Number.POSITIVE_INFINITY } = options;
-    const width = bytesPerCode(this.bits);
-    if (query.length !== width) throw wrongValue('query', `${width} bytes`, query.length);
-    const { codes } = this.#source;
-    if (codes.length < this.count * width) {
-      throw new Error(`the codes were moved: ${codes.length} bytes for ${this.count} of them`);
-    }
-    const run = this.#idle ?? new BandLookUps(this.#tables, width);
+    const { maxRadius = this.options.bits, budget = Number.POSITIVE_INFINITY } = options;
+    const run = this.#idle ?? new BandLookUps(this.#tables, query.length);
     this.#idle = null; // a collector may search in turn
-    run.start(codes, query, collector, budget);
+    run.start(this.#source.codes, query, collector, budget);
     const count = this.#tables.length;
     let radius = -1;
-    for (let step = 0; run.limit > radius + 1 && radius < maxRadius; step++) {
-      if (step >= count && !this.#isDisjoint) break;
+    while (run.limit > radius + 1 && radius < maxRadius) {
+      const step = radius + 1;
       if (!run.visit(step % count, Math.floor(step / count))) break;
-      radius = this.#isDisjoint ? step : this.#reach[step];
+      radius = step;
     }
     const { lookUps, candidates, compared } = run;
     const isComplete = run.limit <= radius + 1;
     this.#idle = run;
     return { isComplete, radius, lookUps, candidates, compared };
   }
-}
-
-const OPTIONS = ['bits', 'count', 'layout', 'validity', 'prefilter'];
-
-function check({ codes }: CodeSource, options: BandsOptions): void {
-  const { bits, count, layout, validity } = checkOptions('options', options, OPTIONS);
-  if (!(codes instanceof Uint8Array)) throw wrongType('codes', 'a Uint8Array', codes);
-  checkInteger('count', count, 0, Math.floor(codes.length / bytesPerCode(checkBits(bits))));
-  checkLayout(layout, bits);
-  checkValidity(validity, count);
 }
