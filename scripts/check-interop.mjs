@@ -98,7 +98,7 @@ async function writeOurs() {
     'plan.arrow',
     ids.map((id, row) => ({
       ...{ row, id, group: plan.groups[row], action: actions[plan.kept[row]] },
-      ...{ duplicate_of: plan.keepers[row], distance: plan.distances[row] },
+      ...{ duplicate_of: plan.duplicateOf[row], distance: plan.distances[row] },
     })),
   );
 

@@ -2,7 +2,7 @@
 // concept has one word, so that a search for it finds all of it. Reads the sources, the titles of tests,
 // the docs and the README; camelCase and snake_case names are read as words.
 //
-// node scripts/check-words.mjs [--pending]    also counts the words that are still being replaced
+// node scripts/check-words.mjs
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,9 +55,6 @@ const RULES = [
     },
   },
 ];
-
-/** Words on their way out: counted with --pending. Once one is gone it comes off this list. */
-const PENDING = new Set(['keepers?']);
 
 /** What is read of each file: all of it, or only the titles of tests. */
 function* texts() {
@@ -116,19 +113,7 @@ for (const [file, text] of texts()) {
 }
 
 let errors = 0;
-for (const [{ words, use }, places] of found) {
-  if (PENDING.has(words)) {
-    if (process.argv.includes('--pending')) {
-      console.log(`${String(places.length).padStart(5)}  ${words}  ->  ${use}`);
-      const counts = {};
-      for (const place of places) {
-        const file = place.slice(0, place.indexOf(':'));
-        counts[file] = (counts[file] ?? 0) + 1;
-      }
-      for (const [file, count] of Object.entries(counts)) console.log(`         ${count} ${file}`);
-    }
-    continue;
-  }
+for (const [{ use }, places] of found) {
   for (const place of places) console.error(`${place}: use ${use}`);
   errors += places.length;
 }

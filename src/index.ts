@@ -32,8 +32,8 @@ export {
   scan,
   scanAll,
 } from './codes/scan';
+export type { DedupPlan } from './groups/dedup';
 export { type DedupOptions, dedup, dedupAsync } from './groups/dedup';
-export type { DedupPlan } from './groups/dedup-plan';
 export type { Grouping } from './groups/grouping';
 export type { ColumnValues, Keep } from './groups/keep';
 export type { PlanTableOptions } from './groups/plan-table';

@@ -28,19 +28,19 @@ function panel(points, side, { grouping, groups }, left) {
   ];
   const colourOf = new Map();
   const lines = [];
-  groups.forEach(({ rows, keeper }, i) => {
+  groups.forEach(({ rows, kept }, i) => {
     for (const row of rows) {
       colourOf.set(row, COLOURS[i % COLOURS.length]);
-      const [[x1, y1], [x2, y2]] = [place(points[row]), place(points[keeper])];
+      const [[x1, y1], [x2, y2]] = [place(points[row]), place(points[kept])];
       const colour = COLOURS[i % COLOURS.length];
       lines.push(`<path d="M${x1} ${y1}L${x2} ${y2}" stroke="${colour}" opacity="0.35"/>`);
     }
   });
-  const keepers = new Set(groups.map(({ keeper }) => keeper));
+  const keptRows = new Set(groups.map(({ kept }) => kept));
   const dots = points.map((point, row) => {
     const [x, y] = place(point);
     const colour = colourOf.get(row) ?? ALONE;
-    if (!keepers.has(row)) return `<circle cx="${x}" cy="${y}" r="3.5" fill="${colour}"/>`;
+    if (!keptRows.has(row)) return `<circle cx="${x}" cy="${y}" r="3.5" fill="${colour}"/>`;
     return `<circle cx="${x}" cy="${y}" r="6" fill="none" stroke="${colour}" stroke-width="2.5"/>`;
   });
   const box = `x="${left}" y="${MARGIN + TITLE}" width="${PANEL}" height="${PANEL}"`;

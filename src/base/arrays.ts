@@ -1,9 +1,9 @@
 /** Typed arrays that grow, and binary search in ascending ones. */
 
-/** A copy of an array with zeros after its values, `length` elements in all. */
-export function grown<T extends Uint16Array | Uint32Array | Float64Array>(
+/** A copy of an array with zeros after its values, `length` elements in all or twice as many. */
+export function grown<T extends Uint16Array | Uint32Array | Float32Array | Float64Array>(
   values: T,
-  length: number,
+  length = 2 * values.length,
 ): T {
   const copy = new (values.constructor as new (length: number) => T)(length);
   copy.set(values);

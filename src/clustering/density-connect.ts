@@ -6,7 +6,7 @@
  * clusters too early.
  */
 
-import { grown } from '../base/arrays';
+import { grown, toStarts } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
@@ -54,22 +54,20 @@ export class Edges {
   }
 
   #grow(): void {
-    const capacity = 2 * this.#count;
-    this.#a = grown(this.#a, capacity);
-    this.#b = grown(this.#b, capacity);
-    this.#distances = grown(this.#distances, capacity);
+    this.#a = grown(this.#a);
+    this.#b = grown(this.#b);
+    this.#distances = grown(this.#distances);
   }
 
   /** The edges of a height of at most `most`, by height, then as they came: a counting sort. */
   *inOrder(most: number, heightOf: (edge: number) => number): Steps<Uint32Array> {
-    const starts = new Uint32Array(most + 2);
+    const starts = new Uint32Array(most + 1);
     for (let edge = 0; edge < this.#count; edge++) {
       const height = heightOf(edge);
-      if (height <= most) starts[height + 1]++;
+      if (height <= most) starts[height]++;
       if (edge % STEP_EDGES === STEP_EDGES - 1) yield undefined;
     }
-    for (let height = 0; height <= most; height++) starts[height + 1] += starts[height];
-    const order = new Uint32Array(starts[most + 1]);
+    const order = new Uint32Array(toStarts(starts));
     for (let edge = 0; edge < this.#count; edge++) {
       const height = heightOf(edge);
       if (height <= most) order[starts[height]++] = edge;

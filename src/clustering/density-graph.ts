@@ -7,9 +7,8 @@
 import { eachItem, type Steps } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
-import { distinctOf, NONE } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
-import { rowsOfCodes } from '../join/source';
+import { distinctOf, NONE, rowsOfCodes } from '../join/source';
 import type { KernelName } from '../kernels/kernels';
 import { connect, Edges, STEP_EDGES } from './density-connect';
 

@@ -6,7 +6,7 @@
 
 import type { Steps } from '../base/steps';
 import { UnionFind } from '../base/union-find';
-import { NONE } from '../join/distinct';
+import { NONE } from '../join/source';
 import { STEP_EDGES } from './density-connect';
 import type { DensityGraph } from './density-graph';
 

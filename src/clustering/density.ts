@@ -7,8 +7,7 @@
 
 import { checkInteger, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
-import { NONE } from '../join/distinct';
-import { maxDistanceOf, type RowSource, rowsOf } from '../join/source';
+import { maxDistanceOf, NONE, type RowSource, rowsOf } from '../join/source';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
 import { hasVectors, pointsOfRows } from './cluster-source';
 import { type Cluster, directionsOf, summaries } from './cluster-summary';

@@ -4,7 +4,7 @@
  * many rows are near. Where rows come in any order, `Smallest` of base/top-k selects instead.
  */
 
-import { grown } from '../base/arrays';
+import { grown, toStarts } from '../base/arrays';
 
 /** Rows and their distances in bits, nearest first; equal distances in order of row. */
 export interface Neighbors {
@@ -87,12 +87,7 @@ export class Nearest implements Collector {
     if (this.#held > this.#k) this.#thin();
     const starts = this.#counts.fill(0);
     for (let i = 0; i < this.#held; i++) starts[this.#distances[i]]++;
-    let start = 0;
-    for (let distance = 0; distance < starts.length; distance++) {
-      const count = starts[distance];
-      starts[distance] = start;
-      start += count;
-    }
+    toStarts(starts);
     const rows = new Uint32Array(this.#held);
     const distances = new Uint16Array(this.#held);
     for (let i = 0; i < this.#held; i++) {

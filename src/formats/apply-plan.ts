@@ -8,7 +8,7 @@ import { checkOptions } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
-import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup-plan';
+import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';

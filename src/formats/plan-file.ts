@@ -1,6 +1,6 @@
 /** Dedup plans and pairs as files: rows like others, in the formats that rows have. */
 
-import type { DedupPlan } from '../groups/dedup-plan';
+import type { DedupPlan } from '../groups/dedup';
 import { PLAN_COLUMNS, type PlanTableOptions, planBatches, planOf } from '../groups/plan-table';
 import type { PairBatch, Pairs } from '../join/pairs';
 import { RowBatch } from '../table/row-batch';

@@ -1,29 +1,82 @@
 /**
- * Deduplication: groups near rows and plans which of them to keep. With `extend` a plan grows with
- * its collection: what was decided stays as it is, names included; a new row joins a group that it
- * is near to, and new rows that are near to none are grouped among themselves. So a crawl is
- * planned day by day, and no row that was kept is dropped later.
+ * Deduplication: groups near rows and plans which of them to keep. A plan names for each row its
+ * group, the row that it duplicates and how far it is from it, to be read and edited by a person
+ * before anything is dropped; it has a checksum of each row, so that it is never applied to others.
+ * With `extend` a plan grows with its collection: what was decided stays as it is, names included;
+ * a new row joins a group that it is near to, and new rows that are near to none are grouped among
+ * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { asyncForm, eachItem, type Steps, syncForm } from '../base/steps';
+import type { Codes } from '../codes/codes';
 import { reachesCosine } from '../hashing/angle';
-import { NONE } from '../join/distinct';
 import { pairSteps } from '../join/pairs';
 import {
   ascending,
   checkComparable,
   cosinesOfPairs,
   type Nearness,
+  NONE,
   presentRows,
   type RowSource,
   type Rows,
   reordered,
   rowsOf,
 } from '../join/source';
-import { checkPlan, checksOf, type DedupPlan, measureDropped } from './dedup-plan';
+import { distance } from '../kernels/hamming/hamming.scalar';
 import { type GroupRequest, gather, preferred } from './grouping';
 import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
+
+/** What each row of a source becomes. */
+export interface DedupPlan {
+  /** Number of rows. */
+  readonly count: number;
+  /** By row the name of its group: the group's least row when the group was first made. */
+  readonly groups: Uint32Array;
+  /** 1 where a row is kept. */
+  readonly kept: Uint8Array;
+  /** By row the kept row that it duplicates; itself where it is kept. */
+  readonly duplicateOf: Uint32Array;
+  /** Distance and exact cosine to that row; cosines are null where the source has no vectors. */
+  readonly distances: Uint16Array;
+  readonly cosines: Float64Array | null;
+  /** By row a checksum: FNV-1a of the code's bytes, 32 bits, unless others were given. */
+  readonly checks: Uint32Array;
+}
+
+/** FNV-1a of no bytes: the checksum of a null row. */
+const NULL_CHECK = 0x811c_9dc5;
+
+/**
+ * Throws, naming the first row that differs, unless these are the checksums of the plan's rows. A
+ * row that the plan drops may be null by now.
+ */
+export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
+  if (checks.length !== plan.count) {
+    throw new Error(`the plan is for ${plan.count} rows, the source has ${checks.length}`);
+  }
+  const isOther = (check: number, row: number) =>
+    check !== plan.checks[row] && !(check === NULL_CHECK && plan.kept[row] === 0);
+  const row = checks.findIndex(isOther);
+  if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
+}
+
+/** A checksum of each code. */
+export function checksOf(codes: Codes): Uint32Array {
+  const { bytes, bytesPerCode, count } = codes;
+  const checks = new Uint32Array(count).fill(NULL_CHECK);
+  for (let row = 0; row < count; row++) {
+    if (codes.isNull(row)) continue;
+    let hash = NULL_CHECK;
+    let at = row * bytesPerCode;
+    for (const end = at + bytesPerCode; at < end; at++) {
+      hash = Math.imul(hash ^ bytes[at], 0x0100_0193);
+    }
+    checks[row] = hash;
+  }
+  return checks;
+}
 
 /** A plan that was made before, and the rows that it was made for. */
 export interface Extension {
@@ -90,13 +143,13 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   for (const { rows, kept } of yield* gather(added, left, request)) {
     for (const row of rows) {
       plan.groups[first + row] = first + rows[0];
-      plan.keepers[first + row] = first + kept;
+      plan.duplicateOf[first + row] = first + kept;
     }
   }
-  for (let row = first; row < count; row++) plan.kept[row] = Number(plan.keepers[row] === row);
+  for (let row = first; row < count; row++) plan.kept[row] = Number(plan.duplicateOf[row] === row);
   const dropped = ascending(count).filter((row) => row >= first && plan.kept[row] === 0);
   const here = { rows: added, first };
-  const isWithin = (row: number) => plan.keepers[row] >= first;
+  const isWithin = (row: number) => plan.duplicateOf[row] >= first;
   measureDropped(plan, dropped.filter(isWithin), here, here);
   if (known !== null) {
     const across = dropped.filter((row) => !isWithin(row));
@@ -127,13 +180,13 @@ function blankPlan(added: Rows, known: Known | null): DedupPlan {
     count,
     groups: ascending(count),
     kept: new Uint8Array(count),
-    keepers: ascending(count),
+    duplicateOf: ascending(count),
     distances: new Uint16Array(count),
     cosines: isMeasured && known?.plan.cosines !== null ? new Float64Array(count).fill(1) : null,
     checks: new Uint32Array(count),
   };
   if (known === null) return plan;
-  for (const field of ['groups', 'kept', 'keepers', 'distances', 'checks'] as const) {
+  for (const field of ['groups', 'kept', 'duplicateOf', 'distances', 'checks'] as const) {
     plan[field].set(known.plan[field]);
   }
   plan.cosines?.set(known.plan.cosines as Float64Array);
@@ -261,6 +314,39 @@ function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joi
     // A group that was dropped as a whole is kept by the first row that joins it again.
     if (kept === undefined) keptOf.set(group, row);
     plan.groups[row] = group;
-    plan.keepers[row] = kept ?? row;
+    plan.duplicateOf[row] = kept ?? row;
+  });
+}
+
+/** Rows of a source, of which the first is row `first` of the plan. */
+export interface PlanRows {
+  readonly rows: Rows;
+  readonly first: number;
+}
+
+/**
+ * Writes distances, and cosines where the plan has them, of `dropped` rows of one source to the
+ * rows of another (or the same) that they duplicate. Rows are those of the plan.
+ */
+export function measureDropped(
+  { duplicateOf, distances, cosines }: Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines'>,
+  dropped: Uint32Array,
+  from: PlanRows,
+  to: PlanRows,
+): void {
+  const { bytes, bytesPerCode } = from.rows.codes;
+  const others = to.rows.codes.bytes;
+  for (const row of dropped) {
+    const at = (row - from.first) * bytesPerCode;
+    const code = bytes.subarray(at, at + bytesPerCode);
+    distances[row] = distance(code, others, (duplicateOf[row] - to.first) * bytesPerCode);
+  }
+  if (cosines === null) return;
+  // Cosines are fastest where the duplicates of one row follow each other.
+  const order = dropped.slice().sort((a, b) => duplicateOf[a] - duplicateOf[b] || a - b);
+  const a = order.map((row) => duplicateOf[row] - to.first);
+  const b = order.map((row) => row - from.first);
+  cosinesOfPairs(to.rows, from.rows, a, b).forEach((cosine, i) => {
+    cosines[order[i]] = cosine;
   });
 }

@@ -10,7 +10,7 @@ import { checkIds, type Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
-import type { DedupPlan } from './dedup-plan';
+import type { DedupPlan } from './dedup';
 
 /** What a plan's rows have besides the plan. */
 export interface PlanTableOptions {
@@ -35,13 +35,13 @@ const ACTIONS = ['drop', 'keep'] as const;
 
 /** Some rows of a plan: those of the source with these numbers, whose ids are `ids`. */
 export function planBatch(plan: DedupPlan, rows: Uint32Array, ids: Ids | null): RowBatch {
-  const { groups, kept, keepers, distances, cosines, checks } = plan;
+  const { groups, kept, duplicateOf, distances, cosines, checks } = plan;
   return RowBatch.of({
     row: rows,
     ...(ids !== null && { id: ids }),
     group: rows.map((row) => groups[row]),
     action: Array.from(rows, (row) => ACTIONS[kept[row]]),
-    duplicate_of: rows.map((row) => keepers[row]),
+    duplicate_of: rows.map((row) => duplicateOf[row]),
     distance: Uint16Array.from(rows, (row) => distances[row]),
     ...(cosines !== null && { cosine: Float64Array.from(rows, (row) => cosines[row]) }),
     check: rows.map((row) => checks[row]),
@@ -84,15 +84,15 @@ export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
   // A row that someone decided to keep duplicates none.
   const ofDropped = (values: ArrayLike<number>, own: (row: number) => number) =>
     inOrder(values).map((value, row) => (kept[row] === 1 ? own(row) : value));
-  const keepers = Uint32Array.from(ofDropped(integers('duplicate_of'), (row) => row));
-  const beyond = keepers.findIndex((keeper) => keeper >= count);
+  const duplicateOf = Uint32Array.from(ofDropped(integers('duplicate_of'), (row) => row));
+  const beyond = duplicateOf.findIndex((other) => other >= count);
   if (beyond >= 0) {
-    throw new FormatError(`row ${beyond} duplicates row ${keepers[beyond]} of ${count}`, file);
+    throw new FormatError(`row ${beyond} duplicates row ${duplicateOf[beyond]} of ${count}`, file);
   }
   const cosines = names.includes('cosine') ? valuesOf('cosine').map(numberOf) : [];
   const hasCosines = count > 0 && cosines.length === count && cosines.every(Number.isFinite);
   return {
-    ...{ count, kept, keepers },
+    ...{ count, kept, duplicateOf },
     groups: Uint32Array.from(inOrder(integers('group'))),
     checks: Uint32Array.from(inOrder(integers('check'))),
     distances: Uint16Array.from(ofDropped(integers('distance'), () => 0)),

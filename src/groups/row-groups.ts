@@ -5,17 +5,23 @@
 
 import { checkOneOf, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
-import { NONE } from '../join/distinct';
 import {
   ascending,
   NEARNESS,
   type Nearness,
+  NONE,
   type RowSource,
   type Rows,
   rowsOf,
 } from '../join/source';
-import { widestOf } from './group-shape';
-import { GROUPINGS, type Grouping, type GroupRequest, gather, preferred } from './grouping';
+import {
+  GROUPINGS,
+  type Grouping,
+  type GroupRequest,
+  gather,
+  preferred,
+  widestOf,
+} from './grouping';
 import { checkKeep, type Keep } from './keep';
 
 /** Options of `groupRows`. */
@@ -42,7 +48,7 @@ export interface RowGroup {
   /** Its rows, ascending. */
   readonly rows: Uint32Array;
   /** The row that is kept. */
-  readonly keeper: number;
+  readonly kept: number;
   /** The largest distance of two of its rows; of a very large group at least that. */
   readonly widest: number;
   readonly isWidestExact: boolean;
@@ -91,7 +97,7 @@ function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
   for (const { rows, kept } of yield* gather(all, order, request)) {
     for (const row of rows) groupOf[row] = rows[0];
     const [widest, isWidestExact] = widestOf(codes, rows);
-    groups.push({ name: rows[0], rows, keeper: kept, widest, isWidestExact });
+    groups.push({ name: rows[0], rows, kept, widest, isWidestExact });
     yield undefined;
   }
   groups.sort((a, b) => a.name - b.name);

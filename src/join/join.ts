@@ -5,7 +5,7 @@
  * joined by their other bits.
  */
 
-import { lowerBound } from '../base/arrays';
+import { lowerBound, toStarts } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import type { BitRun } from '../codes/pigeonhole';
 import { ENTRY, HIT, JoinMemory } from '../kernels/joins/join-memory';
@@ -147,12 +147,7 @@ function* sorted({ memory, count }: JoinCodes, key: JoinKey, kernel: JoinKernel)
     [entries, other, low, lows],
     [other, entries, high, highs],
   ] as const) {
-    let sum = 0;
-    for (let i = 0; i < offsets.length; i++) {
-      const size = offsets[i];
-      offsets[i] = sum;
-      sum += size;
-    }
+    toStarts(offsets);
     for (let first = 0; first < count; first += STEP_ROWS) {
       kernel.scatter(from, first, Math.min(count, first + STEP_ROWS), to, digit, offsets);
       yield undefined;

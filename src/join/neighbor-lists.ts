@@ -8,9 +8,17 @@ import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../ba
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { KernelName } from '../kernels/kernels';
 import { BestLists } from './best-lists';
-import { type Distinct, distinctAt, distinctOf, NONE, sizesOf } from './distinct';
 import { findNearest, MAX_JOINED } from './nearest-join';
-import { maxDistanceOf, type RowSource, rowsOf } from './source';
+import {
+  type Distinct,
+  distinctAt,
+  distinctOf,
+  maxDistanceOf,
+  NONE,
+  type RowSource,
+  rowsOf,
+  sizesOf,
+} from './source';
 
 export interface NeighborListsOptions extends LongCall {
   /** How many neighbours of each row; fewer where there are fewer other rows. */

@@ -8,9 +8,9 @@
 import { grown } from '../base/arrays';
 import { Item, type Steps, type Stream } from '../base/steps';
 import { HIT } from '../kernels/joins/join-memory';
-import { type Distinct, type DistinctRows, distinctAt, NONE } from './distinct';
 import { type JoinWanted, join } from './join';
 import type { JoinMethod } from './join-layout';
+import { type Distinct, type DistinctRows, distinctAt, NONE } from './source';
 
 /** Pairs by their rows. Rows of a second collection count from 0 there. */
 export interface PairBatch {
@@ -183,10 +183,9 @@ class Held {
   }
 
   #grow(): void {
-    const capacity = 2 * this.#distincts.length;
-    this.#distincts = grown(this.#distincts, capacity);
-    this.#others = grown(this.#others, capacity);
-    this.#distances = grown(this.#distances, capacity);
+    this.#distincts = grown(this.#distincts);
+    this.#others = grown(this.#others);
+    this.#distances = grown(this.#distances);
   }
 
   /** Sorts the pairs by their first code; the arrays are replaced by sorted ones. */
@@ -282,7 +281,7 @@ class Batches {
   }
 
   append(row: number, distance: number): void {
-    if (this.#count === this.#keys.length) this.#keys = grown(this.#keys, 2 * this.#count);
+    if (this.#count === this.#keys.length) this.#keys = grown(this.#keys);
     this.#keys[this.#count++] = row * 2 ** 16 + distance; // exact, and sorted by the row
   }
 

@@ -17,7 +17,6 @@ import {
 import { Codes } from '../codes/codes';
 import { catchProbability, reachesCosine } from '../hashing/angle';
 import { SimHashIndex } from '../index/simhash-index';
-import { type Distinct, distinctOf } from './distinct';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
@@ -25,6 +24,8 @@ import {
   checkComparable,
   cosinesOfPairs,
   DEFAULT_SHARE,
+  type Distinct,
+  distinctOf,
   maxDistanceOf,
   NEARNESS,
   type Nearness,

@@ -22,10 +22,9 @@ import { type Projection, SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { SparseVector } from '../vectors/vectors';
 import { FrequencyTable } from './frequency-table';
-import { readWords } from './read-words';
 import { HashOrder, logOf, TextBatch } from './text-vectors';
 import { type Tokens, words } from './tokens';
-import { Vocabulary } from './vocabulary';
+import { readWords, Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
 /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */

@@ -4,6 +4,7 @@
  * that equal texts have equal sums on every engine.
  */
 
+import { grown } from '../base/arrays';
 import type { SparseMatrix } from '../vectors/vectors';
 import type { Vocabulary } from './vocabulary';
 
@@ -87,10 +88,8 @@ export class TextBatch {
     const to = from + entries;
     if (to > this.values.length) {
       const length = Math.max(to, 2 * this.values.length);
-      const [halves, values] = [new Uint32Array(2 * length), new Float64Array(length)];
-      halves.set(this.halves);
-      values.set(this.values);
-      [this.halves, this.values] = [halves, values];
+      this.halves = grown(this.halves, 2 * length);
+      this.values = grown(this.values, length);
     }
     this.#offsets.push(to);
     return from;

@@ -85,9 +85,9 @@ describe('a plan as text', () => {
       .split('\n')
       .filter((text) => / ?drop/.test(text) || text.startsWith('row'));
     const row = plan.kept.indexOf(0);
-    const { groups, keepers, distances, checks } = plan;
+    const { groups, duplicateOf, distances, checks } = plan;
     expect(line).toBe(
-      [row, groups[row], 'drop', keepers[row], distances[row], '', checks[row]].join(),
+      [row, groups[row], 'drop', duplicateOf[row], distances[row], '', checks[row]].join(),
     );
   });
 
@@ -110,7 +110,7 @@ describe('a plan as text', () => {
     );
     const read = await readText('plan.jsonl', edited.join('\r\n'));
     expect(read.kept[row]).toBe(1);
-    expect([read.keepers[row], read.distances[row]]).toEqual([row, 0]);
+    expect([read.duplicateOf[row], read.distances[row]]).toEqual([row, 0]);
     expect(read.kept.filter((one, i) => one !== plan.kept[i])).toHaveLength(1);
   });
 

@@ -23,9 +23,9 @@ describe.each(['star', 'components', 'complete'] as const)('by %s', (grouping) =
     expect(plan.groups).toEqual(groupOf);
     for (let row = 0; row < 200; row++) {
       const group = groups.find(({ rows }) => rows.includes(row));
-      expect(plan.keepers[row]).toBe(group?.keeper ?? row);
-      expect(plan.kept[row]).toBe(Number(plan.keepers[row] === row));
-      expect(plan.distances[row]).toBe(bitsApart(codes.at(row), codes.at(plan.keepers[row])));
+      expect(plan.duplicateOf[row]).toBe(group?.kept ?? row);
+      expect(plan.kept[row]).toBe(Number(plan.duplicateOf[row] === row));
+      expect(plan.distances[row]).toBe(bitsApart(codes.at(row), codes.at(plan.duplicateOf[row])));
     }
     expect(plan.kept).toContain(0);
     expect(plan.cosines).toBeNull();
@@ -45,12 +45,12 @@ describe.each(['star', 'components', 'complete'] as const)('by %s', (grouping) =
     const near = (a: number, b: number) => bitsApart(codes.at(a), codes.at(b)) <= 3;
     const rows = Array.from({ length: 200 }, (_, row) => row);
     for (let row = 0; row < 200; row++) {
-      const keeper = grown.keepers[row];
-      expect(grown.distances[row]).toBe(bitsApart(codes.at(row), codes.at(keeper)));
-      expect(grown.kept[row]).toBe(Number(keeper === row));
-      expect(grown.kept[keeper]).toBe(1);
+      const kept = grown.duplicateOf[row];
+      expect(grown.distances[row]).toBe(bitsApart(codes.at(row), codes.at(kept)));
+      expect(grown.kept[row]).toBe(Number(kept === row));
+      expect(grown.kept[kept]).toBe(1);
       const others = rows.filter((other) => grown.groups[other] === grown.groups[row]);
-      if (grouping === 'star') expect(near(row, keeper) || row < 120).toBe(true);
+      if (grouping === 'star') expect(near(row, kept) || row < 120).toBe(true);
       if (grouping === 'complete') expect(others.every((other) => near(row, other))).toBe(true);
       if (row < 120 || others.length > 1) continue;
       // A new row stays alone only where there is nothing that it could join.
@@ -93,14 +93,14 @@ it('reports exact cosines where vectors are kept', () => {
   const plan = dedup(index, { maxDistance: 12, keep: 'last' });
   expect(plan.kept).toContain(0);
   for (let row = 0; row < 120; row++) {
-    const cosine = Math.cos(angleBetween(vectors[row], vectors[plan.keepers[row]]));
+    const cosine = Math.cos(angleBetween(vectors[row], vectors[plan.duplicateOf[row]]));
     expect(plan.cosines?.[row]).toBeCloseTo(cosine, 5);
   }
   const grown = dedup(index, { maxDistance: 12, extend: { plan, source: index } });
   for (let row = 0; row < 120; row++) {
     expect(grown.kept[120 + row]).toBe(0); // each is there already
-    const keeper = vectors[grown.keepers[120 + row]];
-    expect(grown.cosines?.[120 + row]).toBeCloseTo(Math.cos(angleBetween(vectors[row], keeper)), 5);
+    const kept = vectors[grown.duplicateOf[120 + row]];
+    expect(grown.cosines?.[120 + row]).toBeCloseTo(Math.cos(angleBetween(vectors[row], kept)), 5);
   }
 });
 

@@ -50,9 +50,9 @@ describe.each(SHAPES)('%s codes', (shape) => {
       const { groupOf, groups } = groupRows(codes, { maxDistance, grouping });
       const names = namesByLoops(grouping, rowsOf(codes), near);
       expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
-      for (const { name, rows, keeper, widest, isWidestExact } of groups) {
+      for (const { name, rows, kept, widest, isWidestExact } of groups) {
         expect([...rows]).toEqual(rowsOf(codes).filter((row) => names.get(row) === name));
-        expect(keeper).toBe(name);
+        expect(kept).toBe(name);
         const apart = [...rows].flatMap((a) =>
           [...rows].map((b) => bitsApart(codes.at(a), codes.at(b))),
         );
@@ -81,23 +81,23 @@ describe('who stands for a group', () => {
   const sumOf = (rows: number[], row: number) =>
     rows.reduce((sum, other) => sum + bitsApart(codes.at(row), codes.at(other)), 0);
 
-  it.each(cases)('%s, of components', (_, keep, keeperOf) => {
+  it.each(cases)('%s, of components', (_, keep, keptOf) => {
     const { groups } = groupRows(codes, { maxDistance: 4, grouping: 'components', keep });
     expect(groups.length).toBeGreaterThan(2);
-    for (const { rows, keeper } of groups) expect(keeper).toBe(keeperOf([...rows]));
+    for (const { rows, kept } of groups) expect(kept).toBe(keptOf([...rows]));
   });
 
-  it.each(cases.filter(([name]) => name !== 'medoid'))('%s, of stars', (_, keep, keeperOf) => {
+  it.each(cases.filter(([name]) => name !== 'medoid'))('%s, of stars', (_, keep, keptOf) => {
     const near: Near = (a, b) => bitsApart(codes.at(a), codes.at(b)) <= 4;
     const left = rowsOf(codes);
     const order: number[] = [];
-    while (left.length > 0) order.push(...left.splice(left.indexOf(keeperOf(left)), 1));
+    while (left.length > 0) order.push(...left.splice(left.indexOf(keptOf(left)), 1));
     const names = namesByLoops('star', order, near);
     const { groupOf, groups } = groupRows(codes, { maxDistance: 4, keep });
     expect([...groupOf]).toEqual(rowsOf(codes).map((row) => names.get(row)));
-    for (const { rows, keeper } of groups) {
-      expect(keeper).toBe(keeperOf([...rows]));
-      for (const row of rows) expect(near(keeper, row)).toBe(true);
+    for (const { rows, kept } of groups) {
+      expect(kept).toBe(keptOf([...rows]));
+      for (const row of rows) expect(near(kept, row)).toBe(true);
     }
   });
 
@@ -111,12 +111,12 @@ describe('who stands for a group', () => {
   });
 
   it('random, the same by the same seed', () => {
-    const keepersBy = (random: number) =>
+    const keptBy = (random: number) =>
       groupRows(codes, { maxDistance: 4, grouping: 'components', keep: { random } }).groups.map(
-        ({ keeper }) => keeper,
+        ({ kept }) => kept,
       );
-    expect(keepersBy(1)).toEqual(keepersBy(1));
-    expect(keepersBy(1)).not.toEqual(keepersBy(2));
+    expect(keptBy(1)).toEqual(keptBy(1));
+    expect(keptBy(1)).not.toEqual(keptBy(2));
   });
 
   it.each([

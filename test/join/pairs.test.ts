@@ -4,10 +4,10 @@ import { Codes } from '../../src/codes/codes';
 import { blocksOf, choicesOf, mankuLayout, type TableLayout } from '../../src/codes/pigeonhole';
 import { catchProbability } from '../../src/hashing/angle';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { distinctOf } from '../../src/join/distinct';
 import { join } from '../../src/join/join';
 import { pairsInOrder } from '../../src/join/pair-order';
 import { type Pairs, type PairsWork, pairs } from '../../src/join/pairs';
+import { distinctOf } from '../../src/join/source';
 import { collection, type Pair, pairsByBruteForce, SHAPES } from '../groups/collections';
 import { angleBetween, Draws } from '../reference/random';
 

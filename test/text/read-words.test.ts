@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { nextOdd, readWords } from '../../src/text/read-words';
 import { words } from '../../src/text/tokens';
-import { Vocabulary } from '../../src/text/vocabulary';
+import { nextOdd, readWords, Vocabulary } from '../../src/text/vocabulary';
 import { Draws } from '../reference/random';
 
 /** The quick way to the words of a text, against `words`, which asks the engine for its rules. */

@@ -68,7 +68,7 @@ export class KeepPolicy {
   }
 
   /** The rule for the rows from `first` on. */
-  keeper(first = 0): Keep {
+  keep(first = 0): Keep {
     if (this.#kind === 'random') return { random: this.#seed };
     if (this.column === null) return this.#kind as 'first' | 'last' | 'medoid';
     const values = first === 0 ? this.#values : this.#values.slice(first);

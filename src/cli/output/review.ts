@@ -17,13 +17,13 @@ const RANGES = 4;
 interface Group {
   readonly name: number;
   readonly size: number;
-  readonly keeper: number;
+  readonly keptRow: number;
 }
 
 /** A row that would go, and the one that stays for it. */
 interface DroppedPair {
   readonly row: number;
-  readonly keeper: number;
+  readonly keptRow: number;
   readonly distance: number;
 }
 
@@ -42,15 +42,15 @@ export interface Review {
 
 /** The review of a plan for so many rows, without those that were removed from an index. */
 export function reviewOf(plan: DedupPlan, rows: number): Review {
-  const { count, groups, kept, keepers, distances } = plan;
+  const { count, groups, kept, duplicateOf, distances } = plan;
   const sizes = new Uint32Array(count);
-  const keeperOf = new Uint32Array(count);
+  const keptOf = new Uint32Array(count);
   const byDistance = new Uint32Array(distances.reduce((most, one) => Math.max(most, one), 0) + 1);
   let dropped = 0;
   let widest: DroppedPair[] = [];
   for (let row = count - 1; row >= 0; row--) {
     sizes[groups[row]]++;
-    if (kept[row] === 1) keeperOf[groups[row]] = row;
+    if (kept[row] === 1) keptOf[groups[row]] = row;
   }
   for (let row = 0; row < count; row++) {
     if (kept[row] === 1) continue;
@@ -59,7 +59,7 @@ export function reviewOf(plan: DedupPlan, rows: number): Review {
     byDistance[distance]++;
     const least = widest[PAIRS_SHOWN - 1]?.distance ?? 0;
     if (distance > least) {
-      widest = withPair(widest, { row, keeper: keepers[row], distance }, groups);
+      widest = withPair(widest, { row, keptRow: duplicateOf[row], distance }, groups);
     }
   }
   const largest: Group[] = [];
@@ -68,7 +68,7 @@ export function reviewOf(plan: DedupPlan, rows: number): Review {
     if (sizes[name] < 2) continue;
     groupCount++;
     if (sizes[name] <= (largest[GROUPS_SHOWN - 1]?.size ?? 0)) continue;
-    largest.push({ name, size: sizes[name], keeper: keeperOf[name] });
+    largest.push({ name, size: sizes[name], keptRow: keptOf[name] });
     largest.sort((a, b) => b.size - a.size || a.name - b.name).splice(GROUPS_SHOWN);
   }
   return { rows, dropped, groups: groupCount, byDistance, largest, widest };
@@ -85,8 +85,8 @@ function withPair(widest: DroppedPair[], pair: DroppedPair, groups: Uint32Array)
 
 /** The rows whose names and texts are shown. */
 export function shownRows({ largest, widest }: Review): number[] {
-  const rows = [...largest.map(({ keeper }) => keeper)];
-  for (const { row, keeper } of widest) rows.push(row, keeper);
+  const rows = [...largest.map(({ keptRow }) => keptRow)];
+  for (const { row, keptRow } of widest) rows.push(row, keptRow);
   return [...new Set(rows)].sort((a, b) => a - b);
 }
 
@@ -112,19 +112,19 @@ export function reviewText(review: Review, { bits, nameOf, texts }: Shown): stri
   lines.push(`  ${ranges(byDistance).join('   ')}`);
   lines.push('', largest.length < groups ? 'Largest groups:' : 'Groups:');
   const width = Math.max(...largest.map(({ size }) => grouped(size).length));
-  const nameWidth = Math.max(...largest.map(({ keeper }) => nameOf(keeper).length));
-  for (const { size, keeper } of largest) {
-    const text = excerpt(texts.get(keeper) ?? '');
-    const name = nameOf(keeper).padEnd(nameWidth);
+  const nameWidth = Math.max(...largest.map(({ keptRow }) => nameOf(keptRow).length));
+  for (const { size, keptRow } of largest) {
+    const text = excerpt(texts.get(keptRow) ?? '');
+    const name = nameOf(keptRow).padEnd(nameWidth);
     lines.push(`  ${grouped(size).padStart(width)} rows, keeps ${name}  ${text}`.trimEnd());
   }
   if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');
-  for (const { row, keeper, distance } of widest) {
+  for (const { row, keptRow, distance } of widest) {
     const cosine = cosineOf(distance, bits).toFixed(2);
     lines.push(`  ${distance} of ${bits} bits differ, cosine about ${cosine}`);
-    const [one, other] = differing(texts.get(keeper) ?? '', texts.get(row) ?? '');
-    const padding = Math.max(nameOf(keeper).length, nameOf(row).length);
-    lines.push(`    keep ${nameOf(keeper).padEnd(padding)}  ${one}`.trimEnd());
+    const [one, other] = differing(texts.get(keptRow) ?? '', texts.get(row) ?? '');
+    const padding = Math.max(nameOf(keptRow).length, nameOf(row).length);
+    lines.push(`    keep ${nameOf(keptRow).padEnd(padding)}  ${one}`.trimEnd());
     lines.push(`    drop ${nameOf(row).padEnd(padding)}  ${other}`.trimEnd());
   }
   return lines.join('\n');

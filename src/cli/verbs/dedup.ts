@@ -56,7 +56,7 @@ async function makePlan(call: Call, input: string): Promise<0> {
   const extend = extended?.extend;
   const options = {
     ...{ ...nearnessOf(call, rows), grouping: call.text('grouping') as Grouping, extend },
-    keep: policy.keeper(old?.count),
+    keep: policy.keep(old?.count),
   };
   const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
   for (const row of rowBlocks(rows)) {

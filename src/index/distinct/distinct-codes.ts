@@ -5,6 +5,7 @@
  * another order.
  */
 
+import { grown } from '../../base/arrays';
 import { isValid } from '../../base/bitmap';
 import { runSteps, type Steps } from '../../base/steps';
 import { CodeMemory } from '../../kernels/hamming/code-memory';
@@ -375,9 +376,8 @@ export class DistinctCodes {
 
   #reserveRows(count: number): void {
     if (count <= this.#distinctOfRow.length) return;
-    const grown = new Uint32Array(Math.max(count, Math.ceil(1.25 * this.#distinctOfRow.length)));
-    grown.set(this.#distinctOfRow);
-    this.#distinctOfRow = grown;
+    const room = Math.max(count, Math.ceil(1.25 * this.#distinctOfRow.length));
+    this.#distinctOfRow = grown(this.#distinctOfRow, room);
   }
 
   /**
