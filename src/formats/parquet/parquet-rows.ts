@@ -4,18 +4,16 @@
  * is read, so that memory is what one row group takes.
  */
 
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import type { AsyncBuffer, FileMetaData, ParquetParsers } from 'hyparquet';
-import { asFormatError, FormatError } from '../../base/format-error';
+import type { ColumnChunk, CompressionCodec, ParquetParsers } from 'hyparquet';
+import { asFormatError } from '../../base/format-error';
 import type { ByteFile } from '../../table/arrow/batches';
-import type { ColumnKind } from '../../table/columns/builder';
-import { decodeLz4 } from '../../table/compression/lz4';
-import { decodeZstd } from '../../table/compression/zstd';
-import type { RowBatch } from '../../table/row-batch';
-import { RowAssembler } from '../../table/row-batch';
-import type { ByteSource } from '../byte-source';
+import type { ColumnBuilder } from '../../table/columns/builder';
+import { type ColumnPlan, RowAssembler, type RowBatch } from '../../table/row-batch';
+import { type ByteSource, joined } from '../byte-source';
 import { exactJson } from '../jsonl/json-text';
 import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../row-reader';
+import { type ParquetColumn, type RowGroup, readFooter } from './footer';
+import { Budget, checkPages } from './pages';
 import { kindOfTree } from './parquet-schema';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -30,19 +28,6 @@ const PARSERS: Partial<ParquetParsers> = {
   jsonFromBytes: (bytes) => bytes && decoder.decode(bytes),
 };
 
-/**
- * Decoders of pages by Parquet's names, of what Node and this library have; Snappy is in hyparquet
- * itself. `length` is what the page must become.
- */
-const CODECS = {
-  GZIP: (page: Uint8Array, length: number) => gunzipSync(page, { maxOutputLength: length + 1 }),
-  BROTLI: (page: Uint8Array, length: number) =>
-    brotliDecompressSync(page, { maxOutputLength: length + 1 }),
-  ZSTD: (page: Uint8Array, length: number) => decodeZstd(page, length),
-  LZ4_RAW: (page: Uint8Array) => decodeLz4(frameOf([page])),
-  LZ4: (page: Uint8Array) => decodeLz4(frameOf(hadoopBlocks(page) ?? [page])),
-};
-
 /** A time counted in powers of ten of a second. */
 function timeText(value: bigint, digits: number): string {
   const per = 10n ** BigInt(digits);
@@ -55,111 +40,156 @@ function timeText(value: bigint, digits: number): string {
 
 /** Rows of Parquet; one row group is in memory. */
 export async function parquetRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
-  const { parquetMetadataAsync, parquetScan, parquetSchema } = await import('hyparquet');
-  const file = bufferOf(await source.randomAccess()); // its schema comes last
-  const metadata = await asParquet(source.name, () =>
-    parquetMetadataAsync(file, { geoparquet: false }),
+  const { name: file } = source;
+  const library = await import('hyparquet');
+  const bytes = await source.randomAccess(); // its schema comes last
+  const { columns, groups, rowCount } = await asParquet(file, () =>
+    readFooter(bytes, (footer) => library.parquetMetadata(footer, { geoparquet: false })),
   );
-  const trees = parquetSchema(metadata).children;
-  const names = trees.map(({ element }) => element.name);
-  const wanted = options.columns ?? names;
+  const names = columns.map(({ name }) => name);
+  const wanted = new Set(options.columns ?? names);
   checkColumns(wanted, names);
-  const plans = trees
-    .filter(({ element }) => wanted.includes(element.name))
-    .map((tree) => ({ name: tree.element.name, kind: kindOfTree(tree) }));
-  const assembler = new RowAssembler(plans, source.name);
-  const groups = groupsOf(metadata);
+  const plans = columns
+    .filter(({ name }) => wanted.has(name))
+    .map((column) => ({
+      ...column,
+      kind: kindOfTree(library.parquetSchema(schemaOf(column)).children[0]),
+    }));
+  const assembler = new RowAssembler(plans, file);
 
   async function* batches(): AsyncGenerator<RowBatch> {
-    const scan = await asParquet(source.name, () =>
-      parquetScan({
-        ...{ file, metadata, columns: plans.map(({ name }) => name) },
-        ...{ compressors: CODECS, parsers: PARSERS, utf8: false, useOffsetIndex: false },
-      }),
-    );
-    for (const { rowStart, rowEnd } of groups) {
-      for (let i = 0; i < plans.length; i++) {
-        const { name, kind } = plans[i];
-        const values = await asParquet(source.name, () =>
-          scan.readColumn({ column: name, rowStart, rowEnd }),
-        );
-        if (values.length !== rowEnd - rowStart) {
-          const expected = `column "${name}" has ${values.length} rows, not ${rowEnd - rowStart}`;
-          throw new FormatError(`cannot be read as Parquet: ${expected}`, source.name);
-        }
-        const turn = turnOf(kind);
-        for (let row = 0; row < values.length; row++) {
-          const value = values[row];
-          assembler.builders[i].append(value === null || value === undefined ? null : turn(value));
-        }
+    const full = groups.filter(({ rows }) => rows > 0);
+    for (const group of full) {
+      const budget = new Budget(bytesOf(group, plans, bytes.byteCount));
+      for (const [i, plan] of plans.entries()) {
+        await asParquet(file, async () => {
+          const values = await columnOf(bytes, { ...group, column: plan, bytes: budget.bytes });
+          appendAll(assembler.builders[i], values, { ...plan, rows: group.rows, budget });
+        });
       }
-      assembler.count = rowEnd - rowStart;
-      const group = assembler.take();
-      yield* piecesOf(group, options.batchRows);
+      assembler.count = group.rows;
+      yield* piecesOf(assembler.take(), options.batchRows);
     }
-    if (groups.length === 0) yield assembler.take();
+    if (full.length === 0) yield assembler.take();
   }
-  return { columns: assembler.columns, rowCount: Number(metadata.num_rows), batches };
+  return { columns: assembler.columns, rowCount, batches };
 }
 
-/** Row groups that have rows. */
-function groupsOf(metadata: FileMetaData): { rowStart: number; rowEnd: number }[] {
-  const groups: { rowStart: number; rowEnd: number }[] = [];
-  let rowStart = 0;
-  for (const { num_rows: rows } of metadata.row_groups) {
-    const rowEnd = rowStart + Number(rows);
-    if (rowEnd > rowStart) groups.push({ rowStart, rowEnd });
-    rowStart = rowEnd;
+/** A schema of this column alone. */
+function schemaOf({ elements }: ParquetColumn) {
+  return { schema: [{ name: 'root', num_children: 1 }, ...elements] };
+}
+
+function chunksOf({ chunks }: RowGroup, { firstLeaf, leafCount }: ParquetColumn) {
+  return chunks.slice(firstLeaf, firstLeaf + leafCount);
+}
+
+/** Bytes of a group's columns; chunks may lie in one place, so at most those of the file. */
+function bytesOf(group: RowGroup, columns: readonly ParquetColumn[], most: number): number {
+  const chunks = columns.flatMap((column) => chunksOf(group, column));
+  return Math.min(
+    most,
+    chunks.reduce((sum, { byteCount }) => sum + byteCount, 0),
+  );
+}
+
+/**
+ * The values of a column in a row group. hyparquet is given the pages of this column alone, checked
+ * and decoded: its chunks are put one after another, and say that they are of a codec which gives
+ * the pages that are decoded already. `bytes` is what justifies memory.
+ */
+async function columnOf(
+  file: ByteFile,
+  group: RowGroup & { column: ParquetColumn; bytes: number },
+): Promise<ArrayLike<unknown>> {
+  const { column, rows } = group;
+  const budget = new Budget(group.bytes);
+  const parts: Uint8Array[] = [];
+  const compressors: Record<string, (page: Uint8Array) => Uint8Array> = {};
+  let place = 0;
+  const columns: ColumnChunk[] = [];
+  for (const [i, { meta, shape, start, byteCount }] of chunksOf(group, column).entries()) {
+    budget.take(shape.values * (VALUE_BYTES + LEVEL_BYTES * shape.maxDefinition));
+    const bytes = new Uint8Array(byteCount);
+    await file.readInto(bytes, start);
+    const pages = checkPages(bytes, shape, budget);
+    let next = 0;
+    compressors[`CHECKED ${i}`] = () => pages.contents[next++];
+    parts.push(bytes.subarray(0, pages.byteCount));
+    const where = { data_page_offset: BigInt(place), dictionary_page_offset: undefined };
+    const size = { total_compressed_size: BigInt(pages.byteCount) };
+    columns.push({
+      meta_data: { ...meta, ...where, ...size, codec: `CHECKED ${i}` as CompressionCodec },
+    } as ColumnChunk);
+    place += pages.byteCount;
   }
-  return groups;
-}
-
-/** What the library gives, as the builder of the kind takes it. */
-function turnOf(kind: ColumnKind): (value: unknown) => unknown {
-  if (kind !== 'json') return (value) => value;
-  return (value) => (typeof value === 'string' ? value : exactJson(value));
-}
-
-function bufferOf(file: ByteFile): AsyncBuffer {
-  return {
-    byteLength: file.byteCount,
-    async slice(start, end = file.byteCount) {
-      const bytes = new Uint8Array(end - start);
-      await file.readInto(bytes, start);
-      return bytes.buffer;
+  const whole = joined(parts);
+  const count = BigInt(rows);
+  const { parquetScan } = await import('hyparquet');
+  const scan = await parquetScan({
+    file: {
+      byteLength: whole.length,
+      slice: (start, end) => whole.slice(start, end).buffer as ArrayBuffer,
     },
+    metadata: {
+      ...schemaOf(column),
+      ...{ version: 1, metadata_length: 0, num_rows: count },
+      row_groups: [{ columns, num_rows: count, total_byte_size: 0n }],
+    },
+    ...{
+      columns: [column.name],
+      compressors,
+      parsers: PARSERS,
+      utf8: false,
+      useOffsetIndex: false,
+    },
+  });
+  return scan.readColumn({ column: column.name, rowStart: 0, rowEnd: rows });
+}
+
+/** What hyparquet takes for a value while it reads, and for each level that it may be nested. */
+const VALUE_BYTES = 32;
+const LEVEL_BYTES = 48;
+
+function appendAll(
+  builder: ColumnBuilder,
+  values: ArrayLike<unknown>,
+  { name, kind, rows, budget }: ColumnPlan & { rows: number; budget: Budget },
+): void {
+  if (values.length !== rows) {
+    throw new Error(`column "${name}" has ${values.length} rows, not ${rows}`);
+  }
+  for (let row = 0; row < rows; row++) {
+    const value = values[row];
+    if (value === undefined && kind !== 'json') {
+      throw new Error(`column "${name}": a value that is not in its dictionary`);
+    }
+    const isText = kind === 'json' && typeof value !== 'string' && value !== null;
+    const own = isText && value !== undefined ? exactJson(value) : (value ?? null);
+    budget.take(sizeOf(own));
+    builder.append(own);
+  }
+}
+
+/** Bytes that a value takes in a column, about. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string' || value instanceof Uint8Array) return 4 + value.length;
+  if (!Array.isArray(value)) return 8;
+  let bytes = 4;
+  for (const item of value) {
+    if (item === undefined) throw new Error('an item that is not in its dictionary');
+    bytes += sizeOf(item);
+  }
+  return bytes;
+}
+
+/** What the engine says of bytes that lead elsewhere is of no use to a reader. */
+const ENGINE_ERRORS = [TypeError, RangeError, SyntaxError];
+
+function asParquet<T>(file: string, read: () => Promise<T>): Promise<T> {
+  const plain = (cause: unknown): never => {
+    const isEngines = ENGINE_ERRORS.some((Type) => cause instanceof Type);
+    throw isEngines ? new Error('damaged, or of a kind that is not read', { cause }) : cause;
   };
-}
-
-const asParquet = <T>(file: string, read: () => T): T =>
-  asFormatError(file, read, 'cannot be read as Parquet');
-
-/** LZ4 blocks in a frame: a magic, flags, an unchecked checksum, the blocks, an end mark. */
-function frameOf(blocks: readonly Uint8Array[]): Uint8Array {
-  const length = blocks.reduce((sum, block) => sum + 4 + block.length, 11);
-  const frame = new Uint8Array(length);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, 0x184d2204, true);
-  frame.set([0x40, 0x70], 4);
-  let at = 7;
-  for (const block of blocks) {
-    view.setUint32(at, block.length, true);
-    frame.set(block, at + 4);
-    at += 4 + block.length;
-  }
-  return frame;
-}
-
-/** Hadoop writes the lengths before each block, highest byte first; null where they do not fit. */
-function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
-  const view = new DataView(page.buffer, page.byteOffset, page.length);
-  const blocks: Uint8Array[] = [];
-  for (let at = 0; at < page.length; ) {
-    if (at + 8 > page.length) return null;
-    const length = view.getUint32(at + 4);
-    if (length === 0 || at + 8 + length > page.length) return null;
-    blocks.push(page.subarray(at + 8, at + 8 + length));
-    at += 8 + length;
-  }
-  return blocks;
+  return asFormatError(file, () => read().catch(plain), 'cannot be read as Parquet');
 }

@@ -1,0 +1,285 @@
+/**
+ * The pages of a chunk of a column, decoded and checked before hyparquet reads them. It follows run
+ * lengths, counts and lengths wherever they lead: a flipped bit makes it run for ever, or fill all
+ * memory. Here every count is bounded by what the chunk says, which the budget bounds.
+ */
+
+import { decodePage } from './codecs';
+import { Cursor, integerOf, readStruct, type Struct } from './thrift';
+
+/** What the footer says of a chunk, checked already. */
+export interface ChunkShape {
+  readonly type: string | undefined;
+  /** Bytes of a value of fixed length. */
+  readonly typeLength: number;
+  readonly codec: string | undefined;
+  /** Values, nulls and empty lists included. */
+  readonly values: number;
+  readonly maxDefinition: number;
+  readonly maxRepetition: number;
+}
+
+/** Counts bytes that are taken; throws where a file does not justify them. */
+export class Budget {
+  #left: number;
+
+  /** `bytes`: what the file holds of the rows that are read. */
+  constructor(readonly bytes: number) {
+    this.#left = Math.max(FREE_BYTES, MAX_EXPANSION * bytes);
+  }
+
+  take(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left >= 0) return;
+    const advice = 'write them with fewer rows a row group';
+    throw new Error(`rows that take far more memory than their ${this.bytes} bytes; ${advice}`);
+  }
+}
+
+/** Constants are a few bytes however often they are repeated: so many times more may be taken. */
+const MAX_EXPANSION = 256;
+/** May be taken whatever the file holds: 4,000,000 numbers. */
+const FREE_BYTES = 1 << 27;
+
+const PAGES = { data: 0, dictionary: 2, data2: 3 };
+const ENCODINGS = {
+  ...{ plain: 0, bytesApart: 9 },
+  ...{ dictionary: 2, rleDictionary: 8, rle: 3 },
+  ...{ delta: 5, deltaLengths: 6, deltaBytes: 7 },
+};
+/** Bytes of the values that have as many each. */
+const WIDTHS: Readonly<Record<string, number>> = {
+  INT32: 4,
+  INT64: 8,
+  INT96: 12,
+  FLOAT: 4,
+  DOUBLE: 8,
+};
+
+/** What is left to be read of a page once its header was. */
+interface PageValues {
+  readonly page: Cursor;
+  readonly count: number;
+  readonly encoding: number;
+  /** True of the second kind, whose indices of no bits are runs as others are. */
+  readonly isSecond: boolean;
+}
+
+/**
+ * Checks the pages of a chunk. Returns the contents of those that hyparquet lets a codec decode, in
+ * order, and how many of the bytes are pages: behind the last value nothing is read.
+ */
+export function checkPages(
+  bytes: Uint8Array,
+  shape: ChunkShape,
+  budget: Budget,
+): { contents: Uint8Array[]; byteCount: number } {
+  const cursor = new Cursor(bytes);
+  const contents: Uint8Array[] = [];
+  let dictionary: number | null = null;
+  let values = 0;
+  while (values < shape.values) {
+    const header = readStruct(cursor);
+    const kind = integerOf(header, 1, 'a page of kind');
+    const length = integerOf(header, 2, 'the length of a page');
+    const body = cursor.take(integerOf(header, 3, 'the length of a page'));
+    if (kind === PAGES.dictionary) {
+      const page = decoded(shape, body, length, budget);
+      dictionary = integerOf(structOf(header, 7), 1, 'entries of a dictionary', page.length);
+      contents.push(page);
+      continue;
+    }
+    if (kind !== PAGES.data && kind !== PAGES.data2) throw new Error(`a page of kind ${kind}`);
+    const own = structOf(header, kind === PAGES.data ? 5 : 8);
+    const count = integerOf(own, 1, 'values of a page', shape.values - values);
+    values += count;
+    const found =
+      kind === PAGES.data
+        ? dataPage(decoded(shape, body, length, budget), own, count, shape)
+        : dataPage2({ header: own, body, length, count }, shape, budget);
+    if (found.isDecoded) contents.push(found.content);
+    checkValues(found, shape, { dictionary, budget });
+  }
+  return { contents, byteCount: cursor.at };
+}
+
+function structOf(header: Struct, id: number): Struct {
+  const found = header.get(id);
+  if (found instanceof Map) return found;
+  throw new Error('a page without the header of its kind');
+}
+
+function decoded({ codec }: ChunkShape, body: Uint8Array, length: number, budget: Budget) {
+  budget.take(2 * length);
+  return decodePage(codec, body, length);
+}
+
+/** A page of the first kind: levels with their lengths before them, then values. */
+function dataPage(content: Uint8Array, header: Struct, count: number, shape: ChunkShape) {
+  const page = new Cursor(content);
+  const section = () => page.take(new DataView(page.take(4).slice().buffer).getUint32(0, true));
+  if (shape.maxRepetition > 0) levels(section(), shape.maxRepetition, count);
+  const present = shape.maxDefinition > 0 ? levels(section(), shape.maxDefinition, count) : count;
+  const encoding = integerOf(header, 2, 'an encoding');
+  return { page, count: present, encoding, content, isDecoded: true, isSecond: false };
+}
+
+/** A page of the second kind: levels as they are, then values, which alone are compressed. */
+function dataPage2(
+  {
+    header,
+    body,
+    length,
+    count,
+  }: { header: Struct; body: Uint8Array; length: number; count: number },
+  shape: ChunkShape,
+  budget: Budget,
+) {
+  const cursor = new Cursor(body);
+  const repetitions = cursor.take(integerOf(header, 6, 'the length of levels', body.length));
+  const definitions = cursor.take(integerOf(header, 5, 'the length of levels', body.length));
+  // hyparquet reads the levels of a column that has none, too.
+  if (shape.maxRepetition > 0) levels(repetitions, shape.maxRepetition, count);
+  const present = shape.maxDefinition > 0 ? levels(definitions, shape.maxDefinition, count) : count;
+  const nulls = integerOf(header, 2, 'nulls of a page', count);
+  if (nulls !== count - present) throw new Error(`${nulls} nulls, the page has ${count - present}`);
+  const rest = cursor.take(body.length - cursor.at);
+  const isDecoded = header.get(7) !== false;
+  const content = isDecoded ? decoded(shape, rest, length - cursor.at + rest.length, budget) : rest;
+  const encoding = integerOf(header, 4, 'an encoding');
+  const page = new Cursor(content);
+  return { page, count: present, encoding, content, isDecoded, isSecond: true };
+}
+
+/** Checks levels of at most `max`; returns how many are `max`, of values that are there. */
+function levels(bytes: Uint8Array, max: number, count: number): number {
+  return runs(new Cursor(bytes), { width: 32 - Math.clz32(max), count, wanted: max });
+}
+
+/**
+ * Checks runs of `count` integers of `width` bits: none is longer than what is left, or than its
+ * own bytes. Returns how many are `wanted`; none may be above.
+ */
+function runs(
+  cursor: Cursor,
+  { width, count, wanted }: { width: number; count: number; wanted?: number },
+): number {
+  let equal = 0;
+  for (let left = count; left > 0; ) {
+    const head = cursor.varint();
+    const isPacked = head % 2 === 1;
+    const length = (isPacked ? 8 : 1) * Math.floor(head / 2);
+    if (isPacked && (length === 0 || width === 0)) throw new Error('a run of no values');
+    const held = 8 * (cursor.bytes.length - cursor.at);
+    // DuckDB pads packed bits, so that a run goes beyond the last value.
+    const most = isPacked ? Math.max(left + 7, held / width) : left;
+    if (length > most) throw new Error(`a run of ${length} values, ${left} are left`);
+    const used = Math.min(length, left);
+    left -= used;
+    // The last run may be cut after its last value.
+    const bits = isPacked ? Math.min(length * width, held) : width;
+    if (bits < (isPacked ? used : 1) * width) throw new Error('a run is cut short');
+    const from = 8 * cursor.at;
+    cursor.take(Math.ceil(bits / 8));
+    for (let i = 0; wanted !== undefined && i < (isPacked ? used : 1); i++) {
+      const value = bitsAt(cursor.bytes, from + i * width, width);
+      if (value > wanted) throw new Error(`a level of ${value}, above ${wanted}`);
+      if (value === wanted) equal += isPacked ? 1 : used;
+    }
+  }
+  return equal;
+}
+
+/** An integer of `width` bits, at most 32, from bit `at` on, lowest first. */
+function bitsAt(bytes: Uint8Array, at: number, width: number): number {
+  let value = 0;
+  for (let done = 0; done < width; ) {
+    const bit = (at + done) & 7;
+    const step = Math.min(8 - bit, width - done);
+    value += ((bytes[(at + done) >>> 3] >> bit) & ((1 << step) - 1)) * 2 ** done;
+    done += step;
+  }
+  return value;
+}
+
+/** Checks the values of a page by their encoding, as far as hyparquet does not. */
+function checkValues(
+  { page, count, encoding, isSecond }: PageValues,
+  { type, typeLength }: ChunkShape,
+  { dictionary, budget }: { dictionary: number | null; budget: Budget },
+): void {
+  if (!Object.values(ENCODINGS).includes(encoding)) {
+    throw new Error(`values of an unknown encoding, ${encoding}`);
+  }
+  const left = page.bytes.length - page.at;
+  const isRuns = encoding === ENCODINGS.rle;
+  if (isRuns || encoding === ENCODINGS.dictionary || encoding === ENCODINGS.rleDictionary) {
+    if (isRuns !== (type === 'BOOLEAN')) throw new Error(`encoding ${encoding} of type ${type}`);
+    if (!isRuns && dictionary === null) throw new Error('a page of a dictionary that is not there');
+    if (isRuns) page.take(4);
+    const width = isRuns ? 1 : page.byte();
+    if (width > 32) throw new Error(`indices of ${width} bits`);
+    if (count > 0 && dictionary === 0) throw new Error('a dictionary without entries');
+    if (width > 0 || isSecond) runs(page, { width, count });
+  } else if (encoding === ENCODINGS.delta) {
+    deltas(page, count);
+  } else if (encoding === ENCODINGS.deltaLengths) {
+    deltas(page, count, (length) => {
+      if (length < 0) throw new Error(`a value of ${length} bytes`);
+    });
+  } else if (encoding === ENCODINGS.deltaBytes) {
+    prefixes(page, count, budget);
+  } else {
+    const width = WIDTHS[type ?? ''] ?? (type === 'FIXED_LEN_BYTE_ARRAY' ? typeLength : 0);
+    if (count * width > left) throw new Error(`${count} values of ${width} bytes in ${left}`);
+  }
+}
+
+/**
+ * Walks `count` integers that are stored as differences, in blocks with a width each; `take` is
+ * given them as integers of 32 bits.
+ */
+function deltas(page: Cursor, count: number, take?: (value: number) => void): void {
+  const [block, perBlock] = [page.varint(), page.varint()];
+  const perWidth = block / perBlock;
+  if (!(perBlock > 0 && perWidth > 0 && perWidth % 8 === 0)) {
+    throw new Error(`blocks of ${block} values in ${perBlock} parts`);
+  }
+  page.varint(); // the count once more
+  let value = page.zigzag() | 0;
+  if (count > 0) take?.(value);
+  for (let left = count - 1; left > 0; ) {
+    const least = page.zigzag();
+    for (const width of page.take(perBlock).slice()) {
+      if (width > 64) throw new Error(`differences of ${width} bits`);
+      const from = 8 * page.at;
+      const used = Math.min(perWidth, Math.max(0, left));
+      left -= used;
+      // Parts behind the last value have no bytes.
+      if (used > 0) page.take(Math.min((perWidth * width) / 8, page.bytes.length - page.at));
+      if (from + used * width > 8 * page.bytes.length) throw new Error('differences are cut short');
+      for (let i = 0; take !== undefined && i < used; i++) {
+        value = (value + least + bitsAt(page.bytes, from + i * width, Math.min(width, 32))) | 0;
+        take(value);
+      }
+    }
+  }
+}
+
+/** Byte arrays that begin as the one before: each is copied whole. */
+function prefixes(page: Cursor, count: number, budget: Budget): void {
+  const starts = new Int32Array(count);
+  let at = 0;
+  deltas(page, count, (value) => {
+    starts[at++] = value;
+  });
+  let row = 0;
+  let before = 0;
+  deltas(page, count, (rest) => {
+    const start = starts[row++];
+    if (start < 0 || start > before || rest < 0)
+      throw new Error(`a value that begins as ${start} bytes of ${before}`);
+    before = start + rest;
+    budget.take(before);
+  });
+}
