@@ -1,0 +1,377 @@
+/**
+ * Calls of every public function and method: first arguments as the docs have them, then something
+ * in them replaced by what a caller of JavaScript can pass. A call answers, or refuses in our words;
+ * what was given is not changed, and an object that refused a call is as it was.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as api from '../../src/node';
+import type { Draws } from '../reference/random';
+import { check, checkEqual, checkError, textOf } from './check';
+import { hostileArguments, TEXTS } from './mutate';
+import type { MakeTarget } from './readers';
+
+const { Codes, RowBatch, SimHasher, SimHashIndex, TextHasher } = api;
+
+/** What can be called, with sound arguments; `self` is what must be as before after a refusal. */
+interface Call {
+  readonly does: (...args: never[]) => unknown;
+  readonly args: readonly unknown[];
+  readonly self?: () => unknown;
+}
+
+type MakeCall = (draws: Draws) => Call;
+
+const VECTORS = [
+  [1, 0, 0.5],
+  [0.9, 0.1, 0.4],
+  [0, 1, -1],
+  [-1, 0.2, 0.3],
+];
+const IDS = ['a', 'b', 'c', 'd'];
+const TEXT = 'A cup of green tea, 東京 tea\nand rain again.';
+
+const floats = () => Float32Array.from(VECTORS.flat());
+const matrix = () => ({ values: floats(), dimensions: 3 });
+const sparse = () => ({ indices: [3, 8, 500], values: [1, 0.5, -2] });
+const csr = () => ({ offsets: [0, 2, 3], indices: [1, 4, 4], values: [1, 2, 3] });
+const codes = () => new SimHasher({ bits: 20 }).hashAll(VECTORS);
+const hasher = () => new SimHasher({ bits: 20, dimensions: 3 });
+const vector = (draws: Draws): unknown =>
+  draws.pick([() => [1, 2, 3], () => new Float64Array([1, 2, 3]), sparse])();
+const batch = (draws: Draws): unknown =>
+  draws.pick([() => VECTORS, floats, matrix, csr, () => [sparse(), sparse()]])();
+
+/** An index of some kind with four rows. */
+function index(draws: Draws): api.SimHashIndex<string> {
+  const kind = draws.pick(['none', 'float32', 'int8', 'sparse'] as const);
+  const options = { bits: 20, vectors: kind, ...(kind !== 'sparse' && { dimensions: 3 }) };
+  const made = new SimHashIndex<string>(options);
+  made.addAll(
+    kind === 'sparse' ? VECTORS.map((_, i) => ({ indices: [i, 9], values: [1, 2] })) : matrix(),
+    IDS,
+  );
+  return made;
+}
+
+const rowBatch = () =>
+  RowBatch.of({
+    ...{ id: IDS, n: [1, 2, 3, null], v: matrix(), code: codes(), text: ['x', null, '', 'ü'] },
+    f: new Float32Array(4),
+  });
+
+const nearness = () => ({ maxDistance: 5, kernel: 'auto' });
+const grouping = (draws: Draws) => ({
+  ...{ ...nearness(), grouping: draws.pick(['star', 'components', 'complete']) },
+  keep: draws.pick([
+    'first',
+    'last',
+    'medoid',
+    { random: 1 },
+    { longest: IDS },
+    { lowest: [1, 2, 3, 4] },
+  ]),
+});
+const source = (draws: Draws) => (draws.integer(2) === 0 ? codes() : index(draws));
+
+/** A call of a function with arguments that may depend on draws. */
+function call(does: (...args: never[]) => unknown, ...args: readonly unknown[]): MakeCall {
+  return (draws) => ({
+    does,
+    args: args.map((one) =>
+      typeof one === 'function' ? (one as (d: Draws) => unknown)(draws) : one,
+    ),
+  });
+}
+
+/** A call of a method of what `make` makes; `state` is compared after a refusal. */
+function method<T extends object>(
+  make: (draws: Draws) => T,
+  name: keyof T & string,
+  args: readonly unknown[],
+  state?: (self: T) => unknown,
+): MakeCall {
+  return (draws) => {
+    const self = make(draws);
+    const does = (...given: never[]) => (self[name] as (...all: never[]) => unknown)(...given);
+    return { ...call(does, ...args)(draws), ...(state && { self: () => state(self) }) };
+  };
+}
+
+const onIndex = (name: keyof api.SimHashIndex<string> & string, ...args: unknown[]) =>
+  method(index, name, args, api.indexToArrow as never);
+const onHasher = (name: keyof api.SimHasher & string, ...args: unknown[]) =>
+  method(hasher, name, args);
+const onCodes = (name: keyof api.Codes & string, ...args: unknown[]) => method(codes, name, args);
+const onTexts = (name: keyof api.TextHasher & string, ...args: unknown[]) =>
+  method(() => new TextHasher({ bits: 20 }), name, args);
+const onBatch = (name: keyof api.RowBatch & string, ...args: unknown[]) =>
+  method(rowBatch, name, args);
+
+const hasherOptions = (draws: Draws) => ({
+  ...{ bits: 33, seed: 5, dimensions: 3, zero: 'null' },
+  projection: draws.pick(['signs', 'gaussian', 'hadamard']),
+});
+const searchOptions = (draws: Draws) => ({
+  ...{ k: 3, rank: 'hamming', explain: true },
+  filter: draws.pick([undefined, [0, 2], new Set([1]), (id: unknown) => id !== 'a']),
+});
+const frequencies = () => new TextHasher().fit(['green tea', 'black tea']);
+const plan = (): api.DedupPlan => api.dedup(codes(), { maxDistance: 5 });
+
+const LIBRARY: Record<string, MakeCall> = {
+  'new SimHasher': call((options) => new SimHasher(options), hasherOptions),
+  'SimHasher.hash': onHasher('hash', vector),
+  'SimHasher.hashInto': onHasher('hashInto', vector, () => new Uint8Array(3)),
+  'SimHasher.accumulate': onHasher('accumulate', vector),
+  'SimHasher.hashAll': onHasher('hashAll', batch, () => ({ onProgress: () => 0 })),
+  'SimHasher.hashAllAsync': onHasher('hashAllAsync', batch, () => ({ onProgress: () => 0 })),
+  'Codes.allocate': call(Codes.allocate as never, 3, () => ({
+    bits: 9,
+    validity: Uint8Array.of(5),
+  })),
+  'Codes.from': call(
+    Codes.from as never,
+    () => new Uint8Array(6),
+    () => ({ bits: 9, bitOrder: 'lsb' }),
+  ),
+  'Codes.join': call(
+    Codes.join as never,
+    () => [codes(), codes()],
+    () => ({ bits: 20 }),
+  ),
+  'Codes.withoutValidity': onCodes('withoutValidity'),
+  'Codes.at': onCodes('at', 2),
+  'Codes.isNull': onCodes('isNull', 2),
+  'Codes.distance': onCodes('distance', 2, 1),
+  bitString: call(api.bitString as never, () => codes().at(0), 20),
+  hammingDistance: call(
+    api.hammingDistance as never,
+    () => codes().at(0),
+    () => codes().at(1),
+  ),
+  estimateAngle: call(api.estimateAngle as never, 5, 20, () => ({ confidence: 0.9 })),
+  bitsFor: call(api.bitsFor as never, () => ({ cosineError: 0.1, cosine: 0.5 })),
+  distanceFor: call(api.distanceFor as never, 0.9, 64, 0.9),
+  catchProbability: call(api.catchProbability as never, 0.9, 64, 20),
+  meanOf: call(api.meanOf as never, matrix, () => ({ sample: 3, seed: 1 })),
+  scan: call(
+    api.scan as never,
+    codes,
+    () => codes().at(0),
+    () => ({ k: 2, maxDistance: 9 }),
+  ),
+  scanAll: call(api.scanAll as never, codes, codes, () => ({ k: 2, kernel: 'scalar' })),
+  scanVectors: call(
+    api.scanVectors as never,
+    matrix,
+    () => [1, 2, 3],
+    () => ({ k: 2, minCosine: 0 }),
+  ),
+  scanVectorsAll: call(api.scanVectorsAll as never, matrix, matrix, () => ({ k: 2 })),
+  'new SimHashIndex': call(
+    (options) => new SimHashIndex(options),
+    (draws: Draws) => ({ ...hasherOptions(draws), vectors: 'float32', mean: [0.1, 0, 0] }),
+  ),
+  'SimHashIndex.add': onIndex('add', vector, 'e'),
+  'SimHashIndex.set': onIndex('set', vector, () => 'b'),
+  'SimHashIndex.addAll': onIndex('addAll', batch, () => ['e', 'f', 'g', 'h']),
+  'SimHashIndex.addAllAsync': onIndex('addAllAsync', batch, () => ['e', 'f', 'g', 'h']),
+  'SimHashIndex.remove': onIndex('remove', 'b'),
+  'SimHashIndex.has': onIndex('has', 'b'),
+  'SimHashIndex.idOf': onIndex('idOf', 1),
+  'SimHashIndex.get': onIndex('get', 'b'),
+  'SimHashIndex.compare': onIndex('compare', 'a', 'b'),
+  'SimHashIndex.search': onIndex('search', vector, searchOptions),
+  'SimHashIndex.searchAll': onIndex('searchAll', batch, searchOptions),
+  'SimHashIndex.searchAllAsync': onIndex('searchAllAsync', batch, searchOptions),
+  'SimHashIndex.within': onIndex('within', vector, () => ({ maxDistance: 5, minCosine: 0.5 })),
+  'SimHashIndex.withinAll': onIndex('withinAll', batch, () => ({ maxDistance: 5 })),
+  'SimHashIndex.withinAllAsync': onIndex('withinAllAsync', batch, () => ({ maxDistance: 5 })),
+  'SimHashIndex.optimize': onIndex('optimize', () => ({
+    recall: 0.5,
+    k: 2,
+    queries: 2,
+    partitions: 2,
+  })),
+  'SimHashIndex.optimizeAsync': onIndex('optimizeAsync', () => ({ recall: 0.5, k: 2, seed: 1 })),
+  pairs: call(api.pairs as never, source, nearness),
+  'pairs of two': call(api.pairs as never, source, source, nearness),
+  groupRows: call(api.groupRows as never, source, grouping),
+  groupRowsAsync: call(api.groupRowsAsync as never, source, grouping),
+  dedup: call(api.dedup as never, source, grouping),
+  'dedup, extended': call(api.dedup as never, codes, () => ({
+    ...nearness(),
+    extend: { plan: plan(), source: codes() },
+    checks: new Uint32Array(8),
+  })),
+  dedupAsync: call(api.dedupAsync as never, source, grouping),
+  neighborLists: call(api.neighborLists as never, source, () => ({ k: 2, maxDistance: 9 })),
+  neighborListsAsync: call(api.neighborListsAsync as never, source, () => ({ k: 2 })),
+  cluster: call(
+    api.cluster as never,
+    (draws: Draws) => draws.pick([codes, matrix, index])(draws),
+    () => ({
+      ...{ clusters: 2, by: 'bits', starts: 2, iterations: 3, sample: 4, seed: 1, exemplars: 2 },
+    }),
+  ),
+  clusterAsync: call(api.clusterAsync as never, matrix, () => ({ clusters: 2, starts: 1 })),
+  clusterByDensity: call(api.clusterByDensity as never, source, () => ({
+    ...{ minClusterSize: 2, minSamples: 1, maxDistance: 8, exemplars: 1 },
+  })),
+  clusterByDensityAsync: call(api.clusterByDensityAsync as never, source, () => ({
+    minClusterSize: 2,
+  })),
+  'new TextHasher': call(
+    (options) => new TextHasher(options).hash(TEXT as never),
+    (draws: Draws) => ({
+      ...{ bits: 20, seed: 1, stopWords: ['a'], counting: 'log', keywords: 3, empty: 'null' },
+      ...{
+        tokens: draws.pick([api.words, api.characters(3)]),
+        hash: draws.pick(['xxhash64', 'md5']),
+      },
+    }),
+  ),
+  'TextHasher.fit': onTexts('fit', () => [TEXT, 'tea']),
+  'TextHasher.vectorize': onTexts('vectorize', TEXT),
+  'TextHasher.hash': onTexts('hash', TEXT),
+  'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
+  'TextHasher.hashAllAsync': onTexts('hashAllAsync', () => [TEXT, 'tea']),
+  'TextHasher.hashStream': onTexts('hashStream', () => [TEXT, 'tea']),
+  'TextHasher.keywords': onTexts('keywords', TEXT, 2),
+  words: call(api.words as never, (draws: Draws) => draws.pick([TEXT, ...TEXTS])),
+  characters: call((count) => api.characters(count)(TEXT), 3),
+  'characters of a text': call(api.characters(3) as never, TEXT),
+  shingles: call(
+    (count, of) => api.shingles(count, of)(TEXT),
+    2,
+    () => api.words,
+  ),
+  'shingles of a text': call(api.shingles(2) as never, TEXT),
+  segments: call((locale) => api.segments(locale)(TEXT), 'de'),
+  'segments of a text': call(api.segments('ja') as never, TEXT),
+  jieba: call(api.jieba as never),
+  stopWords: call(api.stopWords as never, 'en'),
+  hashWord: call(api.hashWord as never, 'tea', (draws: Draws) =>
+    draws.pick(['md5', 'xxhash64', 'fnv1a64']),
+  ),
+  explainTexts: call(api.explainTexts as never, () => new TextHasher(), 'green tea', 'black tea'),
+  'new FrequencyTable': call(
+    (origin) => new api.FrequencyTable(origin),
+    () => ({
+      ...{ tokens: 'words', hash: 'xxhash64' },
+    }),
+  ),
+  'FrequencyTable.merge': method(frequencies, 'merge', [frequencies], api.frequenciesToArrow),
+  calibrate: call(api.calibrate as never, batch, () => ({
+    minCosine: 0.5,
+    bits: 16,
+    sample: 4,
+    seed: 1,
+  })),
+  measureRecall: call(api.measureRecall as never, index, () => ({
+    ...{ k: 2, sample: 2, seed: 1, search: { rank: 'hamming' } },
+  })),
+  codesFromArrow: call(
+    api.codesFromArrow as never,
+    () => api.codesToArrow(codes()),
+    () => ({ column: 'code' }),
+  ),
+  codesToArrow: call(api.codesToArrow as never, codes, () => ({ ids: IDS })),
+  vectorsFromArrow: call(
+    api.vectorsFromArrow as never,
+    () => api.indexToArrow(index({ pick: () => 'float32' } as never)),
+    () => ({
+      ...{ column: 'vector', id: 'id' },
+    }),
+  ),
+  sparseFromArrow: call(
+    api.sparseFromArrow as never,
+    () => api.indexToArrow(index({ pick: () => 'sparse' } as never)),
+    () => ({ indices: 'indices', values: 'weights' }),
+  ),
+  indexFromArrow: call(
+    api.indexFromArrow as never,
+    (draws: Draws) => api.indexToArrow(index(draws)),
+    () => ({ file: 'f' }),
+  ),
+  indexToArrow: call(api.indexToArrow as never, index),
+  frequenciesFromArrow: call(api.frequenciesFromArrow as never, () =>
+    api.frequenciesToArrow(frequencies()),
+  ),
+  frequenciesToArrow: call(api.frequenciesToArrow as never, frequencies),
+  'new FormatError': call((message) => new api.FormatError(message), 'damaged'),
+  'RowBatch.of': call(
+    RowBatch.of as never,
+    () => ({
+      id: IDS,
+      n: [1, null, 2.5, -0],
+      b: [1n, 2n, 3n, null],
+      m: { ...matrix(), validity: Uint8Array.of(9) },
+    }),
+    () => ({ firstRow: 3, file: 'x' }),
+  ),
+  'RowBatch.fromArrow': call(
+    RowBatch.fromArrow as never,
+    () => rowBatch().toArrow(),
+    () => ({ file: 'x' }),
+  ),
+  'RowBatch.join': call(RowBatch.join as never, () => [rowBatch(), rowBatch()]),
+  'RowBatch.toArrow': onBatch('toArrow'),
+  ...Object.fromEntries(
+    ['id', 'n', 'v', 'code', 'text', 'f'].flatMap((column) =>
+      (['values', 'texts', 'ids', 'vectors', 'codes'] as const).map((name) => [
+        `RowBatch.${name} of ${column}`,
+        onBatch(name, column, ...(name === 'codes' ? [() => ({ bits: 20 })] : [])),
+      ]),
+    ),
+  ),
+  'RowBatch.sparse': onBatch('sparse', 'v', 'v'),
+  'RowBatch.select': onBatch('select', () => [2, 0, 2]),
+  'RowBatch.slice': onBatch('slice', 1, 3),
+  'RowBatch.with': onBatch('with', () => ({ z: [1, 2, 3, 4] })),
+  'RowBatch.without': onBatch('without', () => ['n']),
+};
+
+/** All that an iterable answer or a promise holds. */
+async function taken(answer: unknown): Promise<void> {
+  const value = await answer;
+  if (typeof value === 'string' || ArrayBuffer.isView(value) || value === null) return;
+  const iterate = (value as Iterable<unknown>)?.[Symbol.iterator];
+  if (typeof iterate === 'function') for (const _ of value as Iterable<unknown>);
+}
+
+async function run(name: string, make: MakeCall, draws: Draws): Promise<void> {
+  const { does, args, self } = make(draws);
+  const given = draws.integer(4) === 0 ? args : hostileArguments(draws, args);
+  const before = textOf(args);
+  const state = self && textOf(self());
+  let isRefused = false;
+  try {
+    await taken(does(...(given as never[])));
+  } catch (error) {
+    isRefused = true;
+    checkError(error, name);
+    if (given === args) check(error instanceof api.FormatError || error instanceof Error, name);
+  }
+  if (name !== 'SimHasher.hashInto') checkEqual(textOf(args), before, `${name}: its arguments`);
+  if (self && isRefused) checkEqual(textOf(self()), state, `${name}: refused, and yet changed`);
+}
+
+function target(calls: Record<string, MakeCall>): MakeTarget {
+  return () => {
+    const all = Object.entries(calls);
+    const work = mkdtempSync(join(tmpdir(), 'halfspace-calls-'));
+    process.on('exit', () => rmSync(work, { recursive: true, force: true }));
+    process.chdir(work); // where files with names of chance land
+    return (draws) => {
+      const [name, make] = draws.pick(all);
+      return run(name, make, draws);
+    };
+  };
+}
+
+export const CALL_NAMES = Object.keys(LIBRARY);
+export const CALLS: Record<string, MakeTarget> = { calls: target(LIBRARY) };

@@ -1,0 +1,239 @@
+/**
+ * Files that name each other or say what others mean: index folders, plans, index files with sound
+ * checksums over hostile content, and compressed frames by themselves.
+ */
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Data } from 'apache-arrow';
+import { fileChecksum, parseManifest } from '../../src/folder/manifest';
+import * as api from '../../src/node';
+import { arrowBytes } from '../../src/table/arrow/bytes';
+import { openArrow } from '../../src/table/arrow/source';
+import { decodeLz4 } from '../../src/table/compression/lz4';
+import { decodeZstd } from '../../src/table/compression/zstd';
+import { KEY } from '../../src/table/sealed/seal';
+import { sealed } from '../../src/table/sealed/sealed-table';
+import { Draws } from '../reference/random';
+import { frames } from '../table/frames.json';
+import { checkEqual, checkError, checkRefusal, Finding, textOf } from './check';
+import { mutated, NUMBERS, TEXTS } from './mutate';
+import { FILE, fixtures, type MakeTarget, smallIndexes } from './readers';
+
+/** A folder of this process, gone at its end. */
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'halfspace-fuzz-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Something in a value of JSON replaced by another value of JSON. */
+function changedJson(draws: Draws, value: unknown): unknown {
+  const isLeaf = typeof value !== 'object' || value === null;
+  if (isLeaf || draws.integer(6) === 0) {
+    const numbers = [...NUMBERS, Number(value) + 1, Number(value) - 1, 2 * Number(value)];
+    return draws.pick([null, draws.pick(numbers), draws.pick(TEXTS), {}, [], [value], true]);
+  }
+  const copy = structuredClone(value) as Record<string, unknown>;
+  const key = draws.pick([...Object.keys(copy), 'added']);
+  if (draws.integer(8) === 0) delete copy[key];
+  else copy[key] = changedJson(draws, copy[key]);
+  return copy;
+}
+
+/** Reads, and uses what was read as a program would. */
+function useIndex(index: api.SimHashIndex, draws: Draws): void {
+  const code = draws.bytes(Math.ceil(index.bits / 8));
+  code[code.length - 1] &= 0xff >> (8 * code.length - index.bits);
+  index.search(code, { k: 3 });
+  index.within(code, { maxDistance: Math.min(3, index.bits) });
+  if (index.dimensions !== undefined && index.dimensions < 1000) {
+    const query = draws.gaussians(index.dimensions);
+    index.search(query, { k: 3 });
+  }
+  api.indexToArrow(index);
+}
+
+/** The data of a column with some bytes of its values changed; a column's shape stays. */
+function changedData(draws: Draws, data: Data): Data {
+  const copy = data.clone();
+  const child = copy.children[0];
+  const holder = child !== undefined && draws.integer(2) === 0 ? child.clone() : copy;
+  if (holder !== copy) copy.children[0] = holder;
+  for (const name of ['values', 'valueOffsets'] as const) {
+    const array = holder[name] as Uint8Array | undefined;
+    if (!ArrayBuffer.isView(array) || array.length === 0 || draws.integer(2) === 0) continue;
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    const changed = mutated(draws, bytes, []).subarray(0, bytes.length);
+    const whole = new Uint8Array(bytes.length);
+    whole.set(changed);
+    const Kind = array.constructor as Uint8ArrayConstructor;
+    Object.defineProperty(holder, name, { value: new Kind(whole.buffer) });
+  }
+  return copy;
+}
+
+/** Index files whose maker meant harm, and computed the checksums. */
+const hostileIndex: MakeTarget = () => {
+  const files = smallIndexes().map((index) => openArrow(api.indexToArrow(index)));
+  return (draws) => {
+    const { schema, batches } = draws.pick(files);
+    const header = JSON.parse(schema.metadata.get(KEY) as string);
+    const isHeader = draws.integer(2) === 0;
+    const chosen = isHeader ? -1 : draws.integer(schema.fields.length);
+    const columns = batches.map((batch) =>
+      schema.fields.map((field, i) => {
+        const data = batch.data.children[i];
+        return { field, data: i === chosen ? changedData(draws, data) : data };
+      }),
+    );
+    const given = (isHeader ? changedJson(draws, header) : header) as Record<string, unknown>;
+    const made = sealed(given, columns);
+    const bytes = arrowBytes('file', made.schema, made.batches);
+    let index: api.SimHashIndex;
+    try {
+      index = api.indexFromArrow(bytes, { file: FILE });
+    } catch (error) {
+      return checkRefusal(error, FILE, 'indexFromArrow of hostile content');
+    }
+    try {
+      useIndex(index, draws);
+    } catch (error) {
+      const isTold = /made elsewhere: query it by codes/.test(`${error}`);
+      if (!isTold) throw new Finding(`an index was read that cannot be used: ${error}`);
+    }
+  };
+};
+
+/** A manifest with its checksum computed again. */
+function resealed(json: unknown): Buffer {
+  const { checksum: _, ...rest } = (json ?? {}) as { checksum?: string };
+  const head = `${JSON.stringify(rest, null, 1).slice(0, -2)},\n`;
+  return Buffer.from(`${head} "checksum": "${fileChecksum(Buffer.from(head))}"\n}\n`);
+}
+
+const manifest: MakeTarget = () => {
+  const folder = new URL('folders/', fixtures);
+  const texts = readdirSync(folder)
+    .filter((name) => name.endsWith('.hs'))
+    .flatMap((name) => {
+      const url = new URL(`${name}/`, folder);
+      const manifests = readdirSync(url).filter((file) => file.startsWith('manifest-'));
+      return manifests.map((file) => readFileSync(new URL(file, url)));
+    });
+  const generationOf = (text: Buffer) => JSON.parse(text.toString()).generation as number;
+  const sound = texts.map((text) => textOf(parseManifest(text, FILE, generationOf(text))));
+  return (draws) => {
+    const at = draws.integer(texts.length);
+    const isHostile = draws.integer(2) === 0;
+    const json = JSON.parse(texts[at].toString());
+    const bytes = isHostile ? resealed(changedJson(draws, json)) : mutated(draws, texts[at], texts);
+    try {
+      const read = parseManifest(bytes, FILE, generationOf(texts[at]));
+      if (!isHostile) checkEqual(textOf(read), sound[at], 'a damaged manifest');
+    } catch (error) {
+      checkRefusal(error, FILE, 'manifest');
+    }
+  };
+};
+
+/** A folder with one file damaged, or with a hostile manifest that passes its checksum. */
+const folder: MakeTarget = () => {
+  const root = temporaryFolder();
+  const source = new URL('folders/', fixtures);
+  const folders = readdirSync(source).filter((name) => name.endsWith('.hs'));
+  return async (draws) => {
+    const name = draws.pick(folders);
+    const url = new URL(`${name}/`, source);
+    for (const file of readdirSync(root)) unlinkSync(join(root, file));
+    const files = readdirSync(url);
+    const harmed = draws.pick(files);
+    for (const file of files) {
+      const bytes = readFileSync(new URL(file, url));
+      const isManifest = file.startsWith('manifest-');
+      const make = () =>
+        isManifest && draws.integer(2) === 0
+          ? resealed(changedJson(draws, JSON.parse(bytes.toString())))
+          : mutated(draws, bytes, []);
+      writeFileSync(join(root, file), file === harmed ? make() : bytes);
+    }
+    try {
+      const opened = await api.IndexFolder.open(root);
+      const index = await opened.index();
+      useIndex(index, draws);
+      await opened.columns();
+      await opened.frequencies();
+    } catch (error) {
+      checkError(error, 'opening a folder');
+      const isNamed = error instanceof api.FormatError && error.message.startsWith(root);
+      if (!isNamed) throw new Finding(`the error names no file: ${(error as Error).stack}`);
+    }
+    if (draws.integer(4) === 0) await api.IndexFolder.verify(root);
+  };
+};
+
+/** A plan's file: rows that are changed are found, or are a plan that someone edited. */
+const plan: MakeTarget = () => {
+  const root = temporaryFolder();
+  const draws = new Draws('a plan');
+  const codes = api.Codes.from(draws.bytes(20).fill(7, 8), { bits: 8 });
+  const made = api.dedup(codes, { maxDistance: 1 });
+  const kinds = ['csv', 'jsonl', 'arrow', 'parquet'];
+  const ready = Promise.all(
+    kinds.map(async (kind) => {
+      const path = join(root, `plan.${kind}`);
+      await api.writePlan(path, made);
+      return readFileSync(path);
+    }),
+  );
+  return async (draws) => {
+    const files = await ready;
+    const at = draws.integer(kinds.length);
+    const path = join(root, `input.${kinds[at]}`);
+    writeFileSync(path, mutated(draws, files[at], files, ['keep', 'drop', ',', '\n', '1', '-1']));
+    try {
+      const { count, kept, keepers } = await api.readPlan(path);
+      for (let row = 0; row < count; row++) {
+        if (kept[row] === 1 || keepers[row] < count) continue;
+        throw new Finding(`row ${row} duplicates row ${keepers[row]} of ${count}`);
+      }
+    } catch (error) {
+      checkRefusal(error, path, 'readPlan');
+    }
+  };
+};
+
+/** Frames of other programs: damage is found where there is a checksum, and the decoder always ends. */
+function framesOf(codec: string, decode: (bytes: Uint8Array) => Uint8Array): MakeTarget {
+  return () => {
+    const made = frames.filter((one) => one.codec === codec && one.frame.length < MAX_FRAME_DIGITS);
+    const seeds = made.map(({ frame }) => Uint8Array.from(Buffer.from(frame, 'hex')));
+    const sound = new Set(seeds.map((bytes) => textOf(decode(bytes))));
+    return (draws) => {
+      const seed = draws.pick(seeds);
+      const bytes = mutated(draws, seed, seeds);
+      let answer: Uint8Array;
+      try {
+        answer = decode(bytes);
+      } catch (error) {
+        // What ends early is found by the limits of a DataView; readers make a FormatError of it.
+        if (!/DataView/.test(`${error}`)) checkError(error, codec);
+        return;
+      }
+      // A frame behind another is no damage: both are decoded.
+      const isAlone = Buffer.from(bytes).indexOf(seed.subarray(0, 4), 1) < 0;
+      const isChecked = codec === 'zstd' && (seed[4] & 4) !== 0 && bytes[4] === seed[4];
+      if (!isChecked || !isAlone || sound.has(textOf(answer))) return;
+      throw new Finding('a damaged frame was decoded');
+    };
+  };
+}
+
+/** Larger frames would make few inputs a second. */
+const MAX_FRAME_DIGITS = 4000;
+
+export const FOLDERS: Record<string, MakeTarget> = {
+  ...{ 'hostile-index': hostileIndex, manifest, folder, plan },
+  ...{ zstd: framesOf('zstd', decodeZstd), lz4: framesOf('lz4', decodeLz4) },
+};
