@@ -15,6 +15,7 @@ import { named, normal, type Tokens } from './tokens';
  * console.log(...segments('de')('Das ist gut.')); // das ist gut
  */
 export function segments(locale: string): Tokens {
+  if (typeof locale !== 'string') throw wrongType('locale', 'a string such as "en"', locale);
   const segmenter = new Intl.Segmenter(locale, { granularity: 'word' });
   return named(`segments(${locale})`, function* (text) {
     for (const piece of pieces(normal(text))) {

@@ -3,9 +3,10 @@
  * of one text alone. Shares are of the exact sparse vectors; the codes only estimate their cosine.
  */
 
+import { wrongType } from '../base/check';
 import { hammingDistance } from '../codes/codes';
 import { type AngleEstimate, estimateAngle } from '../hashing/angle';
-import type { TextHasher, WeightedWord } from './text-hasher';
+import { TextHasher, type WeightedWord } from './text-hasher';
 
 /** A word of both texts and its part of their cosine, or of one and its part of that text. */
 export interface WordShare {
@@ -36,6 +37,7 @@ export interface TextComparison {
  * console.log(together[0].word, onlyA[0].word); // tea green
  */
 export function explainTexts(hasher: TextHasher, textA: string, textB: string): TextComparison {
+  if (!(hasher instanceof TextHasher)) throw wrongType('hasher', 'a TextHasher', hasher);
   const [wordsA, wordsB] = [hasher.keywords(textA), hasher.keywords(textB)];
   for (const [name, words] of [
     ['textA', wordsA],

@@ -5,7 +5,7 @@
  * refused by others.
  */
 
-import { checkInteger, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 
 /** Entries of an empty table, how it grows, and how full it may be: small memory before speed. */
 const FIRST_ENTRIES = 1024;
@@ -49,7 +49,10 @@ export class FrequencyTable {
   /** 0 where an entry is free. */
   #counts = new Uint32Array(FIRST_ENTRIES);
 
-  constructor({ tokens, hash }: TableOrigin) {
+  constructor(origin: TableOrigin) {
+    const { tokens, hash } = checkOptions('origin', origin, ['tokens', 'hash']);
+    if (typeof tokens !== 'string') throw wrongType('tokens', 'a string', tokens);
+    if (typeof hash !== 'string') throw wrongType('hash', 'a string', hash);
     this.tokens = tokens;
     this.hash = hash;
   }

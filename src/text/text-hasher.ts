@@ -23,7 +23,7 @@ import type { KernelName } from '../kernels/kernels';
 import type { SparseVector } from '../vectors/vectors';
 import { FrequencyTable } from './frequency-table';
 import { HashOrder, logOf, TextBatch } from './text-vectors';
-import { type Tokens, words } from './tokens';
+import { type Tokens, tokensOf, words } from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
@@ -115,6 +115,9 @@ export class TextHasher {
     }
     this.#tokens = tokens;
     this.tokensName = given.tokensName ?? tokens.kind ?? 'own';
+    if (typeof this.tokensName !== 'string') {
+      throw wrongType('tokensName', 'a string', this.tokensName);
+    }
     this.hashName = checkOneOf('hash', given.hash, WORD_HASHES);
     this.#counting = checkOneOf('counting', given.counting, COUNTINGS);
     this.#keywords =
@@ -134,7 +137,7 @@ export class TextHasher {
       frequencies.checkOrigin({ tokens: this.tokensName, hash: this.hashName });
     }
     this.#frequencies = frequencies ?? null;
-    this.#vocabulary = new Vocabulary(this.hashName, new Set(stopWords));
+    this.#vocabulary = new Vocabulary(this.hashName, new Set(checkTexts(stopWords, 'stopWords')));
   }
 
   /** Width of a code. */
@@ -209,6 +212,9 @@ export class TextHasher {
 
   /** The words of a text with their weights, the heaviest `count` of them, heaviest first. */
   keywords(text: string, count = Number.POSITIVE_INFINITY): WeightedWord[] {
+    if (count !== Number.POSITIVE_INFINITY) {
+      checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
+    }
     return Array.from(this.#weighed(text), (number) => {
       return { word: this.#vocabulary.wordOf(number), weight: this.#weightOf(number) };
     })
@@ -222,7 +228,7 @@ export class TextHasher {
     const vocabulary = this.#vocabulary;
     vocabulary.begin();
     if (this.#tokens === words) readWords(text, vocabulary);
-    else for (const token of this.#tokens(text)) vocabulary.count(checkToken(token));
+    else for (const token of tokensOf(this.#tokens, text)) vocabulary.count(checkToken(token));
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
 
@@ -287,7 +293,8 @@ function checkToken(token: unknown): string {
 }
 
 /** Throws unless the texts are iterable; a string is, but by its characters. */
-function checkTexts(texts: Iterable<string>): Iterable<string> {
-  if (typeof texts !== 'string' && typeof texts?.[Symbol.iterator] === 'function') return texts;
-  throw wrongType('texts', 'texts, as in an array', texts);
+function checkTexts(texts: Iterable<string>, name = 'texts'): Iterable<string> {
+  const isNoList = typeof texts === 'string' || ArrayBuffer.isView(texts);
+  if (!isNoList && typeof texts?.[Symbol.iterator] === 'function') return texts;
+  throw wrongType(name, 'texts, as in an array', texts);
 }

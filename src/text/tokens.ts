@@ -4,7 +4,7 @@
  * engine: scripts written without spaces become overlapping pairs of characters.
  */
 
-import { checkInteger } from '../base/check';
+import { checkInteger, wrongType } from '../base/check';
 
 /** `kind` is written into the frequency tables that are made with these tokens. */
 export type Tokens = ((text: string) => Iterable<string>) & { readonly kind?: string };
@@ -25,8 +25,18 @@ export const LETTER = /* @__PURE__ */ new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`,
 /** Matches a text that begins with a character of a dense script. */
 export const DENSE_LETTER = /* @__PURE__ */ new RegExp(`^[${DENSE}]`, 'u');
 
+/** The texts that a token function gives for a text; a TypeError where it gives none. */
+export function tokensOf(tokens: Tokens, text: string): Iterable<string> {
+  const found: unknown = tokens(text);
+  if (typeof (found as Iterable<string> | null)?.[Symbol.iterator] === 'function') {
+    return found as Iterable<string>;
+  }
+  throw wrongType('tokens', 'a function from a text to texts', found);
+}
+
 /** Unicode's NFKC form in lower case. Skips normalization, which is slow, for ASCII. */
 export function normal(text: string): string {
+  if (typeof text !== 'string') throw wrongType('text', 'a string', text);
   return IS_ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKC').toLowerCase();
 }
 
@@ -79,10 +89,11 @@ export function characters(count: number): Tokens {
  */
 export function shingles(count: number, of: Tokens = words): Tokens {
   checkInteger('count', count, 1, 1000);
+  if (typeof of !== 'function') throw wrongType('of', 'a function from a text to texts', of);
   return named(`shingles(${count}, ${of.kind ?? 'own'})`, function* (text) {
     const held: string[] = [];
     let isShort = true;
-    for (const token of of(text)) {
+    for (const token of tokensOf(of, text)) {
       if (held.length === count) held.shift();
       held.push(token);
       if (held.length < count) continue;

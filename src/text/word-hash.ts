@@ -4,6 +4,7 @@
  * (RFC 1321) as the Python package `simhash` takes them. MD5 protects nothing here.
  */
 
+import { checkOneOf, wrongType } from '../base/check';
 import { hashBytes } from '../kernels/xxhash/xxhash.scalar';
 
 export const WORD_HASHES = ['xxhash64', 'fnv1a64', 'md5'] as const;
@@ -23,6 +24,8 @@ const shared = /* @__PURE__ */ new Uint8Array(1024);
  * console.log(hashWord('a', 'fnv1a64').toString(16)); // af63dc4c8601ec8c
  */
 export function hashWord(word: string, hash: WordHash = 'xxhash64'): bigint {
+  if (typeof word !== 'string') throw wrongType('word', 'a string', word);
+  checkOneOf('hash', hash, WORD_HASHES);
   return hashUnits(
     Uint16Array.from({ length: word.length }, (_, i) => word.charCodeAt(i)),
     hash,

@@ -185,11 +185,14 @@ const groups: Run = (draws) => {
   const { groupOf } = api.groupRows(codes, { maxDistance, grouping, keep });
   for (let row = 0; row < codes.count; row++) {
     check(plan.kept[row] === 1 || !codes.isNull(row), 'dedup drops a null row');
-    const keeper = plan.keepers[row];
-    check(plan.kept[keeper] === 1, `dedup: row ${row} duplicates row ${keeper}, which is dropped`);
-    check(groupOf[row] === groupOf[keeper], `row ${row} and row ${keeper} are in two groups`);
+    const original = plan.duplicateOf[row];
+    check(
+      plan.kept[original] === 1,
+      `dedup: row ${row} duplicates row ${original}, which is dropped`,
+    );
+    check(groupOf[row] === groupOf[original], `row ${row} and row ${original} are in two groups`);
     if (plan.kept[row] === 1) continue;
-    const distance = codes.distance(row, keeper);
+    const distance = codes.distance(row, original);
     checkEqual(plan.distances[row], distance, 'the distance of a plan');
     if (grouping !== 'components')
       check(distance <= maxDistance, `${grouping}: a row too far is dropped`);

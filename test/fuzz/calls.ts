@@ -302,7 +302,6 @@ const LIBRARY: Record<string, MakeCall> = {
     api.frequenciesToArrow(frequencies()),
   ),
   frequenciesToArrow: call(api.frequenciesToArrow as never, frequencies),
-  'new FormatError': call((message) => new api.FormatError(message), 'damaged'),
   'RowBatch.of': call(
     RowBatch.of as never,
     () => ({

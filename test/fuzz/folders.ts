@@ -193,10 +193,10 @@ const plan: MakeTarget = () => {
     const path = join(root, `input.${kinds[at]}`);
     writeFileSync(path, mutated(draws, files[at], files, ['keep', 'drop', ',', '\n', '1', '-1']));
     try {
-      const { count, kept, keepers } = await api.readPlan(path);
+      const { count, kept, duplicateOf } = await api.readPlan(path);
       for (let row = 0; row < count; row++) {
-        if (kept[row] === 1 || keepers[row] < count) continue;
-        throw new Finding(`row ${row} duplicates row ${keepers[row]} of ${count}`);
+        if (kept[row] === 1 || duplicateOf[row] < count) continue;
+        throw new Finding(`row ${row} duplicates row ${duplicateOf[row]} of ${count}`);
       }
     } catch (error) {
       checkRefusal(error, path, 'readPlan');

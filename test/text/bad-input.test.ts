@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
-import { stopWords } from '../../src/text/dictionaries';
+import { segments, stopWords } from '../../src/text/dictionaries';
+import { explainTexts } from '../../src/text/explain-texts';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
+import { FrequencyTable } from '../../src/text/frequency-table';
 import { TextHasher } from '../../src/text/text-hasher';
 import { characters, shingles, words } from '../../src/text/tokens';
+import { hashWord } from '../../src/text/word-hash';
 import { runInChild } from '../table/in-child';
 import type { LongLineReport } from './long-line.child';
 
@@ -184,5 +187,39 @@ describe('what is not known is refused, and what is known listed', () => {
 
   it('words are what they are by default', () => {
     expect(new TextHasher().tokensName).toBe(words.kind);
+  });
+});
+
+describe('arguments of the wrong type', () => {
+  const of = (call: (...args: never[]) => unknown, ...args: unknown[]) => {
+    return () => {
+      const answer = call(...(args as never[]));
+      if (typeof answer === 'function') return [...(answer as (text: string) => string[])('a b')];
+      return typeof answer === 'bigint' ? answer : [...(answer as string[])];
+    };
+  };
+  const hasher = new TextHasher();
+  const detached = new Uint8Array(3);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
+
+  it.each<[string, () => unknown, string]>([
+    ['words', of(words, 7), '"text" expected a string, got 7'],
+    ['characters', of(characters(2), null), '"text" expected a string, got null'],
+    ['shingles', of(shingles(2), {}), '"text" expected a string, got Object'],
+    ['shingles of no function', of(shingles, 2, 'words'), '"of" expected a function'],
+    ['shingles of nothing', of(shingles, 2, () => 1), '"tokens" expected a function from a text'],
+    ['segments', of(segments('en'), 1n), '"text" expected a string, got 1n'],
+    ['a locale', of(segments, Symbol('en')), '"locale" expected a string such as "en"'],
+    ['hashWord', of(hashWord, { length: 2 ** 53 }), '"word" expected a string, got Object'],
+    ['explainTexts', of(explainTexts, {}, 'a', 'b'), '"hasher" expected a TextHasher, got Object'],
+    ['keywords', of(hasher.keywords.bind(hasher), 'a', 1n), '"count" expected a number, got 1n'],
+    ['texts', of(hasher.hashStream.bind(hasher), detached), '"texts" expected texts, as in an'],
+    ['stop words', () => new TextHasher({ stopWords: {} as never }), '"stopWords" expected texts'],
+    ['a name', () => new TextHasher({ tokensName: 1n as never }), '"tokensName" expected a string'],
+    ['a table', () => new FrequencyTable(null as never), '"origin" expected an object, got null'],
+    ['its tokens', () => new FrequencyTable({} as never), '"tokens" expected a string'],
+  ])('are refused: %s', (_name, call, message) => {
+    expect(call).toThrow(TypeError);
+    expect(call).toThrow(message);
   });
 });
