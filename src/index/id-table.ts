@@ -5,6 +5,7 @@
 
 import { wrongType, wrongValue } from '../base/check';
 import { checkIds, type Ids } from '../base/ids';
+import { newSecret, scrambled } from '../base/secret';
 
 export type Id = string | number | bigint;
 
@@ -20,8 +21,9 @@ export class IdTable {
   #count = 0;
   readonly #signs = { hasNegative: false, hasHuge: false };
   #removals = 0;
-  /** Rows by id, when they have been asked for. */
-  #maps: Map<Id, number>[] | null = null;
+  /** Rows by the keys of ids, when they have been asked for. */
+  #maps: Map<string | number, number>[] | null = null;
+  readonly #secret = newSecret();
 
   constructor(kind: IdKind | null = null) {
     this.#kind = kind;
@@ -126,14 +128,16 @@ export class IdTable {
         ? id
         : undefined;
     }
+    if (typeof id !== this.#kind) return undefined;
     if (this.#maps === null) {
       this.#maps = [];
       for (let row = 0; row < this.#count; row++) {
         if (this.#ids[row] !== undefined) this.#put(this.#ids[row], row);
       }
     }
+    const key = this.#keyOf(id);
     for (const map of this.#maps) {
-      const row = map.get(id);
+      const row = map.get(key);
       if (row !== undefined) return row;
     }
     return undefined;
@@ -146,7 +150,7 @@ export class IdTable {
   remove(row: number): void {
     this.#removals++;
     if (this.#kind === 'row') return;
-    for (const map of this.#maps ?? []) map.delete(this.#ids[row]);
+    for (const map of this.#maps ?? []) map.delete(this.#keyOf(this.#ids[row]));
     this.#ids[row] = undefined as never;
   }
 
@@ -157,7 +161,16 @@ export class IdTable {
       map = new Map();
       maps.push(map);
     }
-    map.set(id, row);
+    map.set(this.#keyOf(id), row);
+  }
+
+  /**
+   * What a Map finds an id by. Engines hash strings under a secret and numbers by a known function,
+   * so small integers are scrambled first, and others become strings.
+   */
+  #keyOf(id: Id): string | number {
+    if (typeof id === 'number' && id === (id | 0)) return scrambled(id, this.#secret);
+    return String(id);
   }
 }
 

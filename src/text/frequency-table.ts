@@ -6,6 +6,7 @@
  */
 
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { hashOfPair, newSecret } from '../base/secret';
 
 /** Entries of an empty table, how it grows, and how full it may be: small memory before speed. */
 const FIRST_ENTRIES = 1024;
@@ -44,6 +45,8 @@ export class FrequencyTable {
   #documents = 0;
   #size = 0;
   #version = 0;
+  /** The hashes of words are known to all, and words can be chosen for theirs. */
+  readonly #secret = newSecret();
   #lows = new Uint32Array(FIRST_ENTRIES);
   #highs = new Uint32Array(FIRST_ENTRIES);
   /** 0 where an entry is free. */
@@ -179,14 +182,15 @@ export class FrequencyTable {
   /** Where a hash is, or would be. */
   #placeOf(low: number, high: number): number {
     const { length } = this.#counts;
-    let at = Math.floor((high / 2 ** 32) * length);
+    const hash = hashOfPair(low, high, this.#secret) >>> 0;
+    let at = Math.floor((hash / 2 ** 32) * length);
     while (this.#counts[at] > 0 && (this.#lows[at] !== low || this.#highs[at] !== high)) {
       at = at + 1 === length ? 0 : at + 1;
     }
     return at;
   }
 
-  /** Words by rising hash fill a table from its start: room for all of them is made before. */
+  /** Makes room for so many words, so that the table is not rebuilt while they come. */
   #reserve(size: number): void {
     const room = Math.ceil(size / MAX_FULL) + 1;
     if (room > this.#counts.length) this.#rebuild(room);

@@ -12,6 +12,7 @@
  */
 
 import { grown } from '../base/arrays';
+import { newSecret } from '../base/secret';
 import { DENSE_LETTER, LETTER, normal, words } from './tokens';
 import { hashUnits, type WordHash } from './word-hash';
 
@@ -21,12 +22,9 @@ const MAX_UNITS = 2 ** 22;
 /** Code units per call of String.fromCharCode, whose arguments engines limit. */
 const PIECE = 4096;
 
-/** The key of a word is the 32-bit FNV-1a hash of its code units, from this value on. */
-export const KEY_START = 0x811c_9dc5 | 0;
-
 /** The key of a word that is one code unit longer. */
-export function nextKey(key: number, unit: number): number {
-  return Math.imul(key ^ unit, 0x0100_0193);
+function nextKey(key: number, unit: number, multiplier: number): number {
+  return Math.imul(key ^ unit, multiplier);
 }
 
 /** The first index for a key in `#places`, before it is cut to their length; even. */
@@ -53,11 +51,20 @@ export class Vocabulary {
   /** Word n has the code units from `#starts[n]` to `#starts[n + 1]`. */
   #starts = new Uint32Array(1025);
   #units = new Uint16Array(2 ** 14);
+  /**
+   * The key of a word is a hash of its code units as FNV-1a makes it, from a secret value on by a
+   * secret multiplier.
+   */
+  readonly keyStart: number;
+  readonly keyMultiplier: number;
   /** A hash table of pairs (key, word number + 1, or 0 where free), at most half full. */
   #places = new Int32Array(2 * 2048);
 
   constructor(hash: WordHash, stopWords: ReadonlySet<string>) {
     this.#hash = hash;
+    const [start, multiplier] = newSecret();
+    this.keyStart = start | 0;
+    this.keyMultiplier = multiplier | 1;
     this.#stopWords = stopWords;
   }
 
@@ -73,10 +80,10 @@ export class Vocabulary {
   count(word: string): void {
     const { length } = word;
     while (length > this.spelled.length) this.spelled = grown(this.spelled);
-    let key = KEY_START;
+    let key = this.keyStart;
     for (let i = 0; i < length; i++) {
       this.spelled[i] = word.charCodeAt(i);
-      key = nextKey(key, this.spelled[i]);
+      key = nextKey(key, this.spelled[i], this.keyMultiplier);
     }
     this.countSpelled(length, key);
   }
@@ -233,6 +240,7 @@ function kindOf(character: string): number {
 /** Counts the words of a stretch without odd code units, whose kinds are all known. */
 function readPlain(text: string, from: number, end: number, vocabulary: Vocabulary): void {
   const kinds = kindTable();
+  const { keyStart, keyMultiplier } = vocabulary;
   const kindAt = (at: number) => (at < end ? kinds[text.charCodeAt(at)] : APART);
   let { spelled } = vocabulary;
   for (let at = from; at < end; ) {
@@ -241,12 +249,12 @@ function readPlain(text: string, from: number, end: number, vocabulary: Vocabula
       at = readPairs(at);
       continue;
     }
-    let key = KEY_START;
+    let key = keyStart;
     let length = 0;
     for (; kind !== APART && kind < DENSE; kind = kindAt(++at)) {
       if (length === spelled.length) spelled = vocabulary.spelled = grown(spelled);
       spelled[length++] = kind;
-      key = nextKey(key, kind);
+      key = nextKey(key, kind, keyMultiplier);
     }
     if (length > 0) vocabulary.countSpelled(length, key);
     else at++;
@@ -259,13 +267,13 @@ function readPlain(text: string, from: number, end: number, vocabulary: Vocabula
     for (let kind = kindAt(++at); kind >= DENSE; kind = kindAt(++at)) {
       spelled[0] = before;
       spelled[1] = kind;
-      const key = nextKey(KEY_START, before);
+      const key = nextKey(keyStart, before, keyMultiplier);
       before = kind & LETTER_BITS;
-      vocabulary.countSpelled(2, nextKey(key, before));
+      vocabulary.countSpelled(2, nextKey(key, before, keyMultiplier));
     }
     if (at === start + 1) {
       spelled[0] = before;
-      vocabulary.countSpelled(1, nextKey(KEY_START, before));
+      vocabulary.countSpelled(1, nextKey(keyStart, before, keyMultiplier));
     }
     return at;
   }

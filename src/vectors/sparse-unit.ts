@@ -3,6 +3,8 @@
  * to values. Products are summed in the order of the other's entries, ascending.
  */
 
+import { hashOfPair, newSecret } from '../base/secret';
+
 /** Entries of sparse rows: dimensions in 32-bit halves, low first, and weights. */
 export interface Entries {
   readonly halves: Uint32Array;
@@ -17,6 +19,7 @@ export class SparseUnit {
   readonly #cells: Uint32Array;
   readonly #values: Float64Array;
   readonly #shift: number;
+  readonly #secret = newSecret();
 
   /** Of the entries `from` to `to - 1`, each dimension once, and their length. */
   constructor({ halves, weights }: Entries, from: number, to: number, length: number) {
@@ -45,8 +48,7 @@ export class SparseUnit {
   /** Where a dimension is, or would be. */
   #cellOf(low: number, high: number): number {
     const cells = this.#cells;
-    const key = Math.imul(low ^ Math.imul(high, 0x85eb_ca6b), 0x9e37_79b1);
-    let at = 3 * (key >>> this.#shift);
+    let at = 3 * (hashOfPair(low, high, this.#secret) >>> this.#shift);
     while (cells[at + 2] > 0 && (cells[at] !== low || cells[at + 1] !== high)) {
       at += 3;
       if (at === cells.length) at = 0;

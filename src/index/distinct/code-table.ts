@@ -1,9 +1,11 @@
 /**
  * Finds the number of a distinct code: open addressing, at most three quarters full. An entry holds
  * the number and, in the bits that numbers leave free, a part of the hash, so that codes are seldom
- * compared in vain. Built from the codes when rows are added; a search needs none.
+ * compared in vain. Built from the codes when rows are added; a search needs none. The hash is
+ * secret, so no codes can be chosen that collide.
  */
 
+import { hashOfBytes, newSecret } from '../../base/secret';
 import type { Steps } from '../../base/steps';
 import type { CodeMemory } from '../../kernels/hamming/code-memory';
 
@@ -16,11 +18,14 @@ const STEP_CODES = 2 ** 14;
 export class CodeTable {
   readonly #memory: CodeMemory;
   readonly #entries: Uint32Array;
+  readonly #secret = newSecret();
   /** Where the code that was looked for last belongs, and its hash. */
   #at = 0;
   #hash = 0;
   /** Where values go that are read for the caches alone. */
   sink = 0;
+  /** Entries that `find` looked at so far. */
+  probes = 0;
 
   private constructor(memory: CodeMemory, size: number) {
     this.#memory = memory;
@@ -35,7 +40,7 @@ export class CodeTable {
     const entries = table.#entries;
     const mask = size - 1;
     for (let distinct = 0; distinct < count; distinct++) {
-      const hash = hashOf(memory.codes, distinct * memory.bytesPerCode, memory.bytesPerCode);
+      const hash = table.#hashOf(memory.codes, distinct * memory.bytesPerCode);
       let at = hash & mask;
       for (let hop = 1; entries[at] !== NOT_FOUND; hop++) at = (at + hop) & mask;
       entries[at] = (hash & ~mask) | distinct;
@@ -60,7 +65,7 @@ export class CodeTable {
     const { bytesPerCode } = this.#memory;
     let sink = 0;
     for (let at = 0; at < codes.length; at += bytesPerCode) {
-      sink ^= entries[hashOf(codes, at, bytesPerCode) & mask];
+      sink ^= entries[this.#hashOf(codes, at) & mask];
     }
     this.sink ^= sink;
   }
@@ -69,18 +74,24 @@ export class CodeTable {
   find(code: Uint8Array): number {
     const entries = this.#entries;
     const mask = entries.length - 1;
-    const hash = hashOf(code, 0, code.length);
+    const hash = this.#hashOf(code, 0);
     let at = hash & mask;
+    let hop = 1;
     let distinct = NOT_FOUND;
-    for (let hop = 1; entries[at] !== NOT_FOUND; at = (at + hop++) & mask) {
+    for (; entries[at] !== NOT_FOUND; at = (at + hop++) & mask) {
       if (((entries[at] ^ hash) & ~mask) !== 0) continue;
       if (!isEqual(this.#memory, entries[at] & mask, code)) continue;
       distinct = entries[at] & mask;
       break;
     }
+    this.probes += hop;
     this.#at = at;
     this.#hash = hash & ~mask;
     return distinct;
+  }
+
+  #hashOf(codes: Uint8Array, from: number): number {
+    return hashOfBytes(codes, from, this.#memory.bytesPerCode, this.#secret);
   }
 
   /** Puts in the code that `find` did not find. */
@@ -95,18 +106,4 @@ export function isEqual(memory: CodeMemory, distinct: number, code: Uint8Array):
   let at = distinct * memory.bytesPerCode;
   for (let i = 0; i < code.length; i++) if (codes[at++] !== code[i]) return false;
   return true;
-}
-
-/** Any hash will do: it decides nothing that is seen. */
-function hashOf(bytes: Uint8Array, from: number, count: number): number {
-  let hash = count;
-  let at = from;
-  for (const end = from + (count & ~3); at < end; at += 4) {
-    const word = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
-    hash = Math.imul(hash ^ word, 0x9e37_79b1);
-    hash ^= hash >>> 15;
-  }
-  for (; at < from + count; at++) hash = Math.imul(hash ^ bytes[at], 0x9e37_79b1);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
-  return hash ^ (hash >>> 13);
 }

@@ -1,7 +1,8 @@
 /**
  * The rows of each distinct code beyond its first: lists of links in one flat array, found through
  * open addressing. A Map holds 2^24 distinct codes at most, takes ten times the memory, and costs a
- * search a cache miss for each of its objects.
+ * search a cache miss for each of its objects. The hash is no secret: distinct codes are numbered
+ * one by one, so n rows can make at most about the root of n of them collide.
  */
 
 import { runSteps, type Steps } from '../../base/steps';

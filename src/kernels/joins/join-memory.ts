@@ -4,6 +4,7 @@
  * memory, where kernels read all of it in place.
  */
 
+import { newSecret } from '../../base/secret';
 import { Arena } from '../memory';
 
 /** A bucket is sorted by two digits of at most this many bits each. */
@@ -35,6 +36,8 @@ export class JoinMemory {
   readonly masks: Uint32Array;
   readonly gather: Uint32Array;
   readonly hits: Uint32Array;
+  /** For hashes of codes. */
+  readonly secret = newSecret();
   /** How many entries have each value of the lower digit, then of the higher one. */
   readonly counts: Uint32Array;
 

@@ -16,13 +16,16 @@ function isEqual(a: usize, b: usize, words: usize): bool {
   return true;
 }
 
-function hashOf(code: usize, words: usize): u32 {
-  let hash: u64 = 0;
+/** A hash by three secret words, so that no codes can be chosen that collide. */
+function hashOf(code: usize, words: usize, a: u64, b: u64, c: u64): u32 {
+  const one = (b << 32) | a | 1;
+  const other = (c << 32) | b | 1;
+  let hash = (a << 32) | c;
   for (let at: usize = 0; at < words << 3; at += 8) {
-    hash = (hash ^ load<u64>(code + at)) * 0x9e37_79b9_7f4a_7c15;
-    hash ^= hash >> 32;
+    hash = (hash ^ load<u64>(code + at)) * one;
+    hash = (hash ^ (hash >> 32)) * other;
   }
-  return <u32>hash;
+  return <u32>(hash ^ (hash >> 32));
 }
 
 /** Codes whose places in the table are requested together. */
@@ -30,12 +33,13 @@ const TOGETHER: u32 = 64;
 
 /** Writes each code's index in the table, and reads the entry there and the code it names. */
 export function lookUp(
-  codes: usize, words: usize, first: u32, end: u32, table: usize, mask: u32, places: usize,
+  codes: usize, words: usize, first: u32, end: u32, table: usize, mask: u32, a: u32, b: u32, c: u32,
+  places: usize,
 ): u64 {
   const stride = words << 3;
   let sum: u64 = 0;
   for (let row = first; row < end; row++) {
-    const at = hashOf(codes + <usize>row * stride, words) & mask;
+    const at = hashOf(codes + <usize>row * stride, words, a, b, c) & mask;
     store<u32>(places + (<usize>(row - first) << 2), at);
     sum += load<u32>(table + (<usize>at << 2));
   }
@@ -49,7 +53,7 @@ export function lookUp(
 /** See distinctInto of joins.scalar.ts; `table` has `mask` + 1 entries, 0 where free. */
 export function distinctInto(
   codes: usize, words: usize, first: u32, end: u32, found: u32, table: usize, mask: u32,
-  distinct: usize,
+  a: u32, b: u32, c: u32, distinct: usize,
 ): u32 {
   const stride = words << 3;
   let looked = first;
@@ -57,7 +61,7 @@ export function distinctInto(
     const out = distinct + (<usize>(row - first) << 2);
     if (row == looked) {
       looked = min(row + TOGETHER, end);
-      lookUp(codes, words, row, looked, table, mask, out);
+      lookUp(codes, words, row, looked, table, mask, a, b, c, out);
     }
     const code = codes + <usize>row * stride;
     let at = load<u32>(out);

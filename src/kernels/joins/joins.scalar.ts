@@ -5,6 +5,7 @@
  * same order.
  */
 
+import { scrambled } from '../../base/secret';
 import { bitCount } from '../hamming/hamming.scalar';
 import { ENTRY, HIT, type JoinMemory } from './join-memory';
 
@@ -93,17 +94,14 @@ export function bucketOf(codes: Uint32Array, at: number, { parts, hashShift }: J
 export const scalarJoins: JoinKernel = {
   name: 'scalar',
 
-  distinctInto({ codes, words, entries, sorted }, first, end, found, mask, distinct) {
+  distinctInto({ codes, words, entries, sorted, secret }, first, end, found, mask, distinct) {
     const half = entries.length;
     const table = (at: number) => (at < half ? entries[at] : sorted[at - half]);
     let count = found;
     for (let row = first; row < end; row++) {
       const from = row * words;
       let hash = 0;
-      for (let w = 0; w < words; w++) {
-        hash = Math.imul(hash ^ codes[from + w], 0x9e37_79b1);
-        hash ^= hash >>> 15;
-      }
+      for (let w = 0; w < words; w++) hash = scrambled(hash ^ codes[from + w], secret);
       let at = hash & mask;
       for (; table(at) !== 0; at = (at + 1) & mask) {
         if (isEqual(codes, (table(at) - 1) * words, from, words)) break;

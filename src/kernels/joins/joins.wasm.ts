@@ -23,12 +23,13 @@ export const wasmJoins: JoinKernel = {
     const home = memoryOf(memory.codes);
     if (home === undefined)
       return scalarJoins.distinctInto(memory, first, end, found, mask, distinct);
+    const secret = [...memory.secret] as [number, number, number];
     let count = found;
     for (let from = first; from < end; from += MAX_DISTINCT) {
       const to = Math.min(end, from + MAX_DISTINCT);
       count = home.kernels.distinctInto(
         ...([memory.codes.byteOffset, wordsOf(memory), from, to, count] as const),
-        ...([memory.entries.byteOffset, mask, DISTINCT_AT] as const),
+        ...([memory.entries.byteOffset, mask, ...secret, DISTINCT_AT] as const),
       );
       distinct.set(new Uint32Array(home.bytes.buffer, DISTINCT_AT, to - from), from - first);
     }

@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { hashOfBytes, hashOfPair, newSecret, scrambled } from '../../src/base/secret';
+import { runSteps } from '../../src/base/steps';
+import { Codes } from '../../src/codes/codes';
+import { dedup } from '../../src/groups/dedup';
+import { CodeTable, NOT_FOUND } from '../../src/index/distinct/code-table';
+import { DistinctCodes } from '../../src/index/distinct/distinct-codes';
+import { SimHashIndex } from '../../src/index/simhash-index';
+import { indexToArrow } from '../../src/index/write-index';
+import { pairs } from '../../src/join/pairs';
+import { CodeMemory } from '../../src/kernels/hamming/code-memory';
+import { frequenciesToArrow } from '../../src/text/frequency-file';
+import { TextHasher } from '../../src/text/text-hasher';
+import { Draws } from '../reference/random';
+
+/** Keys that are chosen to collide do so under one secret only, and secrets decide nothing else. */
+
+/** Uses up what was drawn before. */
+function drain(): void {
+  for (let i = 0; i < 256; i++) newSecret();
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  drain();
+});
+
+/** Every table made from now on has these words for its secret. */
+function secretIs(words: readonly number[]): void {
+  vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
+    (array as unknown as Uint32Array).forEach((_, i, all) => {
+      all[i] = words[i % 3];
+    });
+    return array;
+  });
+  drain();
+  expect([...newSecret()]).toEqual(words);
+}
+
+/** The most of the keys that share a bucket of 4,096. */
+function fullest(hashes: Iterable<number>): number {
+  const counts = new Uint32Array(4096);
+  for (const hash of hashes) counts[hash & 4095]++;
+  return Math.max(...counts);
+}
+
+/** 64-bit codes which the hash of version 0.1 maps to one number. */
+function collidingCodes(count: number): Uint32Array {
+  const words = new Uint32Array(2 * count);
+  for (let i = 0; i < count; i++) {
+    const state = Math.imul(8 ^ i, 0x9e37_79b1);
+    words[2 * i] = i;
+    words[2 * i + 1] = state ^ (state >>> 15);
+  }
+  return words;
+}
+
+/** V8's hash of small integers, as of version 12: Maps and Sets find them by it. */
+function hashOfInteger(key: number): number {
+  let x = (~key + (key << 15)) | 0;
+  x = (x ^ (x >>> 12)) | 0;
+  x = (x + (x << 2)) | 0;
+  x = Math.imul((x ^ (x >>> 4)) | 0, 2057);
+  return (x ^ (x >>> 16)) & 0x3fff_ffff;
+}
+
+describe('a scramble', () => {
+  it('maps integers one to one', () => {
+    for (let round = 0; round < 3; round++) {
+      const secret = newSecret();
+      const seen = new Set<number>();
+      for (let i = -50_000; i < 50_000; i++) seen.add(scrambled(Math.imul(i, 42_949), secret));
+      expect(seen.size).toBe(100_000);
+    }
+  });
+
+  it('spreads the integers that a Map of the engine has in one bucket', () => {
+    const ids: number[] = [];
+    for (let id = 0; ids.length < 2000; id++) if ((hashOfInteger(id) & 4095) === 7) ids.push(id);
+    expect(fullest(ids.map(hashOfInteger))).toBe(2000);
+    const secret = newSecret();
+    const keys = ids.map((id) => scrambled(id, secret));
+    expect(fullest(keys.map(hashOfInteger))).toBeLessThan(15);
+  });
+});
+
+describe.each<[string, (i: number, secret: Uint32Array) => number]>([
+  ['pairs', (i, secret) => hashOfPair(i, Math.imul(i, 0x0101_0101), secret)],
+  ['bytes', (i, secret) => hashOfBytes(new Uint8Array(Uint32Array.of(i, 5).buffer), 0, 8, secret)],
+  ['odd bytes', (i, secret) => hashOfBytes(Uint8Array.of(0, i, i >> 8, i >> 16, 9), 1, 3, secret)],
+])('a hash of %s', (_, hashOf) => {
+  it('spreads under another secret what collides under a known one', () => {
+    const known = Uint32Array.of(1, 2, 3);
+    const keys: number[] = [];
+    for (let i = 0; keys.length < 2000; i++) if ((hashOf(i, known) & 4095) === 7) keys.push(i);
+    expect(fullest(keys.map((key) => hashOf(key, known)))).toBe(2000);
+    const secret = newSecret();
+    expect(fullest(keys.map((key) => hashOf(key, secret)))).toBeLessThan(20);
+  });
+});
+
+it('codes chosen to collide are found by as many probes as others', () => {
+  const count = 20_000;
+  const draws = new Draws('codes');
+  const probesOf = (codes: Uint8Array) => {
+    const memory = new CodeMemory(8, count);
+    const table = runSteps(CodeTable.of(memory, 0, count), {});
+    for (let i = 0; i < count; i++) {
+      const code = codes.subarray(8 * i, 8 * i + 8);
+      expect(table.find(code)).toBe(NOT_FOUND);
+      memory.codes.set(code, 8 * i);
+      table.put(i);
+    }
+    return table.probes / count;
+  };
+  const random = probesOf(draws.bytes(8 * count));
+  expect(random).toBeLessThan(2);
+  expect(probesOf(new Uint8Array(collidingCodes(count).buffer))).toBeLessThan(1.2 * random);
+});
+
+it('ids are chosen for a Map in vain: it is asked for other numbers', () => {
+  const asked: unknown[] = [];
+  const get = Map.prototype.get;
+  const index = new SimHashIndex<number>({ bits: 8 });
+  index.addAll(
+    Codes.from(new Uint8Array(100), { bits: 8 }),
+    Int32Array.from({ length: 100 }, (_, i) => i << 12),
+  );
+  vi.spyOn(Map.prototype, 'get').mockImplementation(function (this: Map<unknown, unknown>, key) {
+    asked.push(key);
+    return get.call(this, key);
+  });
+  expect(index.has(7 << 12)).toBe(true);
+  vi.restoreAllMocks();
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked).not.toContain(7 << 12);
+});
+
+it.each([
+  ['number', [5, -5, 2 ** 31, -(2 ** 31) - 1, 2 ** 53 - 1, 0]],
+  ['bigint', [5n, -5n, 2n ** 62n, 0n]],
+  ['string', ['5', '', '-5', String(2 ** 31)]],
+] as const)('ids that are a %s are found by their own type only', (_, ids) => {
+  const index = new SimHashIndex({ bits: 8 });
+  index.addAll(Codes.from(new Uint8Array(ids.length), { bits: 8 }), ids as readonly number[]);
+  ids.forEach((id, row) => {
+    expect(index.get(id)?.row).toBe(row);
+    const others = [Number(id), String(id), typeof id === 'string' ? 5n : BigInt(id)];
+    for (const other of others)
+      if (typeof other !== typeof id) expect(index.has(other)).toBe(false);
+  });
+  expect(index.remove(ids[1])).toBe(true);
+  expect(index.has(ids[1])).toBe(false);
+});
+
+it('no result and no byte depends on the secrets', () => {
+  const draws = new Draws('secrets');
+  const bytes = draws.bytes(16 * 3000);
+  bytes.copyWithin(16 * 2000, 0, 16 * 500); // equal codes
+  const texts = Array.from({ length: 300 }, () =>
+    Array.from({ length: 30 }, () => `w${draws.integer(500)} 茶${draws.integer(9)}`).join(' '),
+  );
+  const made = (words: readonly number[]) => {
+    secretIs(words);
+    const codes = Codes.from(bytes, { bits: 128 });
+    const index = new SimHashIndex<number>({ bits: 128 });
+    index.addAll(
+      codes,
+      Int32Array.from({ length: 3000 }, (_, i) => 7 * i - 900),
+    );
+    for (let id = -900; id < 2000; id += 21) index.remove(id);
+    const distinct = new DistinctCodes(16);
+    for (let row = 0; row < 3000; row++) distinct.add(codes.at(row));
+    const hasher = new TextHasher({ frequencies: new TextHasher().fit(texts) });
+    const sparse = new SimHashIndex({ bits: 64, vectors: 'sparse' });
+    for (const text of texts) sparse.add(hasher.vectorize(text));
+    return {
+      index: indexToArrow(index),
+      found: index.searchAll(codes, { k: 3 }),
+      distinct: Array.from({ length: 3000 }, (_, row) => distinct.distinctOf(row)),
+      joined: (['auto', 'scalar'] as const).map((kernel) => [
+        ...pairs(codes, { maxDistance: 40, kernel }),
+      ]),
+      plan: dedup(codes, { maxDistance: 40 }),
+      table: frequenciesToArrow(new TextHasher().fit(texts)),
+      codes: hasher.hashAll(texts).bytes,
+      cosines: texts.slice(0, 20).map((text) => sparse.search(hasher.vectorize(text), { k: 5 })),
+    };
+  };
+  const first = made([0, 0, 0]);
+  expect(made([0xffff_ffff, 1, 0x8000_0000])).toEqual(first);
+  expect(made([12_345, 987_654_321, 5])).toEqual(first);
+});
