@@ -1,5 +1,5 @@
 // What does it cost to read 1,000,000 codes of 32 bytes from an Arrow file in memory, and to write one?
-// Beside it: apache-arrow as its documentation shows it (`get`), and by its chunks; PyArrow.
+// Compared with apache-arrow as its documentation shows it (`get`), and by its chunks; PyArrow.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -89,7 +89,7 @@ async function main() {
   rmSync(folder, { recursive: true });
   printTable(
     `${short(ROWS)} codes of ${WIDTH} bytes in an Arrow file in memory, ${short(file.length)} bytes`,
-    ['way', 'ms', 'p10..p90', 'GB/s', 'memory added at peak', 'kept', 'this / ours'],
+    ['method', 'ms', 'p10..p90', 'GB/s', 'memory added at peak', 'kept', 'this / ours'],
     rows,
   );
   console.log(

@@ -3,7 +3,7 @@
 // pushed in one direction, as many embeddings are by nature.
 
 import { meanOf, SimHashIndex, scanVectorsAll } from '../dist/index.js';
-import { buildGlove, gloveVectors } from './lib/glove.mjs';
+import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
 import { announce, printTable } from './lib/table.mjs';
 
 const ROWS = 100_000;
@@ -12,9 +12,9 @@ const K = 10;
 const PUSHES = [0, 0.5, 1, 2];
 
 await announce();
-buildGlove();
-const { dimensions } = gloveVectors('train');
-const some = (name, count) => gloveVectors(name).values.slice(0, count * dimensions);
+buildDataSet('glove');
+const { dimensions } = vectorsOf('glove', 'train');
+const some = (name, count) => vectorsOf('glove', name).values.slice(0, count * dimensions);
 
 const rows = [];
 for (const push of PUSHES) {

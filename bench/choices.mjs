@@ -2,7 +2,7 @@
 // to optimize, queries a second, and the recall of 1,000 queries that the index has never seen.
 
 import { SimHashIndex } from '../dist/index.js';
-import { buildGlove, gloveTruth, gloveVectors } from './lib/glove.mjs';
+import { buildDataSet, truthOf, vectorsOf } from './lib/data-sets.mjs';
 import { announce, mark, printTable, short } from './lib/table.mjs';
 
 const K = 10;
@@ -11,11 +11,11 @@ const SLOW_QUERIES = 200;
 const MOST_MEMORY = 1.4;
 
 await announce();
-buildGlove();
-const vectors = gloveVectors('train');
+buildDataSet('glove');
+const vectors = vectorsOf('glove', 'train');
 const { dimensions } = vectors;
-const { values } = gloveVectors('queries');
-const truth = gloveTruth(K).map((rows) => new Set(rows));
+const { values } = vectorsOf('glove', 'queries');
+const truth = truthOf('glove', K).map((rows) => new Set(rows));
 const queries = truth.map((_, i) => values.subarray(i * dimensions, (i + 1) * dimensions));
 const rowCount = vectors.values.length / dimensions;
 

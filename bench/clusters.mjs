@@ -1,11 +1,11 @@
-// Do clusters of codes tell what clusters of vectors tell? k-means of all GloVe vectors beside FAISS's;
+// Are clusters of codes those of vectors? k-means of all GloVe vectors next to FAISS's;
 // and of 17,824 nouns in 26 categories of WordNet, from vectors, accumulators, and codes with centroids
 // that are real-valued or codes themselves.
 
 import { readFileSync } from 'node:fs';
 import { tableFromIPC } from 'apache-arrow';
 import { cluster, SimHasher, vectorsFromArrow } from '../dist/index.js';
-import { buildGlove, gloveVectors } from './lib/glove.mjs';
+import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
 import { openPython } from './lib/python.mjs';
 import { announce, mark, printTable, short } from './lib/table.mjs';
 import { timed } from './lib/timing.mjs';
@@ -17,13 +17,13 @@ const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
 
 const python = await openPython();
 await announce(python);
-buildGlove();
+buildDataSet('glove');
 await glove();
 nouns();
 python?.close();
 
 async function glove() {
-  const vectors = unitRows(gloveVectors('train'));
+  const vectors = unitRows(vectorsOf('glove', 'train'));
   const { values, dimensions } = vectors;
   const ours = [1, 3].map((starts) => ({ name: `halfspace, starts: ${starts}`, starts, all: [] }));
   const faiss = { name: 'FAISS Kmeans, spherical', all: [] };
@@ -51,7 +51,7 @@ async function glove() {
   const count = values.length / dimensions;
   printTable(
     `k-means of ${short(count)} GloVe vectors x ${dimensions} into ${short(CLUSTERS)}, mean of ${ROUNDS} seeds`,
-    ['way', 'seconds', 'of FAISS', 'mean cosine', 'rows looked at'],
+    ['method', 'seconds', 'of FAISS', 'mean cosine', 'rows looked at'],
     rows,
   );
   console.log(
@@ -75,7 +75,7 @@ function nouns() {
   const hasherOf = (projection, seed) =>
     new SimHasher({ bits: BITS, dimensions, projection, seed: 1000 * seed });
   const codes = (projection) => (seed) => hasherOf(projection, seed).hashAll(vectors);
-  const ways = [
+  const entries = [
     ['vectors', () => vectors],
     [`accumulators, ${BITS} of 'hadamard'`, (seed) => sumsOf(hasherOf('hadamard', seed), vectors)],
     [`codes, ${BITS} bits 'hadamard'`, codes('hadamard')],
@@ -83,7 +83,7 @@ function nouns() {
     [`codes, ${BITS} bits 'signs'`, codes('signs')],
     ["the same, by: 'majority'", codes('signs'), { by: 'majority' }],
   ];
-  const told = ways.map(([name, sourceOf, options]) => {
+  const results = entries.map(([name, sourceOf, options]) => {
     const all = SEEDS.map((seed) => {
       const source = sourceOf(seed);
       let found;
@@ -94,8 +94,8 @@ function nouns() {
     });
     return { name, all };
   });
-  const ofVectors = mean(told[0].all, 'information');
-  const rows = told.map(({ name, all }) => {
+  const ofVectors = mean(results[0].all, 'information');
+  const rows = results.map(({ name, all }) => {
     const each = all.map(({ information }) => information);
     return [
       ...[name, mean(all, 'information').toFixed(3)],
@@ -108,7 +108,7 @@ function nouns() {
   const head = ['from', 'NMI', 'min..max', 'of vectors', 'purity', 'ms'];
   printTable(`${title}, mean of ${SEEDS.length} seeds`, head, rows);
   console.log('\nNMI: mutual information over the mean of both entropies.');
-  const share = (i) => mean(told[i].all, 'information') / ofVectors;
+  const share = (i) => mean(results[i].all, 'information') / ofVectors;
   mark("NMI of 256-bit 'hadamard' codes, of that of the vectors", share(2), { least: 0.93 });
   mark('NMI of the accumulators, of that of the vectors', share(1), { least: 0.97 });
 }

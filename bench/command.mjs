@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Codes, SimHashIndex, saveIndex, writeCodes } from '../dist/node.js';
 import { inChild } from './lib/child.mjs';
-import { buildGlove } from './lib/glove.mjs';
+import { buildDataSet } from './lib/data-sets.mjs';
 import { uniformCodes } from './lib/random.mjs';
 import { announce, mark, printTable, short, span } from './lib/table.mjs';
 import { race } from './lib/timing.mjs';
@@ -20,7 +20,7 @@ const child = fileURLToPath(new URL('lib/command-child.mjs', import.meta.url));
 const glove = fileURLToPath(new URL('../datasets/glove/train.arrow', import.meta.url));
 
 await announce();
-buildGlove();
+buildDataSet('glove');
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-bench-'));
 try {
   await measure();

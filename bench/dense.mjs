@@ -1,4 +1,4 @@
-// How fast do dense vectors become codes? Beside the three projections: their scalar twins, stored
+// How fast do dense vectors become codes? The three projections next to their scalar kernels, stored
 // Gaussian vectors in JavaScript, and NumPy's and FAISS's matrix products on one thread.
 
 import { Codes, SimHasher } from '../dist/index.js';
@@ -23,7 +23,7 @@ const SHAPES = [
   { dimensions: 100, bits: 256, most: 16_384 },
   { dimensions: 1536, bits: 1024, most: 1024 },
 ];
-/** Pairs at 60 degrees whose share of differing bits is checked for every way. */
+/** Pairs at 60 degrees whose share of differing bits is checked for every entry. */
 const CHECKED_PAIRS = 128;
 
 const python = await openPython();
@@ -47,19 +47,21 @@ for (const { dimensions, bits, most } of SHAPES) {
     }
     return codes;
   };
-  const ways = ['hadamard', 'signs', 'gaussian'].flatMap((projection) => [
+  const entries = ['hadamard', 'signs', 'gaussian'].flatMap((projection) => [
     { name: `halfspace '${projection}'`, hash: hasher(projection) },
-    { name: `scalar twin '${projection}'`, hash: hasher(projection, 'scalar'), isTwin: true },
+    { name: `scalar kernel '${projection}'`, hash: hasher(projection, 'scalar'), isScalar: true },
   ]);
-  for (let i = 0; i < ways.length; i += 2) {
-    const [ours, twin] = ways.slice(i, i + 2).map(({ hash }) => Buffer.from(hash(4)));
-    mustHold(ours.equals(twin), ways[i + 1].name);
+  for (let i = 0; i < entries.length; i += 2) {
+    const [ours, scalar] = entries.slice(i, i + 2).map(({ hash }) => Buffer.from(hash(4)));
+    mustHold(ours.equals(scalar), entries[i + 1].name);
   }
-  ways.push({ name: 'stored Gaussian vectors', hash: hashStored, bytes: stored.byteLength });
-  const contestants = ways.map((way) => {
-    const { count, isSlow } = pace(way.hash, most);
-    const share = way.isTwin ? null : shareOfPairs(way.name, way.hash(2 * CHECKED_PAIRS), bits);
-    return { ...way, count, isSlow, share, run: timed(() => way.hash(count)) };
+  entries.push({ name: 'stored Gaussian vectors', hash: hashStored, bytes: stored.byteLength });
+  const contestants = entries.map((entry) => {
+    const { count, isSlow } = pace(entry.hash, most);
+    const share = entry.isScalar
+      ? null
+      : shareOfPairs(entry.name, entry.hash(2 * CHECKED_PAIRS), bits);
+    return { ...entry, count, isSlow, share, run: timed(() => entry.hash(count)) };
   });
   if (python) contestants.push(...(await pythonWays(vectors, bits)));
 
@@ -94,7 +96,7 @@ printTable(
   'Dense float32 vectors to bits',
   [
     'shape',
-    'way',
+    'method',
     'vectors/s',
     'p10..p90',
     'planes held',
@@ -111,17 +113,17 @@ async function pythonWays({ values, dimensions }, bits) {
   const count = values.length / dimensions;
   const { bytes } = await python.ask('vectors', { vectors: values, dimensions, bits, seed: SEED });
   const names = { numpy: 'NumPy product, packbits', faiss: 'FAISS IndexLSH, rotated' };
-  const ways = [];
+  const entries = [];
   for (const [engine, name] of Object.entries(names)) {
     const encoded = await python.encode(engine, 2 * CHECKED_PAIRS);
     const share = shareOfPairs(name, encoded.bytes, bits);
     const run = async () => (await python.ask('encode', { engine, count })).ms;
-    ways.push({ name, count, bytes, share, run });
+    entries.push({ name, count, bytes, share, run });
   }
-  return ways;
+  return entries;
 }
 
-/** Of pairs at 60 degrees a third of the bits should differ; told, and refused beyond 5 sigma. */
+/** Of pairs at 60 degrees a third of the bits should differ; printed, and refused beyond 5 sigma. */
 function shareOfPairs(name, bytes, bits) {
   const codes = Codes.from(bytes.subarray(0, (2 * CHECKED_PAIRS * bits) / 8), { bits });
   let differing = 0;
@@ -129,6 +131,6 @@ function shareOfPairs(name, bytes, bits) {
     differing += codes.distance(2 * pair, 2 * pair + 1);
   const tosses = CHECKED_PAIRS * bits;
   const sigma = Math.sqrt(2 / 9 / tosses);
-  mustHold(Math.abs(differing / tosses - 1 / 3) < 5 * sigma, `${name} does not tell angles`);
+  mustHold(Math.abs(differing / tosses - 1 / 3) < 5 * sigma, `${name} does not measure angles`);
   return differing / tosses;
 }

@@ -61,8 +61,8 @@ function measure({ name, make, share }) {
           .toFixed(3)
           .replace(/^-(?=0\.000$)/, '');
       });
-      const told = point === points[best] ? `**${f1.toFixed(3)}**` : f1.toFixed(3);
-      const shares = [precision.toFixed(3), recall.toFixed(3), told];
+      const printed = point === points[best] ? `**${f1.toFixed(3)}**` : f1.toFixed(3);
+      const shares = [precision.toFixed(3), recall.toFixed(3), printed];
       table.push([bits, maxDistance, found.toLocaleString('en-US'), ...shares, ...rands]);
     });
   }
@@ -146,18 +146,18 @@ function tellEdits(rows, codesByWidth) {
     const distances = codesByWidth.map((codes) =>
       originals.map((row) => codes.distance(row, row + 1 + i)),
     );
-    const told = distances.flatMap((some, width) => {
+    const printed = distances.flatMap((some, width) => {
       const expected = cosines.map((cosine) => (WIDTHS[width] * Math.acos(cosine)) / Math.PI);
       return [mean(some).toFixed(1), mean(expected).toFixed(1)];
     });
     const caught = ASKED.map((most) => mean(distances[0].map((one) => Number(one <= most))));
     return [
-      ...[`${100 * share} %`, mean(cosines).toFixed(3), ...told],
+      ...[`${100 * share} %`, mean(cosines).toFixed(3), ...printed],
       ...caught.map((one) => one.toFixed(3)),
     ];
   });
   printTable(
-    `${short(originals.length)} passages of 100 to 500 words and their copies: mean distance, beside what the cosine expects`,
+    `${short(originals.length)} passages of 100 to 500 words and their copies: mean distance, and what the cosine expects`,
     [
       ...['words replaced', 'cosine'],
       ...WIDTHS.flatMap((bits) => [`of ${bits} bits`, 'expected']),

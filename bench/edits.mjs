@@ -27,7 +27,7 @@ const MOST = 400;
 const USUAL = 3;
 /** The share of copies that a threshold is to catch. */
 const CAUGHT = 0.95;
-/** Edits that thresholds are told for. */
+/** Edits that thresholds are printed for. */
 const ASKED = [0.02, 0.05, 0.1];
 
 await announce();
@@ -104,7 +104,7 @@ function tellUsual(byLength) {
   );
 }
 
-/** The least threshold that catches most copies, and the share of unrelated pairs within it. */
+/** The smallest threshold that catches most copies, and the share of unrelated pairs within it. */
 function tellThresholds(byLength, bits) {
   const rows = KINDS.flatMap(({ name }) =>
     ASKED.map((share) => [
@@ -117,7 +117,7 @@ function tellThresholds(byLength, bits) {
     ]),
   );
   printTable(
-    `Least threshold of ${bits} bits that catches ${CAUGHT} of the copies, by words of a passage, and how many of a million unrelated pairs are within it`,
+    `Smallest threshold of ${bits} bits that catches ${CAUGHT} of the copies, by words of a passage, and how many of a million unrelated pairs are within it`,
     ['tokens', 'words replaced', ...LENGTHS.map(String)],
     rows,
     2,
@@ -136,7 +136,7 @@ function mean(numbers) {
   return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 }
 
-/** The least number that a share of them do not exceed. */
+/** The smallest number that a share of them do not exceed. */
 function at(numbers, share) {
   return numbers[Math.ceil(share * numbers.length) - 1];
 }

@@ -1,8 +1,8 @@
-// How long does an exact search take by the methods of an index, beside a scan and FAISS? One query
+// How long does an exact search take by the methods of an index, next to a scan and FAISS? One query
 // at a time: the 10 nearest by distance, and all within distance 3.
 
 import { SimHashIndex, scan } from '../dist/index.js';
-import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
+import { nearDuplicates, queriesNear, textOf } from './lib/bands.mjs';
 import { settle } from './lib/planner.mjs';
 import { openPython } from './lib/python.mjs';
 import { clusteredCodes, uniformCodes } from './lib/random.mjs';
@@ -16,7 +16,7 @@ const RADIUS = 3;
 /** The planner settles on other queries than those that are timed and checked. */
 const SETTLING = 250;
 const MOST_SETTLING = 1200;
-/** Turns of the race in which a fast way goes through all queries. */
+/** Rounds of the race in which a fast entry goes through all queries. */
 const LAP = 6;
 /** FAISS's tables get no more flips once a query takes so many times as long as FAISS's scan. */
 const MOST_SCANS = 10;
@@ -26,7 +26,7 @@ const NEAREST = {
   search: (index, query, method) => index.search(query, { k: K, ...method }),
   scan: (codes, query) => scan(codes, query, { k: K }),
   faiss: { verb: 'search', count: 1, k: K },
-  /** Distances are compared: FAISS breaks ties its own way. */
+  /** Distances are compared: FAISS breaks ties differently. */
   text: ({ distances }) => distances.join(),
   /** About log2 of the codes as the width of a table's key (Norouzi et al. 2012). */
   tables: ({ bits, count }) => Math.round(bits / Math.log2(count)),
@@ -36,7 +36,7 @@ const WITHIN = {
   search: (index, query, method) => index.within(query, { maxDistance: RADIUS, ...method }),
   scan: (codes, query) => scan(codes, query, { maxDistance: RADIUS }),
   faiss: { verb: 'within', distance: RADIUS },
-  text: (found) => told(inOrder(found)),
+  text: (found) => textOf(inOrder(found)),
   /** Four equal keys: no flips are needed (Manku et al. 2007). */
   tables: () => RADIUS + 1,
 };
@@ -65,10 +65,10 @@ for (const { kind, count, bits, make, tasks } of DATA) {
       ? uniformQueries(SETTLING + task.queries, bits)
       : queriesNear(codes, SETTLING + task.queries, RADIUS, 8);
     const results = await contest(task, codes, queries, sent?.ms);
-    const msOf = (way) => results.find((one) => one.way === way)?.ms ?? Number.NaN;
+    const msOf = (entry) => results.find((one) => one.entry === entry)?.ms ?? Number.NaN;
     for (const { title, ms, low, high, addMs, tablesMs, bytes } of results) {
       const built = [addMs, tablesMs].map((one) => (one === undefined ? '-' : short(one / 1000)));
-      const ratios = ['index, scan', 'FAISS flat'].map((way) => short(msOf(way) / ms));
+      const ratios = ['index, scan', 'FAISS flat'].map((entry) => short(msOf(entry) / ms));
       const times = [short(ms), span({ low, high })];
       lines.get(task).push([name, title, ...times, ...ratios, ...built, bytesText(bytes)]);
     }
@@ -77,14 +77,14 @@ for (const { kind, count, bits, make, tasks } of DATA) {
     }
   }
 }
-const head = ['codes', 'way', 'ms', 'p10..p90', 'scan / this', 'FAISS flat / this'];
+const head = ['codes', 'method', 'ms', 'p10..p90', 'scan / this', 'FAISS flat / this'];
 const columns = [...head, 'add s', 'tables s', 'memory'];
 printTable(`The ${K} nearest, one query`, columns, lines.get(NEAREST), 2);
 printTable(`All within distance ${RADIUS}, one query`, columns, lines.get(WITHIN), 2);
 for (const [what, ratio] of marks) mark(what, ratio, { least: 100 });
 python?.close();
 
-/** All ways in turns, after the planner has settled and all answers were found equal. */
+/** All entries in turns, after the planner has settled and all answers were found equal. */
 async function contest(task, codes, queries, flatMs) {
   const index = new SimHashIndex({ bits: codes.bits });
   const addMs = timed(() => index.addAll(codes))();
@@ -98,24 +98,24 @@ async function contest(task, codes, queries, flatMs) {
   const { bands, total } = index.bytes;
   const share =
     byTables === 0 ? 'by scan' : `${short((100 * byTables) / task.queries)} % by tables`;
-  const ways = [
+  const entries = [
     {
-      ...{ way: 'index, auto', title: `index, auto: ${share}`, addMs, bytes: total },
+      ...{ entry: 'index, auto', title: `index, auto: ${share}`, addMs, bytes: total },
       ...{ tablesMs: bands > 0 ? buildMs : undefined, calls: byTables > 0 ? lap(task) : 3 },
       run: inTurn(timedQueries, (query) => task.search(index, query, { method: 'auto' })),
     },
     {
-      ...{ way: 'index, scan', addMs, bytes: total - bands },
+      ...{ entry: 'index, scan', addMs, bytes: total - bands },
       run: inTurn(timedQueries, (query) => task.search(index, query, { method: 'scan' })),
     },
     {
-      ...{ way: 'plain scan', bytes: codes.bytes.length },
+      ...{ entry: 'plain scan', bytes: codes.bytes.length },
       run: inTurn(timedQueries, (query) => task.scan(codes, query)),
     },
   ];
-  if (python) ways.push(...(await faissWays(task, codes, timedQueries, truth, flatMs)));
-  const results = await race(ways);
-  return results.map((one) => ({ title: one.way, ...one }));
+  if (python) entries.push(...(await faissEntries(task, codes, timedQueries, truth, flatMs)));
+  const results = await race(entries);
+  return results.map((one) => ({ title: one.entry, ...one }));
 }
 
 /** The scan's answers, after the methods were found to give equal ones. */
@@ -124,16 +124,19 @@ function checkOurs(task, index, codes, queries) {
   const truth = queries.map((query) => {
     const expected = task.scan(codes, query);
     const auto = task.search(index, query, { method: 'auto', explain: true });
-    mustHold(told(auto) === told(expected), 'method auto and the plain scan');
-    mustHold(told(task.search(index, query, { method: 'scan' })) === told(expected), 'method scan');
+    mustHold(textOf(auto) === textOf(expected), 'method auto and the plain scan');
+    mustHold(
+      textOf(task.search(index, query, { method: 'scan' })) === textOf(expected),
+      'method scan',
+    );
     if (auto.explain.method === 'bands') byTables++;
     return expected;
   });
   return { truth, byTables };
 }
 
-/** FAISS's scan, and its tables with the least flips that find all, or as much as is told. */
-async function faissWays(task, codes, queries, truth, flatMs) {
+/** FAISS's scan, and its tables with the fewest flips that find all, or the recall that is printed. */
+async function faissEntries(task, codes, queries, truth, flatMs) {
   const { bits } = codes;
   const bytes = Uint8Array.from(queries.flatMap((query) => [...query]));
   await python.ask('queries', { queries: bytes, bits });
@@ -141,7 +144,7 @@ async function faissWays(task, codes, queries, truth, flatMs) {
     const { verb, ...rest } = task.faiss;
     return python.ask(verb, { ...rest, first, ...request });
   };
-  const way = (run) => {
+  const entry = (run) => {
     let turn = 0;
     return async () => (await run(turn++ % task.queries)).ms;
   };
@@ -163,16 +166,16 @@ async function faissWays(task, codes, queries, truth, flatMs) {
   const recall = found.recall < 1 ? `, recall ${short(found.recall)}: not comparable` : '';
   const named = `${tables} × ${width} bits, ${flips} flips`;
   return [
-    { way: 'FAISS flat', run: way(flat), addMs: flatMs, bytes: codes.bytes.length },
+    { entry: 'FAISS flat', run: entry(flat), addMs: flatMs, bytes: codes.bytes.length },
     {
-      ...{ way: 'FAISS multi-hash', title: `FAISS multi-hash, ${named}${recall}` },
-      ...{ run: way(multi), tablesMs: built.ms, bytes: built.bytes },
+      ...{ entry: 'FAISS multi-hash', title: `FAISS multi-hash, ${named}${recall}` },
+      ...{ run: entry(multi), tablesMs: built.ms, bytes: built.bytes },
       calls: found.ms < scanned.ms / 2 ? lap(task) : 3,
     },
   ];
 }
 
-/** How much of the truth a way of FAISS finds, and its mean time. */
+/** How much of the truth an index of FAISS finds, and its mean time. */
 async function tried(task, run, truth) {
   let isEqual = true;
   let ms = 0;
@@ -207,7 +210,7 @@ function lap({ queries }) {
   return 1 + Math.ceil(queries / LAP);
 }
 
-/** A run that takes the queries one after another, whatever other ways do. */
+/** A run that takes the queries one after another, whatever other entries do. */
 function inTurn(queries, work) {
   let turn = 0;
   return timed(() => work(queries[turn++ % queries.length]));

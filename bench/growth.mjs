@@ -1,5 +1,5 @@
 // Does time grow in proportion to rows and to entries? Shown by the exponent of a fit, over two decades
-// or more, after the yardstick has refused a function that is quadratic.
+// or more, after the fit has refused a function that is quadratic.
 
 import {
   Codes,
@@ -65,10 +65,7 @@ for (const { name, sizes, prepare } of FUNCTIONS) {
   const points = sizes.map((size) => ({ size, ms: timeOfCall(prepare(size)) }));
   const exponent = slope(points);
   const isLinear = exponent <= MOST;
-  mustHold(
-    rows.length > 0 || !isLinear,
-    'the yardstick takes a quadratic function for a linear one',
-  );
+  mustHold(rows.length > 0 || !isLinear, 'the fit takes a quadratic function for a linear one');
   const [{ size: least, ms: leastMs }] = points;
   const { size: most, ms: mostMs } = points.at(-1);
   const ranges = [`${short(least)}..${short(most)}`, `${short(leastMs)}..${short(mostMs)}`];

@@ -1,7 +1,7 @@
 // What do keywords do to a code? The recipe of the classic articles on Chinese: words by jieba, without
 // stop words, the 22 or 11 heaviest by TF-IDF, 64-bit FNV-1a, weights added, signs taken. One passage
 // is the last two thirds of the other and one more sentence: the two of datasets/messages, and 80
-// more pairs from the same messages; beside them all words, and passages that share no sentence.
+// more pairs from the same messages; next to them all words, and passages that share no sentence.
 
 import { readFileSync } from 'node:fs';
 import { explainTexts, hammingDistance, jieba, stopWords, TextHasher } from '../dist/index.js';
@@ -12,7 +12,7 @@ import { textsOf } from './lib/text-files.mjs';
 const SENTENCES = 24;
 /** What people set for 64 bits, and the share of pairs that a better threshold is to catch. */
 const [USUAL, CAUGHT] = [3, 0.95];
-const WAYS = [
+const METHODS = [
   { name: '11 keywords', long: 11, short: 11 },
   { name: '22 keywords', long: 22, short: 22 },
   { name: '22 of the longer, 11 of the shorter', long: 22, short: 11 },
@@ -33,9 +33,9 @@ const hasherOf = (keywords) =>
 
 const read = (name) =>
   readFileSync(new URL(`../datasets/messages/${name}.txt`, import.meta.url), 'utf8');
-tell('The two passages', [{ long: read('long'), short: read('short') }]);
+printPairs('The two passages', [{ long: read('long'), short: read('short') }]);
 const made = passages();
-tell(`${made.length} pairs of passages: means, and 5..95 % of distances`, made);
+printPairs(`${made.length} pairs of passages: means, and 5..95 % of distances`, made);
 
 /** Without overlap, the sentence that is added from far away. */
 function passages() {
@@ -50,8 +50,8 @@ function passages() {
 }
 
 /** Of many pairs also what a threshold can make of them. */
-function tell(title, pairs) {
-  const rows = WAYS.map(({ name, long, short }) => {
+function printPairs(title, pairs) {
+  const rows = METHODS.map(({ name, long, short }) => {
     const [longHasher, shortHasher] = [hasherOf(long), hasherOf(short)];
     const codes = pairs.map((pair) => [longHasher.hash(pair.long), shortHasher.hash(pair.short)]);
     const distances = codes.map(([a, b]) => hammingDistance(a, b)).sort((a, b) => a - b);
@@ -97,8 +97,8 @@ function likeness(longHasher, shortHasher, { long, short }) {
 }
 
 function checkCosine(hasher, { long, short }, cosine) {
-  const told = explainTexts(hasher, long, short).cosine;
-  mustHold(Math.abs(told - cosine) < 1e-12, `cosines, ${told} and ${cosine}`);
+  const explained = explainTexts(hasher, long, short).cosine;
+  mustHold(Math.abs(explained - cosine) < 1e-12, `cosines, ${explained} and ${cosine}`);
 }
 
 function mean(all, key) {

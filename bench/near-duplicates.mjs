@@ -64,13 +64,13 @@ function measure({ name, tokens, make }) {
   ];
   const table = truths.flatMap(({ what, isTrue }) => {
     const truth = new Set(alike.filter(isTrue).map(keyOf));
-    const ways = codesByWidth.map((codes) => {
+    const entries = codesByWidth.map((codes) => {
       const found = listed(codes, Math.floor(WIDEST * codes.bits));
       const { threshold, ...rest } = best(found, truth, (pair) => truth.has(keyOf(pair)));
       return [`${codes.bits} bits`, codes.bits / 8, `≤ ${threshold}`, rest];
     });
     const right = [...truth].filter((key) => near.has(key)).length;
-    ways.push([
+    entries.push([
       `${EXACT} bits, then exact`,
       EXACT / 8,
       `≤ ${most}`,
@@ -81,10 +81,12 @@ function measure({ name, tokens, make }) {
       const { threshold, ...rest } = best(found, truth, (pair) => truth.has(keyOf(pair)));
       return [`MinHash, ${own.values}`, 4 * own.values, `≥ ${own.values - threshold}`, rest];
     });
-    const all = [...ways, ...minhashes];
-    const top = Math.max(...all.filter(([way]) => !/exact/.test(way)).map(([, , , { f1 }]) => f1));
-    return all.map(([way, bytes, threshold, { precision, recall, f1 }]) => [
-      ...[what, way, bytes, threshold, precision.toFixed(3), recall.toFixed(3)],
+    const all = [...entries, ...minhashes];
+    const top = Math.max(
+      ...all.filter(([entry]) => !/exact/.test(entry)).map(([, , , { f1 }]) => f1),
+    );
+    return all.map(([entry, bytes, threshold, { precision, recall, f1 }]) => [
+      ...[what, entry, bytes, threshold, precision.toFixed(3), recall.toFixed(3)],
       f1 === top ? `**${f1.toFixed(3)}**` : f1.toFixed(3),
     ]);
   });
@@ -93,7 +95,7 @@ function measure({ name, tokens, make }) {
   );
   printTable(
     `${name}: ${texts.length.toLocaleString('en-US')} texts by ${tokens.kind}, pairs ${counts.join(', ')}`,
-    ['true', 'way', 'bytes', 'threshold', 'precision', 'recall', 'F1'],
+    ['true', 'method', 'bytes', 'threshold', 'precision', 'recall', 'F1'],
     table,
     2,
   );
@@ -175,8 +177,8 @@ function best(found, truth, isRight) {
   for (const [threshold, some] of byDistance.entries()) {
     all += some?.all ?? 0;
     right += some?.right ?? 0;
-    const told = shares(right, all, truth.size);
-    if (told.f1 > top.f1) top = { threshold, ...told };
+    const measured = shares(right, all, truth.size);
+    if (measured.f1 > top.f1) top = { threshold, ...measured };
   }
   return top;
 }

@@ -4,8 +4,8 @@
 
 import { readFileSync } from 'node:fs';
 import { Codes, neighborLists, SimHasher, scanAll, vectorsFromArrow } from '../dist/index.js';
+import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
 import { fromSource } from './lib/from-source.mjs';
-import { buildGlove, gloveVectors } from './lib/glove.mjs';
 import { generator } from './lib/random.mjs';
 import { announce, mark, mustHold, printTable, short, times } from './lib/table.mjs';
 import { timed, timeOf } from './lib/timing.mjs';
@@ -29,8 +29,8 @@ const TRIALS = [
 ];
 
 await announce();
-buildGlove();
-const glove = gloveVectors('train');
+buildDataSet('glove');
+const glove = vectorsOf('glove', 'train');
 const table = [];
 let gain;
 for (const bits of [64, 256]) {

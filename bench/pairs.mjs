@@ -1,5 +1,5 @@
 // How long do all pairs within a distance take? Uniform codes and skewed ones, each in a process of
-// its own; beside FAISS, which looks up each code in its tables. Growth as exponents of a fit.
+// its own; next to FAISS, which looks up each code in its tables. Growth as exponents of a fit.
 
 import { fileURLToPath } from 'node:url';
 import { inChild } from './lib/child.mjs';
@@ -37,7 +37,7 @@ printTable(
     ...[bytesText(one.bytes), times(one.bytes / one.codesBytes)],
   ]),
 );
-console.log('\nMemory: the most that was in use beside the codes.');
+console.log('\nMemory: the most that was in use besides the codes.');
 
 const [uniform, equal, shared, , large, wide, wider] = results;
 mark('seconds, 1,000,000 × 64 within 3', uniform.seconds, { most: 0.3 });

@@ -2,7 +2,7 @@
 // has settled, and by method 'scan'; and what it takes to settle, with the tables that it builds.
 
 import { SimHashIndex } from '../dist/index.js';
-import { nearDuplicates, queriesNear, told } from './lib/bands.mjs';
+import { nearDuplicates, queriesNear, textOf } from './lib/bands.mjs';
 import { settle } from './lib/planner.mjs';
 import { clusteredCodes, duplicateCodes, uniformCodes } from './lib/random.mjs';
 import { announce, mark, mustHold, printTable, short } from './lib/table.mjs';
@@ -21,7 +21,7 @@ const K = 10;
 const MOST = 1.1;
 /** Lines above that are measured twice more, the median counts, unless noise cannot be why. */
 const BEYOND_NOISE = 2;
-/** No run of a line goes on for longer, once it has asked enough to tell. */
+/** No run of a line goes on for longer, once it has asked enough to decide. */
 const MOST_MS = 4000;
 
 const KINDS = [
@@ -64,14 +64,14 @@ for (const bits of [64, 128, 256, 1024]) {
 const head = ['bits', 'codes', 'kind', 'search', `≤ ${short(MOST)}`, 'auto ms', 'scan ms'];
 const settling = ['settling', 'in ms', '/ scans', 'build ms', 'tables MB'];
 printTable(
-  "Method 'auto' beside method 'scan', mean of a query",
+  "Method 'auto' next to method 'scan', mean of a query",
   [...head, 'auto / scan', 'by tables', ...settling],
   rows,
   5,
 );
 mark('worst time of method auto, in times of the scan', worst, { most: MOST });
 
-/** An index for 'auto' alone, since scans would tell its planner more than its own searches do. */
+/** An index for 'auto' alone, since its planner would learn from scans what its own searches do not show. */
 function contest(codes, scanned, queries, search) {
   const index = indexOf(codes);
   const settling = settle(
@@ -83,7 +83,7 @@ function contest(codes, scanned, queries, search) {
   const some = queries.slice(SETTLING);
   for (const query of some.slice(0, CHECKED)) {
     const [auto, scan] = [search(index, query), search(scanned, query, { method: 'scan' })];
-    mustHold(told(auto) === told(scan), 'auto and the scan');
+    mustHold(textOf(auto) === textOf(scan), 'auto and the scan');
   }
   const runs = [beside(index, scanned, some, search)];
   while (runs[0].ratio > MOST && runs[0].ratio < BEYOND_NOISE && runs.length < 3) {
@@ -102,11 +102,11 @@ function contest(codes, scanned, queries, search) {
  * tenth of the blocks of each, where something else ran.
  */
 function beside(index, scanned, queries, search) {
-  const ways = [
+  const entries = [
     { method: 'auto', index, blocks: [] },
     { method: 'scan', index: scanned, blocks: [] },
   ];
-  const [auto, scan] = ways;
+  const [auto, scan] = entries;
   let asked = 0;
   let byTables = 0;
   const block = ({ method, index: one }) => {
@@ -117,15 +117,15 @@ function beside(index, scanned, queries, search) {
     }
     return performance.now() - start;
   };
-  for (const way of ways) block(way);
+  for (const entry of entries) block(entry);
   byTables = 0;
   let spent = 0;
   const isEnough = () => spent > MOST_MS || (asked >= QUERIES && spent > LEAST_MS);
   for (; asked < 10 * BLOCK || !isEnough(); asked += BLOCK) {
-    const turn = (asked / BLOCK) % 2 === 0 ? ways : ways.toReversed();
-    for (const way of turn) {
-      way.blocks.push(block(way));
-      spent += way.blocks.at(-1);
+    const turn = (asked / BLOCK) % 2 === 0 ? entries : entries.toReversed();
+    for (const entry of turn) {
+      entry.blocks.push(block(entry));
+      spent += entry.blocks.at(-1);
     }
   }
   const [autoMs, scanMs] = [auto, scan].map(({ blocks }) => meanButSlowest(blocks) / BLOCK);

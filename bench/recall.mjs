@@ -1,6 +1,6 @@
 // How well do codes find what vectors find? On 17,824 nouns (GloVe, 100 wide): recall of the 10 nearest by
 // Hamming distance against those by exact cosine, error of the cosine, and neighbours of one category.
-// Beside the three projections: FAISS's rotated LSH, and the vectors themselves.
+// The three projections next to FAISS's rotated LSH, and the vectors themselves.
 
 import { readFileSync } from 'node:fs';
 import { tableFromIPC } from 'apache-arrow';
@@ -74,7 +74,7 @@ for (const bits of [64, 128, 256, 512, 1024]) {
 printTable(
   `${short(count)} nouns x ${dimensions}: the ${K} nearest of ${short(QUERIES)} nouns, ${SEEDS.length} seeds`,
   [
-    ...['way', 'bits', 'bytes a row', 'recall@10', 'min..max', 'same category', 'cosine error'],
+    ...['method', 'bits', 'bytes a row', 'recall@10', 'min..max', 'same category', 'cosine error'],
     ...['µs to encode', 'µs to search'],
   ],
   table,

@@ -1,4 +1,4 @@
-// What do the ways cost that halfspace replaces, as dimensions grow? Sparse vectors of 200 entries to
+// What do the methods cost that halfspace replaces, as dimensions grow? Sparse vectors of 200 entries to
 // 64 bits: hashed patterns, f stored Gaussian vectors, one hash a bit. Each in a process of its own.
 
 import { freemem } from 'node:os';
@@ -16,7 +16,7 @@ const ENTRIES = 200;
 const ROWS = 2000;
 /** Beyond it the size is computed, not taken. */
 const MOST_BYTES = Math.min(8 * 2 ** 30, freemem() / 2);
-const WAYS = {
+const METHODS = {
   halfspace: () => {
     const hasher = new SimHasher({ bits: BITS, seed: SEED });
     return (vectors, count) => hasher.hashAll(firstRows(vectors, count)).bytes;
@@ -31,12 +31,12 @@ const WAYS = {
   },
 };
 
-/** In a child: time to set up, memory that the way adds and holds, time of a vector. */
-async function measure({ way, dimensions }) {
+/** In a child: time to set up, memory that the method adds and holds, time of a vector. */
+async function measure({ entry, dimensions }) {
   const vectors = sparseRows(ROWS, ENTRIES, dimensions, SEED);
   const before = resident();
   const start = performance.now();
-  const hash = WAYS[way](dimensions);
+  const hash = METHODS[entry](dimensions);
   const setupMs = performance.now() - start;
   hash(vectors, 2);
   const after = resident();
@@ -53,14 +53,14 @@ else {
   const rows = [];
   for (const dimensions of [1e3, 1e4, 1e5, 1e6, 1e7, 1e8]) {
     let ours;
-    for (const way of Object.keys(WAYS)) {
-      const planes = way === 'stored Gaussian vectors' ? dimensions * BITS * 4 : 0;
-      const cells = [dimensions.toLocaleString('en-US'), way, bytesText(planes)];
+    for (const entry of Object.keys(METHODS)) {
+      const planes = entry === 'stored Gaussian vectors' ? dimensions * BITS * 4 : 0;
+      const cells = [dimensions.toLocaleString('en-US'), entry, bytesText(planes)];
       if (planes > MOST_BYTES) {
         rows.push([...cells, 'not run', '', '', '', '']);
         continue;
       }
-      const result = inChild(fileURLToPath(import.meta.url), { way, dimensions });
+      const result = inChild(fileURLToPath(import.meta.url), { entry, dimensions });
       const { setupMs, added, micros } = result;
       const [middle, low, high] = micros;
       ours ??= middle;
@@ -71,7 +71,7 @@ else {
   printTable(
     `Sparse vectors of ${ENTRIES} entries to ${BITS} bits`,
     [
-      ...['dimensions', 'way', 'planes, computed', 'rss added', 'ms to set up'],
+      ...['dimensions', 'method', 'planes, computed', 'rss added', 'ms to set up'],
       ...['µs a vector', 'p10..p90', 'this / ours'],
     ],
     rows,

@@ -9,7 +9,19 @@ import { machineLine } from './lib/table.mjs';
 
 const SCRIPTS = [
   ...['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'],
-  ...['graphs', 'choices', 'centring', 'classics', 'exact', 'plans', 'turns', 'duplicates'],
+  ...[
+    'rivals glove',
+    'rivals images',
+    'rivals sentences',
+    'sizes',
+    'choices',
+    'centring',
+    'classics',
+    'exact',
+    'plans',
+    'pauses',
+    'duplicates',
+  ],
   ...['pairs', 'nouns', 'groupings', 'neighbors', 'clusters', 'texts'],
   ...['edits', 'keywords', 'near-duplicates', 'command'],
 ];
@@ -23,16 +35,17 @@ console.log(head);
 
 let failed = 0;
 for (const name of named.length > 0 ? named : SCRIPTS) {
-  const path = fileURLToPath(new URL(`${name}.mjs`, import.meta.url));
+  const [script, ...words] = name.split(' ');
+  const path = fileURLToPath(new URL(`${script}.mjs`, import.meta.url));
   const heading = `## ${name}\n\n${question(path)}`;
   console.log(`\n${heading}`);
-  const { output, code } = await run(path);
+  const { output, code } = await run(path, words);
   if (code !== 0) {
     failed++;
-    console.error(`!!! ${name}.mjs FAILED with exit code ${code}`);
+    console.error(`!!! ${name} FAILED with exit code ${code}`);
   }
-  const told = code === 0 ? output.trim() : `${output}\n\n**FAILED**, see the log.`.trim();
-  sections[name] = `${heading}\n\n${told}`;
+  const printed = code === 0 ? output.trim() : `${output}\n\n**FAILED**, see the log.`.trim();
+  sections[name] = `${heading}\n\n${printed}`;
 }
 const parts = SCRIPTS.flatMap((name) => sections[name] ?? []);
 writeFileSync(results, `${[head, ...parts].join('\n\n')}\n`);
@@ -57,10 +70,10 @@ function earlier() {
   const [head, ...rest] = readFileSync(results, 'utf8')
     .trim()
     .split(/\n\n(?=## )/);
-  return { head, sections: Object.fromEntries(rest.map((one) => [/^## (\S+)/.exec(one)[1], one])) };
+  return { head, sections: Object.fromEntries(rest.map((one) => [/^## (.+)/.exec(one)[1], one])) };
 }
 
-/** The comment that opens a script says what it asks. */
+/** The comment that opens a script is the question it answers. */
 function question(path) {
   const lines = readFileSync(path, 'utf8').split('\n');
   const end = lines.findIndex((line) => !line.startsWith('//'));
@@ -70,10 +83,13 @@ function question(path) {
     .join('\n');
 }
 
-function run(path) {
+function run(path, words) {
   // A script that is run by itself names the machine and the commit.
   const env = { ...process.env, ...(named.length === 0 && { HALFSPACE_BENCH_ALL: '1' }) };
-  const child = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [path, ...words], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output += text;

@@ -1,4 +1,4 @@
-// What does a query cost when 100 are asked at once? Beside it: one alone, the scalar twin, FAISS.
+// What does a query cost when 100 are asked at once? Compared with one alone, the scalar kernel, FAISS.
 
 import { openPython } from './lib/python.mjs';
 import { uniformCodes } from './lib/random.mjs';
@@ -14,7 +14,7 @@ await announce(python);
 
 const head = [
   'bits',
-  'way',
+  'method',
   'queries',
   'ms a query',
   'p10..p90',
@@ -40,7 +40,7 @@ for (const bits of [64, 128, 256, 512, 1024]) {
   const raced = await race([
     { name: 'halfspace', count: 1, ...ours(codes, queries, 'auto') },
     { name: 'halfspace', ...oursAtOnce(codes, queries, AT_ONCE, 'auto', true) },
-    { name: 'scalar twin', ...oursAtOnce(codes, queries, 5, 'scalar', true) },
+    { name: 'scalar kernel', ...oursAtOnce(codes, queries, 5, 'scalar', true) },
     ...rivals,
   ]);
   const results = raced.map(({ name, count, ms, low, high }) => {

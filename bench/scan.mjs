@@ -1,5 +1,5 @@
 // How fast is the exact scan of 1,000,000 codes for the 10 nearest to one query?
-// Beside it: its scalar twin, the floor (a plain read of as many bytes), FAISS and USearch on one thread.
+// Compared with its scalar kernel, the floor (a plain read of as many bytes), FAISS and USearch on one thread.
 
 import { plainRead } from './lib/plain-read.mjs';
 import { openPython } from './lib/python.mjs';
@@ -28,7 +28,7 @@ async function contest(python, codes, queries, isFull) {
     { name: 'halfspace', ...ours(codes, queries, 'auto') },
     { name: 'halfspace popcnt64', ...ours(codes, queries, 'popcnt64') },
     { name: 'halfspace popcnt8', ...ours(codes, queries, 'popcnt8') },
-    { name: 'scalar twin', ...ours(codes, queries, 'scalar', true) },
+    { name: 'scalar kernel', ...ours(codes, queries, 'scalar', true) },
     ...rivals,
   ]);
 }
@@ -36,7 +36,7 @@ async function contest(python, codes, queries, isFull) {
 const python = await openPython();
 await announce(python);
 
-const head = ['codes', 'way', 'ms', 'p10..p90', 'GB/s', 'of plain read', 'FAISS / this'];
+const head = ['codes', 'method', 'ms', 'p10..p90', 'GB/s', 'of plain read', 'FAISS / this'];
 const rows = [];
 const speeds = {};
 const kinds = [

@@ -1,5 +1,5 @@
-// How fast do sparse vectors of 200 entries become codes? Beside 'signs' and 'gaussian': their scalar
-// twins, the two ways that they replace, and the same codes as one writes them from npm packages.
+// How fast do sparse vectors of 200 entries become codes? 'signs' and 'gaussian' next to their scalar
+// kernels, the two methods that they replace, and the same codes as one writes them from npm packages.
 
 import { SimHasher } from '../dist/index.js';
 import { firstRows, sparseRows } from './lib/random.mjs';
@@ -32,15 +32,15 @@ for (const bits of [64, 256]) {
     const simhash = new SimHasher({ bits, seed: SEED, projection, kernel });
     return (count) => simhash.hashAll(firstRows(vectors, count)).bytes;
   };
-  const reference = (Way) => {
-    const way = new Way({ bits, seed: SEED, dimensions: DIMENSIONS });
-    return (count) => hashRows(way, vectors, count);
+  const reference = (Reference) => {
+    const entry = new Reference({ bits, seed: SEED, dimensions: DIMENSIONS });
+    return (count) => hashRows(entry, vectors, count);
   };
-  const ways = [
+  const entries = [
     { name: "halfspace 'signs'", hash: hasher('signs') },
-    { name: "scalar twin 'signs'", hash: hasher('signs', 'scalar') },
+    { name: "scalar kernel 'signs'", hash: hasher('signs', 'scalar') },
     { name: "halfspace 'gaussian'", hash: hasher('gaussian') },
-    { name: "scalar twin 'gaussian'", hash: hasher('gaussian', 'scalar') },
+    { name: "scalar kernel 'gaussian'", hash: hasher('gaussian', 'scalar') },
     {
       name: 'stored Gaussian vectors',
       hash: reference(StoredGaussian),
@@ -50,15 +50,18 @@ for (const bits of [64, 256]) {
     { name: 'one 32-bit hash a bit', hash: reference(PerBitMurmur) },
     { name: "'signs' by xxhash-wasm", hash: reference(WordHash) },
   ];
-  const codesOf = (name) => String(ways.find((way) => way.name === name).hash(20));
-  mustHold(codesOf("halfspace 'signs'") === codesOf("scalar twin 'signs'"), 'twins of signs');
+  const codesOf = (name) => String(entries.find((entry) => entry.name === name).hash(20));
+  mustHold(
+    codesOf("halfspace 'signs'") === codesOf("scalar kernel 'signs'"),
+    'scalar kernel of signs',
+  );
   mustHold(codesOf("halfspace 'signs'") === codesOf("'signs' by xxhash-wasm"), 'xxhash-wasm');
-  mustHold(codesOf("halfspace 'gaussian'") === codesOf("scalar twin 'gaussian'"), 'gaussians');
+  mustHold(codesOf("halfspace 'gaussian'") === codesOf("scalar kernel 'gaussian'"), 'gaussians');
 
   const results = await race(
-    ways.map((way) => {
-      const { count, isSlow } = pace(way.hash, ROWS);
-      return { ...way, count, isSlow, run: timed(() => way.hash(count)) };
+    entries.map((entry) => {
+      const { count, isSlow } = pace(entry.hash, ROWS);
+      return { ...entry, count, isSlow, run: timed(() => entry.hash(count)) };
     }),
     8,
   );
@@ -72,16 +75,16 @@ for (const bits of [64, 256]) {
     rows.push([bits, name, short(speed), spread, micros, bytesText(bytes), times(ours / speed)]);
   }
   if (bits === 64) {
-    const [, twin] = results.map(({ ms, count }) => rate(ms, count));
+    const [, scalar] = results.map(({ ms, count }) => rate(ms, count));
     marks.push(["million entries/s, 64 bits 'signs'", ours, { least: 40 }]);
-    marks.push(["speed of the scalar twin, 64 bits 'signs'", ours / twin, { least: 5 }]);
+    marks.push(["speed of the scalar kernel, 64 bits 'signs'", ours / scalar, { least: 5 }]);
   }
 }
 printTable(
   `Sparse vectors of ${ENTRIES} entries among ${short(DIMENSIONS)} dimensions`,
   [
     'bits',
-    'way',
+    'method',
     'million entries/s',
     'p10..p90',
     'µs a vector',

@@ -1,5 +1,5 @@
 // How fast do texts become codes? English licences and Chinese poems, from strings to 64 bits by words
-// and TF-IDF, end to end; beside the package simhash-js on the same texts. And what memory does it
+// and TF-IDF, end to end; next to the package simhash-js on the same texts. And what memory does it
 // take when texts go on and on: the vocabulary of a hasher is bounded, the table grows by words alone.
 
 import { readFileSync } from 'node:fs';
@@ -29,33 +29,33 @@ for (const [name, file] of [
   const texts = textsOf(file).slice(0, MOST_TEXTS);
   const bytes = sizeOf(texts);
   const frequencies = new TextHasher().fit(texts);
-  const ways = [
+  const entries = [
     ['words, TF-IDF', { frequencies }, texts],
     ['words', {}, texts],
     ['words, never seen before', null, texts, hashAnew],
     ['words, fit alone', null, texts, fitAnew],
     ['shingles(3)', { tokens: shingles(3, words) }, texts.slice(0, 200)],
     ['characters(4)', { tokens: characters(4) }, texts.slice(0, 200)],
-  ].map(([way, options, some, runAnew]) => {
-    return { way, bytes: sizeOf(some), run: runAnew?.(some) ?? runOf(options, some) };
+  ].map(([entry, options, some, runAnew]) => {
+    return { entry, bytes: sizeOf(some), run: runAnew?.(some) ?? runOf(options, some) };
   });
   const rival = new SimHash();
   const few = texts.slice(0, RIVAL_TEXTS);
-  ways.push({
-    ...{ way: 'simhash-js', bytes: sizeOf(few), isSlow: true },
+  entries.push({
+    ...{ entry: 'simhash-js', bytes: sizeOf(few), isSlow: true },
     run: timed(() => few.map((text) => rival.hash(text))),
   });
   const results = await race(
-    ways.map((one) => ({ name: one.way, ...one })),
+    entries.map((one) => ({ name: one.entry, ...one })),
     4,
   );
   const rateOf = (one) => one.bytes / one.ms / 1000;
   const theirs = rateOf(results.at(-1));
   for (const one of results) {
-    rates.set(`${name} ${one.way}`, rateOf(one));
+    rates.set(`${name} ${one.entry}`, rateOf(one));
     lines.push([
       name,
-      one.way,
+      one.entry,
       short(rateOf(one)),
       short(one.ms),
       span(one),
@@ -70,7 +70,7 @@ for (const [name, file] of [
 }
 printTable(
   'Texts to codes of 64 bits',
-  ['texts', 'way', 'MB/s', 'ms', 'p10..p90', 'of simhash-js'],
+  ['texts', 'method', 'MB/s', 'ms', 'p10..p90', 'of simhash-js'],
   lines,
   2,
 );

@@ -1,7 +1,7 @@
 // The adjusted Rand index of two groupings of the same rows (Hubert & Arabie 1985): 1 when they are
 // the same, about 0 when they agree as chance would.
 
-/** Each grouping tells by row the name of its group. */
+/** Each grouping has the name of the group of each row. */
 export function adjustedRand(ours, theirs) {
   const both = Array.from(ours, (name, row) => `${name} ${theirs[row]}`);
   const together = pairsWithin(both);

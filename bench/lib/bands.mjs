@@ -60,11 +60,11 @@ function inOrder(hits) {
 }
 
 /** Rows and distances as text, to be compared. */
-export function told({ rows, distances }) {
+export function textOf({ rows, distances }) {
   return Array.from(rows, (row, i) => `${row}:${distances[i]}`).join();
 }
 
-export function toldHits(hits) {
+export function hitsText(hits) {
   return hits.map(({ row, distance }) => `${row}:${distance}`).join();
 }
 

@@ -1,5 +1,5 @@
-// The ways of the classic articles to all 64-bit codes within distance 3, as one writes them in
-// JavaScript. Each is { bytes, search }: the memory beside the codes, and a query's hits.
+// The methods of the classic articles to all 64-bit codes within distance 3, as one writes them in
+// JavaScript. Each is { bytes, search }: the memory besides the codes, and a query's hits.
 
 import { scan } from '../../dist/index.js';
 import { Bands, runSteps, WithinAny } from './bands.mjs';
@@ -15,17 +15,17 @@ export function linearScan(codes) {
   return { bytes: 0, search };
 }
 
-/** Our tables; `found` tells of the last search. */
+/** Our tables; `found` describes the last search. */
 export function tables(codes, blocks, prefilter = false) {
   const options = { bits: 64, count: codes.count, blocks, prefilter };
   const bands = runSteps(Bands.build({ codes: codes.bytes }, options), {});
-  const way = { bytes: bands.bytes, found: undefined };
-  way.search = (query) => {
+  const entry = { bytes: bands.bytes, found: undefined };
+  entry.search = (query) => {
     const collector = new WithinAny(RADIUS);
-    way.found = bands.search(query, collector);
+    entry.found = bands.search(query, collector);
     return collector.result();
   };
-  return way;
+  return entry;
 }
 
 /** Every code within distance 3 of the query, 43,745 of them, looked up in a hash set of all. */

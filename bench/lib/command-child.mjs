@@ -1,4 +1,4 @@
-// Library calls in fresh processes, beside which the command is measured.
+// Library calls in fresh processes, with which the command is compared.
 
 import { openIndex, pairs, readCodes, readVectors } from '../../dist/node.js';
 import { answer, request } from './child.mjs';

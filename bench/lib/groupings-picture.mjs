@@ -4,7 +4,7 @@
 const PANEL = 260;
 const MARGIN = 16;
 const TITLE = 30;
-/** Told apart without red and green (Okabe & Ito 2008). */
+/** Distinct without red and green (Okabe & Ito 2008). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6bb1'];
 const ALONE = '#8b8b8b';
 

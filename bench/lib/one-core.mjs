@@ -1,4 +1,4 @@
-// Cores of a shared machine differ by their neighbours, by as much as 1.8 here: all ways and rivals run
+// Cores of a shared machine differ by their neighbours, by as much as 1.8 here: everything runs
 // on the same one. Importing this pins the process, and so its children; BENCH_CORE says to which core.
 
 import { execFileSync } from 'node:child_process';

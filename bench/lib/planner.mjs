@@ -1,4 +1,4 @@
-// The planner of an index at work: told apart are the run in which it learns and builds its tables,
+// The planner of an index at work: two times, that of the run in which it learns and builds its tables,
 // and what comes after.
 
 /** Searches by tables after which the planner has settled. */

@@ -1,14 +1,15 @@
-// The rivals that speak Python (FAISS, USearch, NumPy, PyArrow), in a long-lived child, so that we and
-// they take turns. Its times are taken within Python: the pipe is not in them. One thread each.
+// The rivals that speak Python, each script of bench/python in a long-lived child, so that we and they
+// take turns. One thread each.
 
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { pythonEnvironment } from '../../datasets/lib/python-env.mjs';
+import { JsonChild } from './json-child.mjs';
 
-const bench = fileURLToPath(new URL('..', import.meta.url));
+const bench = new URL('..', import.meta.url);
 const ONE_THREAD = {
   OMP_NUM_THREADS: '1',
   OPENBLAS_NUM_THREADS: '1',
@@ -16,72 +17,48 @@ const ONE_THREAD = {
   ARROW_CPU_COUNT: '1',
 };
 
-/** A client of the rivals, or null, said loudly, where Python or its packages are missing. */
+/** A client of python/codes.py, or null, said loudly, where Python or its packages are missing. */
 export async function openPython() {
-  let python;
+  const python = findPython();
+  return python === null ? null : new Python(python);
+}
+
+/** A child that runs a script of bench/python. */
+export function pythonChild(python, script) {
+  return new JsonChild(python, [fileURLToPath(new URL(`python/${script}`, bench))], ONE_THREAD);
+}
+
+/** The interpreter of bench/.venv, made on demand, or null; BENCH_PYTHON names one to use as it is. */
+export function findPython() {
   try {
-    python = environment();
+    if (!process.env.BENCH_PYTHON) return pythonEnvironment(bench);
+    const imports = ['-c', 'import faiss, numpy, pyarrow, usearch'];
+    execFileSync(process.env.BENCH_PYTHON, imports, { stdio: ['ignore', 'ignore', 'pipe'] });
+    return process.env.BENCH_PYTHON;
   } catch (error) {
     console.error(String(error.stderr || error.message).trim());
-    const loud = '**NO PYTHON**: the rivals FAISS, USearch, NumPy and PyArrow are missing here.';
+    const loud = '**NO PYTHON**: the rivals of requirements.txt are missing here.';
     console.error(loud);
     console.log(`\n${loud}`);
     return null;
   }
-  return new Python(python);
-}
-
-/** The interpreter of bench/.venv, made on demand; BENCH_PYTHON names one to use as it is. */
-function environment() {
-  if (process.env.BENCH_PYTHON) {
-    const imports = ['-c', 'import faiss, numpy, pyarrow, usearch'];
-    execFileSync(process.env.BENCH_PYTHON, imports, { stdio: ['ignore', 'ignore', 'pipe'] });
-    return process.env.BENCH_PYTHON;
-  }
-  const folder = join(bench, '.venv');
-  const python = join(folder, 'bin/python');
-  const wanted = readFileSync(join(bench, 'requirements.txt'), 'utf8');
-  const stamp = join(folder, 'requirements.txt');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return python;
-  console.error('bench/.venv: installing requirements.txt ...');
-  const options = { stdio: ['ignore', 'ignore', 'pipe'] };
-  execFileSync('python3', ['-m', 'venv', '--clear', folder], options);
-  const pip = ['-m', 'pip', 'install', '--quiet', '-r', join(bench, 'requirements.txt')];
-  execFileSync(python, pip, options);
-  writeFileSync(stamp, wanted);
-  return python;
 }
 
 class Python {
   #child;
-  #waiting = [];
   #folder = mkdtempSync(join(tmpdir(), 'halfspace-bench-'));
 
   constructor(python) {
-    const stdio = ['pipe', 'pipe', 'inherit'];
-    const env = { ...process.env, ...ONE_THREAD };
-    this.#child = spawn(python, [join(bench, 'rivals.py')], { stdio, env });
-    createInterface({ input: this.#child.stdout }).on('line', (line) => {
-      const { resolve, reject } = this.#waiting.shift();
-      const answer = JSON.parse(line);
-      if (answer.error === undefined) resolve(answer);
-      else reject(new Error(answer.error));
-    });
-    this.#child.on('exit', (code) => {
-      for (const { reject } of this.#waiting) reject(new Error(`rivals.py ended with ${code}`));
-    });
+    this.#child = pythonChild(python, 'codes.py');
   }
 
   /** One request, one answer. Typed arrays travel as files, named in their place. */
   ask(verb, request = {}) {
-    const sent = { verb };
-    for (const [key, value] of Object.entries(request)) {
-      sent[key] = ArrayBuffer.isView(value) ? this.#file(key, value) : value;
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      this.#child.stdin.write(`${JSON.stringify(sent)}\n`);
-    });
+    const sent = Object.entries(request).map(([key, value]) => [
+      key,
+      ArrayBuffer.isView(value) ? this.#file(key, value) : value,
+    ]);
+    return this.#child.ask(verb, Object.fromEntries(sent));
   }
 
   /** The codes of the first `count` vectors by 'faiss' or 'numpy', and their time. */
@@ -98,7 +75,7 @@ class Python {
   }
 
   close() {
-    this.#child.stdin.end();
+    this.#child.close();
     rmSync(this.#folder, { recursive: true });
   }
 }

@@ -44,7 +44,7 @@ export function uniformCodes(count, bits, seed) {
   return codes;
 }
 
-/** Around 1,000 centres, a bit in eight of each code flipped. */
+/** Around 1,000 centroids, a bit in eight of each code flipped. */
 export function clusteredCodes(count, bits, seed) {
   const { word, below } = generator(seed);
   const codes = uniformCodes(1000, bits, seed + 1);

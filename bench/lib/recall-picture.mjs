@@ -1,75 +1,93 @@
-// Recall against speed, as a picture: a line a way, further up and further right is better.
+// Recall against speed, as a picture: a line an engine, further up and further right is better.
+
+import { stretched } from './recall-speed.mjs';
 
 const WIDTH = 760;
 const HEIGHT = 420;
 const LEFT = 70;
-const RIGHT = 150;
+const RIGHT = 130;
 const TOP = 48;
 const BOTTOM = 56;
+const LINE_HEIGHT = 16;
 const RECALL_TICKS = [0.8, 0.9, 0.95, 0.98, 0.99, 0.995];
-const COLORS = ['#0f766e', '#b45309', '#6d28d9'];
+/** A color an engine, the same in all pictures. */
+const COLORS = {
+  halfspace: '#0f766e',
+  ScaNN: '#b45309',
+  'FAISS IVF-PQ': '#be185d',
+  'FAISS HNSW16': '#2563eb',
+  'FAISS HNSW32': '#60a5fa',
+  'hnswlib-node': '#6d28d9',
+  hnswlib: '#a855f7',
+  usearch: '#64748b',
+};
 
-/** Queries a second at a recall, between the two points around it; NaN beyond them. */
-export function speedAt(points, recall) {
-  const sorted = [...points].sort((a, b) => a.recall - b.recall);
-  const above = sorted.findIndex((point) => point.recall >= recall);
-  if (above <= 0) return Number.NaN;
-  const [low, high] = [sorted[above - 1], sorted[above]];
-  const share = (far(recall) - far(low.recall)) / (far(high.recall) - far(low.recall));
-  return low.perSecond * (high.perSecond / low.perSecond) ** share;
-}
-
-/** Recall on a scale on which the last percents are as wide as they are hard. */
-function far(recall) {
-  return -Math.log(1 - Math.min(recall, 0.9999));
-}
-
-/** An SVG of all ways. */
-export function recallPicture(engines) {
-  const lines = engines.map(({ name, points }) => ({
-    name,
-    points: points.filter(({ recall }) => recall >= 0.75 && recall < 0.998),
-  }));
+/** An SVG of `{ name, points }` of each engine; those without points are left out. */
+export function recallPicture(engines, title) {
+  const lines = engines
+    .map(({ name, points }) => ({
+      name,
+      points: points.filter(({ recall }) => recall >= 0.75 && recall < 0.998),
+    }))
+    .filter(({ points }) => points.length > 0);
   const speeds = lines.flatMap(({ points }) => points.map(({ perSecond }) => perSecond));
-  const [least, most] = [Math.min(...speeds) / 1.15, Math.max(...speeds) * 1.15];
-  const x = scale(far(0.75), far(0.998), LEFT, WIDTH - RIGHT);
-  const y = scale(Math.log(least), Math.log(most), HEIGHT - BOTTOM, TOP);
+  const [low, high] = [Math.min(...speeds) / 1.15, Math.max(...speeds) * 1.15];
+  const x = scale(stretched(0.75), stretched(0.998), LEFT, WIDTH - RIGHT);
+  const y = scale(Math.log(low), Math.log(high), HEIGHT - BOTTOM, TOP);
   const speedTicks = [1, 2, 5].flatMap((one) => [100, 1000, 10_000].map((ten) => one * ten));
   const across = RECALL_TICKS.map((recall) => {
-    const at = x(far(recall)).toFixed(1);
+    const at = x(stretched(recall)).toFixed(1);
     return `<path class="grid" d="M${at} ${TOP}V${HEIGHT - BOTTOM}"/>
 <text x="${at}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle">${recall}</text>`;
   });
   const up = speedTicks
-    .filter((speed) => speed > least && speed < most)
+    .filter((speed) => speed > low && speed < high)
     .map((speed) => {
       const at = y(Math.log(speed)).toFixed(1);
       return `<path class="grid" d="M${LEFT} ${at}H${WIDTH - RIGHT}"/>
 <text x="${LEFT - 8}" y="${Number(at) + 4}" text-anchor="end">${speed.toLocaleString('en')}</text>`;
     });
-  const drawn = lines.map(({ name, points }, i) => {
-    const places = points.map(({ recall, perSecond }) => [x(far(recall)), y(Math.log(perSecond))]);
-    const path = places.map(([px, py]) => `${px.toFixed(1)} ${py.toFixed(1)}`).join('L');
-    const dots = places.map(
-      ([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="3.5"/>`,
-    );
-    const [lastX, lastY] = places[places.length - 1];
-    return `<g fill="${COLORS[i]}"><path class="line" stroke="${COLORS[i]}" d="M${path}"/>
-${dots.join('')}<text class="name" x="${(lastX + 10).toFixed(1)}" y="${(lastY + 4).toFixed(1)}">${name}</text></g>`;
-  });
+  const placed = lines.map(({ name, points }) => ({
+    name,
+    places: points.map(({ recall, perSecond }) => [x(stretched(recall)), y(Math.log(perSecond))]),
+  }));
+  const labels = labelHeights(placed.map(({ places }) => places[places.length - 1][1]));
+  const drawn = placed.map((one, i) => curve(one, labels[i]));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img"
- aria-label="Queries a second by recall: ${engines.map(({ name }) => name).join(', ')}">
+ aria-label="Queries a second by recall: ${lines.map(({ name }) => name).join(', ')}">
 <style>text{font:13px system-ui,sans-serif;fill:#475569}.name{font-weight:600;fill:inherit}
 .title{font-size:15px;font-weight:600;fill:#0f172a}.grid{stroke:#cbd5e1;stroke-width:1}
 .line{fill:none;stroke-width:2.5}</style>
 <rect width="${WIDTH}" height="${HEIGHT}" rx="8" fill="#fff"/>
-<text class="title" x="${LEFT}" y="28">Queries a second by recall@10: 340,479 GloVe vectors, one thread</text>
+<text class="title" x="${LEFT}" y="28">Queries a second by recall@10: ${title}</text>
 ${across.join('\n')}
 ${up.join('\n')}
 ${drawn.join('\n')}
-<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 14}" text-anchor="middle">recall@10 against exact cosine</text>
+<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 14}" text-anchor="middle">recall@10 against exact cosine, one thread</text>
 </svg>
 `;
+}
+
+function curve({ name, places }, labelY) {
+  const path = places.map(([px, py]) => `${px.toFixed(1)} ${py.toFixed(1)}`).join('L');
+  const dots = places.map(
+    ([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="3"/>`,
+  );
+  return `<g fill="${COLORS[name]}"><path class="line" stroke="${COLORS[name]}" d="M${path}"/>
+${dots.join('')}<text class="name" x="${WIDTH - RIGHT + 10}" y="${labelY.toFixed(1)}">${name}</text></g>`;
+}
+
+/** Heights of the names in the margin: next to the ends of their lines, and far enough apart. */
+function labelHeights(ends) {
+  const order = ends.map((_, i) => i).sort((a, b) => ends[a] - ends[b]);
+  const heights = [];
+  let free = TOP;
+  order.forEach((i, rank) => {
+    const lowest = HEIGHT - BOTTOM - LINE_HEIGHT * (ends.length - 1 - rank);
+    heights[i] = Math.min(Math.max(ends[i] + 4, free), lowest);
+    free = heights[i] + LINE_HEIGHT;
+  });
+  return heights;
 }
 
 function scale(from, to, start, end) {

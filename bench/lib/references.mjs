@@ -1,4 +1,4 @@
-// The ways that halfspace replaces, as the tests have them in test/reference/, bundled on the fly.
+// The methods that halfspace replaces, as the tests have them in test/reference/, bundled on the fly.
 
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -19,11 +19,11 @@ async function load(name) {
 }
 
 /** The codes of the first `count` sparse rows, one after another. */
-export function hashRows(way, { offsets, indices, values }, count) {
-  const codes = new Uint8Array((count * way.bits) / 8);
+export function hashRows(entry, { offsets, indices, values }, count) {
+  const codes = new Uint8Array((count * entry.bits) / 8);
   for (let row = 0; row < count; row++) {
     const [from, to] = [offsets[row], offsets[row + 1]];
-    const code = way.hashSparse(indices.subarray(from, to), values.subarray(from, to));
+    const code = entry.hashSparse(indices.subarray(from, to), values.subarray(from, to));
     codes.set(code, row * code.length);
   }
   return codes;

@@ -8,7 +8,7 @@ import { timed } from './timing.mjs';
 const K = 10;
 const hammingDistance = createRequire(import.meta.url)('hamming-distance');
 
-/** Ours by one twin, a query a call. */
+/** Ours by one kernel, a query a call. */
 export function ours(codes, queries, kernel, isSlow = false) {
   const run = timed((call) => scan(codes, queries.at(call % queries.count), { k: K, kernel }));
   return { run, isSlow };
@@ -44,15 +44,15 @@ export function npmHamming(codes, queries) {
   return { run: (call) => run(call) * (codes.count / rows), isSlow: true };
 }
 
-/** Distances of all twins and rivals must be equal; FAISS breaks ties its own way, so rows are not. */
+/** Distances of all kernels and rivals must be equal; FAISS breaks ties differently, so rows are not. */
 export async function checkAgreement(python, codes, queries, count, engines = ['faiss']) {
   for (let row = 0; row < count; row++) {
     const [expected, ...others] = ['scalar', 'auto', 'popcnt8', 'popcnt64'].map((kernel) =>
       scan(codes, queries.at(row), { k: K, kernel }),
     );
     for (const { rows, distances } of others) {
-      mustHold(String(rows) === String(expected.rows), 'rows of our twins');
-      mustHold(String(distances) === String(expected.distances), 'distances of our twins');
+      mustHold(String(rows) === String(expected.rows), 'rows of our kernels');
+      mustHold(String(distances) === String(expected.distances), 'distances of our kernels');
     }
     for (const engine of python ? engines : []) {
       const { distances } = await python.ask('search', { engine, first: row, count: 1, k: K });

@@ -1,4 +1,4 @@
-// Ways to ±1 patterns as one writes them in JavaScript, without a kernel.
+// Methods to make ±1 patterns as one writes them in JavaScript, without a kernel.
 
 import xxhash from 'xxhash-wasm';
 

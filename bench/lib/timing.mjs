@@ -1,5 +1,5 @@
-// Rivals take turns: a round runs each once, so that noise of the machine falls on all alike. Told are
-// the median and the middle 80 % of the samples.
+// Rivals take turns: a round runs each once, so that noise of the machine falls on all alike. The results
+// are the median and the middle 80 % of the samples.
 
 const WARM_UP_MS = 100;
 

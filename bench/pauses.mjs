@@ -4,15 +4,15 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { SimHashIndex } from '../dist/index.js';
-import { buildGlove, gloveVectors } from './lib/glove.mjs';
+import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
 import { announce, mark, printTable, short } from './lib/table.mjs';
 
 const MOST_MS = 50;
 
 await announce();
-buildGlove();
-const vectors = gloveVectors('train');
-const queries = gloveVectors('queries');
+buildDataSet('glove');
+const vectors = vectorsOf('glove', 'train');
+const queries = vectorsOf('glove', 'queries');
 const { dimensions } = vectors;
 const index = new SimHashIndex({
   bits: 256,

@@ -1,18 +1,12 @@
-"""The rivals that speak Python. One JSON request a line on stdin, one JSON answer a line on stdout.
+"""Rivals on codes, hashing, k-means and Arrow. Times are taken here, on one thread."""
 
-Times are taken here, so the pipe is not in them. Everything runs on one thread.
-"""
-
-import ctypes
-import json
-import os
-import sys
 import time
 
 import faiss
 import numpy as np
 import pyarrow as pa
 import usearch
+from serve import resident, serve
 from usearch.index import MetricKind
 from usearch.index import search as usearch_search
 
@@ -54,16 +48,6 @@ def multi_hash(tables, width):
     state["multi"] = faiss.IndexBinaryMultiHash(8 * state["codes"].shape[1], tables, width)
     ms, _ = timed(lambda: state["multi"].add(state["codes"]))
     return {"ms": ms, "bytes": max(0, resident() - before)}
-
-
-def resident():
-    """Bytes of this process in memory; only Linux tells."""
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-        with open("/proc/self/statm") as opened:
-            return int(opened.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, TypeError):
-        return 0
 
 
 def search(engine, first, count, k, flips=0):
@@ -127,7 +111,7 @@ def encode(engine, count, out=None):
 
 
 def kmeans(clusters, seed):
-    """Spherical k-means as FAISS does it by default; the mean cosine of all rows to their centre."""
+    """Spherical k-means as FAISS does it by default; the mean cosine of all rows to their centroid."""
     rows = state["vectors"]
     made = faiss.Kmeans(rows.shape[1], clusters, spherical=True, seed=seed + 1)
     ms, _ = timed(lambda: made.train(rows))
@@ -157,18 +141,9 @@ def read_arrow():
     return {"ms": ms, "sum": int(made.sum(dtype=np.int64))}
 
 
-VERBS = {
-    f.__name__: f
-    for f in (
+serve(
+    (
         *(versions, codes, queries, multi_hash, search, within, within_all),
         *(vectors, encode, kmeans, arrow, read_arrow),
     )
-}
-
-for line in sys.stdin:
-    request = json.loads(line)
-    try:
-        answer = VERBS[request.pop("verb")](**request)
-    except Exception as error:  # the other side throws it
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer), flush=True)
+)
