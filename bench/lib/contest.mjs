@@ -21,6 +21,8 @@ const SOME_QUERIES = 250;
 const ALL_QUERIES = 1000;
 /** Larger efforts are not tried above this recall. */
 const ENOUGH_RECALL = 0.994;
+/** Efforts that differ by less do not differ. */
+const SAME_RECALL = 0.001;
 
 /**
  * `{ name, version, parameters, built, opened, single, batch }` of each that is installed. `built` has
@@ -152,14 +154,22 @@ function worthwhile(results) {
   });
 }
 
-/** Whether a smaller effort in every parameter has found enough. */
+/**
+ * Whether a smaller effort in every parameter has found enough, or the last two with the same first
+ * parameter have found the same.
+ */
 function isEnough(results, { effort, isBatch }) {
-  return results.some(
+  const smaller = results.filter(
     (other) =>
       other.isBatch === isBatch &&
-      other.rounds[0]?.recall >= ENOUGH_RECALL &&
+      other.rounds.length > 0 &&
       Object.keys(effort).every((key) => other.effort[key] <= effort[key]),
   );
+  if (smaller.some(({ rounds }) => rounds[0].recall >= ENOUGH_RECALL)) return true;
+  const [first] = Object.keys(effort);
+  const alike = smaller.filter((other) => other.effort[first] === effort[first]).slice(-2);
+  const [one, other] = alike.map(({ rounds }) => rounds[0].recall);
+  return other !== undefined && other - one < SAME_RECALL;
 }
 
 /** Recall is of the first round, which has all queries; speed is the median of the rounds. */

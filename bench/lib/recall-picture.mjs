@@ -6,7 +6,7 @@ const WIDTH = 760;
 const HEIGHT = 420;
 const LEFT = 70;
 const RIGHT = 130;
-const TOP = 48;
+const TOP = 60;
 const BOTTOM = 56;
 const LINE_HEIGHT = 16;
 const RECALL_TICKS = [0.8, 0.9, 0.95, 0.98, 0.99, 0.995];
@@ -59,11 +59,12 @@ export function recallPicture(engines, title) {
 .title{font-size:15px;font-weight:600;fill:#0f172a}.grid{stroke:#cbd5e1;stroke-width:1}
 .line{fill:none;stroke-width:2.5}</style>
 <rect width="${WIDTH}" height="${HEIGHT}" rx="8" fill="#fff"/>
-<text class="title" x="${LEFT}" y="28">Queries a second by recall@10: ${title}</text>
+<text class="title" x="${LEFT}" y="24">${title}</text>
 ${across.join('\n')}
 ${up.join('\n')}
 ${drawn.join('\n')}
-<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 14}" text-anchor="middle">recall@10 against exact cosine, one thread</text>
+<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 14}" text-anchor="middle">recall@10 against exact cosine</text>
+<text x="${LEFT}" y="${TOP - 6}">queries a second, one thread</text>
 </svg>
 `;
 }
