@@ -234,7 +234,11 @@ export const VERBS: readonly Verb[] = [
     name: 'verify',
     summary: 'every checksum and invariant of an index or a file',
     usage: 'DIR|FILE',
-    options: [...JSON_OPTION, ...INPUT_OPTIONS],
+    options: [
+      ...options({ '--repair': 'Go back to the newest sound state of a damaged index' }),
+      ...JSON_OPTION,
+      ...INPUT_OPTIONS,
+    ],
     example: 'halfspace verify datasets/sample/docs.jsonl',
     load: () => import('./verbs/verify'),
   },
