@@ -33,6 +33,9 @@ const TRIES = 5;
 /** Another writer was first: nothing was written, and what was changed may be tried again. */
 export class LostError extends Error {}
 
+/** A generation whose files were deleted: there are newer ones. */
+export class GoneError extends Error {}
+
 /** Numbers of the manifests in a folder, ascending. */
 export async function generationsIn(folder: string): Promise<number[]> {
   const names = await readdir(folder);

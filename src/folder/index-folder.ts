@@ -24,7 +24,7 @@ import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tabl
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
-import { LostError, newestManifest, readFolderFile, readManifest } from './generations';
+import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
 import {
   type FolderFile,
   filesOf,
@@ -69,9 +69,6 @@ export async function openIndex(folder: string, options?: OpenIndexOptions): Pro
     }
   }
 }
-
-/** A generation whose files were deleted: there are newer ones. */
-class GoneError extends Error {}
 
 export interface AppendOptions extends LongCall {
   /** Of the new rows, where the folder carries columns. */
@@ -353,17 +350,14 @@ export class IndexFolder {
     const wanted = new Set(own);
     const places = new Set<number>();
     let place = 0;
-    for (const { rows, count } of await this.#rowsOf(file)) {
+    const path = join(this.path, file.name);
+    const opened = indexFromArrow(await this.#read(file), path, { kind: 'rows', isSound: true });
+    for (const { rows, count } of opened.batches()) {
       for (let i = 0; i < count; i++, place++) {
         if (wanted.has(rows?.[i] ?? firstRow + place)) places.add(place);
       }
     }
     return places;
-  }
-
-  async #rowsOf(file: FolderFile) {
-    const path = join(this.path, file.name);
-    return indexFromArrow(await this.#read(file), path, { kind: 'rows', isSound: true }).batches();
   }
 
   /** The carried columns of one file, as they were written. */
