@@ -86,7 +86,8 @@ export async function verifyFolder(
 
 /**
  * Goes back to the newest generation that is sound: manifests of newer ones are set aside. Returns
- * its health, with what was wrong with the others. Throws, and changes nothing, where none is sound.
+ * its health, with what was wrong with the others. Where none is sound it throws, and changes
+ * nothing.
  */
 export async function repairFolder(
   folder: string,
