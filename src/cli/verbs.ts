@@ -60,8 +60,7 @@ export const VERBS: readonly Verb[] = [
         '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
         '--compact': 'Write the folder again without what was removed',
         '--vectors WHAT: none|float32|int8|sparse':
-          'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
-          'vectors with --optimize: int8]',
+          'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none]',
         '--columns NAMES: list':
           'Carry these columns along, or none (all plain ones but the one that becomes codes)',
         '--force': 'Replace an index that exists',
@@ -234,11 +233,7 @@ export const VERBS: readonly Verb[] = [
     name: 'verify',
     summary: 'every checksum and invariant of an index or a file',
     usage: 'DIR|FILE',
-    options: [
-      ...options({ '--repair': 'Go back to the newest sound state of a damaged index' }),
-      ...JSON_OPTION,
-      ...INPUT_OPTIONS,
-    ],
+    options: [...JSON_OPTION, ...INPUT_OPTIONS],
     example: 'halfspace verify datasets/sample/docs.jsonl',
     load: () => import('./verbs/verify'),
   },

@@ -3,7 +3,7 @@
  * that opening takes on trust. What is wrong is told file by file; nothing is changed.
  */
 
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
@@ -14,21 +14,8 @@ import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import {
-  checkCopy,
-  generationsIn,
-  newestManifest,
-  readFolderFile,
-  readManifest,
-  setAside,
-} from './generations';
-import { type FolderFile, type Manifest, manifestName } from './manifest';
-
-/** Which generation is opened, and how. */
-export interface OpenIndexOptions extends LongCall {
-  /** An older generation, while its files are there; the newest by default. */
-  generation?: number | undefined;
-}
+import { checkCopy, newestManifest, readFolderFile } from './generations';
+import { type FolderFile, type Manifest, manifestGeneration, manifestName } from './manifest';
 
 export interface FolderHealth {
   /** The newest generation; 0 where no manifest can be read. */
@@ -43,18 +30,14 @@ export interface FolderProblem {
   readonly message: string;
 }
 
-/** Opens the index of a generation, the newest one by default. */
-type Open = (call: OpenIndexOptions) => Promise<SimHashIndex>;
-
-/** Checks all files of a generation, the newest by default. */
+/** Checks all files of a folder; `open` opens the index of its newest generation. */
 export async function verifyFolder(
   folder: string,
-  options: OpenIndexOptions | undefined,
-  open: Open,
+  options: LongCall | undefined,
+  open: (call: LongCall) => Promise<SimHashIndex>,
 ): Promise<FolderHealth> {
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const { generation, ...rest } = checkOptions('options', options, [...LONG_CALL, 'generation']);
-  const call = checkLongCall(rest);
+  const call = checkLongCall(checkOptions('options', options, LONG_CALL));
   if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
   const problems: FolderProblem[] = [];
   const attempt = async <T>(file: string, work: () => T | Promise<T>): Promise<T | null> => {
@@ -66,8 +49,7 @@ export async function verifyFolder(
       return null;
     }
   };
-  const own = generation ?? (await generationsIn(folder)).at(-1) ?? 1;
-  const manifest = await attempt(manifestName(own), () => wholeManifest(folder, generation));
+  const manifest = await attempt(await newestName(folder), () => wholeManifest(folder));
   if (manifest === null) return { generation: 0, rows: 0, problems };
   let done = 0;
   for (const file of manifest.files) {
@@ -76,39 +58,12 @@ export async function verifyFolder(
     call.onProgress?.(++done, manifest.files.length + 1);
   }
   if (problems.length === 0) {
-    const index = await attempt(manifestName(own), () => open({ ...call, generation }));
+    const index = await attempt(manifestName(manifest.generation), () => open(call));
     if (index !== null) problems.push(...problemsOf(index, manifest));
   }
-  if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
+  await attempt('manifest.json', () => checkCopy(folder, manifest));
   call.onProgress?.(manifest.files.length + 1, manifest.files.length + 1);
   return { generation: manifest.generation, rows: manifest.rows, problems };
-}
-
-/**
- * Goes back to the newest generation that is sound: manifests of newer ones are set aside. Returns
- * its health, with what was wrong with the others. Where none is sound it throws, and changes
- * nothing.
- */
-export async function repairFolder(
-  folder: string,
-  options: LongCall | undefined,
-  open: Open,
-): Promise<FolderHealth> {
-  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const problems: FolderProblem[] = [];
-  const damaged: number[] = [];
-  for (const generation of (await generationsIn(folder)).reverse()) {
-    const health = await verifyFolder(folder, { ...options, generation }, open);
-    if (health.problems.length === 0) {
-      for (const one of damaged) await setAside(folder, one);
-      return { ...health, problems };
-    }
-    problems.push(...health.problems);
-    damaged.push(generation);
-  }
-  const [first] = problems;
-  const why = first === undefined ? 'it has no manifest' : `${first.file}: ${first.message}`;
-  throw new FormatError(`no generation is sound: ${why}`, folder);
 }
 
 /** What is wrong with a file; its name is reported with it. */
@@ -118,15 +73,19 @@ function messageOf(error: unknown, path: string): string {
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 
-async function wholeManifest(folder: string, generation: number | undefined): Promise<Manifest> {
-  if (generation !== undefined) return readManifest(folder, generation);
+async function wholeManifest(folder: string): Promise<Manifest> {
   const manifest = await newestManifest(folder);
   if (manifest === null) throw new Error('there is no manifest, so this is no index');
   return manifest;
 }
 
+async function newestName(folder: string): Promise<string> {
+  const numbers = (await readdir(folder)).map((name) => manifestGeneration(name) ?? 0);
+  return manifestName(numbers.reduce((most, one) => Math.max(most, one), 1));
+}
+
 /** Its size, its checksum, those of its batches and columns, and how many rows it has. */
-export async function checkFile(folder: string, file: FolderFile): Promise<void> {
+async function checkFile(folder: string, file: FolderFile): Promise<void> {
   const bytes = await readFolderFile(folder, file);
   const rows = rowsIn(bytes, file, join(folder, file.name));
   if (rows === file.rows) return;
@@ -134,12 +93,7 @@ export async function checkFile(folder: string, file: FolderFile): Promise<void>
 }
 
 function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
-  if (kind === 'rows') {
-    let count = 0;
-    for (const batch of indexFromArrow(bytes, path, { kind: 'rows' }).batches())
-      count += batch.count;
-    return count;
-  }
+  if (kind === 'rows') return indexFromArrow(bytes, path, { kind: 'rows' }).count;
   if (kind === 'removed') return removedFromArrow(bytes, path).length;
   if (kind === 'frequencies') return frequenciesFromArrow(bytes, { file: path }).size;
   if (kind === 'columns') {

@@ -215,7 +215,8 @@ const index: Run = (draws) => {
       model.set(id, { row: made.set(code, id), code });
     } else model.set(id, { row: made.add(code, id), code });
   }
-  if (draws.integer(4) === 0) made.optimize({ recall: 0.9, k: 3, queries: 4, seed: 1 });
+  if (made.count > 0 && draws.integer(4) === 0)
+    made.optimize({ recall: 0.9, k: 3, queries: 4, seed: 1 });
   const source = draws.integer(3) > 0 ? made : api.indexFromArrow(api.indexToArrow(made));
   const byRow: (Uint8Array | null)[] = new Array(80).fill(null);
   const idOf = new Map<number, string>();

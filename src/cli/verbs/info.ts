@@ -15,7 +15,6 @@ import {
 } from '../input/index-folder';
 import { openInput } from '../input/rows';
 import { bytesText, grouped, printable } from '../output/figures';
-import { recallWords } from '../output/recall';
 
 /** A line of the output: a name and a value. */
 type Fact = readonly [name: string, value: string];
@@ -60,13 +59,13 @@ function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
 
 /** What `optimize` measured, and what has changed since. */
 function recallFact(report: NonNullable<IndexFolder['report']>): string {
-  const { rank, method, rowsAdded, rowsRemoved, stale } = report;
+  const [low, high] = report.interval.map((one) => one.toFixed(3));
+  const { recall, k, queries, rank, method, rowsAdded, rowsRemoved } = report;
   return [
-    recallWords(report),
-    `rank ${rank}, method ${method}`,
+    `${recall.toFixed(3)} at ${k} (${low}–${high})`,
+    `on ${grouped(queries)} rows, rank ${rank}, method ${method}`,
     ...(rowsAdded > 0 ? [`${grouped(rowsAdded)} rows added since`] : []),
     ...(rowsRemoved > 0 ? [`${grouped(rowsRemoved)} removed since`] : []),
-    ...(stale ? ['stale: --optimize measures again'] : []),
   ].join(', ');
 }
 

@@ -1,0 +1,40 @@
+// @module-tag full
+
+import { execFile } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { root } from '../docs/examples';
+
+/** Runs the command; its exit code and all that it printed. */
+function faults(...args: string[]): Promise<{ code: number; text: string }> {
+  const words = ['scripts/faults.mjs', '--seed', '7', ...args];
+  return new Promise((resolve) => {
+    execFile(process.execPath, words, { cwd: root, timeout: 580_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
+    });
+  });
+}
+
+it.each([
+  ['killed 100 times', ['--kills', '100'], /✓ kills: 10\d kills, \d+ reads/],
+  ['robbed of power 2,000 times', ['--losses', '2000'], /✓ losses: 2000 losses of power/],
+  ['denied each call in turn', ['--errors'], /✓ errors: \d{3,} failing calls/],
+])(
+  'every writer leaves the old state or the new one, %s',
+  async (_name, args, words) => {
+    const { code, text } = await faults(...args);
+    expect(text).toMatch(words);
+    expect(text).toContain('1 passed, 0 failed');
+    expect(code).toBe(0);
+  },
+  600_000,
+);
+
+it.each([['--losses', '60'], ['--errors'], ['--kills', '40']])(
+  'a writer that writes in place is found out by %s',
+  async (...args) => {
+    const { code, text } = await faults(...args, '--work', 'in-place');
+    expect(text).toMatch(/expected state \d+ to \d+/);
+    expect(code).toBe(1);
+  },
+  600_000,
+);

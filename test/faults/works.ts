@@ -1,0 +1,246 @@
+/**
+ * What is interrupted: every writer, as steps from state to state. State k is known by k alone, so
+ * whatever is found after a fault is compared with what must be there.
+ */
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as api from '../../src/node';
+import { Draws } from '../reference/random';
+
+export interface Work {
+  readonly name: string;
+  /** What the folder of the work holds before the first step: inputs. */
+  prepare(root: string): void;
+  /** From state `from` to the next. */
+  step(root: string, from: number): Promise<unknown>;
+  /** What is there, in words; null before the first step. Throws when it cannot be read. */
+  found(root: string): Promise<string | null>;
+  /** What must be there in a state. */
+  expected(state: number): string | null;
+}
+
+const DIMENSIONS = 4;
+
+function vectorsOf(state: number): number[][] {
+  const draws = new Draws(`state ${state}`);
+  return Array.from({ length: 1 + draws.integer(6) }, () => [...draws.gaussians(DIMENSIONS)]);
+}
+
+const KINDS = [
+  'save',
+  'append',
+  'remove',
+  'append',
+  'compact',
+  'save',
+  'optimize',
+  'replace',
+] as const;
+
+interface Change {
+  readonly kind: (typeof KINDS)[number];
+  readonly added: readonly { id: string; vector: number[] }[];
+  readonly removed: readonly string[];
+}
+
+/** The change that leads from state `from` to the next; a row stays for 20 states. */
+function changeFrom(from: number): Change {
+  const kind = from === 0 ? 'save' : KINDS[from % KINDS.length];
+  const added =
+    kind === 'save' || kind === 'append'
+      ? vectorsOf(from).map((vector, i) => ({ id: `${from}/${i}`, vector }))
+      : [];
+  const idsOf = (state: number) => (state < 0 ? [] : changeFrom(state).added.map(({ id }) => id));
+  if (kind === 'remove') return { kind, added, removed: [idsOf(from - 1)[0], ...idsOf(from - 23)] };
+  if (kind === 'save') return { kind, added, removed: idsOf(from - 21) };
+  if (kind !== 'replace') return { kind, added, removed: [] };
+  // The last row of the append five states before gets another vector.
+  const id = idsOf(from - 4).at(-1) as string;
+  return { kind, added: [{ id, vector: vectorsOf(from)[0] }], removed: [] };
+}
+
+const hasher = new api.SimHasher({ bits: 24, dimensions: DIMENSIONS });
+const models: Map<string, string>[] = [new Map()];
+
+/** Codes by id, of a state. */
+function modelOf(state: number): Map<string, string> {
+  while (models.length <= state) {
+    const { added, removed } = changeFrom(models.length - 1);
+    const model = new Map(models.at(-1));
+    for (const { id, vector } of added) model.set(id, hex(hasher.hash(vector)));
+    for (const id of removed) model.delete(id);
+    models.push(model);
+  }
+  return models[state];
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+const inWords = (state: number, codes: ReadonlyMap<string, string>) =>
+  `${state}: ${[...codes].sort().join(' ')}`;
+
+/** Generations of an index folder: saved, appended to, removed from, compacted, optimized. */
+const folder: Work = {
+  name: 'folder',
+  prepare: () => undefined,
+  async step(root, from) {
+    const path = join(root, 'docs.hs');
+    const { kind, added, removed } = changeFrom(from);
+    const vectors = added.map(({ vector }) => vector);
+    const ids = added.map(({ id }) => id);
+    if (from === 0) {
+      const index = new api.SimHashIndex({ bits: 24, dimensions: DIMENSIONS, vectors: 'float32' });
+      index.addAll(vectors, ids);
+      return api.saveIndex(index, path);
+    }
+    const opened = await api.IndexFolder.open(path);
+    if (kind === 'append') return opened.append(vectors, ids);
+    if (kind === 'remove') return opened.remove(removed);
+    if (kind === 'compact') return opened.compact();
+    const index = await api.openIndex(path);
+    for (const { id, vector } of added) index.set(vector, id);
+    for (const id of removed) index.remove(id);
+    if (kind === 'optimize') index.optimize({ k: 2, queries: 4, partitions: 2, recall: 0.5 });
+    return api.saveIndex(index, path);
+  },
+  async found(root) {
+    const path = join(root, 'docs.hs');
+    if (!existsSync(path)) return null;
+    let opened: api.IndexFolder;
+    try {
+      opened = await api.IndexFolder.open(path);
+    } catch (error) {
+      if (/no manifest/.test((error as Error).message)) return null; // no save was committed
+      throw error;
+    }
+    const index = await opened.index();
+    const codes = new Map<string, string>();
+    for (let row = 0; codes.size < index.count; row++) {
+      const id = index.idOf(row);
+      if (id !== undefined) codes.set(id as string, hex(index.get(id)?.code as Uint8Array));
+    }
+    return inWords(opened.generation, codes);
+  },
+  expected: (state) => (state === 0 ? null : inWords(state, modelOf(state))),
+};
+
+const ROWS = 40;
+/** Rows of a source, and a plan over them that is another one in every state. */
+const codes = api.Codes.from(new Draws('source').bytes(ROWS), { bits: 8 });
+const planOf = (state: number) => api.dedup(codes, { maxDistance: state % 4 });
+
+/** A file that is written again in every state: whole, by whatever writer. */
+function file(
+  name: string,
+  output: string,
+  write: (path: string, state: number) => Promise<unknown>,
+  read: (path: string) => Promise<string>,
+  expected: (state: number) => string,
+): Work {
+  return {
+    name,
+    prepare: (root) => {
+      const lines = Array.from({ length: ROWS }, (_, i) => `{"id":${i}}\n`);
+      writeFileSync(join(root, 'source.jsonl'), lines.join(''));
+    },
+    step: (root, from) => write(join(root, output), from + 1),
+    found: async (root) => (existsSync(join(root, output)) ? read(join(root, output)) : null),
+    expected: (state) => (state === 0 ? null : expected(state)),
+  };
+}
+
+const keptOf = (plan: { kept: Uint8Array }) => plan.kept.join('');
+
+const plan = file(
+  'plan',
+  'plan.csv',
+  (path, state) => api.writePlan(path, planOf(state)),
+  async (path) => keptOf(await api.readPlan(path)),
+  (state) => keptOf(planOf(state)),
+);
+
+const applied = file(
+  'apply-plan',
+  'kept.jsonl',
+  (path, state) => {
+    const source = join(path, '../source.jsonl');
+    return api.applyPlan(planOf(state), source, path, { column: null });
+  },
+  async (path) => readFileSync(path, 'utf8'),
+  (state) => {
+    const { kept } = planOf(state);
+    return Array.from(kept, (isKept, i) => (isKept ? `{"id":${i}}\n` : '')).join('');
+  },
+);
+
+const codesFor = (state: number) => api.Codes.from(new Draws(state).bytes(900), { bits: 72 });
+
+const codeFile = file(
+  'codes',
+  'codes.arrow',
+  (path, state) => api.writeCodes(path, codesFor(state)),
+  async (path) => hex((await api.readCodes(path)).codes.bytes),
+  (state) => hex(codesFor(state).bytes),
+);
+
+const numbersOf = (state: number) => Array.from({ length: 50 }, (_, i) => state * i);
+
+const rows = file(
+  'rows',
+  'output',
+  async (path, state) => {
+    const format = (['csv', 'jsonl', 'arrow', 'parquet'] as const)[state % 4];
+    const writer = await api.createRows(path, { format, force: true });
+    const numbers = numbersOf(state);
+    for (const part of [numbers.slice(0, 20), numbers.slice(20)]) {
+      await writer.write(api.RowBatch.of({ n: part }));
+    }
+    await writer.close();
+  },
+  async (path) => {
+    const bytes = readFileSync(path); // once: the next state may take its place meanwhile
+    const head = bytes.subarray(0, 3).toString('latin1');
+    const heads = { PAR: 'parquet', ARR: 'arrow', '{"n': 'jsonl' } as const;
+    const format = head in heads ? heads[head as keyof typeof heads] : 'csv';
+    const source = (async function* () {
+      yield bytes;
+    })();
+    const found: unknown[] = [];
+    for await (const batch of await api.openRows(source, { format })) {
+      for (const value of batch.values('n')) found.push(value);
+    }
+    return found.join();
+  },
+  (state) => numbersOf(state).join(),
+);
+
+export const WORKS: readonly Work[] = [folder, plan, applied, codeFile, rows];
+
+/** A writer as it must not be, by which the faults themselves are tested. */
+const inPlace = file(
+  'in-place',
+  'output',
+  async (path, state) => {
+    const target = await open(path, 'w');
+    for (const byte of codesFor(state).bytes) await target.write(Uint8Array.of(byte), 0, 1);
+    await target.close();
+  },
+  async (path) => hex(readFileSync(path)),
+  (state) => hex(codesFor(state).bytes),
+);
+
+export function workOf(name: string): Work {
+  const work = [...WORKS, inPlace].find((one) => one.name === name);
+  if (work === undefined) throw new Error(`no work ${name}`);
+  return work;
+}
+
+/** Fails unless what is there is one of these states; returns which. */
+export async function stateOf(work: Work, root: string, from: number, to: number): Promise<number> {
+  const found = await work.found(root);
+  for (let state = to; state >= from; state--) if (found === work.expected(state)) return state;
+  const short = (text: string | null) => (text === null ? 'nothing' : text.slice(0, 120));
+  const wanted = short(work.expected(to));
+  throw new Error(`${work.name}: ${short(found)}, expected state ${from} to ${to}: ${wanted}`);
+}
