@@ -3,7 +3,7 @@
 export { type AppendOptions, IndexFolder, openIndex } from './folder/index-folder';
 export type { FileKind, FolderFile, TextSettings } from './folder/manifest';
 export { saveIndex } from './folder/save-index';
-export type { FolderHealth, FolderProblem } from './folder/verify-index';
+export type { FolderHealth, FolderProblem, OpenIndexOptions } from './folder/verify-index';
 export type { SaveIndexOptions } from './folder/write-generation';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';
 export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/arrow-file';
@@ -14,7 +14,7 @@ export { readPlan, writePairs, writePlan } from './formats/plan-file';
 export type { RowFormat } from './formats/row-format';
 export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
 export * from './index';
-export type { CodeHeader } from './table/arrow/writer';
+export type { CodeHeader, PlanHeader } from './table/arrow/writer';
 export type { Column } from './table/columns/builder';
 export type { ColumnInfo, Fit } from './table/columns/info';
 export type { ColumnData } from './table/columns/make';

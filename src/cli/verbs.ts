@@ -60,7 +60,8 @@ export const VERBS: readonly Verb[] = [
         '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
         '--compact': 'Write the folder again without what was removed',
         '--vectors WHAT: none|float32|int8|sparse':
-          'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none]',
+          'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
+          'vectors with --optimize: int8]',
         '--columns NAMES: list':
           'Carry these columns along, or none (all plain ones but the one that becomes codes)',
         '--force': 'Replace an index that exists',
@@ -233,7 +234,11 @@ export const VERBS: readonly Verb[] = [
     name: 'verify',
     summary: 'every checksum and invariant of an index or a file',
     usage: 'DIR|FILE',
-    options: [...JSON_OPTION, ...INPUT_OPTIONS],
+    options: [
+      ...options({ '--repair': 'Go back to the newest sound state of a damaged index' }),
+      ...JSON_OPTION,
+      ...INPUT_OPTIONS,
+    ],
     example: 'halfspace verify datasets/sample/docs.jsonl',
     load: () => import('./verbs/verify'),
   },

@@ -38,13 +38,16 @@ export class CarriedColumns {
     if (added === undefined && addedCount > 0) {
       throw new Error(`the folder carries columns (${names}): give "columns" for the new rows`);
     }
-    if (added !== undefined && segments.length > 0) refuseOthers(columns, before);
+    if (added !== undefined && segments.length > 0) refuseOthers(added, columns, before);
     return carried;
   }
 
   private constructor(request: CarriedRequest, columns: readonly ColumnInfo[]) {
     this.#request = request;
-    this.columns = columns;
+    this.columns =
+      request.segments.length > 0 && request.whole === undefined
+        ? (request.origin?.manifest.columns ?? columns)
+        : columns;
     const nextRow = request.segments.at(-1)?.rows.nextRow ?? 0;
     this.#firstAdded = placeOf(request.live, nextRow);
   }
@@ -62,9 +65,19 @@ export class CarriedColumns {
     }
     const from = Math.max(first, this.#firstAdded);
     if (added !== undefined && from < end) {
-      batches.push(added.slice(from - this.#firstAdded, end - this.#firstAdded));
+      const own = added.slice(from - this.#firstAdded, end - this.#firstAdded);
+      batches.push(RowBatch.join([...(await this.#withoutRows()), own]));
     }
     return batches;
+  }
+
+  /** The columns as the last file has them, whose types those of nulls alone become. */
+  async #withoutRows(): Promise<RowBatch[]> {
+    const { folder, segments } = this.#request;
+    const file = segments.at(-1)?.columns ?? null;
+    if (file === null) return [];
+    const bytes = await readFolderFile(folder, file);
+    return [columnsFromArrow(bytes, file.name, { isSound: true })[0].slice(0, 0)];
   }
 
   async #ofSegment({ rows, columns }: Segment, wanted: Uint32Array): Promise<RowBatch> {
@@ -78,9 +91,18 @@ export class CarriedColumns {
   }
 }
 
-function refuseOthers(given: readonly ColumnInfo[], before: readonly ColumnInfo[]): void {
-  const tell = (list: readonly ColumnInfo[]) => list.map(({ name, type }) => `${name}: ${type}`);
-  const [got, wanted] = [tell(given).join(', '), tell(before).join(', ') || 'none'];
-  if (got === wanted) return;
-  throw new Error(`the carried columns are ${wanted}; those given are ${got}`);
+/** A column of nulls alone fits every type. */
+function refuseOthers(
+  added: RowBatch,
+  given: readonly ColumnInfo[],
+  before: readonly ColumnInfo[],
+): void {
+  const list = (columns: readonly ColumnInfo[]) =>
+    columns.map(({ name, type }) => `${name}: ${type}`).join(', ') || 'none';
+  const fitted = given.map((column, i) => {
+    const isFree = column.name === before[i]?.name && added.isNull(column.name);
+    return isFree ? before[i] : column;
+  });
+  if (list(fitted) === list(before)) return;
+  throw new Error(`the carried columns are ${list(before)}; those given are ${list(given)}`);
 }

@@ -30,8 +30,14 @@ const COPY = 'manifest.json';
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
 const TRIES = 5;
 
+/** Another writer was first: nothing was written, and what was changed may be tried again. */
+export class LostError extends Error {}
+
+/** A generation whose files were deleted: there are newer ones. */
+export class GoneError extends Error {}
+
 /** Numbers of the manifests in a folder, ascending. */
-async function generationsIn(folder: string): Promise<number[]> {
+export async function generationsIn(folder: string): Promise<number[]> {
   const names = await readdir(folder);
   const found = names.map(manifestGeneration).filter((one): one is number => one !== null);
   return found.sort((a, b) => a - b);
@@ -54,10 +60,11 @@ export async function readManifest(folder: string, generation: number): Promise<
   return parseManifest(await readFile(path), path, generation);
 }
 
-/** The copy for people says what some generation said; it must not say anything else. */
+/** The copy for people may be missing; else it says what some generation said. */
 export async function checkCopy(folder: string, newest: Manifest): Promise<void> {
   const path = join(folder, COPY);
-  const bytes = await readFile(path);
+  const bytes = await readFile(path).catch(ignore(['ENOENT']));
+  if (bytes === null) return;
   const generation = Number(/"generation": (\d+)/.exec(bytes.toString('latin1'))?.[1]);
   parseManifest(bytes, path, generation);
   if (generation <= newest.generation) return;
@@ -70,6 +77,17 @@ export async function readFolderFile(folder: string, file: FolderFile): Promise<
   const bytes = await readExactly(path, file.bytes);
   if (fileChecksum(bytes) === file.checksum) return bytes;
   throw new FormatError('damaged: it fails its checksum', path);
+}
+
+/**
+ * Sets the manifest of a damaged generation aside, under a name that readers leave alone. The copy
+ * for people goes: it may be of that generation.
+ */
+export async function setAside(folder: string, generation: number): Promise<void> {
+  const path = join(folder, manifestName(generation));
+  await rename(path, `${path}.damaged`);
+  await rm(join(folder, COPY), { force: true });
+  await syncFolder(folder);
 }
 
 /** A folder that can take an index: new, empty, or an index already. */
@@ -94,6 +112,8 @@ export class GenerationWriter {
   readonly #base: Manifest | null;
   readonly #token = randomBytes(6).toString('hex');
   readonly #written: string[] = [];
+  /** The files of this generation so far. */
+  readonly added: FolderFile[] = [];
 
   /** The generation after `base`, the newest that there is. */
   constructor(folder: string, base: Manifest | null) {
@@ -108,7 +128,9 @@ export class GenerationWriter {
     const name = fileName({ kind, generation: this.generation, part, token: this.#token });
     this.#written.push(name);
     await writeSynced(join(this.#folder, name), bytes);
-    return { name, kind, rows, bytes: bytes.length, checksum: fileChecksum(bytes) };
+    const file = { name, kind, rows, bytes: bytes.length, checksum: fileChecksum(bytes) };
+    this.added.push(file);
+    return file;
   }
 
   /** Makes this the newest generation, or throws and leaves the folder as it was. */
@@ -155,10 +177,10 @@ export class GenerationWriter {
     throw this.#lost();
   }
 
-  #lost(): Error {
+  #lost(): LostError {
     const { generation } = this;
     const what = `another writer saved generation ${generation} meanwhile`;
-    return new Error(`${this.#folder}: ${what}, nothing was written`);
+    return new LostError(`${this.#folder}: ${what}, nothing was written`);
   }
 
   /**
@@ -179,6 +201,7 @@ export class GenerationWriter {
       if (generation === null || generation > this.generation || needed.has(name)) continue;
       await rm(join(this.#folder, name), { force: true }).catch(quietly);
     }
+    await syncFolder(this.#folder).catch(quietly);
   }
 
   /** Takes back what was written; returns what to tell of the failure. */

@@ -6,7 +6,7 @@
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkBits, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkBits, checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall, runStepsAsync } from '../base/steps';
 import { bytesPerCode, type Codes } from '../codes/codes';
@@ -24,7 +24,7 @@ import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tabl
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
-import { newestManifest, readFolderFile } from './generations';
+import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
 import {
   type FolderFile,
   filesOf,
@@ -35,15 +35,22 @@ import {
 import { folderPath, originOf, setOrigin } from './origin';
 import { RowSet } from './row-set';
 import { save } from './save-index';
-import { type FolderHealth, verifyFolder } from './verify-index';
+import {
+  type FolderHealth,
+  type OpenIndexOptions,
+  repairFolder,
+  verifyFolder,
+} from './verify-index';
 import type { SaveRequest } from './write-generation';
 
 /** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
 const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;
 const TRIES = 5;
+/** So many others may be first, one after another, before a change gives up. */
+const MAX_WRITERS = 20;
 
 /**
- * Loads the index of a folder, its newest generation.
+ * Loads the index of a folder, of its newest generation or an older one.
  *
  * @example
  * const index = new SimHashIndex<string>();
@@ -51,19 +58,17 @@ const TRIES = 5;
  * await saveIndex(index, 'docs.hs');
  * console.log((await openIndex('docs.hs')).search([1, 0]).ids); // [ 'a' ]
  */
-export async function openIndex(folder: string, options?: LongCall): Promise<SimHashIndex> {
+export async function openIndex(folder: string, options?: OpenIndexOptions): Promise<SimHashIndex> {
+  const { generation, ...call } = checkOptions('options', options, [...LONG_CALL, 'generation']);
   for (let left = TRIES; ; left--) {
-    const opened = await IndexFolder.open(folder);
+    const opened = await IndexFolder.open(folder, { generation });
     try {
-      return await opened.index(options);
+      return await opened.index(call);
     } catch (error) {
-      if (!(error instanceof GoneError) || left === 0) throw error;
+      if (!(error instanceof GoneError) || left === 0 || generation !== undefined) throw error;
     }
   }
 }
-
-/** A generation whose files were deleted: there are newer ones. */
-class GoneError extends Error {}
 
 export interface AppendOptions extends LongCall {
   /** Of the new rows, where the folder carries columns. */
@@ -94,14 +99,29 @@ export class IndexFolder {
     this.#manifest = manifest;
   }
 
-  /** Reads the manifest of the newest generation, and nothing else. */
-  static async open(folder: string): Promise<IndexFolder> {
+  /**
+   * Reads the manifest of the newest generation, and nothing else; or that of `generation`, which
+   * is there until two more were saved.
+   */
+  static async open(
+    folder: string,
+    options?: { generation?: number | undefined },
+  ): Promise<IndexFolder> {
     if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+    const { generation } = checkOptions('options', options, ['generation']);
+    if (generation !== undefined)
+      checkInteger('generation', generation, 1, Number.MAX_SAFE_INTEGER);
     const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
     if (found === null) throw new Error(`there is no folder ${folder}`);
     if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);
-    const manifest = await newestManifest(folder);
-    if (manifest === null) throw new FormatError('no index: it has no manifest', folder);
+    const manifest =
+      generation === undefined
+        ? await newestManifest(folder)
+        : await readManifest(folder, generation).catch(ignore(['ENOENT']));
+    if (manifest === null) {
+      const missing = generation === undefined ? 'manifest' : `generation ${generation}`;
+      throw new FormatError(`no index: it has no ${missing}`, folder);
+    }
     return new IndexFolder((await folderPath(folder)) ?? folder, manifest);
   }
 
@@ -111,6 +131,15 @@ export class IndexFolder {
    */
   static verify(folder: string, options?: LongCall): Promise<FolderHealth> {
     return verifyFolder(folder, options, (call) => openIndex(folder, call));
+  }
+
+  /**
+   * Goes back to the newest generation that is sound, and sets the manifests of newer ones aside
+   * (`manifest-000007.json.damaged`). Returns its health, with what was wrong with the others.
+   * Throws, and changes nothing, where no generation is sound.
+   */
+  static repair(folder: string, options?: LongCall): Promise<FolderHealth> {
+    return repairFolder(folder, options, (call) => openIndex(folder, call));
   }
 
   /** The generation that was opened, or that the last change of this object has written. */
@@ -192,8 +221,9 @@ export class IndexFolder {
   }
 
   /**
-   * Appends rows to the newest generation and saves the next one; returns the row of the first. A
-   * program that holds the index already adds to it and calls `saveIndex` instead.
+   * Appends rows to the newest generation and saves the next one; returns the row of the first.
+   * Where another writer is first, they are appended to its generation. A program that holds the
+   * index already adds to it and calls `saveIndex` instead.
    */
   async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
     const known = ['columns', 'replace', ...LONG_CALL];
@@ -202,36 +232,49 @@ export class IndexFolder {
     if (columns !== undefined && !(columns instanceof RowBatch)) {
       throw wrongType('columns', 'a RowBatch', columns);
     }
-    const index = await this.#newest(call.signal);
-    if (replace) for (const id of ids ?? []) index.remove(id);
-    const before = index.count;
-    const firstRow = await index.addAllAsync(batch, ids, call);
-    const added = index.count - before;
-    if (columns !== undefined && columns.count !== added) {
-      throw wrongValue('columns', `${added} rows, as are new`, columns.count);
-    }
-    await this.#commit(index, { addedColumns: columns });
-    return firstRow;
+    return this.#change(call.signal, async (index) => {
+      if (replace) for (const id of ids ?? []) index.remove(id);
+      const before = index.count;
+      const firstRow = await index.addAllAsync(batch, ids, call);
+      const added = index.count - before;
+      if (columns !== undefined && columns.count !== added) {
+        throw wrongValue('columns', `${added} rows, as are new`, columns.count);
+      }
+      await this.#commit(index, { addedColumns: columns });
+      return firstRow;
+    });
   }
 
   /** Removes rows of the newest generation by their ids; returns how many were there. */
   async remove(ids: Iterable<Id>): Promise<number> {
-    const index = await this.#newest();
-    let count = 0;
-    for (const id of ids) count += Number(index.remove(id));
-    if (count > 0) await this.#commit(index, {});
-    return count;
+    const all = [...ids];
+    return this.#change(undefined, async (index) => {
+      let count = 0;
+      for (const id of all) count += Number(index.remove(id));
+      if (count > 0) await this.#commit(index, {});
+      return count;
+    });
   }
 
   /** Writes all rows again, without those that were removed, to as few files as possible. */
   async compact(options?: LongCall): Promise<void> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
-    await this.#commit(await this.#newest(call.signal), { isWhole: true, given: call });
+    await this.#change(call.signal, (index) => this.#commit(index, { isWhole: true, given: call }));
   }
 
-  /** The index of the newest generation, for a change. */
-  #newest(signal?: AbortSignal): Promise<SimHashIndex> {
-    return openIndex(this.path, signal && { signal });
+  /** Changes the index of the newest generation, again where another writer is first. */
+  async #change<T>(
+    signal: AbortSignal | undefined,
+    work: (index: SimHashIndex) => Promise<T>,
+  ): Promise<T> {
+    for (let left = MAX_WRITERS; ; left--) {
+      const index = await openIndex(this.path, signal && { signal });
+      try {
+        return await work(index);
+      } catch (error) {
+        if (!(error instanceof LostError) || left === 0) throw error;
+      }
+    }
   }
 
   /** Saves an index that was opened from this folder a moment ago. */
@@ -307,17 +350,14 @@ export class IndexFolder {
     const wanted = new Set(own);
     const places = new Set<number>();
     let place = 0;
-    for (const { rows, count } of await this.#rowsOf(file)) {
+    const path = join(this.path, file.name);
+    const opened = indexFromArrow(await this.#read(file), path, { kind: 'rows', isSound: true });
+    for (const { rows, count } of opened.batches()) {
       for (let i = 0; i < count; i++, place++) {
         if (wanted.has(rows?.[i] ?? firstRow + place)) places.add(place);
       }
     }
     return places;
-  }
-
-  async #rowsOf(file: FolderFile) {
-    const path = join(this.path, file.name);
-    return indexFromArrow(await this.#read(file), path, { kind: 'rows', isSound: true }).batches();
   }
 
   /** The carried columns of one file, as they were written. */

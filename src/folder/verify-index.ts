@@ -3,7 +3,7 @@
  * that opening takes on trust. What is wrong is told file by file; nothing is changed.
  */
 
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
@@ -14,8 +14,21 @@ import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import { checkCopy, newestManifest, readFolderFile } from './generations';
-import { type FolderFile, type Manifest, manifestGeneration, manifestName } from './manifest';
+import {
+  checkCopy,
+  generationsIn,
+  newestManifest,
+  readFolderFile,
+  readManifest,
+  setAside,
+} from './generations';
+import { type FolderFile, type Manifest, manifestName } from './manifest';
+
+/** Which generation is opened, and how. */
+export interface OpenIndexOptions extends LongCall {
+  /** An older generation, while its files are there; the newest by default. */
+  generation?: number | undefined;
+}
 
 export interface FolderHealth {
   /** The newest generation; 0 where no manifest can be read. */
@@ -30,14 +43,18 @@ export interface FolderProblem {
   readonly message: string;
 }
 
-/** Checks all files of a folder; `open` opens the index of its newest generation. */
+/** Opens the index of a generation, the newest one by default. */
+type Open = (call: OpenIndexOptions) => Promise<SimHashIndex>;
+
+/** Checks all files of a generation, the newest by default. */
 export async function verifyFolder(
   folder: string,
-  options: LongCall | undefined,
-  open: (call: LongCall) => Promise<SimHashIndex>,
+  options: OpenIndexOptions | undefined,
+  open: Open,
 ): Promise<FolderHealth> {
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const call = checkLongCall(checkOptions('options', options, LONG_CALL));
+  const { generation, ...rest } = checkOptions('options', options, [...LONG_CALL, 'generation']);
+  const call = checkLongCall(rest);
   if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
   const problems: FolderProblem[] = [];
   const attempt = async <T>(file: string, work: () => T | Promise<T>): Promise<T | null> => {
@@ -49,7 +66,8 @@ export async function verifyFolder(
       return null;
     }
   };
-  const manifest = await attempt(await newestName(folder), () => wholeManifest(folder));
+  const own = generation ?? (await generationsIn(folder)).at(-1) ?? 1;
+  const manifest = await attempt(manifestName(own), () => wholeManifest(folder, generation));
   if (manifest === null) return { generation: 0, rows: 0, problems };
   let done = 0;
   for (const file of manifest.files) {
@@ -58,12 +76,39 @@ export async function verifyFolder(
     call.onProgress?.(++done, manifest.files.length + 1);
   }
   if (problems.length === 0) {
-    const index = await attempt(manifestName(manifest.generation), () => open(call));
+    const index = await attempt(manifestName(own), () => open({ ...call, generation }));
     if (index !== null) problems.push(...problemsOf(index, manifest));
   }
-  await attempt('manifest.json', () => checkCopy(folder, manifest));
+  if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
   call.onProgress?.(manifest.files.length + 1, manifest.files.length + 1);
   return { generation: manifest.generation, rows: manifest.rows, problems };
+}
+
+/**
+ * Goes back to the newest generation that is sound: manifests of newer ones are set aside. Returns
+ * its health, with what was wrong with the others. Where none is sound it throws, and changes
+ * nothing.
+ */
+export async function repairFolder(
+  folder: string,
+  options: LongCall | undefined,
+  open: Open,
+): Promise<FolderHealth> {
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  const problems: FolderProblem[] = [];
+  const damaged: number[] = [];
+  for (const generation of (await generationsIn(folder)).reverse()) {
+    const health = await verifyFolder(folder, { ...options, generation }, open);
+    if (health.problems.length === 0) {
+      for (const one of damaged) await setAside(folder, one);
+      return { ...health, problems };
+    }
+    problems.push(...health.problems);
+    damaged.push(generation);
+  }
+  const [first] = problems;
+  const why = first === undefined ? 'it has no manifest' : `${first.file}: ${first.message}`;
+  throw new FormatError(`no generation is sound: ${why}`, folder);
 }
 
 /** What is wrong with a file; its name is reported with it. */
@@ -73,19 +118,15 @@ function messageOf(error: unknown, path: string): string {
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 
-async function wholeManifest(folder: string): Promise<Manifest> {
+async function wholeManifest(folder: string, generation: number | undefined): Promise<Manifest> {
+  if (generation !== undefined) return readManifest(folder, generation);
   const manifest = await newestManifest(folder);
   if (manifest === null) throw new Error('there is no manifest, so this is no index');
   return manifest;
 }
 
-async function newestName(folder: string): Promise<string> {
-  const numbers = (await readdir(folder)).map((name) => manifestGeneration(name) ?? 0);
-  return manifestName(numbers.reduce((most, one) => Math.max(most, one), 1));
-}
-
 /** Its size, its checksum, those of its batches and columns, and how many rows it has. */
-async function checkFile(folder: string, file: FolderFile): Promise<void> {
+export async function checkFile(folder: string, file: FolderFile): Promise<void> {
   const bytes = await readFolderFile(folder, file);
   const rows = rowsIn(bytes, file, join(folder, file.name));
   if (rows === file.rows) return;
@@ -93,7 +134,12 @@ async function checkFile(folder: string, file: FolderFile): Promise<void> {
 }
 
 function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
-  if (kind === 'rows') return indexFromArrow(bytes, path, { kind: 'rows' }).count;
+  if (kind === 'rows') {
+    let count = 0;
+    for (const batch of indexFromArrow(bytes, path, { kind: 'rows' }).batches())
+      count += batch.count;
+    return count;
+  }
   if (kind === 'removed') return removedFromArrow(bytes, path).length;
   if (kind === 'frequencies') return frequenciesFromArrow(bytes, { file: path }).size;
   if (kind === 'columns') {

@@ -19,6 +19,7 @@ import { type FolderFile, filesOf, type Manifest, type TextSettings } from './ma
 import type { Origin } from './origin';
 import { RowSet } from './row-set';
 import { isSegment, placeOf, planSegments, type Range, rangeOf, type Segment } from './segments';
+import { checkFile } from './verify-index';
 
 export interface SaveIndexOptions extends LongCall {
   /** Columns to carry next to the rows: a row for each row that is there, in their order. */
@@ -108,6 +109,8 @@ class Generation {
     }
     files.push(...(await this.#others(held)));
     this.#refuseIfChanged();
+    // What was written is read back before it becomes the index: only what opens is published.
+    for (const file of this.#writer.added) await checkFile(this.#request.folder, file);
     const manifest = await this.#writer.commit({
       ...{ rows: live.length, index: headerOf(this.#parts, nextRow) },
       text: this.#request.given.text ?? this.#request.origin?.manifest.text ?? null,

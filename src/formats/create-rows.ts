@@ -4,7 +4,7 @@
  */
 
 import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
-import { ArrowWriter, type CodeHeader } from '../table/arrow/writer';
+import { ArrowWriter, type CodeHeader, type PlanHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { csvHeader, csvLines } from './csv/csv-text';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
@@ -23,8 +23,8 @@ export interface CreateRowsOptions {
   force?: boolean;
   /** Files that the output must not be, by whatever name. */
   inputs?: readonly string[];
-  /** How the codes of an Arrow file were made: seals it, as `codesToArrow` does. */
-  header?: CodeHeader;
+  /** How the codes of an Arrow file were made, or that it is a plan: seals it by checksums. */
+  header?: CodeHeader | PlanHeader;
 }
 
 /** Takes rows batch by batch. Whatever fails ends the output and leaves nothing behind. */
@@ -90,7 +90,7 @@ export async function createRows(
 export async function writerTo(
   output: RowOutput,
   format: RowFormat,
-  options: { header?: CodeHeader | string; delimiter?: string } = {},
+  options: { header?: CreateRowsOptions['header'] | string; delimiter?: string } = {},
 ): Promise<RowWriter> {
   try {
     return new Rows(await encoderOf(checkOutputFormat(format), options), output);
@@ -150,7 +150,10 @@ class Rows implements RowWriter {
 /** The encoder of a format; `header` seals Arrow files, `delimiter` is between cells of CSV. */
 async function encoderOf(
   format: OutputFormat,
-  { header, delimiter = ',' }: { header?: CodeHeader | string; delimiter?: string },
+  {
+    header,
+    delimiter = ',',
+  }: { header?: CreateRowsOptions['header'] | string; delimiter?: string },
 ): Promise<RowEncoder> {
   switch (format) {
     case 'arrow':

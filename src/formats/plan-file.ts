@@ -4,7 +4,7 @@ import type { DedupPlan } from '../groups/dedup';
 import { PLAN_COLUMNS, type PlanTableOptions, planBatches, planOf } from '../groups/plan-table';
 import type { PairBatch, Pairs } from '../join/pairs';
 import { RowBatch } from '../table/row-batch';
-import { createRows } from './create-rows';
+import { type CreateRowsOptions, createRows } from './create-rows';
 import { openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
@@ -20,7 +20,7 @@ import { formatOfPath, type RowFormat } from './row-format';
  * }
  */
 export async function writePairs(path: string, found: Pairs): Promise<void> {
-  await writeRows(path, 'arrows', pairRows(found));
+  await writeRows(path, { format: 'arrows' }, pairRows(found));
 }
 
 async function* pairRows(found: Pairs): AsyncGenerator<RowBatch> {
@@ -54,7 +54,9 @@ export async function writePlan(
   options?: PlanTableOptions,
 ): Promise<void> {
   const format = formatOfPath(path);
-  await writeRows(path, format, planRows(plan, format, options));
+  const isArrow = format === 'arrow' || format === 'arrows';
+  const header = isArrow ? ({ kind: 'plan' } as const) : undefined;
+  await writeRows(path, { format, header }, planRows(plan, format, options));
 }
 
 /** Texts have cosines of six digits, and CSV has the column also where none are known. */
@@ -77,10 +79,10 @@ function* planRows(
 
 async function writeRows(
   path: string,
-  format: RowFormat | null,
+  { format, header }: { format: RowFormat | null; header?: CreateRowsOptions['header'] },
   batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
 ): Promise<void> {
-  const writer = await createRows(path, { force: true, ...(format !== null && { format }) });
+  const writer = await createRows(path, { force: true, header, ...(format && { format }) });
   try {
     for await (const batch of batches) await writer.write(batch);
     await writer.close();

@@ -8,7 +8,9 @@ import {
   wrongType,
   wrongValue,
 } from '../base/check';
+import type { Codes } from '../codes/codes';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
+import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
 import { MAX_ROWS } from './distinct/distinct-codes';
 import type { Id } from './id-table';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
@@ -115,13 +117,37 @@ export interface IndexWithinOptions<I extends Id = Id> {
 
 export const WITHIN_OPTIONS = ['maxDistance', 'minCosine', 'method', 'filter', 'explain'];
 
-export interface OptimizeOptions {
+/** With which queries recall is measured: rows of the index, or queries of the caller. */
+export interface EvaluationOptions {
+  /**
+   * Vectors or codes like those that will be searched for; half of them choose, half measure. Or
+   * how many rows are taken as queries, which take no part in training; fewer in a small index.
+   */
+  queries?: number | VectorBatch | Float32Array | Float64Array | Codes;
+  /**
+   * For each of these queries the rows of its true neighbours, nearest first, at least k of them.
+   * Without them they are found by the vectors that the index holds, or by distance.
+   */
+  truth?: readonly ArrayLike<number>[];
+  /**
+   * The dense vectors of all rows, as they were added, for an index that holds none or rounded
+   * ones: true neighbours are then those by their exact cosine. They are read and not kept.
+   */
+  vectors?: DenseMatrix;
+  /** Measures with more rows, up to 32,768, until the 95 % interval is no wider than this. */
+  precision?: number;
+}
+
+export interface OptimizeOptions extends EvaluationOptions {
   /** Share of the true neighbours that searches must find, above 0 and at most 1. */
   recall?: number;
+  /**
+   * Share of the queries that must find so many of their neighbours; without it, searches find
+   * them on average. Needs `recall`.
+   */
+  coverage?: number;
   /** How many neighbours those searches find. */
   k?: number;
-  /** Rows taken as queries, half to choose by and half to measure by; fewer in a small index. */
-  queries?: number;
   /** How many partitions; by default it follows from the number of rows. */
   partitions?: number;
   /** Seed of the queries and of the starting centroids. */
@@ -130,31 +156,79 @@ export interface OptimizeOptions {
 
 export const OPTIMIZE_DEFAULTS = { recall: 0.95, k: 10, queries: 1000, seed: 0 } as const;
 
-export const OPTIMIZE_OPTIONS = ['recall', 'k', 'queries', 'partitions', 'seed'];
+export const EVALUATION_OPTIONS = ['queries', 'truth', 'vectors', 'precision'];
+export const OPTIMIZE_OPTIONS = [
+  ...['recall', 'coverage', 'k', 'partitions', 'seed'],
+  ...EVALUATION_OPTIONS,
+];
 
-/** What `optimize` chose, and what was measured with it. */
-export interface RecallReport {
-  /** What was asked for, and whether the measured recall is as high. */
-  readonly wanted: number;
-  readonly reached: boolean;
-  /** Share of the true k nearest that were found, with Wilson's 95 % interval. */
+/** The recall of some queries. */
+export interface QueryRecall {
+  /** Mean over the queries of the share of their true k nearest that was found. */
   readonly recall: number;
+  /** Holds the recall over all such queries in 95 of 100 samples (Gaffke 2005). */
   readonly interval: readonly [low: number, high: number];
+  /**
+   * At least `share` of all such queries find at least the share `recall` of their neighbours; this
+   * is wrong in 5 of 100 samples.
+   */
+  readonly coverage: { readonly recall: number; readonly share: number };
+  /** Queries that have neighbours. */
+  readonly queries: number;
+}
+
+/** The same, with what was asked and what the truth is. */
+export interface EvaluationRecall extends QueryRecall {
+  /** Rows of the index that took no part in training, or queries of the caller. */
+  readonly source: 'rows' | 'queries';
+  /**
+   * What the true neighbours are ranked by: the exact cosine, the distance of codes, or as `given`.
+   * Where only int8 vectors are known, the digits that rounding took are drawn at random.
+   */
+  readonly truth: 'cosine' | 'distance' | 'given';
+}
+
+/** What `optimize` chose, and what queries found with it that did not choose. */
+export interface RecallReport extends EvaluationRecall {
+  /** What was asked for, and whether what was measured is as high. */
+  readonly wanted: number;
+  /** The share of queries that must find so much; null where the mean must. */
+  readonly wantedCoverage: number | null;
+  readonly reached: boolean;
+  /** The same measured with held-out rows, where the caller gave queries. */
+  readonly byRows: EvaluationRecall | null;
+  /** What makes these figures less certain. */
+  readonly warnings: readonly string[];
   readonly k: number;
   readonly rank: Rank;
-  /** What the true neighbours were ranked by. */
-  readonly truth: 'cosine' | 'distance';
-  /** Held-out rows measured with; others were used to choose. */
-  readonly queries: number;
   readonly queriesPerSecond: number;
   readonly method: 'scan' | 'partitions';
   readonly partitions: number;
   readonly probes: number;
   readonly oversample: number;
+  /** Which rows took no part in training, for `remeasure`. */
+  readonly seed: number;
+  readonly heldOutShare: number;
   /** Rows that were there, and how many came or went since. */
   readonly rows: number;
   readonly rowsAdded: number;
   readonly rowsRemoved: number;
+  /** True when more than a tenth of the rows came or went since: `remeasure` tells what holds. */
+  readonly stale: boolean;
+}
+
+/** Share of the rows that may come or go before what was measured is stale. */
+const MAX_CHANGED = 0.1;
+
+/** The report with this many more rows added and removed. */
+export function afterChanges(
+  report: RecallReport,
+  { rowsAdded = 0, rowsRemoved = 0 }: { rowsAdded?: number; rowsRemoved?: number },
+): RecallReport {
+  const added = report.rowsAdded + rowsAdded;
+  const removed = report.rowsRemoved + rowsRemoved;
+  const stale = added + removed > MAX_CHANGED * report.rows;
+  return { ...report, rowsAdded: added, rowsRemoved: removed, stale };
 }
 
 const OPTIONS = [

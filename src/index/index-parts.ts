@@ -12,7 +12,7 @@ import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { BandMethod } from './bands/band-method';
 import { DistinctCodes } from './distinct/distinct-codes';
 import { type Id, IdTable } from './id-table';
-import type { CheckedOptions, RecallReport } from './index-options';
+import { afterChanges, type CheckedOptions, type RecallReport } from './index-options';
 import { groupedByPartition, Partitions } from './partitions/partitions';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector } from './vectors/row-vectors';
@@ -219,14 +219,8 @@ export class IndexParts {
     this.#note({ rowsRemoved: 1 });
   }
 
-  #note({ rowsAdded = 0, rowsRemoved = 0 }): void {
-    const { report } = this;
-    if (report === null) return;
-    this.report = {
-      ...report,
-      rowsAdded: report.rowsAdded + rowsAdded,
-      rowsRemoved: report.rowsRemoved + rowsRemoved,
-    };
+  #note(changes: { rowsAdded?: number; rowsRemoved?: number }): void {
+    if (this.report !== null) this.report = afterChanges(this.report, changes);
   }
 
   /** Makes `row` the number of the next row; the numbers before it are those of removed rows. */

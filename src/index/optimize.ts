@@ -1,29 +1,40 @@
 /**
  * Makes an index fast at a wanted recall, and says what it measured: partitions by k-means, then
- * the cheapest number of partitions to visit and of rows to re-rank that finds enough of the true
- * neighbours of held-out rows. Half of these choose, the other half measure. Works on a copy: an
- * index whose optimizing is cancelled is as it was.
+ * the cheapest setting that finds enough of the true neighbours of evaluation queries. These took
+ * no part in training; some choose the setting, others, which did not, measure it. Works on a copy:
+ * an index whose optimizing is cancelled is as it was.
  */
 
 import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { wilson } from '../hashing/angle';
 import { trainCentroids } from '../k-means/run';
 import type { Setting } from './candidates';
 import type { DistinctCodes } from './distinct/distinct-codes';
-import type { RecallReport } from './index-options';
+import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
+import type { EvaluationRecall, RecallReport } from './index-options';
 import type { CodeOrder, IndexParts } from './index-parts';
 import { groupedByPartition, nearestCentroids, Partitions, spaceOf } from './partitions/partitions';
-import { queryOfRow } from './query';
-import { foundBy, foundByProbes, foundWith, type HeldOut, surelyEnough, toBeFound } from './recall';
-import { trueNeighbors } from './truth';
+import { type Evaluated, reaching, recallOf, sharesFound, USUAL_LEVEL } from './recall';
+import type { TruthBy } from './truth';
+import { chosen, type Target } from './tuning';
+import type { DenseVectors } from './vectors/dense-vectors';
 
-export interface Wanted {
-  readonly recall: number;
-  readonly k: number;
+/** With what recall is measured. */
+export interface Evaluating {
+  /** Rows that are queries; half of them choose. */
   readonly queries: number;
+  /** Queries of the caller; null where rows are the queries. */
+  readonly given: GivenQueries | null;
+  /** The dense vectors that the truth is computed from; null where there are none. */
+  readonly vectors: DenseVectors | null;
+  /** More queries are taken while the interval is wider than this; null for no more. */
+  readonly precision: number | null;
+}
+
+export interface Wanted extends Target, Evaluating {
   readonly partitions: number | undefined;
+  /** An unsigned integer as digits. */
   readonly seed: string;
 }
 
@@ -38,55 +49,84 @@ const PARTITIONS_PER_ROOT = 3.5;
 /** Rows that train a centroid, and what share of them each round looks at. */
 const SAMPLE_PER_CENTROID = 64;
 const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
-/** Rows, and queries, between two steps. */
+/** Rows between two steps. */
 const STEP_ROWS = 4096;
-const STEP_QUERIES = 64;
-/** Most rows re-ranked for each of k: candidates by codes, and by residual codes. */
-const MAX_OVERSAMPLE = 128;
-const MAX_OVERSAMPLE_OF_RESIDUALS = 64;
-/** Step between numbers of probes that are tried. */
-const PROBE_RATIO = 2 ** (1 / 8);
-/** Numbers of probes that are tried beyond the least that finds enough, and queries to time by. */
-const MORE_PROBES = 5;
-const MAX_TIMED = 250;
+/** Times that a setting is chosen again, with more queries, when it was not enough for others. */
+const MAX_RETRIES = 2;
+/** Most queries that choose, and most that measure where a precision is asked for. */
+const MAX_CHOOSING = 2000;
+const MAX_MEASURING = 2 ** 15;
+/** Fewer queries than this tell little. */
+const FEW_QUERIES = 30;
+/** Most of the rows that are held out of training. */
+const MAX_HELD_OUT = 1 / 4;
 
 /** Optimizes the index and returns what was measured. */
 export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport> {
-  const random = alea(wanted.seed);
-  const grouped = yield* inPartitions(parts, wanted, random);
-  const trial = parts.withOrder(grouped);
-  const rows = yield* drawn(
-    trial.distinctCodes.rowsWithCodes(),
-    2 * Math.ceil(wanted.queries / 2),
-    random,
-  );
-  const neighbors = yield* trueNeighbors(trial, rows, wanted.k);
-  const heldOut: HeldOut[] = [];
-  for (const [i, row] of rows.entries()) {
-    heldOut.push({ row, query: queryOfRow(trial, row), neighbors: neighbors[i] });
-    if (i % STEP_QUERIES === 0) yield undefined;
+  const heldOut = heldOutFor(parts, wanted);
+  const trial = parts.withOrder(yield* inPartitions(parts, wanted, heldOut));
+  const source = yield* sourceOf(trial, wanted, heldOut);
+  const half = Math.ceil(Math.min(source.isGiven ? source.left : wanted.queries, source.left) / 2);
+  let choosing = yield* source.next(Math.min(half, MAX_CHOOSING));
+  for (let retry = 0; ; retry++) {
+    const choice = yield* chosen(trial, choosing, wanted);
+    const isLast = source.left === 0; // of a single query
+    const judging = isLast ? choosing : yield* source.next(source.isGiven ? source.left : half);
+    const figures = yield* measured(trial, source, judging, choice, wanted);
+    if (!figures.reached && choice.isEnough && source.left >= half && retry < MAX_RETRIES) {
+      choosing = [...choosing, ...judging];
+      continue;
+    }
+    const partitions = choice.probes === null ? null : trial.partitions;
+    const others = source.isGiven ? yield* measuredByRows(trial, heldOut, choice, wanted) : null;
+    const report = reportOf(trial, wanted, { choice, figures, others, heldOut });
+    parts.setOrder({ distinctCodes: trial.distinctCodes, partitions });
+    parts.report = report;
+    return report;
   }
-  const half = Math.ceil(heldOut.length / 2);
-  const choice = yield* chosen(trial, heldOut.slice(0, half), wanted);
-  const measuredBy = heldOut.length > 1 ? heldOut.slice(half) : heldOut;
-  const report = yield* measured(trial, measuredBy, wanted, choice);
-  const partitions = report.method === 'scan' ? null : trial.partitions;
-  parts.setOrder({ distinctCodes: trial.distinctCodes, partitions });
-  parts.report = report;
-  return report;
+}
+
+/** Measures the setting of an optimized index again. */
+export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<RecallReport> {
+  const report = parts.report as RecallReport;
+  const { k, oversample, method, probes, seed, heldOutShare } = report;
+  const choice = { probes: method === 'scan' ? null : probes, want: oversample * k };
+  const heldOut = new HeldOut(seed, heldOutShare);
+  const { wanted: recall, wantedCoverage: coverage } = report;
+  const wanted = { ...evaluating, recall, coverage, k, seed: String(seed), partitions: undefined };
+  const source = yield* sourceOf(parts, wanted, heldOut);
+  const some = yield* source.next(source.isGiven ? source.left : evaluating.queries);
+  const figures = yield* measured(parts, source, some, choice, wanted);
+  const others = source.isGiven ? yield* measuredByRows(parts, heldOut, choice, wanted) : null;
+  parts.report = reportOf(parts, wanted, { choice, figures, others, heldOut });
+  return parts.report;
+}
+
+/** How many rows are held out: those that may be asked for, if others remain for training. */
+function heldOutFor(parts: IndexParts, { queries, precision, given, partitions, seed }: Wanted) {
+  const { distinctCodes } = parts;
+  const hash = Number(BigInt.asUintN(32, BigInt(seed)));
+  if (partitions === undefined && distinctCodes.count < MIN_CODES) return new HeldOut(hash, 1);
+  const retries = given === null ? MAX_RETRIES * queries : 0;
+  const most = queries + retries + (precision === null ? 0 : MAX_MEASURING);
+  return new HeldOut(hash, Math.min(MAX_HELD_OUT, most / distinctCodes.liveCount));
 }
 
 /** Groups the distinct codes into partitions when there are enough of them. */
-function* inPartitions(parts: IndexParts, wanted: Wanted, random: () => number): Steps<CodeOrder> {
+function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<CodeOrder> {
   const { distinctCodes } = parts;
   const used = nonEmpty(distinctCodes);
-  const usual = usualPartitions(used.length);
-  const count = Math.min(wanted.partitions ?? usual, used.length);
   if (wanted.partitions === undefined && used.length < MIN_CODES) {
     return { distinctCodes: yield* distinctCodes.rearranged(used), partitions: null };
   }
+  const { rows } = distinctCodes.memory;
+  const others = used.filter((distinct) => !heldOut.has(rows[distinct]));
+  const training = others.length > 0 ? others : used;
+  const usual = usualPartitions(used.length);
+  const count = Math.min(wanted.partitions ?? usual, training.length);
   const space = spaceOf(parts, distinctCodes);
-  const drawnCodes = yield* drawn(used, Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14), random);
+  const most = Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14);
+  const drawnCodes = yield* drawn(training, most, alea(wanted.seed));
   const sample = new Int16Array(drawnCodes.length * space.width);
   for (let i = 0; i < drawnCodes.length; i++) {
     space.vectorInto(drawnCodes[i], sample, i * space.width);
@@ -120,102 +160,151 @@ function nonEmpty(distinctCodes: DistinctCodes): Uint32Array {
   return used.slice(0, count);
 }
 
-interface Choice extends Setting {
-  readonly recall: number;
-  readonly isEnough: boolean;
+/** Evaluation queries, each of which is given out once. */
+interface Source {
+  readonly isGiven: boolean;
+  /** Queries that were not given out yet. */
+  readonly left: number;
+  next(count: number): Steps<Evaluated[]>;
+}
+
+function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<Source> {
+  const { given } = wanted;
+  if (given === null) return rowSource(parts, heldOut, wanted);
+  let left = yield* evaluatedQueries(parts, given, wanted);
+  return {
+    isGiven: true,
+    get left() {
+      return left.length;
+    },
+    // biome-ignore lint/correctness/useYield: those of a caller are ready
+    *next(count) {
+      const some = left.slice(0, count);
+      left = left.slice(count);
+      return some;
+    },
+  };
+}
+
+function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy): Source {
+  const few = heldOut.rowsOf(parts);
+  // Of an index of a few rows all may be in training.
+  let rows = few.length > 1 ? few : parts.distinctCodes.rowsWithCodes();
+  return {
+    isGiven: false,
+    get left() {
+      return rows.length;
+    },
+    *next(count) {
+      const some = rows.subarray(0, count);
+      rows = rows.subarray(count);
+      return yield* evaluatedRows(parts, some, by);
+    },
+  };
+}
+
+interface Figures {
+  readonly recall: EvaluationRecall;
+  readonly reached: boolean;
   /** Milliseconds a query. */
   readonly ms: number;
 }
 
-/** The fastest setting that surely finds enough, or the one that finds most. */
-function* chosen(parts: IndexParts, heldOut: HeldOut[], wanted: Wanted): Steps<Choice> {
-  const total = toBeFound(heldOut);
-  const enough = total === 0 ? 0 : surelyEnough(wanted.recall, total);
-  const { partitions } = parts;
-  let fastest: Choice | null = null;
-  let best: Choice | null = null;
-  function* attempt(probes: number | null): Steps<boolean> {
-    const choice = yield* tried(parts, heldOut, wanted.k, probes, enough);
-    if (best === null || choice.recall > best.recall) best = choice;
-    const { isEnough } = choice;
-    if (isEnough && (fastest === null || choice.ms < fastest.ms)) fastest = choice;
-    return isEnough;
-  }
-  const count = partitions?.count ?? 0;
-  // Candidates lose some of what the partitions hold, and with more partitions fewer will do.
-  const reached = yield* foundByProbes(parts, heldOut);
-  let probes = reached.findIndex((found) => found >= enough);
-  for (let further = 0; count > 0 && further < MORE_PROBES && probes <= count; ) {
-    if (yield* attempt(Math.max(1, probes))) further++;
-    if (probes === count) break;
-    probes = Math.min(count, Math.ceil(Math.max(1, probes) * PROBE_RATIO));
-  }
-  if (2 * ((fastest as Choice | null)?.probes ?? count) >= count) yield* attempt(null);
-  return (fastest ?? best) as unknown as Choice;
-}
-
-/** With as few candidates as find enough, or as many as may be. */
-function* tried(
-  parts: IndexParts,
-  heldOut: readonly HeldOut[],
-  k: number,
-  probes: number | null,
-  enough: number,
-): Steps<Choice> {
-  const { distinctCodes, partitions } = parts;
-  const isByResidual = probes !== null && partitions?.residualCodes;
-  const times = isByResidual ? MAX_OVERSAMPLE_OF_RESIDUALS : MAX_OVERSAMPLE;
-  const most = parts.vectors !== null ? Math.min(times * k, distinctCodes.rowCount) : k;
-  const found = yield* foundBy(parts, heldOut, k, { probes, want: most });
-  const place = found.findIndex((count) => count >= enough);
-  const want = place < 0 ? most : k * Math.max(1, Math.ceil(place / k));
-  const recall = found[Math.min(want, most)] / Math.max(1, toBeFound(heldOut));
-  const { ms } = yield* foundWith(parts, heldOut.slice(0, MAX_TIMED), k, { probes, want });
-  return { probes, want, recall, isEnough: place >= 0, ms };
-}
-
-/** Recall and speed of a setting, with more probes or candidates while it finds too few. */
+/** What a setting finds, with more and more queries until the interval is narrow. */
 function* measured(
   parts: IndexParts,
-  heldOut: readonly HeldOut[],
-  wanted: Wanted,
-  choice: Choice,
-): Steps<RecallReport> {
-  const { k } = wanted;
-  const total = toBeFound(heldOut);
-  const rank = parts.vectors !== null ? 'exact' : 'estimate';
-  let { probes, want } = choice;
-  for (let isRetry = false; ; isRetry = true) {
-    const { found, ms } = yield* foundWith(parts, heldOut, k, { probes, want });
-    const recall = total === 0 ? 1 : found / total;
-    const count = parts.partitions?.count ?? 0;
-    if (
-      recall < wanted.recall &&
-      probes !== null &&
-      probes < count &&
-      choice.recall >= wanted.recall
-    ) {
-      probes = Math.min(count, Math.ceil(probes * PROBE_RATIO));
-      if (!isRetry) want = Math.ceil(want * PROBE_RATIO);
-      continue;
+  source: Source,
+  judging: readonly Evaluated[],
+  setting: Setting,
+  { k, recall: wanted, coverage, precision, given, vectors }: Wanted,
+): Steps<Figures> {
+  let { shares, ms } = yield* sharesFound(parts, judging, k, setting);
+  const level = coverage === null ? USUAL_LEVEL : wanted;
+  for (;;) {
+    const found = recallOf(shares, level);
+    const [low, high] = found.interval;
+    const isNarrow = precision === null || high - low <= precision;
+    if (isNarrow || source.left === 0 || shares.length >= MAX_MEASURING) {
+      const byIndex = (vectors ?? parts.vectors) === null ? 'distance' : 'cosine';
+      const truth = given?.truth === undefined ? byIndex : 'given';
+      const recall = { ...found, source: source.isGiven ? 'queries' : 'rows', truth } as const;
+      const share = coverage === null ? found.recall : mean(reaching(shares, wanted));
+      return { recall, reached: share >= (coverage ?? wanted), ms };
     }
-    return {
-      wanted: wanted.recall,
-      reached: recall >= wanted.recall,
-      recall,
-      interval: total === 0 ? [0, 1] : wilson(found, total),
-      k,
-      rank,
-      truth: rank === 'exact' ? 'cosine' : 'distance',
-      queries: heldOut.length,
-      queriesPerSecond: ms === 0 ? 0 : 1000 / ms,
-      method: probes === null ? 'scan' : 'partitions',
-      partitions: probes === null ? 0 : count,
-      probes: probes ?? 0,
-      oversample: Math.ceil(want / k),
-      rows: parts.distinctCodes.liveCount,
-      rowsAdded: 0,
-      rowsRemoved: 0,
-    };
+    const more = yield* source.next(shares.length);
+    const further = yield* sharesFound(parts, more, k, setting);
+    shares = Float64Array.from([...shares, ...further.shares]);
   }
+}
+
+function mean(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+/** The same by held-out rows, next to what queries of the caller tell. */
+function* measuredByRows(
+  parts: IndexParts,
+  heldOut: HeldOut,
+  setting: Setting,
+  wanted: Wanted,
+): Steps<EvaluationRecall> {
+  const byRows = { ...wanted, given: null };
+  const source = rowSource(parts, heldOut, wanted);
+  const some = yield* source.next(Math.ceil(wanted.queries / 2));
+  return (yield* measured(parts, source, some, setting, byRows)).recall;
+}
+
+function reportOf(
+  parts: IndexParts,
+  wanted: Wanted,
+  {
+    choice,
+    figures,
+    others,
+    heldOut,
+  }: {
+    choice: Setting;
+    figures: Figures;
+    others: EvaluationRecall | null;
+    heldOut: HeldOut;
+  },
+): RecallReport {
+  const { probes, want } = choice;
+  const { k, recall, coverage } = wanted;
+  return {
+    wanted: recall,
+    wantedCoverage: coverage,
+    reached: figures.reached,
+    ...figures.recall,
+    byRows: others,
+    warnings: warningsOf(figures.recall, heldOut, parts),
+    k,
+    rank: parts.vectors !== null ? 'exact' : 'estimate',
+    queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
+    method: probes === null ? 'scan' : 'partitions',
+    partitions: probes === null ? 0 : (parts.partitions?.count ?? 0),
+    probes: probes ?? 0,
+    oversample: Math.ceil(want / k),
+    seed: Number(BigInt.asUintN(32, BigInt(wanted.seed))),
+    heldOutShare: probes === null ? 1 : heldOut.share,
+    rows: parts.distinctCodes.liveCount,
+    rowsAdded: 0,
+    rowsRemoved: 0,
+    stale: false,
+  };
+}
+
+function warningsOf(
+  { queries, source }: EvaluationRecall,
+  heldOut: HeldOut,
+  parts: IndexParts,
+): string[] {
+  const warnings: string[] = [];
+  if (queries < FEW_QUERIES) {
+    warnings.push(`${queries} evaluation queries say little: give ${FEW_QUERIES} or more`);
+  }
+  if (source === 'rows' && parts.partitions !== null && heldOut.rowsOf(parts).length < 2) {
+    warnings.push('evaluation rows took part in training: the index has too few others');
+  }
+  return warnings;
 }

@@ -20,7 +20,7 @@ import { integerWidth } from '../kernels/products/products.scalar';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
-import { RANKS, type RecallReport, type SimHashIndexOptions } from './index-options';
+import { afterChanges, RANKS, type RecallReport, type SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import { groupedByPartition, Partitions } from './partitions/partitions';
 import { partsOf, SimHashIndex } from './simhash-index';
@@ -259,8 +259,14 @@ export function reportOf({ report }: IndexHeader): RecallReport | null {
   if (report === null) return null;
   const names = new Map<string, string>(REPORT_NAMES.map(([ours, saved]) => [saved, ours]));
   const entries = Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]);
-  return Object.fromEntries(entries) as RecallReport;
+  return afterChanges({ ...REPORT_OF_BEFORE, ...Object.fromEntries(entries) } as RecallReport, {});
 }
+
+/** What reports lack that were written before 0.2, by rows that took part in training. */
+const REPORT_OF_BEFORE = {
+  ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
+  ...{ warnings: [], seed: 0, heldOutShare: 1 },
+} as const;
 
 /** The parts of a header that are no options, checked; `count` rows come with it. */
 export function checkHeader(header: object, count: number): IndexHeader {

@@ -1,120 +1,102 @@
 /**
- * Recall measured on the index's own rows: held-out rows are the queries, their true neighbours the
- * truth. One pass tells, for every number of candidates, how many of the true ones are among them.
+ * What a search finds of the true neighbours of evaluation queries: query by query, as shares from
+ * which `recallOf` makes the recall, its interval and the coverage. `measureRecall`, `optimize` and
+ * the benches have their figures from here.
  */
 
+import { meanAtLeast, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
-import { wilson } from '../hashing/angle';
-import { candidates, evenSums, type Setting } from './candidates';
-import type { IndexParts, Query } from './index-parts';
+import { candidates, type Setting } from './candidates';
+import type { QueryRecall } from './index-options';
+import type { IndexParts } from './index-parts';
 import { bestByCosine, type Work } from './re-rank';
+import type { Asked } from './truth';
 
-/** A held-out row as a query, and its true neighbours. */
-export interface HeldOut {
-  readonly row: number;
-  readonly query: Query;
+/** A query with its true neighbours. */
+export interface Evaluated extends Asked {
   readonly neighbors: Uint32Array;
 }
 
-/** The candidates of a held-out row, without itself. */
-function* candidatesOf(
+/** Chance that a stated coverage is too high. */
+const COVERAGE_DOUBT = 0.05;
+/** The recall of single queries whose share is stated where none was asked for. */
+export const USUAL_LEVEL = 0.9;
+
+/** Recalls are rounded to this part, far below what is known of them: .956, not .9559999999999. */
+const UNITS = 1e12;
+
+/** Recall from the shares found by single queries. */
+export function recallOf(shares: Float64Array, level = USUAL_LEVEL): QueryRecall {
+  const queries = shares.length;
+  const sum = shares.reduce((all, one) => all + one, 0);
+  return {
+    recall: queries === 0 ? 1 : Math.round(UNITS * (sum / queries)) / UNITS,
+    interval: meanInterval(shares),
+    coverage: { recall: level, share: meanAtLeast(reaching(shares, level), COVERAGE_DOUBT) },
+    queries,
+  };
+}
+
+/** 1 for each query that finds this share of its neighbours, 0 for the others. */
+export function reaching(shares: Float64Array, level: number): Float64Array {
+  return shares.map((share) => (share >= level ? 1 : 0));
+}
+
+/** Shares of how many were found of how many; queries without neighbours are left out. */
+export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Float64Array {
+  const shares = Float64Array.from(found, (count, i) => count / sizes[i]);
+  return shares.filter((_, i) => sizes[i] > 0);
+}
+
+/**
+ * The candidates of a query, without its own row: as many codes as if that row were not there. Rows
+ * of one code count as one.
+ */
+export function* candidatesOf(
   parts: IndexParts,
-  { row, query }: HeldOut,
+  { row: own, query }: Asked,
   k: number,
   setting: Setting,
   isOrdered: boolean,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = parts.canCompare(query) ? 'exact' : 'estimate';
-  const want = setting.want + 1;
-  const request = { ...setting, k: k + 1, want, filter: null, rank, isOrdered } as const;
+  const want = setting.want + (own !== null && hasOwnCode(parts, own) ? 1 : 0);
+  const wanted = { k: own === null ? k : k + 1, want, filter: null, isOrdered };
+  const request = { ...wanted, probes: setting.probes, rank } as const;
   const { rows } = yield* candidates(parts, query, request, work);
-  return rows.filter((other) => other !== row).subarray(0, setting.want);
+  return own === null ? rows : rows.filter((other) => other !== own);
 }
 
-/** How many true neighbours searches find, and the milliseconds that one takes. */
-export function* foundWith(
+/** True when no other row has the code of this one. */
+function hasOwnCode({ distinctCodes }: IndexParts, row: number): boolean {
+  let others = 0;
+  distinctCodes.eachRow(distinctCodes.distinctOf(row), (other) => {
+    if (other !== row) others++;
+    return others === 0;
+  });
+  return others === 0;
+}
+
+/** The shares that searches find, query by query, and the milliseconds that one takes. */
+export function* sharesFound(
   parts: IndexParts,
-  heldOut: readonly HeldOut[],
+  asked: readonly Evaluated[],
   k: number,
   setting: Setting,
-): Steps<{ found: number; ms: number }> {
-  let found = 0;
+): Steps<{ shares: Float64Array; ms: number }> {
+  const found = new Uint32Array(asked.length);
   let ms = 0;
-  for (const one of heldOut) {
+  for (const [i, one] of asked.entries()) {
     const start = performance.now();
     const isRanked = parts.canCompare(one.query);
     let rows = yield* candidatesOf(parts, one, k, setting, !isRanked);
     if (isRanked) ({ rows } = bestByCosine(rows, parts.exactCosines(one.query, rows), k));
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);
-    for (const row of rows.subarray(0, k)) if (truth.has(row)) found++;
+    for (const row of rows.subarray(0, k)) if (truth.has(row)) found[i]++;
     yield undefined;
   }
-  return { found, ms: ms / Math.max(1, heldOut.length) };
-}
-
-/**
- * For each number of candidates up to those wanted, how many true neighbours are among so many,
- * summed over the queries.
- */
-export function* foundBy(
-  parts: IndexParts,
-  heldOut: readonly HeldOut[],
-  k: number,
-  setting: Setting,
-): Steps<Uint32Array> {
-  const found = new Uint32Array(setting.want + 1);
-  for (const one of heldOut) {
-    const candidates = yield* candidatesOf(parts, one, k, setting, true);
-    const truth = new Set(one.neighbors);
-    candidates.forEach((row, i) => {
-      if (truth.has(row)) found[i + 1]++;
-    });
-    yield undefined;
-  }
-  for (let i = 1; i < found.length; i++) found[i] += found[i - 1];
-  return found;
-}
-
-/**
- * For each number of partitions visited, how many true neighbours lie in so many: no search finds
- * more.
- */
-export function* foundByProbes(
-  { distinctCodes, partitions, bits }: IndexParts,
-  heldOut: readonly HeldOut[],
-): Steps<Uint32Array> {
-  if (partitions === null) return new Uint32Array(1);
-  const { count, space } = partitions;
-  const partitionOf = partitions.partitionOfEach(distinctCodes.count);
-  const found = new Uint32Array(count + 1);
-  const placeOf = new Uint32Array(count);
-  for (const { query, neighbors } of heldOut) {
-    const sums = query.sums ?? evenSums(query.code, bits);
-    partitions.nearest(space.queryOf(sums, query.unit), count).order.forEach((partition, place) => {
-      placeOf[partition] = place;
-    });
-    for (const row of neighbors) found[placeOf[partitionOf[distinctCodes.distinctOf(row)]] + 1]++;
-    yield undefined;
-  }
-  for (let i = 1; i <= count; i++) found[i] += found[i - 1];
-  return found;
-}
-
-/** The number of true neighbours of all evaluation queries. */
-export function toBeFound(heldOut: readonly HeldOut[]): number {
-  return heldOut.reduce((sum, { neighbors }) => sum + neighbors.length, 0);
-}
-
-/** Least number found of `total` whose interval lies above the wanted share, or all of them. */
-export function surelyEnough(wanted: number, total: number): number {
-  let low = Math.ceil(wanted * total);
-  let high = total;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (wilson(middle, total)[0] >= wanted) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  const sizes = asked.map(({ neighbors }) => neighbors.length);
+  return { shares: sharesOf(found, sizes), ms: ms / Math.max(1, asked.length) };
 }

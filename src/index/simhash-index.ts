@@ -3,14 +3,7 @@
  * `optimize` makes it fast at a measured recall. Results come in a total order, whatever plan runs.
  */
 
-import {
-  checkInteger,
-  checkNumber,
-  checkOptions,
-  checkSeed,
-  wrongType,
-  wrongValue,
-} from '../base/check';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
 import {
   checkLongCall,
   GO_ON,
@@ -28,8 +21,9 @@ import { additionOf, type RowsToAdd } from './add-rows';
 import type { Id } from './id-table';
 import {
   checkIndexOptions,
+  EVALUATION_OPTIONS,
+  type EvaluationOptions,
   type IndexWithinOptions,
-  OPTIMIZE_DEFAULTS,
   OPTIMIZE_OPTIONS,
   type OptimizeOptions,
   type Rank,
@@ -40,7 +34,8 @@ import {
   WITHIN_OPTIONS,
 } from './index-options';
 import { type IndexBytes, IndexParts } from './index-parts';
-import { optimize } from './optimize';
+import { optimize, remeasure } from './optimize';
+import { checkEvaluating, checkWanted } from './optimize-options';
 import { queriesOf, queryOf } from './query';
 import {
   answer,
@@ -279,8 +274,8 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   /**
-   * Makes searches for `k` neighbours fast at the wanted recall, measured on held-out rows, and
-   * returns what was measured. Partitions the rows when that pays.
+   * Makes searches for `k` neighbours fast at the wanted recall, measured with queries that took no
+   * part in it, and returns what was measured. Partitions the rows when that pays.
    */
   optimize(options?: OptimizeOptions & LongCall): RecallReport {
     return runSteps(this.#optimizing(options), longCall(options, OPTIMIZE_OPTIONS));
@@ -293,21 +288,33 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   *#optimizing(options: (OptimizeOptions & LongCall) | undefined): Steps<RecallReport> {
-    const known = [...OPTIMIZE_OPTIONS, ...LONG_CALL];
-    const given = { ...OPTIMIZE_DEFAULTS, ...checkOptions('options', options, known) };
-    const recall = checkNumber('recall', given.recall, 0, 1);
-    if (recall === 0) throw wrongValue('recall', 'a number above 0', recall);
-    const { partitions } = given;
-    const wanted = {
-      recall,
-      k: checkInteger('k', given.k, 1, 10_000),
-      queries: checkInteger('queries', given.queries, 2, 1_000_000),
-      partitions: partitions && checkInteger('partitions', partitions, 1, 65_536),
-      seed: String(checkSeed(given.seed)),
-    };
+    const wanted = checkWanted(
+      this.#parts,
+      checkOptions('options', options, [...OPTIMIZE_OPTIONS, ...LONG_CALL]),
+    );
     this.#parts.refuseIfBusy();
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
     return yield* optimize(this.#parts, wanted);
+  }
+
+  /** Measures again what searches find with the setting of `optimize`, as after many changes. */
+  remeasure(options?: EvaluationOptions & LongCall): RecallReport {
+    return runSteps(this.#measuring(options), longCall(options, EVALUATION_OPTIONS));
+  }
+
+  /** `remeasure` with pauses for the event loop, in which searches run as before. */
+  remeasureAsync(options?: EvaluationOptions & LongCall): Promise<RecallReport> {
+    const call = longCall(options, EVALUATION_OPTIONS);
+    return this.#alone('remeasureAsync', this.#measuring(options), call);
+  }
+
+  *#measuring(options: (EvaluationOptions & LongCall) | undefined): Steps<RecallReport> {
+    const given = checkOptions('options', options, [...EVALUATION_OPTIONS, ...LONG_CALL]);
+    this.#parts.refuseIfBusy();
+    if (this.#parts.report === null || this.count === 0) {
+      throw new Error('remeasure() needs rows, and a setting that optimize() chose');
+    }
+    return yield* remeasure(this.#parts, checkEvaluating(this.#parts, given));
   }
 
   /** A change in turns: others are refused until it has ended. */

@@ -1,19 +1,34 @@
 /**
- * The true neighbours of an index's own rows, each row left out of its answer: by exact cosine
- * where vectors are kept, else by distance. Integer products find what can be among the k nearest,
- * within a proven error; cosines in float64 decide.
+ * The true neighbours of evaluation queries: by exact cosine where vectors are held, else by
+ * distance. Integer products find what can be among the k nearest, within a proven error; cosines
+ * in float64 decide. Vectors held as int8 have lost digits: these are drawn at random, so that the
+ * truth differs from what the index holds as much as that differs from the vectors as given.
  */
 
+import { normal } from '../base/mean-limits';
+import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { Highest, rowOf, Smallest, weightOf } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { distinctCollector, scanDistinct } from './by-distance';
-import type { IndexParts } from './index-parts';
+import type { IndexParts, Query } from './index-parts';
 import { bestByCosine } from './re-rank';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { cosineOf, SparseVectors } from './vectors/sparse-vectors';
+
+/** A query, and the row that it is: that row is none of its neighbours. Null for other queries. */
+export interface Asked {
+  readonly query: Query;
+  readonly row: number | null;
+}
+
+/** How many neighbours, and the dense vectors by which they are nearest, if there are any. */
+export interface TruthBy {
+  readonly k: number;
+  readonly vectors: DenseVectors | null;
+}
 
 /** Rows of a block; the first are fewer, since nothing is known yet of what is too far. */
 const BLOCK_ROWS = 512;
@@ -26,30 +41,31 @@ const MIN_PRODUCT = -(2 ** 31);
 
 /** Rows of sparse vectors between two steps. */
 const SPARSE_ROWS = 512;
+/** The largest value of a vector held as int8, which is exact, as 0 is. */
+const MAX_INT8 = 127;
 
-/** For each of `queries`, rows with codes, its k nearest other rows. */
+/** For each query its k nearest rows: by these vectors, by sparse ones held, or by distance. */
 export function* trueNeighbors(
   parts: IndexParts,
-  queries: Uint32Array,
-  k: number,
+  asked: readonly Asked[],
+  { k, vectors: dense }: TruthBy,
 ): Steps<Uint32Array[]> {
-  const { dense, vectors } = parts;
-  if (dense !== null) return yield* byCosine(parts, dense, queries, k);
-  if (vectors instanceof SparseVectors) {
-    return yield* trueSparseNeighbors(parts, vectors, queries, k);
-  }
-  return yield* byDistance(parts, queries, k);
+  const { vectors } = parts;
+  if (dense !== null) return yield* byCosine(parts, dense, asked, k);
+  if (!(vectors instanceof SparseVectors)) return yield* byDistance(parts, asked, k);
+  const rows = asked.map(({ row }) => row);
+  if (rows.includes(null)) return yield* bySparseUnits(parts, asked, k);
+  return yield* trueSparseNeighbors(parts, vectors, Uint32Array.from(rows as number[]), k);
 }
 
-function* byDistance(parts: IndexParts, queries: Uint32Array, k: number): Steps<Uint32Array[]> {
-  const { distinctCodes } = parts;
-  const codes = Array.from(queries, (row) => distinctCodes.codeAt(distinctCodes.distinctOf(row)));
-  const collectors = codes.map((_, i) => {
-    const accepts = (row: number) => row !== queries[i];
+function* byDistance(parts: IndexParts, asked: readonly Asked[], k: number): Steps<Uint32Array[]> {
+  const collectors = asked.map(({ row: own }) => {
+    const accepts = (row: number) => row !== own;
     const others = { accepts, isUserCode: false, rows: null };
     return distinctCollector(parts, k, parts.bits, others);
   });
   const work = { codesCompared: 0, candidates: 0, probes: 0 };
+  const codes = asked.map(({ query }) => query.code);
   yield* scanDistinct(parts, codes, collectors, work);
   return collectors.map((collector) => collector.result().rows);
 }
@@ -57,17 +73,17 @@ function* byDistance(parts: IndexParts, queries: Uint32Array, k: number): Steps<
 function* byCosine(
   parts: IndexParts,
   vectors: DenseVectors,
-  queries: Uint32Array,
+  asked: readonly Asked[],
   k: number,
 ): Steps<Uint32Array[]> {
   const { distinctCodes } = parts;
   const width = integerWidth(vectors.dimensions);
-  const rounded = new Int16Array(queries.length * width);
-  queries.forEach((row, i) => {
-    roundInto(vectors.valuesAt(row), vectors.normOf(row), rounded, i * width);
+  const rounded = new Int16Array(asked.length * width);
+  asked.forEach(({ query }, i) => {
+    roundInto(query.unit as Float64Array, 1, rounded, i * width);
   });
-  const best = Array.from(queries, () => new Smallest(SPARE * k + 1));
-  const least = new Int32Array(queries.length).fill(MIN_PRODUCT);
+  const best = Array.from(asked, () => new Smallest(SPARE * k + 1));
+  const least = new Int32Array(asked.length).fill(MIN_PRODUCT);
   const block = new Int16Array(BLOCK_ROWS * width);
   const kernel = productsKernel(parts.kernel);
   for (let first = 0, count = 0; first < distinctCodes.rowCount; first += count) {
@@ -88,9 +104,10 @@ function* byCosine(
     });
     yield [first + count, distinctCodes.rowCount];
   }
+  const random = alea('lost digits');
   const neighbors: Uint32Array[] = [];
-  for (const [i, row] of queries.entries()) {
-    neighbors.push(decided(parts, vectors, row, best[i].result(), k));
+  for (const [i, one] of asked.entries()) {
+    neighbors.push(decided(parts, vectors, one, best[i].result(), k, random));
     yield undefined;
   }
   return neighbors;
@@ -100,9 +117,10 @@ function* byCosine(
 function decided(
   { distinctCodes }: IndexParts,
   vectors: DenseVectors,
-  query: number,
+  { row: own, query }: Asked,
   keys: Float64Array,
   k: number,
+  random: () => number,
 ): Uint32Array {
   // A product is off by at most half a unit a coordinate on both sides, and the step of the keys.
   const error = (Math.sqrt(vectors.dimensions) + 1) * UNIT + PRODUCT_STEP;
@@ -110,8 +128,58 @@ function decided(
   const last = weightOf(keys[keys.length - 1]) * PRODUCT_STEP;
   const isCertain = keys.length <= SPARE * k || last - kth > 2 * error;
   const rows = isCertain ? Uint32Array.from(keys, rowOf) : distinctCodes.rowsWithCodes();
-  const others = rows.filter((row) => row !== query);
-  return bestByCosine(others, vectors.cosinesOf(others, vectors.unitOf(query)), k).rows;
+  const others = own === null ? rows : rows.filter((row) => row !== own);
+  const unit = query.unit as Float64Array;
+  const cosines = vectors.cosinesOf(others, unit);
+  if (vectors.kind === 'int8') addLostDigits(vectors, others, unit, cosines, random);
+  return bestByCosine(others, cosines, k).rows;
+}
+
+/**
+ * Adds to cosines with rounded rows what the lost digits may have added: each is uniform within
+ * half a unit, so that their sum, weighted by what of the query is across the row, is nearly
+ * normal. A zero and the largest value of a row are exact.
+ */
+function addLostDigits(
+  vectors: DenseVectors,
+  rows: Uint32Array,
+  unit: Float64Array,
+  cosines: Float64Array,
+  random: () => number,
+): void {
+  for (let i = 0; i < rows.length; i++) {
+    const values = vectors.valuesAt(rows[i]);
+    const norm = vectors.normOf(rows[i]);
+    const along = norm > 0 ? cosines[i] / norm : 0;
+    let squares = 0;
+    for (let j = 0; j < values.length; j++) {
+      if (values[j] === 0 || Math.abs(values[j]) === MAX_INT8) continue;
+      const across = unit[j] - values[j] * along;
+      squares += across * across;
+    }
+    if (norm > 0) cosines[i] += (normal(random) * Math.sqrt(squares / 12)) / norm;
+  }
+}
+
+/** By cosine with every row, query after query: for sparse queries that are no rows. */
+function* bySparseUnits(
+  parts: IndexParts,
+  asked: readonly Asked[],
+  k: number,
+): Steps<Uint32Array[]> {
+  const rows = parts.distinctCodes.rowsWithCodes();
+  const best = Array.from(asked, () => new Highest(k));
+  for (let first = 0; first < rows.length; first += SPARSE_ROWS) {
+    const block = rows.subarray(first, first + SPARSE_ROWS);
+    for (const [i, { query, row }] of asked.entries()) {
+      const cosines = parts.exactCosines(query, block);
+      block.forEach((other, at) => {
+        if (other !== row) best[i].take(cosines[at], other);
+      });
+      if (i % SPARSE_ROWS === 0) yield [first, rows.length];
+    }
+  }
+  return best.map((one) => one.result().rows);
 }
 
 /**

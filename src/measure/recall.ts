@@ -7,7 +7,8 @@
 import { checkInteger, checkK, checkOptions, checkSeed } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Codes } from '../codes/codes';
-import { SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
+import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
+import { recallOf, sharesOf } from '../index/recall';
 import type { SimHashIndex } from '../index/simhash-index';
 import {
   type DenseMatrix,
@@ -40,15 +41,9 @@ const OPTIONS = ['queries', 'k', 'sample', 'seed', 'search', ...LONG_CALL];
 const MAX_QUERIES = 100_000;
 const NOT_OF_SEARCH = ['k', 'filter', 'explain'];
 
-/** A share with what it is of. */
-export interface MeasuredRecall {
-  /** Share of the true neighbours that were found, 0 to 1. */
-  readonly recall: number;
-  /** Includes the recall over all such queries in 95 of 100 samples, or more. */
-  readonly interval: readonly [low: number, high: number];
+/** A recall with what it is of. */
+export interface MeasuredRecall extends QueryRecall {
   readonly k: number;
-  /** Queries that have neighbours. */
-  readonly queries: number;
   /** What the true neighbours are ranked by: the vectors that the index holds, or its codes. */
   readonly truth: 'cosine' | 'distance';
 }
@@ -99,8 +94,12 @@ export async function measureRecall(
     (answer, query) =>
       othersOf(answer.rows, self?.[query], k).filter((row) => truth[query].has(row)).length,
   );
-  const sizes = truth.map(({ size }) => size);
-  return { ...shareFound(found, sizes), k, truth: isByCosine ? 'cosine' : 'distance' };
+  const shares = sharesOf(
+    found,
+    truth.map(({ size }) => size),
+  );
+  if (shares.length === 0) throw new Error('recall needs neighbours: the queries have none');
+  return { ...recallOf(shares), k, truth: isByCosine ? 'cosine' : 'distance' };
 }
 
 function checked(options: MeasureRecallOptions | undefined) {
@@ -127,37 +126,4 @@ function matrixOf(queries: VectorBatch | Codes): DenseMatrix | SparseMatrix | Co
 /** The first `k` of the rows of an answer, without the query's own row. */
 export function othersOf(rows: Uint32Array, self: number | undefined, k: number): Uint32Array {
   return rows.filter((row) => row !== self).subarray(0, k);
-}
-
-/** The 97.5 % quantile of the normal distribution. */
-const Z = 1.959964;
-
-/**
- * The share of the true neighbours that were found, and its 95 % interval: Wilson's score interval
- * (1927) for the number of independent trials that the spread between queries shows (Kish 1965).
- * Neighbours of one query are found or missed together, so counting each of them as a trial would
- * claim too much. Without a miss the spread is unknown: then each query counts as one trial.
- */
-export function shareFound(
-  found: readonly number[],
-  wanted: readonly number[],
-): Pick<MeasuredRecall, 'recall' | 'interval' | 'queries'> {
-  const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
-  const queries = wanted.filter((count) => count > 0).length;
-  if (queries === 0) throw new Error('recall needs neighbours: the queries have none');
-  const perQuery = sum(wanted) / queries;
-  const recall = sum(found) / sum(wanted);
-  const squares = sum(found.map((count, i) => (count - recall * wanted[i]) ** 2));
-  const variance = squares / Math.max(1, queries - 1) / perQuery ** 2;
-  // How many times larger the variance is than that of independent neighbours.
-  const effect = squares === 0 ? perQuery : (variance * perQuery) / (recall * (1 - recall));
-  const trials = sum(wanted) / Math.max(1, effect);
-  const middle = recall + Z ** 2 / (2 * trials);
-  const spread = Z * Math.sqrt((recall * (1 - recall)) / trials + Z ** 2 / (4 * trials ** 2));
-  const scale = 1 + Z ** 2 / trials;
-  const interval = [
-    Math.max(0, Math.min(recall, (middle - spread) / scale)),
-    Math.min(1, Math.max(recall, (middle + spread) / scale)),
-  ] as const;
-  return { recall, interval, queries };
 }

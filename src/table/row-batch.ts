@@ -23,7 +23,7 @@ import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
 import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
 import { type ColumnData, columnOf, recordBatch } from './columns/make';
-import { chunkOf, joinedData, plainOf, taken } from './columns/pick';
+import { chunkOf, joinedColumn, plainOf, taken } from './columns/pick';
 import { valuesOf } from './columns/values';
 import { denseOf, narrowed, sparseOf } from './columns/vectors';
 import { codeOptions, headerOf, KEY } from './sealed/seal';
@@ -90,15 +90,51 @@ export class RowBatch {
     return new RowBatch(batch.schema, batch.data.children, batch.numRows, place);
   }
 
-  /** Batches of equal columns as one; dictionaries and views become plain columns. */
+  /**
+   * Batches of equal columns as one; dictionaries and views become plain columns. A column of nulls
+   * alone fits every type.
+   */
   static join(batches: readonly RowBatch[]): RowBatch {
+    if (!Array.isArray(batches as unknown))
+      throw wrongType('batches', 'an array of RowBatch', batches);
+    batches.forEach((batch, i) => {
+      if (!(batch instanceof RowBatch)) throw wrongType(`batches[${i}]`, 'a RowBatch', batch);
+    });
+    if (batches.length === 0) throw wrongValue('batches', 'one RowBatch at least', 'none');
     if (batches.length === 1) return batches[0];
-    const [{ firstRow, file }] = batches;
-    const first = batches[0].#schema;
-    const data = first.fields.map((_, i) => joinedData(batches.map((batch) => batch.#data[i])));
-    const fields = first.fields.map((field, i) => field.clone({ type: data[i].type }) as Field);
+    const [first] = batches;
+    const names = (batch: RowBatch) => batch.columns.map(({ name }) => name).join(', ');
+    const other = batches.findIndex((batch) => names(batch) !== names(first));
+    if (other >= 0)
+      throw wrongValue(`batches[${other}]`, `columns ${names(first)}`, names(batches[other]));
+    const columns = first.columns.map((_, i) => {
+      const parts = batches.map((batch) => ({
+        field: batch.#schema.fields[i],
+        data: batch.#data[i],
+      }));
+      return joinedColumn(parts);
+    });
     const count = batches.reduce((sum, batch) => sum + batch.count, 0);
-    return new RowBatch(new Schema(fields, first.metadata), data, count, { firstRow, file });
+    const { firstRow, file } = first;
+    const schema = new Schema(
+      columns.map(({ field }) => field),
+      first.#schema.metadata,
+    );
+    return new RowBatch(
+      schema,
+      columns.map(({ data }) => data),
+      count,
+      { firstRow, file },
+    );
+  }
+
+  /**
+   * True of a column without any value.
+   * @internal
+   */
+  isNull(name: string): boolean {
+    const { data } = this.chunk(name);
+    return data.nullCount === data.length;
   }
 
   /** The record batch of the apache-arrow package, over the same memory. */

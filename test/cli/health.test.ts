@@ -37,7 +37,9 @@ describe('info', () => {
     expect(before.stdout).toMatch(/^recall +not measured/m);
     await run(['index', 'docs.hs', '--optimize', '-k', '3', '-q'], { cwd });
     const after = await run(['info', 'docs.hs'], { cwd });
-    expect(after.stdout).toMatch(/^recall +[01]\.\d{3} at 3 \(\d\.\d{3}–\d\.\d{3}\), on 20 rows/m);
+    expect(after.stdout).toMatch(
+      /^recall +[\d.]+ % of the true 3 nearest by distance of codes \(95 %: .* to .*, 20 rows held out\), rank/m,
+    );
     const json = JSON.parse((await run(['info', 'docs.hs', '--json'], { cwd })).stdout);
     expect(json).toMatchObject({ kind: 'index', rows: 40, generation: 2, report: { k: 3 } });
   });
@@ -69,6 +71,21 @@ describe('verify', () => {
     for (const name of damaged) expect(stdout).toContain(name);
     const json = JSON.parse((await run(['verify', 'docs.hs', '--json'], { cwd })).stdout);
     expect(json.problems).toHaveLength(damaged.length);
+  });
+
+  it('goes back to the newest sound state with --repair', async () => {
+    const cwd = await docsIndex();
+    await writeFile(join(cwd, 'more.jsonl'), '{"id":"new","title":"tea","body":"more of it"}\n');
+    await run(['index', 'more.jsonl', '-o', 'docs.hs', '--append', '-q'], { cwd });
+    const [name] = (await readdir(join(cwd, 'docs.hs'))).filter((one) =>
+      one.startsWith('rows-000002'),
+    );
+    await writeFile(join(cwd, 'docs.hs', name), 'damaged');
+    expect((await run(['verify', 'docs.hs'], { cwd })).code).toBe(1);
+    const { code, stdout } = await run(['verify', 'docs.hs', '--repair'], { cwd });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('docs.hs: repaired, 40 rows')]);
+    expect((await run(['verify', 'docs.hs'], { cwd })).stdout).toBe('docs.hs: sound, 40 rows\n');
+    expect((await run(['verify', DOCS, '--repair'], { cwd })).code).toBe(2);
   });
 
   it('finds a code that was changed in a file of codes', async () => {

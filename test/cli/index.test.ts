@@ -9,6 +9,7 @@ import {
   type SparseVector,
   TextHasher,
 } from '../../src/node';
+import { Draws } from '../reference/random';
 import { ownFolder, root, rowsOf, run } from './run';
 
 const NOUNS = 'datasets/nouns/nouns.arrow';
@@ -382,6 +383,32 @@ describe('changes to an index', () => {
     expect(report).toMatchObject({ wanted: 0.8, k: 3 });
     expect(generation).toBe(2);
     expect((await openIndex(join(cwd, 'docs.hs'))).report).toEqual(report);
+  });
+
+  it('optimize holds dense vectors, says what is found, and refuses what codes cannot find', async () => {
+    const draws = new Draws('optimized');
+    const lines = Array.from({ length: 300 }, () =>
+      JSON.stringify({ vector: [...draws.gaussians(8)] }),
+    );
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'in.jsonl'), lines.join('\n'));
+    const words = ['index', 'in.jsonl', '-o', 'out.hs', '--optimize', '--bits', '64'];
+    const { code, stderr } = await run(words, { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^finds [\d.]+ % of the true 10 nearest by exact cosine \(95 %: .*, 150 rows held out\); at least .* % of queries find 9 of 10; [\d,]+ queries\/s by scan$/m,
+    );
+    expect((await openIndex(join(cwd, 'out.hs'))).vectors).toBe('int8');
+    const refused = await run([...words, '--vectors', 'none', '--force'], { cwd });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(
+      /codes of 64 bits alone finds [\d.]+ % of the true 10 nearest by exact cosine .* and 95.0 % are wanted: hold vectors with --vectors int8/,
+    );
+    expect((await openIndex(join(cwd, 'out.hs'))).vectors).toBe('int8');
+    const low = [...words, '--vectors', 'none', '--force', '--recall', '0.2'];
+    expect((await run(low, { cwd })).code).toBe(0);
+    const { report } = await IndexFolder.open(join(cwd, 'out.hs'));
+    expect(report).toMatchObject({ truth: 'cosine', rank: 'estimate', reached: true });
   });
 
   it('compact leaves the same rows', async () => {

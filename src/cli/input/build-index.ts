@@ -1,6 +1,6 @@
 /** An index of the rows of an input, with the columns that it carries; `--append` is next to it. */
 
-import { RowBatch, SimHashIndex, type VectorStorage } from '../../node';
+import { type DenseMatrix, RowBatch, SimHashIndex, type VectorStorage } from '../../node';
 import type { Call } from '../call';
 import { columnOf, type SourceKind } from './columns';
 import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource, type Piece } from './hashing';
@@ -12,18 +12,23 @@ export interface BuiltIndex {
   readonly index: SimHashIndex;
   /** Of the rows in their order; undefined where none are carried. */
   readonly columns: RowBatch | undefined;
+  /** The vectors of the rows, where recall is measured by them and the index does not hold them. */
+  readonly vectors: DenseMatrix | undefined;
 }
 
 /** Reads an input into a new index, by the options of the call; fails where it has no rows. */
 export async function buildIndex(call: Call, input: string | undefined): Promise<BuiltIndex> {
   const source = await openSource(call, input);
-  const storage = (call.text('vectors') ?? 'none') as VectorStorage;
+  const isMeasured = source.kind === 'vector' && call.has('optimize');
+  const usual = isMeasured ? 'int8' : 'none';
+  const storage = (call.text('vectors') ?? usual) as VectorStorage;
   checkStorage(call, storage, source.kind);
   const carried = carriedColumns(call, source);
   await source.narrow(carried);
   const { reader } = source;
   const rows = await rowsToCome(reader);
   const batches: RowBatch[] = [];
+  const given: DenseMatrix[] = [];
   let index: SimHashIndex | null = null;
   for await (const batch of reader) {
     const ids = source.idsOf(batch);
@@ -35,6 +40,7 @@ export async function buildIndex(call: Call, input: string | undefined): Promise
         index = emptyIndex(call, vectors, storage);
       }
       const into = index;
+      if (isMeasured && storage === 'none') given.push(vectors as DenseMatrix);
       const at = firstRow - batch.firstRow;
       const own = ids?.slice(at, at + count);
       await source.named(firstRow, () => into.addAllAsync(vectors, own, { signal: call.signal }));
@@ -42,7 +48,20 @@ export async function buildIndex(call: Call, input: string | undefined): Promise
     if (carried.length > 0) batches.push(only(batch, carried));
   }
   if (index === null) call.fail(`${reader.file} has no rows`);
-  return { source, index, columns: joinColumns(batches) };
+  return { source, index, columns: joinColumns(batches), vectors: joinMatrices(given) };
+}
+
+/** Matrices as one; undefined where there are none. */
+function joinMatrices(matrices: readonly DenseMatrix[]): DenseMatrix | undefined {
+  if (matrices.length === 0) return undefined;
+  const [{ dimensions }] = matrices;
+  const values = new Float32Array(matrices.reduce((sum, one) => sum + one.values.length, 0));
+  let at = 0;
+  for (const one of matrices) {
+    values.set(one.values, at);
+    at += one.values.length;
+  }
+  return { values, dimensions };
 }
 
 /** Fails where vectors must be held that the input does not have. */

@@ -4,7 +4,7 @@
  */
 
 import { openOutput as openFile } from '../../formats/file-io';
-import { type CodeHeader, createRows, type RowFormat, type RowWriter } from '../../node';
+import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
 import { PeopleTable } from './people-table';
 
@@ -15,8 +15,8 @@ const BINARY: readonly string[] = ['arrow', 'arrows', 'parquet'];
 export interface OutputOptions {
   /** Files that must not be overwritten. */
   readonly inputs: readonly string[];
-  /** How the codes were made, which Arrow files hold in their metadata. */
-  readonly header?: CodeHeader;
+  /** How the codes were made, or that the rows are a plan, which Arrow files hold. */
+  readonly header?: CreateRowsOptions['header'];
 }
 
 /** Opens -o, or stdout without it; what was not closed when the verb ends is discarded. */

@@ -3,12 +3,12 @@
  * by orthogonal iteration. Signs are fixed, so the same points always lie the same way.
  */
 
+import { shareAt } from '../../base/random';
 import { type LongCall, runStepsAsync } from '../../base/steps';
 import { clusterAsync } from '../../clustering/cluster';
 import { pointsOf } from '../../clustering/cluster-source';
 import type { Cluster } from '../../clustering/cluster-summary';
 import type { SimHashIndex } from '../../index/simhash-index';
-import { shareAt } from '../../measure/draw';
 import type { IndexSample } from '../../measure/rows';
 
 /** A row on the plane. */

@@ -6,6 +6,7 @@
 import { ENOUGH_PAIRS } from '../../measure/calibrate';
 import { PairTally, total } from '../../measure/pair-tally';
 import { counted, fixed, grouped, percent, plain } from '../output/figures';
+import { coverageWords, recallWords } from '../output/recall';
 import { cosineChart, distanceHistogram, groupChart, mapChart, speedChart } from './charts';
 import type { Example, FolderFacts, IndexReport, RowNames } from './index-report';
 import { figure, numbers, page, paragraph, section, shortened, table } from './page';
@@ -67,12 +68,10 @@ function speedSection({ recall, curve, options }: IndexReport): string[] {
   if (!options.isTimed || (recall === null && curve === null)) return [];
   const sentences: string[] = [];
   if (recall !== null) {
-    const { interval, queries, k, truth, queriesPerSecond, reached, wanted } = recall;
-    const [low, high] = interval.map((bound) => fixed(bound, 3));
+    const { queriesPerSecond, reached, wanted } = recall;
     sentences.push(
-      `optimize measured a recall of ${fixed(recall.recall, 3)} (95 %: ${low} to ${high}) ` +
-        `of the ${k} nearest by ${truth}, on ${counted(queries, 'row')} ` +
-        `held out, at ${grouped(Math.round(queriesPerSecond))} queries a second; ` +
+      `optimize measured that searches find ${recallWords(recall)}, ` +
+        `at ${grouped(Math.round(queriesPerSecond))} queries a second; ${coverageWords(recall)}; ` +
         `${plain(wanted)} was wanted${reached ? '' : ' and not reached'}. Since then ` +
         `${counted(recall.rowsAdded, 'row')} came and ${grouped(recall.rowsRemoved)} went.`,
     );

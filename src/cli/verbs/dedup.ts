@@ -38,7 +38,9 @@ async function makePlan(call: Call, input: string): Promise<0> {
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
     call.misuse(`--output expected a plan's name, .jsonl, .csv or .arrow, got "${target}"`);
   }
-  const writer = isForPeople(call) ? null : await openOutput(call, { inputs: [input] });
+  const writer = isForPeople(call)
+    ? null
+    : await openOutput(call, { inputs: [input], header: { kind: 'plan' } });
   const oldPath = call.text('extend');
   const old = oldPath === undefined ? null : await readPlan(oldPath);
   const rows = await readCollection(call, input, {

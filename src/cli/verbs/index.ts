@@ -5,12 +5,20 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { type Id, IndexFolder, openIndex, type SimHashIndex, saveIndex } from '../../node';
+import {
+  type DenseMatrix,
+  type Id,
+  IndexFolder,
+  openIndex,
+  type SimHashIndex,
+  saveIndex,
+} from '../../node';
 import type { Call } from '../call';
 import { appendRows } from '../input/append-rows';
 import { buildIndex } from '../input/build-index';
 import { idNamed, isIndexFolder, openFolder, partsOf } from '../input/index-folder';
-import { counted } from '../output/figures';
+import { counted, grouped, percent } from '../output/figures';
+import { coverageWords, recallWords } from '../output/recall';
 
 /** What changes a folder that is there. */
 const CHANGES = ['remove', 'optimize', 'compact'] as const;
@@ -47,8 +55,8 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
   if (!call.has('force') && (await isIndexFolder(folder))) {
     call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
   }
-  const { source, index, columns } = await buildIndex(call, input);
-  if (call.has('optimize')) await optimize(call, index);
+  const { source, index, columns, vectors } = await buildIndex(call, input);
+  if (call.has('optimize')) await optimize(call, index, vectors);
   const { settings: text, frequencies } = source.text ?? {};
   const replace = call.has('force');
   await call.long(`writing ${folder}`, (long) =>
@@ -104,17 +112,33 @@ async function optimizeFolder(call: Call, folder: string): Promise<void> {
   await call.long(`writing ${folder}`, (long) => saveIndex(index, folder, long));
 }
 
-async function optimize(call: Call, index: SimHashIndex): Promise<void> {
+/**
+ * Chooses a setting and says what it finds. `given` are the vectors of an index that holds codes
+ * alone: then a recall that codes cannot reach is refused.
+ */
+async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): Promise<void> {
   const recall = call.number('recall') ?? 0.95;
   const report = await call.long('optimizing', (long) =>
-    index.optimizeAsync({ recall, k: call.number('k') ?? 10, ...long }),
+    index.optimizeAsync({
+      ...{ recall, k: call.number('k') ?? 10, ...long },
+      ...(given !== undefined && { vectors: given }),
+    }),
   );
-  const [low, high] = report.interval.map((one) => one.toFixed(3));
-  const reached = report.reached ? '' : `, below the wanted ${recall}`;
-  call.say(
-    `recall@${report.k} ${report.recall.toFixed(3)} (${low}–${high})${reached}, ` +
-      `${Math.round(report.queriesPerSecond)} queries/s by ${report.method}`,
-  );
+  const finds = `finds ${recallWords(report)}`;
+  if (given !== undefined && !report.reached) {
+    call.fail(
+      `a search by codes of ${index.bits} bits alone ${finds}, ` +
+        `and ${percent(recall)} are wanted: hold vectors with --vectors int8, take more ` +
+        '--bits or a lower --recall',
+    );
+  }
+  const missed = report.reached ? '' : `, below the wanted ${percent(recall)}`;
+  const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
+  call.say(`${finds}${missed}; ${coverageWords(report)}; ${speed}`);
+  for (const warning of report.warnings) call.say(warning);
+  if (report.truth === 'distance') {
+    call.say('this says nothing of the nearest by cosine: an index that holds vectors does');
+  }
 }
 
 /** What the folder is now. */

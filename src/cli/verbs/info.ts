@@ -15,6 +15,7 @@ import {
 } from '../input/index-folder';
 import { openInput } from '../input/rows';
 import { bytesText, grouped, printable } from '../output/figures';
+import { recallWords } from '../output/recall';
 
 /** A line of the output: a name and a value. */
 type Fact = readonly [name: string, value: string];
@@ -59,13 +60,13 @@ function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
 
 /** What `optimize` measured, and what has changed since. */
 function recallFact(report: NonNullable<IndexFolder['report']>): string {
-  const [low, high] = report.interval.map((one) => one.toFixed(3));
-  const { recall, k, queries, rank, method, rowsAdded, rowsRemoved } = report;
+  const { rank, method, rowsAdded, rowsRemoved, stale } = report;
   return [
-    `${recall.toFixed(3)} at ${k} (${low}–${high})`,
-    `on ${grouped(queries)} rows, rank ${rank}, method ${method}`,
+    recallWords(report),
+    `rank ${rank}, method ${method}`,
     ...(rowsAdded > 0 ? [`${grouped(rowsAdded)} rows added since`] : []),
     ...(rowsRemoved > 0 ? [`${grouped(rowsRemoved)} removed since`] : []),
+    ...(stale ? ['stale: --optimize measures again'] : []),
   ].join(', ');
 }
 

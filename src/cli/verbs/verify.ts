@@ -1,6 +1,6 @@
 /**
  * `halfspace verify`: every checksum and invariant of an index, or every row of a file; 1 when one
- * is broken.
+ * is broken. With --repair an index goes back to its newest sound generation.
  */
 
 import { FormatError, IndexFolder } from '../../node';
@@ -20,8 +20,12 @@ interface Health {
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
+  const isRepair = call.has('repair');
+  if (isRepair && !isIndex) call.misuse(`--repair is for an index, ${path} is none`);
   const { rows, problems } = isIndex
-    ? await call.long(`verifying ${path}`, (long) => IndexFolder.verify(path, long))
+    ? await call.long(`verifying ${path}`, (long) => {
+        return isRepair ? IndexFolder.repair(path, long) : IndexFolder.verify(path, long);
+      })
     : await healthOfFile(call, path);
   if (call.isJson) await call.print(`${JSON.stringify({ path, rows, problems })}\n`);
   else if (problems.length === 0) await call.print(`${path}: sound, ${counted(rows, 'row')}\n`);
@@ -29,8 +33,9 @@ export async function run(call: Call): Promise<0 | 1> {
     for (const { file, message } of problems) {
       await call.print(`${printable(`${file}: ${message}`)}\n`);
     }
+    if (isRepair) await call.print(`${path}: repaired, ${counted(rows, 'row')}\n`);
   }
-  return problems.length === 0 ? 0 : 1;
+  return problems.length === 0 || isRepair ? 0 : 1;
 }
 
 /** Reads all rows and all columns; codes also by what their header says. */

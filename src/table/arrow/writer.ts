@@ -4,7 +4,7 @@
  */
 
 import { type Data, Field, Schema } from 'apache-arrow';
-import { checkBits, checkOptions } from '../../base/check';
+import { checkBits, checkOneOf, checkOptions } from '../../base/check';
 import type { CodeOrigin } from '../../codes/codes';
 import { recordBatch } from '../columns/make';
 import { joinedData, nullsOfType, plainOf } from '../columns/pick';
@@ -15,6 +15,11 @@ import { type ArrowLayout, BatchWriter } from './bytes';
 /** How the codes of a file were made, for its readers. */
 export interface CodeHeader extends Partial<CodeOrigin> {
   readonly bits: number;
+}
+
+/** Says that the rows of a file are a plan, whose `action` must not change unnoticed. */
+export interface PlanHeader {
+  readonly kind: 'plan';
 }
 
 /** Wider batches are cut: the Arrow library loses those of 2 GiB or more without an error. */
@@ -32,9 +37,9 @@ export class ArrowWriter {
   /** `header` as it is known, or the JSON of another sealed file. */
   constructor(
     readonly layout: ArrowLayout,
-    header: CodeHeader | string | null,
+    header: CodeHeader | PlanHeader | string | null,
   ) {
-    this.#header = header === null || typeof header === 'string' ? header : codeHeader(header);
+    this.#header = header === null || typeof header === 'string' ? header : textOf(header);
   }
 
   /** The bytes that a batch adds; not copied, to be written before the batch's memory changes. */
@@ -76,7 +81,11 @@ export class ArrowWriter {
   }
 }
 
-function codeHeader(header: CodeHeader): string {
+function textOf(header: CodeHeader | PlanHeader): string {
+  if ('kind' in header) {
+    checkOneOf('header.kind', checkOptions('header', header, ['kind']).kind, ['plan']);
+    return headerText({ kind: 'plan' });
+  }
   const names = ['bits', 'projection', 'seed', 'dimensions'];
   const { bits, ...origin } = checkOptions('header', header, names);
   return headerText({ bits: checkBits(bits), ...origin });

@@ -23,6 +23,7 @@ import {
 } from 'apache-arrow';
 import { bitAt, bitmapOf, countNulls } from '../../base/bitmap';
 import { concatenated } from '../arrow/bytes';
+import type { Column } from './builder';
 import { type Chunk, checkBitmaps, type Ranges, rangesOf } from './chunk';
 import { isBinaryType, isLargeType, isTextType } from './types';
 import { bytesReader } from './values';
@@ -65,6 +66,18 @@ export function joinedData(parts: readonly Data[]): Data {
   if (parts.length === 1 && type === parts[0].type) return parts[0];
   const runs = parts.map((data) => ({ data, from: 0, to: data.length }));
   return gathered(type, runs);
+}
+
+/** The column of which these are parts; one of nulls alone takes the type of the others. */
+export function joinedColumn(parts: readonly Column[]): Column {
+  const { field } = parts.find(({ data }) => data.nullCount < data.length) ?? parts[0];
+  const type = plainOf(field.type);
+  const fitted = parts.map(({ data }) => {
+    if (String(plainOf(data.type)) === String(type)) return data;
+    if (data.nullCount === data.length) return nullsOfType(type, data.length);
+    throw new TypeError(`column "${field.name}" of type ${type} cannot take one of ${data.type}`);
+  });
+  return { field: field.clone({ type }) as Field, data: joinedData(fitted) };
 }
 
 /** A column of nulls. */

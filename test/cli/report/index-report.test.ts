@@ -188,7 +188,7 @@ it('a report of an optimized index has a line for its partitions', async () => {
   expect(visits).toContain(measured.probes);
   const svg = speedChart(report.curve, report.recall);
   expect(svg.match(/<path class="line c/g)).toHaveLength(2 + 2); // two in the chart, two in its key
-  expect(indexPage(folder, report, names)).toContain('optimize measured a recall of');
+  expect(indexPage(folder, report, names)).toContain('optimize measured that searches find');
 });
 
 describe('an index of few rows', () => {

@@ -1,0 +1,120 @@
+/**
+ * Evaluation queries, with which recall is measured: rows that took no part in training the
+ * centroids, each left out of its own answer, or queries of the caller. A hash of the seed and the
+ * row says which rows are held out, so that they are the same after a file is read again.
+ */
+
+import { checkInteger, wrongType, wrongValue } from '../base/check';
+import { shareAt } from '../base/random';
+import type { Steps } from '../base/steps';
+import type { RowsToAdd } from './add-rows';
+import type { IndexParts, Query } from './index-parts';
+import { queriesOf, queryOf, queryOfRow } from './query';
+import type { Evaluated } from './recall';
+import { type Asked, type TruthBy, trueNeighbors } from './truth';
+
+/** Queries of a caller, with the rows of their true neighbours where these are known. */
+export interface GivenQueries {
+  readonly queries: RowsToAdd;
+  readonly truth: Neighbors | undefined;
+}
+
+/** For each query rows of the index, nearest first, at least k of them. */
+export type Neighbors = readonly ArrayLike<number>[];
+
+/** Rows that are queries: those of the least hashes. */
+export class HeldOut {
+  readonly #seed: number;
+  /** Share of the rows that are held out. */
+  readonly share: number;
+
+  constructor(seed: number, share: number) {
+    this.#seed = seed;
+    this.share = share;
+  }
+
+  has(row: number): boolean {
+    return shareAt(this.#seed, row) < this.share;
+  }
+
+  /** The rows that are held out, in random order. */
+  rowsOf({ distinctCodes }: IndexParts): Uint32Array {
+    const rows = distinctCodes.rowsWithCodes().filter((row) => this.has(row));
+    const hashes = new Map(Array.from(rows, (row) => [row, shareAt(this.#seed, row)]));
+    return rows.sort((a, b) => (hashes.get(a) as number) - (hashes.get(b) as number));
+  }
+}
+
+/** Rows as queries, with their true neighbours. */
+export function* evaluatedRows(
+  parts: IndexParts,
+  rows: Uint32Array,
+  by: TruthBy,
+): Steps<Evaluated[]> {
+  const { vectors } = by;
+  const asked: Asked[] = [];
+  for (const row of rows) {
+    const query = vectors === null ? queryOfRow(parts, row) : queryOf(parts, vectors.at(row));
+    asked.push({ row, query: query as Query });
+    yield undefined;
+  }
+  const neighbors = yield* trueNeighbors(parts, asked, by);
+  return asked.map((one, i) => ({ ...one, neighbors: neighbors[i] }));
+}
+
+/** Queries of the caller, with their true neighbours; null ones are left out. */
+export function* evaluatedQueries(
+  parts: IndexParts,
+  { queries, truth }: GivenQueries,
+  by: TruthBy,
+): Steps<Evaluated[]> {
+  const given = queriesOf(parts, queries);
+  const { k, vectors } = by;
+  checkTruth(parts, truth, given.count, k);
+  const asked: Asked[] = [];
+  const known: Uint32Array[] = [];
+  for (let i = 0; i < given.count; i++) {
+    const query = given.at(i);
+    if (query === null) continue;
+    if (parts.vectors !== null && !parts.canCompare(query)) {
+      throw wrongType('queries', 'vectors of the kind that the index holds', 'others');
+    }
+    // Distances are those of codes: without truth, a search for the code is what is measured.
+    const isByDistance = parts.vectors === null && vectors === null && truth === undefined;
+    asked.push({ row: null, query: isByDistance ? { ...query, sums: null, unit: null } : query });
+    if (truth !== undefined) known.push(Uint32Array.from(truth[i]).subarray(0, k));
+    yield undefined;
+  }
+  if (asked.length === 0) throw wrongValue('queries', 'at least one vector', given.count);
+  const neighbors = truth === undefined ? yield* trueNeighbors(parts, asked, by) : known;
+  return asked.map((one, i) => ({ ...one, neighbors: neighbors[i] }));
+}
+
+/** Throws where the truth is not one list of rows of the index for each query. */
+function checkTruth(
+  { distinctCodes }: IndexParts,
+  truth: Neighbors | undefined,
+  count: number,
+  k: number,
+): void {
+  if (truth === undefined) return;
+  if (!Array.isArray(truth)) throw wrongType('truth', 'an array of rows for each query', truth);
+  if (truth.length !== count) throw wrongValue('truth', `${count} lists of rows`, truth.length);
+  const least = Math.min(k, distinctCodes.liveCount);
+  truth.forEach((rows: ArrayLike<number>, i: number) => {
+    const name = `truth[${i}]`;
+    if (typeof rows !== 'object' || rows === null) throw wrongType(name, 'an array of rows', rows);
+    if (!(rows.length >= least)) throw wrongValue(name, `at least ${least} rows`, rows.length);
+    for (let j = 0; j < k && j < rows.length; j++) {
+      const row = checkInteger(
+        `${name}[${j}]`,
+        rows[j],
+        0,
+        Math.max(0, distinctCodes.rowCount - 1),
+      );
+      if (!distinctCodes.isLive(row)) throw wrongValue(`${name}[${j}]`, 'a row of the index', row);
+    }
+    const first = new Set(Array.prototype.slice.call(rows, 0, k));
+    if (first.size < Math.min(k, rows.length)) throw wrongValue(name, 'different rows', rows);
+  });
+}

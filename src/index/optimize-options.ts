@@ -1,0 +1,65 @@
+/** Checks of what `optimize` and `remeasure` are asked for. */
+
+import { checkInteger, checkNumber, checkSeed, wrongType, wrongValue } from '../base/check';
+import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../vectors/vectors';
+import type { GivenQueries } from './evaluation';
+import { type EvaluationOptions, OPTIMIZE_DEFAULTS, type OptimizeOptions } from './index-options';
+import type { IndexParts } from './index-parts';
+import type { Evaluating, Wanted } from './optimize';
+import { DenseVectors } from './vectors/dense-vectors';
+
+const MAX_QUERIES = 1_000_000;
+
+export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted {
+  const given = { ...OPTIMIZE_DEFAULTS, ...options };
+  const { partitions, coverage } = given;
+  if (coverage !== undefined && options.recall === undefined) {
+    throw new TypeError('"coverage" needs "recall": what a query must find of its neighbours');
+  }
+  return {
+    ...checkEvaluating(parts, options),
+    recall: checkShare('recall', given.recall),
+    coverage: coverage === undefined ? null : checkShare('coverage', coverage),
+    k: checkInteger('k', given.k, 1, 10_000),
+    partitions: partitions && checkInteger('partitions', partitions, 1, 65_536),
+    seed: String(checkSeed(given.seed)),
+  };
+}
+
+export function checkEvaluating(
+  parts: IndexParts,
+  { queries, truth, vectors, precision }: EvaluationOptions,
+): Evaluating {
+  const isCount = queries === undefined || typeof queries === 'number';
+  if (isCount && truth !== undefined) {
+    throw wrongType('queries', 'vectors, since "truth" is given', queries);
+  }
+  const count = isCount ? (queries ?? OPTIMIZE_DEFAULTS.queries) : OPTIMIZE_DEFAULTS.queries;
+  const given: GivenQueries | null = isCount ? null : { queries, truth };
+  return {
+    queries: checkInteger('queries', count, 2, MAX_QUERIES),
+    given,
+    vectors: vectors === undefined ? parts.dense : asGiven(parts, vectors),
+    precision: precision === undefined ? null : checkShare('precision', precision),
+  };
+}
+
+/** The vectors of all rows in float32, as the truth is computed from. */
+function asGiven({ distinctCodes, hasher, kernel }: IndexParts, matrix: DenseMatrix): DenseVectors {
+  if (!isDenseMatrix(matrix)) throw wrongType('vectors', 'a matrix of dense vectors', matrix);
+  const count = checkDenseMatrix(matrix, 'vectors');
+  const { rowCount } = distinctCodes;
+  if (count !== rowCount) throw wrongValue('vectors', `${rowCount} rows, as were added`, count);
+  const { dimensions } = matrix;
+  if (hasher.dimensions !== undefined && hasher.dimensions !== dimensions) {
+    throw wrongValue('vectors', `vectors of ${hasher.dimensions} dimensions`, dimensions);
+  }
+  const vectors = new DenseVectors('float32', dimensions, kernel);
+  vectors.append(matrix, 0, count, (row) => distinctCodes.hasCode(row));
+  return vectors;
+}
+
+function checkShare(name: string, value: number): number {
+  if (checkNumber(name, value, 0, 1) > 0) return value;
+  throw wrongValue(name, 'a number above 0', value);
+}

@@ -1,0 +1,248 @@
+/**
+ * The cheapest setting that finds enough. Each query is searched for once, with many probes and
+ * candidates; what every smaller setting finds follows from the order of the candidates and the
+ * places of their partitions. Costs are counted, not timed, so that the same rows and seed give the
+ * same setting on every machine.
+ */
+
+import { meanAtLeast } from '../base/mean-limits';
+import type { Steps } from '../base/steps';
+import { evenSums, type Setting } from './candidates';
+import type { IndexParts } from './index-parts';
+import type { Partitions } from './partitions/partitions';
+import { candidatesOf, type Evaluated, reaching, sharesOf } from './recall';
+
+/** What must be found: a mean recall, or a share of queries that reach this recall. */
+export interface Target {
+  readonly recall: number;
+  readonly coverage: number | null;
+  readonly k: number;
+}
+
+export interface Choice extends Setting {
+  /** False where no setting finds enough: then this one finds most. */
+  readonly isEnough: boolean;
+}
+
+/** Chance that queries which are drawn again find less than they must. */
+const DOUBT = 0.025;
+/** Most rows re-ranked for each of k: candidates by codes, and by residual codes. */
+const MAX_OVERSAMPLE = 128;
+const MAX_OVERSAMPLE_OF_RESIDUALS = 64;
+/** Candidates recorded for each of k where none are re-ranked. */
+const UNRANKED = 4;
+/** Step between numbers of probes that are tried, and how many are tried beyond the least. */
+const PROBE_RATIO = 2 ** (1 / 8);
+const MORE_PROBES = 12;
+/**
+ * Costs in nanoseconds, as measured on one machine: of a code, of each of its bytes, of a row that
+ * is re-ranked, of each of its dimensions, and of a number that routing multiplies.
+ */
+const CODE = 2;
+const CODE_BYTE = 0.1;
+const RANKED_ROW = 100;
+const RANKED_VALUE = 0.4;
+const ROUTED_VALUE = 0.06;
+
+/** True when these queries show that enough is found, or all of it. */
+export function isEnough(shares: Float64Array, { recall, coverage }: Target): boolean {
+  const values = coverage === null ? shares : reaching(shares, recall);
+  const wanted = coverage ?? recall;
+  if (values.every((value) => value === 1)) return true;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return mean >= wanted && meanAtLeast(values, DOUBT) >= wanted;
+}
+
+/** The cheapest setting that surely finds enough, or the one that finds most. */
+export function* chosen(
+  parts: IndexParts,
+  asked: readonly Evaluated[],
+  target: Target,
+): Steps<Choice> {
+  const { k } = target;
+  const count = parts.partitions?.count ?? 0;
+  let best: Candidate | null = null;
+  if (count > 0) {
+    const visits = yield* visitingPlaces(parts, asked);
+    const least = leastProbes(neighborPlaces(parts, asked, visits), target, count);
+    const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
+    const seen = yield* recorded(parts, asked, k, { probes: most, visits });
+    for (let probes = least; ; probes = Math.min(most, Math.ceil(probes * PROBE_RATIO))) {
+      best = better(best, candidateWith(parts, seen, target, probes));
+      if (probes === most) break;
+      yield undefined;
+    }
+  }
+  if (best?.isEnough && 2 * (best.probes as number) < count) return best;
+  const seen = yield* recorded(parts, asked, k, { probes: null, visits: [] });
+  return better(best, candidateWith(parts, seen, target, null));
+}
+
+/** The least number of probes whose partitions hold enough, or all of them. */
+function leastProbes(places: readonly number[][], target: Target, count: number): number {
+  const sizes = places.map(({ length }) => length);
+  return leastOf(1, count, (probes) => {
+    const within = places.map((own) => own.filter((place) => place < probes).length);
+    return isEnough(sharesOf(within, sizes), target);
+  });
+}
+
+interface Candidate extends Choice {
+  readonly found: number;
+  readonly cost: number;
+}
+
+/** Enough for less, or else the one that finds more. */
+function better(a: Candidate | null, b: Candidate): Candidate {
+  if (a === null || a.isEnough !== b.isEnough) return a?.isEnough ? a : b;
+  if (a.isEnough) return b.cost < a.cost ? b : a;
+  return b.found > a.found ? b : a;
+}
+
+/** With as few candidates as find enough, or as many as may be. */
+function candidateWith(
+  parts: IndexParts,
+  seen: Recording,
+  target: Target,
+  probes: number | null,
+): Candidate {
+  const { k } = target;
+  const ranks = seen.ranksWithin(probes ?? Number.POSITIVE_INFINITY);
+  const isFound = (times: number) => isEnough(seen.shares(ranks, times * k), target);
+  const most = Math.ceil(seen.maxWant / k);
+  const enough = isFound(most);
+  const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
+  const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
+  return { probes, want, isEnough: enough, found, cost: costOf(parts, { probes, want }) };
+}
+
+/** The least integer for which a condition holds that holds for `high`, and for all above one. */
+function leastOf(low: number, high: number, holds: (value: number) => boolean): number {
+  let [from, to] = [low, high];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (holds(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+function costOf(parts: IndexParts, { probes, want }: Setting): number {
+  const { partitions, distinctCodes, dense } = parts;
+  const dimensions = dense?.dimensions ?? parts.bits;
+  const ranked = parts.vectors === null ? 0 : want * (RANKED_ROW + RANKED_VALUE * dimensions);
+  const code = CODE + (CODE_BYTE * parts.bits) / 8;
+  if (probes === null || partitions === null) return distinctCodes.count * code + ranked;
+  const near = partitions.residualCodes === null ? code : CODE + (CODE_BYTE * dimensions) / 4;
+  const routing = partitions.count * partitions.space.width * ROUTED_VALUE;
+  return routing + (probes / partitions.count) * distinctCodes.count * near + ranked;
+}
+
+/**
+ * For each query the place of each partition in the order in which a search visits them.
+ */
+function* visitingPlaces(
+  { partitions, bits }: IndexParts,
+  asked: readonly Evaluated[],
+): Steps<Uint16Array[]> {
+  if (partitions === null) return [];
+  const places: Uint16Array[] = [];
+  for (const { query } of asked) {
+    const point = partitions.space.queryOf(query.sums ?? evenSums(query.code, bits), query.unit);
+    const own = new Uint16Array(partitions.count);
+    partitions.nearest(point, partitions.count).order.forEach((partition, place) => {
+      own[partition] = place;
+    });
+    places.push(own);
+    yield undefined;
+  }
+  return places;
+}
+
+/** What one query's search saw. */
+interface Seen {
+  /** Of each candidate, best first, the place of its partition; all 0 for a scan. */
+  readonly places: Uint16Array;
+  /** Which of the candidates are true neighbours, ascending. */
+  readonly hits: Uint32Array;
+}
+
+/** Searches of all queries, from which the shares follow that smaller settings find. */
+class Recording {
+  /** Candidates that a search may take at most. */
+  readonly maxWant: number;
+  readonly #sizes: number[];
+  readonly #seen: Seen[];
+
+  constructor(maxWant: number, asked: readonly Evaluated[], seen: Seen[]) {
+    this.maxWant = maxWant;
+    this.#sizes = asked.map(({ neighbors }) => neighbors.length);
+    this.#seen = seen;
+  }
+
+  /** For each query the ranks of its true neighbours among the candidates in so many partitions. */
+  ranksWithin(probes: number): number[][] {
+    return this.#seen.map(({ places, hits }) => {
+      const ranks: number[] = [];
+      let rank = 0;
+      let hit = 0;
+      for (let i = 0; hit < hits.length; i++) {
+        const isThere = places[i] < probes;
+        if (i === hits[hit]) {
+          hit++;
+          if (isThere) ranks.push(rank);
+        }
+        if (isThere) rank++;
+      }
+      return ranks;
+    });
+  }
+
+  /** The shares found with so many candidates, from `ranksWithin`. */
+  shares(ranks: readonly number[][], want: number): Float64Array {
+    const found = ranks.map((own) => own.filter((rank) => rank < want).length);
+    return sharesOf(found, this.#sizes);
+  }
+}
+
+/** Searches for all queries with as many candidates as may be. */
+function* recorded(
+  parts: IndexParts,
+  asked: readonly Evaluated[],
+  k: number,
+  { probes, visits }: { probes: number | null; visits: readonly Uint16Array[] },
+): Steps<Recording> {
+  const { distinctCodes, partitions, vectors } = parts;
+  const isByResidual = probes !== null && partitions?.residualCodes;
+  const times = isByResidual ? MAX_OVERSAMPLE_OF_RESIDUALS : MAX_OVERSAMPLE;
+  const maxWant = vectors === null ? k : Math.min(times * k, Math.max(k, distinctCodes.rowCount));
+  // Without vectors the k best are the result; those behind them are the best of fewer partitions.
+  const want = vectors === null ? UNRANKED * k : maxWant;
+  const partitionOf = probes === null ? null : partitions?.partitionOfEach(distinctCodes.count);
+  const seen: Seen[] = [];
+  for (const [i, one] of asked.entries()) {
+    const rows = yield* candidatesOf(parts, one, k, { probes, want }, true);
+    const truth = new Set(one.neighbors);
+    const places = new Uint16Array(rows.length);
+    const hits: number[] = [];
+    rows.forEach((row, at) => {
+      if (partitionOf) places[at] = visits[i][partitionOf[distinctCodes.distinctOf(row)]];
+      if (truth.has(row)) hits.push(at);
+    });
+    seen.push({ places, hits: Uint32Array.from(hits) });
+    yield undefined;
+  }
+  return new Recording(maxWant, asked, seen);
+}
+
+/** For each query the places of the partitions of its true neighbours: no search finds more. */
+function neighborPlaces(
+  { distinctCodes, partitions }: IndexParts,
+  asked: readonly Evaluated[],
+  visits: readonly Uint16Array[],
+): number[][] {
+  const partitionOf = (partitions as Partitions).partitionOfEach(distinctCodes.count);
+  return asked.map(({ neighbors }, i) =>
+    Array.from(neighbors, (row) => visits[i][partitionOf[distinctCodes.distinctOf(row)]]),
+  );
+}

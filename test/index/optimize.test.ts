@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest';
+import { type RecallReport, SimHashIndex, scanVectors } from '../../src';
+import { HeldOut } from '../../src/index/evaluation';
+import { partsOf } from '../../src/index/simhash-index';
+import { Draws } from '../reference/random';
+
+const DIMENSIONS = 16;
+const draws = new Draws('optimize');
+const centres = Array.from({ length: 60 }, () => gaussians(1));
+
+function gaussians(size: number): Float32Array {
+  return Float32Array.from({ length: DIMENSIONS }, () => size * draws.gaussian());
+}
+
+function clustered(count: number, spread = 0.5) {
+  const values = new Float32Array(count * DIMENSIONS);
+  for (let row = 0; row < count; row++) {
+    const centre = centres[draws.integer(60)];
+    const own = gaussians(spread);
+    for (let i = 0; i < DIMENSIONS; i++) values[row * DIMENSIONS + i] = centre[i] + own[i];
+  }
+  return { values, dimensions: DIMENSIONS };
+}
+
+const at = (matrix: { values: Float32Array }, row: number) =>
+  matrix.values.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS);
+const vectors = clustered(6000);
+
+function made(storage: 'float32' | 'int8' | 'none' = 'float32', bits = 128): SimHashIndex {
+  const index = new SimHashIndex({ bits, dimensions: DIMENSIONS, vectors: storage });
+  index.addAll(vectors);
+  return index;
+}
+
+/** Mean share of the true neighbours that searches find, by brute force over the vectors. */
+function recallBy(index: SimHashIndex, queries: ReturnType<typeof clustered>, k: number): number {
+  const count = queries.values.length / DIMENSIONS;
+  let found = 0;
+  for (let i = 0; i < count; i++) {
+    const truth = new Set(scanVectors(vectors, at(queries, i), { k }).rows);
+    for (const row of index.search(at(queries, i), { k }).rows) found += Number(truth.has(row));
+  }
+  return found / (count * k);
+}
+
+const settings = { partitions: 64, queries: 400 };
+
+describe('what optimize reports', () => {
+  it.each(['float32', 'int8'] as const)('is what new queries find, vectors %s', (storage) => {
+    for (const recall of [0.8, 0.97]) {
+      const index = made(storage);
+      const report = index.optimize({ ...settings, recall });
+      expect(report).toMatchObject({ source: 'rows', truth: 'cosine', reached: true });
+      const found = recallBy(index, clustered(1000), 10);
+      // The interval is for 95 of 100 samples; new queries have an error of their own.
+      expect(found).toBeGreaterThan(report.interval[0] - 0.008);
+      expect(found).toBeLessThan(report.interval[1] + 0.008);
+    }
+  });
+
+  it('is of the cosines of vectors as given where they are held as int8', () => {
+    // Neighbours that differ less than the digits which int8 holds.
+    const near = clustered(3000, 0.02);
+    const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'int8' });
+    index.addAll(near);
+    const { recall, interval } = index.optimize({ queries: 1000, recall: 0.5 });
+    let found = 0;
+    const queries = clustered(300, 0.02);
+    for (let i = 0; i < 300; i++) {
+      const truth = new Set(scanVectors(near, at(queries, i), { k: 10 }).rows);
+      for (const row of index.search(at(queries, i)).rows) found += Number(truth.has(row));
+    }
+    expect(recall).toBeLessThan(0.95);
+    expect(found / 3000).toBeGreaterThan(interval[0] - 0.03);
+    expect(found / 3000).toBeLessThan(interval[1] + 0.03);
+  });
+
+  it('is by distance where only codes are held, by the truth where it is given', () => {
+    const index = made('none');
+    expect(index.optimize(settings)).toMatchObject({ truth: 'distance', rank: 'estimate' });
+    const queries = clustered(600);
+    const truth = Array.from({ length: 600 }, (_, i) => {
+      return scanVectors(vectors, at(queries, i), { k: 10 }).rows;
+    });
+    const report = index.optimize({ ...settings, queries, truth });
+    expect(report).toMatchObject({ truth: 'given', source: 'queries', reached: false });
+    expect(report.byRows).toMatchObject({ truth: 'distance', source: 'rows' });
+    expect(report.byRows?.recall).toBeGreaterThan(0.9);
+    const found = recallBy(index, clustered(500), 10);
+    expect(found).toBeGreaterThan(report.interval[0] - 0.02);
+    expect(found).toBeLessThan(report.interval[1] + 0.02);
+  });
+
+  it.each(['none', 'int8'] as const)('is by the vectors as given, %s held', (storage) => {
+    const index = made(storage);
+    const report = index.optimize({ ...settings, vectors, recall: 0.97, queries: 1000 });
+    expect(report).toMatchObject({ truth: 'cosine', reached: storage === 'int8' });
+    const found = recallBy(index, clustered(500), 10);
+    expect(found).toBeGreaterThan(report.interval[0] - 0.015);
+    expect(found).toBeLessThan(report.interval[1] + 0.015);
+    const few = clustered(5999);
+    expect(() => index.optimize({ vectors: few })).toThrow(/"vectors" expected 6000 rows/);
+    expect(() => index.optimize({ vectors: { ...vectors, dimensions: 8 } })).toThrow(/vectors/);
+  });
+
+  it('is of the queries of the caller, and of rows next to them', () => {
+    const index = made();
+    const far = clustered(400, 2);
+    const report = index.optimize({ ...settings, queries: far, recall: 0.9 });
+    expect(report).toMatchObject({ source: 'queries', truth: 'cosine', queries: 200 });
+    expect(report.reached).toBe(true);
+    expect(recallBy(index, clustered(400, 2), 10)).toBeGreaterThan(0.88);
+    expect(report.byRows).toMatchObject({ source: 'rows', truth: 'cosine' });
+    expect(report.byRows?.recall).toBeGreaterThan(report.recall);
+  });
+
+  it('is measured by rows that trained nothing: others stay where they are without them', () => {
+    // Rows that are held out get other values; centroids must be as they were.
+    const heldOut = new HeldOut(0, (3 * 200) / 6000);
+    const other = { ...vectors, values: vectors.values.slice() };
+    for (let row = 0; row < 6000; row++) if (heldOut.has(row)) at(other, row).set(gaussians(1));
+    const [one, two] = [vectors, other].map((matrix) => {
+      const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'float32' });
+      index.addAll(matrix);
+      const report = index.optimize({ partitions: 64, queries: 200, recall: 0.9 });
+      expect(report.heldOutShare).toBe(heldOut.share);
+      return partsOf(index).partitions?.centroids;
+    });
+    expect(one).toBeDefined();
+    expect(one).toEqual(two);
+  });
+
+  it('says which share of the queries find so many, and chooses by it', () => {
+    const index = made();
+    const byMean = index.optimize({ ...settings, recall: 0.9 });
+    const report = index.optimize({ ...settings, recall: 0.9, coverage: 0.95 });
+    expect(report).toMatchObject({ wanted: 0.9, wantedCoverage: 0.95, reached: true });
+    expect(report.recall).toBeGreaterThan(byMean.recall);
+    const queries = clustered(500);
+    let enough = 0;
+    for (let i = 0; i < 500; i++) {
+      const truth = new Set(scanVectors(vectors, at(queries, i), { k: 10 }).rows);
+      const found = index.search(at(queries, i)).rows.filter((row) => truth.has(row)).length;
+      enough += Number(found >= 9);
+    }
+    expect(enough / 500).toBeGreaterThan(0.93);
+    expect(enough / 500).toBeGreaterThan(report.coverage.share - 0.01);
+  });
+
+  it('has an interval as narrow as asked for, or all rows that there are', () => {
+    const index = made();
+    const options = { partitions: 64, queries: 60, recall: 0.9 };
+    const wide = index.optimize(options);
+    const report = index.optimize({ ...options, precision: 0.03 });
+    const widthOf = ({ interval: [low, high] }: RecallReport) => high - low;
+    expect(widthOf(wide)).toBeGreaterThan(0.03);
+    expect(widthOf(report)).toBeLessThanOrEqual(0.03);
+    expect(report.queries).toBeGreaterThan(wide.queries);
+    const most = index.optimize({ ...options, precision: 1e-6 });
+    expect(most.queries).toBeGreaterThan(1000);
+    expect(most.queries).toBeLessThan(1700); // a quarter of the rows, less those that chose
+  });
+
+  it('warns where queries are few', () => {
+    const queries = clustered(20);
+    const { warnings, interval } = made().optimize({ partitions: 64, queries });
+    expect(warnings).toEqual(['10 evaluation queries say little: give 30 or more']);
+    expect(interval[1] - interval[0]).toBeGreaterThan(0.1);
+  });
+
+  it('is stale after a tenth of the rows has changed, and is measured again', () => {
+    const index = made();
+    const before = index.optimize({ ...settings, recall: 0.9 });
+    index.addAll(clustered(300));
+    for (let row = 0; row < 300; row++) index.remove(row);
+    expect(index.report).toMatchObject({ rowsAdded: 300, rowsRemoved: 300, stale: false });
+    index.addAll(clustered(1));
+    expect(index.report).toMatchObject({ rowsAdded: 301, stale: true });
+    const again = index.remeasure();
+    expect(again).toMatchObject({ rows: 6001, rowsAdded: 0, stale: false, source: 'rows' });
+    expect(again).toMatchObject({ probes: before.probes, oversample: before.oversample });
+    expect(index.report).toEqual(again);
+    const given = index.remeasure({ queries: clustered(100) });
+    expect(given).toMatchObject({ source: 'queries', queries: 100 });
+    expect(given.byRows?.queries).toBeGreaterThan(100);
+  });
+
+  it('is the same for the same rows and seed', () => {
+    const [one, two] = [made(), made()].map((index) => index.optimize(settings));
+    const { queriesPerSecond: _, ...same } = one;
+    expect(two).toMatchObject(same);
+  });
+
+  it('refuses queries and truth that do not fit', () => {
+    const index = made();
+    const queries = clustered(2);
+    const wrong: [object, typeof Error, RegExp][] = [
+      [{ queries: 1 }, RangeError, /"queries" expected an integer in 2/],
+      [{ queries: [[1, 2]] }, RangeError, /16/],
+      [{ queries: [new Array(16).fill(Number.NaN)] }, RangeError, /NaN/],
+      [{ queries: [] }, RangeError, /"queries" expected at least one vector, got 0/],
+      [{ truth: [[1]] }, TypeError, /"queries" expected vectors, since "truth" is given/],
+      [{ queries, truth: [[1]] }, RangeError, /"truth" expected 2 lists of rows, got 1/],
+      [{ queries, truth: [[1], [2]], k: 2 }, RangeError, /"truth"\[0\] expected at least 2 rows/],
+      [{ queries, truth: [[1], [6000]], k: 1 }, RangeError, /truth.*\[1\].* 0..5999, got 6000/],
+      [
+        {
+          queries,
+          truth: [
+            [1, 1],
+            [2, 3],
+          ],
+          k: 2,
+        },
+        RangeError,
+        /different rows/,
+      ],
+      [{ coverage: 0.9 }, TypeError, /"coverage" needs "recall"/],
+      [{ recall: 0.9, coverage: 2 }, RangeError, /"coverage"/],
+      [{ precision: 0 }, RangeError, /"precision"/],
+    ];
+    for (const [options, kind, message] of wrong) {
+      expect(() => index.optimize(options)).toThrow(message);
+      expect(() => index.optimize(options)).toThrow(kind);
+    }
+    expect(index.report).toBeNull();
+    expect(() => index.remeasure()).toThrow(/remeasure\(\) needs rows, and a setting/);
+  });
+});
