@@ -191,9 +191,13 @@ export interface LineBlock {
 }
 
 /** The lines of a source; a last one without an end mark counts, nothing behind one does not. */
-export async function* lineBlocks(source: ByteSource): AsyncGenerator<LineBlock> {
+export async function* lineBlocks(
+  source: ByteSource,
+  maxLineBytes: number,
+): AsyncGenerator<LineBlock> {
   let pending: Uint8Array[] = [];
   let firstLine = 1;
+  let held = 0;
   await skipMark(source);
   for (;;) {
     const chunk = await source.next();
@@ -201,12 +205,17 @@ export async function* lineBlocks(source: ByteSource): AsyncGenerator<LineBlock>
     const cut = isLast ? 0 : chunk.lastIndexOf(NEWLINE) + 1;
     if (cut === 0 && !isLast) {
       pending.push(chunk);
+      held += chunk.length;
+      if (held > maxLineBytes) throw lineError(firstLine, tooLong(maxLineBytes), source.name);
       continue;
     }
     const bytes = Buffer.concat([...pending, chunk.subarray(0, cut)]);
     pending = [chunk.subarray(cut)];
+    held = chunk.length - cut;
     if (bytes.length > 0) {
       const block = blockOf(bytes, firstLine);
+      const long = block.starts.findIndex((start, i) => block.ends[i] - start > maxLineBytes);
+      if (long >= 0) throw lineError(firstLine + long, tooLong(maxLineBytes), source.name);
       firstLine += block.starts.length;
       yield block;
     }
@@ -248,6 +257,10 @@ const MAX_CHARACTERS = 2 ** 29 - 1024;
 export function checkUtf8(bytes: Buffer, start: number, end: number): void {
   if (!isUtf8(bytes.subarray(start, end))) throw new Error('not UTF-8 text');
 }
+
+/** Says that a line is longer than it may be. */
+export const tooLong = (maxLineBytes: number) =>
+  `more than ${maxLineBytes} bytes; maxLineBytes allows more`;
 
 /** An error at a line of a file. */
 export function lineError(line: number, message: string, file: string): FormatError {

@@ -45,6 +45,16 @@ export interface OpenRowsOptions {
   types?: Readonly<Record<string, ColumnType>>;
   /** What separates the cells of CSV; found in the first line by default. */
   delimiter?: Delimiter;
+  /**
+   * Columns of CSV or JSONL above which a source is refused.
+   * @default 100_000
+   */
+  maxColumns?: number;
+  /**
+   * Bytes of a line, or of a record of CSV, above which a source is refused.
+   * @default 2 ** 28
+   */
+  maxLineBytes?: number;
 }
 
 /** Names of the options, for callers that pass them on. */
@@ -56,9 +66,13 @@ export const OPEN_OPTIONS = [
   'onError',
   'types',
   'delimiter',
+  'maxColumns',
+  'maxLineBytes',
 ];
 
 const BATCH_ROWS = 8192;
+const MAX_COLUMNS = 100_000;
+const MAX_LINE_BYTES = 2 ** 28;
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
@@ -157,6 +171,8 @@ function readOptions(given: OpenRowsOptions): ReadOptions {
     // Without a prototype, whose names a column may have: "constructor", "__proto__".
     types: Object.assign(Object.create(null), types),
     batchRows: checkInteger('batchRows', batchRows, 1, Number.MAX_SAFE_INTEGER),
+    maxColumns: checkInteger('maxColumns', given.maxColumns ?? MAX_COLUMNS, 1, 2 ** 32),
+    maxLineBytes: checkInteger('maxLineBytes', given.maxLineBytes ?? MAX_LINE_BYTES, 1, 2 ** 29),
     skips: new Skips(checkOneOf('onError', onError, ['stop', 'skip'])),
   };
 }

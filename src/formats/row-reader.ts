@@ -3,6 +3,7 @@
  * the source is closed whichever way that ends.
  */
 
+import { FormatError } from '../base/format-error';
 import { noColumn } from '../base/nearest-name';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
@@ -67,6 +68,8 @@ export interface ReadOptions {
   readonly skips: Skips;
   readonly types: Readonly<Record<string, ColumnType>>;
   readonly delimiter: Delimiter | undefined;
+  readonly maxColumns: number;
+  readonly maxLineBytes: number;
   /** Told the bytes of each row of a text format as it is read; of CSV first the line of names. */
   readonly onRecord?: (bytes: Buffer, start: number, end: number) => void;
 }
@@ -78,7 +81,15 @@ export type Delimiter = ',' | ';' | '\t' | '|';
 
 /** Fails for a column that is wanted and not there. */
 export function checkColumns(wanted: Iterable<string>, names: readonly string[]): void {
-  for (const name of wanted) if (!names.includes(name)) throw noColumn(name, names);
+  const known = new Set(names);
+  for (const name of wanted) if (!known.has(name)) throw noColumn(name, names);
+}
+
+/** Fails for more columns than a source may have. */
+export function checkColumnCount(count: number, { maxColumns }: ReadOptions, file: string): void {
+  if (count <= maxColumns) return;
+  const advice = 'maxColumns allows more';
+  throw new FormatError(`more than ${maxColumns} columns; ${advice}`, file);
 }
 
 /** Rows `first` to `first + rows - 1` of a batch, and so on to its end; nothing is copied. */

@@ -54,6 +54,8 @@ export class RowBatch {
   readonly file: string | undefined;
   readonly #schema: Schema;
   readonly #data: readonly Data[];
+  /** Where each name is first among the columns. */
+  #places: ReadonlyMap<string, number> | null = null;
 
   private constructor(schema: Schema, data: readonly Data[], count: number, place: RowPlace) {
     this.firstRow = place.firstRow ?? 0;
@@ -240,7 +242,8 @@ export class RowBatch {
   /** Without these columns, all of which must be there. */
   without(names: readonly string[]): RowBatch {
     for (const name of names) this.#column(name);
-    const isKept = (_: unknown, i: number) => !names.includes(this.columns[i].name);
+    const dropped = new Set(names);
+    const isKept = (_: unknown, i: number) => !dropped.has(this.columns[i].name);
     const fields = this.#schema.fields.filter(isKept);
     const data = this.#data.filter(isKept);
     return this.#made(new Schema(fields, this.#header()), data, this.count);
@@ -258,9 +261,9 @@ export class RowBatch {
 
   #column(name: string, fit?: Fit, what?: string): Column {
     if (typeof name !== 'string') throw wrongType('name', 'the name of a column', name);
-    const names = this.columns.map((column) => column.name);
-    const at = names.indexOf(name);
-    if (at < 0) throw noColumn(name, names);
+    this.#places ??= new Map(this.columns.map((column, i) => [column.name, i] as const).reverse());
+    const at = this.#places.get(name);
+    if (at === undefined) throw noColumn(name, [...this.#places.keys()].reverse());
     const { type, fits } = this.columns[at];
     if (fit !== undefined && !fits.includes(fit)) {
       throw new TypeError(`column "${name}" of type ${type} is no ${what}`);
@@ -288,6 +291,9 @@ export interface ColumnPlan {
 /** Bytes of a batch, about; it has fewer rows where they are wide. */
 export const BATCH_BYTES = 1 << 23;
 
+/** What a null takes in a column of numbers. */
+const NULL_BYTES = 8;
+
 /** Builders of the columns of some rows, and the limits of a batch. Used again for each batch. */
 export class RowAssembler {
   /** One for each column, in order; a row is appended to all of them, and counted. */
@@ -314,9 +320,12 @@ export class RowAssembler {
   /** Rows since the last batch. */
   count = 0;
 
-  /** Counts bytes of the source that were read; true once the rows are enough for a batch. */
+  /**
+   * Counts bytes of the source that were read, or those that a row of nulls takes; true once the
+   * rows are enough for a batch.
+   */
   isFullAfter(bytes: number): boolean {
-    this.#bytes += bytes;
+    this.#bytes += Math.max(bytes, NULL_BYTES * this.builders.length);
     return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
   }
 

@@ -96,9 +96,9 @@ export async function arrowRows(source: ByteSource, options: ReadOptions): Promi
     ? await openArrowFile(await source.randomAccess(), source.name)
     : await openArrowStream(source, source.name);
   const names = opened.columns.map(({ name }) => name);
-  const wanted = options.columns ?? names;
+  const wanted = new Set(options.columns ?? names);
   checkColumns(wanted, names);
-  const dropped = names.filter((name) => !wanted.includes(name));
+  const dropped = names.filter((name) => !wanted.has(name));
 
   async function* batches(): AsyncGenerator<RowBatch> {
     let isFirst = true; // of a file of empty batches one is given
@@ -109,6 +109,6 @@ export async function arrowRows(source: ByteSource, options: ReadOptions): Promi
       isFirst = false;
     }
   }
-  const columns = opened.columns.filter(({ name }) => wanted.includes(name));
+  const columns = opened.columns.filter(({ name }) => wanted.has(name));
   return { columns, rowCount: opened.rowCount, header: opened.header, batches };
 }

@@ -8,7 +8,13 @@ import type { RowBatch } from '../../table/row-batch';
 import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { type Fitter, fitter, kindOf, misfit } from '../column-kinds';
-import { checkColumns, type FormatRows, type ReadOptions, Skips } from '../row-reader';
+import {
+  checkColumnCount,
+  checkColumns,
+  type FormatRows,
+  type ReadOptions,
+  Skips,
+} from '../row-reader';
 import { CsvScan } from './csv-scan';
 
 /** Rows whose types are looked at before the first batch, all of one block. */
@@ -29,14 +35,16 @@ const ITEM = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** Rows of CSV. One block of bytes and one batch are in memory. */
 export async function csvRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { types, skips, batchRows } = options;
-  const scan = new CsvScan(source, skips);
+  const scan = new CsvScan(source, skips, options.maxLineBytes);
   await scan.begin(options.delimiter);
   const names = await scan.header();
+  checkColumnCount(names.length, options, source.name);
   options.onRecord?.(scan.bytes, 0, scan.next);
   const wanted = options.columns ?? names;
   checkColumns(wanted, names);
   checkColumns(Object.keys(types), names);
-  const cells = wanted.map((name) => names.indexOf(name));
+  const places = new Map(names.map((name, cell) => [name, cell]));
+  const cells = wanted.map((name) => places.get(name) as number);
   const first = await firstValues(scan, cells);
   const plans = wanted.map((name, i) => {
     const kind = kindOf(name, first[i], types[name]);

@@ -8,7 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import { FormatError } from '../../base/format-error';
 import { grown } from '../../table/columns/builder';
-import { type ByteSource, joined, lineError, skipMark } from '../byte-source';
+import { type ByteSource, joined, lineError, skipMark, tooLong } from '../byte-source';
 import type { Delimiter, Skips } from '../row-reader';
 
 const QUOTE = 34;
@@ -116,8 +116,6 @@ class CsvRecord {
 
 /** Bytes of a block; a longer record makes it larger. Blocks end anywhere, also in a record. */
 const BLOCK_BYTES = 1 << 20;
-/** What a record may have at most: beyond, a quote was left open. */
-const MAX_BYTES = 2 ** 29;
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t', '|'];
 
@@ -138,6 +136,7 @@ export class CsvScan {
   constructor(
     readonly source: ByteSource,
     public skips: Skips,
+    readonly maxBytes: number,
   ) {}
 
   /** Reads the first block and takes the delimiter, guessed from the first line unless given. */
@@ -151,8 +150,9 @@ export class CsvScan {
   async more(): Promise<boolean> {
     if (this.#isLast) return false;
     const rest = this.bytes.subarray(this.next);
-    if (rest.length > MAX_BYTES) {
-      throw lineError(this.#nextLine, 'a broken quote: it is never closed', this.source.name);
+    if (rest.length > this.maxBytes) {
+      const why = `a broken quote that is never closed, or ${tooLong(this.maxBytes)}`;
+      throw lineError(this.#nextLine, why, this.source.name);
     }
     const parts: Uint8Array[] = [rest];
     // As much again as there is, so that a long record is not copied often.
@@ -184,6 +184,9 @@ export class CsvScan {
       this.next = next;
       this.line = this.#nextLine;
       this.#nextLine += record.lines;
+      if (next - this.start > this.maxBytes) {
+        throw lineError(this.line, tooLong(this.maxBytes), this.source.name);
+      }
       if (record.isBlank) continue;
       if (this.#isText || isUtf8(bytes.subarray(this.start, next))) return true;
       this.skips.skip(this.line, 'not UTF-8 text', this.source.name);
@@ -228,7 +231,8 @@ export class CsvScan {
     const names = Array.from({ length: this.record.count }, (_, i) => {
       return this.record.text(this.bytes, i) ?? '';
     });
-    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    const known = new Set<string>();
+    const twice = names.find((name) => known.size === known.add(name).size);
     if (twice === undefined) return names;
     throw lineError(this.line, `two columns are called "${twice}"`, this.source.name);
   }

@@ -8,7 +8,13 @@ import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../byte-source';
 import { fitter, kindOf, lateColumn } from '../column-kinds';
-import { checkColumns, type FormatRows, type ReadOptions, type Skips } from '../row-reader';
+import {
+  checkColumnCount,
+  checkColumns,
+  type FormatRows,
+  type ReadOptions,
+  type Skips,
+} from '../row-reader';
 import { parseExact } from './json-text';
 
 /** Rows and bytes whose types are looked at before the first batch. */
@@ -28,7 +34,7 @@ interface Line {
 export async function jsonlRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
   const { skips, types } = options;
-  const blocks = lineBlocks(source);
+  const blocks = lineBlocks(source, options.maxLineBytes);
   /** Lines of the blocks that were read to learn the columns. */
   const first: Line[] = [];
   let firstBytes = 0;
@@ -39,14 +45,23 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     for (const line of linesOf(result.value, skips, name)) first.push(line);
   }
 
-  const names = new Set<string>();
-  for (const { value } of first) for (const key of Object.keys(value)) names.add(key);
-  for (const key of Object.keys(types)) names.add(key);
-  const wanted = options.columns ?? [...names];
-  checkColumns(wanted, [...names]);
+  // Only values that are there: with a key a line, all of them would be the square of the lines.
+  const values = new Map<string, unknown[]>();
+  const valuesOf = (key: string) => {
+    const known = values.get(key) ?? [];
+    if (known.length === 0) values.set(key, known);
+    return known;
+  };
+  for (const { value } of first) {
+    for (const key of Object.keys(value)) valuesOf(key).push(value[key]);
+  }
+  for (const key of Object.keys(types)) valuesOf(key);
+  checkColumnCount(values.size, options, name);
+  const names = [...values.keys()];
+  const wanted = options.columns ?? names;
+  checkColumns(wanted, names);
   const plans = wanted.map((column) => {
-    const values = first.map(({ value }) => (Object.hasOwn(value, column) ? value[column] : null));
-    return { name: column, kind: kindOf(column, values, types[column]) };
+    return { name: column, kind: kindOf(column, valuesOf(column), types[column]) };
   });
   const assembler = new RowAssembler(plans, name, options.batchRows);
   const add = rowAdder(plans, assembler, options);

@@ -18,7 +18,7 @@ export async function textRows(source: ByteSource, options: ReadOptions): Promis
   const assembler = new RowAssembler(plans, source.name, options.batchRows);
 
   async function* batches(): AsyncGenerator<RowBatch> {
-    for await (const block of lineBlocks(source)) {
+    for await (const block of lineBlocks(source, options.maxLineBytes)) {
       for (let i = 0; i < block.starts.length; i++) {
         const line = block.firstLine + i;
         try {

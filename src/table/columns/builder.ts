@@ -55,7 +55,7 @@ export function grown<T extends Numbers | Uint8Array | Int32Array>(old: T, neede
 /** Takes the values of a column one by one; null and undefined become nulls. */
 export abstract class ColumnBuilder {
   /** A bit is 1 for a null here, so that rows behind the last null need no bits. */
-  #nulls = new Uint8Array(64);
+  #nulls = new Uint8Array(8);
   #nullCount = 0;
   protected count = 0;
 
@@ -164,7 +164,7 @@ class BoolBuilder extends ColumnBuilder {
 
 /** Texts and bytes of any length. */
 export class BytesBuilder extends ColumnBuilder {
-  #bytes = new Uint8Array(1024);
+  #bytes = new Uint8Array(64);
   #filled = 0;
   #offsets = new Int32Array(65);
 

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FormatError, type OpenRowsOptions, openRows, type RowBatch } from '../../src/node';
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-limits-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function written(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+
+async function batchesOf(file: string, options?: OpenRowsOptions): Promise<RowBatch[]> {
+  const batches: RowBatch[] = [];
+  for await (const batch of await openRows(file, options)) batches.push(batch);
+  return batches;
+}
+
+describe('rows of many columns', () => {
+  // 78 KB took 12 s and 591 MB in 0.1: a value of each of 5,000 columns for each of 5,000 rows.
+  it('come in batches that are small whatever the number of columns', async () => {
+    const count = 3000;
+    const lines = Array.from({ length: count }, (_, i) => `{"k${i}":${i}}\n`);
+    let rows = 0;
+    for await (const batch of await openRows(written('keys.jsonl', lines.join('')))) {
+      expect(batch.columns).toHaveLength(count);
+      expect(batch.byteLength).toBeLessThan(2 ** 24);
+      const row = batch.values(`k${rows}`)[0];
+      expect(row).toBe(BigInt(rows));
+      rows += batch.count;
+    }
+    expect(rows).toBe(count);
+  });
+
+  it('are refused above the limit, which callers may set', async () => {
+    const csv = written('wide.csv', `${Array.from({ length: 50 }, (_, i) => `c${i}`).join()}\n`);
+    const jsonl = written(
+      'wide.jsonl',
+      `{${Array.from({ length: 50 }, (_, i) => `"c${i}":1`).join()}}\n`,
+    );
+    for (const file of [csv, jsonl]) {
+      const error = await batchesOf(file, { maxColumns: 49 }).catch((cause) => cause);
+      expect(error).toBeInstanceOf(FormatError);
+      expect(error.message).toBe(`${file}: more than 49 columns; maxColumns allows more`);
+      expect((await batchesOf(file, { maxColumns: 50 }))[0].columns).toHaveLength(50);
+    }
+    const many = written(
+      'many.csv',
+      `${Array.from({ length: 100_001 }, (_, i) => `c${i}`).join()}\n`,
+    );
+    await expect(batchesOf(many)).rejects.toThrow('more than 100000 columns');
+    await expect(openRows(csv, { maxColumns: 0 })).rejects.toThrow(RangeError);
+  });
+});
+
+describe('a long line', () => {
+  const long = 'x'.repeat(3_000_000);
+  const files = {
+    'a.csv': `a\nx\n"${long}"\n`,
+    'a.jsonl': `{"a":"1"}\n{"a":"${long}"}\n`,
+    'a.txt': `1\n${long}\n`,
+  };
+
+  it.each(Object.entries(files))(
+    '%s is refused above the limit, by its number',
+    async (name, text) => {
+      const file = written(name, text);
+      const line = name === 'a.csv' ? 3 : 2;
+      for (const maxLineBytes of [2_999_000, 1000]) {
+        const error = await batchesOf(file, { maxLineBytes }).catch((cause) => cause);
+        expect(error).toBeInstanceOf(FormatError);
+        expect(error.message).toContain(`line ${line}: `);
+        expect(error.message).toContain(
+          `more than ${maxLineBytes} bytes; maxLineBytes allows more`,
+        );
+      }
+      const batches = await batchesOf(file, { maxLineBytes: 3_001_000 });
+      expect(batches.reduce((sum, batch) => sum + batch.count, 0)).toBe(2);
+    },
+  );
+});
