@@ -6,6 +6,7 @@
 
 import { CommandError } from './errors';
 import type { Option } from './options';
+import { printable } from './output/figures';
 import type { Progress, Talk } from './output/progress';
 import { type Parsed, parse } from './parse';
 
@@ -105,8 +106,13 @@ export class Call {
     this.#talk.say(sentence);
   }
 
-  /** Text to stdout; resolves when it is written. */
+  /** Text to stdout, on a terminal without what it would obey; resolves when it is written. */
   print(text: string): Promise<void> {
+    return this.printStyled(this.isTerminal ? printable(text) : text);
+  }
+
+  /** The same of a text whose styles a terminal must obey. */
+  printStyled(text: string): Promise<void> {
     this.#talk.clear();
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

@@ -63,3 +63,8 @@ export function isClosedPipe(error: unknown): boolean {
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
+
+/** An error that ends the command with exit code 2: the command line is wrong. */
+export function misuse(message: string): CommandError {
+  return new CommandError(message, 2);
+}

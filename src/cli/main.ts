@@ -13,9 +13,11 @@ import { VERBS } from './verbs';
 /** The version of the package; the build replaces the name by it. */
 declare const HALFSPACE_VERSION: string;
 
-/** How long a verb may take to clean up after a signal. */
+/** How long a verb may take to stop after a signal, and then its outputs to be removed. */
 const STOP_MILLISECONDS = 2000;
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+const CLEAN_UP_MILLISECONDS = 500;
+/** 128 and the number of the signal, as a shell reports it. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 const words = process.argv.slice(2);
 const isDebug = words.includes('--debug');
@@ -86,13 +88,27 @@ async function end(code: number): Promise<never> {
   process.exit(code);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+/**
+ * Ends a verb that did not stop in time. Where a call of the system blocks, such as the opening of a
+ * named pipe that nobody reads, an exit would wait for it: the signal itself ends the program.
+ */
+async function endBy(signal: keyof typeof EXIT_CODES): Promise<void> {
+  const limit = new Promise((resolve) => setTimeout(resolve, CLEAN_UP_MILLISECONDS));
+  await Promise.race([running?.cleanUp(), limit]);
+  const mayBlock = process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
+  if (!mayBlock) return end(EXIT_CODES[signal]);
+  talk.clear();
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
+for (const signal of Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[]) {
   process.on(signal, () => {
     // The first signal is enough: removing what is half written takes a moment.
     if (stoppedBy !== null) return;
     stoppedBy = signal;
     stop.abort();
-    setTimeout(() => end(EXIT_CODES[signal]), STOP_MILLISECONDS).unref();
+    setTimeout(endBy, STOP_MILLISECONDS, signal).unref();
   });
 }
 process.stdout.on('error', (error) => end(exitCodeOf(error)));

@@ -6,7 +6,7 @@
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '../base/nearest-name';
-import { CommandError } from './errors';
+import { type CommandError, misuse } from './errors';
 import type { Option } from './options';
 
 /** The words of a command line, checked. */
@@ -100,9 +100,4 @@ function unknownOption(raw: string, options: readonly Option[]): CommandError {
   const names = options.map(({ name }) => name);
   const nearest = nearestName(raw.replace(/^-+/, ''), names);
   return misuse(`unknown option ${raw}${nearest ? `, did you mean --${nearest}?` : ''}`);
-}
-
-/** An error that ends the command with exit code 2. */
-export function misuse(message: string): CommandError {
-  return new CommandError(message, 2);
 }

@@ -34,7 +34,8 @@ export const VERBS: readonly Verb[] = [
     summary: 'vectors or texts to codes, other columns carried along',
     usage: 'IN -o OUT',
     options: [
-      ...OUTPUT_OPTIONS,
+      // Other programs read the columns that are carried along, so they stay as they are.
+      ...OUTPUT_OPTIONS.map((one) => (one.name === 'formulas' ? { ...one, initial: 'keep' } : one)),
       ...options({
         '--columns NAMES: list':
           'Carry only these columns along, or none (all but the one that becomes codes)',
@@ -129,8 +130,8 @@ export const VERBS: readonly Verb[] = [
           'Which rows are one group: near the row that is kept (star), joined by a chain of near ' +
           'ones (components), or all near each other (complete)',
         '--keep WHICH = first':
-          'The row of a group that is kept: first, last, longest, lowest:COLUMN, ' +
-          'highest:COLUMN, medoid or random:SEED',
+          'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
+          'highest:COLUMN, medoid, random or random:SEED',
         '--extend PLAN':
           'Go on with a plan for the same file, which has new rows behind the old ones now',
         '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',

@@ -232,16 +232,30 @@ export class IndexFolder {
     if (columns !== undefined && !(columns instanceof RowBatch)) {
       throw wrongType('columns', 'a RowBatch', columns);
     }
-    return this.#change(call.signal, async (index) => {
+    return this.change({ columns, signal: call.signal }, async (index) => {
       if (replace) for (const id of ids ?? []) index.remove(id);
       const before = index.count;
       const firstRow = await index.addAllAsync(batch, ids, call);
       const added = index.count - before;
-      if (columns !== undefined && columns.count !== added) {
-        throw wrongValue('columns', `${added} rows, as are new`, columns.count);
-      }
+      if (columns === undefined || columns.count === added) return firstRow;
+      throw wrongValue('columns', `${added} rows, as are new`, columns.count);
+    });
+  }
+
+  /**
+   * Lets `work` add rows to the index of the newest generation and remove others, and saves it as
+   * the next, with `columns` of the added rows. Nothing is saved where `work` throws; it runs again
+   * where another writer is first.
+   * @internal
+   */
+  change<T>(
+    { columns, signal }: { columns?: RowBatch | undefined; signal?: AbortSignal | undefined },
+    work: (index: SimHashIndex) => Promise<T>,
+  ): Promise<T> {
+    return this.#change(signal, async (index) => {
+      const result = await work(index);
       await this.#commit(index, { addedColumns: columns });
-      return firstRow;
+      return result;
     });
   }
 

@@ -6,7 +6,7 @@
 import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
 import { ArrowWriter, type CodeHeader, type PlanHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
-import { csvHeader, csvLines } from './csv/csv-text';
+import { type CsvLayout, csvHeader, csvLines } from './csv/csv-text';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
 import { jsonRows } from './jsonl/json-text';
 import { parquetEncoder } from './parquet/parquet-out';
@@ -23,6 +23,12 @@ export interface CreateRowsOptions {
   force?: boolean;
   /** Files that the output must not be, by whatever name. */
   inputs?: readonly string[];
+  /**
+   * What becomes of texts in CSV that a spreadsheet would run, as they begin with = + - @ or a tab:
+   * kept as they are, or marked as texts by an apostrophe in front.
+   * @default 'keep'
+   */
+  formulas?: 'keep' | 'text';
   /** How the codes of an Arrow file were made, or that it is a plan: seals it by checksums. */
   header?: CodeHeader | PlanHeader;
 }
@@ -44,7 +50,7 @@ const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json'] as
 /** A format that can be written. */
 type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-const OPTIONS = ['format', 'force', 'inputs', 'header'];
+const OPTIONS = ['format', 'force', 'inputs', 'formulas', 'header'];
 
 /**
  * Opens an output for rows: a path, '-' for the standard output, or a stream. The file appears at
@@ -61,7 +67,8 @@ export async function createRows(
   options?: CreateRowsOptions,
 ): Promise<RowWriter> {
   const given = checkOptions('options', options, OPTIONS);
-  const { force = false, inputs = [], header } = given;
+  const { force = false, inputs = [], formulas = 'keep', header } = given;
+  checkOneOf('formulas', formulas, ['keep', 'text']);
   const stream = target === '-' ? process.stdout : target;
   if (typeof stream !== 'string' && typeof stream?.write !== 'function') {
     throw wrongType('target', 'a path or a writable stream', target);
@@ -83,14 +90,19 @@ export async function createRows(
       ? await openOutput(stream, { force, inputs })
       : new StreamOutput(stream);
   const delimiter = path !== null && isTabbed(path) ? '\t' : ',';
-  return writerTo(output, format, { header, delimiter });
+  return writerTo(output, format, { header, delimiter, formulas });
+}
+
+/** `header` seals Arrow files, the others are for CSV. */
+interface EncoderOptions extends Partial<CsvLayout> {
+  header?: CreateRowsOptions['header'] | string | undefined;
 }
 
 /** A writer of rows to an output that is open already. */
 export async function writerTo(
   output: RowOutput,
   format: RowFormat,
-  options: { header?: CreateRowsOptions['header'] | string; delimiter?: string } = {},
+  options: EncoderOptions = {},
 ): Promise<RowWriter> {
   try {
     return new Rows(await encoderOf(checkOutputFormat(format), options), output);
@@ -147,14 +159,12 @@ class Rows implements RowWriter {
   }
 }
 
-/** The encoder of a format; `header` seals Arrow files, `delimiter` is between cells of CSV. */
+/** The encoder of a format. */
 async function encoderOf(
   format: OutputFormat,
-  {
-    header,
-    delimiter = ',',
-  }: { header?: CreateRowsOptions['header'] | string; delimiter?: string },
+  { header, delimiter = ',', formulas = 'keep' }: EncoderOptions,
 ): Promise<RowEncoder> {
+  const layout = { delimiter, formulas };
   switch (format) {
     case 'arrow':
     case 'arrows': {
@@ -165,8 +175,8 @@ async function encoderOf(
       return parquetEncoder();
     case 'csv':
       return new Lines({
-        first: (batch) => csvHeader(batch, delimiter),
-        rows: (batch) => csvLines(batch, delimiter),
+        first: (batch) => csvHeader(batch, layout),
+        rows: (batch) => csvLines(batch, layout),
       });
     case 'jsonl':
       return new Lines({ rows: jsonRows });

@@ -6,7 +6,7 @@
 
 import { constants } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '../base/format-error';
 
@@ -32,6 +32,12 @@ export interface OutputOptions {
 }
 
 const statOf = (path: string) => stat(path).catch(() => null);
+/** True of anything of that name, also a link that leads nowhere. */
+const isThere = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 /**
  * Opens a file to be written. What a symbolic link points to is replaced, not the link. Refuses a
@@ -45,6 +51,8 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
     if (there.isDirectory()) throw coded(`the output ${path} is a folder`, 'EISDIR');
     if (!there.isFile()) return deviceOutput(await open(path, 'w'));
     if (!force) throw new Error(`the output ${path} exists; force (--force) replaces it`);
+  } else if (!force && (await isThere(path))) {
+    throw new Error(`the output ${path} is a link to nothing; force (--force) replaces the link`);
   }
   const target = there === null ? path : await realpath(path);
   const suffix = randomBytes(6).toString('hex');
@@ -81,7 +89,7 @@ class FileOutput implements RowOutput {
       await this.file.sync();
       await this.#end();
       // Another program may have created it while this one wrote.
-      if (!force && (await statOf(target)) !== null) throw new Error(`the output ${target} exists`);
+      if (!force && (await isThere(target))) throw new Error(`the output ${target} exists`);
       await rename(this.temporary, target);
     } catch (error) {
       await this.abort();

@@ -82,7 +82,8 @@ async function writeRows(
   { format, header }: { format: RowFormat | null; header?: CreateRowsOptions['header'] },
   batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
 ): Promise<void> {
-  const writer = await createRows(path, { force: true, header, ...(format && { format }) });
+  const options = { force: true, formulas: 'text', header, ...(format && { format }) } as const;
+  const writer = await createRows(path, options);
   try {
     for await (const batch of batches) await writer.write(batch);
     await writer.close();

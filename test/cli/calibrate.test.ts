@@ -137,7 +137,8 @@ describe('calibrate', () => {
     ]);
     expect(code).toBe(0);
     expect(stderr).toContain('reading vectors from column "embedding"');
-    for (const part of ['All 160 rows', '12,720 pairs', 'Distances', 'Bits', 'Recommended', '█']) {
+    const headings = ['How far rows are', 'How many bits', 'Which distance', 'Recommended'];
+    for (const part of ['All 160 rows', '12,720 pairs', ...headings, '█']) {
       expect(stdout).toContain(part);
     }
     const [command] = stdout.match(/halfspace dedup .*/) ?? [];

@@ -141,6 +141,7 @@ describe('Ctrl-C', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const)('%s ends with %i and leaves no output', async (signal, expected) => {
     const folder = await ownFolder();
     const outcome = await run(['fingerprint', '-', '--from', 'jsonl', '-o', 'out.arrow'], {

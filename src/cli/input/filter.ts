@@ -4,75 +4,65 @@
  * and NaN only `!=`.
  */
 
-import { misuse } from '../parse';
+import { misuse } from '../errors';
 
-/** Whether a value meets an operator, by its order next to the wanted one: below 0, 0 or above. */
-const TESTS = {
-  '=': (order: number) => order === 0,
-  '!=': (order: number) => order !== 0,
-  '<': (order: number) => order < 0,
-  '<=': (order: number) => order <= 0,
-  '>': (order: number) => order > 0,
-  '>=': (order: number) => order >= 0,
-  in: (order: number) => order === 0,
+type Value = string | number | bigint;
+
+/** Also of a number and a bigint; NaN equals nothing. */
+const areEqual = (own: Value, wanted: Value) => own <= wanted && own >= wanted;
+
+/** Whether a value meets an operator. */
+const TESTS: Readonly<Record<string, (own: Value, wanted: Value) => boolean>> = {
+  '=': areEqual,
+  '!=': (own, wanted) => !areEqual(own, wanted),
+  '<': (own, wanted) => own < wanted,
+  '<=': (own, wanted) => own <= wanted,
+  '>': (own, wanted) => own > wanted,
+  '>=': (own, wanted) => own >= wanted,
+  in: areEqual,
 };
-
-type Operator = keyof typeof TESTS;
+const OPERATORS = Object.keys(TESTS);
 
 /** One comparison of a column with values. */
 export interface Condition {
   readonly column: string;
-  readonly operator: Operator;
+  readonly operator: string;
   /** One, or several of `in`. */
   readonly values: readonly string[];
 }
 
 /** A quoted text, an operator, punctuation, or a word. */
 const TOKEN = /\s*('(?:[^']|'')*'|"(?:[^"]|"")*"|!=|<=|>=|[=<>(),]|[^\s=<>!(),'"]+)/y;
-const OPERATORS = Object.keys(TESTS);
-const PUNCTUATION = ['(', ')', ',', ...OPERATORS.filter((operator) => operator !== 'in')];
+/** Tokens that are no values. */
+const PUNCTUATION = /^(?:[(),=<>]|!=|<=|>=)$/;
 
 /** The conditions that a row must all meet; throws a misuse that says what is wrong. */
 export function parseFilter(text: string): Condition[] {
   const tokens = tokensOf(text);
   const conditions: Condition[] = [];
   let at = 0;
-  const next = (expected: string): string => {
+  const next = (expected: string, isRight: (token: string) => boolean): string => {
     const token = tokens[at++];
     if (token === undefined) throw wrong(text, `expected ${expected} at its end`);
+    if (!isRight(token)) throw wrong(text, `expected ${expected}, got "${token}"`);
     return token;
   };
-  const value = (expected: string): string => {
-    const token = next(expected);
-    if (PUNCTUATION.includes(token)) throw wrong(text, `expected ${expected}, got "${token}"`);
-    return plain(token);
-  };
+  const value = (expected: string) => plain(next(expected, (token) => !PUNCTUATION.test(token)));
   do {
     const column = value('a column');
-    const given = next('an operator');
-    const operator = given.toLowerCase() as Operator;
-    if (!OPERATORS.includes(operator)) {
-      throw wrong(text, `expected one of ${OPERATORS.join(' ')}, got "${given}"`);
-    }
-    if (operator !== 'in') {
-      conditions.push({ column, operator, values: [value('a value')] });
-      continue;
-    }
-    if (next('"("') !== '(') throw wrong(text, 'expected "(" after in');
-    const values = [value('a value')];
-    let end = next('")"');
-    for (; end === ','; end = next('")"')) values.push(value('a value'));
-    if (end !== ')') throw wrong(text, `expected "," or ")", got "${end}"`);
+    const isOperator = (token: string) => OPERATORS.includes(token.toLowerCase());
+    const operator = next(`one of ${OPERATORS.join(' ')}`, isOperator).toLowerCase();
+    const values: string[] = [];
+    if (operator === 'in') next('"(" after in', (token) => token === '(');
+    const isListed = () => next('"," or ")"', (token) => /^[,)]$/.test(token)) === ',';
+    do values.push(value('a value'));
+    while (operator === 'in' && isListed());
     conditions.push({ column, operator, values });
-  } while (at < tokens.length && isAnd(next('and'), text));
+  } while (at < tokens.length && next(AND, (token) => token.toLowerCase() === 'and'));
   return conditions;
 }
 
-/** True of `and`; anything else between conditions is an error. */
-function isAnd(token: string, text: string): boolean {
-  if (token.toLowerCase() === 'and') return true;
-  throw wrong(text, `expected "and", got "${token}" (quote values that have blanks)`);
-}
+const AND = '"and" (quote values that have blanks)';
 
 /** The tokens of a filter, quotes included. */
 function tokensOf(text: string): string[] {
@@ -101,36 +91,27 @@ function wrong(text: string, what: string) {
 
 /** Of some positions in a column, those whose values meet a condition. */
 export function placesThatMeet(
-  condition: Condition,
+  { operator, column, values: texts }: Condition,
   values: readonly unknown[],
   places: readonly number[],
 ): number[] {
-  const test = TESTS[condition.operator];
+  const test = TESTS[operator];
   const sample = values.find((value) => value !== null && value !== undefined);
-  const wanted = condition.values.map((text) => likeValue(condition.column, text, sample));
+  const wanted = texts.map((text) => likeValue(column, text, sample));
   return places.filter((place) => {
     const value = values[place];
     if (value === null || value === undefined) return false;
-    return wanted.some((one) => test(orderOf(value as never, one as never)));
+    return wanted.some((one) =>
+      test(typeof one === 'string' ? String(value) : (value as Value), one),
+    );
   });
 }
 
 /** The text of a filter as a value of its column. */
-function likeValue(column: string, text: string, sample: unknown): string | number | bigint {
+function likeValue(column: string, text: string, sample: unknown): Value {
   if (typeof sample === 'bigint' && /^[+-]?\d+$/.test(text)) return BigInt(text);
-  if (typeof sample === 'number' || typeof sample === 'bigint') {
-    const number = Number(text);
-    if (text.trim() === '' || Number.isNaN(number)) {
-      throw misuse(`--filter: column "${column}" holds numbers, got "${text}"`);
-    }
-    return number;
-  }
-  return text;
-}
-
-/** Below 0, 0 or above; NaN where the value is NaN, which is only unequal to everything. */
-function orderOf(value: unknown, wanted: string | number | bigint): number {
-  const own = typeof wanted === 'string' ? String(value) : (value as number | bigint);
-  if (Number.isNaN(own)) return Number.NaN;
-  return own < wanted ? -1 : own > wanted ? 1 : 0;
+  if (typeof sample !== 'number' && typeof sample !== 'bigint') return text;
+  const number = Number(text);
+  if (text.trim() !== '' && !Number.isNaN(number)) return number;
+  throw misuse(`--filter: column "${column}" holds numbers, got "${text}"`);
 }

@@ -1,12 +1,15 @@
 /**
  * An index folder as the verbs open it: recognized by its manifest, its options compared with those
- * of the call, its ids found by the words of the command line.
+ * of the call, its ids found by the words of the command line, its carried columns read and
+ * filtered by row, and what it says of itself.
  */
 
 import { readdir, stat } from 'node:fs/promises';
+import { liveRows } from '../../measure/rows';
 import { type Id, IndexFolder, type SimHashIndex } from '../../node';
 import type { Call } from '../call';
-import { bytesText, counted } from '../output/figures';
+import { bytesText, counted, grouped } from '../output/figures';
+import { parseFilter, placesThatMeet } from './filter';
 
 /** True of a folder that has a manifest, sound or not. */
 export async function isIndexFolder(path: string): Promise<boolean> {
@@ -56,25 +59,90 @@ export function partsOf(call: Call, index: SimHashIndex, word: string): readonly
   return [word];
 }
 
-/** How its texts were read; null where it was not made of texts. */
-export function textWords({ text }: IndexFolder): string | null {
-  if (text === null) return null;
-  return Object.entries(text)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ');
+/** A name and a value, for a person. */
+export type Fact = readonly [name: string, value: string];
+
+/** Those facts that have a value. */
+export function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
+  return Object.entries(facts).flatMap(([name, value]): Fact[] =>
+    value === undefined || value === null ? [] : [[name, String(value)]],
+  );
 }
 
-/** The carried columns with their types. */
-export function columnWords({ columnInfo }: IndexFolder): string {
-  return columnInfo.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none';
-}
-
-/** Bytes of all files, and how many these are. */
-export function sizeWords(folder: IndexFolder): string {
-  return `${bytesText(bytesOf(folder))} in ${counted(folder.files.length, 'file')}`;
+/** What the manifest of a folder says. */
+export function folderFacts(folder: IndexFolder): Fact[] {
+  const { generation, rowCount, options, text, files, columnInfo } = folder;
+  const { bits, projection, seed, dimensions, vectors, mean } = options;
+  const texts = Object.entries(text ?? {}).map(([name, value]) => `${name} ${value}`);
+  const columns = columnInfo.map(({ name, type }) => `${name} (${type})`);
+  return factsOf({
+    ...{ rows: grouped(rowCount), bits, projection, seed: seed ?? 0, dimensions },
+    vectors: vectors ?? 'none',
+    mean: mean && 'subtracted from vectors before they are hashed',
+    texts: text && texts.join(', '),
+    columns: columns.join(', ') || 'none',
+    generation,
+    size: `${bytesText(bytesOf(folder))} in ${counted(files.length, 'file')}`,
+  });
 }
 
 /** Bytes of all files of the newest generation. */
 export function bytesOf({ files }: IndexFolder): number {
   return files.reduce((sum, file) => sum + file.bytes, 0);
+}
+
+/** Carried columns in memory; rows that were removed have no values. */
+export class Carried {
+  readonly #values = new Map<string, readonly unknown[]>();
+  /** The rows that the columns have values of, and the position of each. */
+  readonly #rows: Uint32Array;
+  readonly #positions: ReadonlyMap<number, number>;
+
+  private constructor(rows: Uint32Array) {
+    this.#rows = rows;
+    this.#positions = new Map(Array.from(rows, (row, position) => [row, position]));
+  }
+
+  /** Reads columns of a folder, which must have them, for the rows of its index. */
+  static async read(
+    folder: IndexFolder,
+    index: SimHashIndex,
+    names: readonly string[],
+  ): Promise<Carried> {
+    if (names.length === 0) return new Carried(new Uint32Array());
+    const carried = new Carried(liveRows(index));
+    const columns = await folder.columns([...new Set(names)]);
+    for (const name of names) carried.#values.set(name, columns?.values(name) ?? []);
+    return carried;
+  }
+
+  /** The values of a column for some rows, null where a row has none. */
+  valuesOf(name: string, rows: Iterable<number>): unknown[] {
+    const values = this.#values.get(name) ?? [];
+    return Array.from(rows, (row) => values[this.#positions.get(row) ?? -1] ?? null);
+  }
+
+  /** The rows that a filter lets through. */
+  rowsThatMeet(filter: string): Uint32Array {
+    let positions = [...this.#rows.keys()];
+    for (const condition of parseFilter(filter)) {
+      positions = placesThatMeet(condition, this.#values.get(condition.column) ?? [], positions);
+    }
+    return Uint32Array.from(positions, (position) => this.#rows[position]);
+  }
+}
+
+/** The columns that a filter asks for, all of which the index must carry. */
+export function columnsOfFilter(call: Call, folder: IndexFolder): readonly string[] {
+  const filter = call.text('filter');
+  if (filter === undefined) return [];
+  return parseFilter(filter).map(({ column }) => carriedName(call, folder, column));
+}
+
+/** Fails where the index carries no column of that name; the error names those that it does. */
+export function carriedName(call: Call, folder: IndexFolder, name: string): string {
+  const names = folder.columnInfo.map((column) => column.name);
+  if (names.includes(name)) return name;
+  const there = names.length === 0 ? 'no columns' : names.join(', ');
+  return call.fail(`${folder.path} does not carry a column "${name}", it carries ${there}`);
 }

@@ -9,7 +9,6 @@ import {
   IndexFolder,
   jieba,
   openRows,
-  type SparseMatrix,
   segments,
   shingles,
   stopWords,
@@ -19,9 +18,14 @@ import {
   type WordHash,
   words,
 } from '../../node';
-import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
-import { readingOptions } from './rows';
+import { readingOptions } from './open-input';
+
+/** What decides how texts become vectors; an index folder holds it. */
+export interface TextTerms {
+  readonly settings: TextSettings;
+  readonly frequencies: FrequencyTable | null;
+}
 
 /** The settings of the call's options, as an index folder keeps them. */
 export function textSettingsOf(call: Call): TextSettings {
@@ -37,9 +41,9 @@ export function textSettingsOf(call: Call): TextSettings {
 /** What splits and weighs texts by such settings; how it hashes vectors does not matter here. */
 export async function textHasherOf(
   call: Call,
-  { tokens, stopWords: language, counting, hash, keywords }: TextSettings,
-  frequencies: FrequencyTable | null,
+  { settings, frequencies }: TextTerms,
 ): Promise<TextHasher> {
+  const { tokens, stopWords: language, counting, hash, keywords } = settings;
   return new TextHasher({
     tokens: await tokensOf(call, tokens),
     stopWords: language === undefined ? undefined : await stopWords(language),
@@ -70,22 +74,6 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
     return table ?? call.fail(`${path}: this index keeps no table of frequencies`);
   }
   return frequenciesFromArrow(await readFile(path), { file: path });
-}
-
-/** The sparse rows of texts, some at a time; a null text, or one without words, has no entries. */
-export function* rowsOfTexts(
-  hasher: TextHasher,
-  texts: readonly (string | null)[],
-): Generator<SparseMatrix> {
-  const batch = new TextBatch();
-  for (const text of texts) {
-    const { indices, values } = hasher.vectorize(text ?? '');
-    const from = batch.append(values.length);
-    batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
-    batch.values.set(values, from);
-    if (batch.isFull) yield batch.taken();
-  }
-  if (batch.count > 0) yield batch.taken();
 }
 
 /**

@@ -8,10 +8,9 @@ import { runSteps } from '../../base/steps';
 import { pointsOf } from '../../clustering/cluster-source';
 import { rowsOf } from '../../join/source';
 import { type Cluster, hammingDistance, RowBatch } from '../../node';
-import type { Collection } from '../input/collection';
-import { idsAt, rowBlocks } from '../input/join';
+import { type Collection, idsAt, rowBlocks } from '../input/collection';
 import { counted, excerpt, grouped } from './figures';
-import { PeopleTable } from './people-table';
+import { lineSetter } from './table';
 
 /** Clusters, however they were found. */
 export interface Found {
@@ -81,11 +80,11 @@ const SHOWN = 20;
 const WIDTH = 100;
 
 /** The largest clusters as a table for people. */
-export async function clusterTable(
+export function clusterTable(
   { ids, count, there }: Collection,
   { clusters }: Found,
   labelOf: (row: number) => string,
-): Promise<string> {
+): string {
   const rows = there?.length ?? count;
   const order = clusters
     .map((cluster, number) => ({ ...cluster, number }))
@@ -100,21 +99,14 @@ export async function clusterTable(
   const namesOf = (nearest: Uint32Array) => {
     return ids === null ? '' : excerpt(Array.from(nearest, (row) => String(ids[row])).join(', '));
   };
-  const table = new PeopleTable({
-    ...{ width: WIDTH, isColored: false },
-    write: async (text) => {
-      lines.push(text.trimEnd());
-    },
-  });
-  await table.write(
-    RowBatch.of({
-      cluster: Int32Array.from(shown, ({ number }) => number),
-      rows: Int32Array.from(shown, ({ size }) => size),
-      'mean cosine': shown.map(({ cohesion }) => cohesion.toFixed(3)),
-      medoid: shown.map(({ medoid }) => labelOf(medoid)),
-      ...(ids !== null && { nearest: shown.map(({ exemplars }) => namesOf(exemplars)) }),
-    }),
-  );
+  const headings = ['cluster', 'rows', 'mean cosine', 'medoid', 'nearest'];
+  const cells = shown.map(({ number, size, cohesion, medoid, exemplars }) => [
+    ...[String(number), String(size), cohesion.toFixed(3)],
+    ...[labelOf(medoid), namesOf(exemplars)],
+  ]);
+  const table = [headings, ...cells].map((row) => (ids === null ? row.slice(0, -1) : row));
+  const line = lineSetter(table, { width: WIDTH, isRight: (column) => column < 2 });
+  lines.push(...table.map(line));
   if (order.length > SHOWN) lines.push(`and ${counted(order.length - SHOWN, 'smaller one')}`);
   return lines.join('\n');
 }

@@ -82,9 +82,30 @@ export function commandLine(words: readonly string[]): string {
     .join(' ');
 }
 
-/** Text of a user's file without characters that a terminal would obey; lines stay lines. */
+/**
+ * What a terminal would obey in place of showing it: controls of C0 and C1 other than line feeds and
+ * tabs, marks that turn the direction of the text around them, further ends of lines, and halves of
+ * characters.
+ */
+const OBEYED = /[^\P{Cc}\n\t]|[\p{Bidi_C}\u2028\u2029]|\p{Cs}/gu;
+
+/** Text of a user's file with a visible sign for each character that a terminal would obey. */
 export function printable(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\u{fffd}');
+  return text.replaceAll(OBEYED, '\u{fffd}');
+}
+
+/** Characters that take two columns: of East Asia, and pictures. */
+const WIDE = new RegExp(
+  '[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f' +
+    '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]',
+  'u',
+);
+
+/** Columns of a terminal that a text takes; marks above other characters take none. */
+export function columnsOfText(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  const columns = Array.from(text, (one) => (/\p{Mn}/u.test(one) ? 0 : WIDE.test(one) ? 2 : 1));
+  return columns.reduce<number>((sum, one) => sum + one, 0);
 }
 
 /** Words in lines of at most `width` columns. */
@@ -103,9 +124,9 @@ const WIDTH = 60;
 /** What is shown before the place where two texts differ. */
 const BEFORE = 16;
 
-/** The beginning of a text in one line, without characters that a terminal would obey. */
-export function excerpt(text: string): string {
-  return cut(inOneLine(text), 0);
+/** The beginning of a text in one line of at most so many characters, without invisible ones. */
+export function excerpt(text: string, most = WIDTH): string {
+  return cut(inOneLine(text), 0, most);
 }
 
 /** Excerpts of two texts from where they begin to differ; of short texts all is shown. */
@@ -116,14 +137,14 @@ export function differing(one: string, other: string): [string, string] {
   const isShort = Math.max(a.length, b.length) <= WIDTH;
   const blank = a.lastIndexOf(' ', Math.max(0, at - BEFORE));
   const from = isShort || at <= WIDTH / 2 ? 0 : Math.max(0, blank + 1);
-  return [cut(a, from), cut(b, from)];
+  return [cut(a, from, WIDTH), cut(b, from, WIDTH)];
 }
 
-/** At most `WIDTH` characters from a position on, with a … where some are left out. */
-function cut(text: string, from: number): string {
-  const characters = Array.from(text.slice(from, from + 4 * WIDTH));
-  const isWhole = characters.length <= WIDTH;
-  const shown = isWhole ? characters : characters.slice(0, WIDTH - 1);
+/** At most `most` characters from a position on, with a … where some are left out. */
+function cut(text: string, from: number, most: number): string {
+  const characters = Array.from(text.slice(from, from + 4 * most));
+  const isWhole = characters.length <= most;
+  const shown = isWhole ? characters : characters.slice(0, most - 1);
   return `${from > 0 ? '…' : ''}${shown.join('')}${isWhole ? '' : '…'}`;
 }
 

@@ -6,26 +6,13 @@
 import { cosineOf } from '../../hashing/angle';
 import type { DedupPlan } from '../../node';
 import { counted, differing, excerpt, grouped } from './figures';
+import { aligned } from './table';
 
 /** A person reads a few lines; the plan has all. */
 const GROUPS_SHOWN = 5;
 const PAIRS_SHOWN = 5;
 /** Ranges of distances that are shown, besides 0. */
 const RANGES = 4;
-
-/** Rows that are near each other, and the one of them that stays. */
-interface Group {
-  readonly name: number;
-  readonly size: number;
-  readonly keptRow: number;
-}
-
-/** A row that would go, and the one that stays for it. */
-interface DroppedPair {
-  readonly row: number;
-  readonly keptRow: number;
-  readonly distance: number;
-}
 
 /** The figures of a plan that a person checks first. */
 export interface Review {
@@ -34,59 +21,44 @@ export interface Review {
   readonly groups: number;
   /** By the distance to the row that stays, the rows that would go. */
   readonly byDistance: Uint32Array;
-  /** Groups of most rows. */
-  readonly largest: readonly Group[];
-  /** Of the groups whose dropped rows are farthest from the kept one, those. */
-  readonly widest: readonly DroppedPair[];
+  /** Groups of most rows, and the row that each keeps. */
+  readonly largest: readonly { readonly size: number; readonly keptRow: number }[];
+  /** Dropped rows farthest from the row that is kept for them, one of a group, widest first. */
+  readonly widest: readonly number[];
 }
 
 /** The review of a plan for so many rows, without those that were removed from an index. */
 export function reviewOf(plan: DedupPlan, rows: number): Review {
-  const { count, groups, kept, duplicateOf, distances } = plan;
+  const { count, groups, kept, distances } = plan;
   const sizes = new Uint32Array(count);
-  const keptOf = new Uint32Array(count);
+  for (const group of groups) sizes[group]++;
   const byDistance = new Uint32Array(distances.reduce((most, one) => Math.max(most, one), 0) + 1);
-  let dropped = 0;
-  let widest: DroppedPair[] = [];
-  for (let row = count - 1; row >= 0; row--) {
-    sizes[groups[row]]++;
-    if (kept[row] === 1) keptOf[groups[row]] = row;
-  }
+  const widestOf = new Map<number, number>();
+  const keptOf = new Map<number, number>();
   for (let row = 0; row < count; row++) {
-    if (kept[row] === 1) continue;
-    const distance = distances[row];
-    dropped++;
-    byDistance[distance]++;
-    const least = widest[PAIRS_SHOWN - 1]?.distance ?? 0;
-    if (distance > least) {
-      widest = withPair(widest, { row, keptRow: duplicateOf[row], distance }, groups);
+    const group = groups[row];
+    if (kept[row] === 1) {
+      if (sizes[group] > 1 && !keptOf.has(group)) keptOf.set(group, row);
+      continue;
     }
+    byDistance[distances[row]]++;
+    const widest = widestOf.get(group);
+    if (widest === undefined || distances[row] > distances[widest]) widestOf.set(group, row);
   }
-  const largest: Group[] = [];
-  let groupCount = 0;
-  for (let name = 0; name < count; name++) {
-    if (sizes[name] < 2) continue;
-    groupCount++;
-    if (sizes[name] <= (largest[GROUPS_SHOWN - 1]?.size ?? 0)) continue;
-    largest.push({ name, size: sizes[name], keptRow: keptOf[name] });
-    largest.sort((a, b) => b.size - a.size || a.name - b.name).splice(GROUPS_SHOWN);
-  }
-  return { rows, dropped, groups: groupCount, byDistance, largest, widest };
+  const largest = [...keptOf].map(([group, keptRow]) => ({ group, size: sizes[group], keptRow }));
+  const widest = [...widestOf.values()].filter((row) => distances[row] > 0);
+  return {
+    ...{ rows, byDistance, groups: sizes.reduce((sum, size) => sum + Number(size > 1), 0) },
+    dropped: byDistance.reduce((sum, one) => sum + one, 0),
+    largest: largest.sort((a, b) => b.size - a.size || a.group - b.group).slice(0, GROUPS_SHOWN),
+    widest: widest.sort((a, b) => distances[b] - distances[a] || a - b).slice(0, PAIRS_SHOWN),
+  };
 }
 
-/** The widest pairs and one more, widest first; each group has one, the wider. */
-function withPair(widest: DroppedPair[], pair: DroppedPair, groups: Uint32Array): DroppedPair[] {
-  const same = widest.find(({ row }) => groups[row] === groups[pair.row]);
-  if (same !== undefined && same.distance >= pair.distance) return widest;
-  return [...widest.filter((one) => one !== same), pair]
-    .sort((a, b) => b.distance - a.distance || a.row - b.row)
-    .slice(0, PAIRS_SHOWN);
-}
-
-/** The rows whose names and texts are shown. */
-export function shownRows({ largest, widest }: Review): number[] {
-  const rows = [...largest.map(({ keptRow }) => keptRow)];
-  for (const { row, keptRow } of widest) rows.push(row, keptRow);
+/** The rows whose names and texts are shown, ascending. */
+export function shownRows({ duplicateOf }: DedupPlan, { largest, widest }: Review): number[] {
+  const rows = largest.map(({ keptRow }) => keptRow);
+  for (const row of widest) rows.push(row, duplicateOf[row]);
   return [...new Set(rows)].sort((a, b) => a - b);
 }
 
@@ -100,8 +72,11 @@ export interface Shown {
 }
 
 /** The review in lines; one line where nothing would go. */
-export function reviewText(review: Review, { bits, nameOf, texts }: Shown): string {
-  const { rows, dropped, groups, byDistance, largest, widest } = review;
+export function reviewText(
+  { duplicateOf, distances }: DedupPlan,
+  { rows, dropped, groups, byDistance, largest, widest }: Review,
+  { bits, nameOf, texts }: Shown,
+): string {
   const share = rows === 0 ? 0 : (100 * dropped) / rows;
   const lines = [
     `${counted(rows, 'row')}: ${grouped(rows - dropped)} to keep, ${grouped(dropped)} to drop ` +
@@ -111,21 +86,21 @@ export function reviewText(review: Review, { bits, nameOf, texts }: Shown): stri
   lines.push('', 'Rows to drop by their distance to the row that is kept:');
   lines.push(`  ${ranges(byDistance).join('   ')}`);
   lines.push('', largest.length < groups ? 'Largest groups:' : 'Groups:');
-  const width = Math.max(...largest.map(({ size }) => grouped(size).length));
-  const nameWidth = Math.max(...largest.map(({ keptRow }) => nameOf(keptRow).length));
-  for (const { size, keptRow } of largest) {
-    const text = excerpt(texts.get(keptRow) ?? '');
-    const name = nameOf(keptRow).padEnd(nameWidth);
-    lines.push(`  ${grouped(size).padStart(width)} rows, keeps ${name}  ${text}`.trimEnd());
-  }
+  const cells = largest.map(({ size, keptRow }) => {
+    return [grouped(size), `rows, keeps ${nameOf(keptRow)}`, excerpt(texts.get(keptRow) ?? '')];
+  });
+  lines.push(aligned(cells, { isRight: (column) => column === 0 }));
   if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');
-  for (const { row, keptRow, distance } of widest) {
+  for (const row of widest) {
+    const [keptRow, distance] = [duplicateOf[row], distances[row]];
     const cosine = cosineOf(distance, bits).toFixed(2);
     lines.push(`  ${distance} of ${bits} bits differ, cosine about ${cosine}`);
     const [one, other] = differing(texts.get(keptRow) ?? '', texts.get(row) ?? '');
-    const padding = Math.max(nameOf(keptRow).length, nameOf(row).length);
-    lines.push(`    keep ${nameOf(keptRow).padEnd(padding)}  ${one}`.trimEnd());
-    lines.push(`    drop ${nameOf(row).padEnd(padding)}  ${other}`.trimEnd());
+    const pair = [
+      [`  keep ${nameOf(keptRow)}`, one],
+      [`  drop ${nameOf(row)}`, other],
+    ];
+    lines.push(aligned(pair, { isRight: () => false }));
   }
   return lines.join('\n');
 }

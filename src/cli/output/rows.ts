@@ -3,10 +3,11 @@
  * there whole or not at all, and is not written over without --force.
  */
 
+import { Writable } from 'node:stream';
 import { openOutput as openFile } from '../../formats/file-io';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
-import { PeopleTable } from './people-table';
+import { PeopleTable } from './table';
 
 /** Formats that a terminal cannot show. */
 const BINARY: readonly string[] = ['arrow', 'arrows', 'parquet'];
@@ -28,28 +29,31 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
 
 /** A file of -o, a table on a terminal, or else a stream on stdout, JSON lines by default. */
 async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise<RowWriter> {
-  const target = call.text('output');
+  const target = call.text('output') ?? '-';
   const format = (call.isJson ? 'json' : call.text('to')) as RowFormat | undefined;
-  if (target !== undefined && target !== '-') {
-    return createRows(target, {
-      ...{ format, force: call.has('force'), inputs: inputs.filter((input) => input !== '-') },
-      header: isArrow(format, target) ? header : undefined,
-    });
+  const own = {
+    formulas: call.text('formulas') as 'keep' | 'text',
+    header: isArrow(format, target) ? header : undefined,
+  };
+  if (target !== '-') {
+    const files = inputs.filter((input) => input !== '-');
+    return createRows(target, { ...own, format, force: call.has('force'), inputs: files });
   }
-  if (call.isTerminal && format === undefined) {
+  if (!call.isTerminal) return createRows('-', { ...own, format: format ?? 'jsonl' });
+  if (format === undefined) {
     return new PeopleTable({
       width: process.stdout.columns || 80,
       isColored: isColored(),
-      write: (text) => call.print(text),
+      write: (text) => call.printStyled(text),
     });
   }
-  if (call.isTerminal && BINARY.includes(format as string)) {
+  if (BINARY.includes(format)) {
     call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
   }
-  return createRows('-', {
-    format: format ?? 'jsonl',
-    header: isArrow(format) ? header : undefined,
+  const terminal = new Writable({
+    write: (bytes, _, done) => void call.print(String(bytes)).then(() => done(), done),
   });
+  return createRows(terminal, { ...own, format });
 }
 
 /**
@@ -61,7 +65,7 @@ export function isForPeople(call: Call): boolean {
 }
 
 /** Only Arrow files have a header. */
-function isArrow(format: RowFormat | undefined, target = ''): boolean {
+function isArrow(format: RowFormat | undefined, target: string): boolean {
   if (format !== undefined) return format === 'arrow' || format === 'arrows';
   return /\.(arrow|arrows|feather|ipc)$/i.test(target);
 }

@@ -3,10 +3,12 @@
  * and as data for machines. All three show the same figures, in the same sentences.
  */
 
+import { basename } from 'node:path';
 import { cosineOf } from '../../hashing/angle';
 import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
-import type { DistanceStep, PairTally } from '../../measure/pair-tally';
+import type { PairTally } from '../../measure/pair-tally';
 import { counted, fixed, grouped, percent, wrapped } from '../output/figures';
+import { aligned } from '../output/table';
 import {
   cosineChart,
   distanceHistogram,
@@ -37,60 +39,119 @@ const BAR = 24;
 const MAX_LINES = 24;
 const WIDTH = 96;
 
+/** What both the text and the page say under one heading. */
+interface Part {
+  readonly name: string;
+  readonly heading: string;
+  readonly sentence?: string;
+  /** To be copied as it is. */
+  readonly command?: string;
+  /** Rows of cells below their headings. */
+  readonly cells?: string[][];
+  /** Stands for the figure where there are letters only. */
+  readonly letters?: string;
+  readonly figure?: readonly [chart: string, caption: string];
+}
+
+/** The parts of a calibration, the recommendation last. */
+function partsOf(calibration: Calibration, command: string): Part[] {
+  const { tally, minCosine, recommended } = calibration;
+  const { bits } = tally;
+  const marked = recommended.maxDistance;
+  return [
+    {
+      ...{ name: 'distance', heading: 'How far rows are from each other' },
+      letters: histogram(tally),
+      figure: [
+        distanceHistogram(tally, { nearestName: 'nearest of each row', marked }),
+        'The nearest of a row is the one of the highest exact cosine in the sample.',
+      ],
+    },
+    {
+      ...{ name: 'cosine', heading: 'What a distance says of the cosine' },
+      letters: cosines(tally),
+      figure: [
+        cosineChart(tally),
+        'Where the mean leaves theory at small distances, near pairs are rare among all that ' +
+          'are as near by chance.',
+      ],
+    },
+    {
+      ...{ name: 'bits', heading: 'How many bits', sentence: bitsSentence(calibration) },
+      cells: widthCells(calibration),
+    },
+    {
+      ...{ name: 'threshold', cells: thresholdCells(calibration) },
+      heading: `Which distance finds pairs at cosine ${minCosine} or more`,
+      figure: [
+        thresholdChart(tally.thresholds(), { bits, minCosine, marked }),
+        'Precision: of the pairs within the distance, the share that is near. Recall: of the ' +
+          'near pairs, the share within it.',
+      ],
+    },
+    {
+      ...{ name: 'recommended', heading: 'Recommended', command },
+      sentence: expectation(calibration),
+    },
+  ];
+}
+
+/** The parts of a report; none where nothing could be measured. */
+function allParts({ calibration, command }: CalibrationReport): Part[] {
+  return calibration === null || command === null ? [] : partsOf(calibration, command);
+}
+
 /** The calibration as text of at most 96 columns. */
 export function calibrationText(report: CalibrationReport): string {
-  const { calibration, command } = report;
   const filled = (text: string) => wrapped(text, WIDTH).join('\n');
-  const parts = [filled(baseSentences(report).join(' '))];
-  if (calibration !== null && command !== null) {
-    const { tally, minCosine } = calibration;
-    const { bits } = tally;
-    parts.push(
-      `Distances, ${bits} bits\n${histogram(tally)}`,
-      `Cosine against distance, ${bits} bits\n${cosines(tally)}`,
-      `Bits\n${aligned([
-        ['bits', 'error', `near ${minCosine}`, 'theory', ...BEST],
-        ...widthRows(calibration),
-      ])}`,
-      filled(bitsSentence(calibration)),
-      `Precision and recall for cosine ${minCosine} or more, ${bits} bits\n${aligned([
-        THRESHOLDS,
-        ...thresholdRows(calibration),
-      ])}`,
-      `Recommended\n  ${command}`,
-      filled(expectation(calibration)),
-    );
-  }
-  return `${parts.join('\n\n')}\n`;
+  const parts = allParts(report).map(({ heading, command, cells, letters, sentence }) => {
+    const shown = command === undefined ? letters : `  ${command}`;
+    const below = shown ?? aligned(cells ?? [], { isRight: () => true });
+    return `${heading}\n${below}${sentence === undefined ? '' : `\n\n${filled(sentence)}`}`;
+  });
+  return `${[filled(baseSentences(report).join(' ')), ...parts].join('\n\n')}\n`;
+}
+
+/** The calibration as a page, the recommendation first. */
+export function calibrationPage(report: CalibrationReport): string {
+  const parts = allParts(report).map(({ name, heading, ...part }) =>
+    section(name, heading, [
+      ...(part.command === undefined ? [] : [verbatim(part.command)]),
+      ...(part.sentence === undefined ? [] : [paragraph(part.sentence)]),
+      ...(part.figure === undefined ? [] : [figure(...part.figure)]),
+      ...(part.cells === undefined ? [] : [numberTable(part.cells)]),
+    ]),
+  );
+  const base = paragraph(baseSentences(report).join(' '));
+  return page(`What distances mean in ${basename(report.file)}`, [
+    ...[base, ...parts.slice(-1), ...parts.slice(0, -1)],
+  ]);
+}
+
+/** A table of numbers below their headings. */
+function numberTable([headings, ...rows]: string[][]): string {
+  return table(
+    numbers(...headings),
+    rows.map((row) => numbers(...row)),
+  );
 }
 
 /** Two bars for each range of distances, each scaled to the longest of its column. */
 function histogram({ steps, pairs, nearest }: PairTally): string {
-  const coarse = coarser(steps, pairs, nearest);
-  const [all, near] = [sharesOf(pairs, coarse), sharesOf(nearest, coarse)];
-  const [mostAll, mostNear] = [Math.max(...all), Math.max(...near)];
-  return aligned(
-    [
-      ['distance', 'all pairs', '', 'nearest of each row', ''],
-      ...coarse.map((step, i) => [
-        stepName(step),
-        bar(all[i] / mostAll).padEnd(BAR),
-        percent(all[i]),
-        bar(near[i] / mostNear).padEnd(BAR),
-        percent(near[i]),
-      ]),
-    ],
-    ['end', 'start', 'end', 'start', 'end'],
-  );
-}
-
-/** The steps that hold something, joined until there are few. */
-function coarser(steps: readonly DistanceStep[], ...counts: Float64Array[]): DistanceStep[] {
-  const used = usedSteps(steps, counts);
+  const used = usedSteps(steps, [pairs, nearest]);
   const times = Math.ceil(used.length / MAX_LINES);
-  return used.flatMap(({ from }, i) =>
+  const coarse = used.flatMap(({ from }, i) =>
     i % times === 0 ? [{ from, to: used[Math.min(used.length, i + times) - 1].to }] : [],
   );
+  const columns = [pairs, nearest].map((counts) => {
+    const shares = sharesOf(counts, coarse);
+    const most = Math.max(...shares);
+    return shares.map((share) => [bar(share / most).padEnd(BAR), percent(share)]);
+  });
+  const rows = coarse.map((step, i) => [stepName(step), ...columns[0][i], ...columns[1][i]]);
+  return aligned([['distance', 'all pairs', '', 'nearest of each row', ''], ...rows], {
+    isRight: (column) => column !== 1 && column !== 3,
+  });
 }
 
 /** The last block of a bar, by eighths. */
@@ -106,7 +167,7 @@ function bar(share: number): string {
 function cosines(tally: PairTally): string {
   const steps = tally.cosineSteps();
   const every = Math.ceil(steps.length / MAX_LINES);
-  return aligned([
+  const rows = [
     ['distance', 'mean', '5 %', '95 %', 'theory', 'pairs'],
     ...steps
       .filter((_, i) => i % every === 0)
@@ -116,116 +177,40 @@ function cosines(tally: PairTally): string {
         fixed(cosineOf(Math.round(step.meanDistance), tally.bits)),
         grouped(step.pairs),
       ]),
-  ]);
+  ];
+  return aligned(rows, { isRight: () => true });
 }
 
-/** Headings of what the best distance of a width finds, the last of `widthRows`. */
-const BEST = ['best within', 'precision', 'recall', 'F1'];
-
-/** What was measured of each width, as cells. */
-function widthRows({ widths }: Calibration): string[][] {
-  return widths.map(({ bits, error, edgeError, theoryError, best }) => [
-    grouped(bits),
-    fixed(error, 3),
-    edgeError === null ? '–' : fixed(edgeError, 3),
-    fixed(theoryError, 3),
-    ...(best === null
-      ? ['–', '–', '–', '–']
-      : [String(best.maxDistance), fixed(best.precision), fixed(best.recall), fixed(best.f1)]),
-  ]);
-}
-
-/** Headings of `thresholdRows`. */
-const THRESHOLDS = ['within', 'found', 'right', 'precision', 'recall', 'F1'];
-
-/** What about ten distances find, up to twice the recommended one, which is among them. */
-function thresholdRows({ tally, recommended }: Calibration): string[][] {
-  const wanted = recommended.maxDistance;
-  const every = Math.max(1, Math.round(wanted / 6));
-  return tally
-    .thresholds()
-    .filter(({ maxDistance }) => maxDistance <= 2 * Math.max(3, wanted))
-    .filter(({ maxDistance }) => (maxDistance - wanted) % every === 0)
-    .map(({ maxDistance, found, right, precision, recall, f1 }) => [
-      ...[String(maxDistance), grouped(found), grouped(right)],
-      ...[found === 0 ? '–' : fixed(precision), fixed(recall), fixed(f1)],
-    ]);
-}
-
-/** Cells in columns, numbers to the right. */
-function aligned(rows: readonly string[][], sides: readonly ('start' | 'end')[] = []): string {
-  const sizes = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, i) => (sides[i] === 'start' ? cell.padEnd(sizes[i]) : cell.padStart(sizes[i])))
-      .join('  '),
-  );
-  return lines.map((text) => `  ${text.trimEnd()}`).join('\n');
-}
-
-/** The calibration as a page. */
-export function calibrationPage(report: CalibrationReport): string {
-  const { calibration, command, file } = report;
-  const base = paragraph(baseSentences(report).join(' '));
-  const sections =
-    calibration === null || command === null
-      ? []
-      : [
-          section('recommended', 'Recommended', [
-            verbatim(command),
-            paragraph(expectation(calibration)),
-          ]),
-          ...distanceSections(calibration),
-          thresholdSection(calibration),
-          section('bits', 'How many bits', [
-            paragraph(bitsSentence(calibration)),
-            table(
-              numbers(
-                ...['bits', 'error of the cosine', `near ${calibration.minCosine}`, 'by theory'],
-                ...BEST,
-              ),
-              widthRows(calibration).map((row) => numbers(...row)),
-            ),
-          ]),
-        ];
-  return page(`What distances mean in ${file}`, [base, ...sections]);
-}
-
-/** How distances spread, and which cosines they stand for. */
-function distanceSections({ tally, recommended }: Calibration): string[] {
-  const nearest = { nearestName: 'nearest of each row', marked: recommended.maxDistance };
+/** What was measured of each width, and what its best distance finds. */
+function widthCells({ widths, minCosine }: Calibration): string[][] {
+  const headings = ['bits', 'error of the cosine', `near ${minCosine}`, 'by theory'];
   return [
-    section('distance', 'How far rows are from each other', [
-      figure(
-        distanceHistogram(tally, nearest),
-        'The nearest of a row is the one of the highest exact cosine in the sample.',
-      ),
-    ]),
-    section('cosine', 'What a distance says of the cosine', [
-      figure(
-        cosineChart(tally),
-        'Where the mean leaves theory at small distances, near pairs are rare among all that ' +
-          'are as near by chance.',
-      ),
+    [...headings, 'best within', 'precision', 'recall', 'F1'],
+    ...widths.map(({ bits, error, edgeError, theoryError, best }) => [
+      ...[grouped(bits), fixed(error, 3), edgeError === null ? '–' : fixed(edgeError, 3)],
+      fixed(theoryError, 3),
+      ...(best === null
+        ? ['–', '–', '–', '–']
+        : [String(best.maxDistance), fixed(best.precision), fixed(best.recall), fixed(best.f1)]),
     ]),
   ];
 }
 
-/** What each distance would find, as a chart and in numbers. */
-function thresholdSection(calibration: Calibration): string {
-  const { tally, minCosine, recommended } = calibration;
-  const options = { bits: tally.bits, minCosine, marked: recommended.maxDistance };
-  return section('threshold', `Which distance finds pairs at cosine ${minCosine} or more`, [
-    figure(
-      thresholdChart(tally.thresholds(), options),
-      'Precision: of the pairs within the distance, the share that is near. Recall: of the ' +
-        'near pairs, the share within it.',
-    ),
-    table(
-      numbers(...THRESHOLDS),
-      thresholdRows(calibration).map((row) => numbers(...row)),
-    ),
-  ]);
+/** What about ten distances find, up to twice the recommended one, which is among them. */
+function thresholdCells({ tally, recommended }: Calibration): string[][] {
+  const wanted = recommended.maxDistance;
+  const every = Math.max(1, Math.round(wanted / 6));
+  return [
+    ['within', 'found', 'right', 'precision', 'recall', 'F1'],
+    ...tally
+      .thresholds()
+      .filter(({ maxDistance }) => maxDistance <= 2 * Math.max(3, wanted))
+      .filter(({ maxDistance }) => (maxDistance - wanted) % every === 0)
+      .map(({ maxDistance, found, right, precision, recall, f1 }) => [
+        ...[String(maxDistance), grouped(found), grouped(right)],
+        ...[found === 0 ? '–' : fixed(precision), fixed(recall), fixed(f1)],
+      ]),
+  ];
 }
 
 /** The calibration as data: what the page shows, in numbers. */

@@ -6,7 +6,7 @@
  * that is read without scripts; what is drawn here are lines, bands, bars and dots.
  */
 
-import { plain } from '../output/figures';
+import { columnsOfText, plain } from '../output/figures';
 import { escaped } from './page';
 
 /** A scale and what it measures. */
@@ -17,7 +17,7 @@ export interface Axis {
 }
 
 /** From values to the picture's own units. */
-export interface Place {
+interface Place {
   x(value: number): number;
   y(value: number): number;
 }
@@ -30,12 +30,18 @@ interface Look {
   readonly colour: number | null;
 }
 
+type Kind = 'line' | 'area' | 'dot' | 'rule';
+type Tag = 'path' | 'rect' | 'circle';
+/** Makes an SVG element in the look of a mark; a pointer over it shows its title. */
+type Put = (tag: Tag, attributes: string, title?: string) => string;
+
 /** Something drawn in a chart; the functions below make them. */
-export interface Mark extends Look {
-  /** How the key shows it. */
-  readonly shape: 'line' | 'line dashed' | 'rule' | 'area' | 'area bar' | 'dot';
+export interface Mark {
+  readonly name: string | undefined;
   /** SVG elements. */
   draw(place: Place): string;
+  /** A sample for the key, 24 units wide from `x` on. */
+  sample(x: number): string;
 }
 
 /** What a chart shows; sizes are in units of the picture. */
@@ -76,15 +82,15 @@ export function chart(options: ChartOptions): string {
     `<desc id="${name}-description">${escaped(description)}</desc>`,
     `<rect class="frame" x="${left}" y="${top}" width="${right - left}" height="${bottom - top}"/>`,
     ...axis(x, `x="${middleX}" y="${height - 10}"`, (value) => {
-      const at = coordinate(place.x(value));
+      const at = short(place.x(value));
       return [`M${at} ${top}V${bottom}`, `x="${at}" y="${bottom + 18}" text-anchor="middle"`];
     }),
     ...axis(y, `transform="translate(16 ${middleY}) rotate(-90)"`, (value) => {
       const at = place.y(value);
-      const label = `x="${left - 8}" y="${coordinate(at + 4)}" text-anchor="end"`;
-      return [`M${left} ${coordinate(at)}H${right}`, label];
+      const label = `x="${left - 8}" y="${short(at + 4)}" text-anchor="end"`;
+      return [`M${left} ${short(at)}H${right}`, label];
     }),
-    ...marks.map((mark) => mark.draw(place)),
+    ...marks.map((one) => one.draw(place)),
     key(marks, left),
     '</svg>',
   ].join('');
@@ -105,42 +111,49 @@ function axis(
   return [...ticks, text];
 }
 
-/** Names of the marks next to their shapes, in a line above the frame. */
+/** Names of the marks next to their samples, in a line above the frame. */
 function key(marks: readonly Mark[], left: number): string {
   let at = left;
   return marks
-    .map(({ name, colour, shape }) => {
+    .map(({ name, sample }) => {
       if (name === undefined) return '';
-      const from = Number(coordinate(at));
-      at += 30 + LETTER * name.length + 18;
-      const [kind] = shape.split(' ');
-      const samples: Record<string, string> = {
-        area: element('rect', shape, colour, `x="${from}" y="13" width="24" height="13"`),
-        dot: element('circle', shape, colour, `cx="${from + 12}" cy="19.5" r="5"`),
-        rule: element('path', shape, colour, `d="M${from + 12} 11V28"`),
-        line: element('path', shape, colour, `d="M${from} 19.5h24"`),
-      };
-      return `${samples[kind]}<text x="${coordinate(from + 30)}" y="24">${escaped(name)}</text>`;
+      const from = at;
+      at += 30 + LETTER * columnsOfText(name) + 18;
+      return `${sample(from)}<text x="${short(from + 30)}" y="24">${escaped(name)}</text>`;
     })
     .join('');
 }
 
 /** A coordinate, short and the same everywhere. */
-function coordinate(value: number): string {
-  return String(Math.round(value * 10) / 10);
-}
+const short = (value: number) => String(Math.round(value * 10) / 10);
 
-/** An SVG element in a colour; a pointer over it shows its title. */
-function element(
-  tag: 'path' | 'rect' | 'circle',
-  shape: Mark['shape'],
-  colour: number | null,
-  attributes: string,
-  title?: string,
-): string {
+/** The elements of the shapes that a key has, at a place in its line. */
+const SAMPLES: Record<Kind, (x: number) => [tag: Tag, attributes: string]> = {
+  line: (x) => ['path', `d="M${short(x)} 19.5h24"`],
+  area: (x) => ['rect', `x="${short(x)}" y="13" width="24" height="13"`],
+  dot: (x) => ['circle', `cx="${short(x + 12)}" cy="19.5" r="5"`],
+  rule: (x) => ['path', `d="M${short(x + 12)} 11V28"`],
+};
+
+/** A mark whose elements are of a class: a kind of sample, and words that style it. */
+function mark(
+  shape: `${Kind}${'' | ' dashed' | ' bar'}`,
+  { colour, name }: Look,
+  draw: (place: Place, put: Put) => string,
+): Mark {
   const look = colour === null ? 'grey' : `c${colour % COLOURS}`;
-  const start = `<${tag} class="${shape} ${look}" ${attributes}`;
-  return title === undefined ? `${start}/>` : `${start}><title>${escaped(title)}</title></${tag}>`;
+  const put: Put = (tag, attributes, title) => {
+    const start = `<${tag} class="${shape} ${look}" ${attributes}`;
+    return title === undefined
+      ? `${start}/>`
+      : `${start}><title>${escaped(title)}</title></${tag}>`;
+  };
+  const kind = shape.split(' ')[0] as Kind;
+  const sample = (x: number) => {
+    const [tag, attributes] = SAMPLES[kind](x);
+    return put(tag, attributes);
+  };
+  return { name, sample, draw: (place) => draw(place, put) };
 }
 
 /** A point by its values, not by its place in the picture. */
@@ -151,10 +164,10 @@ export interface Point {
   readonly title?: string;
 }
 
-/** A path through points, or nothing without any. */
-function pathOf(points: readonly Point[], place: Place, end = ''): string {
-  const steps = points.map(({ x, y }) => `${coordinate(place.x(x))} ${coordinate(place.y(y))}`);
-  return `d="M${steps.join('L')}${end}"`;
+/** A path through points; empty without any. */
+function path(points: readonly Point[], place: Place, put: Put, end = ''): string {
+  const steps = points.map(({ x, y }) => `${short(place.x(x))} ${short(place.y(y))}`);
+  return points.length === 0 ? '' : put('path', `d="M${steps.join('L')}${end}"`);
 }
 
 /** A line through points in their order. */
@@ -162,10 +175,7 @@ export function line(
   points: readonly Point[],
   { isDashed = false, ...look }: Look & { isDashed?: boolean },
 ): Mark {
-  const shape = isDashed ? 'line dashed' : 'line';
-  const draw = (place: Place) =>
-    points.length === 0 ? '' : element('path', shape, look.colour, pathOf(points, place));
-  return { ...look, shape, draw };
+  return mark(isDashed ? 'line dashed' : 'line', look, (place, put) => path(points, place, put));
 }
 
 /** The area between a lower and an upper line. */
@@ -175,11 +185,7 @@ export function band(
 ): Mark {
   const up = points.map(({ x, high }) => ({ x, y: high }));
   const back = points.map(({ x, low }) => ({ x, y: low })).reverse();
-  const draw = (place: Place) =>
-    points.length === 0
-      ? ''
-      : element('path', 'area', look.colour, pathOf([...up, ...back], place, 'Z'));
-  return { ...look, shape: 'area', draw };
+  return mark('area', look, (place, put) => path([...up, ...back], place, put, 'Z'));
 }
 
 /** Bars from 0, each from `from` to `to`. Empty ones are not drawn. */
@@ -187,18 +193,13 @@ export function bars(
   entries: readonly { from: number; to: number; y: number; title?: string }[],
   look: Look,
 ): Mark {
-  const draw = (place: Place) =>
-    entries
-      .filter(({ y }) => y > 0)
-      .map(({ from, to, y, title }) => {
-        const [left, right, top, bottom] = [place.x(from), place.x(to), place.y(y), place.y(0)];
-        const corner = `x="${coordinate(left)}" y="${coordinate(top)}"`;
-        const width = coordinate(Math.max(1, right - left - 1));
-        const size = `width="${width}" height="${coordinate(bottom - top)}"`;
-        return element('rect', 'area bar', look.colour, `${corner} ${size}`, title);
-      })
-      .join('');
-  return { ...look, shape: 'area bar', draw };
+  const shown = entries.filter(({ y }) => y > 0);
+  const bar = ({ from, to, y, title }: (typeof shown)[number], place: Place, put: Put) => {
+    const [left, right, top, bottom] = [place.x(from), place.x(to), place.y(y), place.y(0)];
+    const size = `width="${short(Math.max(1, right - left - 1))}" height="${short(bottom - top)}"`;
+    return put('rect', `x="${short(left)}" y="${short(top)}" ${size}`, title);
+  };
+  return mark('area bar', look, (place, put) => shown.map((one) => bar(one, place, put)).join(''));
 }
 
 /** A dot a point. */
@@ -206,34 +207,27 @@ export function dots(
   points: readonly Point[],
   { radius = 4, ...look }: Look & { radius?: number },
 ): Mark {
-  const draw = (place: Place) =>
-    points
-      .map(({ x, y, title }) => {
-        const at = `cx="${coordinate(place.x(x))}" cy="${coordinate(place.y(y))}"`;
-        return element('circle', 'dot', look.colour, `${at} r="${radius}"`, title);
-      })
-      .join('');
-  return { ...look, shape: 'dot', draw };
+  const dot = ({ x, y, title }: Point, place: Place, put: Put) =>
+    put('circle', `cx="${short(place.x(x))}" cy="${short(place.y(y))}" r="${radius}"`, title);
+  return mark('dot', look, (place, put) => points.map((one) => dot(one, place, put)).join(''));
 }
 
 /** A vertical line through the whole chart, named in the key. */
 export function rule(x: number, name: string): Mark {
-  const draw = (place: Place) => {
+  return mark('rule', { name, colour: null }, (place, put) => {
     const [top, bottom] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map(place.y);
-    const path = `d="M${coordinate(place.x(x))} ${coordinate(top)}V${coordinate(bottom)}"`;
-    return element('path', 'rule', null, path);
-  };
-  return { name, colour: null, shape: 'rule', draw };
+    return put('path', `d="M${short(place.x(x))} ${short(top)}V${short(bottom)}"`);
+  });
 }
 
 /** Words at points, within the frame, each moved down or up until it covers none before it. */
 export function notes(points: readonly (Point & { text: string })[]): Mark {
-  const draw = (place: Place) => {
+  return mark('dot', { colour: null }, (place) => {
     const taken: { x: number; y: number; half: number }[] = [];
     const [left, right] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY].map(place.x);
     return points
       .map((point) => {
-        const half = 4.1 * point.text.length + 4;
+        const half = 4.1 * columnsOfText(point.text) + 4;
         const x = Math.max(left + half, Math.min(right - half, place.x(point.x)));
         const wanted = place.y(point.y) - 9;
         const isFree = (y: number) =>
@@ -243,16 +237,15 @@ export function notes(points: readonly (Point & { text: string })[]): Mark {
           y = wanted + (step % 2 === 1 ? 8 : -8) * Math.ceil(step / 2);
         }
         taken.push({ x, y, half });
-        const middle = `x="${coordinate(x)}" y="${coordinate(y)}" text-anchor="middle"`;
+        const middle = `x="${short(x)}" y="${short(y)}" text-anchor="middle"`;
         return `<text class="note" ${middle}>${escaped(point.text)}</text>`;
       })
       .join('');
-  };
-  return { colour: null, shape: 'dot', draw };
+  });
 }
 
 /** A value that the axis names. */
-export interface Tick {
+interface Tick {
   readonly value: number;
   readonly label: string;
 }
@@ -275,34 +268,35 @@ export function linearScale(from: number, to: number, count = 6): Scale {
   const rough = (end - from) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * (STEPS.find((one) => one * power >= rough * 0.999) ?? 10);
-  const ticks: Tick[] = [];
-  for (let i = Math.ceil(from / step - 1e-9); i * step <= end + step * 1e-9; i++) {
-    ticks.push({ value: i * step, label: plain(i * step) });
-  }
-  return { from, to: end, ticks, at: (value) => within((value - from) / (end - from)) };
+  const [first, last] = [Math.ceil(from / step - 1e-9), Math.floor(end / step + 1e-9)];
+  const values = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+  return scaled(values, { from, to: end, at: (value) => (value - from) / (end - from) });
 }
+
+/** Steps of a power of ten that are named where an axis has so many powers, or fewer. */
+const PARTS: readonly (readonly [powers: number, parts: readonly number[]])[] = [
+  [1, [1, 2, 3, 5, 7]],
+  [2, [1, 2, 5]],
+  [4, [1, 3]],
+  [Number.POSITIVE_INFINITY, [1]],
+];
 
 /** Powers of ten, and some between them where there is room. Values must be above 0. */
 export function logScale(from: number, to: number): Scale {
   const end = to > from ? to : from * 10;
-  const [low, high] = [Math.log(from), Math.log(end)];
-  const decades = (high - low) / Math.LN10;
-  const parts =
-    decades > 4 ? [1] : decades > 2 ? [1, 3] : decades > 1 ? [1, 2, 5] : [1, 2, 3, 5, 7];
-  const every = Math.max(1, Math.ceil(decades / 7));
-  const ticks: Tick[] = [];
-  for (let power = Math.floor(low / Math.LN10); power * Math.LN10 <= high + 1e-9; power++) {
-    if (power % every !== 0) continue;
-    for (const part of parts) {
-      const value = Number((part * 10 ** power).toPrecision(3));
-      if (value >= from * 0.999 && value <= end * 1.001) ticks.push({ value, label: plain(value) });
-    }
+  const [low, high] = [Math.log10(from), Math.log10(end)];
+  const every = Math.max(1, Math.ceil((high - low) / 7));
+  const [, parts] = PARTS.find(([powers]) => high - low <= powers) ?? PARTS[3];
+  const values: number[] = [];
+  for (let power = Math.floor(low); power <= high + 1e-9; power++) {
+    if (power % every === 0) values.push(...parts.map((part) => Number(`${part}e${power}`)));
   }
-  const at = (value: number) => within((Math.log(value) - low) / (high - low));
-  return { from, to: end, ticks, at };
+  const shown = values.filter((value) => value >= from * 0.999 && value <= end * 1.001);
+  return scaled(shown, { from, to: end, at: (value) => (Math.log10(value) - low) / (high - low) });
 }
 
-/** A share between 0 and 1; NaN, of the logarithm of a negative value, is 0. */
-function within(share: number): number {
-  return Number.isNaN(share) ? 0 : Math.max(0, Math.min(1, share));
+/** A scale with labels, whose shares are between 0 and 1: NaN, of a logarithm, is 0. */
+function scaled(values: readonly number[], { from, to, at }: Omit<Scale, 'ticks'>): Scale {
+  const ticks = values.map((value) => ({ value, label: plain(value) }));
+  return { from, to, ticks, at: (value) => Math.max(0, Math.min(1, at(value) || 0)) };
 }

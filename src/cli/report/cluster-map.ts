@@ -1,6 +1,6 @@
 /**
  * The clusters of an index, and a sample of its rows on a plane: the first two principal components
- * by orthogonal iteration. Signs are fixed, so the same points always lie the same way.
+ * by power iteration. Signs are fixed, so the same points always lie the same way.
  */
 
 import { shareAt } from '../../base/random';
@@ -77,79 +77,54 @@ export interface Plane {
   readonly shares: readonly [x: number, y: number];
 }
 
-/** Rounds of the iteration at most, and how little an axis turns when it has settled. */
+/** Rounds of an iteration at most, and how little a direction turns when it has settled. */
 const MAX_ROUNDS = 100;
 const CLOSE = 1e-9;
 
 /** The plane of points of `dimensions` values, one after another. */
 export function planeOf(values: Float64Array, dimensions: number): Plane {
   const count = values.length / dimensions;
-  const shifted = lessMean(values, dimensions);
-  const all = shifted.reduce((sum, value) => sum + value * value, 0);
-  if (count === 0 || all === 0) {
-    return { places: Array.from({ length: count }, () => [0, 0] as const), shares: [0, 0] };
-  }
-  let axes: Float64Array[] = [0, 1].map((axis) =>
-    Float64Array.from({ length: dimensions }, (_, i) => shareAt(axis + 1, i) - 0.5),
-  );
-  orthonormal(axes);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const turned = axes.map((axis) => timesCovariance(shifted, axis));
-    orthonormal(turned);
-    const isSettled = turned.every((axis, i) => 1 - Math.abs(dot(axis, axes[i])) < CLOSE);
-    axes = turned;
-    if (isSettled) break;
-  }
-  for (const axis of axes) {
-    const largest = axis.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
-    if (largest < 0) for (let i = 0; i < dimensions; i++) axis[i] = -axis[i];
-  }
-  const along = axes.map((axis) => products(shifted, axis));
-  const [x, y] = along;
+  const mean = new Float64Array(dimensions);
+  for (let i = 0; i < values.length; i++) mean[i % dimensions] += values[i] / count;
+  const left = values.map((value, i) => value - mean[i % dimensions]);
+  const all = dot(left, left);
+  const [x, y] = [1, 2].map((seed) => takeMainPart(left, dimensions, seed));
   return {
     places: Array.from(x, (value, i) => [value, y[i]] as const),
-    shares: [dot(x, x) / all, dot(y, y) / all],
+    shares: all === 0 ? [0, 0] : [dot(x, x) / all, dot(y, y) / all],
   };
 }
 
-/** The points less their mean. */
-function lessMean(values: Float64Array, dimensions: number): Float64Array {
-  const count = values.length / dimensions;
-  const mean = new Float64Array(dimensions);
-  for (let i = 0; i < values.length; i++) mean[i % dimensions] += values[i] / count;
-  return values.map((value, i) => value - mean[i % dimensions]);
-}
-
-/** The product of each point with an axis. */
-function products(values: Float64Array, axis: Float64Array): Float64Array {
-  const out = new Float64Array(values.length / axis.length);
-  for (let i = 0, at = 0; i < out.length; i++) {
-    for (let j = 0; j < axis.length; j++) out[i] += values[at++] * axis[j];
-  }
-  return out;
-}
-
-/** The axis times the covariance of the points, but for a factor. */
-function timesCovariance(values: Float64Array, axis: Float64Array) {
-  const weights = products(values, axis);
-  const out = new Float64Array(axis.length);
-  for (let i = 0, at = 0; i < weights.length; i++) {
-    for (let j = 0; j < axis.length; j++) out[j] += values[at++] * weights[i];
-  }
-  return out;
-}
-
-/** Gram and Schmidt, in place; an axis without a length becomes zeros. */
-function orthonormal(axes: Float64Array[]): void {
-  axes.forEach((axis, i) => {
-    for (const before of axes.slice(0, i)) {
-      const along = dot(axis, before);
-      for (let j = 0; j < axis.length; j++) axis[j] -= along * before[j];
+/**
+ * Takes from the points, in place, what lies along the direction in which they differ most, found by
+ * power iteration; returns how far along it each lies.
+ */
+function takeMainPart(points: Float64Array, dimensions: number, seed: number): Float64Array {
+  let axis = unit(Float64Array.from({ length: dimensions }, (_, i) => shareAt(seed, i) - 0.5));
+  const along = new Float64Array(points.length / dimensions);
+  for (let round = 0, turned = 1; round <= MAX_ROUNDS && turned > CLOSE; round++) {
+    const next = new Float64Array(dimensions);
+    for (let i = 0, at = 0; i < along.length; i++, at += dimensions) {
+      along[i] = 0;
+      for (let j = 0; j < dimensions; j++) along[i] += points[at + j] * axis[j];
+      for (let j = 0; j < dimensions; j++) next[j] += points[at + j] * along[i];
     }
-    const length = Math.sqrt(dot(axis, axis));
-    const scale = length > 1e-12 ? 1 / length : 0;
-    for (let j = 0; j < axis.length; j++) axis[j] *= scale;
-  });
+    unit(next);
+    turned = 1 - dot(axis, next);
+    if (turned > CLOSE && round < MAX_ROUNDS) axis = next;
+  }
+  const largest = axis.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
+  for (let i = 0, at = 0; i < along.length; i++, at += dimensions) {
+    for (let j = 0; j < dimensions; j++) points[at + j] -= along[i] * axis[j];
+  }
+  return largest < 0 ? along.map((value) => -value) : along;
+}
+
+/** Makes a vector as long as 1, in place; one without a length becomes zeros. */
+function unit(vector: Float64Array): Float64Array {
+  const length = Math.sqrt(dot(vector, vector));
+  for (let i = 0; i < vector.length; i++) vector[i] *= length > 1e-12 ? 1 / length : 0;
+  return vector;
 }
 
 function dot(a: Float64Array, b: Float64Array): number {

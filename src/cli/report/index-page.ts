@@ -3,13 +3,15 @@
  * function below makes one, of what was measured.
  */
 
+import { basename } from 'node:path';
 import { ENOUGH_PAIRS } from '../../measure/calibrate';
 import { PairTally, total } from '../../measure/pair-tally';
-import { counted, fixed, grouped, percent, plain } from '../output/figures';
+import { counted, excerpt, fixed, grouped, percent, plain } from '../output/figures';
 import { coverageWords, recallWords } from '../output/recall';
+import { jsonOf } from '../output/table';
 import { cosineChart, distanceHistogram, groupChart, mapChart, speedChart } from './charts';
-import type { Example, FolderFacts, IndexReport, RowNames } from './index-report';
-import { figure, numbers, page, paragraph, section, shortened, table } from './page';
+import type { Example, FolderState, IndexReport, RowNames } from './index-report';
+import { figure, numbers, page, paragraph, section, table } from './page';
 
 /** Most characters of a row's text, and of its name. */
 const SNIPPET = 160;
@@ -17,7 +19,7 @@ const NAME = 28;
 
 /** The whole page. Without a report and names, the folder is damaged: its problems say why. */
 export function indexPage(
-  folder: FolderFacts,
+  folder: FolderState,
   report: IndexReport | null,
   names: RowNames | null,
 ): string {
@@ -36,7 +38,7 @@ export function indexPage(
             problems.map(({ file, message }) => [file, message]),
           ),
         ];
-  return page(`Index ${path}`, [
+  return page(`Index ${basename(path)}`, [
     section('about', 'What it is', [
       table([], facts),
       table(['file', 'holds', ...numbers('rows', 'size')], rows),
@@ -52,7 +54,7 @@ function measured(report: IndexReport, names: RowNames): string[] {
   const nameOf = (row: number) => {
     const id = names.idOf(row);
     const isTelling = !names.areIdsNumbers && id.length <= NAME;
-    return shortened(isTelling ? id : (names.textOf(row) ?? id), NAME);
+    return excerpt(isTelling ? id : (names.textOf(row) ?? id), NAME);
   };
   return [
     ...speedSection(report),
@@ -155,7 +157,7 @@ function groupSection(report: IndexReport, names: RowNames): string[] {
       'of two or more.',
   ];
   if (largest !== null) {
-    const some = Array.from(largest.rows.slice(0, 5), (row) => shortened(names.idOf(row), NAME));
+    const some = Array.from(largest.rows.slice(0, 5), (row) => excerpt(names.idOf(row), NAME));
     const more = largest.rows.length > some.length ? ' …' : '.';
     sentences.push(
       `The largest has ${counted(largest.rows.length, 'row')} at most ${largest.widest} apart: ` +
@@ -210,7 +212,7 @@ function exampleTable(
   { row, id, nearest, isExact }: Example,
   { column, textOf }: RowNames,
 ): string {
-  const snippet = (one: number) => (column === null ? [] : [shortened(textOf(one) ?? '', SNIPPET)]);
+  const snippet = (one: number) => (column === null ? [] : [excerpt(textOf(one) ?? '', SNIPPET)]);
   const cosine = isExact ? 'cosine' : 'cosine, estimated';
   return table(
     ['row', ...numbers('distance', cosine), ...(column === null ? [] : [column])],
@@ -225,16 +227,14 @@ function exampleTable(
 }
 
 /** The report as JSON for machines. */
-export function indexData(folder: FolderFacts, report: IndexReport | null): string {
+export function indexData(folder: FolderState, report: IndexReport | null): string {
   const facts = Object.fromEntries(folder.facts);
-  return `${JSON.stringify({ ...folder, facts, report }, jsonOf, 2)}\n`;
+  return `${JSON.stringify({ ...folder, facts, report }, shown, 2)}\n`;
 }
 
-/** Typed arrays as arrays, 64-bit ids as text, tallies as what they say. */
-function jsonOf(_: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value);
-  if (ArrayBuffer.isView(value)) return Array.from(value as Uint32Array);
-  if (!(value instanceof PairTally)) return value;
+/** As `jsonOf`; tallies as what they say. */
+function shown(key: string, value: unknown): unknown {
+  if (!(value instanceof PairTally)) return jsonOf(key, value);
   const { bits, minCosine, pairs, near, nearest } = value;
   return { bits, minCosine, pairs, near, nearest, cosines: value.cosineSteps() };
 }

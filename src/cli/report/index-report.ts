@@ -17,16 +17,14 @@ import {
   type SimHashIndex,
 } from '../../node';
 import type { Call } from '../call';
-import { Carried, carriedName } from '../input/carried';
-import { columnWords, sizeWords, textWords } from '../input/index-folder';
-import { bytesText, grouped } from '../output/figures';
+import { Carried, carriedName, type Fact, folderFacts } from '../input/index-folder';
+import { bytesText } from '../output/figures';
 import { type ClusterMap, clusterMap } from './cluster-map';
 
 /** What the folder says of itself, before anything is measured. */
-export interface FolderFacts {
+export interface FolderState {
   readonly path: string;
-  /** Names and values. */
-  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly facts: readonly Fact[];
   readonly files: readonly { name: string; kind: string; rows: number; size: string }[];
   readonly problems: readonly { file: string; message: string }[];
 }
@@ -42,25 +40,12 @@ export interface RowNames {
 }
 
 /** What the folder says of itself, and whether it is sound: reads all its files. */
-export async function folderFacts(call: Call, folder: IndexFolder): Promise<FolderFacts> {
-  const { path, generation, rowCount, options, files } = folder;
-  const { bits, projection, seed, dimensions, vectors, mean } = options;
+export async function folderState(call: Call, folder: IndexFolder): Promise<FolderState> {
+  const { path, files } = folder;
   const { problems } = await call.long('verifying', (work) => IndexFolder.verify(path, work));
-  const facts: (readonly [name: string, value: string | undefined])[] = [
-    ['rows', grouped(rowCount)],
-    ['codes', `${bits} bits, projection ${projection}, seed ${seed ?? 0}`],
-    ['dimensions', dimensions === undefined ? undefined : grouped(dimensions)],
-    ['vectors', vectors ?? 'none'],
-    ['mean', mean === undefined ? undefined : 'subtracted from vectors before they are hashed'],
-    ['texts', textWords(folder) ?? undefined],
-    ['columns', columnWords(folder)],
-    ['generation', String(generation)],
-    ['size', sizeWords(folder)],
-  ];
   return {
-    ...{ path, problems },
-    facts: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
-    files: files.map(({ bytes, name, kind, rows }) => {
+    ...{ path, problems, facts: folderFacts(folder) },
+    files: files.map(({ name, kind, rows, bytes }) => {
       return { name, kind, rows, size: bytesText(bytes) };
     }),
   };

@@ -3,6 +3,9 @@
  * forbids all of them, so that it can be sent and kept. Light or dark as the reader's screen is.
  */
 
+import { createHash } from 'node:crypto';
+import { printable } from '../output/figures';
+
 /** Okabe & Ito's colours (2008), and lighter ones of the same order on dark. */
 const LIGHT = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #8c6bb1 #5c5c5c'.split(' ');
 const DARK = '#4aa3df #f0803c #2fc79b #e3a2c6 #f2bd42 #a5d8ff #b79ddb #b0b0b0'.split(' ');
@@ -18,7 +21,7 @@ const STYLE = `
 --paper:#10151d;--good:#5fd6ae;--bad:#ffa06b;${variables(DARK)}}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:60rem;background:var(--paper);
-color:var(--ink);font:16px/1.5 system-ui,sans-serif}
+color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.6rem;margin:0 0 .5rem}h2{font-size:1.2rem;margin:2.5rem 0 .5rem}
 p{margin:.5rem 0;max-width:46rem}.soft,figcaption,caption{color:var(--soft)}
 .good{color:var(--good);font-weight:600}.bad{color:var(--bad);font-weight:600}
@@ -28,7 +31,7 @@ overflow-wrap:anywhere;font:14px/1.5 ui-monospace,monospace}
 th,td{padding:.25rem .9rem .25rem 0;text-align:left;vertical-align:top;
 border-bottom:1px solid var(--grid);overflow-wrap:anywhere;min-width:4rem}
 th{font-weight:600}.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-figure{margin:.5rem 0}.chart{display:block;width:100%;height:auto}
+figure{margin:.5rem 0;overflow-x:auto}.chart{display:block;width:100%;min-width:34rem;height:auto}
 .chart text{font:13px system-ui,sans-serif;fill:var(--soft)}
 .chart .note{fill:var(--ink);font-weight:600;paint-order:stroke;
 stroke:var(--paper);stroke-width:3px}
@@ -41,8 +44,13 @@ stroke:var(--paper);stroke-width:3px}
 @media print{h2{break-after:avoid}figure,table{break-inside:avoid}}
 `;
 
-/** Nothing is loaded and no script runs, even if text of a user had come through as HTML. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+/**
+ * Nothing is loaded, sent or run, and no style but the page's own counts, even if text of a user had
+ * come through as HTML.
+ */
+const POLICY =
+  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; ` +
+  "img-src data:; base-uri 'none'; form-action 'none'";
 
 /** The whole page. `body` is HTML, `title` is text. */
 export function page(title: string, body: readonly string[]): string {
@@ -125,19 +133,6 @@ const ENTITIES: Record<string, string> = {
 
 /** Text for an element or an attribute in quotes. */
 export function escaped(text: string): string {
-  return text
-    .replace(/\p{Cs}/gu, '\ufffd')
-    .replace(/[&<>"']/g, (character) => ENTITIES[character])
-    .replace(/\p{Cc}/gu, (character) => (/\s/.test(character) ? ' ' : '\ufffd'));
-}
-
-/** On one line, at most so many characters, the last of them a … where some are left out. */
-export function shortened(text: string, most: number): string {
-  const start = text
-    .slice(0, 8 * most)
-    .replace(/\s+/g, ' ')
-    .trim();
-  const characters = Array.from(start);
-  if (characters.length <= most && text.length <= 8 * most) return start;
-  return `${characters.slice(0, most - 1).join('')}…`;
+  const shown = printable(text.replace(/[\r\n\t\f\v]/g, ' '));
+  return shown.replace(/[&<>"']/g, (character) => ENTITIES[character]);
 }

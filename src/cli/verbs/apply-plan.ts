@@ -1,9 +1,10 @@
 /** `halfspace dedup --apply`: the rows that a reviewed plan keeps, as a new file. */
 
+import { textOfFormula } from '../../formats/csv/csv-text';
 import { applyPlan, type BitOrder, openRows, type RowFormat, readPlan } from '../../node';
 import type { Call } from '../call';
 import { isIndexFolder } from '../input/index-folder';
-import { openInput, readingOptions, saySkipped } from '../input/rows';
+import { openInput, readingOptions, saySkipped } from '../input/open-input';
 import { counted, grouped } from '../output/figures';
 
 /** Writes the rows of `input` that a reviewed plan keeps. */
@@ -63,7 +64,8 @@ async function idsOfPlan(path: string, count: number): Promise<(string | null)[]
   for await (const batch of await openRows(path, { columns, types: { id: 'text' } })) {
     const own = batch.values('id');
     batch.values('row').forEach((row, i) => {
-      ids[Number(row)] = own[i] === null ? null : String(own[i]);
+      const id = own[i] === null ? null : String(own[i]);
+      ids[Number(row)] = id === null || plan.format !== 'csv' ? id : textOfFormula(id);
     });
   }
   return ids;

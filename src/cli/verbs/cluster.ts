@@ -40,7 +40,7 @@ export async function run(call: Call): Promise<0> {
   };
   for (const batch of clusterRows(rows, found, labelOf)) await writer?.write(batch);
   await writer?.close();
-  call.say(`\n${await clusterTable(rows, found, labelOf)}\n`);
+  call.say(`\n${clusterTable(rows, found, labelOf)}\n`);
   return 0;
 }
 

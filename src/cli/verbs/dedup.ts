@@ -7,12 +7,26 @@ import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { bitmapOf } from '../../base/bitmap';
 import { planBatch } from '../../groups/plan-table';
-import { Codes, type DedupPlan, dedupAsync, type Grouping, readPlan } from '../../node';
+import {
+  Codes,
+  type DedupPlan,
+  dedupAsync,
+  type Grouping,
+  type Keep,
+  type RowBatch,
+  readPlan,
+} from '../../node';
 import type { Call } from '../call';
-import { type Collection, readCollection } from '../input/collection';
-import { idsAt, rowBlocks } from '../input/join';
-import { KeepPolicy } from '../input/keep-policy';
-import { checkNearness, nearnessOf } from '../input/nearness';
+import {
+  type Collection,
+  checkNearness,
+  idsAt,
+  nearnessOf,
+  readCollection,
+  rowBlocks,
+} from '../input/collection';
+import type { HashSource } from '../input/hash-source';
+import { columnOf } from '../input/open-input';
 import { textsOfRows } from '../input/texts';
 import { commandLine } from '../output/figures';
 import { reviewOf, reviewText, shownRows } from '../output/review';
@@ -112,10 +126,10 @@ interface Made {
 async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void> {
   if (call.has('quiet')) return;
   const review = reviewOf(plan, rows.there?.length ?? rows.count);
-  const texts = await textsOfRows(call, rows, shownRows(review));
+  const texts = await textsOfRows(call, rows, shownRows(plan, review));
   const { ids } = rows;
   const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
-  call.say(`\n${reviewText(review, { bits: rows.bits, nameOf, texts })}\n`);
+  call.say(`\n${reviewText(plan, review, { bits: rows.bits, nameOf, texts })}\n`);
   if (review.dropped === 0) return;
   const target = call.text('output');
   if (target === undefined || target === '-') {
@@ -138,4 +152,85 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
 function keptName(input: string, isFolder: boolean): string {
   if (isFolder) return `${input.replace(/[/\\]+$/, '')}-kept.jsonl`;
   return input.replace(/\.npy$/, '.arrow').replace(/(\.[^./\\]+)?$/, '-kept$1');
+}
+
+type Value = string | number | bigint | null;
+
+const FORMS =
+  'first, last, medoid, random, random:SEED, longest, longest:COLUMN, lowest:COLUMN or ' +
+  'highest:COLUMN';
+/** A kind, and after a colon its seed or column. */
+const FORM =
+  /^(?:(first|last|medoid)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
+
+/** A rule, and the values that it needs; `take` must see all rows, in their order. */
+class KeepPolicy {
+  /** The column that must be read, for `take`; null for rules that need none. */
+  column: string | null;
+  readonly #kind: string;
+  readonly #seed: number;
+  readonly #values: Value[] = [];
+
+  /** By the option `--keep`. */
+  constructor(call: Call) {
+    const given = call.text('keep') ?? 'first';
+    const [isKnown, plain, random, seed, byColumn, column] = FORM.exec(given) ?? [];
+    if (isKnown === undefined) call.misuse(`--keep expected ${FORMS}, got "${given}"`);
+    this.#kind = plain ?? random ?? byColumn;
+    if (byColumn !== undefined && byColumn !== 'longest' && !column) {
+      call.misuse(`--keep ${byColumn} expected a column: --keep ${byColumn}:COLUMN`);
+    }
+    this.#seed = Number(seed ?? 0);
+    this.column = column || null;
+  }
+
+  /**
+   * Fails where the input has no such column; an index folder, which has no source, has none. The
+   * longest text is one of the column that is hashed, where no other is named.
+   */
+  check(call: Call, source: HashSource | null): void {
+    if (this.#kind === 'longest' && this.column === null) {
+      if (source?.choice.kind !== 'text') {
+        call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
+      }
+      this.column = source.choice.columns[0];
+    }
+    if (this.column === null) return;
+    if (source === null) {
+      call.misuse('--keep by a column needs a file, an index has its codes only');
+    }
+    columnOf(call, source.reader, this.column);
+  }
+
+  /** Takes the values of the next rows. Of texts it holds the lengths, not the texts. */
+  take(batch: RowBatch): void {
+    const { column } = this;
+    if (column === null) return;
+    const isLength = this.#kind === 'longest';
+    const values: readonly unknown[] = isLength
+      ? batch.texts(column).map((text) => text?.length ?? null)
+      : batch.values(column);
+    for (const value of values) this.#values.push(comparable(value, column));
+  }
+
+  /** The rule for the rows from `first` on. */
+  keep(first = 0): Keep {
+    if (this.#kind === 'random') return { random: this.#seed };
+    if (this.column === null) return this.#kind as 'first' | 'last' | 'medoid';
+    const values = first === 0 ? this.#values : this.#values.slice(first);
+    return this.#kind === 'lowest' ? { lowest: values } : { highest: values };
+  }
+}
+
+/** A value of a column as one that has an order; nested values have none. */
+function comparable(value: unknown, column: string): Value {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return Number(value);
+  if (value instanceof Date) return value.getTime();
+  if (typeof value === 'object') {
+    throw new TypeError(
+      `column "${column}" expected numbers or strings to go by, got nested values`,
+    );
+  }
+  return value as Value;
 }

@@ -5,8 +5,8 @@
 
 import type { RowWriter } from '../../node';
 import type { Call } from '../call';
-import { namedColumns, only } from '../input/build-index';
-import { openSource } from '../input/hashing';
+import { openSource } from '../input/hash-source';
+import { namedColumns, only } from '../input/index-rows';
 import { checkMemory, rowsToCome } from '../input/memory';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
@@ -15,15 +15,17 @@ import { openOutput } from '../output/rows';
 export async function run(call: Call): Promise<0 | 1> {
   const input = call.onlyInput();
   const source = await openSource(call, input);
-  const { reader } = source;
+  const { idColumn } = source.choice;
   const carried = call.has('columns')
     ? namedColumns(call, source)
-    : [...(source.idColumn === null ? [] : [source.idColumn]), ...source.otherColumns];
+    : [...(idColumn === null ? [] : [idColumn]), ...source.otherColumns];
   const advice = 'a smaller size than that is taken by the program alone';
-  checkMemory(call, await rowsToCome(reader), { parts: {}, advice });
+  checkMemory(call, await rowsToCome(source.reader), { parts: {}, advice });
   let out: RowWriter | null = null;
-  for await (const batch of reader) {
+  let width = '';
+  for await (const batch of source) {
     const codes = source.hash(batch);
+    width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
     out ??= await openOutput(call, { inputs: [input], header });
     await out.write(only(batch, carried).with({ code: codes }));
@@ -31,7 +33,6 @@ export async function run(call: Call): Promise<0 | 1> {
   out ??= await openOutput(call, { inputs: [input] });
   await out.close();
   source.sayNulls();
-  const bits = source.hasher?.bits;
-  call.say(`${counted(out.rowCount, 'code')}${bits === undefined ? '' : ` of ${bits} bits`}`);
+  call.say(`${counted(out.rowCount, 'code')}${width}`);
   return 0;
 }

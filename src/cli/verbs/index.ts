@@ -14,9 +14,8 @@ import {
   saveIndex,
 } from '../../node';
 import type { Call } from '../call';
-import { appendRows } from '../input/append-rows';
-import { buildIndex } from '../input/build-index';
 import { idNamed, isIndexFolder, openFolder, partsOf } from '../input/index-folder';
+import { appendRows, buildIndex } from '../input/index-rows';
 import { counted, grouped, percent } from '../output/figures';
 import { coverageWords, recallWords } from '../output/recall';
 
@@ -57,7 +56,7 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
   }
   const { source, index, columns, vectors } = await buildIndex(call, input);
   if (call.has('optimize')) await optimize(call, index, vectors);
-  const { settings: text, frequencies } = source.text ?? {};
+  const { settings: text, frequencies } = source.choice.text ?? {};
   const replace = call.has('force');
   await call.long(`writing ${folder}`, (long) =>
     saveIndex(index, folder, {

@@ -7,25 +7,23 @@ import type { IndexFolder } from '../../node';
 import type { Call } from '../call';
 import {
   bytesOf,
-  columnWords,
+  type Fact,
+  factsOf,
+  folderFacts,
   isIndexFolder,
   openFolder,
-  sizeWords,
-  textWords,
 } from '../input/index-folder';
-import { openInput } from '../input/rows';
+import { openInput } from '../input/open-input';
 import { bytesText, grouped, printable } from '../output/figures';
 import { recallWords } from '../output/recall';
-
-/** A line of the output: a name and a value. */
-type Fact = readonly [name: string, value: string];
+import { jsonOf, lineSetter } from '../output/table';
 
 /** Prints lines of a name and a value, or JSON. */
 export async function run(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
   const isIndex = path !== '-' && (await isIndexFolder(path));
   const { json, facts } = isIndex ? await indexFacts(call, path) : await fileFacts(call, path);
-  await call.print(call.isJson ? `${JSON.stringify(json, plain)}\n` : listed(facts));
+  await call.print(call.isJson ? `${JSON.stringify(json, jsonOf)}\n` : listed(facts));
   return 0;
 }
 
@@ -34,28 +32,16 @@ async function indexFacts(call: Call, path: string) {
   const folder = await openFolder(call, path);
   const { generation, rowCount, options, report, text, files, columnInfo } = folder;
   const { mean, ...plainOptions } = options;
-  const { bits, projection, seed, dimensions, vectors } = options;
   const json = {
     ...{ kind: 'index', path, generation, rows: rowCount, bytes: bytesOf(folder) },
     options: { ...plainOptions, isCentred: mean !== undefined },
     ...{ text, columns: columnInfo, files, report },
   };
+  const recall = report === null ? 'not measured: --optimize does' : recallFact(report);
   return {
     json,
-    facts: factsOf({
-      ...{ index: path, rows: grouped(rowCount), bits, projection, seed, dimensions },
-      ...{ vectors: vectors ?? 'none', texts: textWords(folder), columns: columnWords(folder) },
-      ...{ generation, size: sizeWords(folder) },
-      recall: report === null ? 'not measured: --optimize does' : recallFact(report),
-    }),
+    facts: [...factsOf({ index: path }), ...folderFacts(folder), ...factsOf({ recall })],
   };
-}
-
-/** Those facts that have a value. */
-function factsOf(facts: Readonly<Record<string, unknown>>): Fact[] {
-  return Object.entries(facts).flatMap(([name, value]): Fact[] =>
-    value === undefined || value === null ? [] : [[name, String(value)]],
-  );
 }
 
 /** What `optimize` measured, and what has changed since. */
@@ -87,11 +73,6 @@ async function fileFacts(call: Call, path: string) {
 
 /** Facts in two columns, without characters that a terminal would obey. */
 function listed(facts: readonly Fact[]): string {
-  const width = Math.max(...facts.map(([name]) => name.length));
-  return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join('');
-}
-
-/** 64-bit numbers as texts: JSON has none. */
-function plain(_: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+  const line = lineSetter(facts, { isRight: () => false });
+  return facts.map((fact) => `${printable(line(fact))}\n`).join('');
 }

@@ -13,11 +13,15 @@ import {
   RowBatch,
 } from '../../node';
 import type { Call } from '../call';
-import { type Collection, readCollection } from '../input/collection';
-import type { HashSource } from '../input/hashing';
+import {
+  type Collection,
+  checkNearness,
+  idsAt,
+  nearnessOf,
+  readCollection,
+} from '../input/collection';
+import type { HashSource } from '../input/hash-source';
 import { isIndexFolder } from '../input/index-folder';
-import { idsAt } from '../input/join';
-import { checkNearness, nearnessOf } from '../input/nearness';
 import { counted, durationText, grouped } from '../output/figures';
 import { openOutput } from '../output/rows';
 

@@ -7,7 +7,7 @@ import type { Call } from '../call';
 import { openFolder } from '../input/index-folder';
 import { PageFile } from '../output/rows';
 import { indexData, indexPage } from '../report/index-page';
-import { folderFacts, indexReport, type ReportOptions, rowNames } from '../report/index-report';
+import { folderState, indexReport, type ReportOptions, rowNames } from '../report/index-report';
 
 /** Writes the page; 1 where the index is damaged. */
 export async function run(call: Call): Promise<0 | 1> {
@@ -16,7 +16,7 @@ export async function run(call: Call): Promise<0 | 1> {
   if (file === null) call.misuse('an output is missing: -o report.html');
   const folder = await openFolder(call, path);
   const options = optionsOf(call, folder.options.bits as number);
-  const facts = await folderFacts(call, folder);
+  const facts = await folderState(call, folder);
   if (facts.problems.length > 0) {
     await file.write(file.isData ? indexData(facts, null) : indexPage(facts, null, null));
     call.say(`wrote ${file.path}: the index is damaged, so nothing was measured`);

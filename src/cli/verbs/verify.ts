@@ -7,7 +7,7 @@ import { FormatError, IndexFolder } from '../../node';
 import type { Call } from '../call';
 import { sentenceOf } from '../errors';
 import { isIndexFolder } from '../input/index-folder';
-import { openInput } from '../input/rows';
+import { batchesOf, openInput } from '../input/open-input';
 import { counted, printable } from '../output/figures';
 
 /** How many rows were read, and what is wrong. */
@@ -46,13 +46,14 @@ async function healthOfFile(call: Call, path: string): Promise<Health> {
     const codes = reader.columns.filter(
       ({ fits }) => fits.includes('code') && !fits.includes('id'),
     );
-    for await (const batch of reader) {
+    for await (const batch of batchesOf(call, reader)) {
       for (const { name } of reader.columns) batch.values(name);
       for (const { name } of codes) batch.codes(name);
       rows += batch.count;
     }
     return { rows, problems: [] };
   } catch (error) {
+    call.signal.throwIfAborted(); // an input that was stopped is not damaged
     if (!(error instanceof FormatError)) throw error;
     const file = error.file ?? path;
     const message = sentenceOf(error).replace(`${file}: `, '');

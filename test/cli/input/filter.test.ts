@@ -21,13 +21,13 @@ describe('parseFilter', () => {
 
   it.each([
     ['', 'expected a column at its end'],
-    ['a', 'expected an operator at its end'],
+    ['a', 'expected one of = != < <= > >= in at its end'],
     ['a =', 'expected a value at its end'],
     ['a ~ 3', 'expected one of = != < <= > >= in, got "~"'],
-    ['a = b c', 'expected "and", got "c" (quote values that have blanks)'],
+    ['a = b c', 'expected "and" (quote values that have blanks), got "c"'],
     ['a = b and', 'expected a column at its end'],
     ['a in b', 'expected "(" after in'],
-    ['a in (b', 'expected ")" at its end'],
+    ['a in (b', 'expected "," or ")" at its end'],
     ['a in (b c)', 'expected "," or ")", got "c"'],
     ['a = )', 'expected a value, got ")"'],
     [`a = 'b`, `cannot be read from "'b" on`],

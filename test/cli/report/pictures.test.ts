@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fixed, percent, plain } from '../../../src/cli/output/figures';
+import { excerpt, fixed, percent, plain } from '../../../src/cli/output/figures';
 import {
   band,
   bars,
@@ -10,7 +10,7 @@ import {
   logScale,
   notes,
 } from '../../../src/cli/report/chart';
-import { escaped, page, shortened, table } from '../../../src/cli/report/page';
+import { escaped, page, table } from '../../../src/cli/report/page';
 import { Draws } from '../../reference/random';
 
 const countOf = (text: string, part: RegExp) => text.match(part)?.length ?? 0;
@@ -139,10 +139,10 @@ describe('text of users', () => {
   });
 
   it('is cut between characters, with a sign that it was', () => {
-    expect(shortened(' two\n words ', 20)).toBe('two words');
-    expect(shortened('𝒳𝒳𝒳𝒳', 4)).toBe('𝒳𝒳𝒳𝒳');
-    expect(shortened('𝒳𝒳𝒳𝒳𝒳', 4)).toBe('𝒳𝒳𝒳…');
-    expect(Array.from(shortened('word '.repeat(1e5), 10))).toHaveLength(10);
+    expect(excerpt(' two\n words ', 20)).toBe('two words');
+    expect(excerpt('𝒳𝒳𝒳𝒳', 4)).toBe('𝒳𝒳𝒳𝒳');
+    expect(excerpt('𝒳𝒳𝒳𝒳𝒳', 4)).toBe('𝒳𝒳𝒳…');
+    expect(Array.from(excerpt('word '.repeat(1e5), 10))).toHaveLength(10);
   });
 });
 

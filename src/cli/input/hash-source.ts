@@ -4,6 +4,7 @@
  * all-zero vector get a null code, are counted, and match nothing. Errors name the row of the file.
  */
 
+import { vectorAt } from '../../measure/rows';
 import {
   type BitOrder,
   Codes,
@@ -17,13 +18,19 @@ import {
   type SimHasherOptions,
   type SparseMatrix,
   type TextHasher,
-  type TextSettings,
 } from '../../node';
+import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
 import { counted } from '../output/figures';
-import { chooseId, chooseSource, type SourceColumns, type SourceKind } from './columns';
-import { openInput } from './rows';
-import { readFrequencies, rowsOfTexts, textHasherOf, textSettingsOf } from './texts';
+import {
+  batchesOf,
+  chooseId,
+  chooseSource,
+  openInput,
+  type SourceColumns,
+  type SourceKind,
+} from './open-input';
+import { readFrequencies, type TextTerms, textHasherOf, textSettingsOf } from './texts';
 
 /** Width of a code: an estimated cosine has a standard error of .1 at 0, less near 1. */
 export const DEFAULT_BITS = 256;
@@ -36,12 +43,6 @@ export interface Piece {
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
 }
 
-/** What decides how texts become vectors; an index folder holds it. */
-export interface TextTerms {
-  readonly settings: TextSettings;
-  readonly frequencies: FrequencyTable | null;
-}
-
 /** What a verb restricts of an input. */
 export interface SourceOptions {
   /** The kinds of columns that a verb takes; all by default. */
@@ -52,20 +53,14 @@ export interface SourceOptions {
 
 /** What is read of an input. */
 interface Choice extends SourceColumns {
-  readonly path: string | undefined;
+  readonly path: string;
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
   readonly text: (TextTerms & { readonly hasher: TextHasher }) | null;
 }
 
 /** An input whose columns are chosen; `openSource` makes it. */
-export class HashSource implements Choice {
-  readonly path: string | undefined;
-  readonly kind: SourceKind;
-  readonly columns: readonly string[];
-  readonly idColumn: string | null;
-  readonly text: Choice['text'];
-  #reader: RowReader;
+export class HashSource {
   #hasher: SimHasher | null = null;
   #nullCount = 0;
   /** Dimensions of dense vectors, which the first batch decides. */
@@ -73,29 +68,13 @@ export class HashSource implements Choice {
 
   constructor(
     readonly call: Call,
-    reader: RowReader,
-    choice: Choice,
-  ) {
-    this.#reader = reader;
-    this.path = choice.path;
-    this.kind = choice.kind;
-    this.columns = choice.columns;
-    this.idColumn = choice.idColumn;
-    this.text = choice.text;
-  }
-
-  get reader(): RowReader {
-    return this.#reader;
-  }
-
-  /** What makes the codes; null before the first batch, and for ready codes. */
-  get hasher(): SimHasher | null {
-    return this.#hasher;
-  }
+    public reader: RowReader,
+    readonly choice: Choice,
+  ) {}
 
   /** Columns that are neither the vectors nor the ids. */
   get otherColumns(): string[] {
-    const own = [...this.columns, this.idColumn];
+    const own = [...this.choice.columns, this.choice.idColumn];
     return this.reader.columns.map(({ name }) => name).filter((name) => !own.includes(name));
   }
 
@@ -104,35 +83,43 @@ export class HashSource implements Choice {
    * not looked at. A stream cannot be opened again, and is read with all columns.
    */
   async narrow(others: readonly string[]): Promise<void> {
-    if (this.path === undefined || this.path === '-') return;
-    const own = this.idColumn === null ? others : [this.idColumn, ...others];
-    await this.#reader.close();
-    const columns = [...new Set([...this.columns, ...own])];
-    this.#reader = await openInput(this.call, this.path, { columns });
+    const { path, columns, idColumn } = this.choice;
+    if (path === '-') return;
+    const own = idColumn === null ? others : [idColumn, ...others];
+    await this.reader.close();
+    this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])]);
+  }
+
+  /** The rows, with progress, until Ctrl-C. */
+  [Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
+    return batchesOf(this.call, this.reader);
   }
 
   idsOf(batch: RowBatch): Ids | null {
-    return this.idColumn === null ? null : batch.ids(this.idColumn);
+    const { idColumn } = this.choice;
+    return idColumn === null ? null : batch.ids(idColumn);
   }
 
   /** The vectors of a batch, or its ready codes: texts in several pieces, others in one. */
   *piecesOf(batch: RowBatch): Generator<Piece> {
-    const [first, second] = this.columns;
+    const { columns, text } = this.choice;
     let { firstRow } = batch;
-    if (this.kind !== 'text') {
-      yield { firstRow, count: batch.count, vectors: this.#vectorsOf(batch, first, second) };
+    if (text === null) {
+      yield { firstRow, count: batch.count, vectors: this.#vectorsOf(batch) };
       return;
     }
-    for (const vectors of rowsOfTexts(this.text?.hasher as TextHasher, batch.texts(first))) {
+    for (const vectors of rowsOfTexts(text.hasher, batch.texts(columns[0]))) {
       const count = vectors.offsets.length - 1;
       yield { firstRow, count, vectors };
       firstRow += count;
     }
   }
 
-  #vectorsOf(batch: RowBatch, first: string, second: string | undefined): Piece['vectors'] {
-    if (this.kind === 'sparse') return batch.sparse(first, second);
-    if (this.kind === 'vector') {
+  #vectorsOf(batch: RowBatch): Piece['vectors'] {
+    const { kind, columns } = this.choice;
+    const [first, second] = columns;
+    if (kind === 'sparse') return batch.sparse(first, second);
+    if (kind === 'vector') {
       const vectors = batch.vectors(first, { dimensions: this.#dimensions });
       this.#dimensions = vectors.dimensions;
       return vectors;
@@ -141,13 +128,20 @@ export class HashSource implements Choice {
     return batch.codes(first, { bits: this.call.number('bits'), bitOrder });
   }
 
-  /** The codes of a batch; counts those that are null. */
-  hash(batch: RowBatch): Codes {
-    const parts = Array.from(this.piecesOf(batch), ({ firstRow, vectors }) =>
-      'bytesPerCode' in vectors
-        ? vectors
-        : this.named(firstRow, () => this.hasherFor(vectors).hashAll(vectors)),
-    );
+  /**
+   * The codes of a batch; counts those that are null. Appends to `sums`, where it is given, the sums
+   * whose signs are the bits, float32, zeros for a null code; ready codes have none.
+   */
+  hash(batch: RowBatch, sums?: Float32Array[]): Codes {
+    const parts = Array.from(this.piecesOf(batch), ({ firstRow, vectors }) => {
+      if ('bytesPerCode' in vectors) return vectors;
+      return this.named(firstRow, () => {
+        const hasher = this.hasherFor(vectors);
+        const codes = hasher.hashAll(vectors);
+        sums?.push(sumsOf(vectors, codes, hasher));
+        return codes;
+      });
+    });
     const codes = Codes.join(parts, { bits: this.#hasher?.bits ?? DEFAULT_BITS });
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
@@ -162,7 +156,7 @@ export class HashSource implements Choice {
 
   /** Why rows have no code, for a sentence. */
   get whyNull(): string {
-    return this.kind === 'text' ? 'no words' : 'no direction';
+    return this.choice.kind === 'text' ? 'no words' : 'no direction';
   }
 
   /**
@@ -174,7 +168,7 @@ export class HashSource implements Choice {
       if (error instanceof Error) {
         error.message = error.message.replace(/^row (\d+):|^"ids?"(?:\[(\d+)\])?/, (_, row, id) => {
           const place = `${this.reader.file}: row ${Number(row ?? id ?? 0) + firstRow}:`;
-          return row === undefined ? `${place} column "${this.idColumn}"` : place;
+          return row === undefined ? `${place} column "${this.choice.idColumn}"` : place;
         });
       }
       throw error;
@@ -202,6 +196,15 @@ export class HashSource implements Choice {
   }
 }
 
+/** By row the sums behind a code, `bits` values each. */
+function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHasher) {
+  const sums = new Float32Array(codes.count * hasher.bits);
+  for (let row = 0; row < codes.count; row++) {
+    if (!codes.isNull(row)) sums.set(hasher.accumulate(vectorAt(vectors, row)), row * hasher.bits);
+  }
+  return sums;
+}
+
 /** The options of a hasher, by those of the call; `dimensions` is undefined of sparse vectors. */
 export function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
   const projection = call.text('projection') ?? (dimensions === undefined ? 'signs' : 'hadamard');
@@ -220,7 +223,7 @@ export function hasherOptionsOf(call: Call, dimensions: number | undefined): Sim
 /** Opens an input and chooses its columns; with `--tf-idf` it is read once before. */
 export async function openSource(
   call: Call,
-  path: string | undefined,
+  path: string,
   { kinds, text }: SourceOptions = {},
 ): Promise<HashSource> {
   const reader = await openInput(call, path);
@@ -228,8 +231,8 @@ export async function openSource(
   const choice = { path, ...source, idColumn: chooseId(call, reader) };
   if (source.kind !== 'text') return new HashSource(call, reader, { ...choice, text: null });
   const settings = text?.settings ?? textSettingsOf(call);
-  const frequencies = text ? text.frequencies : await frequenciesOf(call, choice, settings);
-  const hasher = await textHasherOf(call, settings, frequencies);
+  const frequencies = text ? text.frequencies : await frequenciesOf(call, choice);
+  const hasher = await textHasherOf(call, { settings, frequencies });
   return new HashSource(call, reader, { ...choice, text: { settings, frequencies, hasher } });
 }
 
@@ -237,19 +240,34 @@ export async function openSource(
 async function frequenciesOf(
   call: Call,
   { path, columns }: Pick<Choice, 'path' | 'columns'>,
-  settings: TextSettings,
 ): Promise<FrequencyTable | null> {
   const file = call.text('frequencies');
   if (file !== undefined) return readFrequencies(call, file);
   if (!call.has('tf-idf')) return null;
-  if (path === undefined || path === '-') {
+  if (path === '-') {
     call.misuse('--tf-idf reads its input twice, stdin comes once: give --frequencies FILE');
   }
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
-  const hasher = await textHasherOf(call, settings, null);
+  const hasher = await textHasherOf(call, { settings: textSettingsOf(call), frequencies: null });
   const table = hasher.fit([]);
-  for await (const batch of await openInput(call, path, { columns })) {
+  for await (const batch of batchesOf(call, await openInput(call, path, columns))) {
     table.merge(hasher.fit(batch.texts(columns[0]).map((text) => text ?? '')));
   }
   return table;
+}
+
+/** The sparse rows of texts, some at a time; a null text, or one without words, has no entries. */
+export function* rowsOfTexts(
+  hasher: TextHasher,
+  texts: readonly (string | null)[],
+): Generator<SparseMatrix> {
+  const batch = new TextBatch();
+  for (const text of texts) {
+    const { indices, values } = hasher.vectorize(text ?? '');
+    const from = batch.append(values.length);
+    batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
+    batch.values.set(values, from);
+    if (batch.isFull) yield batch.taken();
+  }
+  if (batch.count > 0) yield batch.taken();
 }

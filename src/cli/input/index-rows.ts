@@ -1,0 +1,284 @@
+/**
+ * Rows of an input in an index, with the columns that it carries: a new index, or rows appended to
+ * a folder, hashed by its settings and with columns of its types, in one generation.
+ */
+
+import {
+  type ColumnData,
+  type DenseMatrix,
+  type Ids,
+  type IndexFolder,
+  RowBatch,
+  SimHashIndex,
+  type VectorStorage,
+} from '../../node';
+import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
+import type { Call } from '../call';
+import {
+  DEFAULT_BITS,
+  type HashSource,
+  hasherOptionsOf,
+  openSource,
+  type Piece,
+} from './hash-source';
+import { openFolder, refuseOtherSettings } from './index-folder';
+import { checkMemory, idBytes, rowsToCome } from './memory';
+import { columnOf, type SourceKind } from './open-input';
+
+/** An index in memory, and what is saved with it. */
+export interface BuiltIndex {
+  readonly source: HashSource;
+  readonly index: SimHashIndex;
+  /** Of the rows in their order; undefined where none are carried. */
+  readonly columns: RowBatch | undefined;
+  /** The vectors of the rows, where recall is measured by them and the index does not hold them. */
+  readonly vectors: DenseMatrix | undefined;
+}
+
+/** A piece of a batch with its ids; null where rows go by their numbers. */
+interface RowsWithIds extends Piece {
+  readonly ids: Ids | null;
+}
+
+/** Reads an input into a new index, by the options of the call; fails where it has no rows. */
+export async function buildIndex(call: Call, input: string): Promise<BuiltIndex> {
+  const source = await openSource(call, input);
+  const isMeasured = source.choice.kind === 'vector' && call.has('optimize');
+  const usual = isMeasured ? 'int8' : 'none';
+  const storage = (call.text('vectors') ?? usual) as VectorStorage;
+  checkStorage(call, storage, source.choice.kind);
+  const carried = carriedColumns(call, source);
+  await source.narrow(carried);
+  const rows = await rowsToCome(source.reader);
+  const batches: RowBatch[] = [];
+  const given: DenseMatrix[] = [];
+  let index: SimHashIndex | null = null;
+  for await (const batch of source) {
+    for (const piece of withIds(source, batch)) {
+      if (index === null) {
+        const need = needOf(call, { rows: rows ?? 0, storage, source, piece, carried });
+        checkMemory(call, rows, need);
+        index = emptyIndex(call, piece.vectors, storage);
+      }
+      if (isMeasured && storage === 'none') given.push(piece.vectors as DenseMatrix);
+      await addPiece(source, index, piece);
+    }
+    if (carried.length > 0) batches.push(only(batch, carried));
+  }
+  if (index === null) call.fail(`${source.reader.file} has no rows`);
+  return { source, index, columns: joinColumns(batches), vectors: joinMatrices(given) };
+}
+
+/** Matrices as one; undefined where there are none. */
+function joinMatrices(matrices: readonly DenseMatrix[]): DenseMatrix | undefined {
+  if (matrices.length === 0) return undefined;
+  const [{ dimensions }] = matrices;
+  const values = new Float32Array(matrices.reduce((sum, one) => sum + one.values.length, 0));
+  let at = 0;
+  for (const one of matrices) {
+    values.set(one.values, at);
+    at += one.values.length;
+  }
+  return { values, dimensions };
+}
+
+/** The pieces of a batch, each with its ids. */
+function* withIds(source: HashSource, batch: RowBatch): Generator<RowsWithIds> {
+  const ids = source.idsOf(batch);
+  for (const piece of source.piecesOf(batch)) {
+    const at = piece.firstRow - batch.firstRow;
+    yield { ...piece, ids: ids?.slice(at, at + piece.count) ?? null };
+  }
+}
+
+/** Adds rows; errors name their rows in the file. */
+async function addPiece(
+  source: HashSource,
+  index: SimHashIndex,
+  { firstRow, vectors, ids }: RowsWithIds,
+): Promise<void> {
+  const { signal } = source.call;
+  await source.named(firstRow, () => index.addAllAsync(vectors, ids ?? undefined, { signal }));
+}
+
+/** Fails where vectors must be held that the input does not have. */
+function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): void {
+  if (storage === 'none') return;
+  const isSparse = kind === 'text' || kind === 'sparse';
+  if (storage === 'sparse' ? isSparse : kind === 'vector') return;
+  const what = storage === 'sparse' ? 'texts and sparse vectors' : 'dense vectors';
+  const instead = isSparse ? '--vectors sparse or none' : 'leave it out, or say --vectors none';
+  call.misuse(`--vectors ${storage} is for ${what}: ${instead}`);
+}
+
+/** An index for rows like these; codes say themselves how they were made. */
+function emptyIndex(call: Call, vectors: Piece['vectors'], storage: VectorStorage): SimHashIndex {
+  if ('bytesPerCode' in vectors) {
+    const { bits, origin } = vectors;
+    return new SimHashIndex({ bits, seed: origin && BigInt(origin.seed) });
+  }
+  const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
+  return new SimHashIndex({ ...hasherOptionsOf(call, dimensions), vectors: storage, zero: 'null' });
+}
+
+/**
+ * Appends the rows of `input` to the index in `path`: all of them, or none where one is wrong. With
+ * --replace they take the place of the rows of the same ids.
+ */
+export async function appendRows(call: Call, input: string, path: string): Promise<void> {
+  const folder = await openFolder(call, path);
+  refuseOtherSettings(call, folder);
+  const source = await sourceLike(call, input, folder);
+  const replace = call.has('replace');
+  if (replace && source.choice.idColumn === null) {
+    call.fail(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
+  }
+  const carried = carriedAs(call, source, folder);
+  await source.narrow(carried);
+  const batches: RowBatch[] = [];
+  const pieces: RowsWithIds[] = [];
+  const { vectors: storage = 'none', mean } = folder.options;
+  const needsVectors = storage !== 'none' || mean !== undefined;
+  const hasher = source.hashAs(folder.options);
+  for await (const batch of source) {
+    for (const piece of withIds(source, batch)) {
+      const { firstRow, vectors } = piece;
+      const isReady = needsVectors || 'bytesPerCode' in vectors;
+      const own = isReady ? vectors : source.named(firstRow, () => hasher.hashAll(vectors));
+      pieces.push({ ...piece, vectors: own });
+    }
+    if (carried.length > 0) batches.push(only(batch, carried));
+  }
+  const joint = joinColumns(batches);
+  const columns = joint && typedLike(joint, folder);
+  await call.long(`writing ${path}`, ({ signal }) =>
+    folder.change({ columns, signal }, async (index) => {
+      // All old rows go first: an id that is twice in the input must still be refused.
+      for (const { ids } of replace ? pieces : []) for (const id of ids ?? []) index.remove(id);
+      for (const piece of pieces) await addPiece(source, index, piece);
+    }),
+  );
+}
+
+/** What builds a carried column of a type, by the names that batches give to types. */
+const KINDS: Record<string, ColumnKind> = {
+  ...{ Int64: 'int64', Float64: 'float64', Bool: 'bool', Utf8: 'text' },
+};
+
+/**
+ * Columns of the types that the folder has, where nothing is lost: integers are int64 in one input
+ * and float64 in another, as they look like ids or not, and a column of nulls only has any type.
+ */
+function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
+  const changed: Record<string, ColumnData> = {};
+  for (const { name, type } of columnInfo) {
+    const own = batch.columns.find((column) => column.name === name);
+    if (own === undefined || own.type === type) continue;
+    const kind = KINDS[type];
+    const values = batch.values(name) as (number | bigint | null)[];
+    const known = values.filter((value) => value !== null);
+    const areNumbers = [own.type, type].every((one) => one === 'Int64' || one === 'Float64');
+    const isExact = areNumbers && known.every((value) => Number.isSafeInteger(Number(value)));
+    if (kind === undefined || !(known.length === 0 || isExact)) continue;
+    const builder = builderOf(kind);
+    const turn = type === 'Int64' ? BigInt : Number;
+    for (const value of values) builder.append(value === null ? null : turn(value));
+    changed[name] = finished(name, builder, kind);
+  }
+  return batch.with(changed);
+}
+
+/** The columns that the folder carries: the input must have them all. */
+function carriedAs(call: Call, source: HashSource, { columnInfo }: IndexFolder): readonly string[] {
+  const { columns, file } = source.reader;
+  const names = columnInfo.map(({ name }) => name);
+  const missing = names.filter((name) => !columns.some((column) => column.name === name));
+  if (missing.length > 0) {
+    call.fail(`${file}: the index carries ${missing.join(', ')}, which this input has not`);
+  }
+  return names.length > 0 && call.has('columns') ? carriedColumns(call, source) : names;
+}
+
+/** The input of rows like those of the folder; texts are read by its settings. */
+export async function sourceLike(
+  call: Call,
+  input: string,
+  folder: IndexFolder,
+): Promise<HashSource> {
+  const { text: settings } = folder;
+  if (settings === null) return openSource(call, input, { kinds: ['code', 'vector', 'sparse'] });
+  const text = { settings, frequencies: await folder.frequencies() };
+  return openSource(call, input, { kinds: ['text', 'code', 'sparse'], text });
+}
+
+/** Columns to carry: those of `--columns`, or all plain ones but the one that becomes codes. */
+export function carriedColumns(call: Call, source: HashSource): readonly string[] {
+  if (call.has('columns')) return namedColumns(call, source);
+  const plain = source.reader.columns.filter(({ fits }) =>
+    fits.some((fit) => fit === 'text' || fit === 'number' || fit === 'id'),
+  );
+  return source.otherColumns.filter((name) => plain.some((column) => column.name === name));
+}
+
+/** The columns that `--columns` names; "none" is none, unless a column is called so. */
+export function namedColumns(call: Call, { reader }: HashSource): readonly string[] {
+  const names = call.list('columns');
+  const isNone = names.length === 1 && names[0] === 'none';
+  if (isNone && !reader.columns.some(({ name }) => name === 'none')) return [];
+  return names.map((name) => columnOf(call, reader, name).name);
+}
+
+/** A batch with these of its columns. */
+export function only(batch: RowBatch, names: readonly string[]): RowBatch {
+  return batch.without(
+    batch.columns.map(({ name }) => name).filter((name) => !names.includes(name)),
+  );
+}
+
+/** The batches of some columns as one; undefined where there are none. */
+export function joinColumns(batches: readonly RowBatch[]): RowBatch | undefined {
+  return batches.length === 0 ? undefined : RowBatch.join(batches);
+}
+
+/** What the prediction of memory goes by. */
+interface Need {
+  readonly rows: number;
+  readonly storage: VectorStorage;
+  readonly source: HashSource;
+  /** The first rows, by which the others are estimated. */
+  readonly piece: Piece;
+  readonly carried: readonly string[];
+}
+
+/** The memory that an index needs, by its parts, and what to change where that is too much. */
+function needOf(call: Call, { rows, storage, source, piece, carried }: Need) {
+  const { vectors, count } = piece;
+  const bits = 'bytesPerCode' in vectors ? vectors.bits : (call.number('bits') ?? DEFAULT_BITS);
+  const codes = rows * (Math.ceil(bits / 8) + 12);
+  let perVector = 0;
+  if (storage !== 'none' && 'offsets' in vectors) {
+    perVector = 20 + (16 * vectors.values.length) / Math.max(1, count);
+  } else if (storage !== 'none' && 'dimensions' in vectors) {
+    perVector = 8 + (storage === 'int8' ? 1 : 4) * vectors.dimensions;
+  }
+  // Bytes a row of carried columns while they are read and written, as measured.
+  const perCarried = source.reader.columns
+    .filter(({ name }) => carried.includes(name))
+    .reduce((sum, { fits }) => sum + (fits.includes('number') ? 32 : 420), 0);
+  const fewer = storage === 'float32' ? '--vectors int8 or none' : '--vectors none';
+  const advice = [
+    `fewer --bits (${Math.max(32, bits / 2)} halve the codes)`,
+    ...(storage === 'none' ? [] : [fewer]),
+    ...(carried.length > 0 ? ['fewer --columns'] : []),
+  ];
+  return {
+    parts: {
+      codes,
+      'kept vectors': rows * perVector,
+      ids: idBytes(rows, source.choice.idColumn !== null),
+      'carried columns': rows * perCarried,
+      'writing it': codes + rows * perVector,
+    },
+    advice: `take ${advice.join(', ')}, or allow more`,
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Tables for people: columns as wide as their cells need and as the terminal allows, numbers to the
+ * right. No character of the data that a terminal would obey gets through.
+ */
+
+import type { RowBatch, RowWriter } from '../../node';
+import { columnsOfText, printable } from './figures';
+
+const MIN_WIDTH = 6;
+const GAP = '  ';
+
+/** How cells are set. */
+export interface TableLayout {
+  /** Columns whose cells are set to the right: all but the first by default. */
+  readonly isRight?: (column: number) => boolean;
+  /** Columns of the terminal; the widest of the table are cut to fit. */
+  readonly width?: number;
+}
+
+/** A function that sets a row of cells as a line, in columns as wide as `rows` need. */
+export function lineSetter(
+  rows: readonly (readonly string[])[],
+  { isRight = (column) => column > 0, width = Number.POSITIVE_INFINITY }: TableLayout = {},
+): (cells: readonly string[]) => string {
+  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => columnsOfText(row[i]))));
+  let excess = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (widths.length - 1) - width;
+  for (; excess > 0; excess--) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if (widths[widest] <= MIN_WIDTH) break;
+    widths[widest]--;
+  }
+  return (cells) => {
+    const fitting = cells.map((cell, i) => fitted(cell, widths[i], isRight(i)));
+    return fitting.join(GAP).trimEnd();
+  };
+}
+
+/** Rows as lines, each set in a little. */
+export function aligned(rows: readonly (readonly string[])[], layout?: TableLayout): string {
+  const line = lineSetter(rows, layout);
+  return rows.map((row) => `  ${line(row)}`).join('\n');
+}
+
+/** A cell cut or padded to the width of its column. */
+function fitted(text: string, width: number, isRight: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, width - columnsOfText(text)));
+  if (columnsOfText(text) <= width) return isRight ? blanks + text : text + blanks;
+  let kept = '';
+  for (const character of text) {
+    if (columnsOfText(kept + character) > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…${' '.repeat(Math.max(0, width - 1 - columnsOfText(kept)))}`;
+}
+
+/** Where a table goes. */
+export interface TableOptions {
+  /** Columns of the terminal. */
+  readonly width: number;
+  readonly isColored: boolean;
+  write(text: string): Promise<void>;
+}
+
+/** Rows of the first batch that decide the widths. */
+const FIRST_ROWS = 200;
+
+/** Writes each batch as lines below one heading. */
+export class PeopleTable implements RowWriter {
+  rowCount = 0;
+  #line: ReturnType<typeof lineSetter> | null = null;
+
+  constructor(private readonly options: TableOptions) {}
+
+  async write(batch: RowBatch): Promise<void> {
+    if (batch.count === 0) return;
+    const { width, isColored, write } = this.options;
+    const values = batch.columns.map(({ name }) => batch.values(name));
+    const rows = Array.from({ length: batch.count }, (_, row) =>
+      values.map((column) => cellText(column[row])),
+    );
+    const lines: string[] = [];
+    if (this.#line === null) {
+      const isRight = (i: number) =>
+        values[i].every((one) => one === null || /number|bigint/.test(typeof one));
+      const names = batch.columns.map(({ name }) => cellText(name));
+      this.#line = lineSetter([names, ...rows.slice(0, FIRST_ROWS)], { isRight, width });
+      const heading = this.#line(names);
+      lines.push(isColored ? `\x1b[1m${heading}\x1b[0m` : heading);
+    }
+    lines.push(...rows.map(this.#line));
+    this.rowCount += batch.count;
+    await write(`${lines.join('\n')}\n`);
+  }
+
+  async close(): Promise<void> {
+    if (this.rowCount === 0) await this.options.write('no rows\n');
+  }
+
+  async abort(): Promise<void> {}
+}
+
+/** A value in one line. */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') {
+    const isPlain = Math.abs(value) >= 1e-4 && Math.abs(value) < 1e9;
+    return isPlain && !Number.isInteger(value) ? value.toFixed(4) : String(value);
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  const text = typeof value === 'object' ? JSON.stringify(value, jsonOf) : String(value);
+  return printable(text.slice(0, 2000).replaceAll(/\s+/g, ' '));
+}
+
+/** What JSON has no form for, by its replacer: bigints as texts, typed arrays as arrays. */
+export function jsonOf(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return ArrayBuffer.isView(value) ? Array.from(value as Float32Array) : value;
+}

@@ -1,0 +1,233 @@
+// @module-tag full
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, symlinkSync } from 'node:fs';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { formulaAsText, textOfFormula } from '../../src/formats/csv/csv-text';
+import { hasChromium, openPage, overlappingTexts } from './report/browser';
+import { ownFolder, root, rowsOf, run, runInTerminal } from './run';
+
+const DOCS = join(root, 'datasets/sample/docs.jsonl');
+/** An escape of C0, one of C1, a mark that turns the text around, and an end of line. */
+const OBEYED = '\x1b[2J\x9b31m\u202e\u2028gnp';
+const HARMLESS = /^[\P{Cc}\n\t\r]*$/u;
+
+function expectNothingObeyed(text: string): void {
+  expect(text).toMatch(HARMLESS);
+  expect(text).not.toMatch(/[\p{Bidi_C}\u2028\u2029]/u);
+}
+
+describe('what a terminal would obey', () => {
+  it('does not reach stderr by names of columns, ids and files', async () => {
+    const cwd = await ownFolder();
+    const row = { id: `a${OBEYED}`, [`b${OBEYED}`]: [1, 2], [`c${OBEYED}`]: [1, 2] };
+    const name = `x${OBEYED}.jsonl`;
+    await writeFile(join(cwd, name), `${JSON.stringify(row)}\n`);
+    const several = await run(['fingerprint', name], { cwd });
+    expect([several.code, several.stderr.includes('choose by --vector')]).toEqual([2, true]);
+    expectNothingObeyed(several.stderr);
+    const made = await run(['index', name, '--vector', `b${OBEYED}`, '-o', 'x.hs'], { cwd });
+    expect(made).toMatchObject({ code: 0 });
+    expectNothingObeyed(made.stderr);
+    const missing = await run(['search', 'x.hs', '--row-id', `q${OBEYED}`], { cwd });
+    expect([missing.code, missing.stderr.includes('no row of the id q')]).toEqual([1, true]);
+    expectNothingObeyed(missing.stderr);
+    const lost = await run(['verify', `no${OBEYED}`], { cwd });
+    expect(lost.stderr).toContain('no such file');
+    expectNothingObeyed(lost.stderr);
+  });
+
+  it('does not reach a terminal by rows, whatever their format, and files get it', async () => {
+    const cwd = await ownFolder();
+    const row = { id: `a${OBEYED}`, vector: [1, 2] };
+    await writeFile(join(cwd, 'x.jsonl'), `${JSON.stringify(row)}\n`);
+    for (const words of [[], ['--to', 'csv'], ['--to', 'jsonl'], ['--json']]) {
+      const args = ['fingerprint', 'x.jsonl', '-q', ...words];
+      const { code, stdout } = await runInTerminal(args, { cwd, env: { NO_COLOR: '1' } });
+      expect([code, stdout.includes('\ufffd')]).toEqual([0, true]);
+      expectNothingObeyed(stdout);
+    }
+    const info = await runInTerminal(['info', 'x.jsonl', '--json'], { cwd });
+    expectNothingObeyed(info.stdout);
+    const { stdout } = await run(['fingerprint', 'x.jsonl', '-q'], { cwd });
+    expect(rowsOf<{ id: string }>(stdout)[0].id).toBe(row.id);
+  });
+});
+
+describe('texts that a spreadsheet would run', () => {
+  const texts = [
+    ...['=1+1', '+A1', '-A1', '@SUM(A1)', '\tx', '\r=x', "'=x", "''@x", '\uff1d1+1'],
+    ...['-5', '+1.5e3', "it's", "'", '', 'a=b', "'quoted'"],
+  ];
+
+  it('are marked, numbers and others are not, and the mark comes off again', () => {
+    const marked = texts.map(formulaAsText);
+    expect(marked.filter((text, i) => text !== texts[i])).toHaveLength(9);
+    for (const text of marked) expect(text).not.toMatch(/^[=@\t\r]|^[+-][^\d]/);
+    expect(marked.map(textOfFormula)).toEqual(texts);
+  });
+
+  it('are marked in a CSV plan, which is applied by the ids that the rows have', async () => {
+    const cwd = await ownFolder();
+    const ids = ["=cmd|'/C calc'!A0", '@x', "'=y", '-z', '-5', 'plain'];
+    const rows = ids.map((id, i) => JSON.stringify({ id, body: `one two three four ${i >> 1}` }));
+    await writeFile(join(cwd, 'x.jsonl'), `${rows.join('\n')}\n`);
+    const made = await run(['dedup', 'x.jsonl', '--text', 'body', '-o', 'plan.csv'], { cwd });
+    expect(made.code).toBe(0);
+    const plan = await readFile(join(cwd, 'plan.csv'), 'utf8');
+    expect(plan).toContain("\n0,'=cmd|'/C calc'!A0,");
+    expect(plan).not.toMatch(/,"?[=@]/);
+    const applied = await run(['dedup', 'x.jsonl', '--apply', 'plan.csv', '-o', 'k.jsonl'], {
+      cwd,
+    });
+    expect([applied.code, applied.stderr.includes('6 rows: ')]).toEqual([0, true]);
+    expect(rows).toEqual(
+      expect.arrayContaining((await readFile(join(cwd, 'k.jsonl'), 'utf8')).trimEnd().split('\n')),
+    );
+    const kept = ['dedup', 'x.jsonl', '--text', 'body', '--formulas', 'keep', '-o', 'raw.csv'];
+    expect((await run(kept, { cwd })).code).toBe(0);
+    expect(await readFile(join(cwd, 'raw.csv'), 'utf8')).toContain("\n0,=cmd|'/C calc'!A0,");
+  });
+
+  it('are marked by pairs, search and cluster, not by fingerprint', async () => {
+    const cwd = await ownFolder();
+    const row = (id: string) => JSON.stringify({ id, body: 'one two three four five' });
+    await writeFile(join(cwd, 'x.jsonl'), `${['=a', '=b'].map(row).join('\n')}\n`);
+    await run(['index', 'x.jsonl', '--text', 'body', '-o', 'x.hs', '-q'], { cwd });
+    for (const words of [
+      ['pairs', 'x.jsonl', '--text', 'body'],
+      ['search', 'x.hs', '--row-id', '=a'],
+      ['cluster', 'x.hs', '--clusters', '1', '--by', 'codes'],
+    ]) {
+      const { code, stdout } = await run([...words, '--to', 'csv', '-q'], { cwd });
+      expect([code, stdout.includes("'=b")]).toEqual([0, true]);
+      expect(stdout).not.toMatch(/^=|,=/m);
+    }
+    const { stdout } = await run(['fingerprint', 'x.jsonl', '--to', 'csv', '-q'], { cwd });
+    expect(stdout).toMatch(/^=a,/m);
+  });
+});
+
+describe('outputs', () => {
+  it('leave a link that leads nowhere, unless --force is given', async () => {
+    const cwd = await ownFolder();
+    symlinkSync('nowhere', join(cwd, 'link.jsonl'));
+    const args = ['fingerprint', DOCS, '--text', 'body', '-o', 'link.jsonl'];
+    const refused = await run(args, { cwd });
+    expect([refused.code, refused.stderr.includes('a link to nothing')]).toEqual([1, true]);
+    expect(lstatSync(join(cwd, 'link.jsonl')).isSymbolicLink()).toBe(true);
+    expect((await run([...args, '--force'], { cwd })).code).toBe(0);
+    expect(rowsOf(await readFile(join(cwd, 'link.jsonl'), 'utf8'))).toHaveLength(40);
+    expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
+  });
+
+  it.each([
+    ['output', ['fingerprint', DOCS, '--text', 'body', '-o', 'pipe.jsonl']],
+    ['input', ['fingerprint', 'pipe.jsonl', '--text', 'body', '-o', 'out.jsonl']],
+  ])('end at a signal while an %s is a pipe without another end', async (_, args) => {
+    const cwd = await ownFolder();
+    execFileSync('mkfifo', [join(cwd, 'pipe.jsonl')]);
+    let ended: NodeJS.Signals | null = null;
+    const { code } = await run(args, {
+      cwd,
+      meanwhile: (child) => {
+        child.on('exit', (_, signal) => {
+          ended = signal;
+        });
+        setTimeout(() => child.kill('SIGINT'), 1500);
+      },
+    });
+    expect([code, ended]).toEqual([null, 'SIGINT']);
+    expect(await readdir(cwd)).toEqual(['pipe.jsonl']);
+  });
+
+  it('go into a pipe that is read', async () => {
+    const cwd = await ownFolder();
+    execFileSync('mkfifo', [join(cwd, 'pipe.jsonl')]);
+    const [read] = await Promise.all([
+      readFile(join(cwd, 'pipe.jsonl'), 'utf8'),
+      run(['fingerprint', DOCS, '--text', 'body', '-o', 'pipe.jsonl', '-q'], { cwd }),
+    ]);
+    expect(rowsOf(read)).toHaveLength(40);
+  });
+});
+
+it('verify finds an index sound that lacks only the copy of its manifest', async () => {
+  const cwd = await ownFolder();
+  await run(['index', DOCS, '--text', 'body', '-o', 'docs.hs', '-q'], { cwd });
+  await rm(join(cwd, 'docs.hs', 'manifest.json'));
+  const { code, stdout } = await run(['verify', 'docs.hs'], { cwd });
+  expect([code, stdout]).toEqual([0, 'docs.hs: sound, 40 rows\n']);
+});
+
+it('a report that is stopped leaves the page that is there', async () => {
+  const cwd = await ownFolder();
+  const line = '{"vector":[0.12,-0.5,0.25,0.75,-0.125,0.5,0.0625,1]}\n';
+  await writeFile(join(cwd, 'many.jsonl'), line.repeat(300_000));
+  await run(['index', 'many.jsonl', '--vectors', 'float32', '-o', 'many.hs', '-q'], { cwd });
+  await writeFile(join(cwd, 'report.html'), 'good');
+  for (const wait of [500, 800, 1100]) {
+    const { code, stderr } = await run(['report', 'many.hs', '-o', 'report.html', '--force'], {
+      cwd,
+      meanwhile: (child) => setTimeout(() => child.kill('SIGINT'), wait),
+    });
+    // Null where a busy machine did not let it stop in time, and the signal itself ended it.
+    expect([130, null]).toContain(code);
+    expect(stderr).not.toContain('damaged');
+    expect(await readFile(join(cwd, 'report.html'), 'utf8')).toBe('good');
+  }
+});
+
+describe('a page', () => {
+  const hostile = '</title><script>alert(1)</script><img src=x onerror=alert(2)>';
+
+  async function pageOf(cwd: string): Promise<string> {
+    const rows = Array.from({ length: 12 }, (_, i) =>
+      JSON.stringify({
+        id: `${hostile}${'long'.repeat(i)}${i}`,
+        body: `${hostile} 鯨の本 ${'unbroken'.repeat(20)} word${i} word${i % 3} other${i % 2}`,
+      }),
+    );
+    await writeFile(join(cwd, 'x.jsonl'), `${rows.join('\n')}\n`);
+    const own = join(cwd, `x ${hostile.replaceAll('/', '_')}.hs`);
+    expect((await run(['index', 'x.jsonl', '--text', 'body', '-o', own], { cwd })).code).toBe(0);
+    const made = await run(['report', own, '-o', 'x.html', '--no-times'], { cwd });
+    expect(made.code).toBe(0);
+    return join(cwd, 'x.html');
+  }
+
+  it('allows itself nothing but its own style, and names no folder', async () => {
+    const cwd = await ownFolder();
+    const pages = [await pageOf(cwd)];
+    const calibration = ['calibrate', DOCS, '--text', 'body', '-o', join(cwd, 'c.html')];
+    expect((await run(calibration)).code).toBe(0);
+    pages.push(join(cwd, 'c.html'));
+    for (const path of pages) {
+      const text = await readFile(path, 'utf8');
+      const [, policy] =
+        /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(text) ?? [];
+      expect(policy).toMatch(
+        /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; img-src data:; base-uri 'none'; form-action 'none'$/,
+      );
+      expect(text.indexOf('Content-Security-Policy')).toBeLessThan(text.indexOf('<title>'));
+      expect(text).not.toMatch(/<(script|img)|style="/);
+      expect(/<title>(.*)<\/title>\n/.exec(text)?.[1]).not.toMatch(/halfspace-cli-|datasets/);
+    }
+  });
+
+  it.runIf(hasChromium)('is styled, and fits a screen of 390 pixels', async () => {
+    const { page, problems } = await openPage(await pageOf(await ownFolder()));
+    for (const width of [390, 1200]) {
+      await page.setViewportSize({ width, height: 800 });
+      const [across, gap] = await page.evaluate(() => [
+        document.documentElement.scrollWidth,
+        Number.parseFloat(getComputedStyle(document.body).paddingLeft),
+      ]);
+      expect([across, gap]).toEqual([width, 16]);
+      expect(await overlappingTexts(page, '.chart')).toEqual([]);
+    }
+    expect(problems).toEqual([]);
+  });
+});
