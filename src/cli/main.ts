@@ -89,8 +89,8 @@ async function end(code: number): Promise<never> {
 }
 
 /**
- * Ends a verb that did not stop in time. Where a call of the system blocks, such as the opening of a
- * named pipe that nobody reads, an exit would wait for it: the signal itself ends the program.
+ * Ends a verb that did not stop in time. Where a call of the system blocks, as the opening of a
+ * named pipe without a reader, an exit would wait for it: the signal itself ends the program.
  */
 async function endBy(signal: keyof typeof EXIT_CODES): Promise<void> {
   const limit = new Promise((resolve) => setTimeout(resolve, CLEAN_UP_MILLISECONDS));

@@ -129,8 +129,8 @@ export class HashSource {
   }
 
   /**
-   * The codes of a batch; counts those that are null. Appends to `sums`, where it is given, the sums
-   * whose signs are the bits, float32, zeros for a null code; ready codes have none.
+   * The codes of a batch; counts those that are null. Appends to `sums`, where it is given, the
+   * sums whose signs are the bits, float32, zeros for a null code; ready codes have none.
    */
   hash(batch: RowBatch, sums?: Float32Array[]): Codes {
     const parts = Array.from(this.piecesOf(batch), ({ firstRow, vectors }) => {

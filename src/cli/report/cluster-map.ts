@@ -96,8 +96,8 @@ export function planeOf(values: Float64Array, dimensions: number): Plane {
 }
 
 /**
- * Takes from the points, in place, what lies along the direction in which they differ most, found by
- * power iteration; returns how far along it each lies.
+ * Takes from the points, in place, what lies along the direction in which they differ most, found
+ * by power iteration; returns how far along it each lies.
  */
 function takeMainPart(points: Float64Array, dimensions: number, seed: number): Float64Array {
   let axis = unit(Float64Array.from({ length: dimensions }, (_, i) => shareAt(seed, i) - 0.5));

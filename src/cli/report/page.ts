@@ -44,12 +44,14 @@ stroke:var(--paper);stroke-width:3px}
 @media print{h2{break-after:avoid}figure,table{break-inside:avoid}}
 `;
 
+const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64');
+
 /**
- * Nothing is loaded, sent or run, and no style but the page's own counts, even if text of a user had
- * come through as HTML.
+ * Nothing is loaded, sent or run, and no style but the page's own counts, even if text of a user
+ * had come through as HTML.
  */
 const POLICY =
-  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; ` +
+  `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; ` +
   "img-src data:; base-uri 'none'; form-action 'none'";
 
 /** The whole page. `body` is HTML, `title` is text. */
