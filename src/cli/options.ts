@@ -119,8 +119,8 @@ export const OUTPUT_OPTIONS: readonly Option[] = [
     '--to FORMAT: arrow|arrows|parquet|csv|jsonl|json':
       'Format of the output, where its name does not tell',
     '--formulas HOW: text|keep = text':
-      'In CSV, texts that a spreadsheet would run (they begin with = + - @ or a tab): as text, by ' +
-      "a ' in front, or kept",
+      'In CSV, texts that a spreadsheet would run (they begin with = + - @ or a tab): as text, ' +
+      "by a ' in front, or kept",
   }),
   ...FORCE_OPTION,
   ...JSON_OPTION,

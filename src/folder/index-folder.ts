@@ -41,7 +41,7 @@ import {
   repairFolder,
   verifyFolder,
 } from './verify-index';
-import type { SaveRequest } from './write-generation';
+import type { Commit } from './write-generation';
 
 /** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
 const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;
@@ -232,40 +232,26 @@ export class IndexFolder {
     if (columns !== undefined && !(columns instanceof RowBatch)) {
       throw wrongType('columns', 'a RowBatch', columns);
     }
-    return this.change({ columns, signal: call.signal }, async (index) => {
+    return this.change(call.signal, async (index, commit) => {
       if (replace) for (const id of ids ?? []) index.remove(id);
       const before = index.count;
       const firstRow = await index.addAllAsync(batch, ids, call);
       const added = index.count - before;
-      if (columns === undefined || columns.count === added) return firstRow;
-      throw wrongValue('columns', `${added} rows, as are new`, columns.count);
-    });
-  }
-
-  /**
-   * Lets `work` add rows to the index of the newest generation and remove others, and saves it as
-   * the next, with `columns` of the added rows. Nothing is saved where `work` throws; it runs again
-   * where another writer is first.
-   * @internal
-   */
-  change<T>(
-    { columns, signal }: { columns?: RowBatch | undefined; signal?: AbortSignal | undefined },
-    work: (index: SimHashIndex) => Promise<T>,
-  ): Promise<T> {
-    return this.#change(signal, async (index) => {
-      const result = await work(index);
-      await this.#commit(index, { addedColumns: columns });
-      return result;
+      if (columns !== undefined && columns.count !== added) {
+        throw wrongValue('columns', `${added} rows, as are new`, columns.count);
+      }
+      await commit({ addedColumns: columns });
+      return firstRow;
     });
   }
 
   /** Removes rows of the newest generation by their ids; returns how many were there. */
   async remove(ids: Iterable<Id>): Promise<number> {
     const all = [...ids];
-    return this.#change(undefined, async (index) => {
+    return this.change(undefined, async (index, commit) => {
       let count = 0;
       for (const id of all) count += Number(index.remove(id));
-      if (count > 0) await this.#commit(index, {});
+      if (count > 0) await commit({});
       return count;
     });
   }
@@ -273,29 +259,27 @@ export class IndexFolder {
   /** Writes all rows again, without those that were removed, to as few files as possible. */
   async compact(options?: LongCall): Promise<void> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
-    await this.#change(call.signal, (index) => this.#commit(index, { isWhole: true, given: call }));
+    await this.change(call.signal, (_, commit) => commit({ isWhole: true, given: call }));
   }
 
-  /** Changes the index of the newest generation, again where another writer is first. */
-  async #change<T>(
+  /** Changes the index of the newest generation, again where another is first. @internal */
+  async change<T>(
     signal: AbortSignal | undefined,
-    work: (index: SimHashIndex) => Promise<T>,
+    work: (index: SimHashIndex, commit: Commit) => Promise<T>,
   ): Promise<T> {
     for (let left = MAX_WRITERS; ; left--) {
       const index = await openIndex(this.path, signal && { signal });
+      const origin = originOf(index) ?? null;
+      const state = { folder: this.path, base: origin?.manifest ?? null, origin, given: {} };
+      const commit: Commit = async (wish) => {
+        this.#manifest = await save(index, { ...state, ...wish });
+      };
       try {
-        return await work(index);
+        return await work(index, commit);
       } catch (error) {
         if (!(error instanceof LostError) || left === 0) throw error;
       }
     }
-  }
-
-  /** Saves an index that was opened from this folder a moment ago. */
-  async #commit(index: SimHashIndex, wish: Partial<SaveRequest>): Promise<void> {
-    const origin = originOf(index) ?? null;
-    const base = origin?.manifest ?? null;
-    this.#manifest = await save(index, { folder: this.path, base, origin, given: {}, ...wish });
   }
 
   /** Fails where files cannot hold their rows. */

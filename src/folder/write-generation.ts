@@ -45,6 +45,9 @@ export interface SaveRequest {
   readonly isWhole?: boolean;
 }
 
+/** Saves an index that was opened from a folder a moment ago as the folder's next generation. */
+export type Commit = (wish: Partial<SaveRequest>) => Promise<void>;
+
 /** A file of rows has about so many bytes: what a save holds in memory twice. */
 const FILE_BYTES = 2 ** 28;
 /** What a row takes next to its code and its vector: an id, numbers. */

@@ -152,10 +152,11 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const joint = joinColumns(batches);
   const columns = joint && typedLike(joint, folder);
   await call.long(`writing ${path}`, ({ signal }) =>
-    folder.change({ columns, signal }, async (index) => {
+    folder.change(signal, async (index, commit) => {
       // All old rows go first: an id that is twice in the input must still be refused.
       for (const { ids } of replace ? pieces : []) for (const id of ids ?? []) index.remove(id);
       for (const piece of pieces) await addPiece(source, index, piece);
+      await commit({ addedColumns: columns });
     }),
   );
 }

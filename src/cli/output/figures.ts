@@ -84,8 +84,8 @@ export function commandLine(words: readonly string[]): string {
 
 /**
  * What a terminal would obey in place of showing it: controls of C0 and C1 other than line feeds
- * and tabs, marks that turn the direction of the text around them, further ends of lines, and halves of
- * characters.
+ * and tabs, marks that turn the direction of the text around them, further ends of lines, and
+ * halves of characters.
  */
 const OBEYED = /[^\P{Cc}\n\t]|[\p{Bidi_C}\u2028\u2029]|\p{Cs}/gu;
 
