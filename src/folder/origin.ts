@@ -2,7 +2,7 @@
 
 import { realpath } from 'node:fs/promises';
 import { ignore } from '../formats/file-io';
-import type { SimHashIndex } from '../index/simhash-index';
+import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import type { Manifest } from './manifest';
 import type { RowSet } from './row-set';
 
@@ -17,14 +17,17 @@ export interface Origin {
   readonly isAligned: boolean;
 }
 
-const origins = new WeakMap<SimHashIndex, Origin>();
+const origins = new WeakMap<SimHashIndex, Origin & { numbering: number }>();
 
 export function originOf(index: SimHashIndex): Origin | undefined {
-  return origins.get(index);
+  const origin = origins.get(index);
+  return origin && partsOf(index).numbering !== origin.numbering
+    ? { ...origin, isAligned: false }
+    : origin;
 }
 
 export function setOrigin(index: SimHashIndex, origin: Origin): void {
-  origins.set(index, origin);
+  origins.set(index, { ...origin, numbering: partsOf(index).numbering });
 }
 
 /** One name for a folder, by whatever way it is reached; null where there is none. */

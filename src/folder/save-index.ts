@@ -85,7 +85,9 @@ function originIn(
   const origin = originOf(index);
   if (origin?.path === path) {
     if (!origin.isAligned) {
-      throw new Error('rows were numbered again when this index was saved: open it again');
+      throw new Error(
+        'the rows of this index were numbered again: open the folder again, or save to another',
+      );
     }
     if (origin.manifest.checksum === base.checksum) return origin;
     if (given.replace === true) return null;

@@ -23,8 +23,34 @@ import { centred, isFlat, matrixOf, refuseMean } from './query';
 /** What `addAll` takes: vectors in any form, or ready codes. */
 export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
 
+/** A copy of an array of any kind; what is none is left to the checks. */
+export function copied<T>(values: T): T {
+  const isArray = Array.isArray(values) || (ArrayBuffer.isView(values) && 'slice' in values);
+  return isArray ? (values as unknown as { slice(): T }).slice() : values;
+}
+
+/** A copy of a batch, for work in steps between which the caller may change it. */
+export function copyOf(batch: RowsToAdd): RowsToAdd {
+  if (batch instanceof Codes) {
+    const { bits, bytes, validity, origin } = batch;
+    return Codes.from(bytes, { bits, validity, ...(origin && { origin }) });
+  }
+  if (Array.isArray(batch)) return batch.map(copyOf) as RowsToAdd;
+  if (ArrayBuffer.isView(batch)) return copied(batch);
+  if (typeof batch !== 'object' || batch === null) return batch;
+  const given = batch as unknown as Record<string, unknown>;
+  const names = ['values', 'dimensions', 'validity', 'offsets', 'indices'].filter(
+    (n) => n in given,
+  );
+  return Object.fromEntries(
+    names.map((name) => [name, copied(given[name])]),
+  ) as unknown as RowsToAdd;
+}
+
 /** Sparse rows checked between two steps. */
 const BLOCK_ROWS = 2048;
+/** Rows of float64 whose largest value is below it lose digits as float32, which ends at 2^-149. */
+const MIN_FLOAT32 = 2 ** -110;
 
 /**
  * Checks and hashes a batch; throws where a row is refused. With `mayReplace`, ids may be those of
@@ -109,12 +135,13 @@ function checkDense({ values, dimensions }: DenseMatrix, codes: Codes): void {
     for (let i = row * dimensions; i < (row + 1) * dimensions; i++) {
       most = Math.max(most, Math.abs(Math.fround(values[i])));
     }
-    if (most > 0 && Number.isFinite(most)) continue;
+    if (most >= MIN_FLOAT32 && Number.isFinite(most)) continue;
     throw doesNotFit(row);
   }
 }
 
 function* checkSparse(matrix: SparseMatrix, codes: Codes): Steps<void> {
+  const least = matrix.values instanceof Float32Array ? Number.MIN_VALUE : MIN_FLOAT32;
   for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
     const end = Math.min(codes.count, first + BLOCK_ROWS);
     const { offsets, values } = canonicalRows(matrix, first, end);
@@ -124,7 +151,7 @@ function* checkSparse(matrix: SparseMatrix, codes: Codes): Steps<void> {
       for (let i = offsets[row - first]; i < offsets[row - first + 1]; i++) {
         most = Math.max(most, Math.abs(Math.fround(values[i])));
       }
-      if (!(most > 0 && Number.isFinite(most))) throw doesNotFit(row);
+      if (!(most >= least && Number.isFinite(most))) throw doesNotFit(row);
     }
     yield undefined;
   }

@@ -34,7 +34,7 @@ export class IdTable {
     return this.#kind;
   }
 
-  /** How many rows were removed so far: a search in steps begins again when it has changed. */
+  /** Grows when rows are removed or numbered again: a search in steps then begins again. */
   get removals(): number {
     return this.#removals;
   }
@@ -141,6 +141,14 @@ export class IdTable {
       if (row !== undefined) return row;
     }
     return undefined;
+  }
+
+  /** Only these rows, ascending, stay, and are numbered from 0 on. */
+  keep(rows: Uint32Array): void {
+    this.#removals++;
+    this.#ids = Array.from(rows, (row) => this.#ids[row]);
+    this.#count = rows.length;
+    this.#maps = null;
   }
 
   idOf(row: number): Id {

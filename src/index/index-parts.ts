@@ -4,7 +4,7 @@
  * above reach them by `partsOf`. Nothing here checks what users give.
  */
 
-import { GO_ON, type Steps, unstopped } from '../base/steps';
+import { GO_ON, runSteps, type Steps, unstopped } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
@@ -15,7 +15,7 @@ import { type Id, IdTable } from './id-table';
 import { afterChanges, type CheckedOptions, type RecallReport } from './index-options';
 import { groupedByPartition, Partitions } from './partitions/partitions';
 import { DenseVectors } from './vectors/dense-vectors';
-import type { RowVectors, UnitVector } from './vectors/row-vectors';
+import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
 /** Memory in bytes, by what it holds. */
@@ -65,7 +65,7 @@ type Fields = Pick<
 const BLOCK_ROWS = 2048;
 /**
  * Distinct codes added since `optimize` join their partitions' order when they are more than this
- * and more than an eighth of all.
+ * and more than an eighth of all; empty ones are freed when they are more than this and than half.
  */
 const MAX_LATE = 1024;
 
@@ -75,9 +75,7 @@ export class IndexParts {
   readonly mean: Float64Array | null;
   readonly kernel: KernelName | undefined;
   readonly ids: IdTable;
-  readonly vectors: RowVectors | null;
-  /** The same where they are dense; partitions and joins work on dense vectors alone. */
-  readonly dense: DenseVectors | null;
+  vectors: RowVectors | null;
   /** When searches by distance use bands, and the bands. */
   readonly bandMethod: BandMethod;
   distinctCodes: DistinctCodes;
@@ -86,6 +84,8 @@ export class IndexParts {
   report: RecallReport | null = null;
   /** True when codes were added that this index's own options did not make. */
   isForeign = false;
+  /** How often rows were numbered again. */
+  numbering = 0;
   /** The long call that changes the index at present. */
   busy: string | null = null;
 
@@ -96,7 +96,6 @@ export class IndexParts {
     this.kernel = fields.kernel;
     this.ids = fields.ids;
     this.vectors = fields.vectors;
-    this.dense = fields.vectors instanceof DenseVectors ? fields.vectors : null;
     this.bandMethod = fields.bandMethod;
     this.distinctCodes = fields.distinctCodes;
   }
@@ -106,11 +105,7 @@ export class IndexParts {
     const hasher = new SimHasher(given);
     // Resolved once: a search asks for its kernels several times.
     const kernel = hammingKernel(given.kernel, hasher.bytesPerCode).name as KernelName;
-    let vectors: RowVectors | null = null;
-    if (storage === 'sparse') vectors = new SparseVectors();
-    else if (storage !== 'none') {
-      vectors = new DenseVectors(storage, hasher.dimensions as number, kernel);
-    }
+    const vectors = noVectors(storage, hasher.dimensions, kernel);
     const distinctCodes = new DistinctCodes(hasher.bytesPerCode);
     const bandMethod = new BandMethod(hasher.bits);
     const ids = new IdTable();
@@ -129,6 +124,11 @@ export class IndexParts {
   setOrder({ distinctCodes, partitions }: CodeOrder): void {
     this.distinctCodes = distinctCodes;
     this.partitions = partitions;
+  }
+
+  /** The vectors where they are dense; partitions and joins work on dense ones alone. */
+  get dense(): DenseVectors | null {
+    return this.vectors instanceof DenseVectors ? this.vectors : null;
   }
 
   /** Throws while a long call changes the index. */
@@ -194,17 +194,62 @@ export class IndexParts {
     if (distinctCodes.memory.rows[distinct] === row) partitions.take(distinct, distinct === count);
   }
 
-  /** Puts the codes added since `optimize` into the order of the partitions when they are many. */
+  /**
+   * Puts the codes added since `optimize` into the order of the partitions when they are many, and
+   * frees empty codes when they are more than half: a search compares those too.
+   */
   *#regroup(): Steps<void> {
+    const { lateCount = 0 } = this.partitions ?? {};
+    const { count, emptyCount } = this.distinctCodes;
+    const isLate = lateCount > MAX_LATE && 8 * lateCount > count;
+    if (isLate || (emptyCount > MAX_LATE && 2 * emptyCount > count)) {
+      yield* unstopped(this.#reordered(null, this.dense));
+    }
+  }
+
+  /** The same order without empty codes; `kept` as `rearranged` takes it, with vectors of those. */
+  *#reordered(kept: Uint32Array | null, dense: DenseVectors | null): Steps<void> {
     const { partitions, distinctCodes } = this;
-    if (partitions === null || partitions.lateCount <= MAX_LATE) return;
-    if (8 * partitions.lateCount <= distinctCodes.count) return;
+    if (partitions === null) {
+      const order = distinctCodes.nonEmpty();
+      this.setOrder({
+        distinctCodes: yield* distinctCodes.rearranged(order, kept),
+        partitions: null,
+      });
+      return;
+    }
     const { centroids, count, nearness } = partitions;
     const partitionOf = partitions.partitionOfEach(distinctCodes.count);
-    const grouped = yield* unstopped(groupedByPartition(distinctCodes, partitionOf, count));
+    const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count, kept);
+    const origin = { ...{ bits: this.bits, hasher: this.hasher, kernel: this.kernel }, dense };
     const grouping = { centroids, starts: grouped.starts, nearness };
-    const steps = Partitions.of(this, grouped.distinctCodes, grouping);
-    this.setOrder({ ...grouped, partitions: yield* unstopped(steps) });
+    const made = yield* Partitions.of(origin, grouped.distinctCodes, grouping);
+    this.setOrder({ ...grouped, partitions: made });
+  }
+
+  /**
+   * Frees what removed rows take: their codes and, where rows have ids, their vectors and numbers.
+   * Rows without ids are known by their numbers, which stay.
+   */
+  *compact(): Steps<void> {
+    const { distinctCodes, vectors, ids } = this;
+    if (ids.kind === null || ids.kind === 'row') {
+      yield* unstopped(this.#reordered(null, this.dense));
+      return;
+    }
+    const kept = distinctCodes.liveRows();
+    if (kept.length === distinctCodes.rowCount) return;
+    const fresh = vectors && noVectors(vectors.kind, this.hasher.dimensions, this.kernel);
+    for (let first = 0; vectors !== null && first < kept.length; first += BLOCK_ROWS) {
+      const rows = kept.subarray(first, first + BLOCK_ROWS);
+      fresh?.restore(vectors.gather(rows), 0, rows.length);
+      yield [first, kept.length];
+    }
+    yield* unstopped(this.#reordered(kept, fresh instanceof DenseVectors ? fresh : null));
+    ids.keep(kept);
+    this.vectors = fresh;
+    this.numbering++;
+    yield [kept.length, kept.length];
   }
 
   /** Removes a row that is there. */
@@ -217,6 +262,7 @@ export class IndexParts {
     else if (isFirst) partitions?.take(distinct, false);
     this.ids.remove(row);
     this.#note({ rowsRemoved: 1 });
+    runSteps(this.#regroup(), {});
   }
 
   #note(changes: { rowsAdded?: number; rowsRemoved?: number }): void {
@@ -231,6 +277,18 @@ export class IndexParts {
     this.ids.skip(missing);
     this.vectors?.skip(missing);
   }
+}
+
+/** Room for vectors of a kind; null where none are held. */
+function noVectors(
+  storage: VectorStorage,
+  dimensions: number | undefined,
+  kernel: KernelName | undefined,
+): RowVectors | null {
+  if (storage === 'none') return null;
+  return storage === 'sparse'
+    ? new SparseVectors()
+    : new DenseVectors(storage, dimensions as number, kernel);
 }
 
 /** Entries of sparse rows, before repeated dimensions are summed; 0 of dense ones. */

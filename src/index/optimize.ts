@@ -10,7 +10,6 @@ import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { trainCentroids } from '../k-means/run';
 import type { Setting } from './candidates';
-import type { DistinctCodes } from './distinct/distinct-codes';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
 import type { EvaluationRecall, RecallReport } from './index-options';
 import type { CodeOrder, IndexParts } from './index-parts';
@@ -115,7 +114,7 @@ function heldOutFor(parts: IndexParts, { queries, precision, given, partitions, 
 /** Groups the distinct codes into partitions when there are enough of them. */
 function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<CodeOrder> {
   const { distinctCodes } = parts;
-  const used = nonEmpty(distinctCodes);
+  const used = distinctCodes.nonEmpty();
   if (wanted.partitions === undefined && used.length < MIN_CODES) {
     return { distinctCodes: yield* distinctCodes.rearranged(used), partitions: null };
   }
@@ -150,14 +149,6 @@ function usualPartitions(distinctCodes: number): number {
   let count = 1;
   while (count < MAX_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
   return count;
-}
-
-function nonEmpty(distinctCodes: DistinctCodes): Uint32Array {
-  const used = new Uint32Array(distinctCodes.count);
-  let count = 0;
-  for (let distinct = 0; distinct < distinctCodes.count; distinct++)
-    if (!distinctCodes.isEmpty(distinct)) used[count++] = distinct;
-  return used.slice(0, count);
 }
 
 /** Evaluation queries, each of which is given out once. */

@@ -17,7 +17,7 @@ import { Codes, hammingDistance } from '../codes/codes';
 import { estimateAngle } from '../hashing/angle';
 import type { SimHasher } from '../hashing/simhash';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
-import { additionOf, type RowsToAdd } from './add-rows';
+import { additionOf, copied, copyOf, type RowsToAdd } from './add-rows';
 import type { Id } from './id-table';
 import {
   checkIndexOptions,
@@ -119,12 +119,16 @@ export class SimHashIndex<I extends Id = Id> {
    * A vector that is refused changes nothing. A row that is replaced gets a new number.
    */
   set(vector: Vector | Uint8Array, id: I): number {
-    this.#parts.refuseIfBusy();
     if (id === undefined) throw wrongType('id', 'an id', id);
-    const addition = runSteps(additionOf(this.#parts, this.#batchOf(vector), [id], true), {});
+    return this.#change('set', this.#setting(this.#batchOf(vector), id), {});
+  }
+
+  *#setting(batch: RowsToAdd, id: I): Steps<number> {
+    const addition = yield* additionOf(this.#parts, batch, [id], true);
     this.#parts.reserve(addition);
-    this.remove(id);
-    return runSteps(this.#parts.add(addition), {});
+    const row = this.#rowOf(id);
+    if (row !== undefined) this.#parts.remove(row);
+    return yield* this.#parts.add(addition);
   }
 
   #batchOf(vector: Vector | Uint8Array): RowsToAdd {
@@ -144,16 +148,16 @@ export class SimHashIndex<I extends Id = Id> {
    * another, where the index knows its dimensions.
    */
   addAll(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): number {
-    return runSteps(this.#adding(batch, ids), longCall(options));
+    return this.#change('addAll', this.#adding(batch, ids), longCall(options));
   }
 
-  /** `addAll` with pauses for the event loop. */
+  /** `addAll` with pauses for the event loop. Copies the batch, which may change meanwhile. */
   addAllAsync(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): Promise<number> {
-    return this.#alone('addAllAsync', this.#adding(batch, ids), longCall(options));
+    const steps = this.#adding(copyOf(batch), copied(ids));
+    return this.#alone('addAllAsync', steps, longCall(options));
   }
 
   *#adding(batch: RowsToAdd, ids: IdList<I> | undefined): Steps<number> {
-    this.#parts.refuseIfBusy();
     const addition = yield* additionOf(this.#parts, batch, ids);
     return yield* this.#parts.add(addition);
   }
@@ -165,6 +169,15 @@ export class SimHashIndex<I extends Id = Id> {
     if (row === undefined) return false;
     this.#parts.remove(row);
     return true;
+  }
+
+  /**
+   * Frees the memory of removed rows: codes, vectors and row numbers. Ids stay, and answers by id;
+   * rows are numbered again from 0, in their order, unless the numbers are the ids. Codes are freed
+   * without this call too, once more than half of the distinct ones have no row.
+   */
+  compact(options?: LongCall): void {
+    this.#change('compact', this.#parts.compact(), longCall(options));
   }
 
   /** True when there is a row of this id. */
@@ -278,7 +291,7 @@ export class SimHashIndex<I extends Id = Id> {
    * part in it, and returns what was measured. Partitions the rows when that pays.
    */
   optimize(options?: OptimizeOptions & LongCall): RecallReport {
-    return runSteps(this.#optimizing(options), longCall(options, OPTIMIZE_OPTIONS));
+    return this.#change('optimize', this.#optimizing(options), longCall(options, OPTIMIZE_OPTIONS));
   }
 
   /** `optimize` with pauses for the event loop, in which searches run as before. */
@@ -292,14 +305,13 @@ export class SimHashIndex<I extends Id = Id> {
       this.#parts,
       checkOptions('options', options, [...OPTIMIZE_OPTIONS, ...LONG_CALL]),
     );
-    this.#parts.refuseIfBusy();
     if (this.count === 0) throw new Error('optimize() needs rows, the index is empty');
     return yield* optimize(this.#parts, wanted);
   }
 
   /** Measures again what searches find with the setting of `optimize`, as after many changes. */
   remeasure(options?: EvaluationOptions & LongCall): RecallReport {
-    return runSteps(this.#measuring(options), longCall(options, EVALUATION_OPTIONS));
+    return this.#change('remeasure', this.#measuring(options), longCall(options, EVALUATION_OPTIONS));
   }
 
   /** `remeasure` with pauses for the event loop, in which searches run as before. */
@@ -310,20 +322,30 @@ export class SimHashIndex<I extends Id = Id> {
 
   *#measuring(options: (EvaluationOptions & LongCall) | undefined): Steps<RecallReport> {
     const given = checkOptions('options', options, [...EVALUATION_OPTIONS, ...LONG_CALL]);
-    this.#parts.refuseIfBusy();
     if (this.#parts.report === null || this.count === 0) {
       throw new Error('remeasure() needs rows, and a setting that optimize() chose');
     }
     return yield* remeasure(this.#parts, checkEvaluating(this.#parts, given));
   }
 
+  /** A change: what is called meanwhile, by `onProgress` or an argument, may not change the index. */
+  #change<T>(name: string, steps: Steps<T>, call: LongCall): T {
+    this.#parts.refuseIfBusy();
+    this.#parts.busy = name;
+    try {
+      return runSteps(steps, call);
+    } finally {
+      this.#parts.busy = null;
+    }
+  }
+
   /** A change in turns: others are refused until it has ended. */
   async #alone<T>(name: string, steps: Steps<T>, call: LongCall): Promise<T> {
     this.#parts.refuseIfBusy();
-    const first = steps.next(); // the arguments are checked before anything waits
-    if (first.done) return first.value;
     this.#parts.busy = name;
     try {
+      const first = steps.next(); // the arguments are checked before anything waits
+      if (first.done) return first.value;
       return await runStepsAsync(steps, call, first.value !== GO_ON);
     } finally {
       this.#parts.busy = null;

@@ -1,7 +1,6 @@
 // Rows that share a distinct code, against plain lists: rows come, go and are visited at random.
 
 import { describe, expect, it } from 'vitest';
-import { runSteps } from '../../src/base/steps';
 import { SharedRows } from '../../src/index/distinct/shared-rows';
 import { Draws } from '../reference/random';
 
@@ -91,21 +90,6 @@ describe('rows that share a distinct code', () => {
       return rows;
     };
     for (const [index, rows] of model.lists) expect(told(shared, distinctOf(index))).toEqual(rows);
-  });
-
-  it('go with distinct codes that are numbered again, and go on apart', () => {
-    const model = new Model();
-    for (let i = 0; i < 1000; i++) model.add((7 * i) % DISTINCT);
-    const places = Uint32Array.from({ length: DISTINCT }, (_, distinct) => DISTINCT - distinct);
-    const other = runSteps(model.shared.renumbered(places), {});
-    for (let distinct = 0; distinct < DISTINCT; distinct++) {
-      const rows: number[] = [];
-      other.each(DISTINCT - distinct, model.isThere, (row) => rows.push(row) > 0);
-      expect(rows).toEqual(model.lists.get(distinct));
-    }
-    other.add(DISTINCT - 3, 1e6);
-    model.add(3);
-    model.check();
   });
 
   it('are found where distinct codes gather on one part of the table', () => {

@@ -2,7 +2,7 @@
  * The distinct codes of an index: equal codes are held once, with the list of rows that have them,
  * so that a million equal rows cost a search as much as one. A distinct code is named by its
  * number, `distinct`. One whose rows are all removed stays, empty, until the codes are put in
- * another order.
+ * another order: at the latest when more than half are empty.
  */
 
 import { grown } from '../../base/arrays';
@@ -44,6 +44,7 @@ export class DistinctCodes {
   readonly bytesPerCode: number;
   #memory: CodeMemory;
   #count = 0;
+  #emptyCount = 0;
   #distinctOfRow = new Uint32Array(64);
   #rowCount = 0;
   #liveCount = 0;
@@ -65,6 +66,20 @@ export class DistinctCodes {
   /** Distinct codes, empty ones included. */
   get count(): number {
     return this.#count;
+  }
+
+  /** Distinct codes whose rows are all removed. */
+  get emptyCount(): number {
+    return this.#emptyCount;
+  }
+
+  /** The distinct codes that have rows, in their order. */
+  nonEmpty(): Uint32Array {
+    const used = new Uint32Array(this.#count - this.#emptyCount);
+    for (let distinct = 0, count = 0; distinct < this.#count; distinct++) {
+      if (!this.isEmpty(distinct)) used[count++] = distinct;
+    }
+    return used;
   }
 
   /** Rows ever added. */
@@ -129,18 +144,19 @@ export class DistinctCodes {
 
   /** The numbers of rows that are there, ascending. */
   liveRows(): Uint32Array {
-    const rows = new Uint32Array(this.#liveCount);
-    let count = 0;
-    for (let row = 0; row < this.#rowCount; row++) if (this.isLive(row)) rows[count++] = row;
-    return rows;
+    return this.#rowsWhere((row) => this.isLive(row));
   }
 
   /** Those of them that are not null. */
   rowsWithCodes(): Uint32Array {
+    return this.#rowsWhere((row) => this.hasCode(row));
+  }
+
+  #rowsWhere(isWanted: (row: number) => boolean): Uint32Array {
     const rows = new Uint32Array(this.#liveCount);
     let count = 0;
-    for (let row = 0; row < this.#rowCount; row++) if (this.hasCode(row)) rows[count++] = row;
-    return rows.slice(0, count);
+    for (let row = 0; row < this.#rowCount; row++) if (isWanted(row)) rows[count++] = row;
+    return rows.subarray(0, count);
   }
 
   /** Makes room for so many more rows. */
@@ -173,8 +189,10 @@ export class DistinctCodes {
       return row;
     }
     this.#distinctOfRow[row] = found;
-    if (this.#memory.rows[found] === NO_ROW) this.#memory.rows[found] = row;
-    else this.#more.add(found, row);
+    if (this.#memory.rows[found] === NO_ROW) {
+      this.#memory.rows[found] = row;
+      this.#emptyCount--;
+    } else this.#more.add(found, row);
     return row;
   }
 
@@ -298,6 +316,7 @@ export class DistinctCodes {
     const hadDuplicates = this.hasDuplicates;
     if (rows[distinct] === row) rows[distinct] = this.#more.takeFirst(distinct, this.#isOf, NO_ROW);
     else this.#more.noteRemoved(distinct, this.#isOf);
+    if (rows[distinct] === NO_ROW) this.#emptyCount++;
     if (hadDuplicates && !this.hasDuplicates) this.#more = new SharedRows();
   }
 
@@ -348,29 +367,37 @@ export class DistinctCodes {
     return { bytesPerCode: this.bytesPerCode, codes, rows: firstRows, count };
   }
 
-  /** The same rows with the distinct codes in the given order; those left out must be empty. */
-  *rearranged(order: Uint32Array): Steps<DistinctCodes> {
+  /**
+   * The same with the distinct codes in the given order; those left out must be empty. With `kept`
+   * row i is what was row `kept[i]`; the rows, ascending, must be all that are there.
+   */
+  *rearranged(order: Uint32Array, kept: Uint32Array | null = null): Steps<DistinctCodes> {
     const { bytesPerCode } = this;
     const other = new DistinctCodes(bytesPerCode);
     other.#memory = new CodeMemory(bytesPerCode, order.length);
     other.#count = order.length;
-    other.#rowCount = this.#rowCount;
+    other.#rowCount = kept?.length ?? this.#rowCount;
     other.#liveCount = this.#liveCount;
-    other.#distinctOfRow = this.#distinctOfRow.slice(0, this.#rowCount);
-    const { codes, rows } = this.#memory;
+    other.#distinctOfRow = new Uint32Array(other.#rowCount);
+    const { codes } = this.#memory;
+    const { codes: copies, rows } = other.#memory;
     const places = new Uint32Array(this.#count);
     for (let place = 0; place < order.length; place++) {
       const from = order[place] * bytesPerCode;
-      other.#memory.codes.set(codes.subarray(from, from + bytesPerCode), place * bytesPerCode);
-      other.#memory.rows[place] = rows[order[place]];
+      copies.set(codes.subarray(from, from + bytesPerCode), place * bytesPerCode);
       places[order[place]] = place;
       if (place % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
-    for (let row = 0; row < this.#rowCount; row++) {
-      if (this.hasCode(row)) other.#distinctOfRow[row] = places[this.#distinctOfRow[row]];
+    for (let row = 0; row < other.#rowCount; row++) {
+      const before = this.#distinctOfRow[kept === null ? row : kept[row]];
+      const distinct = before < REMOVED ? places[before] : before;
+      other.#distinctOfRow[row] = distinct;
+      if (distinct < REMOVED) {
+        if (rows[distinct] === NO_ROW) rows[distinct] = row;
+        else other.#more.add(distinct, row);
+      }
       if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     }
-    other.#more = yield* this.#more.renumbered(places);
     return other;
   }
 

@@ -5,8 +5,6 @@
  * one by one, so n rows can make at most about the root of n of them collide.
  */
 
-import { runSteps, type Steps } from '../../base/steps';
-
 /** In place of a row or a link: there is none. */
 const NONE = 0xffff_ffff;
 const MIN_LISTS = 16;
@@ -16,8 +14,6 @@ const MIN_LINKS = 64;
  * A list: its distinct code, first and last link, how many rows, and how many of them are removed.
  */
 const FIELDS = 5;
-/** Numbers of the lists between two steps. */
-const STEP = FIELDS * 2 ** 15;
 const HEAD = 1;
 const TAIL = 2;
 const LENGTH = 3;
@@ -50,10 +46,7 @@ export class SharedRows {
     let at = this.#find(distinct);
     if (this.#lists[at] === NONE) {
       if (4 * FIELDS * (this.#listCount + 1) > 3 * this.#lists.length) {
-        runSteps(
-          this.#rehash((list) => list),
-          {},
-        );
+        this.#rehash();
         at = this.#find(distinct);
       }
       this.#lists[at] = distinct; // head and tail are none already
@@ -124,18 +117,6 @@ export class SharedRows {
     lists[at + REMOVED] = 0;
   }
 
-  /** The same lists after the distinct codes got other numbers. */
-  *renumbered(places: Uint32Array): Steps<SharedRows> {
-    const other = new SharedRows();
-    other.#lists = this.#lists;
-    other.#links = this.#links.slice();
-    other.#linkCount = this.#linkCount;
-    other.#free = this.#free;
-    other.#size = this.#size;
-    yield* other.#rehash((distinct) => places[distinct]);
-    return other;
-  }
-
   /** Where the distinct code's list is, or belongs. */
   #find(distinct: number): number {
     const lists = this.#lists;
@@ -153,19 +134,15 @@ export class SharedRows {
   }
 
   /** Puts the lists that are not empty into a new table, with room for as many. */
-  *#rehash(distinctOf: (distinct: number) => number): Steps<void> {
+  #rehash(): void {
     const before = this.#lists;
     let size = MIN_LISTS;
     while (3 * size < 8 * this.#size) size *= 2;
     this.#lists = new Uint32Array(FIELDS * size).fill(NONE);
     this.#listCount = this.#size;
     for (let from = 0; from < before.length; from += FIELDS) {
-      if (from % STEP === 0) yield undefined;
       if (before[from] === NONE || before[from + HEAD] === NONE) continue;
-      const distinct = distinctOf(before[from]);
-      const at = this.#find(distinct);
-      this.#lists.set(before.subarray(from, from + FIELDS), at);
-      this.#lists[at] = distinct;
+      this.#lists.set(before.subarray(from, from + FIELDS), this.#find(before[from]));
     }
   }
 

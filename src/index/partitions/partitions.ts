@@ -300,12 +300,14 @@ export function* nearestCentroids(
 }
 
 /**
- * The distinct codes in the order of their partitions, without empty ones, and where each starts.
+ * The distinct codes in the order of their partitions, without empty ones, and where each starts;
+ * `kept` as `rearranged` takes it.
  */
 export function* groupedByPartition(
   distinctCodes: DistinctCodes,
   partitionOf: Uint32Array,
   count: number,
+  kept: Uint32Array | null = null,
 ): Steps<{ distinctCodes: DistinctCodes; starts: Uint32Array }> {
   const starts = new Uint32Array(count + 1);
   for (let distinct = 0; distinct < distinctCodes.count; distinct++) {
@@ -319,7 +321,7 @@ export function* groupedByPartition(
     if (!distinctCodes.isEmpty(distinct)) order[next[partitionOf[distinct]]++] = distinct;
   }
   yield undefined;
-  return { distinctCodes: yield* distinctCodes.rearranged(order), starts };
+  return { distinctCodes: yield* distinctCodes.rearranged(order, kept), starts };
 }
 
 /**

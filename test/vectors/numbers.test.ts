@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import {
+  cluster,
+  groupRows,
+  meanOf,
+  pairs,
+  SimHasher,
+  SimHashIndex,
+  scanVectors,
+  scanVectorsAll,
+} from '../../src/index';
+import { Draws } from '../reference/random';
+
+/** Lengths decide nothing: vectors from 1e-300 to 1e300 long give what vectors of length 1 give. */
+
+const DIMENSIONS = 24;
+const COUNT = 60;
+const SCALES = [2 ** -996, 2 ** -540, 2 ** -520, 2 ** -300, 1, 2 ** 300, 2 ** 515, 2 ** 990];
+const draws = new Draws('numbers');
+const values = Float64Array.from(draws.gaussians(DIMENSIONS * COUNT));
+const row = (of: Float64Array, i: number) => of.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+/** Powers of two, so that no value is rounded. */
+const scaled = (scaleOf: (row: number) => number) =>
+  values.map((value, i) => value * scaleOf(Math.floor(i / DIMENSIONS)));
+const mixed = scaled((i) => SCALES[i % SCALES.length]);
+
+function cosine(a: Float64Array, b: Float64Array): number {
+  const dot = (x: Float64Array, y: Float64Array) => x.reduce((sum, one, i) => sum + one * y[i], 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+it('the yardstick fails where squares leave the range of float64', () => {
+  expect(cosine(row(mixed, 0), row(mixed, 8))).toBeNaN();
+});
+
+describe.each(['scalar', 'auto'] as const)('%s kernel', (kernel) => {
+  it.each(SCALES)('cosines with a query of %f times the length are right', (scale) => {
+    for (const query of [0, 7]) {
+      const given = row(values, query).map((value) => value * scale);
+      const matrix = { values: mixed, dimensions: DIMENSIONS };
+      const { rows, cosines } = scanVectors(matrix, given, { k: COUNT, kernel });
+      const plain = { values, dimensions: DIMENSIONS };
+      const expected = scanVectors(plain, row(values, query), { k: COUNT, kernel });
+      expect([...rows]).toEqual([...expected.rows]);
+      rows.forEach((other, i) => {
+        expect(cosines[i]).toBeCloseTo(cosine(row(values, query), row(values, other)), 12);
+      });
+    }
+  });
+
+  it.each(['signs', 'gaussian', 'hadamard'] as const)('codes by %s are the same', (projection) => {
+    const hasher = new SimHasher({ bits: 96, projection, dimensions: DIMENSIONS, kernel });
+    const codes = hasher.hashAll(values);
+    expect(hasher.hashAll(mixed).bytes).toEqual(codes.bytes);
+    if (projection === 'hadamard') return;
+    const indices = Uint32Array.from({ length: DIMENSIONS }, (_, i) => 3 * i);
+    const sparse = new SimHasher({ bits: 96, projection, kernel });
+    for (const i of [0, 1, 7]) {
+      expect(sparse.hash({ indices, values: row(mixed, i) })).toEqual(
+        sparse.hash({ indices, values: row(values, i) }),
+      );
+    }
+  });
+});
+
+it('clusters and means are the same', () => {
+  const one = cluster({ values, dimensions: DIMENSIONS }, { clusters: 5, seed: 1 });
+  const other = cluster({ values: mixed, dimensions: DIMENSIONS }, { clusters: 5, seed: 1 });
+  expect(other.labels).toEqual(one.labels);
+  expect(other.objective).toBeCloseTo(one.objective, 12);
+  const mean = meanOf({ values: mixed, dimensions: DIMENSIONS });
+  meanOf({ values, dimensions: DIMENSIONS }).forEach((value, i) => {
+    expect(mean[i]).toBeCloseTo(value, 12);
+  });
+});
+
+it('equal cosines stay in the order of rows, whatever the lengths', () => {
+  const same = Float64Array.from(
+    { length: 8 * 3 },
+    (_, i) => [1, 2, 2][i % 3] * SCALES[(i / 3) | 0],
+  );
+  const matrix = { values: same, dimensions: 3 };
+  for (const { rows, cosines } of scanVectorsAll(matrix, matrix, { k: 8 })) {
+    expect([...rows]).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(new Set(cosines).size).toBe(1);
+  }
+});
+
+it.each(['float32', 'int8'] as const)('an index with %s is right or refuses', (vectors) => {
+  let refused = 0;
+  let taken = 0;
+  for (let exponent = -300; exponent <= 300; exponent += 4) {
+    const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors });
+    const both = new Float64Array(2 * DIMENSIONS);
+    both.set(row(values, 0).map((value) => value * 10 ** exponent));
+    both.set(
+      row(values, 1).map((value) => value * 10 ** exponent),
+      DIMENSIONS,
+    );
+    try {
+      index.addAll(both);
+    } catch (error) {
+      expect(error).toBeInstanceOf(RangeError);
+      expect((error as Error).message).toMatch('its values do not fit float32');
+      refused++;
+      continue;
+    }
+    taken++;
+    const expected = cosine(row(values, 0), row(values, 1));
+    const digits = vectors === 'float32' ? 6 : 1; // int8 rounds to 1 part in 127
+    expect(index.compare(0, 1).cosine).toBeCloseTo(expected, digits);
+    const [{ b, cosines }] = pairs(index, { maxDistance: 64, minCosine: -1 });
+    expect([...b]).toEqual([1]);
+    expect(cosines?.[0]).toBeCloseTo(expected, digits);
+    const { groups } = groupRows(index, { maxDistance: 64, minCosine: expected - 0.1 });
+    expect(groups.length).toBe(1);
+  }
+  expect(refused).toBeGreaterThan(50);
+  expect(taken).toBeGreaterThan(15);
+});
