@@ -114,11 +114,18 @@ export class Codes {
 
   /** Collections of one width as one; a single one is not copied. `options` serve where none is. */
   static join(parts: readonly Codes[], options: Pick<CodesOptions, 'bits' | 'origin'>): Codes {
+    if (!Array.isArray(parts)) throw wrongType('parts', 'an array of Codes', parts);
+    parts.forEach((part, i) => {
+      if (!(part instanceof Codes)) throw wrongType(`parts[${i}]`, 'Codes', part);
+      if (part.bits === parts[0].bits) return;
+      throw wrongValue(`parts[${i}]`, `codes of ${parts[0].bits} bits`, part.bits);
+    });
     if (parts.length === 1) return parts[0];
+    if (parts.length === 0) return Codes.allocate(0, options);
     const count = parts.reduce((sum, part) => sum + part.count, 0);
     const hasNulls = parts.some((part) => part.validity !== null);
     const validity = hasNulls ? new Uint8Array(Math.ceil(count / 8)).fill(0xff) : null;
-    const { bits, origin } = parts[0] ?? options;
+    const { bits, origin } = parts[0];
     const joined = Codes.allocate(count, { bits, validity, ...(origin && { origin }) });
     let row = 0;
     for (const part of parts) {
@@ -147,6 +154,7 @@ export class Codes {
 
   /** True where a row has no code, as an all-zero vector has none. */
   isNull(row: number): boolean {
+    if (!Number.isInteger(row)) checkInteger('row', row, 0, this.count - 1);
     return this.validity !== null && ((this.validity[row >> 3] >> (row & 7)) & 1) === 0;
   }
 

@@ -196,7 +196,8 @@ export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMat
       throw new RangeError(`row ${row}: expected ${dimensions} dimensions, got ${vector.length}`);
     }
     if (Array.isArray(vector)) checkNumbers(vector, row);
-    values.set(vector as ArrayLike<number>, row * dimensions);
+    // A detached array has no values: its shape is refused later.
+    if (dimensions > 0) values.set(vector as ArrayLike<number>, row * dimensions);
   });
   return { values, dimensions };
 }

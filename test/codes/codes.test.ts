@@ -327,3 +327,20 @@ describe('reverseBits', () => {
     expect(bytes.every((byte, i) => byte === i)).toBe(true);
   });
 });
+
+it.each([1n, '1', 0.5, Number.NaN, null, undefined])('is asked for no row %s', (row) => {
+  const codes = Codes.allocate(2, { bits: 8, validity: Uint8Array.of(2) });
+  expect([codes.isNull(0), codes.isNull(1)]).toEqual([true, false]);
+  expect(() => codes.isNull(row as number)).toThrow(/^"row" expected an? /);
+});
+
+it('refuses to join what is no collection, and collections of different widths', () => {
+  const codes = Codes.allocate(2, { bits: 8 });
+  const joined = (parts: unknown) => () => Codes.join(parts as Codes[], { bits: 8 });
+  expect(joined(null)).toThrow('"parts" expected an array of Codes, got null');
+  expect(joined([codes, {}])).toThrow('"parts"[1] expected Codes, got Object');
+  expect(joined([undefined])).toThrow('"parts"[0] expected Codes, got undefined');
+  const wide = Codes.allocate(1, { bits: 9 });
+  expect(joined([codes, wide])).toThrow('"parts"[1] expected codes of 8 bits, got 9');
+  expect(joined([])().count).toBe(0);
+});
