@@ -311,7 +311,11 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** Measures again what searches find with the setting of `optimize`, as after many changes. */
   remeasure(options?: EvaluationOptions & LongCall): RecallReport {
-    return this.#change('remeasure', this.#measuring(options), longCall(options, EVALUATION_OPTIONS));
+    return this.#change(
+      'remeasure',
+      this.#measuring(options),
+      longCall(options, EVALUATION_OPTIONS),
+    );
   }
 
   /** `remeasure` with pauses for the event loop, in which searches run as before. */

@@ -15,6 +15,15 @@ const MIN_SIZE = 128;
 /** Distinct codes between two steps of making a table. */
 const STEP_CODES = 2 ** 14;
 
+/** Rows, and which of them share a code, as files hold them. */
+export interface KnownCodes {
+  readonly codes: Uint8Array;
+  readonly count: number;
+  readonly validity: Uint8Array | null;
+  /** The first row with the same code; null where none of these has the code of another. */
+  readonly firsts: Uint32Array | null;
+}
+
 export class CodeTable {
   readonly #memory: CodeMemory;
   readonly #entries: Uint32Array;

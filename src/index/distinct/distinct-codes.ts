@@ -11,7 +11,7 @@ import { runSteps, type Steps } from '../../base/steps';
 import { CodeMemory } from '../../kernels/hamming/code-memory';
 import { distance } from '../../kernels/hamming/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../../kernels/hits/hits';
-import { CodeTable, isEqual, NOT_FOUND } from './code-table';
+import { CodeTable, isEqual, type KnownCodes, NOT_FOUND } from './code-table';
 import { SharedRows } from './shared-rows';
 
 /** Stands for the distinct code of a row that has no code, and of a removed row. */
@@ -19,15 +19,6 @@ export const NULL_ROW = 0xffff_ffff;
 const REMOVED = 0xffff_fffe;
 /** Rows that an index holds at most: the numbers above stand for no row. */
 export const MAX_ROWS = 0xffff_fff0;
-
-/** Rows, and which of them share a code, as files hold them. */
-export interface KnownCodes {
-  readonly codes: Uint8Array;
-  readonly count: number;
-  readonly validity: Uint8Array | null;
-  /** The first row with the same code; null where none of these has the code of another. */
-  readonly firsts: Uint32Array | null;
-}
 
 /** Distinct codes, and rows, between two steps of putting them in another order. */
 const STEP_CODES = 2 ** 15;
@@ -44,7 +35,8 @@ export class DistinctCodes {
   readonly bytesPerCode: number;
   #memory: CodeMemory;
   #count = 0;
-  #emptyCount = 0;
+  /** Distinct codes whose rows are all removed. */
+  emptyCount = 0;
   #distinctOfRow = new Uint32Array(64);
   #rowCount = 0;
   #liveCount = 0;
@@ -68,14 +60,9 @@ export class DistinctCodes {
     return this.#count;
   }
 
-  /** Distinct codes whose rows are all removed. */
-  get emptyCount(): number {
-    return this.#emptyCount;
-  }
-
   /** The distinct codes that have rows, in their order. */
   nonEmpty(): Uint32Array {
-    const used = new Uint32Array(this.#count - this.#emptyCount);
+    const used = new Uint32Array(this.#count - this.emptyCount);
     for (let distinct = 0, count = 0; distinct < this.#count; distinct++) {
       if (!this.isEmpty(distinct)) used[count++] = distinct;
     }
@@ -106,16 +93,13 @@ export class DistinctCodes {
   }
 
   get bytes(): number {
-    const table = this.#table?.bytes ?? 0;
-    const more = this.#more.bytes;
-    return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + table + more;
+    const hashed = (this.#table?.bytes ?? 0) + this.#more.bytes;
+    return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + hashed;
   }
 
   codeAt(distinct: number): Uint8Array {
-    return this.#memory.codes.subarray(
-      distinct * this.bytesPerCode,
-      (distinct + 1) * this.bytesPerCode,
-    );
+    const from = distinct * this.bytesPerCode;
+    return this.#memory.codes.subarray(from, from + this.bytesPerCode);
   }
 
   /** The distinct code of a row; NULL_ROW when it has no code. */
@@ -184,14 +168,13 @@ export class DistinctCodes {
     const table = this.#table as CodeTable;
     const found = table.find(code);
     if (found === NOT_FOUND) {
-      const distinct = this.#append(row, code);
-      table.put(distinct);
+      table.put(this.#append(row, code));
       return row;
     }
     this.#distinctOfRow[row] = found;
     if (this.#memory.rows[found] === NO_ROW) {
       this.#memory.rows[found] = row;
-      this.#emptyCount--;
+      this.emptyCount--;
     } else this.#more.add(found, row);
     return row;
   }
@@ -316,7 +299,7 @@ export class DistinctCodes {
     const hadDuplicates = this.hasDuplicates;
     if (rows[distinct] === row) rows[distinct] = this.#more.takeFirst(distinct, this.#isOf, NO_ROW);
     else this.#more.noteRemoved(distinct, this.#isOf);
-    if (rows[distinct] === NO_ROW) this.#emptyCount++;
+    if (rows[distinct] === NO_ROW) this.emptyCount++;
     if (hadDuplicates && !this.hasDuplicates) this.#more = new SharedRows();
   }
 
@@ -392,10 +375,8 @@ export class DistinctCodes {
       const before = this.#distinctOfRow[kept === null ? row : kept[row]];
       const distinct = before < REMOVED ? places[before] : before;
       other.#distinctOfRow[row] = distinct;
-      if (distinct < REMOVED) {
-        if (rows[distinct] === NO_ROW) rows[distinct] = row;
-        else other.#more.add(distinct, row);
-      }
+      if (distinct < REMOVED && rows[distinct] !== NO_ROW) other.#more.add(distinct, row);
+      else if (distinct < REMOVED) rows[distinct] = row;
       if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     }
     return other;
