@@ -332,7 +332,7 @@ export class SimHashIndex<I extends Id = Id> {
     return yield* remeasure(this.#parts, checkEvaluating(this.#parts, given));
   }
 
-  /** A change: what is called meanwhile, by `onProgress` or an argument, may not change the index. */
+  /** A change: what `onProgress` or an argument calls meanwhile may not change the index. */
   #change<T>(name: string, steps: Steps<T>, call: LongCall): T {
     this.#parts.refuseIfBusy();
     this.#parts.busy = name;
