@@ -2,6 +2,7 @@
 // usearch on one data set: glove, images or sentences. One query a call and 1,000 in one call; build,
 // memory, and the speed at each recall. Draws docs/recall-SET.svg. Indexes of rivals that are slow to
 // build are kept in bench/.cache; `--rebuild` builds them again, `--build` builds them and stops.
+// BENCH_ENGINES names those that take part, ours first, with commas.
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -17,7 +18,6 @@ const { values: given, positionals } = parseArgs({
   options: {
     rebuild: { type: 'boolean', default: false },
     build: { type: 'boolean', default: false },
-    only: { type: 'string' },
   },
 });
 const [set = 'glove'] = positionals;
@@ -30,7 +30,7 @@ if (given.build) {
 /** Efforts that find less are measured, but left out of the tables. */
 const LOWEST_RECALL = 0.85;
 
-const names = given.only?.split(',') ?? null;
+const names = process.env.BENCH_ENGINES?.split(',') ?? null;
 await announce();
 const found = await contest(set, { isRebuilt: given.rebuild, names });
 const [ours, ...rivals] = found;
@@ -66,7 +66,7 @@ for (const [kind, what] of [
   const suffix = kind === 'single' ? '' : '-batch';
   writeFileSync(new URL(`../docs/recall-${set}${suffix}.svg`, import.meta.url), picture);
 }
-if (names === null) printMarks(set, ours, rivals);
+printMarks(set, ours, rivals);
 
 /** Points that no other of the same engine exceeds in both recall and speed. */
 function printCurves(kind, what) {
