@@ -159,9 +159,11 @@ function appendAll(
   if (values.length !== rows) {
     throw new Error(`column "${name}" has ${values.length} rows, not ${rows}`);
   }
+  // hyparquet gives undefined for a null list, too; lists are checked item by item.
+  const isNested = kind === 'json' || (typeof kind === 'object' && 'list' in kind);
   for (let row = 0; row < rows; row++) {
     const value = values[row];
-    if (value === undefined && kind !== 'json') {
+    if (value === undefined && !isNested) {
       throw new Error(`column "${name}": a value that is not in its dictionary`);
     }
     const isText = kind === 'json' && typeof value !== 'string' && value !== null;
