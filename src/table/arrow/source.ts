@@ -14,6 +14,7 @@ import {
 } from 'apache-arrow';
 import { wrongType } from '../../base/check';
 import { asFormatError } from '../../base/format-error';
+import { quickSchema } from '../columns/make';
 import { decodeLz4 } from '../compression/lz4';
 import { decodeZstd } from '../compression/zstd';
 import { verifyArrow } from './messages';
@@ -53,7 +54,7 @@ function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
 export function decoded(bytes: Uint8Array | readonly Uint8Array[], batchCount: number) {
   registerCodecs();
   const reader = RecordBatchReader.from(bytes as Uint8Array).open();
-  const { schema } = reader; // gone once the reader is at its end
+  const schema = quickSchema(reader.schema); // gone from the reader once it is at its end
   const batches: RecordBatch[] = [];
   if (batchCount > 0) for (const batch of reader) batches.push(batch);
   if (batches.length === batchCount) return { schema, batches };
