@@ -117,6 +117,12 @@ export class Highest {
     this.#scores = new Float64Array(this.#rows.length);
   }
 
+  /** Only scores that are no lower can still enter: minus infinity until k were taken. */
+  get bound(): number {
+    if (this.#held < this.#k) return Number.NEGATIVE_INFINITY;
+    return this.#k === 0 ? Number.POSITIVE_INFINITY : this.#scores[0];
+  }
+
   /** Takes a candidate; each row is given at most once. */
   take(score: number, row: number): void {
     if (this.#held < this.#k) {

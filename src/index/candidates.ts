@@ -11,15 +11,18 @@
 import type { Steps } from '../base/steps';
 import { Smallest } from '../base/top-k';
 import type { HitSearch, RowCodes, Search } from '../kernels/hits/hits';
-import { residualKernel, weightedKernel } from '../kernels/kernels';
+import { weightedKernel } from '../kernels/kernels';
 import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { Rank, RowFilter } from './index-options';
 import type { IndexParts, Query } from './index-parts';
+import { gapOf } from './partitions/gaps';
 import type { Partitions } from './partitions/partitions';
 import {
+  type Candidates,
   type Ranked,
+  ranked,
   rankedHits,
   rankedRows,
   takeLightest,
@@ -37,8 +40,14 @@ export interface Setting {
 
 type CandidateRequest = Wanted & Setting & { readonly rank: Rank };
 
-/** Weighs the codes of the `probes` nearest partitions; the search holds the `ask` lightest. */
-type WeighPartitions = (probes: number, ask: number) => { search: Search; codes: number };
+/**
+ * Weighs the codes of up to `probes` nearest partitions; the search holds the `ask` lightest. Tells
+ * how many codes it weighed, of how many partitions.
+ */
+type WeighPartitions = (
+  probes: number,
+  ask: number,
+) => { search: Search; codes: number; visited: number };
 
 /** A filter's rows up to so many are all re-ranked. */
 const MAX_FEW_ROWS = 1024;
@@ -49,11 +58,18 @@ const STEP_BYTES = 2 ** 25;
 
 /** Candidates for a search of this rank, likeliest first: at most k rows of each code. */
 export function* candidates(
+  ...[parts, query, request, work]: Parameters<typeof findCandidates>
+): Steps<Ranked> {
+  return ranked(yield* findCandidates(parts, query, request, work));
+}
+
+/** The same, before their rows are looked up. */
+export function* findCandidates(
   parts: IndexParts,
   query: Query,
   request: CandidateRequest,
   work: Work,
-): Steps<Ranked> {
+): Steps<Candidates> {
   const few = fewRows(parts.distinctCodes, request.filter);
   if (few !== null) {
     const least = request.rank === 'exact' ? Math.min(few.length, MAX_FEW_ROWS) : 0;
@@ -77,7 +93,7 @@ function ofFew(
   rows: readonly number[],
   request: CandidateRequest,
   work: Work,
-): Ranked {
+): Candidates {
   const weights = weightsOf(sumsOf(parts, query));
   const some = parts.distinctCodes.gather(rows);
   const firstRows = some.rows.slice(0, some.count); // the filter may search in turn
@@ -95,7 +111,7 @@ function* ofAll(
   query: Query,
   request: CandidateRequest,
   work: Work,
-): Steps<Ranked> {
+): Steps<Candidates> {
   const { distinctCodes } = parts;
   const { memory, bytesPerCode } = distinctCodes;
   const weights = weightsOf(sumsOf(parts, query));
@@ -118,27 +134,27 @@ function ofPartitions(
   query: Query,
   request: CandidateRequest & { readonly probes: number },
   work: Work,
-): Ranked {
+): Candidates {
   const partitions = parts.partitions as Partitions;
   const { unit } = query;
   const isDense = request.rank === 'exact' && unit instanceof Float64Array;
   const isByResidual = isDense && partitions.residualCodes !== null;
-  const { weighPartitions, cosineOf } = isByResidual
-    ? byResiduals(parts, partitions, unit)
+  const { weighPartitions, cosineOf, error } = isByResidual
+    ? byResiduals(partitions, unit)
     : byEstimates(parts, partitions, query);
   // Estimates are ranked by row where they are equal, also if all candidates are re-ranked.
-  const wanted = { ...request, mayTakeTies: isByResidual && request.isOrdered === false };
+  const wanted = { ...request, mayTakeTies: isByResidual };
   let probes = Math.min(request.probes, partitions.count);
   for (;;) {
     let compared = 0;
-    const ranked = rankedHits(parts, wanted, cosineOf, (ask) => {
-      const { search, codes } = weighPartitions(probes, ask);
+    const found = rankedHits(parts, wanted, cosineOf, error, (ask) => {
+      const { search, codes, visited } = weighPartitions(probes, ask);
       compared = codes;
+      work.probes = visited;
       return search;
     });
     work.codesCompared += compared;
-    work.probes = probes;
-    if (ranked.rows.length >= request.k || probes === partitions.count) return ranked;
+    if (found.count >= request.k || probes === partitions.count) return found;
     probes = Math.min(2 * probes, partitions.count);
   }
 }
@@ -147,6 +163,8 @@ interface Weighing {
   readonly weighPartitions: WeighPartitions;
   /** The cosine that a weight estimates. */
   readonly cosineOf: (weight: number) => number;
+  /** Standard error of this estimate; infinite where it is not known. */
+  readonly error: number;
 }
 
 function byEstimates(parts: IndexParts, partitions: Partitions, query: Query): Weighing {
@@ -158,25 +176,23 @@ function byEstimates(parts: IndexParts, partitions: Partitions, query: Query): W
     const search = weigh(parts, parts.distinctCodes.memory, weights, ask, (shown) => {
       codes = partitions.visit(partitions.nearest(point, probes).order, shown);
     });
-    return { search, codes };
+    return { search, codes, visited: probes };
   };
-  return { weighPartitions, cosineOf: weights.cosineOf };
+  return { weighPartitions, cosineOf: weights.cosineOf, error: Number.POSITIVE_INFINITY };
 }
 
 /**
  * Tables and ranges are made at each call, since a filter that searches in turn overwrites them.
  */
-function byResiduals(parts: IndexParts, partitions: Partitions, unit: Float64Array): Weighing {
-  const residualCodes = partitions.residualCodes as NonNullable<Partitions['residualCodes']>;
+function byResiduals(partitions: Partitions, unit: Float64Array): Weighing {
   const point = partitions.space.queryOf([], unit);
-  const kernel = residualKernel(parts.kernel);
   const weighPartitions: WeighPartitions = (probes, ask) => {
-    const { ranges, codes } = partitions.ranges(point, probes);
-    const search = kernel.search(residualCodes.memory, residualCodes.tablesOf(unit), ask);
-    search.ranges(ranges);
-    return { search, codes };
+    const ranges = partitions.ranges(point, probes);
+    const search = partitions.search(unit, ask, gapOf(partitions.gaps, probes));
+    return { search, ...partitions.visitedOf(search.ranges(ranges)) };
   };
-  return { weighPartitions, cosineOf: (weight) => 1 - weight / ONE_WEIGHT };
+  const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
+  return { weighPartitions, cosineOf, error: partitions.error };
 }
 
 function weigh(

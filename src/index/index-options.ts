@@ -81,9 +81,9 @@ export interface SearchOptions<I extends Id = Id> {
   rank?: Rank;
   /** How rows are found: all compared, by bands, or by partitions; 'auto' chooses. */
   method?: Method;
-  /** For rank 'exact': re-ranks this many times k rows; after `optimize` what it measured. */
+  /** For rank 'exact': re-ranks up to this many times k rows; after `optimize` what it measured. */
   oversample?: number;
-  /** For method 'partitions': how many to visit; after `optimize` as many as it measured. */
+  /** For method 'partitions': how many to visit at most; after `optimize` what it measured. */
   probes?: number;
   /** Only these rows: their numbers, or a function of id and row that returns true for them. */
   filter?: Filter<I>;

@@ -218,11 +218,11 @@ export class IndexParts {
       });
       return;
     }
-    const { centroids, count, nearness } = partitions;
+    const { centroids, count, nearness, gaps } = partitions;
     const partitionOf = partitions.partitionOfEach(distinctCodes.count);
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count, kept);
     const origin = { ...{ bits: this.bits, hasher: this.hasher, kernel: this.kernel }, dense };
-    const grouping = { centroids, starts: grouped.starts, nearness };
+    const grouping = { centroids, starts: grouped.starts, nearness, gaps };
     const made = yield* Partitions.of(origin, grouped.distinctCodes, grouping);
     this.setOrder({ ...grouped, partitions: made });
   }

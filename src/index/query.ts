@@ -35,13 +35,14 @@ export function queryOf(
   if (!isDense(given) && !isSparse(given)) {
     throw wrongType(name, 'a vector or a code', given);
   }
-  const query = ofUsualLength(given);
+  const length = lengthOf(isDense(given) ? given : given.values);
+  const query = ofUsualLength(given, length);
   const { hasher, mean } = parts;
   if (parts.isForeign) {
     throw new Error('this index holds codes made elsewhere: query it by codes, not by vectors');
   }
   const sums = hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
-  if (sums.every((sum) => sum === 0) && isZero(query)) {
+  if (length === 0) {
     if (hasher.zero === 'null') return null;
     throw new RangeError(`"${name}" is an all-zero vector, which has no direction`);
   }
@@ -56,18 +57,12 @@ const MAX_LENGTH = 1e280;
 const SCALE = 2 ** 600;
 
 /** The vector; where its length is near the ends of float64, times a power of two. */
-function ofUsualLength(vector: Vector): Vector {
+function ofUsualLength(vector: Vector, length: number): Vector {
   const values: ArrayLike<number> = isDense(vector) ? vector : vector.values;
-  const length = lengthOf(values);
   if (!(length < MIN_LENGTH || length > MAX_LENGTH)) return vector;
   const scale = length < MIN_LENGTH ? SCALE : 1 / SCALE;
   const scaled = Float64Array.from(values, (value) => value * scale);
   return isDense(vector) ? scaled : { ...vector, values: scaled };
-}
-
-function isZero(query: Vector): boolean {
-  const values = isDense(query) ? query : query.values;
-  return Array.prototype.every.call(values, (value) => value === 0);
 }
 
 function ofCode(parts: IndexParts, code: Uint8Array, name: string): Query {
@@ -170,9 +165,9 @@ export function refuseMean<T>(vector: T, mean: Float64Array | null): T {
 
 /** The vector at length 1; the same steps as the exact scan takes. */
 function unitOf(vector: DenseVector): Float64Array {
-  const values = new Float64Array(vector);
-  const length = lengthOf(values);
-  if (length > 0) for (let i = 0; i < values.length; i++) values[i] /= length;
+  const length = lengthOf(vector);
+  const values = new Float64Array(vector.length);
+  if (length > 0) for (let i = 0; i < values.length; i++) values[i] = vector[i] / length;
   return values;
 }
 

@@ -17,6 +17,7 @@ import type { Ids } from '../base/ids';
 import { runSteps, type Steps } from '../base/steps';
 import { allocateCentroids } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products/products.scalar';
+import { NO_GAP } from '../kernels/residuals/residuals.scalar';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
@@ -223,8 +224,8 @@ export class Restoring {
     const centroids = allocateCentroids(count, width);
     centroids.set(values);
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
-    const { nearness } = this.#header;
-    const grouping = { centroids, starts: grouped.starts, nearness };
+    const { nearness, gaps = [] } = this.#header;
+    const grouping = { centroids, starts: grouped.starts, nearness, gaps };
     const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
     parts.setOrder({ ...grouped, partitions });
   }
@@ -270,12 +271,14 @@ const REPORT_OF_BEFORE = {
 
 /** The parts of a header that are no options, checked; `count` rows come with it. */
 export function checkHeader(header: object, count: number): IndexHeader {
-  const { isForeign, nextRow, ids, report, nearness } = header as IndexHeader;
+  const { isForeign, nextRow, ids, report, nearness, gaps = [] } = header as IndexHeader;
   if (typeof isForeign !== 'boolean') throw wrongType('isForeign', 'true or false', isForeign);
   checkInteger('nextRow', nextRow, count, maxRowNumbers(count));
   checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
   if (report !== null) checkReport(report);
   if (nearness !== undefined) checkNumber('nearness', nearness, 0, 1);
+  if (!Array.isArray(gaps)) throw wrongType('gaps', 'an array', gaps);
+  for (const gap of gaps) checkNumber('gaps', gap, -NO_GAP, NO_GAP);
   return header as IndexHeader;
 }
 

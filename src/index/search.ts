@@ -17,7 +17,7 @@ import {
   nearestByDistance,
   type RowsByDistance,
 } from './by-distance';
-import { candidates, type Setting } from './candidates';
+import { findCandidates, type Setting } from './candidates';
 import type { Id } from './id-table';
 import {
   checkFilter,
@@ -31,7 +31,7 @@ import {
   type SearchOptions,
 } from './index-options';
 import type { IndexParts, Query } from './index-parts';
-import { bestByCosine, type Work } from './re-rank';
+import { bestByCosine, exactBest, ranked, type Work } from './re-rank';
 import type { KeptSparseVector } from './vectors/row-vectors';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
@@ -246,16 +246,10 @@ function* byCosine(
   // Kernels count in 32 bits, in which a larger k would be a small one.
   const k = Math.max(1, Math.min(request.k, parts.distinctCodes.rowCount));
   const setting = settingOf(parts, { ...request, k }, rank);
-  const wanted = { ...request, ...setting, k, rank, isOrdered: rank !== 'exact' };
-  const ranked = yield* candidates(parts, query, wanted, work);
+  const candidates = yield* findCandidates(parts, query, { ...request, ...setting, k, rank }, work);
   const found = performance.now();
-  let rows = ranked.rows.subarray(0, k);
-  let cosines = ranked.estimates.subarray(0, k);
-  if (rank === 'exact') {
-    const exact = parts.exactCosines(query, ranked.rows);
-    ({ rows, cosines } = bestByCosine(ranked.rows, exact, k));
-    work.candidates = ranked.rows.length;
-  }
+  const { rows, cosines } =
+    rank === 'exact' ? exactBest(parts, query, candidates, k, work) : ranked(candidates, k);
   const distances = parts.distinctCodes.distancesOf(rows, query.code);
   const result = resultOf(parts, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;

@@ -32,6 +32,8 @@ export interface IndexHeader {
   readonly report: SavedReport | null;
   /** The mean cosine of vectors with their partitions' centroids. */
   readonly nearness?: number;
+  /** By which searches end early; without them, none does. */
+  readonly gaps?: readonly number[];
 }
 
 /** A report as files have it. */
@@ -48,7 +50,7 @@ export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
     ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
     ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
     ...{ isForeign, ids: parts.ids.kind, nextRow, report: report && savedReport(report) },
-    ...(partitions !== null && { nearness: partitions.nearness }),
+    ...(partitions !== null && { nearness: partitions.nearness, gaps: partitions.gaps }),
   };
 }
 

@@ -2,6 +2,7 @@
 // addresses, counts and flags, allocate nothing, and check nothing: the caller owns the memory and
 // guarantees that every address is valid.
 
+export { sortHits } from './hits/hits.assembly';
 export { hitsOfResiduals, sumBlock, sumTwoBlocks } from './residuals/residuals.assembly';
 export * from './dots/dots.assembly';
 export * from './sums/hadamard.assembly';
@@ -10,7 +11,7 @@ export * from './sums/signs.assembly';
 export { hitsOfTile, planesInto, slicesInto } from './hamming/slices.assembly';
 export * from './joins/joins.assembly';
 export { largestInto, orderInto, productsInto } from './products/products.assembly';
-export { rotate, twoBitsInto } from './rotation/rotation.assembly';
+export { residualTablesInto, rotate, twoBitsInto } from './rotation/rotation.assembly';
 export * from './sums/sums.assembly';
 export { choicesInto, hitsOfTables, tablesInto } from './hamming/tables.assembly';
 export { weightedHits } from './weighted/weighted.assembly';

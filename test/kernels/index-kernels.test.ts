@@ -234,6 +234,34 @@ describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', 
   });
 });
 
+it('a search of residual codes ends at a range below the gap, alike on both kernels', () => {
+  const { memory, query } = residualCodes(24, 480);
+  const products = Float32Array.from({ length: 10 }, (_, i) => 900 - 100 * i);
+  const bits = new Uint32Array(products.buffer);
+  const ranges = Uint32Array.from(products, () => 0);
+  const all = Uint32Array.from([...ranges.keys()].flatMap((i) => [48 * i, 48 * i, 48, bits[i]]));
+  const seen = [0, 200, 500, 1000, undefined].map((gap) => {
+    const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {
+      const search = kernel.search(memory, query, 20, gap);
+      const visited = search.ranges(all);
+      const { codes, weights, count } = search.hits();
+      return { visited, found: Array.from({ length: count }, (_, i) => [codes[i], weights[i]]) };
+    });
+    expect(b).toEqual(a);
+    expect(a.found).toEqual([...a.found].sort((x, y) => x[1] - y[1] || x[0] - y[0]));
+    // What the first ranges alone hold, in a search that does not end early.
+    const search = scalarResiduals.search(memory, query, 20);
+    search.ranges(all.subarray(0, 4 * a.visited));
+    expect(a.found.length).toBe(search.hits().count);
+    const next = products[a.visited];
+    if (next !== undefined) expect(ONE_WEIGHT - search.limit - next).toBeGreaterThan(gap as number);
+    return a.visited;
+  });
+  expect(seen.at(-1)).toBe(10);
+  expect(seen[0]).toBeLessThan(10);
+  expect(seen).toEqual([...seen].sort((a, b) => a - b));
+});
+
 it('both kernels of residual codes, and of the order of products, agree', () => {
   const { memory, query: tables } = residualCodes(24, 500);
   const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {

@@ -71,6 +71,45 @@ describe('the WebAssembly kernel', () => {
   });
 });
 
+describe.each([scalarRotation, wasmRotation])('tables of products, $name kernel', (kernel) => {
+  it.each([96, 104, 200])('tell the products of levels with the vector, %i wide', (width) => {
+    const rotation = new Rotation(width, 1n);
+    rotation.vector.set(new Draws(width).gaussians(width));
+    kernel.tables(rotation);
+    const { vector, tables, scales } = rotation;
+    const [base, unit] = scales;
+    const levels = [-0.4528, 0.4528, -1.51, 1.51];
+    let least = 0;
+    for (let i = 0; i < width; i += 2) {
+      const pair = (bits: number) =>
+        vector[i] * levels[bits & 3] + vector[i + 1] * levels[bits >> 2];
+      const smallest = -1.51 * (Math.abs(vector[i]) + Math.abs(vector[i + 1]));
+      least += smallest;
+      for (let bits = 0; bits < 16; bits++) {
+        const entry = tables[8 * i + bits];
+        expect(entry).toBeLessThanOrEqual(31);
+        expect(Math.abs(entry - (pair(bits) - smallest) * unit)).toBeLessThan(0.501);
+      }
+    }
+    expect(base / unit).toBeCloseTo(-least, 9);
+  });
+
+  it('are those of the scalar kernel, and nothing for a vector of zeros', () => {
+    for (const values of [new Draws(3).gaussians(104), new Float64Array(104)]) {
+      const [one, other] = [new Rotation(104, 1n), new Rotation(104, 1n)];
+      one.vector.set(values);
+      other.vector.set(values);
+      scalarRotation.tables(one);
+      kernel.tables(other);
+      expect([...other.tables]).toEqual([...one.tables]);
+      expect([...other.scales]).toEqual([...one.scales]);
+    }
+    const zero = new Rotation(96, 1n);
+    kernel.tables(zero);
+    expect([...zero.scales]).toEqual([0, 0]);
+  });
+});
+
 describe.each([scalarRotation, wasmRotation])('a residual code, $name kernel', (kernel) => {
   it('has the side of each coordinate, and whether it is far', () => {
     const rotation = new Rotation(96, 1n);

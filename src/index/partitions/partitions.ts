@@ -4,18 +4,22 @@
  * until the groups are put in order again.
  */
 
-import { lengthOf } from '../../base/length';
 import type { Steps } from '../../base/steps';
 import type { SimHasher } from '../../hashing/simhash';
-import { roundInto } from '../../k-means/points';
 import type { HitSearch } from '../../kernels/hits/hits';
-import { type KernelName, productsKernel } from '../../kernels/kernels';
-import { integerWidth, UNIT } from '../../kernels/products/products.scalar';
-import { BLOCK_ROWS, ONE_WEIGHT, RANGE } from '../../kernels/residuals/residuals.scalar';
+import { type KernelName, productsKernel, residualKernel } from '../../kernels/kernels';
+import { UNIT } from '../../kernels/products/products.scalar';
+import {
+  BLOCK_ROWS,
+  ONE_WEIGHT,
+  RANGE,
+  type ResidualSearch,
+} from '../../kernels/residuals/residuals.scalar';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
-import type { UnitVector } from '../vectors/row-vectors';
-import { ResidualCodes } from './residual-codes';
+import { measuredGaps } from './gaps';
+import { ResidualCodes, standardError } from './residual-codes';
+import { type Space, spaceOf } from './space';
 
 const BLOCK_CODES = 512;
 /** Residual codes between two steps: some milliseconds. */
@@ -31,11 +35,13 @@ interface Origin {
   readonly kernel: KernelName | undefined;
 }
 
-/** Centroids, where the distinct codes of each begin, and `nearness` where it is known. */
+/** Centroids, where the distinct codes of each begin, and what was measured of them before. */
 export interface Grouping {
   readonly centroids: Int16Array;
   readonly starts: Uint32Array;
   readonly nearness?: number | undefined;
+  /** See gaps.ts. */
+  readonly gaps?: readonly number[] | undefined;
 }
 
 export class Partitions {
@@ -49,6 +55,7 @@ export class Partitions {
   /** Where the residual codes of partition p begin: at a block. */
   readonly #places: Uint32Array;
   #nearness = 0;
+  #gaps: readonly number[] = [];
   #ranges = new Uint32Array(256);
   #rangesAsFloats = new Float32Array(this.#ranges.buffer);
   readonly #distinctCodes: DistinctCodes;
@@ -85,6 +92,9 @@ export class Partitions {
     if (partitions.residualCodes === null) return partitions;
     partitions.#nearness = grouping.nearness ?? (yield* partitions.#meanNearness());
     yield* partitions.#each((distinct, p) => partitions.#encode(distinct, p));
+    const rows = distinctCodes.memory.rows.subarray(0, grouping.starts[partitions.count]);
+    partitions.#gaps =
+      grouping.gaps ?? (yield* measuredGaps(partitions, origin.dense as DenseVectors, rows));
     return partitions;
   }
 
@@ -133,6 +143,16 @@ export class Partitions {
   /** The mean cosine of vectors with their centroids, by which residual codes are made. */
   get nearness(): number {
     return this.#nearness;
+  }
+
+  /** By which searches end early, see gaps.ts. */
+  get gaps(): readonly number[] {
+    return this.#gaps;
+  }
+
+  /** Likely error of cosines by residual codes, of rows about as near to their centroid as most. */
+  get error(): number {
+    return standardError(this.space.width, this.#nearness);
   }
 
   /** Distinct codes added since the groups were put in order. */
@@ -190,10 +210,10 @@ export class Partitions {
   }
 
   /**
-   * The residual codes in the partitions nearest to a query, as ranges that are valid until the
-   * next call, and how many they are.
+   * The residual codes in the partitions nearest to a query, nearest first, as ranges that are
+   * valid until the next call.
    */
-  ranges(query: Int16Array, probes: number): { ranges: Uint32Array; codes: number } {
+  ranges(query: Int16Array, probes: number): Uint32Array {
     const { order, products } = this.nearest(query, probes);
     let late = 0;
     if (this.lateCount > 0) for (const p of order) late += this.#late[p].length;
@@ -202,7 +222,6 @@ export class Partitions {
       this.#ranges = new Uint32Array(2 * length);
       this.#rangesAsFloats = new Float32Array(this.#ranges.buffer);
     }
-    let codes = late;
     let at = 0;
     for (let i = 0; i < order.length; i++) {
       const p = order[i];
@@ -211,12 +230,30 @@ export class Partitions {
       const first = this.starts[p];
       const count = this.starts[p + 1] - first;
       at = this.#range(at, this.#places[p], first, count, more);
-      codes += count;
       if (late === 0) continue;
       for (const distinct of this.#late[p])
         at = this.#range(at, this.#placeOf(distinct, p), distinct, 1, more);
     }
-    return { ranges: this.#ranges.subarray(0, length), codes };
+    return this.#ranges.subarray(0, length);
+  }
+
+  /**
+   * A search among residual codes for the `want` nearest to a vector of length 1, which ends before
+   * a partition that is farther than the gap.
+   */
+  search(query: Float64Array, want: number, gap: number): ResidualSearch {
+    const codes = this.residualCodes as ResidualCodes;
+    return residualKernel(this.#kernel).search(codes.memory, codes.tablesOf(query), want, gap);
+  }
+
+  /** Residual codes and partitions among the first so many of the ranges that were made last. */
+  visitedOf(ranges: number): { codes: number; visited: number } {
+    let codes = 0;
+    for (let i = 0; i < ranges; i++) codes += this.#ranges[RANGE * i + 2];
+    let visited = 0;
+    for (let left = ranges; left > 0; visited++)
+      left -= 1 + this.#late[this.#order[visited]].length;
+    return { codes, visited };
   }
 
   #range(at: number, place: number, distinct: number, count: number, more: number): number {
@@ -322,61 +359,4 @@ export function* groupedByPartition(
   }
   yield undefined;
   return { distinctCodes: yield* distinctCodes.rearranged(order, kept), starts };
-}
-
-/**
- * The vectors on which partitions work, as unit vectors of 16-bit integers: dense vectors where the
- * index holds them, else the codes themselves, a bit being +1 or -1. A random projection keeps
- * angles, so both are grouped alike.
- */
-export interface Space {
-  /** Integers a vector takes. */
-  readonly width: number;
-  /** Writes the vector of a distinct code to `out[at]..`. */
-  vectorInto(distinct: number, out: Int16Array, at: number): void;
-  /** The vector of a query: of its accumulators and, when it has one, its own unit vector. */
-  queryOf(sums: ArrayLike<number>, unit: UnitVector | null): Int16Array;
-}
-
-/** The space of an index's distinct codes, in this or another order of them. */
-export function spaceOf(
-  { dense, bits }: { dense: DenseVectors | null; bits: number },
-  distinctCodes: DistinctCodes,
-): Space {
-  return dense === null ? codeSpace(distinctCodes, bits) : vectorSpace(distinctCodes, dense);
-}
-
-function vectorSpace(distinctCodes: DistinctCodes, vectors: DenseVectors): Space {
-  const width = integerWidth(vectors.dimensions);
-  return {
-    width,
-    vectorInto(distinct, out, at) {
-      const row = distinctCodes.memory.rows[distinct];
-      roundInto(vectors.valuesAt(row), vectors.normOf(row), out, at);
-    },
-    queryOf(_sums, unit) {
-      const rounded = new Int16Array(width);
-      if (unit instanceof Float64Array) roundInto(unit, 1, rounded, 0);
-      return rounded;
-    },
-  };
-}
-
-function codeSpace(distinctCodes: DistinctCodes, bits: number): Space {
-  const width = integerWidth(bits);
-  const one = Math.floor(UNIT / Math.sqrt(bits));
-  return {
-    width,
-    vectorInto(distinct, out, at) {
-      const code = distinctCodes.codeAt(distinct);
-      for (let bit = 0; bit < bits; bit++) {
-        out[at + bit] = (code[bit >> 3] >> (bit & 7)) & 1 ? one : -one;
-      }
-    },
-    queryOf(sums) {
-      const rounded = new Int16Array(width);
-      roundInto(sums, lengthOf(sums), rounded, 0);
-      return rounded;
-    },
-  };
 }

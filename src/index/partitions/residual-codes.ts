@@ -13,24 +13,11 @@ import {
   ONE_WEIGHT,
   type ResidualTables,
 } from '../../kernels/residuals/residuals.scalar';
-import {
-  FAR_LEVEL,
-  NEAR_LEVEL,
-  Rotation,
-  type RotationKernel,
-} from '../../kernels/rotation/rotation.scalar';
+import { Rotation, type RotationKernel } from '../../kernels/rotation/rotation.scalar';
 import type { DenseVectors } from '../vectors/dense-vectors';
-
-/** By two bits: the side, and whether far. */
-const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
 
 /** Narrower vectors are filled up with zeros. */
 const MIN_WIDTH = 96;
-const ENTRIES = 16;
-const MAX_ENTRY = 31;
-/** Entries are added up as integers with so many bits behind the point. */
-const FRACTION_BITS = 16;
-const FRACTION = 2 ** FRACTION_BITS;
 /** Of a vector that is as its centroid: a scale that is not that of a removed row. */
 const NO_DIFFERENCE = 1e-30;
 
@@ -45,7 +32,6 @@ export class ResidualCodes {
   readonly #vectors: DenseVectors;
   readonly #rotation: Rotation;
   readonly #kernel: RotationKernel;
-  readonly #tables: Uint8Array;
 
   /** Null where no vectors are kept, or too wide ones. */
   static of(
@@ -66,7 +52,6 @@ export class ResidualCodes {
     this.#vectors = vectors;
     this.#rotation = rotation;
     this.#kernel = rotationKernel(kernel);
-    this.#tables = new Uint8Array((ENTRIES * rotation.width) / 2);
   }
 
   get bytes(): number {
@@ -107,40 +92,28 @@ export class ResidualCodes {
 
   /** The lookup tables of a query, a vector of length 1. Valid until the next call. */
   tablesOf(query: Float64Array): ResidualTables {
-    const { vector: sums } = this.#rotation;
-    sums.fill(0, query.length);
-    sums.set(query);
+    const { vector, tables, scales } = this.#rotation;
+    vector.set(query);
+    vector.fill(0, query.length);
     this.#kernel.rotate(this.#rotation);
-    const groups = sums.length / 2;
-    let most = 0;
-    let total = 0;
-    for (let i = 0; i < sums.length; i += 2) {
-      const size = FAR_LEVEL * (Math.abs(sums[i]) + Math.abs(sums[i + 1]));
-      most = Math.max(most, size);
-      total += size;
-    }
-    const entriesPerUnit = most > 0 ? MAX_ENTRY / (2 * most) : 0;
-    const tables = this.#tables;
-    const unit = entriesPerUnit * FRACTION;
-    for (let group = 0, at = 0; group < groups; group++) {
-      const a = sums[2 * group] * unit;
-      const b = sums[2 * group + 1] * unit;
-      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b)) + FRACTION / 2;
-      const low0 = (a * LEVELS[0] + least) | 0;
-      const low1 = (a * LEVELS[1] + least) | 0;
-      const low2 = (a * LEVELS[2] + least) | 0;
-      const low3 = (a * LEVELS[3] + least) | 0;
-      for (let bits = 0; bits < 4; bits++, at += 4) {
-        const high = (b * LEVELS[bits]) | 0;
-        tables[at] = (low0 + high) >> FRACTION_BITS;
-        tables[at + 1] = (low1 + high) >> FRACTION_BITS;
-        tables[at + 2] = (low2 + high) >> FRACTION_BITS;
-        tables[at + 3] = (low3 + high) >> FRACTION_BITS;
-      }
-    }
-    const factor = entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0;
-    return { tables, base: total * entriesPerUnit, factor };
+    this.#kernel.tables(this.#rotation);
+    const [base, entriesPerUnit] = scales;
+    return { tables, base, factor: entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0 };
   }
+}
+
+/**
+ * The relative error of a residual code: the root of (1 - a^2) / a^2, where a^2 = .8825 is the
+ * share of a Gaussian's variance that the four levels keep (Max 1960).
+ */
+const RELATIVE_ERROR = 0.365;
+
+/**
+ * Standard error of cosines by residual codes of vectors whose mean cosine with their centroids is
+ * `nearness` (Gao & Long, RaBitQ, SIGMOD 2024).
+ */
+export function standardError(width: number, nearness: number): number {
+  return RELATIVE_ERROR * Math.sqrt((1 - nearness * nearness) / width);
 }
 
 /** A multiple of 8: residual codes take whole pairs of bytes. */

@@ -186,12 +186,12 @@ export class DenseVectors implements RowVectors {
       this.#normsOfRows = new Float64Array(2 * rows.length);
     }
     const cosines = this.#cosines.subarray(0, rows.length);
-    const kernel = dotsKernel(this.#kernel);
-    if (this.#parts.length === 1) kernel.dotsOfRows(this.#partValues(0), rows, query, cosines);
-    else this.#dotsByPart(rows, query, cosines);
     // In a loop of their own, where cache misses overlap.
     const norms = this.#normsOfRows;
     for (let i = 0; i < rows.length; i++) norms[i] = this.#norms[rows[i]];
+    const kernel = dotsKernel(this.#kernel);
+    if (this.#parts.length === 1) kernel.dotsOfRows(this.#partValues(0), rows, query, cosines);
+    else this.#dotsByPart(rows, query, cosines);
     for (let i = 0; i < rows.length; i++) {
       const norm = norms[i];
       cosines[i] = norm > 0 ? Math.max(-1, Math.min(1, cosines[i] / norm)) : 0;

@@ -5,7 +5,8 @@
  */
 
 import { FREE_START, type LinearMemory, SCAN_BYTES } from '../memory';
-import { HitList, type HitSearch } from './hits';
+import type { KernelExports } from '../module.generated';
+import { HitList, type HitSearch, type Hits, sortedHits } from './hits';
 
 /** Indices of u32 in the state; see hits.assembly.ts. */
 const LIMIT = 0;
@@ -23,12 +24,19 @@ export class HitState {
   readonly at = FREE_START;
   /** Address of `extraBytes` bytes for the search itself: tables, a query, ranges. */
   readonly extraAt: number;
+  readonly #kernels: KernelExports;
   readonly #buffer: ArrayBuffer;
   readonly #state: Uint32Array;
   readonly #hitsAt: number;
 
   /** Begins a search for the `want` lightest codes, of weights 0 to `maxWeight`. */
-  constructor({ bytes }: LinearMemory, maxWeight: number, want: number, extraBytes: number) {
+  constructor(
+    { kernels, bytes }: LinearMemory,
+    maxWeight: number,
+    want: number,
+    extraBytes: number,
+  ) {
+    this.#kernels = kernels;
     this.#buffer = bytes.buffer;
     this.extraAt = (this.at + 4 * (COUNTS + maxWeight + 1) + 15) & ~15;
     this.#hitsAt = (this.extraAt + extraBytes + 15) & ~15;
@@ -58,6 +66,18 @@ export class HitState {
     }
     this.#state[NEXT_HIT] = this.#hitsAt;
     return list;
+  }
+
+  /** Ends the search: the hits within the limit by weight, equal ones as they were seen. */
+  sorted(): Hits {
+    const end = this.#state[NEXT_HIT];
+    const most = (end - this.#hitsAt) / 8;
+    if (list.count > 0 || end + 8 * most > this.#state[HITS_END]) {
+      return sortedHits(this.drain(), this.limit);
+    }
+    const count = this.#kernels.sortHits(this.at, this.#hitsAt, end) >>> 0;
+    const codes = new Uint32Array(this.#buffer, end, count);
+    return { codes, weights: new Uint32Array(this.#buffer, end + 4 * count, count), count };
   }
 
   /**

@@ -9,6 +9,8 @@
 
 export const ROOM: usize = 32;
 const COUNTS: usize = 64;
+export const WANT: usize = 4;
+export const HELD: usize = 8;
 export const NEXT: usize = 12;
 export const END: usize = 16;
 /** Bytes of a hit: code and weight, as u32. */
@@ -33,4 +35,31 @@ export function take(state: usize, at: usize, code: u32, weight: u32): void {
   }
   store<u32>(state, limit);
   store<u32>(state, held, 8);
+}
+
+/**
+ * Sorts the hits within the limit, which lie as they were appended from `hits` on: their codes go
+ * to `out`, by weight and then as they were seen, and their weights behind the codes. Returns how
+ * many they are. The counts of weights are no more afterwards, so the search must have ended.
+ */
+export function sortHits(state: usize, hits: usize, out: usize): u32 {
+  const counts = state + COUNTS;
+  const limit = load<u32>(state);
+  let before: u32 = 0;
+  for (let weight: usize = 0; weight <= limit; weight++) {
+    const here = load<u32>(counts + (weight << 2));
+    store<u32>(counts + (weight << 2), before);
+    before += here;
+  }
+  const weights = out + (<usize>before << 2);
+  for (const end = <usize>load<u32>(state, NEXT); hits < end; hits += HIT) {
+    const weight = load<u32>(hits, 4);
+    if (weight > limit) continue;
+    const count = counts + (<usize>weight << 2);
+    const place = <usize>load<u32>(count);
+    store<u32>(count, <u32>place + 1);
+    store<u32>(out + (place << 2), load<u32>(hits));
+    store<u32>(weights + (place << 2), weight);
+  }
+  return before;
 }

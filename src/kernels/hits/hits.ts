@@ -36,6 +36,18 @@ export interface HitSearch extends Search {
   range(first: number, end: number): void;
 }
 
+/** The hits within a limit by weight, equal ones in the order of the list. */
+export function sortedHits({ codes, weights, count }: Hits, limit: number): Hits {
+  const order = Array.from({ length: count }, (_, i) => i)
+    .filter((i) => weights[i] <= limit)
+    .sort((a, b) => weights[a] - weights[b] || a - b);
+  return {
+    codes: Uint32Array.from(order, (i) => codes[i]),
+    weights: Uint32Array.from(order, (i) => weights[i]),
+    count: order.length,
+  };
+}
+
 /** Hits in arrays that double when they are full. */
 export class HitList implements Hits {
   codes = new Uint32Array(256);

@@ -8,7 +8,7 @@
 //
 // Blocks are read whole: space for them must exist up to a multiple of 16 rows.
 
-import { END, HIT, NEXT, ROOM, take } from '../hits/hits.assembly';
+import { END, HELD, HIT, NEXT, take, WANT } from '../hits/hits.assembly';
 
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
@@ -161,15 +161,20 @@ function takeHits(
 /**
  * Hits among the rows of ranges (four 32-bit numbers each, see RANGE in residuals.scalar.ts), as
  * pairs of u32 (code, weight). Returns how many ranges are done: all, unless the space for hits is
- * full; the next range is then changed in row to begin where to continue. `sums` has 64 bytes.
+ * full, or a range's product with the query is more than `gap` below the limit. Where it is full,
+ * the next range is changed to begin where to continue; to tell the other case, the highest bit of
+ * the result is set. `begun` is 1 when the first range continues, else 0. `sums` has 64 bytes.
  */
 export function hitsOfResiduals(
   residuals: usize, ranges: usize, rangeCount: u32, bytes: usize, tables: usize, base: f32,
-  factor: f32, sums: usize, state: usize,
+  factor: f32, gap: f32, begun: u32, sums: usize, state: usize,
 ): u32 {
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
   const stride = BLOCK * (bytes + 4);
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
+    const below = <f32>(ONE - load<i32>(state)) - load<f32>(ranges, 12);
+    const isFull = load<u32>(state, HELD) >= load<u32>(state, WANT);
+    if (below > gap && isFull && i >= begun) return i | 0x80000000;
     const first = load<u32>(ranges);
     const end = first + load<u32>(ranges, 8);
     for (let row = first & ~15; row < end; row += 2 * BLOCK) {

@@ -9,7 +9,7 @@
  * weight of a row is 2,048 less that, truncated to an integer within 0..4,096.
  */
 
-import { FallingLimit, type Search } from '../hits/hits';
+import { FallingLimit, type Hits, sortedHits } from '../hits/hits';
 
 /**
  * Rows in blocks of 16, so that a register holds the same byte of all 16: first byte 0 of each row,
@@ -51,29 +51,41 @@ export interface ResidualTables {
  */
 export const RANGE = 4;
 
-export interface ResidualSearch extends Search {
-  /** Looks at the rows of some ranges, `RANGE` numbers each. */
-  ranges(ranges: Uint32Array): void;
+/** A search whose limit falls, see hits.ts; it holds all rows seen within the limit. */
+export interface ResidualSearch {
+  readonly limit: number;
+  readonly held: number;
+  /**
+   * Looks at the rows of some ranges, `RANGE` numbers each, those of the largest products first.
+   * Ends before a range whose product with the query is more than the search's `gap` below the
+   * limit, both in units of 1 / 2,048, once `want` rows are held. Returns how many were seen.
+   */
+  ranges(ranges: Uint32Array): number;
+  /** Ends the search: the rows within the limit by weight, equal ones as they were seen. */
+  hits(): Hits;
 }
 
 export interface ResidualKernel {
   readonly name: string;
   /** A search for the `want` rows of the largest cosines. */
-  search(from: ResidualRows, query: ResidualTables, want: number): ResidualSearch;
+  search(from: ResidualRows, query: ResidualTables, want: number, gap?: number): ResidualSearch;
 }
 
 /** The weight of a right angle; a weight is 2,048 (1 - cosine). */
 export const ONE_WEIGHT = 2048;
 export const MAX_RESIDUAL_WEIGHT = 2 * ONE_WEIGHT;
+/** A gap that ends no search. */
+export const NO_GAP = 2 ** 20;
 /** 2 x 1,024 entries of at most 31 fit a 16-bit sum. */
 export const MAX_RESIDUAL_BYTES = 1024;
 
 export const scalarResiduals: ResidualKernel = {
   name: 'scalar',
 
-  search({ bytesPerRow, bytes, floats }, { tables, base, factor }, want) {
+  search({ bytesPerRow, bytes, floats }, { tables, base, factor }, want, gap = NO_GAP) {
     const hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
     const [less, times] = [Math.fround(base), Math.fround(factor)];
+    const reach = Math.fround(gap);
     const weightOf = (row: number, more: number) => {
       let sum = 0;
       for (let i = 0; i < bytesPerRow; i++) {
@@ -97,13 +109,16 @@ export const scalarResiduals: ResidualKernel = {
         for (let at = 0; at < ranges.length; at += RANGE) {
           const [first, code, count] = ranges.subarray(at, at + RANGE);
           const more = floats32[at + 3];
+          const below = Math.fround(ONE_WEIGHT - hits.limit - more);
+          if (hits.held >= want && below > reach) return at / RANGE;
           for (let i = 0; i < count; i++) {
             const isThere = floats[residualScale(bytesPerRow, first + i)] !== 0;
             if (isThere) hits.take(code + i, weightOf(first + i, more));
           }
         }
+        return ranges.length / RANGE;
       },
-      hits: () => hits.list,
+      hits: () => sortedHits(hits.list, hits.limit),
     };
   },
 };

@@ -7,6 +7,7 @@ import { HitState } from '../hits/hit-state';
 import { memoryOf } from '../memory';
 import {
   MAX_RESIDUAL_WEIGHT,
+  NO_GAP,
   RANGE,
   type ResidualKernel,
   scalarResiduals,
@@ -14,15 +15,17 @@ import {
 
 /** Ranges of one call of the kernel. */
 const MAX_RANGES = 4096;
+/** Bit of the kernel's result: a range is farther below the limit than the gap. */
+const ENDED = 1 << 31;
 /** Space for the 16-bit sums of two blocks. */
 const SUMS_BYTES = 64;
 
 export const wasmResiduals: ResidualKernel = {
   name: 'wasm',
 
-  search(from, query, want) {
+  search(from, query, want, gap = NO_GAP) {
     const memory = memoryOf(from.bytes);
-    if (memory === undefined) return scalarResiduals.search(from, query, want);
+    if (memory === undefined) return scalarResiduals.search(from, query, want, gap);
     const { kernels, bytes } = memory;
     const { tables, base, factor } = query;
     const extraBytes = tables.length + SUMS_BYTES + 4 * RANGE * MAX_RANGES;
@@ -43,17 +46,20 @@ export const wasmResiduals: ResidualKernel = {
           const some = ranges.subarray(first, first + RANGE * MAX_RANGES);
           const count = some.length / RANGE;
           new Uint32Array(bytes.buffer, rangesAt, some.length).set(some);
-          for (let done = 0; ; state.drain()) {
+          for (let done = 0, begun = 0; ; begun = 1, state.drain()) {
             const nextAt = rangesAt + 4 * RANGE * done;
-            done += kernels.hitsOfResiduals(
+            const now = kernels.hitsOfResiduals(
               ...([from.bytes.byteOffset, nextAt, count - done, from.bytesPerRow] as const),
-              ...([tablesAt, base, factor, sumsAt, state.at] as const),
+              ...([tablesAt, base, factor, gap, begun, sumsAt, state.at] as const),
             );
+            done += now & ~ENDED;
+            if ((now & ENDED) !== 0) return first / RANGE + done;
             if (done === count) break;
           }
         }
+        return ranges.length / RANGE;
       },
-      hits: () => state.drain(),
+      hits: () => state.sorted(),
     };
   },
 };

@@ -80,6 +80,52 @@ export function rotate(
   }
 }
 
+/** Entries of a table are added up with so many bits behind the point. */
+const FRACTION_BITS: i32 = 16;
+const FRACTION: f64 = 65536;
+
+/** A product as an integer, four times. */
+@inline
+function fourTimes(product: f64): v128 {
+  return i32x4.splat(<i32>product);
+}
+
+/**
+ * Writes a table of 16 bytes for each two of `width` elements (see `tables` in rotation.scalar.ts)
+ * to `tables`, and the base and the entries of a unit as f64 to `out`.
+ */
+export function residualTablesInto(
+  vector: usize, width: usize, near: f64, far: f64, maxEntry: f64, tables: usize, out: usize,
+): void {
+  const end = vector + (width << 3);
+  let most: f64 = 0;
+  let total: f64 = 0;
+  for (let at = vector; at < end; at += PAIR) {
+    const size = far * (abs(load<f64>(at)) + abs(load<f64>(at, 8)));
+    most = max(most, size);
+    total += size;
+  }
+  const entriesPerUnit = most > 0 ? maxEntry / (2 * most) : 0;
+  const unit = entriesPerUnit * FRACTION;
+  for (; vector < end; vector += PAIR, tables += 16) {
+    const a = load<f64>(vector) * unit;
+    const b = load<f64>(vector, 8) * unit;
+    const least = far * (abs(a) + abs(b)) + FRACTION / 2;
+    const low = i32x4(
+      <i32>(a * -near + least), <i32>(a * near + least),
+      <i32>(a * -far + least), <i32>(a * far + least),
+    );
+    const t0 = i32x4.shr_s(i32x4.add(low, fourTimes(b * -near)), FRACTION_BITS);
+    const t1 = i32x4.shr_s(i32x4.add(low, fourTimes(b * near)), FRACTION_BITS);
+    const t2 = i32x4.shr_s(i32x4.add(low, fourTimes(b * -far)), FRACTION_BITS);
+    const t3 = i32x4.shr_s(i32x4.add(low, fourTimes(b * far)), FRACTION_BITS);
+    const first = i16x8.narrow_i32x4_s(t0, t1);
+    v128.store(tables, i8x16.narrow_i16x8_u(first, i16x8.narrow_i32x4_s(t2, t3)));
+  }
+  store<f64>(out, total * entriesPerUnit);
+  store<f64>(out, entriesPerUnit, 8);
+}
+
 /**
  * Writes two bits of each of `width` elements, a multiple of 4, lowest first: whether it is above
  * 0, and whether it is farther from 0 than `far` standard deviations. Returns the scale of the code

@@ -21,6 +21,15 @@ export const FAR = 0.9816;
 export const NEAR_LEVEL = 0.4528;
 export const FAR_LEVEL = 1.51;
 
+/** By two bits: the side, and whether far. */
+const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
+const ENTRIES = 16;
+/** The largest entry of a table: 8 of them stay below 256. */
+export const MAX_ENTRY = 31;
+/** Entries are added up as integers with so many bits behind the point. */
+const FRACTION_BITS = 16;
+const FRACTION = 2 ** FRACTION_BITS;
+
 /** A rotation, with the memory in which it works: one vector at a time, in place. */
 export class Rotation {
   readonly width: number;
@@ -32,6 +41,10 @@ export class Rotation {
   readonly flips: Float64Array;
   /** Two bits of each coordinate, written by `encode`. */
   readonly code: Uint8Array;
+  /** A table of 16 integers for each two coordinates, written by `tables`. */
+  readonly tables: Uint8Array;
+  /** Two numbers that `tables` writes: the base, and how many entries make 1. */
+  readonly scales: Float64Array;
 
   constructor(width: number, seed: bigint) {
     let size = 1;
@@ -40,11 +53,14 @@ export class Rotation {
     this.size = size;
     const codeBytes = Math.ceil(width / 4);
     const flipCount = TRANSFORMS * size;
-    const { bytes } = new Arena(8 * (width + flipCount) + codeBytes);
-    const { buffer, byteOffset } = bytes;
+    const tableBytes = ENTRIES * Math.ceil(width / 2);
+    const floats = width + flipCount + 2;
+    const { buffer, byteOffset } = new Arena(8 * floats + tableBytes + codeBytes).bytes;
     this.vector = new Float64Array(buffer, byteOffset, width);
     this.flips = new Float64Array(buffer, byteOffset + 8 * width, flipCount);
-    this.code = new Uint8Array(buffer, byteOffset + 8 * (width + flipCount), codeBytes);
+    this.scales = new Float64Array(buffer, byteOffset + 8 * (floats - 2), 2);
+    this.tables = new Uint8Array(buffer, byteOffset + 8 * floats, tableBytes);
+    this.code = new Uint8Array(buffer, byteOffset + 8 * floats + tableBytes, codeBytes);
     const length = 1 / Math.sqrt(size);
     const { low, high } = halves(seed);
     for (let at = 0; at < flipCount; at++) {
@@ -68,6 +84,14 @@ export interface RotationKernel {
    * unbiased; 0 where the vector is 0. The width must be even.
    */
   encode(rotation: Rotation): number;
+
+  /**
+   * Writes the tables by which products with the vector are added up: for each two coordinates and
+   * each value of their four bits an integer of 0..MAX_ENTRY. A product is the sum of the integers
+   * of a code, less `scales[0]`, over `scales[1]`; that is 0 where the vector is 0. The width must
+   * be even.
+   */
+  tables(rotation: Rotation): void;
 }
 
 export const scalarRotation: RotationKernel = {
@@ -102,5 +126,28 @@ export const scalarRotation: RotationKernel = {
       code[i >> 2] |= (bits | (more << 2)) << (2 * (i & 2));
     }
     return even + odd > 0 ? squares / (even + odd) : 0;
+  },
+
+  tables({ vector, tables, scales }) {
+    let most = 0;
+    let total = 0;
+    for (let i = 0; i < vector.length; i += 2) {
+      const size = FAR_LEVEL * (Math.abs(vector[i]) + Math.abs(vector[i + 1]));
+      most = Math.max(most, size);
+      total += size;
+    }
+    const entriesPerUnit = most > 0 ? MAX_ENTRY / (2 * most) : 0;
+    const unit = entriesPerUnit * FRACTION;
+    for (let i = 0; i < vector.length; i += 2) {
+      const [a, b] = [vector[i] * unit, vector[i + 1] * unit];
+      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b)) + FRACTION / 2;
+      for (let bits = 0; bits < ENTRIES; bits++) {
+        const low = (a * LEVELS[bits & 3] + least) | 0;
+        const high = (b * LEVELS[bits >> 2]) | 0;
+        tables[8 * i + bits] = (low + high) >> FRACTION_BITS;
+      }
+    }
+    scales[0] = total * entriesPerUnit;
+    scales[1] = entriesPerUnit;
   },
 };

@@ -4,7 +4,14 @@
  */
 
 import { memoryOf } from '../memory';
-import { FAR, FAR_LEVEL, NEAR_LEVEL, type RotationKernel, scalarRotation } from './rotation.scalar';
+import {
+  FAR,
+  FAR_LEVEL,
+  MAX_ENTRY,
+  NEAR_LEVEL,
+  type RotationKernel,
+  scalarRotation,
+} from './rotation.scalar';
 
 /** The first two stages of a transform take four elements at a time. */
 const MIN_SIZE = 4;
@@ -26,6 +33,16 @@ export const wasmRotation: RotationKernel = {
     if (home === undefined || width % 4 !== 0) return scalarRotation.encode(rotation);
     return home.kernels.twoBitsInto(
       ...([vector.byteOffset, width, FAR, NEAR_LEVEL, FAR_LEVEL, code.byteOffset] as const),
+    );
+  },
+
+  tables(rotation) {
+    const { width, vector, tables, scales } = rotation;
+    const home = memoryOf(vector);
+    if (home === undefined || width % 2 !== 0) return scalarRotation.tables(rotation);
+    home.kernels.residualTablesInto(
+      ...([vector.byteOffset, width, NEAR_LEVEL, FAR_LEVEL, MAX_ENTRY] as const),
+      ...([tables.byteOffset, scales.byteOffset] as const),
     );
   },
 };
