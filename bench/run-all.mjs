@@ -8,7 +8,17 @@ import { openPython } from './lib/python.mjs';
 import { machineLine } from './lib/table.mjs';
 
 const SCRIPTS = [
-  ...['scan', 'scan-many', 'sparse', 'dense', 'replaced', 'arrow', 'growth', 'recall'],
+  ...[
+    'scan',
+    'scan-many',
+    'sparse',
+    'dense',
+    'replaced',
+    'arrow',
+    'growth',
+    'recall',
+    'query-cost',
+  ],
   ...[
     'rivals glove',
     'rivals images',
