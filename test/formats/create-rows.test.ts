@@ -340,3 +340,13 @@ it('seals slices of any type of column so that they are read again', async () =>
   expect([...read.bytes]).toEqual(Array.from({ length: 27 }, (_, i) => i + 3));
   expect(ids).toEqual(Array.from({ length: 27 }, (_, i) => `row ${i + 3}`));
 });
+
+it('writes equal codes as Parquet, whose dictionary has no bits, and reads them again', async () => {
+  const codes = Codes.from(new Uint8Array(3).fill(7), { bits: 8 });
+  const rows = await createRows(path('same.parquet'), { force: true });
+  await rows.write(RowBatch.of({ codes }));
+  await rows.close();
+  for await (const batch of await openRows(path('same.parquet'))) {
+    expect(batch.values('codes')).toEqual(RowBatch.of({ codes }).values('codes'));
+  }
+});

@@ -26,6 +26,7 @@ const TYPES: Record<number, Table> = {
 };
 /** LargeListView, the last type of the format as it is now. */
 const LAST_TYPE = 26;
+const STRUCT = 13;
 const MAP = 17;
 /** List, FixedSizeList, Map, LargeList. */
 const LISTS = [12, 16, MAP, 21];
@@ -44,8 +45,13 @@ const FIELD: Table = {
     }
     buffer.verify(target, TYPES[type] ?? PLAIN, depth);
     const children = [...buffer.tablesAt(at, 5)];
-    const entries = type === MAP && children.length === 1 ? buffer.tablesAt(children[0], 5) : null;
-    if ((LISTS.includes(type) && children.length !== 1) || (entries && [...entries].length !== 2)) {
+    const entries = type === MAP && children.length === 1 ? children[0] : null;
+    const isOfPairs = (one: number) =>
+      buffer.uint8(one, 2) === STRUCT && [...buffer.tablesAt(one, 5)].length === 2;
+    if (
+      (LISTS.includes(type) && children.length !== 1) ||
+      (entries !== null && !isOfPairs(entries))
+    ) {
       throw new Error('a list or map column without its elements');
     }
   },

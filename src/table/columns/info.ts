@@ -17,10 +17,10 @@ export interface ColumnInfo {
   readonly fits: readonly Fit[];
 }
 
-/** The name, type and uses of an Arrow field. */
+/** The name, type and uses of an Arrow field; the format allows a field without a name. */
 export function columnInfo(field: Field): ColumnInfo {
   const type = isJson(field) ? 'Json' : String(field.type);
-  return { name: field.name, type, fits: fitsOf(field) };
+  return { name: field.name ?? '', type, fits: fitsOf(field) };
 }
 
 /** True of texts that hold JSON values. */
