@@ -25,8 +25,13 @@ export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
 
 /** A copy of an array of any kind; what is none is left to the checks. */
 export function copied<T>(values: T): T {
-  const isArray = Array.isArray(values) || (ArrayBuffer.isView(values) && 'slice' in values);
+  const isArray = Array.isArray(values) || isFilled(values);
   return isArray ? (values as unknown as { slice(): T }).slice() : values;
+}
+
+/** True of a typed array with values; one that is detached has none, and cannot be copied. */
+function isFilled(values: unknown): boolean {
+  return ArrayBuffer.isView(values) && 'slice' in values && values.byteLength > 0;
 }
 
 /** A copy of a batch, for work in steps between which the caller may change it. */

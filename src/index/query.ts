@@ -35,7 +35,7 @@ export function queryOf(
   if (!isDense(given) && !isSparse(given)) {
     throw wrongType(name, 'a vector or a code', given);
   }
-  const length = lengthOf(isDense(given) ? given : given.values);
+  const length = lengthOfQuery(isDense(given) ? given : given.values);
   const query = ofUsualLength(given, length);
   const { hasher, mean } = parts;
   if (parts.isForeign) {
@@ -55,6 +55,14 @@ export function queryOf(
 const MIN_LENGTH = 1e-280;
 const MAX_LENGTH = 1e280;
 const SCALE = 2 ** 600;
+
+/** NaN of what is no array of numbers: it is refused where the vector is summed. */
+function lengthOfQuery(values: ArrayLike<number>): number {
+  const isOfNumbers = Array.isArray(values)
+    ? values.every((value) => typeof value === 'number')
+    : values instanceof Float32Array || values instanceof Float64Array;
+  return isOfNumbers ? lengthOf(values) : Number.NaN;
+}
 
 /** The vector; where its length is near the ends of float64, times a power of two. */
 function ofUsualLength(vector: Vector, length: number): Vector {

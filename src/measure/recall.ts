@@ -4,12 +4,12 @@
  * answer, or queries of the caller; none of them took part in building or tuning by this call.
  */
 
-import { checkInteger, checkK, checkOptions, checkSeed } from '../base/check';
+import { checkInteger, checkK, checkOptions, checkSeed, wrongType } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
 import { recallOf, sharesOf } from '../index/recall';
-import type { SimHashIndex } from '../index/simhash-index';
+import { SimHashIndex } from '../index/simhash-index';
 import {
   type DenseMatrix,
   packVectors,
@@ -66,6 +66,7 @@ export async function measureRecall(
 ): Promise<MeasuredRecall> {
   const { onProgress, signal, ...given } = checked(options);
   const { k, search } = given;
+  if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
   const rows = liveRows(index);
   const { sample: count, seed } = given;
   const drawn = given.queries === undefined ? sampleOf(index, rows, { count, seed }) : null;

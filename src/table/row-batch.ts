@@ -70,7 +70,7 @@ export class RowBatch {
   static of(columns: Record<string, ColumnData>, options?: RowPlace): RowBatch {
     const place = checkOptions('options', options, ['firstRow', 'file']);
     checkInteger('firstRow', place.firstRow ?? 0, 0, Number.MAX_SAFE_INTEGER);
-    const made = Object.entries(columns).map(([name, given]) => columnOf(name, given));
+    const made = entriesOf(columns).map(([name, given]) => columnOf(name, given));
     const count = made[0]?.data.length ?? 0;
     for (const { field, data } of made) {
       if (data.length !== count) throw wrongValue(field.name, `${count} values`, data.length);
@@ -89,7 +89,12 @@ export class RowBatch {
 
   /** A batch over a record batch of the apache-arrow package; nothing is copied. */
   static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
-    return new RowBatch(batch.schema, batch.data.children, batch.numRows, place);
+    const { firstRow, file } = checkOptions('place', place, ['firstRow', 'file']);
+    const children: unknown = batch?.data?.children;
+    if (!Array.isArray(children) || !Array.isArray(batch.schema?.fields)) {
+      throw wrongType('batch', 'a RecordBatch', batch);
+    }
+    return new RowBatch(batch.schema, children, batch.numRows, { firstRow, file });
   }
 
   /**
@@ -99,9 +104,9 @@ export class RowBatch {
   static join(batches: readonly RowBatch[]): RowBatch {
     if (!Array.isArray(batches as unknown))
       throw wrongType('batches', 'an array of RowBatch', batches);
-    batches.forEach((batch, i) => {
+    for (const [i, batch] of batches.entries()) {
       if (!(batch instanceof RowBatch)) throw wrongType(`batches[${i}]`, 'a RowBatch', batch);
-    });
+    }
     if (batches.length === 0) throw wrongValue('batches', 'one RowBatch at least', 'none');
     if (batches.length === 1) return batches[0];
     const [first] = batches;
@@ -209,6 +214,9 @@ export class RowBatch {
 
   /** Some of the rows, by number within the batch, in the order given. */
   select(rows: ArrayLike<number>): RowBatch {
+    if (!Array.isArray(rows) && !ArrayBuffer.isView(rows)) {
+      throw wrongType('rows', 'an array of numbers', rows);
+    }
     for (let i = 0; i < rows.length; i++) checkInteger('row', rows[i], 0, this.count - 1);
     const plain = (field: Field) => field.clone({ type: plainOf(field.type) }) as Field;
     const fields = this.#schema.fields.map(plain);
@@ -216,18 +224,20 @@ export class RowBatch {
     return this.#made(new Schema(fields, this.#schema.metadata), data, rows.length);
   }
 
-  /** Rows `first` to `end - 1`; nothing is copied. */
+  /** Rows `first` to `end - 1`, or to the last; nothing is copied. */
   slice(first: number, end: number): RowBatch {
-    const data = this.#data.map((column) => column.slice(first, end - first));
+    checkInteger('first', first, 0, this.count);
+    const count = Math.min(checkInteger('end', end, first, 2 ** 32), this.count) - first;
+    const data = this.#data.map((column) => column.slice(first, count));
     const place = { file: this.file, firstRow: this.firstRow + first };
-    return new RowBatch(this.#schema, data, end - first, place);
+    return new RowBatch(this.#schema, data, count, place);
   }
 
   /** With these columns, which replace those of the same name or come behind the others. */
   with(columns: Record<string, ColumnData>): RowBatch {
     const fields = [...this.#schema.fields];
     const data = [...this.#data];
-    for (const [name, given] of Object.entries(columns)) {
+    for (const [name, given] of entriesOf(columns)) {
       const made = columnOf(name, given);
       if (made.data.length !== this.count) {
         throw wrongValue(name, `${this.count} values`, made.data.length);
@@ -241,6 +251,7 @@ export class RowBatch {
 
   /** Without these columns, all of which must be there. */
   without(names: readonly string[]): RowBatch {
+    if (!Array.isArray(names)) throw wrongType('names', 'an array of names', names);
     for (const name of names) this.#column(name);
     const dropped = new Set(names);
     const isKept = (_: unknown, i: number) => !dropped.has(this.columns[i].name);
@@ -275,6 +286,11 @@ export class RowBatch {
   #reading<T>(read: () => T): T {
     return asFormatError(this.file, read);
   }
+}
+
+function entriesOf(columns: Record<string, ColumnData>): [string, ColumnData][] {
+  if (typeof columns === 'object' && columns !== null) return Object.entries(columns);
+  throw wrongType('columns', 'an object of columns', columns);
 }
 
 /** True of columns whose texts are JSON values. */

@@ -1,6 +1,7 @@
 /** What scripts/faults.mjs runs: the faults that are asked for, or a child of them. */
 
 import { errors, kills, losses, readUntilKilled, workUntilKilled } from './faults';
+import { longLife } from './long-life';
 import { WORKS, workOf } from './works';
 
 type Given = Partial<Record<'errors' | 'losses' | 'kills' | 'operations', number>> & {
@@ -36,6 +37,7 @@ if (command === 'work') {
   const works = work === undefined ? WORKS : [workOf(work)];
   if (given.errors) await run('errors', () => errors(works));
   if (given.losses) await run('losses', () => losses(works, given.losses as number, seed));
+  if (given.operations) await run('operations', () => longLife(given.operations as number, seed));
   if (given.kills) await run('kills', () => kills(works, given.kills as number, seed));
   console.log(`${passed} passed, ${failed} failed`);
 }

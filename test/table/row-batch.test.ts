@@ -231,3 +231,24 @@ describe('a file of our own', () => {
     await expect(read(damaged)).rejects.toThrow('column "code" of batch 2 fails its checksum');
   });
 });
+
+it.each<[string, (batch: RowBatch) => unknown, string]>([
+  ['of', () => RowBatch.of(null as never), '"columns" expected an object of columns, got null'],
+  ['with', (batch) => batch.with(7 as never), '"columns" expected an object of columns, got 7'],
+  [
+    'fromArrow',
+    () => RowBatch.fromArrow({} as never),
+    '"batch" expected a RecordBatch, got Object',
+  ],
+  ['select', (batch) => batch.select(null as never), '"rows" expected an array of numbers'],
+  ['slice', (batch) => batch.slice(0, 1n as never), '"end" expected a number, got 1n'],
+  ['without', (batch) => batch.without(7 as never), '"names" expected an array of names, got 7'],
+])('refuses arguments of the wrong type: %s', (_name, call, message) => {
+  expect(() => call(RowBatch.of({ n: [1, 2] }))).toThrow(TypeError);
+  expect(() => call(RowBatch.of({ n: [1, 2] }))).toThrow(message);
+});
+
+it('a slice that ends behind the last row ends with it', () => {
+  const batch = RowBatch.of({ n: [1, 2, 3] }).slice(1, 9);
+  expect([batch.count, batch.values('n')]).toEqual([2, [2, 3]]);
+});
