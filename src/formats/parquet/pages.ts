@@ -171,8 +171,8 @@ function runs(
     const length = (isPacked ? 8 : 1) * Math.floor(head / 2);
     if (isPacked && length === 0) throw new Error('a run of no values');
     const held = 8 * (cursor.bytes.length - cursor.at);
-    // DuckDB pads packed bits, so that a run goes beyond the last value. Those of a dictionary of one
-    // entry have no bits.
+    // DuckDB pads packed bits, so that a run goes beyond the last value. Those of a dictionary with
+    // one entry have no bits.
     const most = isPacked ? Math.max(left + 7, width > 0 ? held / width : 0) : left;
     if (length > most) throw new Error(`a run of ${length} values, ${left} are left`);
     const used = Math.min(length, left);
