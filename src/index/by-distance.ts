@@ -173,8 +173,16 @@ export function distinctCollector(
   maxDistance: number,
   filter: RowFilter | null,
 ): DistinctCollector {
-  if (k < distinctCodes.rowCount) return new NearestDistinct(distinctCodes, k, maxDistance, filter);
-  return new DistinctWithin(distinctCodes, k, maxDistance, filter);
+  const asked = { distinctCodes, k, end: maxDistance + 1, filter };
+  return k < distinctCodes.rowCount ? new NearestDistinct(asked) : new DistinctWithin(asked);
+}
+
+/** What a search asks for: at most k rows nearer than `end`. */
+interface Asked {
+  readonly distinctCodes: DistinctCodes;
+  readonly k: number;
+  readonly end: number;
+  readonly filter: RowFilter | null;
 }
 
 /** The rows of all distinct codes within a distance; the first k if more were added meanwhile. */
@@ -183,21 +191,14 @@ class DistinctWithin implements DistinctCollector {
   readonly want = NO_ROW;
   readonly callsUserCode = false;
   readonly limit: number;
-  readonly #k: number;
-  readonly #filter: RowFilter | null;
+  readonly #asked: Asked;
   readonly #found: number[] = [];
   readonly #distances: number[] = [];
 
-  constructor(
-    distinctCodes: DistinctCodes,
-    k: number,
-    maxDistance: number,
-    filter: RowFilter | null,
-  ) {
-    this.distinctCodes = distinctCodes;
-    this.#k = k;
-    this.limit = maxDistance + 1;
-    this.#filter = filter;
+  constructor(asked: Asked) {
+    this.distinctCodes = asked.distinctCodes;
+    this.limit = asked.end;
+    this.#asked = asked;
   }
 
   take(distinct: number, distance: number): void {
@@ -207,8 +208,7 @@ class DistinctWithin implements DistinctCollector {
   }
 
   result(): RowsByDistance {
-    const { distinctCodes } = this;
-    const filter = this.#filter;
+    const { distinctCodes, filter, k } = this.#asked;
     const keys: number[] = [];
     let distance = 0;
     const take = (row: number) => {
@@ -219,7 +219,7 @@ class DistinctWithin implements DistinctCollector {
       distance = this.#distances[i];
       distinctCodes.eachRow(this.#found[i], take);
     }
-    return rowsByDistance(Float64Array.from(keys).sort().subarray(0, this.#k));
+    return rowsByDistance(Float64Array.from(keys).sort().subarray(0, k));
   }
 }
 
@@ -229,50 +229,42 @@ class DistinctWithin implements DistinctCollector {
  */
 class NearestDistinct implements DistinctCollector {
   readonly distinctCodes: DistinctCodes;
-  readonly #filter: RowFilter | null;
-  readonly #k: number;
+  readonly #asked: Asked;
   readonly #best: Smallest;
-  readonly #most: number;
 
-  constructor(
-    distinctCodes: DistinctCodes,
-    k: number,
-    maxDistance: number,
-    filter: RowFilter | null,
-  ) {
-    this.distinctCodes = distinctCodes;
-    this.#filter = filter;
-    this.#k = k;
-    this.#best = new Smallest(k);
-    this.#most = maxDistance + 1;
+  constructor(asked: Asked) {
+    this.distinctCodes = asked.distinctCodes;
+    this.#asked = asked;
+    this.#best = new Smallest(asked.k);
   }
 
   get callsUserCode(): boolean {
-    return this.#filter?.isUserCode ?? false;
+    return this.#asked.filter?.isUserCode ?? false;
   }
 
   /** All, where some may not be accepted. */
   get want(): number {
-    return this.#filter === null ? this.#k : NO_ROW;
+    const { filter, k } = this.#asked;
+    return filter === null ? k : NO_ROW;
   }
 
   get limit(): number {
     const { bound } = this.#best; // a lower row at the same distance comes before
-    return bound < 0 ? 0 : Math.min(this.#most, weightOf(bound) + 1);
+    return bound < 0 ? 0 : Math.min(this.#asked.end, weightOf(bound) + 1);
   }
 
   take(distinct: number, distance: number): void {
-    if (distance >= this.#most) return;
-    const row = this.distinctCodes.firstRow(distinct, this.#filter);
+    const { distinctCodes, end, filter } = this.#asked;
+    if (distance >= end) return;
+    const row = distinctCodes.firstRow(distinct, filter);
     if (row !== NO_ROW) this.#best.take(distance, row);
   }
 
   result(): RowsByDistance {
-    const { distinctCodes } = this;
+    const { distinctCodes, filter, k } = this.#asked;
     const keys = this.#best.result();
     if (!distinctCodes.hasDuplicates) return rowsByDistance(keys);
-    const all = new Smallest(this.#k);
-    const filter = this.#filter;
+    const all = new Smallest(k);
     let distance = 0;
     const take = (row: number) => {
       if (keyOf(distance, row) >= all.bound) return false;
