@@ -4,7 +4,7 @@
  * file that it came from. Readers of plain values gather them to batches by a RowAssembler.
  */
 
-import { type Data, type Field, type RecordBatch, Schema } from 'apache-arrow';
+import { type Data, type RecordBatch, Schema } from 'apache-arrow';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asFormatError } from '../base/format-error';
 import type { Ids } from '../base/ids';
@@ -23,7 +23,7 @@ import { codesOf } from './columns/codes';
 import { idsOf } from './columns/ids';
 import { type ColumnInfo, columnInfo, type Fit, kindOfField } from './columns/info';
 import { type ColumnData, columnOf, recordBatch } from './columns/make';
-import { chunkOf, joinedColumn, plainOf, taken } from './columns/pick';
+import { chunkOf, joinedColumn, taken } from './columns/pick';
 import { valuesOf } from './columns/values';
 import { denseOf, narrowed, sparseOf } from './columns/vectors';
 import { codeOptions, headerOf, KEY } from './sealed/seal';
@@ -82,9 +82,15 @@ export class RowBatch {
    * The same of columns that are made already.
    * @internal
    */
-  static ofColumns(columns: readonly Column[], count: number, place: RowPlace): RowBatch {
+  static ofColumns(
+    columns: readonly Column[],
+    count: number,
+    place: RowPlace,
+    metadata?: Map<string, string>,
+  ): RowBatch {
+    const fields = columns.map(({ field }) => field);
     const data = columns.map((column) => column.data);
-    return new RowBatch(new Schema(columns.map(({ field }) => field)), data, count, place);
+    return new RowBatch(new Schema(fields, metadata), data, count, place);
   }
 
   /** A batch over a record batch of the apache-arrow package; nothing is copied. */
@@ -114,25 +120,10 @@ export class RowBatch {
     const other = batches.findIndex((batch) => names(batch) !== names(first));
     if (other >= 0)
       throw wrongValue(`batches[${other}]`, `columns ${names(first)}`, names(batches[other]));
-    const columns = first.columns.map((_, i) => {
-      const parts = batches.map((batch) => ({
-        field: batch.#schema.fields[i],
-        data: batch.#data[i],
-      }));
-      return joinedColumn(parts);
-    });
+    const parts = batches.map((batch) => batch.#all());
+    const columns = parts[0].map((_, i) => joinedColumn(parts.map((part) => part[i])));
     const count = batches.reduce((sum, batch) => sum + batch.count, 0);
-    const { firstRow, file } = first;
-    const schema = new Schema(
-      columns.map(({ field }) => field),
-      first.#schema.metadata,
-    );
-    return new RowBatch(
-      schema,
-      columns.map(({ data }) => data),
-      count,
-      { firstRow, file },
-    );
+    return first.#made(columns, count, first.#schema.metadata);
   }
 
   /**
@@ -218,10 +209,8 @@ export class RowBatch {
       throw wrongType('rows', 'an array of numbers', rows);
     }
     for (let i = 0; i < rows.length; i++) checkInteger('row', rows[i], 0, this.count - 1);
-    const plain = (field: Field) => field.clone({ type: plainOf(field.type) }) as Field;
-    const fields = this.#schema.fields.map(plain);
-    const data = this.#reading(() => this.#data.map((column) => taken(column, rows)));
-    return this.#made(new Schema(fields, this.#schema.metadata), data, rows.length);
+    const columns = this.#reading(() => this.#all().map((column) => taken(column, rows)));
+    return this.#made(columns, rows.length, this.#schema.metadata);
   }
 
   /** Rows `first` to `end - 1`, or to the last; nothing is copied. */
@@ -235,18 +224,16 @@ export class RowBatch {
 
   /** With these columns, which replace those of the same name or come behind the others. */
   with(columns: Record<string, ColumnData>): RowBatch {
-    const fields = [...this.#schema.fields];
-    const data = [...this.#data];
+    const all = this.#all();
     for (const [name, given] of entriesOf(columns)) {
       const made = columnOf(name, given);
       if (made.data.length !== this.count) {
         throw wrongValue(name, `${this.count} values`, made.data.length);
       }
-      const there = fields.findIndex((field) => field.name === name);
-      fields[there < 0 ? fields.length : there] = made.field;
-      data[there < 0 ? data.length : there] = made.data;
+      const there = all.findIndex(({ field }) => field.name === name);
+      all[there < 0 ? all.length : there] = made;
     }
-    return this.#made(new Schema(fields, this.#header()), data, this.count);
+    return this.#made(all, this.count);
   }
 
   /** Without these columns, all of which must be there. */
@@ -254,10 +241,8 @@ export class RowBatch {
     if (!Array.isArray(names)) throw wrongType('names', 'an array of names', names);
     for (const name of names) this.#column(name);
     const dropped = new Set(names);
-    const isKept = (_: unknown, i: number) => !dropped.has(this.columns[i].name);
-    const fields = this.#schema.fields.filter(isKept);
-    const data = this.#data.filter(isKept);
-    return this.#made(new Schema(fields, this.#header()), data, this.count);
+    const kept = this.#all().filter(({ field }) => !dropped.has(field.name));
+    return this.#made(kept, this.count);
   }
 
   /** What other programs say of all columns is not true of others; our own header is of codes. */
@@ -266,8 +251,12 @@ export class RowBatch {
     return new Map(header === undefined ? [] : [[KEY, header]]);
   }
 
-  #made(schema: Schema, data: readonly Data[], count: number): RowBatch {
-    return new RowBatch(schema, data, count, { firstRow: this.firstRow, file: this.file });
+  #all(): Column[] {
+    return this.#schema.fields.map((field, i) => ({ field, data: this.#data[i] }));
+  }
+
+  #made(columns: readonly Column[], count: number, metadata = this.#header()): RowBatch {
+    return RowBatch.ofColumns(columns, count, this, metadata);
   }
 
   #column(name: string, fit?: Fit, what?: string): Column {

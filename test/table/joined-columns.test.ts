@@ -7,6 +7,7 @@ import {
   Binary,
   BinaryView,
   Bool,
+  type Data,
   type DataType,
   DateDay,
   Decimal,
@@ -21,6 +22,7 @@ import {
   Int64,
   LargeUtf8,
   List,
+  Map_,
   makeData,
   RecordBatch,
   Schema,
@@ -34,6 +36,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { arrowBytes } from '../../src/table/arrow/bytes';
+import { recordBatch } from '../../src/table/columns/make';
 import { RowBatch } from '../../src/table/row-batch';
 import { columnsFromArrow, columnsToArrow } from '../../src/table/sealed/carried-columns';
 
@@ -115,6 +118,75 @@ describe.each(Object.entries(COLUMNS))('a column of %s', (_, [type, whole]) => {
       expect(back.flatMap((batch) => batch.values('column'))).toEqual(expected);
     });
   });
+});
+
+describe('columns of dictionaries within others', () => {
+  const { data } = vectorFromArray(
+    ['b', 'a', 'b', null, 'c', 'a'],
+    new Dictionary(new Utf8(), new Int32()),
+  );
+  const [child] = data;
+  const words = item(child.type);
+  const value = new Field('value', child.type, true);
+  const entries = new Struct([new Field('key', new Int32(), false), value]);
+  const keys = makeData({ type: new Int32(), length: 6, data: Int32Array.of(1, 2, 3, 4, 5, 6) });
+  const pairs = makeData({ type: entries, length: 6, nullCount: 0, children: [keys, child] });
+  const valueOffsets = Int32Array.of(0, 2, 2, 6);
+  const NESTED: [Data, unknown[]][] = [
+    [
+      makeData({ type: new List(words), length: 3, nullCount: 0, valueOffsets, child }),
+      [['b', 'a'], [], ['b', null, 'c', 'a']],
+    ],
+    [
+      makeData({ type: new FixedSizeList(2, words), length: 3, nullCount: 0, child }),
+      [
+        ['b', 'a'],
+        ['b', null],
+        ['c', 'a'],
+      ],
+    ],
+    [
+      pairs.slice(0, 3),
+      [
+        { key: 1, value: 'b' },
+        { key: 2, value: 'a' },
+        { key: 3, value: 'b' },
+      ],
+    ],
+    [
+      makeData({
+        ...{ type: new Map_(new Field('entries', entries, false) as never), length: 3 },
+        ...{ nullCount: 0, valueOffsets, child: pairs },
+      } as never),
+      [
+        [
+          [1, 'b'],
+          [2, 'a'],
+        ],
+        [],
+        [
+          [3, 'b'],
+          [4, null],
+          [5, 'c'],
+          [6, 'a'],
+        ],
+      ],
+    ],
+  ];
+
+  it.each(NESTED.map(([column, values]) => ({ type: String(column.type), column, values })))(
+    'are picked, joined and written as plain ones: $type',
+    ({ column, values }) => {
+      const schema = new Schema([new Field('column', column.type, true)]);
+      const rows = RowBatch.fromArrow(recordBatch(schema, [column], 3));
+      expect(rows.values('column')).toEqual(values);
+      const picked = rows.select([2, 0]);
+      expect(picked.columns[0].type).not.toContain('Dictionary');
+      expect(picked.values('column')).toEqual([values[2], values[0]]);
+      const back = columnsFromArrow(columnsToArrow([RowBatch.join([rows, rows])]), 'columns.arrow');
+      expect(back[0].values('column')).toEqual([...values, ...values]);
+    },
+  );
 });
 
 describe('bytes of an Arrow file', () => {

@@ -3,11 +3,12 @@
  * of the schema of the first; with a header the file is sealed as `codesToArrow` seals it.
  */
 
-import { type Data, Field, Schema } from 'apache-arrow';
+import { type Data, type Field, Schema } from 'apache-arrow';
 import { checkBits, checkOneOf, checkOptions } from '../../base/check';
 import type { CodeOrigin } from '../../codes/codes';
-import { recordBatch } from '../columns/make';
-import { joinedData, nullsOfType, plainOf } from '../columns/pick';
+import type { Column } from '../columns/builder';
+import { columnOf, recordBatch } from '../columns/make';
+import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
 import { headerText, KEY, Sealer } from '../sealed/seal';
 import { type ArrowLayout, BatchWriter } from './bytes';
@@ -45,7 +46,10 @@ export class ArrowWriter {
   /** The bytes that a batch adds; not copied, to be written before the batch's memory changes. */
   write(batch: RowBatch): Uint8Array[] {
     const { schema, data } = batch.toArrow();
-    const columns = schema.fields.map((field, i) => plainColumn(field, data.children[i]));
+    // Without dictionaries, which files cannot replace between batches.
+    const columns = schema.fields.map((field, i) => {
+      return columnOf(field.name, joinedColumn([{ field, data: data.children[i] }]));
+    });
     if (this.#writer === null) {
       const fields = columns.map(({ field }) => field);
       const metadata = new Map(schema.metadata);
@@ -91,20 +95,14 @@ function textOf(header: CodeHeader | PlanHeader): string {
   return headerText({ bits: checkBits(bits), ...origin });
 }
 
-/** Without dictionaries, which files cannot replace between batches. */
-function plainColumn(field: Field, data: Data): { field: Field; data: Data } {
-  const plain = joinedData([data]);
-  return { field: new Field(field.name, plainOf(field.type), true, field.metadata), data: plain };
-}
-
 /** The column as the first batch has it; one without any value fits all types. */
-function fitted(wanted: Field, column: { field: Field; data: Data } | undefined): Data {
+function fitted(wanted: Field, column: Column | undefined): Data {
   const { field, data } = column ?? {};
   if (field === undefined || data === undefined || field.name !== wanted.name) {
     throw new Error(`expected column "${wanted.name}" as in the first batch, got ${field?.name}`);
   }
-  if (String(field.type) === String(wanted.type)) return data;
-  if (data.nullCount === data.length) return nullsOfType(wanted.type, data.length);
+  const own = ofType(wanted.type, data);
+  if (own !== null) return own;
   throw new Error(
     `column "${field.name}" of type ${field.type} was of type ${wanted.type} in the first batch`,
   );

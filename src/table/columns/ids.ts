@@ -8,6 +8,7 @@ import type { Ids } from '../../base/ids';
 import { builderOf } from './builder';
 import { type Chunk, rowsOf } from './chunk';
 import { numberData } from './make';
+import { integerArray } from './types';
 import { valueReader } from './values';
 
 /** The ids of a column of integers, of texts, or of a dictionary of either; none may be null. */
@@ -31,10 +32,7 @@ export function idsOf(chunks: readonly Chunk[]): Ids {
 }
 
 function integersOf(chunks: readonly Chunk[]): Ids {
-  const { bitWidth, isSigned } = chunks[0].data.type as Int;
-  const Wide = isSigned ? BigInt64Array : BigUint64Array;
-  const Narrow = isSigned ? Int32Array : Uint32Array;
-  const ids = new (bitWidth === 64 ? Wide : Narrow)(rowsOf(chunks));
+  const ids = integerArray(chunks[0].data.type as Int, rowsOf(chunks));
   let at = 0;
   for (const { data } of chunks) {
     if (data.values.length < data.length) throw new Error('the ids are shorter than their batch');

@@ -25,7 +25,8 @@ import { type NumberArray, typeOfArray } from './types';
 /** A bitmap of the rows that are there; absent where all are. */
 type Validity = Uint8Array | null | undefined;
 
-function nullsOf(validity: Validity, length: number) {
+/** What the library wants to know of nulls. */
+export function nullsOf(validity: Validity, length: number) {
   const nullCount = countNulls(validity, length);
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: validity as Uint8Array };
 }

@@ -10,30 +10,20 @@ import {
   type Data,
   type DataType,
   type Dictionary,
-  Field,
+  type Field,
   type FixedSizeBinary,
-  FixedSizeList,
-  LargeList,
-  List,
-  Map_,
+  type FixedSizeList,
   makeData,
-  Struct,
   Type,
   Utf8,
 } from 'apache-arrow';
-import { bitAt, bitmapOf, countNulls } from '../../base/bitmap';
+import { bitAt, bitmapOf } from '../../base/bitmap';
 import { concatenated } from '../arrow/bytes';
 import type { Column } from './builder';
-import { type Chunk, checkBitmaps, type Ranges, rangesOf } from './chunk';
-import { isBinaryType, isLargeType, isTextType } from './types';
+import { type Chunk, checkBitmaps, rangesOf } from './chunk';
+import { nullsOf } from './make';
+import { isLargeType, type Layout, layoutOf } from './types';
 import { bytesReader } from './values';
-
-/** Types whose values lie one after another, so many elements each. */
-const FIXED: readonly number[] = [
-  ...[Type.Int, Type.Float, Type.FixedSizeBinary],
-  ...[Type.Date, Type.Time, Type.Timestamp, Type.Duration, Type.Decimal, Type.Interval],
-];
-const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.Map];
 
 /** Offsets of 32 bits end here. */
 const MAX_ELEMENTS = 2 ** 31 - 1;
@@ -49,7 +39,7 @@ interface Run {
 }
 
 /** Rows of a column, by number, in that order. */
-export function taken(data: Data, rows: ArrayLike<number>): Data {
+export function taken({ field, data }: Column, rows: ArrayLike<number>): Column {
   const runs: Run[] = []; // neighbours that follow each other are one
   for (let i = 0; i < rows.length; ) {
     const from = rows[i];
@@ -57,7 +47,8 @@ export function taken(data: Data, rows: ArrayLike<number>): Data {
     for (i++; i < rows.length && rows[i] === to; i++) to++;
     runs.push({ data, from, to });
   }
-  return gathered(plainOf(data.type as DataType), runs);
+  const type = plainOf(field.type);
+  return { field: field.clone({ type }) as Field, data: gathered(type, runs) };
 }
 
 /** Columns of one type, one after another. Throws where their bytes do not fit one column. */
@@ -73,11 +64,17 @@ export function joinedColumn(parts: readonly Column[]): Column {
   const { field } = parts.find(({ data }) => data.nullCount < data.length) ?? parts[0];
   const type = plainOf(field.type);
   const fitted = parts.map(({ data }) => {
-    if (String(plainOf(data.type)) === String(type)) return data;
-    if (data.nullCount === data.length) return nullsOfType(type, data.length);
+    const own = ofType(type, data);
+    if (own !== null) return own;
     throw new TypeError(`column "${field.name}" of type ${type} cannot take one of ${data.type}`);
   });
   return { field: field.clone({ type }) as Field, data: joinedData(fitted) };
+}
+
+/** The column where its plain type is this one; of nulls alone one of this type; else null. */
+export function ofType(type: DataType, data: Data): Data | null {
+  if (String(plainOf(data.type)) === String(type)) return data;
+  return data.nullCount === data.length ? nullsOfType(type, data.length) : null;
 }
 
 /** A column of nulls. */
@@ -92,63 +89,69 @@ export function plainOf(type: DataType): DataType {
   if (type.typeId === Type.BinaryView) return new Binary();
   const children = (type.children ?? []) as Field[];
   if (children.length === 0) return type;
-  const plain = children.map(({ name, type: own, nullable, metadata }) => {
-    return new Field(name, plainOf(own), nullable, metadata);
-  });
+  const plain = children.map((field) => field.clone({ type: plainOf(field.type) }) as Field);
   if (plain.every((field, i) => field.type === children[i].type)) return type;
-  if (type.typeId === Type.Struct) return new Struct(plain);
-  if (type.typeId === Type.List) return new List(plain[0]);
-  if (type.typeId === Type.LargeList) return new LargeList(plain[0]);
-  if (type.typeId === Type.FixedSizeList) {
-    return new FixedSizeList((type as FixedSizeList).listSize, plain[0]);
-  }
-  if (type.typeId === Type.Map) return new Map_(plain[0] as never, (type as Map_).keysSorted);
-  throw new Error(`columns of type ${type} with dictionaries in them are not supported`);
+  return Object.assign(Object.create(Object.getPrototypeOf(type)), type, { children: plain });
 }
 
 /** A column of a plain type from rows of columns of that type, or of dictionaries of it. */
 function gathered(type: DataType, given: readonly Run[]): Data {
-  const { typeId } = type;
-  const children = (type.children ?? []) as Field[];
   const runs = given.some(isDictionary) ? plainRuns(given) : given;
   const length = runs.reduce((sum, { from, to }) => sum + to - from, 0);
-  if (typeId === Type.Null) return makeData({ type, length } as never);
-  const made = { type, length, ...nullsOf(runs, length) };
-  if (FIXED.includes(typeId)) {
-    return makeData({ ...made, data: elements(type, runs, length) } as never);
-  }
-  if (typeId === Type.Bool) {
-    const isSet = (data: Data, row: number) => bitAt(data.values, data.offset + row);
-    return makeData({ ...made, data: bits(runs, length, isSet) } as never);
-  }
-  if (typeId === Type.Struct) {
-    const columns = children.map((field, i) => {
-      const own = runs.map(({ data, from, to }) => ({ data: data?.children[i] ?? null, from, to }));
-      return gathered(field.type, own);
-    });
-    return makeData({ ...made, children: columns } as never);
-  }
-  if (typeId === Type.FixedSizeList || LISTS.includes(typeId)) {
-    const ranges = ofEach((data) => rangesOf({ data, firstRow: 0 }));
-    const child = gathered(
-      children[0].type,
-      runs.map((run) => itemsOf(type, run, ranges)),
-    );
-    if (typeId === Type.FixedSizeList) return makeData({ ...made, child } as never);
-    const lengthOf = (data: Data, row: number) => ranges(data).end(row) - ranges(data).start(row);
-    return makeData({ ...made, valueOffsets: offsetsOf(made, runs, lengthOf), child } as never);
-  }
-  if (isTextType(typeId) || isBinaryType(typeId)) {
+  const layout = layoutOf(type);
+  if (layout === undefined) throw new Error(`columns of type ${type} are not supported`);
+  const made = { type, length, ...(layout !== 'none' && nullsIn(runs, length)) };
+  return makeData({ ...made, ...CONTENT[layout](type, runs, length) } as never);
+}
+
+/** The buffers and children of a column, without its nulls. */
+type Content = (
+  type: DataType,
+  runs: readonly Run[],
+  length: number,
+) => { data?: unknown; valueOffsets?: unknown; child?: Data; children?: Data[] };
+
+const CONTENT: Readonly<Record<Layout, Content>> = {
+  none: () => ({}),
+  elements: (type, runs, length) => ({ data: elements(type, runs, length) }),
+  bits(_, runs, length) {
+    return { data: bits(runs, length, (data, row) => bitAt(data.values, data.offset + row)) };
+  },
+  bytes(type, runs, length) {
     const readers = ofEach((data) => bytesReader(data));
     const parts: Uint8Array[] = [];
-    const valueOffsets = offsetsOf(made, runs, (data, row) => {
+    const valueOffsets = offsetsOf(type, runs, length, (data, row) => {
       if (!data.getValid(row)) return 0;
       return parts[parts.push(readers(data)(row)) - 1].length;
     });
-    return makeData({ ...made, valueOffsets, data: concatenated(parts) } as never);
-  }
-  throw new Error(`columns of type ${type} are not supported`);
-}
+    return { valueOffsets, data: concatenated(parts) };
+  },
+  items(type, runs, length) {
+    const ranges = ofEach((data) => rangesOf({ data, firstRow: 0 }));
+    const items = runs.map(({ data, from, to }): Run => {
+      if (data === null || from === to) return { data: null, from: 0, to: 0 };
+      const { start, end } = ranges(data);
+      return { data: data.children[0], from: start(from), to: end(to - 1) };
+    });
+    const child = gathered(type.children[0].type, items);
+    const lengthOf = (data: Data, row: number) => ranges(data).end(row) - ranges(data).start(row);
+    return { valueOffsets: offsetsOf(type, runs, length, lengthOf), child };
+  },
+  children(type, runs) {
+    const each = type.typeId === Type.FixedSizeList ? (type as FixedSizeList).listSize : 1;
+    const children = (type.children as Field[]).map((field, i) => {
+      const own = runs.map(({ data, from, to }): Run => {
+        const child = data?.children[i] ?? null;
+        if (child !== null && child.length < to * each) {
+          throw new Error('a column is shorter than its batch');
+        }
+        return { data: child, from: from * each, to: to * each };
+      });
+      return gathered(field.type, own);
+    });
+    return { children, child: children[0] };
+  },
+};
 
 /** What is made of a column once, however many runs of it there are. */
 function ofEach<T>(make: (data: Data) => T): (data: Data) => T {
@@ -187,11 +190,10 @@ function plainRuns(runs: readonly Run[]): Run[] {
   return plain;
 }
 
-function nullsOf(runs: readonly Run[], length: number) {
+function nullsIn(runs: readonly Run[], length: number) {
   if (runs.every(({ data }) => data !== null && data.nullCount === 0)) return { nullCount: 0 };
-  const nullBitmap = bits(runs, length, (data, row) => data.getValid(row));
-  const nullCount = countNulls(nullBitmap, length);
-  return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
+  const validity = bits(runs, length, (data, row) => data.getValid(row));
+  return nullsOf(validity, length);
 }
 
 /** A bit for each row, 0 for those without a column. */
@@ -228,21 +230,11 @@ function elements(type: DataType, runs: readonly Run[], length: number) {
   return joined;
 }
 
-/** The items of a run of lists, which are one run of the child. */
-function itemsOf(type: DataType, { data, from, to }: Run, ranges: (data: Data) => Ranges): Run {
-  if (data === null) {
-    const isFixed = type.typeId === Type.FixedSizeList;
-    return { data, from: 0, to: isFixed ? (to - from) * (type as FixedSizeList).listSize : 0 };
-  }
-  const { start, end } = ranges(data);
-  const items = from === to ? { from: 0, to: 0 } : { from: start(from), to: end(to - 1) };
-  return { data: data.children[0], ...items };
-}
-
 /** Offsets of a column of texts, bytes or lists, from the length of each row. */
 function offsetsOf(
-  { type, length }: { type: DataType; length: number },
+  type: DataType,
   runs: readonly Run[],
+  length: number,
   lengthOf: (data: Data, row: number) => number,
 ): Int32Array | BigInt64Array {
   const isLarge = isLargeType(type.typeId);

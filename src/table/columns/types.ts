@@ -7,6 +7,7 @@ import {
   type DataType,
   Float32,
   Float64,
+  type Int,
   Int8,
   Int16,
   Int32,
@@ -57,9 +58,39 @@ export function numberType(kind: NumberKind): NumberType {
   return NUMBERS[kind];
 }
 
+/** The narrowest array of four that holds a column's integers. */
+export function integerArray({ bitWidth, isSigned }: Int, length: number) {
+  if (bitWidth === 64) return isSigned ? new BigInt64Array(length) : new BigUint64Array(length);
+  return isSigned ? new Int32Array(length) : new Uint32Array(length);
+}
+
 /** The type of a typed array's values; undefined for what is none. */
 export function typeOfArray(values: unknown): DataType | undefined {
   return Object.values(NUMBERS).find(({ Values }) => values instanceof Values)?.type;
+}
+
+/**
+ * How the values of a column without dictionaries and views lie in memory: nowhere; so many
+ * elements a row; a bit a row; bytes or items of one child between two offsets; so many rows of
+ * each child.
+ */
+export type Layout = 'none' | 'elements' | 'bits' | 'bytes' | 'items' | 'children';
+
+const LAYOUTS: Readonly<Record<Layout, readonly Type[]>> = {
+  none: [Type.Null],
+  elements: [
+    ...[Type.Int, Type.Float, Type.FixedSizeBinary, Type.Decimal],
+    ...[Type.Date, Type.Time, Type.Timestamp, Type.Duration, Type.Interval],
+  ],
+  bits: [Type.Bool],
+  bytes: [Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary],
+  items: [Type.List, Type.LargeList, Type.Map],
+  children: [Type.Struct, Type.FixedSizeList],
+};
+
+/** The layout of a type; undefined for one that is only read. */
+export function layoutOf({ typeId }: DataType): Layout | undefined {
+  return (Object.keys(LAYOUTS) as Layout[]).find((layout) => LAYOUTS[layout].includes(typeId));
 }
 
 /** UTF-8 of any layout. */

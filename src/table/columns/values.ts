@@ -3,8 +3,18 @@
  * booleans, bytes, arrays, objects, null. Dates, times and decimals are text that loses nothing.
  */
 
-import { BinaryView, type Data, type Decimal, type Timestamp, Type, Vector } from 'apache-arrow';
+import {
+  BinaryView,
+  type Data,
+  type Decimal,
+  type Field,
+  type Timestamp,
+  Type,
+  Vector,
+} from 'apache-arrow';
+import { bitAt } from '../../base/bitmap';
 import { checkOffsets, rangesOf } from './chunk';
+import { isBinaryType, isListType, isTextType } from './types';
 
 /** Gives the value of a row of the column. */
 export type ReadValue = (row: number) => unknown;
@@ -29,45 +39,40 @@ export function valueReader(data: Data, firstRow = 0): ReadValue {
 
 /** Reads rows that are not null. What Arrow's own accessors would change is read here instead. */
 function presentReader(data: Data, firstRow: number): ReadValue {
-  const { values, stride } = data;
-  switch (data.typeId) {
+  const { values, stride, typeId } = data;
+  if (isBinaryType(typeId)) return bytesReader(data, firstRow);
+  if (isTextType(typeId)) {
+    const bytes = bytesReader(data, firstRow);
+    return (row) => decoder.decode(bytes(row));
+  }
+  if (isListType(typeId)) {
+    const { start, end } = rangesOf({ data, firstRow });
+    const item = valueReader(data.children[0]);
+    return (row) => listOf(item, start(row), end(row));
+  }
+  switch (typeId) {
     case Type.Null:
       return () => null;
     case Type.Int:
+    case Type.Duration:
       return (row) => values[row];
     case Type.Float:
       return values instanceof Uint16Array ? (row) => float16(values[row]) : (row) => values[row];
     case Type.Bool:
-      return (row) => ((values[(data.offset + row) >> 3] >> ((data.offset + row) & 7)) & 1) === 1;
+      return (row) => bitAt(values, data.offset + row);
     case Type.FixedSizeBinary:
       return (row) => values.subarray(stride * row, stride * (row + 1));
-    case Type.Binary:
-    case Type.LargeBinary:
-    case Type.BinaryView:
-      return bytesReader(data, firstRow);
-    case Type.Utf8:
-    case Type.LargeUtf8:
-    case Type.Utf8View: {
-      const bytes = bytesReader(data, firstRow);
-      return (row) => decoder.decode(bytes(row));
-    }
     case Type.Dictionary:
       return dictionaryReader(data, firstRow);
-    case Type.List:
-    case Type.LargeList:
-    case Type.FixedSizeList: {
-      const { start, end } = rangesOf({ data, firstRow });
-      const item = valueReader(data.children[0]);
-      return (row) => listOf(item, start(row), end(row));
-    }
     case Type.Map:
       return mapReader(data);
     case Type.Struct: {
-      const fields = data.type.children.map(({ name }: { name: string }) => name);
+      const fields: readonly Field[] = data.type.children;
       const readers = data.children.map((child) => valueReader(child));
-      return (row) =>
-        Object.fromEntries(fields.map((name: string, i: number) => [name, readers[i](row)]));
+      return (row) => Object.fromEntries(fields.map(({ name }, i) => [name, readers[i](row)]));
     }
+    case Type.Decimal:
+      return (row) => decimal(data, row);
     default:
       return timeReader(data) ?? otherReader(data);
   }
@@ -147,10 +152,6 @@ function timeReader(data: Data): ReadValue | null {
     }
     case Type.Time:
       return (row) => timestamp(BigInt(values[row]), unit).slice(11);
-    case Type.Duration:
-      return (row) => values[row];
-    case Type.Decimal:
-      return (row) => decimal(data, row);
     default:
       return null;
   }

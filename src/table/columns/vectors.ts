@@ -15,6 +15,7 @@ import {
   rowsOf,
   validityOf,
 } from './chunk';
+import { integerArray } from './types';
 import { float16 } from './values';
 
 /**
@@ -135,7 +136,7 @@ export function sparseOf(chunks: readonly SparseChunk[]): SparseMatrix {
   const validity = validityOf(chunks.map(({ indices }) => indices));
   const offsets = offsetsOf(parts);
   const entries = offsets[offsets.length - 1];
-  const indices = indexArray(parts[0].keys.type as Int, entries);
+  const indices = integerArray(parts[0].keys.type as Int, entries);
   const values = isWideNumber(parts[0].weights)
     ? new Float64Array(entries)
     : new Float32Array(entries);
@@ -189,12 +190,6 @@ function offsetsOf(parts: readonly SparsePart[]): Uint32Array {
     }
   }
   return offsets;
-}
-
-/** The narrowest array of four that holds the column's integers. */
-function indexArray({ bitWidth, isSigned }: Int, entries: number) {
-  if (bitWidth === 64) return isSigned ? new BigInt64Array(entries) : new BigUint64Array(entries);
-  return isSigned ? new Int32Array(entries) : new Uint32Array(entries);
 }
 
 /** The same rows with dimensions of 32 bits where they fit, since each bigint costs a hasher. */

@@ -3,7 +3,6 @@
  * one file have the same columns; each may be null, and dictionaries become plain columns.
  */
 
-import { RecordBatch, Schema } from 'apache-arrow';
 import { concatenated } from '../arrow/bytes';
 import { asArrow } from '../arrow/source';
 import { ArrowWriter } from '../arrow/writer';
@@ -39,8 +38,11 @@ export function columnsFromArrow(
       const at = { firstRow, file };
       firstRow += batch.numRows;
       // The header is the file's, not the columns'.
-      const plain = new RecordBatch(new Schema(batch.schema.fields), batch.data);
-      const whole = RowBatch.fromArrow(plain, at);
+      const columns = batch.schema.fields.map((field, i) => ({
+        field,
+        data: batch.data.children[i],
+      }));
+      const whole = RowBatch.ofColumns(columns, batch.numRows, at);
       if (names === undefined) return whole;
       const others = whole.columns.filter(({ name }) => !names.includes(name));
       return whole.without(others.map(({ name }) => name));

@@ -5,18 +5,7 @@
  * bytes lie.
  */
 
-import {
-  type Data,
-  type DataType,
-  Field,
-  type FixedSizeBinary,
-  type FixedSizeList,
-  List,
-  makeData,
-  type RecordBatch,
-  Schema,
-  Type,
-} from 'apache-arrow';
+import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apache-arrow';
 import type { Ids } from '../../base/ids';
 import { arrowBytes } from '../arrow/bytes';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
@@ -201,7 +190,7 @@ function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValu
   if (data.length !== count) throw new Error(`column "${name}" is shorter than its batch`);
   checkBitmaps(data);
   if (type === 'ids') return idsOf([chunk]);
-  if (!isOfType(type, data.type)) {
+  if (String(data.type) !== nameOf(type, data.stride)) {
     throw new Error(`column "${name}" is of type ${data.type}, expected ${nameOf(type)}`);
   }
   const [child] = data.children;
@@ -225,28 +214,13 @@ function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValu
   return 'bytes' in type ? { bytes: found as Uint8Array, validity: validityOf([chunk]) } : found;
 }
 
-function isOfType(type: Exclude<SealedType, 'ids'>, given: DataType): boolean {
-  const isKind = (kind: NumberKind, one: DataType) => String(one) === String(numberType(kind).type);
-  if (typeof type === 'string') return isKind(type, given);
-  if ('bytes' in type) {
-    return (
-      given.typeId === Type.FixedSizeBinary && (given as FixedSizeBinary).byteWidth === type.bytes
-    );
-  }
-  const item = given.children?.[0]?.type;
-  if ('list' in type) return given.typeId === Type.List && isKind(type.list, item);
-  const { vector, width } = type;
-  const isVector = given.typeId === Type.FixedSizeList && isKind(vector, item);
-  return isVector && (width === null || (given as FixedSizeList).listSize === width);
-}
-
-/** The type in Arrow's words. */
-function nameOf(type: Exclude<SealedType, 'ids'>): string {
+/** The type in Arrow's words; `width` is that of vectors where the table leaves it open. */
+function nameOf(type: Exclude<SealedType, 'ids'>, width: number | string = 'n'): string {
   const name = (kind: NumberKind) => String(numberType(kind).type);
   if (typeof type === 'string') return name(type);
   if ('bytes' in type) return `FixedSizeBinary[${type.bytes}]`;
   if ('list' in type) return `List<${name(type.list)}>`;
-  return `FixedSizeList[${type.width ?? 'n'}]<${name(type.vector)}>`;
+  return `FixedSizeList[${type.width ?? width}]<${name(type.vector)}>`;
 }
 
 /** The numbers of a column of a whole table, in one array. */
