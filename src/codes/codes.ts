@@ -115,13 +115,14 @@ export class Codes {
   /** Collections of one width as one; a single one is not copied. `options` serve where none is. */
   static join(parts: readonly Codes[], options: Pick<CodesOptions, 'bits' | 'origin'>): Codes {
     if (!Array.isArray(parts)) throw wrongType('parts', 'an array of Codes', parts);
+    const given = checkOptions('options', options, ['bits', 'origin']);
     parts.forEach((part, i) => {
       if (!(part instanceof Codes)) throw wrongType(`parts[${i}]`, 'Codes', part);
       if (part.bits === parts[0].bits) return;
       throw wrongValue(`parts[${i}]`, `codes of ${parts[0].bits} bits`, part.bits);
     });
     if (parts.length === 1) return parts[0];
-    if (parts.length === 0) return Codes.allocate(0, options);
+    if (parts.length === 0) return Codes.allocate(0, given);
     const count = parts.reduce((sum, part) => sum + part.count, 0);
     const hasNulls = parts.some((part) => part.validity !== null);
     const validity = hasNulls ? new Uint8Array(Math.ceil(count / 8)).fill(0xff) : null;

@@ -366,8 +366,8 @@ describe('refusals', () => {
   });
 
   it.each([
-    ['a policy that is none', ['--keep', 'best'], 2, /--keep expected first, last, .*got "best"/],
-    ['a policy without a column', ['--keep', 'lowest'], 2, /--keep lowest:COLUMN/],
+    ['a rule that is none', ['--keep', 'best'], 2, /--keep expected first, last, .*got "best"/],
+    ['a rule without a column', ['--keep', 'lowest'], 2, /--keep lowest:COLUMN/],
     ['a column that is not there', ['--keep', 'lowest:x'], 1, /no column "x"/],
     ['a grouping that is none', ['--grouping', 'ring'], 2, /star, components, complete/],
     ['a plan that --apply would not read', ['-o', 'plan.parquet'], 2, /\.jsonl, \.csv or \.arrow/],

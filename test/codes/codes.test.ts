@@ -343,4 +343,8 @@ it('refuses to join what is no collection, and collections of different widths',
   const wide = Codes.allocate(1, { bits: 9 });
   expect(joined([codes, wide])).toThrow('"parts"[1] expected codes of 8 bits, got 9');
   expect(joined([])().count).toBe(0);
+  const unknown = { bits: 8, validity: null } as { bits: number };
+  for (const parts of [[], [codes], [codes, codes]]) {
+    expect(() => Codes.join(parts, unknown)).toThrow('"options" has no option "validity"');
+  }
 });

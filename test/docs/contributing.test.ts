@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { root } from './examples';
 
+const page = readFileSync(join(root, 'docs/contributing.md'), 'utf8');
+
 it('docs/contributing.md names files that are there', () => {
-  const page = readFileSync(join(root, 'docs/contributing.md'), 'utf8');
   const files = ['src', 'test', 'scripts', 'docs'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
       (file) => `/${folder}/${file.replaceAll('\\', '/')}`,
@@ -16,4 +17,20 @@ it('docs/contributing.md names files that are there', () => {
   );
   expect(named.length).toBeGreaterThan(50);
   expect(missing).toEqual([]);
+});
+
+it('docs/contributing.md names functions, types and constants that are there', () => {
+  const code = ['src', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.generated.ts'))
+      .map((file) => readFileSync(join(root, folder, file), 'utf8')),
+  );
+  const there = new Set(code.flatMap((text) => text.match(/[A-Za-z]\w*/g) ?? []));
+  const parts = page.slice(page.indexOf('## How a query'), page.indexOf('## Words'));
+  // `camelCase`, `PascalCase` or `UPPER_CASE`, also as `a.camelCase` or `camelCase(...)`.
+  const named = [...parts.matchAll(/`(?:\w+\.)*([A-Za-z]*[A-Z]\w*)(?:\([^`]*\))?`/g)].map(
+    ([, name]) => name,
+  );
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((name) => !/NAME/.test(name) && !there.has(name))).toEqual([]);
 });

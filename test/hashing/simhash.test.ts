@@ -8,7 +8,7 @@ import { Draws } from '../reference/random';
 
 const SEED = 2007;
 const PROJECTIONS = ['signs', 'gaussian', 'hadamard'] as const;
-const TWINS = ['scalar', 'popcnt64'] as const;
+const KERNELS = ['scalar', 'popcnt64'] as const;
 
 const finite = fc.double({ noNaN: true, min: -1e100, max: 1e100 });
 const dimension = fc.oneof(
@@ -92,7 +92,7 @@ describe('options', () => {
   );
 });
 
-describe.each(TWINS)('%s kernels', (kernel) => {
+describe.each(KERNELS)('%s kernels', (kernel) => {
   const alike = fc.constantFrom('signs', 'gaussian', 'direct');
 
   it('do not see the order of a sparse vector', () => {

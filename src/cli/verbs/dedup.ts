@@ -47,7 +47,7 @@ export async function run(call: Call): Promise<0> {
 /** The output is opened first: what cannot be written is refused before the work. */
 async function makePlan(call: Call, input: string): Promise<0> {
   refusePlanWithin(call, input);
-  const policy = new KeepPolicy(call);
+  const rule = new KeepRule(call);
   const target = call.text('output');
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
     call.misuse(`--output expected a plan's name, .jsonl, .csv or .arrow, got "${target}"`);
@@ -62,17 +62,17 @@ async function makePlan(call: Call, input: string): Promise<0> {
     bytesPerRow: PLAN_BYTES_PER_ROW,
     begin(source) {
       checkNearness(call, source);
-      policy.check(call, source);
+      rule.check(call, source);
     },
-    columns: () => (policy.column === null ? [] : [policy.column]),
-    take: (batch) => policy.take(batch),
+    columns: () => (rule.column === null ? [] : [rule.column]),
+    take: (batch) => rule.take(batch),
   });
   const extended = old === null ? null : extension(call, rows, old);
   const source = extended?.source ?? rows.source;
   const extend = extended?.extend;
   const options = {
     ...{ ...nearnessOf(call, rows), grouping: call.text('grouping') as Grouping, extend },
-    keep: policy.keep(old?.count),
+    keep: rule.keep(old?.count),
   };
   const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
   for (const row of rowBlocks(rows)) {
@@ -164,7 +164,7 @@ const FORM =
   /^(?:(first|last|medoid)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
 
 /** A rule, and the values that it needs; `take` must see all rows, in their order. */
-class KeepPolicy {
+class KeepRule {
   /** The column that must be read, for `take`; null for rules that need none. */
   column: string | null;
   readonly #kind: string;
