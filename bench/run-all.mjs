@@ -25,6 +25,7 @@ const SCRIPTS = [
     'rivals sentences',
     'sizes',
     'choices',
+    'honesty',
     'centring',
     'classics',
     'exact',

@@ -8,13 +8,13 @@
 import { drawn } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { trainCentroids } from '../k-means/run';
+import { type CentroidTree, trainTree } from '../k-means/two-level';
 import type { Setting } from './candidates';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
 import type { EvaluationRecall, RecallReport } from './index-options';
 import type { CodeOrder, IndexParts } from './index-parts';
-import { groupedByPartition, nearestCentroids, Partitions } from './partitions/partitions';
-import { spaceOf } from './partitions/space';
+import { groupedByPartition, Partitions } from './partitions/partitions';
+import { type Space, spaceOf } from './partitions/space';
 import { type Evaluated, reaching, recallOf, sharesFound, USUAL_LEVEL } from './recall';
 import type { TruthBy } from './truth';
 import { chosen, type Target } from './tuning';
@@ -46,9 +46,8 @@ const MAX_PARTITIONS = 8192;
  * finding the nearest centroids takes long.
  */
 const PARTITIONS_PER_ROOT = 3.5;
-/** Rows that train a centroid, and what share of them each round looks at. */
+/** Rows that train a centroid. */
 const SAMPLE_PER_CENTROID = 64;
-const ROUNDS = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2, 1];
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
 /** Times that a setting is chosen again, with more queries, when it was not enough for others. */
@@ -121,27 +120,48 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   }
   const { rows } = distinctCodes.memory;
   const others = used.filter((distinct) => !heldOut.has(rows[distinct]));
-  const training = others.length > 0 ? others : used;
+  const trained = others.length > 0 ? others : used;
   const usual = usualPartitions(used.length);
-  const count = Math.min(wanted.partitions ?? usual, training.length);
+  const count = Math.min(wanted.partitions ?? usual, trained.length);
   const space = spaceOf(parts, distinctCodes);
   const most = Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14);
-  const drawnCodes = yield* drawn(training, most, alea(wanted.seed));
+  const drawnCodes = yield* drawn(trained, most, alea(wanted.seed));
   const sample = new Int16Array(drawnCodes.length * space.width);
   for (let i = 0; i < drawnCodes.length; i++) {
     space.vectorInto(drawnCodes[i], sample, i * space.width);
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
-  const centroids = yield* trainCentroids(sample, space.width, {
-    ...{ count, seed: wanted.seed, rounds: ROUNDS },
-    ...(parts.kernel !== undefined && { kernel: parts.kernel }),
-  });
-  const nearest = yield* nearestCentroids(space, centroids, distinctCodes, parts.kernel);
+  const training = { count, seed: wanted.seed, kernel: parts.kernel };
+  const tree = yield* trainTree(sample, space.width, training);
+  const nearest = yield* nearestCentroids(space, tree, distinctCodes);
+  const { centroids } = tree;
   const grouped = yield* groupedByPartition(distinctCodes, nearest, count);
   yield undefined;
   const grouping = { centroids, starts: grouped.starts };
   const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
   return { distinctCodes: grouped.distinctCodes, partitions };
+}
+
+/** The nearest centroid of each distinct code. */
+function* nearestCentroids(
+  space: Space,
+  tree: CentroidTree,
+  distinctCodes: IndexParts['distinctCodes'],
+): Steps<Uint32Array> {
+  const { width } = space;
+  const nearest = new Uint32Array(distinctCodes.count);
+  const block = new Int16Array(STEP_ROWS * width);
+  for (let first = 0; first < distinctCodes.count; first += STEP_ROWS) {
+    const end = Math.min(distinctCodes.count, first + STEP_ROWS);
+    for (let distinct = first; distinct < end; distinct++) {
+      if (!distinctCodes.isEmpty(distinct)) {
+        space.vectorInto(distinct, block, (distinct - first) * width);
+      }
+    }
+    tree.nearestInto(block.subarray(0, (end - first) * width), nearest.subarray(first, end));
+    yield [end, distinctCodes.count];
+  }
+  return nearest;
 }
 
 /** The power of two nearest to a multiple of the root of the distinct codes. */

@@ -41,6 +41,12 @@ export class Progress {
   }
 }
 
+/**
+ * Writes the nearest centroid of each of some rounded points, of which the first is number `first`
+ * of those that are assigned.
+ */
+export type Finder = (points: Int16Array, first: number, out: Uint32Array) => void;
+
 export interface KMeansOptions {
   /** Each value of a centroid is one of two, by the sign of the sum. */
   readonly isMajority?: boolean | undefined;
@@ -92,10 +98,14 @@ export class KMeans {
   }
 
   /** Writes the nearest centroid of `rows[i]`, the first of equals, to `nearest[i]`. */
-  *assign(rows: Uint32Array, nearest: Uint32Array, progress: Progress): Steps<Pass> {
+  *assign(
+    rows: Uint32Array,
+    nearest: Uint32Array,
+    progress: Progress,
+    find: Finder = this.#nearestOfAll,
+  ): Steps<Pass> {
     const { length } = this.#points;
-    const { width, capacity } = this.#block;
-    const centroids = { values: this.rounded, width };
+    const { capacity } = this.#block;
     const found = new Uint32Array(capacity);
     this.#sums.fill(0);
     this.#sizes.fill(0);
@@ -103,13 +113,18 @@ export class KMeans {
     for (let first = 0; first < rows.length; first += capacity) {
       const count = this.#block.take(rows, first);
       const rounded = this.#block.rounded(count);
-      productsKernel(this.#kernel).nearestInto(centroids, rounded, found.subarray(0, count));
+      find(rounded, first, found.subarray(0, count));
       moved += this.#add(found, count, nearest.subarray(first, first + count));
       yield progress.add(count);
     }
     const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
     return { objective: total / (length * rows.length), moved };
   }
+
+  readonly #nearestOfAll: Finder = (points, _first, out) => {
+    const centroids = { values: this.rounded, width: this.#block.width };
+    productsKernel(this.#kernel).nearestInto(centroids, points, out);
+  };
 
   /** Adds the points of the block to the sums of the centroids found; returns how many moved. */
   #add(found: Uint32Array, count: number, nearest: Uint32Array): number {
@@ -165,7 +180,7 @@ export class KMeans {
    * Moves each centroid to the direction of its rows. One whose rows cancel out, or that has none,
    * stays where it is or, with `rowForEmpty`, moves to the row that it returns.
    */
-  *move(rowForEmpty?: () => number): Steps<void> {
+  *move(rowForEmpty?: (centroid: number) => number): Steps<void> {
     const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
     for (let centroid = 0; centroid < this.count; centroid++) {
       this.#move(centroid, rowForEmpty);
@@ -173,7 +188,7 @@ export class KMeans {
     }
   }
 
-  #move(centroid: number, rowForEmpty?: () => number): void {
+  #move(centroid: number, rowForEmpty?: (centroid: number) => number): void {
     const { dimensions, length: pointLength } = this.#points;
     const at = centroid * dimensions;
     const sum = this.#sums.subarray(at, at + dimensions);
@@ -185,7 +200,7 @@ export class KMeans {
     } else if (length > 0) {
       for (let i = 0; i < dimensions; i++) own[i] = sum[i] / length;
       roundInto(sum, length, this.rounded, centroid * this.#block.width);
-    } else if (rowForEmpty !== undefined) this.#moveTo(centroid, rowForEmpty());
+    } else if (rowForEmpty !== undefined) this.#moveTo(centroid, rowForEmpty(centroid));
   }
 
   /** Puts a centroid where a row is. */

@@ -46,7 +46,8 @@ export function roundInto(
   at: number,
 ): void {
   const scale = length > 0 ? UNIT / length : 0;
-  for (let i = 0; i < vector.length; i++) out[at + i] = Math.round(vector[i] * scale);
+  // Math.round is much slower.
+  for (let i = 0; i < vector.length; i++) out[at + i] = Math.floor(vector[i] * scale + 0.5);
 }
 
 /** A block of points next to each other, as float64 and rounded for integer products. */

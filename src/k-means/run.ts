@@ -1,9 +1,9 @@
 /**
  * Whole runs of k-means. `kMeans` starts several times on samples, which grow while rough centroids
  * are enough, and continues the start of the best objective over all rows; every iteration is
- * reported. `trainCentroids` makes the partitions of an index from one sample. Starts are drawn by
- * k-means++ (Arthur & Vassilvitskii 2007). Products are exact integers and every draw is seeded, so
- * that the same rows and seed give the same centroids on every machine.
+ * reported. Starts are drawn by k-means++ (Arthur & Vassilvitskii 2007). Products are exact
+ * integers and every draw is seeded, so that the same rows and seed give the same centroids on
+ * every machine. The partitions of an index are trained in two-level.ts.
  */
 
 import { drawn } from '../base/draw';
@@ -13,7 +13,7 @@ import { NO_ROW } from '../kernels/hits/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { allocateCentroids, KMeans, Progress } from './k-means';
-import { integerPoints, PointBlock, type Points } from './points';
+import { PointBlock, type Points } from './points';
 
 /** Settings of a run. There must be as many rows, and as large a sample, as clusters. */
 export interface KMeansSettings {
@@ -229,41 +229,4 @@ function indexAtSum(weights: Float64Array, isTaken: Uint8Array, target: number):
     if (left < 0) break;
   }
   return last;
-}
-
-/** How `trainCentroids` runs. */
-export interface Training {
-  /** Centroids wanted; at most as many as there are vectors in the sample. */
-  count: number;
-  seed: string;
-  /** Share of the sample that each round looks at; early rounds need less. */
-  rounds: readonly number[];
-  kernel?: KernelName;
-}
-
-/**
- * Centroids of `sample`, vectors of `width` integers in random order, which begin at the first of
- * them. The result lies in a new WebAssembly memory, where the kernels read it in place. A centroid
- * without vectors moves to a vector drawn at random.
- */
-export function* trainCentroids(
-  sample: Int16Array,
-  width: number,
-  { count, seed, rounds, kernel }: Training,
-): Steps<Int16Array> {
-  const points = integerPoints(sample, width);
-  const { rows } = points;
-  const random = alea(seed);
-  const sizes = rounds.map((share) => {
-    return Math.min(rows.length, Math.max(count, Math.round(share * rows.length)));
-  });
-  const progress = new Progress(sizes.reduce((sum, size) => sum + size, 0));
-  const means = new KMeans(points, count, { kernel });
-  yield* means.begin(rows.subarray(0, count));
-  const nearest = new Uint32Array(rows.length);
-  for (const size of sizes) {
-    yield* means.assign(rows.subarray(0, size), nearest.subarray(0, size), progress);
-    yield* means.move(() => Math.floor(random() * size));
-  }
-  return means.rounded;
 }

@@ -21,7 +21,6 @@ import { measuredGaps } from './gaps';
 import { ResidualCodes, standardError } from './residual-codes';
 import { type Space, spaceOf } from './space';
 
-const BLOCK_CODES = 512;
 /** Residual codes between two steps: some milliseconds. */
 const STEP_CODES = 1024;
 /** Distinct codes whose mean nearness to their centroids is taken for that of all. */
@@ -307,33 +306,6 @@ function blocksOf(starts: Uint32Array): Uint32Array {
     places[p] = places[p - 1] + BLOCK_ROWS * blocks;
   }
   return places;
-}
-
-/** The nearest centroid of each distinct code. */
-export function* nearestCentroids(
-  space: Space,
-  centroids: Int16Array,
-  distinctCodes: DistinctCodes,
-  kernel?: KernelName,
-): Steps<Uint32Array> {
-  const { width } = space;
-  const nearest = new Uint32Array(distinctCodes.count);
-  const block = new Int16Array(BLOCK_CODES * width);
-  for (let first = 0; first < distinctCodes.count; first += BLOCK_CODES) {
-    const end = Math.min(distinctCodes.count, first + BLOCK_CODES);
-    for (let distinct = first; distinct < end; distinct++) {
-      if (!distinctCodes.isEmpty(distinct))
-        space.vectorInto(distinct, block, (distinct - first) * width);
-    }
-    const vectors = block.subarray(0, (end - first) * width);
-    productsKernel(kernel).nearestInto(
-      { values: centroids, width },
-      vectors,
-      nearest.subarray(first, end),
-    );
-    yield [end, distinctCodes.count];
-  }
-  return nearest;
 }
 
 /**

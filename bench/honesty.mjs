@@ -1,0 +1,153 @@
+// Is the recall that optimize() states true? Over data sets, vectors held, bits, wanted recalls and seeds:
+// how often the stated 95 % interval holds what thousands of new queries find, how often at least the stated
+// share of them finds 9 of 10, and how often the wanted recall is reached, or said to be out of reach.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { clusteredGaussian } from '../datasets/synthetic/synthetic.mjs';
+import { SimHashIndex, scanVectorsAll, vectorsFromArrow } from '../dist/index.js';
+import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
+import { generator } from './lib/random.mjs';
+import { announce, printTable } from './lib/table.mjs';
+
+const K = 10;
+const FEW = 9;
+const QUERIES = 3000;
+/** How far below the wanted recall still counts as reached. */
+const SLACK = 0.003;
+const SEEDS = [1, 2];
+
+await announce();
+buildDataSet('glove');
+
+const nouns = vectorsFromArrow(
+  readFileSync(fileURLToPath(new URL('../datasets/nouns/nouns.arrow', import.meta.url))),
+  { id: 'word' },
+).vectors;
+const SETS = [
+  ['GloVe', parted(vectorsOf('glove', 'train'), 20_000, 100)],
+  ['nouns', parted(nouns, 13_824, 200)],
+  ['embeddings', parted(embeddings(24_000), 20_000, 300)],
+  ['images', parted(images(16_000), 12_000, 400)],
+];
+
+const table = [];
+const totals = { cases: 0, inside: 0, met: 0, refused: 0, covered: 0 };
+for (const [name, { rows, queries }] of SETS) {
+  const truth = scanVectorsAll(rows, queries, { k: K }).map((one) => new Set(one.rows));
+  addCases(name, truth, rows, queries, {
+    vectors: 'float32',
+    bits: 256,
+    wanted: [0.9, 0.95, 0.99],
+  });
+  addCases(name, truth, rows, queries, { vectors: 'int8', bits: 256, wanted: [0.8, 0.95, 0.97] });
+  addCases(name, truth, rows, queries, { vectors: 'none', bits: 512, wanted: [0.4, 0.95] });
+}
+printTable(
+  `${totals.cases} cases, ${QUERIES.toLocaleString('en-US')} new queries each`,
+  [
+    'data',
+    'rows',
+    'held',
+    'bits',
+    'wanted',
+    'seed',
+    'said',
+    'interval',
+    'found',
+    'inside',
+    'least share',
+    'share',
+    'result',
+  ],
+  table,
+  3,
+);
+const share = (count, of = totals.cases) => `${((100 * count) / of).toFixed(1)} %`;
+console.log(
+  `\nThe stated 95 % interval holds what new queries find in ${share(totals.inside)} of the cases. At least the ` +
+    `stated share of new queries finds ${FEW} of ${K} in ${share(totals.covered)} (stated: 95 %). The wanted recall ` +
+    `is reached within ${SLACK} in ${share(totals.met, totals.cases - totals.refused)} of the ` +
+    `${totals.cases - totals.refused} cases that say so; the other ${totals.refused} say that it is not.`,
+);
+
+/** Random rows of a matrix to hold, and others that are new queries. */
+function parted({ values, dimensions }, count, seed) {
+  const { below } = generator(seed);
+  const order = Uint32Array.from({ length: values.length / dimensions }, (_, i) => i);
+  const take = (from, size) => {
+    const part = new Float32Array(size * dimensions);
+    for (let i = 0; i < size; i++) {
+      const other = from + i + below(order.length - from - i);
+      [order[from + i], order[other]] = [order[other], order[from + i]];
+      const at = order[from + i] * dimensions;
+      part.set(values.subarray(at, at + dimensions), i * dimensions);
+    }
+    return { values: part, dimensions };
+  };
+  const rows = take(0, count);
+  return { rows, queries: take(count, Math.min(QUERIES, order.length - count)) };
+}
+
+/** Vectors of 256 dimensions in clusters within clusters, as those of sentences are. */
+function embeddings(count) {
+  const settings = { count, dimensions: 256, seed: 'embeddings' };
+  const { values } = clusteredGaussian({ ...settings, clusters: 40, spread: 1 });
+  const finer = clusteredGaussian({ ...settings, seed: 'topics', clusters: 2000, spread: 0.6 });
+  return { values: values.map((value, i) => 0.4 * value + finer.values[i]), dimensions: 256 };
+}
+
+/** Vectors of 196 values of 0 or more, many of them 0: sums of a few spots of light. */
+function images(count) {
+  const side = 14;
+  const values = new Float32Array(count * side * side);
+  const { unit, below } = generator(17);
+  const strokes = Array.from({ length: 60 }, () => [unit() * side, unit() * side, 1 + 2 * unit()]);
+  for (let image = 0; image < count; image++) {
+    for (let spot = 0; spot < 4; spot++) {
+      const [x, y, size] = strokes[below(strokes.length)];
+      const [atX, atY] = [x + unit() - 0.5, y + unit() - 0.5];
+      for (let i = 0; i < side * side; i++) {
+        const square = ((i % side) - atX) ** 2 + (Math.floor(i / side) - atY) ** 2;
+        const light = Math.exp(-square / size);
+        if (light > 0.05) values[image * side * side + i] += Math.fround(Math.round(255 * light));
+      }
+    }
+  }
+  return { values, dimensions: side * side };
+}
+
+function addCases(name, truth, rows, queries, { vectors, bits, wanted }) {
+  const { dimensions } = rows;
+  const index = new SimHashIndex({ bits, dimensions, vectors });
+  index.addAll(rows);
+  for (const recall of wanted) {
+    for (const seed of SEEDS) {
+      const given = vectors === 'none' ? { vectors: rows } : {};
+      const report = index.optimize({ recall, k: K, seed, ...given });
+      const counts = index
+        .searchAll(queries, { k: K })
+        .map((one, i) => one.rows.filter((row) => truth[i].has(row)).length);
+      addCase([name, rows.values.length / dimensions, vectors, bits, recall, seed], report, counts);
+    }
+  }
+}
+
+function addCase(cells, { recall: said, interval, coverage, reached, wanted }, counts) {
+  const found = counts.reduce((sum, count) => sum + count, 0) / (K * counts.length);
+  const enough = counts.filter((count) => count >= FEW).length / counts.length;
+  const [low, high] = interval;
+  const isInside = low <= found && found <= high;
+  const isMet = found >= wanted - SLACK;
+  totals.cases++;
+  totals.inside += isInside;
+  totals.covered += enough >= coverage.share;
+  totals.refused += !reached;
+  totals.met += reached && isMet;
+  const three = (value) => value.toFixed(3);
+  const result = reached ? (isMet ? 'reached' : 'MISSED') : 'said to be out of reach';
+  table.push([
+    ...[...cells, three(said), `${three(low)}..${three(high)}`, three(found)],
+    ...[isInside ? 'yes' : 'no', three(coverage.share), three(enough), result],
+  ]);
+}

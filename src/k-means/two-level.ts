@@ -1,0 +1,240 @@
+/**
+ * Many centroids in two levels, so that training them and finding the nearest costs a fraction:
+ * the vectors are grouped by a few coarse centroids, and each group has centroids of its own. A
+ * vector is compared with those of the groups nearest to it, which nearly always hold its nearest
+ * centroid; where not, with one about as near. Integer products and seeded draws: the same vectors
+ * and seed give the same centroids on every machine.
+ */
+
+import { alea } from '../base/random';
+import type { Steps } from '../base/steps';
+import { type KernelName, productsKernel } from '../kernels/kernels';
+import { type Finder, KMeans, Progress } from './k-means';
+import { integerPoints } from './points';
+
+/** Groups whose centroids a vector is compared with. */
+const GROUPS = 4;
+/** Fewer centroids are all compared. */
+const MIN_CENTROIDS = 128;
+/** Vectors that train a coarse centroid; rounds of the coarse, of those in groups, of all. */
+const SAMPLE_PER_GROUP = 256;
+const COARSE_ROUNDS = 5;
+const GROUP_ROUNDS = 4;
+const LAST_ROUNDS = 1;
+
+/** Centroids of groups: those of group g are `starts[g]` to `starts[g + 1]` of all. */
+export class CentroidTree {
+  /** At length UNIT, in a WebAssembly memory, where the kernels read them in place. */
+  readonly centroids: Int16Array;
+  readonly #coarse: Int16Array;
+  readonly #starts: Uint32Array;
+  readonly #width: number;
+  readonly #kernel: KernelName | undefined;
+
+  constructor(
+    {
+      centroids,
+      coarse,
+      starts,
+    }: { centroids: Int16Array; coarse: Int16Array; starts: Uint32Array },
+    width: number,
+    kernel: KernelName | undefined,
+  ) {
+    this.centroids = centroids;
+    this.#coarse = coarse;
+    this.#starts = starts;
+    this.#width = width;
+    this.#kernel = kernel;
+  }
+
+  /** Writes the nearest centroid of each vector, among those of the groups nearest to it. */
+  nearestInto(vectors: Int16Array, out: Uint32Array): void {
+    const width = this.#width;
+    const kernel = productsKernel(this.#kernel);
+    const groupCount = this.#starts.length - 1;
+    if (groupCount <= 1) {
+      kernel.nearestInto({ values: this.centroids, width }, vectors, out);
+      return;
+    }
+    const members = this.#groupsOf(vectors);
+    const best = new Int32Array(out.length).fill(-(2 ** 31));
+    const room = new Int16Array(vectors.length);
+    for (let group = 0; group < groupCount; group++) {
+      const rows = members[group];
+      const [first, end] = [this.#starts[group], this.#starts[group + 1]];
+      if (rows.length === 0 || first === end) continue;
+      const some = room.subarray(0, rows.length * width);
+      const least = new Int32Array(rows.length);
+      rows.forEach((row, i) => {
+        some.set(vectors.subarray(row * width, (row + 1) * width), i * width);
+        least[i] = best[row];
+      });
+      const all = { values: this.centroids, width };
+      kernel.productsOfMany(all, first, end, some, least, (from, count, query, products, at) => {
+        const row = rows[query];
+        for (let i = 0; i < count; i++) {
+          if (products[at + i] <= best[row]) continue;
+          best[row] = products[at + i];
+          out[row] = from + i;
+        }
+        least[query] = best[row];
+      });
+    }
+  }
+
+  /** For each group the vectors to which it is among the nearest. */
+  #groupsOf(vectors: Int16Array): number[][] {
+    const width = this.#width;
+    const count = this.#starts.length - 1;
+    const vectorCount = vectors.length / width;
+    const products = new Int32Array(vectorCount * count);
+    const least = new Int32Array(vectorCount).fill(-(2 ** 31));
+    const coarse = { values: this.#coarse, width };
+    const kernel = productsKernel(this.#kernel);
+    kernel.productsOfMany(coarse, 0, count, vectors, least, (first, some, query, from, at) => {
+      for (let i = 0; i < some; i++) products[query * count + first + i] = from[at + i];
+    });
+    const members: number[][] = Array.from({ length: count }, () => []);
+    const some = Math.min(GROUPS, count);
+    const best = new Int32Array(some);
+    for (let row = 0; row < vectorCount; row++) {
+      best.fill(-(2 ** 31));
+      const own = products.subarray(row * count, (row + 1) * count);
+      for (let group = 0; group < count; group++) {
+        const value = own[group];
+        if (value <= best[some - 1]) continue;
+        let at = some - 1;
+        for (; at > 0 && best[at - 1] < value; at--) best[at] = best[at - 1];
+        best[at] = value;
+      }
+      for (let group = 0; group < count; group++)
+        if (own[group] >= best[some - 1]) members[group].push(row);
+    }
+    return members;
+  }
+}
+
+/** How `trainTree` runs. */
+export interface TreeTraining {
+  /** Centroids wanted; at most as many as there are vectors in the sample. */
+  count: number;
+  seed: string;
+  kernel?: KernelName | undefined;
+}
+
+/**
+ * Centroids of `sample`, vectors of `width` integers in random order, which are put in another
+ * order. A centroid without vectors moves to a vector of its group drawn at random.
+ */
+export function* trainTree(
+  sample: Int16Array,
+  width: number,
+  { count, seed, kernel }: TreeTraining,
+): Steps<CentroidTree> {
+  const points = integerPoints(sample, width);
+  const { rows } = points;
+  const groupCount = count < MIN_CENTROIDS ? 1 : Math.round(Math.sqrt(count));
+  const few = rows.subarray(0, SAMPLE_PER_GROUP * groupCount);
+  const rounds = GROUP_ROUNDS + LAST_ROUNDS;
+  const total = COARSE_ROUNDS * few.length + (1 + rounds) * rows.length;
+  const progress = new Progress(total);
+  const coarse = new KMeans(points, groupCount, { kernel });
+  yield* coarse.begin(rows.subarray(0, groupCount));
+  const nearest = new Uint32Array(rows.length);
+  for (let round = 0; groupCount > 1 && round < COARSE_ROUNDS; round++) {
+    yield* coarse.assign(few, nearest.subarray(0, few.length), progress);
+    yield* coarse.move();
+  }
+  yield* coarse.assign(rows, nearest, progress);
+  const groups = yield* sortedByGroup(sample, width, nearest, groupCount);
+  const starts = sharedOut(groups, count);
+  const means = new KMeans(points, count, { kernel });
+  const tree = new CentroidTree(
+    { centroids: means.rounded, coarse: coarse.rounded, starts },
+    width,
+    kernel,
+  );
+  yield* means.begin(firstRows(groups, starts));
+  const random = alea(seed);
+  const groupOf = (centroid: number) => starts.findIndex((start) => start > centroid) - 1;
+  const rowForEmpty = (centroid: number) => {
+    const group = groupOf(centroid);
+    return groups[group] + Math.floor(random() * (groups[group + 1] - groups[group]));
+  };
+  const within = withinGroups(means.rounded, width, { groups, starts, kernel });
+  const routed: Finder = (vectors, _first, out) => tree.nearestInto(vectors, out);
+  for (let round = 0; round < rounds; round++) {
+    const isLast = groupCount > 1 && round >= GROUP_ROUNDS;
+    yield* means.assign(rows, nearest, progress, isLast ? routed : within);
+    yield* means.move(rowForEmpty);
+  }
+  return tree;
+}
+
+/** Finds the nearest centroid of each vector among those of its own group. */
+function withinGroups(
+  centroids: Int16Array,
+  width: number,
+  {
+    groups,
+    starts,
+    kernel,
+  }: { groups: Uint32Array; starts: Uint32Array; kernel: KernelName | undefined },
+): Finder {
+  return (vectors, firstRow, out) => {
+    const end = firstRow + out.length;
+    for (let group = 0; group + 1 < groups.length; group++) {
+      const from = Math.max(firstRow, groups[group]);
+      const to = Math.min(end, groups[group + 1]);
+      if (from >= to) continue;
+      const first = starts[group];
+      const values = centroids.subarray(first * width, starts[group + 1] * width);
+      const some = vectors.subarray((from - firstRow) * width, (to - firstRow) * width);
+      const found = out.subarray(from - firstRow, to - firstRow);
+      productsKernel(kernel).nearestInto({ values, width }, some, found);
+      for (let i = 0; i < found.length; i++) found[i] += first;
+    }
+  };
+}
+
+/** Puts vectors in the order of their groups, in place; returns where each group begins. */
+function* sortedByGroup(
+  sample: Int16Array,
+  width: number,
+  groupOf: Uint32Array,
+  count: number,
+): Steps<Uint32Array> {
+  const groups = new Uint32Array(count + 1);
+  for (const group of groupOf) groups[group + 1]++;
+  for (let group = 0; group < count; group++) groups[group + 1] += groups[group];
+  const next = groups.slice(0, count);
+  const target = groupOf.map((group) => next[group]++);
+  const spare = new Int16Array(width);
+  for (let row = 0; row < target.length; row++) {
+    while (target[row] !== row) {
+      const to = target[row];
+      spare.set(sample.subarray(to * width, (to + 1) * width));
+      sample.copyWithin(to * width, row * width, (row + 1) * width);
+      sample.set(spare, row * width);
+      [target[row], target[to]] = [target[to], to];
+    }
+    if (row % 4096 === 4095) yield undefined;
+  }
+  return groups;
+}
+
+/** How many centroids the groups before each have, in proportion to their vectors. */
+function sharedOut(groups: Uint32Array, count: number): Uint32Array {
+  const total = groups[groups.length - 1];
+  return groups.map((before) => Math.round((before / total) * count));
+}
+
+/** The first vectors of each group, one for each of its centroids. */
+function firstRows(groups: Uint32Array, starts: Uint32Array): Uint32Array {
+  const rows = new Uint32Array(starts[starts.length - 1]);
+  for (let group = 0; group + 1 < groups.length; group++) {
+    for (let i = starts[group]; i < starts[group + 1]; i++)
+      rows[i] = groups[group] + i - starts[group];
+  }
+  return rows;
+}

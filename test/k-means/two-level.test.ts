@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { runSteps } from '../../src/base/steps';
+import { roundInto } from '../../src/k-means/points';
+import { trainTree } from '../../src/k-means/two-level';
+import { integerWidth } from '../../src/kernels/products/products.scalar';
+import { Draws } from '../reference/random';
+
+const DIMENSIONS = 12;
+const width = integerWidth(DIMENSIONS);
+const draws = new Draws('two levels');
+const centres = Array.from({ length: 300 }, () => draws.gaussians(DIMENSIONS));
+
+/** Unit vectors of integers around random centres. */
+function sampled(count: number): Int16Array {
+  const sample = new Int16Array(count * width);
+  for (let i = 0; i < count; i++) {
+    const centre = centres[draws.integer(centres.length)];
+    const vector = centre.map((value) => value + 0.3 * draws.gaussian());
+    const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+    roundInto(vector, length, sample, i * width);
+  }
+  return sample;
+}
+
+function product(a: Int16Array, i: number, b: Int16Array, j: number): number {
+  let sum = 0;
+  for (let d = 0; d < width; d++) sum += a[i * width + d] * b[j * width + d];
+  return sum;
+}
+
+/** For each vector the largest product with a centroid, by plain loops over all of them. */
+function largest(vectors: Int16Array, centroids: Int16Array): number[] {
+  return Array.from({ length: vectors.length / width }, (_, i) =>
+    Math.max(
+      ...Array.from({ length: centroids.length / width }, (_, c) =>
+        product(vectors, i, centroids, c),
+      ),
+    ),
+  );
+}
+
+describe.each([40, 256])('%i centroids in two levels', (count) => {
+  const sample = sampled(6000);
+  const before = sample.slice();
+  const tree = runSteps(trainTree(sample, width, { count, seed: '1' }), {});
+  const others = sampled(500);
+  const found = new Uint32Array(500);
+  tree.nearestInto(others, found);
+
+  it('are all there, of unit length, and the vectors of the sample are only put in order', () => {
+    expect(tree.centroids).toHaveLength(count * width);
+    for (let c = 0; c < count; c++) {
+      const square = product(tree.centroids, c, tree.centroids, c) / 32_767 ** 2;
+      expect(Math.abs(square - 1)).toBeLessThan(0.001);
+    }
+    const rowsOf = (vectors: Int16Array) =>
+      Array.from({ length: 6000 }, (_, i) =>
+        vectors.subarray(i * width, (i + 1) * width).join(),
+      ).sort();
+    expect(rowsOf(sample)).toEqual(rowsOf(before));
+  });
+
+  it('are found nearest, or nearly as near', () => {
+    const best = largest(others, tree.centroids);
+    let equal = 0;
+    let lost = 0;
+    for (let i = 0; i < 500; i++) {
+      const own = product(others, i, tree.centroids, found[i]);
+      expect(own).toBeLessThanOrEqual(best[i]);
+      equal += Number(own === best[i]);
+      lost += (best[i] - own) / 32_767 ** 2;
+    }
+    expect(equal / 500).toBeGreaterThan(count === 40 ? 0.999 : 0.9);
+    expect(lost / 500).toBeLessThan(0.005);
+  });
+
+  it('lie nearer to new vectors than as many of the vectors themselves', () => {
+    const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
+    const trained = mean(largest(others, tree.centroids));
+    const drawn = mean(largest(others, before.subarray(0, count * width)));
+    expect(trained).toBeGreaterThan(drawn + 0.01 * 32_767 ** 2);
+  });
+
+  it('are the same for the same sample and seed, with every kernel', () => {
+    const again = runSteps(trainTree(before.slice(), width, { count, seed: '1' }), {});
+    expect(again.centroids).toEqual(tree.centroids);
+    const training = { count, seed: '1', kernel: 'scalar' } as const;
+    const scalar = runSteps(trainTree(before.slice(), width, training), {});
+    expect(scalar.centroids).toEqual(tree.centroids);
+  });
+});
+
+it('of as many vectors as centroids each has one', () => {
+  const sample = sampled(130);
+  const tree = runSteps(trainTree(sample, width, { count: 130, seed: '2' }), {});
+  const found = new Uint32Array(130);
+  tree.nearestInto(sample, found);
+  expect(tree.centroids).toHaveLength(130 * width);
+  expect(new Set(found).size).toBeGreaterThan(60);
+});
