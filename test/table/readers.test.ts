@@ -38,10 +38,12 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { isValid } from '../../src/base/bitmap';
 import type { Ids } from '../../src/base/ids';
-import type { Codes } from '../../src/codes/codes';
+import { Codes } from '../../src/codes/codes';
 import { readCodes, readSparse, readVectors } from '../../src/formats/arrow/arrow-file';
 import { createRows } from '../../src/formats/create-rows';
 import { openRows } from '../../src/formats/open-rows';
+import { readPlan } from '../../src/formats/plan-file';
+import { dedup } from '../../src/groups/dedup';
 import { codesFromArrow, sparseFromArrow, vectorsFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import type { DenseMatrix, SparseMatrix } from '../../src/vectors/vectors';
@@ -327,5 +329,41 @@ describe('ids', () => {
         await expect(readCodes(path)).rejects.toThrow('row 12: the id is null');
       }
     }
+  });
+});
+
+describe('plans', () => {
+  const codes = Codes.from(
+    Uint8Array.from(ROWS, (row) => row % 7),
+    { bits: 8 },
+  );
+  const plan = dedup(codes, { maxDistance: 0 });
+  const COLUMNS = { row: ROWS, group: [...plan.groups], duplicate_of: [...plan.duplicateOf] };
+  const action = vectorFromArray(
+    ROWS.map((row) => (plan.kept[row] === 1 ? 'keep' : 'drop')),
+    new Utf8(),
+  );
+  const distance = vectorFromArray([...plan.distances], new Uint16());
+  const check = vectorFromArray([...plan.checks], new Uint32());
+  const TYPES: [DataType, (value: number) => unknown][] = [
+    ...[new Int8(), new Uint8(), new Int16(), new Uint16(), new Int32(), new Uint32()].map(
+      (type): [DataType, (value: number) => unknown] => [type, Number],
+    ),
+    ...[new Int64(), new Uint64()].map((type): [DataType, (value: number) => unknown] => [
+      type,
+      BigInt,
+    ]),
+    [new Float64(), Number],
+    [new Utf8(), String],
+  ];
+
+  it.each(TYPES)('with rows of %s', async (type, cellOf) => {
+    expect(plan.kept).toContain(0);
+    const columns = Object.entries(COLUMNS).map(([name, values]) => [
+      name,
+      vectorFromArray(values.map(cellOf), type),
+    ]);
+    const table = { ...Object.fromEntries(columns), action, distance, check };
+    for (const path of await filesOf(table, true)) expect(await readPlan(path)).toEqual(plan);
   });
 });
