@@ -179,15 +179,17 @@ export function exactBest(
   const { count, estimateOf, error } = candidates;
   const best = new Highest(Math.min(k, count));
   const step = Number.isFinite(error) ? Math.max(TOGETHER, k) : count;
-  if (step > rowsRoom.length) rowsRoom = new Uint32Array(2 * step);
   let done = 0;
   while (done < count && !(done > 0 && estimateOf(done) + SURE * error < best.bound)) {
-    const here = Math.min(step, count - done);
-    const rows = rowsRoom.subarray(0, here);
-    rowsInto(candidates, done, done + here, rows);
+    let end = Math.min(done + step, count);
+    // Equal estimates are ranked together, since their order is not that of the rows.
+    while (end < count && estimateOf(end) === estimateOf(end - 1)) end++;
+    if (end - done > rowsRoom.length) rowsRoom = new Uint32Array(2 * (end - done));
+    const rows = rowsRoom.subarray(0, end - done);
+    rowsInto(candidates, done, end, rows);
     const cosines = parts.exactCosines(query, rows);
-    for (let i = 0; i < here; i++) best.take(cosines[i], rows[i]);
-    done += here;
+    for (let i = 0; i < rows.length; i++) best.take(cosines[i], rows[i]);
+    done = end;
   }
   work.candidates = done;
   const { rows, scores } = best.result();

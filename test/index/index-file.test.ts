@@ -84,6 +84,30 @@ it.each(['none', 'float32', 'int8'] as const)('keeps partitions and report, keep
   }
 });
 
+it('finds the same when rows that were added to partitions are put in their order', () => {
+  const draws = new Draws(12);
+  const [known, added] = [5000, 300].map((count) => ({
+    values: Float32Array.from(draws.gaussians(count * DIMENSIONS)),
+    dimensions: DIMENSIONS,
+  }));
+  const index = new SimHashIndex({
+    ...{ bits: 128, dimensions: DIMENSIONS, projection: 'hadamard', vectors: 'float32' },
+  });
+  index.addAll(known);
+  index.optimize({ recall: 0.9, k: 5 });
+  expect(index.report?.method).toBe('partitions');
+  index.addAll(added);
+  for (let row = 0; row < 5300; row += 11) index.remove(row);
+  const back = indexFromArrow(indexToArrow(index));
+  for (let row = 0; row < 5000; row += 9) {
+    for (const probes of [8, 16, 40]) {
+      const options = { k: 5, method: 'partitions', probes } as const;
+      const query = rowOf(known, row);
+      expect(back.search(query, options)).toEqual(index.search(query, options));
+    }
+  }
+});
+
 it('holds null rows, foreign codes, and nothing at all', () => {
   const empty = indexFromArrow(indexToArrow(new SimHashIndex({ bits: 33 })));
   expect([empty.count, empty.bits]).toEqual([0, 33]);

@@ -262,6 +262,33 @@ it('a search of residual codes ends at a range below the gap, alike on both kern
   expect(seen).toEqual([...seen].sort((a, b) => a - b));
 });
 
+it('ranges of one product end no search between them, in whatever pieces they come', () => {
+  const { memory, query } = residualCodes(24, 480);
+  const bits = new Uint32Array(Float32Array.from({ length: 10 }, (_, i) => 900 - 100 * i).buffer);
+  const whole = Uint32Array.from([...bits].flatMap((one, i) => [48 * i, 48 * i, 48, one]));
+  // 48 rows one by one, and 452 ranges without rows: more in all than one call of a kernel takes.
+  const pieces = Uint32Array.from(
+    [...bits].flatMap((one, i) =>
+      Array.from({ length: 500 }, (_, j) => {
+        const row = 48 * i + Math.min(j, 47);
+        return [row, row, j < 48 ? 1 : 0, one];
+      }).flat(),
+    ),
+  );
+  for (let gap = 0; gap <= 600; gap += 20) {
+    const found = [whole, pieces].flatMap((ranges) =>
+      [scalarResiduals, wasmResiduals].map((kernel) => {
+        const search = kernel.search(memory, query, 20, gap);
+        const share = search.ranges(ranges) / (ranges.length / 4);
+        const { codes, weights, count } = search.hits();
+        return { share, codes: [...codes].slice(0, count), weights: [...weights].slice(0, count) };
+      }),
+    );
+    if (gap === 0) expect(found[0].share).toBeLessThan(1);
+    for (const one of found) expect(one).toEqual(found[0]);
+  }
+});
+
 it('both kernels of residual codes, and of the order of products, agree', () => {
   const { memory, query: tables } = residualCodes(24, 500);
   const [a, b] = [scalarResiduals, wasmResiduals].map((kernel) => {

@@ -163,7 +163,8 @@ function takeHits(
  * pairs of u32 (code, weight). Returns how many ranges are done: all, unless the space for hits is
  * full, or a range's product with the query is more than `gap` below the limit. Where it is full,
  * the next range is changed to begin where to continue; to tell the other case, the highest bit of
- * the result is set. `begun` is 1 when the first range continues, else 0. `sums` has 64 bytes.
+ * the result is set. `begun` is 1 when the first range continues one, or the product, of the call
+ * before, else 0. `sums` has 64 bytes.
  */
 export function hitsOfResiduals(
   residuals: usize, ranges: usize, rangeCount: u32, bytes: usize, tables: usize, base: f32,
@@ -174,7 +175,8 @@ export function hitsOfResiduals(
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
     const below = <f32>(ONE - load<i32>(state)) - load<f32>(ranges, 12);
     const isFull = load<u32>(state, HELD) >= load<u32>(state, WANT);
-    if (below > gap && isFull && i >= begun) return i | 0x80000000;
+    const isOther = i == 0 ? begun == 0 : load<u32>(ranges, 12) != load<u32>(ranges - 4);
+    if (below > gap && isFull && isOther) return i | 0x80000000;
     const first = load<u32>(ranges);
     const end = first + load<u32>(ranges, 8);
     for (let row = first & ~15; row < end; row += 2 * BLOCK) {

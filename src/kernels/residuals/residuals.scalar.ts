@@ -58,7 +58,8 @@ export interface ResidualSearch {
   /**
    * Looks at the rows of some ranges, `RANGE` numbers each, those of the largest products first.
    * Ends before a range whose product with the query is more than the search's `gap` below the
-   * limit, both in units of 1 / 2,048, once `want` rows are held. Returns how many were seen.
+   * limit, both in units of 1 / 2,048, once `want` rows are held, but never between two ranges of
+   * equal products: those of one centroid are seen together. Returns how many ranges were seen.
    */
   ranges(ranges: Uint32Array): number;
   /** Ends the search: the rows within the limit by weight, equal ones as they were seen. */
@@ -109,8 +110,9 @@ export const scalarResiduals: ResidualKernel = {
         for (let at = 0; at < ranges.length; at += RANGE) {
           const [first, code, count] = ranges.subarray(at, at + RANGE);
           const more = floats32[at + 3];
+          const isOther = at === 0 || ranges[at + 3] !== ranges[at - 1];
           const below = Math.fround(ONE_WEIGHT - hits.limit - more);
-          if (hits.held >= want && below > reach) return at / RANGE;
+          if (isOther && hits.held >= want && below > reach) return at / RANGE;
           for (let i = 0; i < count; i++) {
             const isThere = floats[residualScale(bytesPerRow, first + i)] !== 0;
             if (isThere) hits.take(code + i, weightOf(first + i, more));

@@ -46,7 +46,8 @@ export const wasmResiduals: ResidualKernel = {
           const some = ranges.subarray(first, first + RANGE * MAX_RANGES);
           const count = some.length / RANGE;
           new Uint32Array(bytes.buffer, rangesAt, some.length).set(some);
-          for (let done = 0, begun = 0; ; begun = 1, state.drain()) {
+          const isSame = first > 0 && ranges[first + 3] === ranges[first - 1];
+          for (let done = 0, begun = Number(isSame); ; begun = 1, state.drain()) {
             const nextAt = rangesAt + 4 * RANGE * done;
             const now = kernels.hitsOfResiduals(
               ...([from.bytes.byteOffset, nextAt, count - done, from.bytesPerRow] as const),
