@@ -8,7 +8,7 @@
  * separate memory, CODES_START the data.
  */
 
-import { type KernelExports, MODULE_HEX } from './module.generated';
+import { type KernelExports, MODULE_TEXT } from './module.generated';
 
 const PAGE_BYTES = 65_536;
 /** The first address that a call may use; the module's constants are below. */
@@ -30,15 +30,24 @@ let compiled: WebAssembly.Module | null | undefined;
 export function kernelModule(): WebAssembly.Module | null {
   if (compiled === undefined) {
     try {
-      const bytes = Uint8Array.from({ length: MODULE_HEX.length / 2 }, (_, i) =>
-        Number.parseInt(MODULE_HEX.slice(2 * i, 2 * i + 2), 16),
-      );
-      compiled = new WebAssembly.Module(bytes);
+      compiled = new WebAssembly.Module(moduleBytes());
     } catch {
       compiled = null;
     }
   }
   return compiled;
+}
+
+/** The bytes that MODULE_TEXT spells. */
+function moduleBytes(): Uint8Array<ArrayBuffer> {
+  const bytes: number[] = [];
+  let prefix = 0;
+  for (let i = 0; i < MODULE_TEXT.length; i++) {
+    const digit = MODULE_TEXT.charCodeAt(i) - 35;
+    if (digit < 89) bytes.push(prefix + digit - 4);
+    prefix = digit < 89 ? 0 : 89 * (digit - 88);
+  }
+  return Uint8Array.from(bytes); // modulo 256
 }
 
 /** A WebAssembly memory and an instance of the module bound to it. */

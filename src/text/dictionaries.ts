@@ -59,13 +59,14 @@ function isMissing(error: unknown): boolean {
   return /MODULE_NOT_FOUND$/.test(code) || /resolve|cannot find|failed to/i.test(message);
 }
 
-/** ISO 639-1 codes, and the ISO 639-3 codes by which the package `stopword` names its lists. */
+/**
+ * The ISO 639-3 codes by which the package `stopword` names its lists, and the ISO 639-1 codes that
+ * are not the first two letters of these.
+ */
 const LANGUAGES = `
-  af:afr ar:ara bn:ben br:bre bg:bul ca:cat cs:ces da:dan de:deu el:ell en:eng eo:epo et:est eu:eus
-  fa:fas fi:fin fr:fra ga:gle gl:glg gu:guj ha:hau he:heb hi:hin hr:hrv hu:hun hy:hye id:ind it:ita
-  ja:jpn ko:kor ku:kur la:lat lv:lav lt:lit mr:mar ms:msa my:mya nl:nld no:nob pl:pol pt:por ro:ron
-  ru:rus sk:slk sl:slv so:som st:sot es:spa sw:swa sv:swe tl:tgl th:tha tr:tur uk:ukr ur:urd vi:vie
-  yo:yor zh:zho zu:zul`;
+  afr ara ben:bn bre bul:bg cat ces:cs dan deu ell eng epo:eo est:et eus fas fin fra gle:ga glg guj
+  hau heb hin hrv hun hye ind:id ita jpn:ja kor kur lat lav:lv lit:lt mar:mr msa mya nld nob pol:pl
+  por:pt ron rus slk:sk slv som sot:st spa:es swa swe:sv tgl:tl tha tur:tr ukr urd vie yor zho zul`;
 
 /**
  * The stop words of a language, given by its code of two or three letters: 'en' or 'eng'.
@@ -79,11 +80,12 @@ export async function stopWords(language: string): Promise<readonly string[]> {
   const { module } = await loadOptional('stopWords()', ['stopword']);
   const known = LANGUAGES.trim()
     .split(/\s+/)
-    .map((pair) => pair.split(':'))
-    .filter(([, three]) => Array.isArray(module[three]));
-  const [, name = ''] = known.find((codes) => codes.includes(language)) ?? [];
+    .map((codes) => codes.split(':'))
+    .map(([three, two = three.slice(0, 2)]) => [three, two])
+    .filter(([three]) => Array.isArray(module[three]));
+  const [name = ''] = known.find((codes) => codes.includes(language)) ?? [];
   if (name !== '') return module[name] as string[];
-  throw wrongValue('language', `one of ${known.map(([two]) => two).join(', ')}`, language);
+  throw wrongValue('language', `one of ${known.map(([, two]) => two).join(', ')}`, language);
 }
 
 type Cut = (text: string, guessesNewWords: boolean) => string[];
