@@ -32,7 +32,6 @@ const NODE_ONLY = ['formats', 'folder', 'node.ts', 'cli'];
 const PACKAGE_LAYERS: Record<string, string[]> = {
   'apache-arrow': ['table'],
   'xxhash-wasm': ['text'],
-  seedrandom: ['base'],
   hyparquet: ['formats'],
   'hyparquet-writer': ['formats'],
 };

@@ -1,12 +1,38 @@
 /**
- * Seeded random numbers: the Alea generator of seedrandom, without the six others that an import of
- * the whole package brings into a bundle; and hashes of positions. Equal seeds give equal numbers
- * on every engine.
+ * Seeded random numbers: the generator Alea (Baagøe 2010), whose numbers are those of the package
+ * seedrandom; and hashes of positions. Equal seeds give equal numbers on every engine.
  */
 
-import alea from 'seedrandom/lib/alea.js';
-
-export { alea };
+/** A generator of numbers from 0 to 1, 1 excluded, that are multiples of 2^-32. */
+export function alea(seed: string): () => number {
+  let hash = 0xefc8_249d;
+  // A fraction that depends on this text and on all before it.
+  const mash = (text: string) => {
+    for (let i = 0; i < text.length; i++) {
+      hash += text.charCodeAt(i);
+      const scaled = 0.02519603282416938 * hash;
+      const whole = scaled >>> 0;
+      const product = (scaled - whole) * whole;
+      hash = product >>> 0;
+      hash += (product - hash) * 2 ** 32;
+    }
+    return (hash >>> 0) / 2 ** 32;
+  };
+  const state = Float64Array.of(mash(' '), mash(' '), mash(' ')); // numbers that need no heap
+  for (let i = 0; i < 3; i++) {
+    state[i] -= mash(seed);
+    if (state[i] < 0) state[i] += 1;
+  }
+  let carry = 1;
+  return () => {
+    const next = 2_091_639 * state[0] + carry * 2 ** -32;
+    carry = next | 0;
+    state[0] = state[1];
+    state[1] = state[2];
+    state[2] = next - carry;
+    return state[2];
+  };
+}
 
 /** A number in 0..1 that is a hash of a seed and a position, so positions need no order. */
 export function shareAt(seed: number, position: number): number {

@@ -68,7 +68,7 @@ export function orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Uint3
 
 /** Orders each row by its own hash, so that added or removed rows do not change the order. */
 function shuffled(rows: Uint32Array, seed: string): Uint32Array {
-  const start = alea(seed).int32();
+  const start = alea(seed)() * 2 ** 32;
   return sorted(rows, (row) => mixed(row ^ start), 1);
 }
 
