@@ -123,6 +123,9 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   const request = groupRequest(added, given);
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
+  if (checks !== undefined && !(checks instanceof Uint32Array)) {
+    throw wrongType('checks', 'a Uint32Array', checks);
+  }
   if (checks !== undefined && checks.length !== count) {
     throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
   }

@@ -264,14 +264,13 @@ function checkMean(mean: unknown, dimensions: number | undefined): Float64Array 
   if (typeof mean !== 'object' || mean === null || !('length' in mean)) {
     throw wrongType('mean', 'an array of numbers', mean);
   }
-  const values = Float64Array.from(mean as ArrayLike<number>);
   if (dimensions === undefined)
     throw wrongType('dimensions', 'a number, since "mean" is given', dimensions);
+  const values = mean as ArrayLike<unknown>;
   if (values.length !== dimensions) {
     throw wrongValue('mean', `${dimensions} numbers, one a dimension`, values.length);
   }
-  values.forEach((value, i) => {
-    checkNumber(`mean[${i}]`, value, -Number.MAX_VALUE, Number.MAX_VALUE);
-  });
-  return values;
+  return Float64Array.from({ length: dimensions }, (_, i) =>
+    checkNumber(`mean[${i}]`, values[i], -Number.MAX_VALUE, Number.MAX_VALUE),
+  );
 }

@@ -70,7 +70,7 @@ async function sweep(name: string): Promise<FileDamage> {
     await answersOf(folder, kind).catch(
       (error) => error instanceof FormatError || fail(`${error}`),
     );
-  } else await open('gone', true);
+  } else await open('gone', name !== 'manifest.json'); // without the copy for people it is sound
   writeFileSync(path, bytes);
   return damage;
 }

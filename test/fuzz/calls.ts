@@ -197,6 +197,9 @@ const LIBRARY: Record<string, MakeCall> = {
     partitions: 2,
   })),
   'SimHashIndex.optimizeAsync': onIndex('optimizeAsync', () => ({ recall: 0.5, k: 2, seed: 1 })),
+  'SimHashIndex.remeasure': onIndex('remeasure', () => ({ onProgress: () => 0 })),
+  'SimHashIndex.remeasureAsync': onIndex('remeasureAsync', () => ({ onProgress: () => 0 })),
+  'SimHashIndex.compact': onIndex('compact', () => ({ onProgress: () => 0 })),
   pairs: call(api.pairs as never, source, nearness),
   'pairs of two': call(api.pairs as never, source, source, nearness),
   groupRows: call(api.groupRows as never, source, grouping),
@@ -319,6 +322,7 @@ const LIBRARY: Record<string, MakeCall> = {
   ),
   'RowBatch.join': call(RowBatch.join as never, () => [rowBatch(), rowBatch()]),
   'RowBatch.toArrow': onBatch('toArrow'),
+  'RowBatch.isNull': onBatch('isNull', 'text'),
   ...Object.fromEntries(
     ['id', 'n', 'v', 'code', 'text', 'f'].flatMap((column) =>
       (['values', 'texts', 'ids', 'vectors', 'codes'] as const).map((name) => [
