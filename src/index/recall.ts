@@ -57,12 +57,11 @@ export function* candidatesOf(
   { row: own, query }: Asked,
   k: number,
   setting: Setting,
-  isOrdered: boolean,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = parts.canCompare(query) ? 'exact' : 'estimate';
   const want = setting.want + (own !== null && hasOwnCode(parts, own) ? 1 : 0);
-  const wanted = { k: own === null ? k : k + 1, want, filter: null, isOrdered };
+  const wanted = { k: own === null ? k : k + 1, want, filter: null };
   const request = { ...wanted, probes: setting.probes, rank } as const;
   const { rows } = yield* candidates(parts, query, request, work);
   return own === null ? rows : rows.filter((other) => other !== own);
@@ -90,7 +89,7 @@ export function* sharesFound(
   for (const [i, one] of asked.entries()) {
     const start = performance.now();
     const isRanked = parts.canCompare(one.query);
-    let rows = yield* candidatesOf(parts, one, k, setting, !isRanked);
+    let rows = yield* candidatesOf(parts, one, k, setting);
     if (isRanked) ({ rows } = bestByCosine(rows, parts.exactCosines(one.query, rows), k));
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);

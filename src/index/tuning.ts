@@ -221,7 +221,7 @@ function* recorded(
   const partitionOf = probes === null ? null : partitions?.partitionOfEach(distinctCodes.count);
   const seen: Seen[] = [];
   for (const [i, one] of asked.entries()) {
-    const rows = yield* candidatesOf(parts, one, k, { probes, want }, true);
+    const rows = yield* candidatesOf(parts, one, k, { probes, want });
     const truth = new Set(one.neighbors);
     const places = new Uint16Array(rows.length);
     const hits: number[] = [];
