@@ -17,6 +17,11 @@ const UNITS = 1e9;
 /** Chance that a limit of an interval of 95 % is wrong. */
 const TAIL = 0.025;
 
+/** The mean; 0 of no values. */
+export function mean(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
 /** An interval that holds the true mean in 95 of 100 samples; 0 to 1 for no values. */
 export function meanInterval(values: ArrayLike<number>): [low: number, high: number] {
   const high = 1 - meanAtLeast(complements(values), TAIL);

@@ -21,8 +21,6 @@ import { gapOf } from './partitions/gaps';
 import type { Partitions } from './partitions/partitions';
 import {
   type Candidates,
-  type Ranked,
-  ranked,
   rankedHits,
   rankedRows,
   takeLightest,
@@ -56,14 +54,10 @@ const FEW = 1 / 16;
 /** Bytes of codes between two steps: some milliseconds. */
 const STEP_BYTES = 2 ** 25;
 
-/** Candidates for a search of this rank, likeliest first: at most k rows of each code. */
-export function* candidates(
-  ...[parts, query, request, work]: Parameters<typeof findCandidates>
-): Steps<Ranked> {
-  return ranked(yield* findCandidates(parts, query, request, work));
-}
-
-/** The same, before their rows are looked up. */
+/**
+ * Candidates for a search of this rank, likeliest first: at most k rows of each code. Their rows
+ * are looked up when they are asked for.
+ */
 export function* findCandidates(
   parts: IndexParts,
   query: Query,

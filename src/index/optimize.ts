@@ -6,6 +6,7 @@
  */
 
 import { drawn } from '../base/draw';
+import { mean } from '../base/mean-limits';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { type CentroidTree, trainTree } from '../k-means/two-level';
@@ -174,43 +175,50 @@ function usualPartitions(distinctCodes: number): number {
 
 /** Evaluation queries, each of which is given out once. */
 interface Source {
+  /** True for queries of the caller, false for rows. */
   readonly isGiven: boolean;
+  /** True where the queries are rows that took part in training. */
+  readonly isTrained: boolean;
   /** Queries that were not given out yet. */
   readonly left: number;
   next(count: number): Steps<Evaluated[]>;
 }
 
 function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<Source> {
-  const { given } = wanted;
-  if (given === null) return rowSource(parts, heldOut, wanted);
-  let left = yield* evaluatedQueries(parts, given, wanted);
-  return {
-    isGiven: true,
-    get left() {
-      return left.length;
-    },
-    // biome-ignore lint/correctness/useYield: those of a caller are ready
-    *next(count) {
-      const some = left.slice(0, count);
-      left = left.slice(count);
-      return some;
-    },
-  };
+  if (wanted.given === null) return rowSource(parts, heldOut, wanted);
+  const all = yield* evaluatedQueries(parts, wanted.given, wanted);
+  // biome-ignore lint/correctness/useYield: those of a caller are ready
+  return inTurn(all.length, { isGiven: true, isTrained: false }, function* (first, end) {
+    return all.slice(first, end);
+  });
 }
 
 function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy): Source {
   const few = heldOut.rowsOf(parts);
   // Of an index of a few rows all may be in training.
-  let rows = few.length > 1 ? few : parts.distinctCodes.rowsWithCodes();
+  const isTrained = few.length < 2 && parts.partitions !== null;
+  const rows = few.length > 1 ? few : parts.distinctCodes.rowsWithCodes();
+  return inTurn(rows.length, { isGiven: false, isTrained }, (first, end) =>
+    evaluatedRows(parts, rows.subarray(first, end), by),
+  );
+}
+
+/** Gives out the first of `count` queries, then those that follow. */
+function inTurn(
+  count: number,
+  kind: Pick<Source, 'isGiven' | 'isTrained'>,
+  evaluated: (first: number, end: number) => Steps<Evaluated[]>,
+): Source {
+  let first = 0;
   return {
-    isGiven: false,
+    ...kind,
     get left() {
-      return rows.length;
+      return count - first;
     },
-    *next(count) {
-      const some = rows.subarray(0, count);
-      rows = rows.subarray(count);
-      return yield* evaluatedRows(parts, some, by);
+    *next(wanted) {
+      const from = first;
+      first = Math.min(count, first + wanted);
+      return yield* evaluated(from, first);
     },
   };
 }
@@ -220,6 +228,8 @@ interface Figures {
   readonly reached: boolean;
   /** Milliseconds a query. */
   readonly ms: number;
+  /** As of their source. */
+  readonly isTrained: boolean;
 }
 
 /** What a setting finds, with more and more queries until the interval is narrow. */
@@ -241,16 +251,13 @@ function* measured(
       const truth = given?.truth === undefined ? byIndex : 'given';
       const recall = { ...found, source: source.isGiven ? 'queries' : 'rows', truth } as const;
       const share = coverage === null ? found.recall : mean(reaching(shares, wanted));
-      return { recall, reached: share >= (coverage ?? wanted), ms };
+      const reached = share >= (coverage ?? wanted);
+      return { recall, reached, ms, isTrained: source.isTrained };
     }
     const more = yield* source.next(shares.length);
     const further = yield* sharesFound(parts, more, k, setting);
     shares = Float64Array.from([...shares, ...further.shares]);
   }
-}
-
-function mean(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
 /** The same by held-out rows, next to what queries of the caller tell. */
@@ -289,7 +296,7 @@ function reportOf(
     reached: figures.reached,
     ...figures.recall,
     byRows: others,
-    warnings: warningsOf(figures.recall, heldOut, parts),
+    warnings: warningsOf(figures),
     k,
     rank: parts.vectors !== null ? 'exact' : 'estimate',
     queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
@@ -306,16 +313,12 @@ function reportOf(
   };
 }
 
-function warningsOf(
-  { queries, source }: EvaluationRecall,
-  heldOut: HeldOut,
-  parts: IndexParts,
-): string[] {
+function warningsOf({ recall, isTrained }: Figures): string[] {
   const warnings: string[] = [];
-  if (queries < FEW_QUERIES) {
-    warnings.push(`${queries} evaluation queries say little: give ${FEW_QUERIES} or more`);
+  if (recall.queries < FEW_QUERIES) {
+    warnings.push(`${recall.queries} evaluation queries say little: give ${FEW_QUERIES} or more`);
   }
-  if (source === 'rows' && parts.partitions !== null && heldOut.rowsOf(parts).length < 2) {
+  if (isTrained) {
     warnings.push('evaluation rows took part in training: the index has too few others');
   }
   return warnings;

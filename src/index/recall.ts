@@ -4,12 +4,12 @@
  * the benches have their figures from here.
  */
 
-import { meanAtLeast, meanInterval } from '../base/mean-limits';
+import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
-import { candidates, type Setting } from './candidates';
+import { findCandidates, type Setting } from './candidates';
 import type { QueryRecall } from './index-options';
 import type { IndexParts } from './index-parts';
-import { bestByCosine, type Work } from './re-rank';
+import { type Candidates, exactBest, ranked, type Work } from './re-rank';
 import type { Asked } from './truth';
 
 /** A query with its true neighbours. */
@@ -28,9 +28,8 @@ const UNITS = 1e12;
 /** Recall from the shares found by single queries. */
 export function recallOf(shares: Float64Array, level = USUAL_LEVEL): QueryRecall {
   const queries = shares.length;
-  const sum = shares.reduce((all, one) => all + one, 0);
   return {
-    recall: queries === 0 ? 1 : Math.round(UNITS * (sum / queries)) / UNITS,
+    recall: queries === 0 ? 1 : Math.round(UNITS * mean(shares)) / UNITS,
     interval: meanInterval(shares),
     coverage: { recall: level, share: meanAtLeast(reaching(shares, level), COVERAGE_DOUBT) },
     queries,
@@ -48,22 +47,33 @@ export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Fl
   return shares.filter((_, i) => sizes[i] > 0);
 }
 
-/**
- * The candidates of a query, without its own row: as many codes as if that row were not there. Rows
- * of one code count as one.
- */
+/** The candidates of a query, without its own row: as many codes as if that row were not there. */
 export function* candidatesOf(
+  parts: IndexParts,
+  asked: Asked,
+  k: number,
+  setting: Setting,
+): Steps<Uint32Array> {
+  return yield* foundOf(parts, asked, k, setting, (candidates) => ranked(candidates).rows);
+}
+
+/**
+ * What `take` makes of the candidates that a search finds, without the query's own row. Rows of one
+ * code count as one candidate.
+ */
+function* foundOf(
   parts: IndexParts,
   { row: own, query }: Asked,
   k: number,
   setting: Setting,
+  take: (candidates: Candidates, k: number, work: Work) => Uint32Array,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = parts.canCompare(query) ? 'exact' : 'estimate';
   const want = setting.want + (own !== null && hasOwnCode(parts, own) ? 1 : 0);
-  const wanted = { k: own === null ? k : k + 1, want, filter: null };
-  const request = { ...wanted, probes: setting.probes, rank } as const;
-  const { rows } = yield* candidates(parts, query, request, work);
+  const wanted = own === null ? k : k + 1;
+  const request = { k: wanted, want, filter: null, probes: setting.probes, rank } as const;
+  const rows = take(yield* findCandidates(parts, query, request, work), wanted, work);
   return own === null ? rows : rows.filter((other) => other !== own);
 }
 
@@ -88,9 +98,11 @@ export function* sharesFound(
   let ms = 0;
   for (const [i, one] of asked.entries()) {
     const start = performance.now();
-    const isRanked = parts.canCompare(one.query);
-    let rows = yield* candidatesOf(parts, one, k, setting);
-    if (isRanked) ({ rows } = bestByCosine(rows, parts.exactCosines(one.query, rows), k));
+    const rows = yield* foundOf(parts, one, k, setting, (candidates, wanted, work) =>
+      parts.canCompare(one.query)
+        ? exactBest(parts, one.query, candidates, wanted, work).rows
+        : ranked(candidates).rows,
+    );
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);
     for (const row of rows.subarray(0, k)) if (truth.has(row)) found[i]++;

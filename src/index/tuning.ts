@@ -5,7 +5,7 @@
  * same setting on every machine.
  */
 
-import { meanAtLeast } from '../base/mean-limits';
+import { mean, meanAtLeast } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { evenSums, type Setting } from './candidates';
 import type { IndexParts } from './index-parts';
@@ -49,8 +49,7 @@ export function isEnough(shares: Float64Array, { recall, coverage }: Target): bo
   const values = coverage === null ? shares : reaching(shares, recall);
   const wanted = coverage ?? recall;
   if (values.every((value) => value === 1)) return true;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  return mean >= wanted && meanAtLeast(values, DOUBT) >= wanted;
+  return mean(values) >= wanted && meanAtLeast(values, DOUBT) >= wanted;
 }
 
 /** The cheapest setting that surely finds enough, or the one that finds most. */

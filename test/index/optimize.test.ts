@@ -8,18 +8,20 @@ const DIMENSIONS = 16;
 const draws = new Draws('optimize');
 const centres = Array.from({ length: 60 }, () => gaussians(1));
 
-function gaussians(size: number): Float32Array {
-  return Float32Array.from({ length: DIMENSIONS }, () => size * draws.gaussian());
+function gaussians(size: number, length = DIMENSIONS): Float32Array {
+  return Float32Array.from({ length }, () => size * draws.gaussian());
 }
 
-function clustered(count: number, spread = 0.5) {
-  const values = new Float32Array(count * DIMENSIONS);
+function clustered(count: number, spread = 0.5, dimensions = DIMENSIONS) {
+  const values = new Float32Array(count * dimensions);
   for (let row = 0; row < count; row++) {
     const centre = centres[draws.integer(60)];
-    const own = gaussians(spread);
-    for (let i = 0; i < DIMENSIONS; i++) values[row * DIMENSIONS + i] = centre[i] + own[i];
+    const own = gaussians(spread, dimensions);
+    for (let i = 0; i < dimensions; i++) {
+      values[row * dimensions + i] = centre[i % DIMENSIONS] + own[i];
+    }
   }
-  return { values, dimensions: DIMENSIONS };
+  return { values, dimensions };
 }
 
 const at = (matrix: { values: Float32Array }, row: number) =>
@@ -183,6 +185,22 @@ describe('what optimize reports', () => {
     const given = index.remeasure({ queries: clustered(100) });
     expect(given).toMatchObject({ source: 'queries', queries: 100 });
     expect(given.byRows?.queries).toBeGreaterThan(100);
+  });
+
+  it('is what the search itself finds of these queries, where it ends early', () => {
+    const dimensions = 200;
+    const rows = clustered(6000, 3, dimensions);
+    const queries = clustered(300, 3, dimensions);
+    const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
+    index.addAll(rows);
+    index.optimize({ ...settings, recall: 0.99 });
+    let found = 0;
+    for (let i = 0; i < 300; i++) {
+      const query = queries.values.subarray(i * dimensions, (i + 1) * dimensions);
+      const truth = new Set(scanVectors(rows, query, { k: 10 }).rows);
+      for (const row of index.search(query).rows) found += Number(truth.has(row));
+    }
+    expect(index.remeasure({ queries }).recall).toBeCloseTo(found / 3000, 9);
   });
 
   it('is the same for the same rows and seed', () => {
