@@ -1,7 +1,6 @@
 /** Entry point for Node: everything of the library, and files. */
 
 export { type AppendOptions, IndexFolder, openIndex } from './folder/index-folder';
-export type { FileKind, FolderFile, TextSettings } from './folder/manifest';
 export { saveIndex } from './folder/save-index';
 export type { FolderHealth, FolderProblem, OpenIndexOptions } from './folder/verify-index';
 export type { SaveIndexOptions } from './folder/write-generation';
@@ -14,6 +13,7 @@ export { readPlan, writePairs, writePlan } from './formats/plan-file';
 export type { RowFormat } from './formats/row-format';
 export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
 export * from './index';
+export type { FileKind, FolderFile, TextSettings } from './stored/manifest';
 export type { CodeHeader, PlanHeader } from './table/arrow/writer';
 export type { Column } from './table/columns/builder';
 export type { ColumnInfo, Fit } from './table/columns/info';

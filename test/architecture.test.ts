@@ -16,6 +16,7 @@ const LAYERS = [
   'text',
   'k-means',
   'index',
+  'stored',
   'join',
   'groups',
   'clustering',

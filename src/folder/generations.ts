@@ -22,7 +22,7 @@ import {
   manifestText,
   parseManifest,
   temporaryName,
-} from './manifest';
+} from '../stored/manifest';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';

@@ -16,6 +16,13 @@ import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
 import { checkHeader, optionsOf, Restoring, reportOf } from '../index/read-index';
 import { type IdList, partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
+import {
+  type FolderFile,
+  filesOf,
+  type Manifest,
+  manifestName,
+  type TextSettings,
+} from '../stored/manifest';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
@@ -25,13 +32,6 @@ import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
 import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
-import {
-  type FolderFile,
-  filesOf,
-  type Manifest,
-  manifestName,
-  type TextSettings,
-} from './manifest';
 import { folderPath, originOf, setOrigin } from './origin';
 import { RowSet } from './row-set';
 import { save } from './save-index';

@@ -3,7 +3,7 @@
 import { realpath } from 'node:fs/promises';
 import { ignore } from '../formats/file-io';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
-import type { Manifest } from './manifest';
+import type { Manifest } from '../stored/manifest';
 import type { RowSet } from './row-set';
 
 export interface Origin {

@@ -6,10 +6,10 @@
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL } from '../base/steps';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
+import type { Manifest } from '../stored/manifest';
 import { RowBatch } from '../table/row-batch';
 import { FrequencyTable } from '../text/frequency-table';
 import { newestManifest, prepareFolder } from './generations';
-import type { Manifest } from './manifest';
 import { folderPath, type Origin, originOf, setOrigin } from './origin';
 import type { SaveIndexOptions, SaveRequest } from './write-generation';
 import { writeGeneration } from './write-generation';

@@ -4,7 +4,7 @@
  * any number of appends there are few files, and a row was written few times.
  */
 
-import type { FolderFile } from './manifest';
+import type { FolderFile } from '../stored/manifest';
 
 /** A file of rows, and what is carried next to them. */
 export interface Segment {

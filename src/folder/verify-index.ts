@@ -10,6 +10,7 @@ import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { DistinctCodes } from '../index/distinct/distinct-codes';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
+import { type FolderFile, type Manifest, manifestName } from '../stored/manifest';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
@@ -22,7 +23,6 @@ import {
   readManifest,
   setAside,
 } from './generations';
-import { type FolderFile, type Manifest, manifestName } from './manifest';
 
 /** Which generation is opened, and how. */
 export interface OpenIndexOptions extends LongCall {

@@ -4,10 +4,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openIndex } from '../../src/folder/index-folder';
-import { fileName, type Manifest, manifestName, manifestText } from '../../src/folder/manifest';
 import { RowSet } from '../../src/folder/row-set';
 import { planSegments, type Range, type Segment } from '../../src/folder/segments';
 import { readExactly } from '../../src/formats/file-io';
+import { fileName, type Manifest, manifestName, manifestText } from '../../src/stored/manifest';
 import { temporaryFolder } from './collection';
 
 /** Sizes that no test can fill: sparse files, and manifests that claim them. */

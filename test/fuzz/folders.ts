@@ -7,8 +7,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
-import { fileChecksum, parseManifest } from '../../src/folder/manifest';
 import * as api from '../../src/node';
+import { fileChecksum, parseManifest } from '../../src/stored/manifest';
 import { arrowBytes } from '../../src/table/arrow/bytes';
 import { openArrow } from '../../src/table/arrow/source';
 import { decodeLz4 } from '../../src/table/compression/lz4';

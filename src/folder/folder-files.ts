@@ -1,0 +1,89 @@
+/**
+ * The files of an index folder, read at positions. A file is opened at its first read and its size
+ * compared with the manifest's; it stays open, so that its bytes can be read also when a later
+ * save has deleted its name.
+ */
+
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FormatError } from '../base/format-error';
+import { fill, ignore } from '../formats/file-io';
+import { manifestName } from '../stored/manifest';
+import type { ByteRange, NamedFile, StoredFiles } from '../stored/stored-files';
+import { generationsIn } from './generations';
+
+/** Ranges of one file that are read at the same time: as many as Node has threads for files. */
+const PARALLEL = 4;
+
+export class FolderFiles implements StoredFiles {
+  readonly place: string;
+  readonly #open = new Map<string, Promise<FileHandle>>();
+
+  constructor(folder: string) {
+    this.place = folder;
+  }
+
+  async manifest(generation: number | undefined) {
+    const own = generation ?? (await generationsIn(this.place)).at(-1);
+    if (own === undefined) return null;
+    const name = manifestName(own);
+    const bytes = await readFile(join(this.place, name)).catch(ignore(['ENOENT']));
+    return bytes && { name, generation: own, bytes };
+  }
+
+  async read(
+    file: NamedFile,
+    ranges: readonly ByteRange[],
+    signal?: AbortSignal,
+  ): Promise<Uint8Array[]> {
+    const handle = await this.#handle(file);
+    const results = new Array<Uint8Array>(ranges.length);
+    let next = 0;
+    const readSome = async () => {
+      while (next < ranges.length) {
+        signal?.throwIfAborted();
+        const own = next++;
+        const { at, length } = ranges[own];
+        const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+        if ((await fill(handle, bytes, at)) < length) throw cutShort(this.#path(file), at);
+        results[own] = bytes;
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(PARALLEL, ranges.length) }, readSome));
+    return results;
+  }
+
+  #path({ name }: NamedFile): string {
+    return join(this.place, name);
+  }
+
+  #handle(file: NamedFile): Promise<FileHandle> {
+    const known = this.#open.get(file.name);
+    if (known !== undefined) return known;
+    const opening = this.#opened(file);
+    this.#open.set(file.name, opening);
+    opening.catch(() => this.#open.delete(file.name)); // may be tried again
+    return opening;
+  }
+
+  async #opened(file: NamedFile): Promise<FileHandle> {
+    const path = this.#path(file);
+    const handle = await open(path, 'r').catch(ignore(['ENOENT']));
+    if (handle === null) throw new FormatError('it is missing, the manifest names it', path);
+    const { size } = await handle.stat();
+    if (size === file.bytes) return handle;
+    await handle.close();
+    const how = size < file.bytes ? 'cut short' : 'damaged';
+    throw new FormatError(`${how}: ${size} bytes, the manifest says ${file.bytes}`, path);
+  }
+
+  async close(): Promise<void> {
+    const handles = [...this.#open.values()];
+    this.#open.clear();
+    for (const handle of handles) await handle.then((one) => one.close()).catch(() => undefined);
+  }
+}
+
+function cutShort(path: string, at: number): FormatError {
+  return new FormatError(`cut short while it was open: it ends before byte ${at} was read`, path);
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { FolderFiles } from '../../src/folder/folder-files';
+import { FormatError } from '../../src/index';
+
+let folder = '';
+let files: FolderFiles;
+const file = { name: 'rows.arrow', bytes: 1000 };
+const content = Uint8Array.from({ length: 1000 }, (_, i) => i * 7);
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'halfspace-files-'));
+  files = new FolderFiles(folder);
+  writeFileSync(join(folder, file.name), content);
+});
+
+afterEach(async () => {
+  await files.close();
+  rmSync(folder, { recursive: true });
+});
+
+it('reads ranges in the order that they are asked for, also empty and overlapping ones', async () => {
+  const wanted = [990, 0, 500, 3, 1000, 400].map((at, i) => ({
+    at,
+    length: [10, 1, 0, 700, 0, 9][i],
+  }));
+  const read = await files.read(file, wanted);
+  expect(read).toEqual(wanted.map(({ at, length }) => content.slice(at, at + length)));
+});
+
+it('reads on where the name was deleted', async () => {
+  await files.read(file, [{ at: 0, length: 1 }]);
+  unlinkSync(join(folder, file.name));
+  expect(await files.read(file, [{ at: 5, length: 2 }])).toEqual([content.slice(5, 7)]);
+});
+
+it('names a file that is missing, of another size, or cut while it is open', async () => {
+  const path = join(folder, file.name);
+  const refused = async (wanted: typeof file, words: RegExp) => {
+    const error = await files.read(wanted, [{ at: 990, length: 10 }]).catch((one) => one);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toContain(join(folder, wanted.name));
+    expect(error.message).toMatch(words);
+  };
+  await refused({ name: 'other.arrow', bytes: 1 }, /missing/);
+  await refused({ ...file, bytes: 1001 }, /cut short: 1000 bytes, the manifest says 1001/);
+  await refused({ ...file, bytes: 999 }, /damaged: 1000 bytes/);
+  await files.read(file, [{ at: 0, length: 1000 }]);
+  truncateSync(path, 995);
+  await refused(file, /cut short while it was open/);
+});
+
+it('stops by its signal', async () => {
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(files.read(file, [{ at: 0, length: 1 }], signal)).rejects.toThrow('enough');
+});
+
+it('has no manifest in a folder without one', async () => {
+  expect(await files.manifest(undefined)).toBe(null);
+  expect(await files.manifest(3)).toBe(null);
+});
