@@ -14,7 +14,7 @@ export type { RowFormat } from './formats/row-format';
 export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
 export * from './index';
 export type { FileKind, FolderFile, TextSettings } from './stored/manifest';
-export type { CodeHeader, PlanHeader } from './table/arrow/writer';
+export type { CodeHeader, KindHeader } from './table/arrow/writer';
 export type { Column } from './table/columns/builder';
 export type { ColumnInfo, Fit } from './table/columns/info';
 export type { ColumnData } from './table/columns/make';

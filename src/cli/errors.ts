@@ -3,13 +3,13 @@
  * error names the path that the user typed.
  */
 
-/** Ends the command with a sentence: 1 failed, 2 misuse. */
+/** Ends the command with a sentence: 1 failed, 2 misuse, 3 bad data, which would fail again. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 
   constructor(
     message: string,
-    readonly exitCode: 1 | 2,
+    readonly exitCode: 1 | 2 | 3,
     options?: { cause?: unknown },
   ) {
     super(message, options);

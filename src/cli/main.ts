@@ -1,9 +1,10 @@
 /**
  * The command `halfspace`: finds the verb, runs it, and ends with an exit code: 0 fine, 1 failed or
- * condition found, 2 misuse, 130 stopped by Ctrl-C. Loads no more than the words ask for, so that
+ * condition found, 2 misuse, 3 bad data, 130 stopped by Ctrl-C, 141 its reader has gone. Loads no more than the words ask for, so that
  * help and --version answer at once.
  */
 
+import { FormatError } from '../base/format-error';
 import { nearestName } from '../base/nearest-name';
 import type { Call } from './call';
 import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf } from './errors';
@@ -18,6 +19,10 @@ const STOP_MILLISECONDS = 2000;
 const CLEAN_UP_MILLISECONDS = 500;
 /** 128 and the number of the signal, as a shell reports it. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+/** The same of SIGPIPE, by which other programs end when their reader has gone. */
+const CLOSED_PIPE = 141;
+/** Rows or files that cannot be read: another try would fail too. */
+const BAD_DATA = 3;
 
 const words = process.argv.slice(2);
 const isDebug = words.includes('--debug');
@@ -67,7 +72,7 @@ function unknownVerb(name: string): CommandError {
 
 /** The exit code of an error, which is reported unless it is no failure. */
 function exitCodeOf(thrown: unknown): number {
-  if (isClosedPipe(thrown)) return 0;
+  if (isClosedPipe(thrown)) return CLOSED_PIPE;
   const error = (running && misuseOf(thrown, running)) ?? thrown;
   if (stoppedBy !== null && (isAbort(error) || error === stop.signal.reason)) {
     return EXIT_CODES[stoppedBy];
@@ -77,7 +82,8 @@ function exitCodeOf(thrown: unknown): number {
   if (!reported.has(sentence)) talk.error(`halfspace: ${sentence}`);
   reported.add(sentence);
   if (isDebug && error instanceof Error) talk.error(String(error.stack));
-  return error instanceof CommandError ? error.exitCode : 1;
+  if (error instanceof CommandError) return error.exitCode;
+  return error instanceof FormatError ? BAD_DATA : 1;
 }
 
 /** Leaves when what was closed is closed and what was printed is written. */

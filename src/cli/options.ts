@@ -71,6 +71,7 @@ export const INPUT_OPTIONS = options({
     'Format of the input, where its name does not tell (needed for stdin)',
   '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
   '--on-error WHAT: stop|skip = stop': 'At a line that cannot be read: stop, or skip and count it',
+  '--expect-end': 'Refuse an Arrow stream that ends without its end mark: its writer died',
 });
 
 /** Which column holds what. */

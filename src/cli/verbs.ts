@@ -25,6 +25,13 @@ const AGREEING: readonly Option[] = TEXT_OPTIONS.filter(
   ({ name }) => name !== 'tf-idf' && name !== 'frequencies',
 ).map(({ initial, ...option }) => option);
 
+/** A verb whose rows are all written may write those that cannot be hashed too. */
+const [NULL_ON_ERROR] = options({
+  '--on-error WHAT: stop|skip|null = stop':
+    'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
+    'vectors make no code a null code, and counts them',
+});
+
 /** Hashing options that `calibrate` has no use for, or that it declares with another meaning. */
 const NOT_CALIBRATED = ['code', 'bit-order', 'id', 'max-memory', 'bits', 'seed'];
 
@@ -40,7 +47,7 @@ export const VERBS: readonly Verb[] = [
         '--columns NAMES: list':
           'Carry only these columns along, or none (all but the one that becomes codes)',
       }),
-      ...HASHING_OPTIONS,
+      ...HASHING_OPTIONS.map((one) => (one.name === 'on-error' ? NULL_ON_ERROR : one)),
     ],
     example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
     load: () => import('./verbs/fingerprint'),

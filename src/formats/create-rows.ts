@@ -4,7 +4,7 @@
  */
 
 import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
-import { ArrowWriter, type CodeHeader, type PlanHeader } from '../table/arrow/writer';
+import { ArrowWriter, type CodeHeader, type KindHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { type CsvLayout, csvHeader, csvLines } from './csv/csv-text';
 import { openOutput, type RowOutput, StreamOutput } from './file-io';
@@ -29,8 +29,8 @@ export interface CreateRowsOptions {
    * @default 'keep'
    */
   formulas?: 'keep' | 'text';
-  /** How the codes of an Arrow file were made, or that it is a plan: seals it by checksums. */
-  header?: CodeHeader | PlanHeader;
+  /** How the codes of an Arrow file were made, or what its rows are: seals it by checksums. */
+  header?: CodeHeader | KindHeader;
 }
 
 /** Takes rows batch by batch. Whatever fails ends the output and leaves nothing behind. */

@@ -3,7 +3,7 @@
  * not grow with the file.
  */
 
-import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkInteger, checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { arrowRows } from './arrow/arrow-file';
 import { ByteSource } from './byte-source';
@@ -41,6 +41,11 @@ export interface OpenRowsOptions {
    * @default 'stop'
    */
   onError?: 'stop' | 'skip';
+  /**
+   * Refuses an Arrow stream that ends without the mark of its end, as one does whose writer died.
+   * @default false
+   */
+  expectEnd?: boolean;
   /** Types of columns of JSONL or CSV by name, where the first values mislead. */
   types?: Readonly<Record<string, ColumnType>>;
   /** What separates the cells of CSV; found in the first line by default. */
@@ -64,6 +69,7 @@ export const OPEN_OPTIONS = [
   'columns',
   'batchRows',
   'onError',
+  'expectEnd',
   'types',
   'delimiter',
   'maxColumns',
@@ -73,6 +79,9 @@ export const OPEN_OPTIONS = [
 const BATCH_ROWS = 8192;
 const MAX_COLUMNS = 100_000;
 const MAX_LINE_BYTES = 2 ** 28;
+
+/** Formats that may end after any line. */
+const LINES: readonly RowFormat[] = ['csv', 'jsonl', 'text'];
 
 type Open = (source: ByteSource, options: ReadOptions) => Promise<FormatRows>;
 
@@ -122,6 +131,9 @@ export async function openRecords(
     }
     if (head.length === 0) throw new FormatError('empty', bytes.name);
     const delimiter = read.delimiter ?? (isTabbed(bytes.name) ? '\t' : undefined);
+    if (read.expectEnd && LINES.includes(format)) {
+      throw wrongValue('expectEnd', 'a format with a mark of its end', format);
+    }
     const rows = await READERS[format](bytes, { ...read, delimiter });
     return new OpenRows(rows, format, bytes, read.skips);
   } catch (error) {
@@ -154,6 +166,7 @@ async function openFolder(
 
 function readOptions(given: OpenRowsOptions): ReadOptions {
   const { columns, batchRows = BATCH_ROWS, onError = 'stop', types = {}, delimiter } = given;
+  const { expectEnd = false } = given;
   if (given.format !== undefined) checkOneOf('format', given.format, ROW_FORMATS);
   if (given.file !== undefined && typeof given.file !== 'string') {
     throw wrongType('file', 'a string', given.file);
@@ -167,7 +180,7 @@ function readOptions(given: OpenRowsOptions): ReadOptions {
   }
   if (delimiter !== undefined) checkOneOf('delimiter', delimiter, [',', ';', '\t', '|']);
   return {
-    ...{ columns, delimiter },
+    ...{ columns, delimiter, expectEnd },
     // Without a prototype, whose names a column may have: "constructor", "__proto__".
     types: Object.assign(Object.create(null), types),
     batchRows: checkInteger('batchRows', batchRows, 1, Number.MAX_SAFE_INTEGER),

@@ -9,8 +9,8 @@ import { openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
 /**
- * Writes pairs as an Arrow stream of a, b, distance and, if known, cosine, in the memory of one
- * batch.
+ * Writes pairs as a sealed Arrow stream of a, b, distance and, if known, cosine, in the memory of
+ * one batch.
  *
  * @example
  * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
@@ -20,7 +20,7 @@ import { formatOfPath, type RowFormat } from './row-format';
  * }
  */
 export async function writePairs(path: string, found: Pairs): Promise<void> {
-  await writeRows(path, { format: 'arrows' }, pairRows(found));
+  await writeRows(path, { format: 'arrows', header: { kind: 'pairs' } }, pairRows(found));
 }
 
 async function* pairRows(found: Pairs): AsyncGenerator<RowBatch> {

@@ -66,6 +66,7 @@ export interface ReadOptions {
   readonly columns: readonly string[] | undefined;
   readonly batchRows: number;
   readonly skips: Skips;
+  readonly expectEnd: boolean;
   readonly types: Readonly<Record<string, ColumnType>>;
   readonly delimiter: Delimiter | undefined;
   readonly maxColumns: number;

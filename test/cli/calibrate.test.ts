@@ -234,7 +234,7 @@ describe('calibrate refuses', () => {
   it('a value that is no number, and names its row', async () => {
     writeFileSync(at('bad.jsonl'), '{"v":[1,2]}\n{"v":[1e200,1e200]}\n');
     const { code, stderr } = await run(['calibrate', at('bad.jsonl')]);
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(stderr).toContain('row 1: expected finite values');
     expect(existsSync(at('plan.html'))).toBe(false);
   });

@@ -328,7 +328,7 @@ describe('refusals', () => {
     writeFileSync(at('shorter.jsonl'), `${records.slice(0, -1).join('\n')}\n`);
     const args = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
     const { code, stderr } = await run(['dedup', at('shorter.jsonl'), ...args]);
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(stderr).toMatch(/65 rows.*64/);
     expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
   });
@@ -338,7 +338,7 @@ describe('refusals', () => {
     writeFileSync(at('swapped.jsonl'), `${[second, first, ...rest].join('\n')}\n`);
     const args = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
     const { code, stderr } = await run(['dedup', at('swapped.jsonl'), ...args]);
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(stderr).toMatch(/row 0: its "id" is \S+, the plan was made for \S+/);
     expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
   });

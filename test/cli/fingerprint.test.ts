@@ -206,7 +206,7 @@ describe('the input of fingerprint', () => {
   it('names the line of a row that cannot be read, and skips it when told to', async () => {
     const input = '{"vector":[1,2]}\n{"vector":[1,\n{"vector":[3,4]}\n';
     const stopped = await stdin(input);
-    expect(stopped.code).toBe(1);
+    expect(stopped.code).toBe(3);
     expect(stopped.stderr).toMatch(/^halfspace: stdin: .*line 2/m);
     const skipped = await stdin(input, '--on-error', 'skip');
     expect(skipped.code).toBe(0);
@@ -219,11 +219,11 @@ describe('the input of fingerprint', () => {
     const lines = Array.from({ length: 9000 }, () => '{"vector":[1,2]}');
     await writeFile(join(folder, 'wide.jsonl'), `${lines.join('\n')}\n{"vector":[1,2,3]}\n`);
     const wide = await run(['fingerprint', 'wide.jsonl'], { cwd: folder });
-    expect(wide.code).toBe(1);
+    expect(wide.code).toBe(3);
     expect(wide.stderr).toMatch(/^halfspace: wide\.jsonl: .*(row 9000|line 9001)/m);
     await writeFile(join(folder, 'huge.csv'), 'vector\n"[1,2]"\n"[1,1e999]"\n');
     const huge = await run(['fingerprint', 'huge.csv', '--vector', 'vector'], { cwd: folder });
-    expect(huge.code).toBe(1);
+    expect(huge.code).toBe(3);
     expect(huge.stderr).toMatch(/huge\.csv/);
   });
 
@@ -236,7 +236,7 @@ describe('the input of fingerprint', () => {
     const folder = await ownFolder();
     await writeFile(join(folder, 'empty.arrow'), '');
     const empty = await run(['fingerprint', 'empty.arrow'], { cwd: folder });
-    expect(empty.code).toBe(1);
+    expect(empty.code).toBe(3);
     expect(empty.stderr).toContain('empty.arrow');
     const nowhere = await run(['fingerprint', 'nowhere.arrow'], { cwd: folder });
     expect([nowhere.code, nowhere.stderr]).toEqual([

@@ -88,7 +88,7 @@ describe('index', () => {
     const cwd = await ownFolder();
     await writeFile(join(cwd, 'in.jsonl'), input);
     const { code, stderr } = await run(['index', 'in.jsonl', '-o', 'out.hs'], { cwd });
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(stderr).toBe(
       'reading vectors from column "vector"; --vector chooses another\n' +
         'halfspace: in.jsonl: row 1: column "id" expected an id that is not there yet, got "a"\n',
@@ -281,7 +281,7 @@ describe('index --append', () => {
   it('refuses ids that are there, and rows without the carried columns', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
     const again = await change(DOCS, '-o', 'docs.hs', '--append', '-q');
-    expect(again.code).toBe(1);
+    expect(again.code).toBe(3);
     expect(again.stderr).toContain('row 0: column "id" expected an id that is not there yet');
     await writeFile(join(cwd, 'bare.jsonl'), '{"id":"new","body":"a few words"}\n');
     const bare = await change('bare.jsonl', '-o', 'docs.hs', '--append', '-q');
@@ -353,7 +353,7 @@ describe('changes to an index', () => {
     // The null years are int64, as those before.
     expect((await folder.columns())?.values('year')).toEqual([1n, null, null]);
     const refused = await change('new.jsonl', '--append');
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/column "id".*b/)]);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/column "id".*b/)]);
     expect((await change('old.jsonl', '--replace')).stderr).toContain('--replace is for --append');
   });
 

@@ -21,6 +21,7 @@ import {
 } from '../../node';
 import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
+import { CommandError, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
 import {
   batchesOf,
@@ -63,6 +64,8 @@ interface Choice extends SourceColumns {
 export class HashSource {
   #hasher: SimHasher | null = null;
   #nullCount = 0;
+  /** Rows that could not be hashed, and the error of the first. */
+  #failed: { count: number; readonly first: unknown } | null = null;
   /** Dimensions of dense vectors, which the first batch decides. */
   #dimensions: number | undefined;
 
@@ -133,6 +136,47 @@ export class HashSource {
    * sums whose signs are the bits, float32, zeros for a null code; ready codes have none.
    */
   hash(batch: RowBatch, sums?: Float32Array[]): Codes {
+    let codes: Codes;
+    try {
+      codes = this.#hashed(batch, sums);
+    } catch (error) {
+      if (this.call.text('on-error') !== 'null') throw error;
+      codes = this.#hashedByRow(batch);
+    }
+    for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
+    return codes;
+  }
+
+  /** The same of a batch with a row that cannot be hashed: that has a null code, and is counted. */
+  #hashedByRow(batch: RowBatch): Codes {
+    const parts = Array.from({ length: batch.count }, (_, row) => {
+      try {
+        return this.#hashed(batch.slice(row, row + 1));
+      } catch (error) {
+        this.#failed ??= { count: 0, first: error };
+        this.#failed.count++;
+        return null;
+      }
+    });
+    const origin = this.#hasher?.origin;
+    const bits = parts.find((part) => part !== null)?.bits ?? this.#bits;
+    const none = Codes.allocate(1, {
+      bits,
+      validity: new Uint8Array(1),
+      ...(origin && { origin }),
+    });
+    return Codes.join(
+      parts.map((part) => part ?? none),
+      { bits },
+    );
+  }
+
+  /** Width of a code, before one was made too. */
+  get #bits(): number {
+    return this.#hasher?.bits ?? this.call.number('bits') ?? DEFAULT_BITS;
+  }
+
+  #hashed(batch: RowBatch, sums?: Float32Array[]): Codes {
     const parts = Array.from(this.piecesOf(batch), ({ firstRow, vectors }) => {
       if ('bytesPerCode' in vectors) return vectors;
       return this.named(firstRow, () => {
@@ -142,15 +186,20 @@ export class HashSource {
         return codes;
       });
     });
-    const codes = Codes.join(parts, { bits: this.#hasher?.bits ?? DEFAULT_BITS });
-    for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
-    return codes;
+    return Codes.join(parts, { bits: this.#bits });
   }
 
   /** Says how many rows had no code. */
   sayNulls(): void {
-    if (this.#nullCount === 0) return;
-    const rows = counted(this.#nullCount, 'row');
+    const failed = this.#failed?.count ?? 0;
+    if (failed > 0) {
+      const rows = counted(failed, 'row');
+      this.call.say(
+        `${rows} without a code by --on-error null: ${sentenceOf(this.#failed?.first)}`,
+      );
+    }
+    if (this.#nullCount === failed) return;
+    const rows = counted(this.#nullCount - failed, 'row');
     this.call.say(`${rows} with ${this.whyNull}: null codes, which match nothing`);
   }
 
@@ -165,13 +214,13 @@ export class HashSource {
    */
   named<T>(firstRow: number, work: () => T): T {
     const rethrow = (error: unknown): never => {
-      if (error instanceof Error) {
-        error.message = error.message.replace(/^row (\d+):|^"ids?"(?:\[(\d+)\])?/, (_, row, id) => {
-          const place = `${this.reader.file}: row ${Number(row ?? id ?? 0) + firstRow}:`;
-          return row === undefined ? `${place} column "${this.choice.idColumn}"` : place;
-        });
-      }
-      throw error;
+      const [found, row, id] =
+        /^row (\d+):|^"ids?"(?:\[(\d+)\])?/.exec(error instanceof Error ? error.message : '') ?? [];
+      if (found === undefined) throw error;
+      const place = `${this.reader.file}: row ${Number(row ?? id ?? 0) + firstRow}:`;
+      const column = row === undefined ? ` column "${this.choice.idColumn}"` : '';
+      const rest = (error as Error).message.slice(found.length);
+      throw new CommandError(place + column + rest, 3, { cause: error });
     };
     try {
       const result = work();

@@ -37,7 +37,8 @@ export function readingOptions(call: Call, path: string) {
   return {
     format: call.text('from') as RowFormat | undefined,
     types: typesOf(call, path),
-    onError: (call.text('on-error') ?? 'stop') as 'stop' | 'skip',
+    onError: (call.text('on-error') ?? 'stop') === 'stop' ? ('stop' as const) : ('skip' as const),
+    expectEnd: call.has('expect-end'),
   };
 }
 

@@ -16,7 +16,7 @@ const BINARY: readonly string[] = ['arrow', 'arrows', 'parquet'];
 export interface OutputOptions {
   /** Files that must not be overwritten. */
   readonly inputs: readonly string[];
-  /** How the codes were made, or that the rows are a plan, which Arrow files hold. */
+  /** How the codes were made, or what the rows are, which Arrow files hold and are sealed by. */
   readonly header?: CreateRowsOptions['header'];
 }
 

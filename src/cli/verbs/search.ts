@@ -49,7 +49,7 @@ export async function run(call: Call): Promise<0 | 1> {
   const carried = await Carried.read(folder, index, [...shown, ...filtered]);
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
-  const out = await openOutput(call, { inputs: call.args });
+  const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
   for await (const queries of queriesOf(call, folder, index)) {
     const results = await answers(call, index, { queries, allowed, ...request });
     const found = foundRows(queries.names, results, request.k);

@@ -94,7 +94,7 @@ export async function arrowRows(source: ByteSource, options: ReadOptions): Promi
   // The file format has its schema last: of a stream, all of it is held.
   const opened = isFile
     ? await openArrowFile(await source.randomAccess(), source.name)
-    : await openArrowStream(source, source.name);
+    : await openArrowStream(source, source.name, options);
   const names = opened.columns.map(({ name }) => name);
   const wanted = new Set(options.columns ?? names);
   checkColumns(wanted, names);

@@ -173,9 +173,14 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
   return rowsOf(preamble, messages(), { batchCount, rowCount });
 }
 
-/** Opens an Arrow stream; errors name it by `name`. */
-export async function openArrowStream(pipe: BytePipe, name: string): Promise<ArrowRows> {
-  const next = (columns: Columns | null) => run(walkStream(columns), (count) => pipe.take(count));
+/** Opens an Arrow stream; errors name it by `name`. `expectEnd` refuses one without its end mark. */
+export async function openArrowStream(
+  pipe: BytePipe,
+  name: string,
+  { expectEnd = false }: { readonly expectEnd?: boolean } = {},
+): Promise<ArrowRows> {
+  const next = (columns: Columns | null) =>
+    run(walkStream(columns, expectEnd), (count) => pipe.take(count));
   const preamble = await asArrow(name, async () => {
     const { parts, columns } = (await next(null)) as Message;
     return new Preamble(parts, columns as Columns, name);

@@ -106,9 +106,15 @@ export interface Head {
 /** A whole message: `parts` are all of its bytes. */
 export type Message = Pick<Head, 'header' | 'parts' | 'dictionary' | 'columns'>;
 
-/** Verifies the metadata of a message; null at the end of the bytes or at a stream's end mark. */
-export function* walkHead(): Walk<Head | null> {
+/**
+ * Verifies the metadata of a message; null at a stream's end mark, and at the end of the bytes
+ * unless the mark is expected.
+ */
+export function* walkHead(expectEnd = false): Walk<Head | null> {
   const parts = [yield 4];
+  if (parts[0].length === 0 && expectEnd) {
+    throw new Error('cut short: the stream ends without its end mark');
+  }
   if (parts[0].length === 0) return null;
   let length = int32At(parts[0]);
   if (length === -1) {
@@ -148,8 +154,8 @@ function int32At(bytes: Uint8Array): number {
 }
 
 /** Verifies a message with its body; a batch must have the `columns` of the schema before it. */
-export function* walkMessage(columns: Columns | null): Walk<Message | null> {
-  const head = yield* walkHead();
+export function* walkMessage(columns: Columns | null, expectEnd = false): Walk<Message | null> {
+  const head = yield* walkHead(expectEnd);
   if (head === null) return null;
   const { header, parts, bodyBytes, dictionary } = head;
   if (bodyBytes > MAX_BODY_BYTES) {
@@ -163,8 +169,8 @@ export function* walkMessage(columns: Columns | null): Walk<Message | null> {
 }
 
 /** The next message of a stream, the first of which is the schema, and no other. */
-export function* walkStream(columns: Columns | null): Walk<Message | null> {
-  const message = yield* walkMessage(columns);
+export function* walkStream(columns: Columns | null, expectEnd = false): Walk<Message | null> {
+  const message = yield* walkMessage(columns, expectEnd);
   if (columns === null && message?.header !== SCHEMA_MESSAGE) {
     throw new Error('no Arrow file or stream');
   }

@@ -18,9 +18,12 @@ export interface CodeHeader extends Partial<CodeOrigin> {
   readonly bits: number;
 }
 
-/** Says that the rows of a file are a plan, whose `action` must not change unnoticed. */
-export interface PlanHeader {
-  readonly kind: 'plan';
+/** What the rows of a file are that must not change, or be lost, unnoticed. */
+const KINDS = ['plan', 'pairs', 'matches'] as const;
+
+/** Says that the rows of a file are a plan, pairs, or the matches of a search. */
+export interface KindHeader {
+  readonly kind: (typeof KINDS)[number];
 }
 
 /** Wider batches are cut: the Arrow library loses those of 2 GiB or more without an error. */
@@ -38,7 +41,7 @@ export class ArrowWriter {
   /** `header` as it is known, or the JSON of another sealed file. */
   constructor(
     readonly layout: ArrowLayout,
-    header: CodeHeader | PlanHeader | string | null,
+    header: CodeHeader | KindHeader | string | null,
   ) {
     this.#header = header === null || typeof header === 'string' ? header : textOf(header);
   }
@@ -85,10 +88,10 @@ export class ArrowWriter {
   }
 }
 
-function textOf(header: CodeHeader | PlanHeader): string {
+function textOf(header: CodeHeader | KindHeader): string {
   if ('kind' in header) {
-    checkOneOf('header.kind', checkOptions('header', header, ['kind']).kind, ['plan']);
-    return headerText({ kind: 'plan' });
+    const { kind } = checkOptions('header', header, ['kind']);
+    return headerText({ kind: checkOneOf('header.kind', kind, KINDS) });
   }
   const names = ['bits', 'projection', 'seed', 'dimensions'];
   const { bits, ...origin } = checkOptions('header', header, names);

@@ -1,0 +1,122 @@
+// What a program that runs the command as its child relies on: streams that are sealed, an input that
+// ends as it should, exit codes, rows that are bad.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RecordBatchReader, tableFromIPC } from 'apache-arrow';
+import { describe, expect, it } from 'vitest';
+import { ownFolder, root, rowsOf, run } from './run';
+
+const NOUNS = 'datasets/nouns/nouns.arrow';
+const DOCS = join(root, 'datasets/sample/docs.jsonl');
+
+/** The bytes of an Arrow stream that the command writes. */
+async function streamOf(...args: string[]): Promise<Buffer> {
+  const folder = await ownFolder();
+  const { code, stderr } = await run([...args, '-q', '-o', join(folder, 'out.arrows')]);
+  expect([code, stderr]).toEqual([0, '']);
+  return readFileSync(join(folder, 'out.arrows'));
+}
+
+/** Where the last message of a stream begins, before its end mark: found by its length. */
+function startOfLastBatch(stream: Buffer): number {
+  let [at, last] = [0, 0];
+  const reader = RecordBatchReader.from(stream).open();
+  const batches = [...reader].length;
+  for (let message = 0; message <= batches; message++) {
+    last = at;
+    const length = stream.readInt32LE(at + 4);
+    at = stream.indexOf(Buffer.from([255, 255, 255, 255]), at + 8 + length);
+  }
+  return last;
+}
+
+describe('a stream that the command writes', () => {
+  const verbs = [
+    ['fingerprint', DOCS, '--text', 'body'],
+    ['pairs', DOCS, '--text', 'body', '--max-distance', '90'],
+  ];
+
+  it.each(verbs)('of %s is refused where its last batch is missing', async (...args) => {
+    const stream = await streamOf(...args);
+    expect(tableFromIPC(stream).numRows).toBeGreaterThan(5);
+    const folder = await ownFolder();
+    const cut = Buffer.concat([
+      stream.subarray(0, startOfLastBatch(stream)),
+      Buffer.from([255, 255, 255, 255, 0, 0, 0, 0]),
+    ]);
+    writeFileSync(join(folder, 'cut.arrows'), cut);
+    expect(tableFromIPC(cut).numRows).toBe(0); // as other readers see it: whole, and empty
+    const { code, stdout } = await run(['verify', join(folder, 'cut.arrows')]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/cut short/);
+  });
+
+  it('of a search is sealed too', async () => {
+    const folder = await ownFolder();
+    const index = join(folder, 'docs.hs');
+    expect((await run(['index', DOCS, '--text', 'body', '-q', '-o', index])).code).toBe(0);
+    const stream = await streamOf('search', index, DOCS, '--text', 'body', '-k', '3');
+    const { schema, batches } = tableFromIPC(stream);
+    expect(schema.metadata.get('halfspace')).toBe('{"version":1,"kind":"matches"}');
+    const seals = batches.map((batch) => JSON.parse(batch.metadata.get('halfspace') as string));
+    expect(seals.at(-1)).toMatchObject({ end: true });
+    const rows = seals.reduce((sum, seal) => sum + seal.rows, 0);
+    expect(rows).toBe(batches.reduce((sum, batch) => sum + batch.numRows, 0));
+  });
+});
+
+describe('--expect-end', () => {
+  const args = ['fingerprint', '-', '--from', 'arrows', '--code', 'code', '-q', '--to', 'csv'];
+
+  it('refuses a stream without its end mark, which passes without the option', async () => {
+    const stream = await streamOf('fingerprint', NOUNS, '--bits', '64');
+    // Without seals, as other programs write.
+    const bare = Buffer.from(
+      stream.toString('latin1').replaceAll('halfspace', 'otherpart'),
+      'latin1',
+    );
+    const whole = await run([...args, '--expect-end'], { input: bare });
+    expect([whole.code, whole.stderr]).toEqual([0, '']);
+    const cut = bare.subarray(0, -8);
+    const lenient = await run(args, { input: cut });
+    expect([lenient.code, lenient.stdout]).toEqual([0, whole.stdout]);
+    const strict = await run([...args, '--expect-end'], { input: cut });
+    expect(strict.code).toBe(3);
+    expect(strict.stderr).toMatch(/stdin: .*without its end mark/);
+  });
+
+  it('is refused for lines, which may end anywhere', async () => {
+    const { code, stderr } = await run(['fingerprint', DOCS, '--expect-end']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--expect-end expected a format with a mark of its end, got "jsonl"');
+  });
+});
+
+describe('--on-error null', () => {
+  const lines = ['[1,2,3]', '[1,1e999,3]', '[1,2]', '[3,2,1]', '[0,0,0]'];
+  const input = lines.map((vector, id) => `{"id":${id},"vector":${vector}}\n`).join('');
+  const args = ['fingerprint', '-', '--from', 'jsonl', '--bits', '32'];
+
+  it('gives bad rows a null code and counts them, and changes no other', async () => {
+    const { code, stdout, stderr } = await run([...args, '--on-error', 'null'], { input });
+    expect(code).toBe(0);
+    const good = [lines[0], lines[3]].map((vector) => `{"vector":${vector}}\n`).join('');
+    const [one, four] = rowsOf<{ code: string }>((await run(args, { input: good })).stdout);
+    expect(rowsOf(stdout)).toEqual([
+      { id: 0, code: one.code },
+      { id: 1, code: null },
+      { id: 2, code: null },
+      { id: 3, code: four.code },
+      { id: 4, code: null },
+    ]);
+    expect(stderr).toContain('2 rows without a code by --on-error null: stdin: row 1');
+    expect(stderr).toContain('1 row with no direction');
+  });
+
+  it('is needed for that: a bad row ends the work by the exit code of bad data', async () => {
+    const { code, stdout, stderr } = await run(args, { input });
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(/stdin: row [12]: /);
+  });
+});
