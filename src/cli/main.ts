@@ -1,7 +1,7 @@
 /**
  * The command `halfspace`: finds the verb, runs it, and ends with an exit code: 0 fine, 1 failed or
- * condition found, 2 misuse, 3 bad data, 130 stopped by Ctrl-C, 141 its reader has gone. Loads no more than the words ask for, so that
- * help and --version answer at once.
+ * condition found, 2 misuse, 3 bad data, 130 stopped by Ctrl-C, 141 its reader has gone. Loads no
+ * more than the words ask for, so that help and --version answer at once.
  */
 
 import { FormatError } from '../base/format-error';

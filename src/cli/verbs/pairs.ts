@@ -37,7 +37,8 @@ export async function run(call: Call): Promise<0> {
     call.misuse('an input is missing: a file, an index folder, or - for stdin');
   }
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
-  const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } }); // refuses before the work
+  // Refuses before the work what cannot be written.
+  const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
   const [left, right] = await collections(call, args);
   const near = nearnessOf(call, left);
   const found = await call.long('comparing', async (work) => {

@@ -173,7 +173,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
   return rowsOf(preamble, messages(), { batchCount, rowCount });
 }
 
-/** Opens an Arrow stream; errors name it by `name`. `expectEnd` refuses one without its end mark. */
+/** Opens an Arrow stream, which errors name; `expectEnd` refuses one without its end mark. */
 export async function openArrowStream(
   pipe: BytePipe,
   name: string,
