@@ -29,7 +29,7 @@ it.each([
   600_000,
 );
 
-it.each([['--losses', '60'], ['--errors']])(
+it.each([['--kills', '40'], ['--losses', '60'], ['--errors']])(
   'a writer that writes in place is found out by %s',
   async (...args) => {
     const { code, text } = await faults(...args, '--work', 'in-place');

@@ -22,12 +22,13 @@ import { Draws } from '../reference/random';
 import { type Event, recorder, startRecording } from './traced-fs';
 import { stateOf, type Work, workOf } from './works';
 
-/** A new folder for one run, gone when `use` is over. */
+/** A new folder for one run, gone when `use` is over, as are the processes that work in it. */
 async function inFolder<T>(use: (root: string) => Promise<T>): Promise<T> {
   const root = mkdtempSync(join(tmpdir(), 'halfspace-faults-'));
   try {
     return await use(root);
   } finally {
+    await Promise.all([...children].map((child) => child.kill()));
     rmSync(root, { recursive: true, force: true });
   }
 }
@@ -60,9 +61,9 @@ export async function readUntilKilled(name: string, root: string): Promise<void>
   }
 }
 
-const children = new Set<ChildProcess>();
+const children = new Set<Child>();
 process.on('exit', () => {
-  for (const child of children) child.kill('SIGKILL');
+  for (const child of children) child.kill();
 });
 
 class Child {
@@ -73,12 +74,12 @@ class Child {
 
   constructor(args: readonly string[]) {
     this.#process = spawn(process.execPath, [process.argv[1], ...args]);
-    children.add(this.#process);
+    children.add(this);
     this.#process.stdout?.on('data', (data) => (this.output += data));
     this.#process.stderr?.on('data', (data) => (this.errors += data));
     this.#process.stdin?.on('error', () => undefined);
     this.end = new Promise((resolve) => this.#process.on('close', () => resolve()));
-    this.end.then(() => children.delete(this.#process));
+    this.end.then(() => children.delete(this));
   }
 
   /** Waits until it has printed what is meant, or its end. */
