@@ -13,7 +13,8 @@ import { bytesPerCode, type Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id } from '../index/id-table';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
-import { checkHeader, optionsOf, Restoring, reportOf } from '../index/read-index';
+import { checkHeader, optionsOf, Restoring } from '../index/read-index';
+import { reportOf } from '../index/saved-report';
 import { type IdList, partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
 import {
@@ -159,7 +160,8 @@ export class IndexFolder {
 
   /** What `optimize` measured; null before. */
   get report(): RecallReport | null {
-    return reportOf(this.#manifest.index);
+    const { report } = this.#manifest.index;
+    return report && this.#sound(() => reportOf(report));
   }
 
   /** How texts became vectors; null where that was not saved. */

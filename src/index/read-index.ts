@@ -21,12 +21,13 @@ import { NO_GAP } from '../kernels/residuals/residuals.scalar';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
 import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
-import { afterChanges, RANKS, type RecallReport, type SimHashIndexOptions } from './index-options';
+import type { SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import { groupedByPartition, Partitions } from './partitions/partitions';
+import { reportOf } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 import { VECTOR_STORAGES } from './vectors/row-vectors';
-import { type IndexHeader, maxRowNumbers, REPORT_NAMES, type SavedReport } from './write-index';
+import { type IndexHeader, maxRowNumbers } from './write-index';
 
 /**
  * An index that `indexToArrow` wrote. Damaged bytes throw a FormatError, with the name given by
@@ -207,7 +208,7 @@ export class Restoring {
     const parts = this.#parts;
     parts.skipTo(this.#header.nextRow);
     parts.isForeign = this.#header.isForeign;
-    parts.report = reportOf(this.#header);
+    parts.report = this.#header.report && reportOf(this.#header.report);
     if (centroids !== null) yield* this.#partition(centroids);
   }
 
@@ -255,43 +256,17 @@ export function optionsOf({ header }: { readonly header: object }): SimHashIndex
   };
 }
 
-/** The report of an index that was saved; null where it was not optimized. */
-export function reportOf({ report }: IndexHeader): RecallReport | null {
-  if (report === null) return null;
-  const names = new Map<string, string>(REPORT_NAMES.map(([ours, saved]) => [saved, ours]));
-  const entries = Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]);
-  return afterChanges({ ...REPORT_OF_BEFORE, ...Object.fromEntries(entries) } as RecallReport, {});
-}
-
-/** What reports lack that were written before 0.2, by rows that took part in training. */
-const REPORT_OF_BEFORE = {
-  ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
-  ...{ warnings: [], seed: 0, heldOutShare: 1 },
-} as const;
-
 /** The parts of a header that are no options, checked; `count` rows come with it. */
 export function checkHeader(header: object, count: number): IndexHeader {
   const { isForeign, nextRow, ids, report, nearness, gaps = [] } = header as IndexHeader;
   if (typeof isForeign !== 'boolean') throw wrongType('isForeign', 'true or false', isForeign);
   checkInteger('nextRow', nextRow, count, maxRowNumbers(count));
   checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
-  if (report !== null) checkReport(report);
+  if (report !== null) reportOf(report);
   if (nearness !== undefined) checkNumber('nearness', nearness, 0, 1);
   if (!Array.isArray(gaps)) throw wrongType('gaps', 'an array', gaps);
   for (const gap of gaps) checkNumber('gaps', gap, -NO_GAP, NO_GAP);
   return header as IndexHeader;
-}
-
-function checkReport(report: SavedReport): void {
-  checkNumber('report.recall', report.recall, 0, 1);
-  checkNumber('report.wanted', report.wanted, 0, 1);
-  checkOneOf('report.plan', report.plan, ['scan', 'partitions']);
-  checkInteger('report.oversample', report.oversample, 1, 2 ** 32);
-  checkInteger('report.probes', report.probes, report.plan === 'scan' ? 0 : 1, 2 ** 32);
-  checkOneOf('report.rank', report.rank, RANKS);
-  for (const name of ['k', 'rows', 'rowsAdded', 'rowsRemoved'] as const) {
-    checkInteger(`report.${name}`, report[name], 0, 2 ** 32);
-  }
 }
 
 function fromBase64(text: unknown): Int16Array {

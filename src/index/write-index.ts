@@ -1,7 +1,6 @@
 /**
  * Writes an index: the JSON header of its files, and its rows column by column (docs/format.md).
- * Names in files are those of version 1 of the format: `keep` is the option `vectors`; a report's
- * `plan` and `isReached` are `method` and `reached`. Row numbers stay as they are, unless nearly
+ * Names in files are those of version 1 of the format: `keep` is the option `vectors`. Row numbers stay as they are, unless nearly
  * all rows were removed: where ids name the rows, their numbers then begin again at 0. Free
  * functions, so that a bundle of `SimHashIndex` alone has no apache-arrow in it.
  */
@@ -11,8 +10,8 @@ import type { Ids } from '../base/ids';
 import { indexToArrow as bytesOf, type IndexRows, type RowRuns } from '../table/sealed/index-rows';
 import { MAX_ROWS } from './distinct/distinct-codes';
 import type { IdKind } from './id-table';
-import type { RecallReport } from './index-options';
 import type { IndexParts } from './index-parts';
+import { type SavedReport, savedReport } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 
 /** The header of an index's files, as JSON. */
@@ -36,12 +35,6 @@ export interface IndexHeader {
   readonly gaps?: readonly number[];
 }
 
-/** A report as files have it. */
-export type SavedReport = Omit<RecallReport, 'method' | 'reached'> & {
-  readonly plan: RecallReport['method'];
-  readonly isReached: boolean;
-};
-
 export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
   const { hasher, mean, isForeign, report, partitions } = parts;
   const keep = parts.vectors?.kind ?? 'none';
@@ -52,18 +45,6 @@ export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
     ...{ isForeign, ids: parts.ids.kind, nextRow, report: report && savedReport(report) },
     ...(partitions !== null && { nearness: partitions.nearness, gaps: partitions.gaps }),
   };
-}
-
-/** Library names of a report's keys, and those in files where they differ. */
-export const REPORT_NAMES = [
-  ['reached', 'isReached'],
-  ['method', 'plan'],
-] as const;
-
-function savedReport(report: RecallReport): SavedReport {
-  const names = new Map<string, string>(REPORT_NAMES);
-  const entries = Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]);
-  return Object.fromEntries(entries) as SavedReport;
 }
 
 /**

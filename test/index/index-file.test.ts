@@ -219,7 +219,8 @@ describe('a hostile file, its checksums right,', () => {
     });
   const report = {
     ...{ wanted: 0.9, recall: 0.9, plan: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
-    ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0, isReached: true },
+    ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0, isReached: true, interval: [0.8, 1] },
+    ...{ queries: 9, truth: 'cosine', partitions: 0, queriesPerSecond: 1 },
   };
   const centres = Buffer.from(new Int16Array(16).buffer).toString('base64');
 
@@ -252,6 +253,15 @@ describe('a hostile file, its checksums right,', () => {
     [{ report: { plan: 'magic' } }, {}, /report/],
     [{ report: { ...report, oversample: 0 } }, {}, /report.*oversample/],
     [{ report: { ...report, plan: 'partitions', probes: 0 } }, {}, /report.*probes/],
+    [{ report: { ...report, interval: '80 to 100' } }, {}, /report.*interval.*two numbers/],
+    [{ report: { ...report, interval: [0, 2] } }, {}, /report.*interval.*0..1/],
+    [{ report: { ...report, coverage: null } }, {}, /report.*coverage.*an object/],
+    [{ report: { ...report, truth: 'hearsay' } }, {}, /report.*truth/],
+    [{ report: { ...report, byRows: {} } }, {}, /report.byRows.*recall/],
+    [{ report: { ...report, warnings: [1] } }, {}, /report.*warnings/],
+    [{ report: { ...report, queriesPerSecond: 'many' } }, {}, /report.*queriesPerSecond/],
+    [{ report: { ...report, partitions: -1 } }, {}, /report.*partitions/],
+    [{ report: 'good' }, {}, /report/],
     [{ report: { ...report, plan: 'bands' } }, {}, /report.*plan/],
     [
       { keep: 'int8' },

@@ -1,0 +1,95 @@
+/**
+ * What `optimize` measured, as files have it: names of version 1 where the library has newer ones,
+ * and every value checked when it is read, since programs print reports and search by them.
+ */
+
+import { checkInteger, checkNumber, checkOneOf, wrongType } from '../base/check';
+import {
+  afterChanges,
+  type EvaluationRecall,
+  type QueryRecall,
+  RANKS,
+  type RecallReport,
+} from './index-options';
+
+/** A report as files have it. */
+export type SavedReport = Omit<RecallReport, 'method' | 'reached'> & {
+  readonly plan: RecallReport['method'];
+  readonly isReached: boolean;
+};
+
+/** Names in the library, and those in files where they differ. */
+const NAMES = [
+  ['reached', 'isReached'],
+  ['method', 'plan'],
+] as const;
+
+/** What reports lack that were written before 0.2, by rows that took part in training. */
+const OF_BEFORE = {
+  ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
+  ...{ warnings: [], seed: 0, heldOutShare: 1 },
+} as const;
+
+const MAX_COUNT = 2 ** 32;
+
+export function savedReport(report: RecallReport): SavedReport {
+  return renamed(report, new Map<string, string>(NAMES)) as SavedReport;
+}
+
+/** The report of a file, checked. */
+export function reportOf(saved: SavedReport): RecallReport {
+  if (typeof saved !== 'object') throw wrongType('report', 'an object or null', saved);
+  const names = new Map<string, string>(NAMES.map(([ours, theirs]) => [theirs, ours]));
+  const report = { ...OF_BEFORE, ...(renamed(saved, names) as RecallReport) };
+  checkRecall('report', report);
+  if (report.byRows !== null) checkRecall('report.byRows', report.byRows);
+  checkNumber('report.wanted', report.wanted, 0, 1);
+  if (report.wantedCoverage !== null) {
+    checkNumber('report.wantedCoverage', report.wantedCoverage, 0, 1);
+  }
+  if (typeof report.reached !== 'boolean') {
+    throw wrongType('report.isReached', 'true or false', report.reached);
+  }
+  checkOneOf('report.plan', report.method, ['scan', 'partitions']);
+  checkOneOf('report.rank', report.rank, RANKS);
+  checkInteger('report.probes', report.probes, report.method === 'scan' ? 0 : 1, MAX_COUNT);
+  checkInteger('report.oversample', report.oversample, 1, MAX_COUNT);
+  for (const name of ['k', 'rows', 'rowsAdded', 'rowsRemoved', 'partitions', 'seed'] as const) {
+    checkInteger(`report.${name}`, report[name], 0, MAX_COUNT);
+  }
+  checkNumber('report.queriesPerSecond', report.queriesPerSecond, 0, Number.MAX_VALUE);
+  checkNumber('report.heldOutShare', report.heldOutShare, 0, 1);
+  const { warnings } = report;
+  if (!Array.isArray(warnings) || !warnings.every((one) => typeof one === 'string')) {
+    throw wrongType('report.warnings', 'an array of strings', warnings);
+  }
+  return afterChanges(report, {});
+}
+
+function checkRecall(name: string, found: EvaluationRecall): void {
+  if (typeof found !== 'object' || found === null) throw wrongType(name, 'an object', found);
+  const { recall, interval, coverage, queries, source, truth } = found;
+  checkNumber(`${name}.recall`, recall, 0, 1);
+  checkInterval(`${name}.interval`, interval);
+  if (typeof coverage !== 'object' || coverage === null) {
+    throw wrongType(`${name}.coverage`, 'an object', coverage);
+  }
+  checkNumber(`${name}.coverage.recall`, coverage.recall, 0, 1);
+  checkNumber(`${name}.coverage.share`, coverage.share, 0, 1);
+  checkInteger(`${name}.queries`, queries, 0, MAX_COUNT);
+  checkOneOf(`${name}.source`, source, ['rows', 'queries']);
+  checkOneOf(`${name}.truth`, truth, ['cosine', 'distance', 'given']);
+}
+
+function checkInterval(name: string, interval: QueryRecall['interval']): void {
+  if (!Array.isArray(interval) || interval.length !== 2) {
+    throw wrongType(name, 'two numbers', interval);
+  }
+  for (const limit of interval) checkNumber(name, limit, 0, 1);
+}
+
+function renamed(report: object, names: ReadonlyMap<string, string>): object {
+  return Object.fromEntries(
+    Object.entries(report).map(([name, value]) => [names.get(name) ?? name, value]),
+  );
+}
