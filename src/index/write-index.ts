@@ -1,8 +1,8 @@
 /**
  * Writes an index: the JSON header of its files, and its rows column by column (docs/format.md).
  * Names in files are those of version 1 of the format: `keep` is the option `vectors`. Row numbers
- * stay as they are, unless nearly all rows were removed: where ids name the rows, their numbers then
- * begin again at 0. Free functions, so that a bundle of `SimHashIndex` alone has no apache-arrow.
+ * stay as they are, unless nearly all rows were removed: where ids name the rows, their numbers
+ * then begin again at 0. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
 import { wrongType } from '../base/check';
