@@ -3,10 +3,17 @@
 import { ANSWERS } from './answers';
 import { CALLS } from './calls';
 import { check, checkError } from './check';
+import { COMMAND } from './command';
 import { FOLDERS } from './folders';
 import { type MakeTarget, READERS, type Run } from './readers';
 
-export const TARGETS: Record<string, MakeTarget> = { ...READERS, ...FOLDERS, ...ANSWERS, ...CALLS };
+export const TARGETS: Record<string, MakeTarget> = {
+  ...READERS,
+  ...FOLDERS,
+  ...ANSWERS,
+  ...CALLS,
+  ...COMMAND,
+};
 
 const held: unknown[] = [];
 
