@@ -54,10 +54,13 @@ export interface RowFilter {
   readonly rows: readonly number[] | null;
 }
 
-export function checkFilter(filter: unknown, idOf: (row: number) => Id): RowFilter | null {
+export function checkFilter(
+  filter: unknown,
+  ask: (filter: (id: Id, row: number) => unknown, row: number) => boolean,
+): RowFilter | null {
   if (filter === undefined) return null;
   if (typeof filter === 'function') {
-    const accepts = (row: number) => Boolean(filter(idOf(row), row));
+    const accepts = (row: number) => ask(filter as (id: Id) => unknown, row);
     return { accepts, isUserCode: true, rows: null };
   }
   const isRows = filter instanceof Set || filter instanceof Uint32Array || Array.isArray(filter);

@@ -88,6 +88,8 @@ export class IndexParts {
   numbering = 0;
   /** The long call that changes the index at present. */
   busy: string | null = null;
+  /** Filters of callers that are at work, one within another. */
+  #filtering = 0;
 
   private constructor(fields: Fields) {
     this.hasher = fields.hasher;
@@ -131,9 +133,20 @@ export class IndexParts {
     return this.vectors instanceof DenseVectors ? this.vectors : null;
   }
 
-  /** Throws while a long call changes the index. */
+  /** Throws while a long call changes the index, and within a filter. */
   refuseIfBusy(): void {
     if (this.busy !== null) throw new Error(`${this.busy}() is still at work on this index`);
+    if (this.#filtering > 0) throw new Error('a filter must not change the index that it filters');
+  }
+
+  /** Whether a caller's filter accepts a row. It may search in turn; changes are refused. */
+  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean {
+    this.#filtering++;
+    try {
+      return Boolean(filter(this.ids.idOf(row), row));
+    } finally {
+      this.#filtering--;
+    }
   }
 
   get bytes(): IndexBytes {

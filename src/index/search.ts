@@ -108,7 +108,7 @@ export function searchRequest(parts: IndexParts, given: SearchOptions<never>): R
     method,
     oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
     probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
-    filter: checkFilter(given.filter, (row) => parts.ids.idOf(row)),
+    filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
     isExplained: given.explain === true,
   };
 }
@@ -121,7 +121,7 @@ export function withinRequest(parts: IndexParts, given: IndexWithinOptions<never
     method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
     oversample: null,
     probes: null,
-    filter: checkFilter(given.filter, (row) => parts.ids.idOf(row)),
+    filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
     isExplained: given.explain === true,
   };
 }

@@ -50,6 +50,30 @@ describe('a filter that searches in turn', () => {
   });
 });
 
+describe('a filter that would change the index', () => {
+  const { index, queries } = optimized();
+  const [query] = queries;
+  const changes: Record<string, () => unknown> = {
+    add: () => index.add(query),
+    set: () => index.set(query, 3),
+    remove: () => index.remove(3),
+    compact: () => index.compact(),
+    optimize: () => index.optimize(),
+  };
+
+  it.each(Object.keys(changes))('is refused: %s', (name) => {
+    const before = index.search(query, { filter: () => true });
+    const filter = () => Boolean(changes[name]());
+    for (const rank of ['exact', 'estimate', 'hamming'] as const) {
+      expect(() => index.search(query, { filter, rank })).toThrow(/a filter must not change/);
+      expect(() => index.searchAll([query], { filter, rank })).toThrow(/a filter must not change/);
+    }
+    expect(() => index.within(query, { filter, maxDistance: 90 })).toThrow(/must not change/);
+    expect(index.search(query, { filter: () => true })).toEqual(before);
+    expect(index.remove(index.add(query))).toBe(true);
+  });
+});
+
 describe('as many neighbours as there are rows, and more', () => {
   const { index, queries } = optimized();
 
