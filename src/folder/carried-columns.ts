@@ -1,11 +1,13 @@
 /** The carried columns of the rows that a save writes: given now, or read from its last files. */
 
+import { lowerBound } from '../base/arrays';
+import type { Segment } from '../stored/manifest';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { readFolderFile } from './generations';
 import type { Origin } from './origin';
-import { placeOf, rangeOf, type Segment } from './segments';
+import { rangeOf } from './segments';
 
 interface CarriedRequest {
   readonly folder: string;
@@ -49,7 +51,7 @@ export class CarriedColumns {
         ? (request.origin?.manifest.columns ?? columns)
         : columns;
     const nextRow = request.segments.at(-1)?.rows.nextRow ?? 0;
-    this.#firstAdded = placeOf(request.live, nextRow);
+    this.#firstAdded = lowerBound(request.live, nextRow);
   }
 
   /** Those of rows by their places among the live ones, `first` to `end - 1`. */
@@ -59,8 +61,8 @@ export class CarriedColumns {
     const batches: RowBatch[] = [];
     for (const segment of segments) {
       const own = rangeOf(segment.rows);
-      const from = Math.max(first, placeOf(live, own.firstRow));
-      const to = Math.min(end, placeOf(live, own.nextRow));
+      const from = Math.max(first, lowerBound(live, own.firstRow));
+      const to = Math.min(end, lowerBound(live, own.nextRow));
       if (from < to) batches.push(await this.#ofSegment(segment, live.subarray(from, to)));
     }
     const from = Math.max(first, this.#firstAdded);
@@ -87,7 +89,7 @@ export class CarriedColumns {
     const all = RowBatch.join(columnsFromArrow(bytes, columns.name, { isSound: true }));
     const { firstRow, nextRow } = rangeOf(rows);
     const there = origin?.held.within(firstRow, nextRow) ?? new Uint32Array();
-    return all.select(Uint32Array.from(wanted, (row) => placeOf(there, row)));
+    return all.select(Uint32Array.from(wanted, (row) => lowerBound(there, row)));
   }
 }
 

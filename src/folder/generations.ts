@@ -134,7 +134,9 @@ export class GenerationWriter {
   }
 
   /** Makes this the newest generation, or throws and leaves the folder as it was. */
-  async commit(content: Omit<Manifest, 'generation' | 'previous' | 'checksum'>): Promise<Manifest> {
+  async commit(
+    content: Omit<Manifest, 'version' | 'generation' | 'previous' | 'checksum'>,
+  ): Promise<Manifest> {
     const { generation } = this;
     const previous = this.#base?.checksum ?? null;
     const bytes = new TextEncoder().encode(manifestText({ generation, previous, ...content }));

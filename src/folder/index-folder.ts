@@ -6,35 +6,34 @@
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkBits, checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
-import { checkLongCall, LONG_CALL, type LongCall, runStepsAsync } from '../base/steps';
-import { bytesPerCode, type Codes } from '../codes/codes';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
 import type { Id } from '../index/id-table';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
-import { checkHeader, optionsOf, Restoring } from '../index/read-index';
+import { optionsOf } from '../index/read-index';
 import { reportOf } from '../index/saved-report';
-import { type IdList, partsOf, SimHashIndex } from '../index/simhash-index';
-import type { IndexHeader } from '../index/write-index';
+import type { IdList, SimHashIndex } from '../index/simhash-index';
 import {
   type FolderFile,
   filesOf,
   type Manifest,
   manifestName,
+  type Segment,
+  segmentsOf,
   type TextSettings,
 } from '../stored/manifest';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
-import { indexFromArrow } from '../table/sealed/index-rows';
-import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
 import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
-import { folderPath, originOf, setOrigin } from './origin';
-import { RowSet } from './row-set';
+import { loadIndex, type OpenedFolder, removedRows, runsOf } from './load-index';
+import { folderPath, originOf } from './origin';
 import { save } from './save-index';
 import {
   type FolderHealth,
@@ -44,8 +43,6 @@ import {
 } from './verify-index';
 import type { Commit } from './write-generation';
 
-/** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
-const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;
 const TRIES = 5;
 /** So many others may be first, one after another, before a change gives up. */
 const MAX_WRITERS = 20;
@@ -182,44 +179,7 @@ export class IndexFolder {
   /** The index, all of it. */
   async index(options?: LongCall): Promise<SimHashIndex> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
-    const manifest = this.#manifest;
-    this.#refuseTooMany(this.#sound(() => this.#checkSizes()));
-    const removed = await this.removedRows();
-    const [centroids] = filesOf(manifest, 'centres');
-    const values = centroids && centroidsFromArrow(await this.#read(centroids), centroids.name);
-    const files = filesOf(manifest, 'rows');
-    // Damage of a small index is found before memory is taken for one.
-    let bytes = files.length > 0 ? await this.#read(files[0]) : new Uint8Array();
-    const index = this.#sound(() => new SimHashIndex(optionsOf({ header: manifest.index })));
-    const state = partsOf(index);
-    const held = new RowSet();
-    const wanted = { count: manifest.rows, removed, hasUniqueIds: true };
-    const restoring = this.#sound(() => new Restoring(state, manifest.index, wanted));
-    let done = 0;
-    for (const file of files) {
-      if (file !== files[0]) bytes = await this.#read(file);
-      const path = join(this.path, file.name);
-      const opened = indexFromArrow(bytes, path, { kind: 'rows', isSound: true });
-      let { firstRow = 0 } = file;
-      for (const rows of opened.batches()) {
-        call.signal?.throwIfAborted();
-        asFormatError(path, () => restoring.add(rows, firstRow));
-        if (rows.rows === null) held.addRange(firstRow, firstRow + rows.count);
-        else for (const row of rows.rows) held.add(row);
-        firstRow += rows.count;
-        done += rows.count;
-        call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
-      }
-    }
-    await runStepsAsync(restoring.end(values ?? null), {});
-    this.#sound(() => {
-      if (index.count !== manifest.rows) throw new Error(`${index.count} rows were found`);
-    });
-    setOrigin(index, {
-      ...{ path: this.path, manifest, held, isAligned: true },
-      centroids: state.partitions?.centroids ?? null,
-    });
-    return index;
+    return loadIndex(this.#opened, call);
   }
 
   /**
@@ -284,34 +244,16 @@ export class IndexFolder {
     }
   }
 
-  /** Fails where files cannot hold their rows. */
-  #checkSizes(): IndexHeader {
-    const { index, rows } = this.#manifest;
-    const header = checkHeader(index, rows);
-    const width = bytesPerCode(checkBits(header.bits));
-    for (const file of filesOf(this.#manifest, 'rows')) {
-      if (file.bytes >= file.rows * width) continue;
-      throw new Error(`${file.name} cannot hold ${file.rows} rows in ${file.bytes} bytes`);
-    }
-    return header;
-  }
-
-  /** More than an engine can hold is refused before memory is taken. */
-  #refuseTooMany({ bits, nextRow }: IndexHeader): void {
-    const most = Math.floor(MAX_CODE_BYTES / (bytesPerCode(bits) + 4));
-    if (nextRow <= most) return;
-    throw new RangeError(
-      `${this.path} has ${nextRow} rows of ${bits} bits, one index holds at most ${most}`,
-    );
-  }
-
   /** Numbers of rows that files have and the index has no more, ascending. */
-  async removedRows(): Promise<Uint32Array> {
-    const [file] = filesOf(this.#manifest, 'removed');
-    if (file === undefined) return new Uint32Array();
-    const rows = removedFromArrow(await this.#read(file), join(this.path, file.name));
-    if (rows.length === file.rows) return rows;
-    throw new FormatError(`${rows.length} rows, the manifest says ${file.rows}`, file.name);
+  removedRows(): Promise<Uint32Array> {
+    return removedRows(this.#opened);
+  }
+
+  get #opened(): OpenedFolder {
+    return {
+      ...{ path: this.path, manifest: this.#manifest, read: (file) => this.#read(file) },
+      sound: (read) => this.#sound(read),
+    };
   }
 
   /**
@@ -324,11 +266,11 @@ export class IndexFolder {
       if (!known.includes(name)) throw wrongValue('names', `some of ${known.join(', ')}`, name);
     }
     const removed = await this.removedRows();
-    const rows = filesOf(this.#manifest, 'rows');
     const batches: RowBatch[] = [];
-    for (const [i, file] of filesOf(this.#manifest, 'columns').entries()) {
-      const read = await this.columnsOf(file, names);
-      const gone = await this.#placesIn(rows[i], removed);
+    for (const segment of segmentsOf(this.#manifest)) {
+      if (segment.columns === null) continue;
+      const read = await this.columnsOf(segment.columns, names);
+      const gone = await this.#placesIn(segment, removed);
       let first = 0;
       for (const batch of read) {
         const there = Uint32Array.from({ length: batch.count }, (_, place) => place);
@@ -342,7 +284,8 @@ export class IndexFolder {
   }
 
   /** The places of removed rows in a file of rows. */
-  async #placesIn(file: FolderFile, removed: Uint32Array): Promise<Set<number>> {
+  async #placesIn(segment: Segment, removed: Uint32Array): Promise<Set<number>> {
+    const { rows: file } = segment;
     const { firstRow = 0, nextRow = 0 } = file;
     const own = removed.filter((row) => row >= firstRow && row < nextRow);
     if (own.length === 0) return new Set();
@@ -350,9 +293,7 @@ export class IndexFolder {
     const wanted = new Set(own);
     const places = new Set<number>();
     let place = 0;
-    const path = join(this.path, file.name);
-    const opened = indexFromArrow(await this.#read(file), path, { kind: 'rows', isSound: true });
-    for (const { rows, count } of opened.batches()) {
+    for (const { rows, count } of await runsOf(this.#opened, segment, await this.#read(file))) {
       for (let i = 0; i < count; i++, place++) {
         if (wanted.has(rows?.[i] ?? firstRow + place)) places.add(place);
       }

@@ -4,13 +4,8 @@
  * any number of appends there are few files, and a row was written few times.
  */
 
-import type { FolderFile } from '../stored/manifest';
-
-/** A file of rows, and what is carried next to them. */
-export interface Segment {
-  readonly rows: FolderFile;
-  readonly columns: FolderFile | null;
-}
+import { lowerBound } from '../base/arrays';
+import type { FolderFile, Segment } from '../stored/manifest';
 
 /** Row numbers of a file that a save writes. */
 export interface Range {
@@ -35,7 +30,7 @@ export interface SegmentsNow {
 
 export function planSegments({ segments, live, nextRow, rowsPerFile }: SegmentsNow): SegmentPlan {
   const countOf = ({ firstRow, nextRow: end }: Range) =>
-    placeOf(live, end) - placeOf(live, firstRow);
+    lowerBound(live, end) - lowerBound(live, firstRow);
   const keeps = segments.map(({ rows }) => 2 * countOf(rangeOf(rows)) >= rows.rows);
   const written = segments.at(-1)?.rows.nextRow ?? 0;
   let pending = countOf({ firstRow: written, nextRow });
@@ -68,22 +63,10 @@ export function rangeOf({ firstRow = 0, nextRow = 0 }: FolderFile): Range {
 /** Ranges of at most so many rows that are there; none where there are none. */
 function cut({ firstRow, nextRow }: Range, live: Uint32Array, most: number): Range[] {
   const ranges: Range[] = [];
-  const end = placeOf(live, nextRow);
-  for (let at = placeOf(live, firstRow); at < end; at += most) {
+  const end = lowerBound(live, nextRow);
+  for (let at = lowerBound(live, firstRow); at < end; at += most) {
     const last = Math.min(end, at + most) - 1;
     ranges.push({ firstRow: live[at], nextRow: live[last] + 1 });
   }
   return ranges;
-}
-
-/** The place of a row, or of the first after it. */
-export function placeOf(live: Uint32Array, row: number): number {
-  let low = 0;
-  let high = live.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (live[middle] < row) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

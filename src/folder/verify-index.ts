@@ -10,9 +10,18 @@ import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { DistinctCodes } from '../index/distinct/distinct-codes';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
-import { type FolderFile, type Manifest, manifestName } from '../stored/manifest';
+import {
+  FOLDER_VERSION,
+  type FolderFile,
+  type Manifest,
+  manifestName,
+  type Segment,
+  segmentsOf,
+} from '../stored/manifest';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
+import { openTable } from '../table/sealed/sealed-table';
+import { blocksFromArrow, checkBlocks } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import {
@@ -72,8 +81,12 @@ export async function verifyFolder(
   let done = 0;
   for (const file of manifest.files) {
     call.signal?.throwIfAborted();
-    await attempt(file.name, () => checkFile(folder, file));
+    await attempt(file.name, () => checkFile(folder, file, manifest.version));
     call.onProgress?.(++done, manifest.files.length + 1);
+  }
+  for (const segment of problems.length === 0 ? segmentsOf(manifest) : []) {
+    const { blocks } = segment;
+    if (blocks !== null) await attempt(blocks.name, () => checkSegment(folder, segment, blocks));
   }
   if (problems.length === 0) {
     const index = await attempt(manifestName(own), () => open({ ...call, generation }));
@@ -126,14 +139,39 @@ async function wholeManifest(folder: string, generation: number | undefined): Pr
 }
 
 /** Its size, its checksum, those of its batches and columns, and how many rows it has. */
-export async function checkFile(folder: string, file: FolderFile): Promise<void> {
+export async function checkFile(
+  folder: string,
+  file: FolderFile,
+  version: number = FOLDER_VERSION,
+): Promise<void> {
   const bytes = await readFolderFile(folder, file);
-  const rows = rowsIn(bytes, file, join(folder, file.name));
+  const rows = rowsIn(bytes, file, { path: join(folder, file.name), version });
   if (rows === file.rows) return;
   throw new Error(`${rows} rows, the manifest says ${file.rows}`);
 }
 
-function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
+/** That the table of blocks says what is in the files of rows and vectors. */
+async function checkSegment(
+  folder: string,
+  { rows, vectors }: Segment,
+  blocks: FolderFile,
+): Promise<void> {
+  const table = blocksFromArrow(await readFolderFile(folder, blocks), join(folder, blocks.name));
+  checkBlocks(table, {
+    rows: await readFolderFile(folder, rows),
+    vectors: vectors && (await readFolderFile(folder, vectors)),
+  });
+}
+
+function rowsIn(
+  bytes: Uint8Array,
+  { kind, rows }: FolderFile,
+  { path, version }: { path: string; version: number },
+): number {
+  if (kind === 'blocks') return blocksFromArrow(bytes, path).count;
+  if (kind === 'vectors' || (kind === 'rows' && version > 1)) {
+    return openTable(bytes, path, { kind: kind === 'rows' ? 'segment' : kind }).count;
+  }
   if (kind === 'rows') {
     let count = 0;
     for (const batch of indexFromArrow(bytes, path, { kind: 'rows' }).batches())

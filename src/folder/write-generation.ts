@@ -3,14 +3,24 @@
  * written next to them. The index must not change meanwhile; that is looked at after every file.
  */
 
+import { lowerBound } from '../base/arrays';
 import type { LongCall } from '../base/steps';
 import type { IndexParts } from '../index/index-parts';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { headerOf, SavedRows } from '../index/write-index';
-import { type FolderFile, filesOf, type Manifest, type TextSettings } from '../stored/manifest';
+import {
+  FOLDER_VERSION,
+  type FolderFile,
+  filesOf,
+  filesOfSegment,
+  type Manifest,
+  type Segment,
+  segmentsOf,
+  type TextSettings,
+} from '../stored/manifest';
 import type { RowBatch } from '../table/row-batch';
 import { columnsToArrow } from '../table/sealed/carried-columns';
-import { indexToArrow } from '../table/sealed/index-rows';
+import { segmentToArrow } from '../table/sealed/segment-tables';
 import { centroidsToArrow, removedToArrow } from '../table/sealed/small-tables';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
@@ -18,7 +28,7 @@ import { CarriedColumns } from './carried-columns';
 import { GenerationWriter } from './generations';
 import type { Origin } from './origin';
 import { RowSet } from './row-set';
-import { isSegment, placeOf, planSegments, type Range, rangeOf, type Segment } from './segments';
+import { isSegment, planSegments, type Range, rangeOf } from './segments';
 import { checkFile } from './verify-index';
 
 export interface SaveIndexOptions extends LongCall {
@@ -48,8 +58,8 @@ export interface SaveRequest {
 /** Saves an index that was opened from a folder a moment ago as the folder's next generation. */
 export type Commit = (wish: Partial<SaveRequest>) => Promise<void>;
 
-/** A file of rows has about so many bytes: what a save holds in memory twice. */
-const FILE_BYTES = 2 ** 28;
+/** A segment has about so many bytes: what a save holds in memory twice. */
+const FILE_BYTES = 2 ** 30;
 /** What a row takes next to its code and its vector: an id, numbers. */
 const ROW_BYTES = 32;
 
@@ -87,7 +97,9 @@ class Generation {
     const before = origin === null ? [] : segmentsOf(origin.manifest);
     const centroids = this.#parts.partitions?.centroids ?? null;
     const isSame = origin?.centroids === centroids;
-    const mayStay = isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
+    const isOfNow = origin?.manifest.version === FOLDER_VERSION;
+    const mayStay =
+      isOfNow && isSame && !isWhole && !this.#rows.isRenumbered && given.columns === undefined;
     this.#segments = mayStay ? before : [];
     this.#carried = CarriedColumns.of({
       ...{ segments: before, origin, folder: request.folder, live: this.#rows.live },
@@ -107,15 +119,17 @@ class Generation {
       this.#request.given.signal?.throwIfAborted();
       if (isSegment(part)) this.#keep(part, { files, held });
       else await this.#add(part, { files, held });
-      done = placeOf(live, isSegment(part) ? rangeOf(part.rows).nextRow : part.nextRow);
+      done = lowerBound(live, isSegment(part) ? rangeOf(part.rows).nextRow : part.nextRow);
       this.#request.given.onProgress?.(done, live.length);
     }
     files.push(...(await this.#others(held)));
     this.#refuseIfChanged();
     // What was written is read back before it becomes the index: only what opens is published.
     for (const file of this.#writer.added) await checkFile(this.#request.folder, file);
+    const { count, emptyCount } = this.#parts.distinctCodes;
+    const distinct = count - emptyCount;
     const manifest = await this.#writer.commit({
-      ...{ rows: live.length, index: headerOf(this.#parts, nextRow) },
+      ...{ rows: live.length, index: { ...headerOf(this.#parts, nextRow), distinct } },
       text: this.#request.given.text ?? this.#request.origin?.manifest.text ?? null,
       ...{ columns: this.#carried?.columns ?? [], files },
     });
@@ -134,23 +148,26 @@ class Generation {
     return Math.max(1, Math.floor(FILE_BYTES / (hasher.bytesPerCode + vectorBytes + ROW_BYTES)));
   }
 
-  #keep({ rows, columns }: Segment, { files, held }: Written): void {
-    files.push(rows);
-    if (columns !== null) files.push(columns);
-    const { firstRow, nextRow } = rangeOf(rows);
+  #keep(segment: Segment, { files, held }: Written): void {
+    files.push(...filesOfSegment(segment));
+    const { firstRow, nextRow } = rangeOf(segment.rows);
     for (const row of this.#request.origin?.held.within(firstRow, nextRow) ?? []) held.add(row);
   }
 
   async #add(range: Range, { files, held }: Written): Promise<void> {
     const { live, isRenumbered } = this.#rows;
-    const [first, end] = [placeOf(live, range.firstRow), placeOf(live, range.nextRow)];
+    const [first, end] = [lowerBound(live, range.firstRow), lowerBound(live, range.nextRow)];
     const { firstRow, nextRow } = isRenumbered ? { firstRow: first, nextRow: end } : range;
     this.#refuseIfChanged();
-    const { count, equals, runs } = this.#rows.slice(first, end, firstRow);
+    const count = end - first;
+    const { layout, blocks } = this.#rows.segment(first, end);
     const { report: _, ...header } = headerOf(this.#parts, this.#rows.nextRow);
-    const told = { kind: 'rows', ...header, firstRow, ...(equals && { equals }) };
-    const file = await this.#writer.add('rows', indexToArrow(told, count, runs), count);
+    const equals = layout.hasFirsts ? 'first' : 'none';
+    const bytes = segmentToArrow({ ...header, firstRow, equals }, layout, blocks);
+    const file = await this.#writer.add('rows', bytes.rows, count);
     files.push({ ...file, firstRow, nextRow });
+    if (bytes.vectors !== null) files.push(await this.#writer.add('vectors', bytes.vectors, count));
+    files.push(await this.#writer.add('blocks', bytes.blocks, bytes.blockCount));
     for (let i = first; i < end; i++) held.add(live[i]);
     if (this.#carried === null) return;
     const columns = columnsToArrow(await this.#carried.rows(first, end));
@@ -201,9 +218,4 @@ class Generation {
 interface Written {
   readonly files: FolderFile[];
   readonly held: RowSet;
-}
-
-function segmentsOf(manifest: Manifest): Segment[] {
-  const columns = filesOf(manifest, 'columns');
-  return filesOf(manifest, 'rows').map((rows, i) => ({ rows, columns: columns[i] ?? null }));
 }

@@ -19,11 +19,16 @@ import { allocateCentroids } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products/products.scalar';
 import { NO_GAP } from '../kernels/residuals/residuals.scalar';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
-import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
+import {
+  type IndexRows,
+  indexFromArrow as openedFrom,
+  type ResidualColumns,
+} from '../table/sealed/index-rows';
 import type { Id, IdKind } from './id-table';
 import type { SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import { groupedByPartition, Partitions } from './partitions/partitions';
+import { residualBytesOf } from './partitions/residual-codes';
 import { reportOf } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 import { VECTOR_STORAGES } from './vectors/row-vectors';
@@ -77,6 +82,8 @@ export class Restoring {
   /** The first row of removed rows that were not the first. */
   readonly #firstOfRemoved = new Map<number, number>();
   readonly #partitionOf: number[] = [];
+  /** Of all row numbers; null where files have none. */
+  #residuals: ResidualColumns | null = null;
 
   constructor(parts: IndexParts, header: object, options: RestoreOptions) {
     const { count, removed = new Uint32Array(), hasUniqueIds = false } = options;
@@ -150,6 +157,7 @@ export class Restoring {
     const checked = this.#hasUniqueIds ? own : this.#parts.ids.check(own, end - first);
     this.#parts.ids.append(checked as readonly Id[] | null, end - first);
     vectors?.restore(given, first, end);
+    if (given.residuals) this.#addResiduals(given.residuals, { first, end, row });
     const codes = given.codes.subarray(first * bytesPerCode, end * bytesPerCode);
     if (given.firsts === undefined) this.#addCodes(codes, given.validity, first);
     else {
@@ -163,6 +171,23 @@ export class Restoring {
       if (!isValid(given.validity, i)) continue;
       this.#partitionOf[distinctCodes.distinctOf(row + i - first)] ??= given.partitions[i];
     }
+  }
+
+  #addResiduals(
+    { bytesPerRow, codes, scales }: ResidualColumns,
+    { first, end, row }: { first: number; end: number; row: number },
+  ): void {
+    const { nextRow } = this.#header;
+    const wanted = residualBytesOf(this.#parts);
+    if (bytesPerRow !== wanted)
+      throw wrongValue('residual', `codes of ${wanted} bytes`, bytesPerRow);
+    this.#residuals ??= {
+      ...{ bytesPerRow, codes: new Uint8Array(nextRow * bytesPerRow) },
+      scales: new Float32Array(nextRow),
+    };
+    const own = codes.subarray(first * bytesPerRow, end * bytesPerRow);
+    this.#residuals.codes.set(own, row * bytesPerRow);
+    this.#residuals.scales.set(scales.subarray(first, end), row);
   }
 
   /** Adds codes of which it is not known whether they are there already. */
@@ -226,8 +251,10 @@ export class Restoring {
     centroids.set(values);
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
     const { nearness, gaps = [] } = this.#header;
-    const grouping = { centroids, starts: grouped.starts, nearness, gaps };
+    const residuals = this.#residuals;
+    const grouping = { centroids, starts: grouped.starts, nearness, gaps, residuals };
     const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
+    this.#residuals = null;
     parts.setOrder({ ...grouped, partitions });
   }
 }

@@ -8,11 +8,13 @@
 import { wrongType } from '../base/check';
 import type { Ids } from '../base/ids';
 import { indexToArrow as bytesOf, type IndexRows, type RowRuns } from '../table/sealed/index-rows';
+import type { SegmentLayout, SegmentRows } from '../table/sealed/segment-tables';
 import { MAX_ROWS } from './distinct/distinct-codes';
 import type { IdKind } from './id-table';
 import type { IndexParts } from './index-parts';
 import { type SavedReport, savedReport } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
+import { segmentOf } from './write-segment';
 
 /** The header of an index's files, as JSON. */
 export interface IndexHeader {
@@ -28,6 +30,8 @@ export interface IndexHeader {
   readonly ids: IdKind | null;
   /** The number that the next row gets. */
   readonly nextRow: number;
+  /** How many distinct codes the rows have; missing in files of version 1. */
+  readonly distinct?: number;
   readonly report: SavedReport | null;
   /** The mean cosine of vectors with their partitions' centroids. */
   readonly nearness?: number;
@@ -101,6 +105,15 @@ export class SavedRows {
         endOf: (from, to) => this.#parts.vectors?.endOf(rows, from, to) ?? to,
       },
     };
+  }
+
+  /** The blocks of a segment with rows by their places among those that are there. */
+  segment(first: number, end: number): { layout: SegmentLayout; blocks: SegmentRows[] } {
+    return segmentOf(this.#parts, {
+      rows: this.live.subarray(first, end),
+      renumbered: this.isRenumbered ? this.live : null,
+      partitionOf: this.#partitionOf,
+    });
   }
 
   #rowsOf(rows: Uint32Array, { numbers, firsts, ids }: RowsToWrite, from: number): IndexRows {

@@ -10,7 +10,9 @@ import type { IndexHeader } from '../index/write-index';
 import { checksum } from '../kernels/kernels';
 import type { ColumnInfo } from '../table/columns/info';
 
-export const FOLDER_VERSION = 1;
+/** Version of the folders that are written; version 1 is read as well. */
+export const FOLDER_VERSION = 2;
+const KNOWN_VERSIONS = [1, 2];
 const FORMAT = 'index folder';
 
 /** How texts became vectors, so that a query's text can. */
@@ -23,7 +25,9 @@ export interface TextSettings {
   hash?: string;
 }
 
-export const FILE_KINDS = ['rows', 'columns', 'centres', 'removed', 'frequencies'] as const;
+export const FILE_KINDS = [
+  ...(['rows', 'vectors', 'blocks', 'columns', 'centres', 'removed', 'frequencies'] as const),
+] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
 export interface FolderFile {
@@ -38,6 +42,8 @@ export interface FolderFile {
 }
 
 export interface Manifest {
+  /** Of the folder's format: 1 or 2. */
+  readonly version: number;
   readonly generation: number;
   /** Checksum of the manifest before; null of the first. */
   readonly previous: string | null;
@@ -52,7 +58,8 @@ export interface Manifest {
 }
 
 /** Names of our own files; whatever else is in a folder is left alone. */
-const NAME = /^(rows|columns|centres|removed|frequencies)-(\d{6,})-(\d+)-([0-9a-f]{12})\.arrow$/;
+const NAME =
+  /^(rows|vectors|blocks|columns|centres|removed|frequencies)-(\d{6,})-(\d+)-([0-9a-f]{12})\.arrow$/;
 
 interface Named {
   readonly kind: FileKind;
@@ -97,7 +104,7 @@ export function fileChecksum(bytes: Uint8Array): string {
   return hash.toString(16).padStart(16, '0');
 }
 
-export function manifestText(manifest: Omit<Manifest, 'checksum'>): string {
+export function manifestText(manifest: Omit<Manifest, 'version' | 'checksum'>): string {
   const { generation, ...rest } = manifest;
   const body = { format: FORMAT, version: FOLDER_VERSION, generation, ...rest };
   const head = `${JSON.stringify(body, null, 1).slice(0, -2)},\n`;
@@ -115,10 +122,10 @@ export function parseManifest(bytes: Uint8Array, path: string, generation: numbe
 
 function parsed(bytes: Uint8Array, generation: number): Manifest {
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  const json = JSON.parse(text) as Manifest & { format: unknown; version: unknown };
+  const json = JSON.parse(text) as Manifest & { format: unknown };
   if (json?.format !== FORMAT) throw new Error(`"format" is not "${FORMAT}"`);
-  if (json.version !== FOLDER_VERSION) {
-    const known = `this release reads ${FOLDER_VERSION}`;
+  if (!KNOWN_VERSIONS.includes(json.version)) {
+    const known = `this release reads ${KNOWN_VERSIONS.join(' and ')}`;
     throw new Error(`format version ${json.version} is not known, ${known}`);
   }
   const end = text.lastIndexOf(' "checksum"');
@@ -147,10 +154,9 @@ function checkFile(file: FolderFile): void {
   }
 }
 
-/** Files of rows follow each other, and each has its columns or none has. */
+/** Files of rows follow each other, and each has what belongs to it, or none has. */
 function checkSegments(manifest: Manifest): void {
   const rows = filesOf(manifest, 'rows');
-  const columns = filesOf(manifest, 'columns');
   let nextRow = 0;
   for (const file of rows) {
     checkInteger('firstRow', file.firstRow, nextRow, manifest.index.nextRow);
@@ -158,11 +164,20 @@ function checkSegments(manifest: Manifest): void {
     checkInteger('rows', file.rows, 0, nextRow - (file.firstRow as number));
   }
   checkInteger('nextRow', manifest.index.nextRow, nextRow, 2 ** 32);
-  if (columns.length > 0)
-    checkInteger('files of columns', columns.length, rows.length, rows.length);
-  columns.forEach((file, i) => {
-    checkInteger('rows of columns', file.rows, rows[i].rows, rows[i].rows);
-  });
+  const hasVectors = manifest.version > 1 && manifest.index.keep !== 'none';
+  for (const [kind, least] of [
+    ['columns', 0],
+    ['vectors', hasVectors ? rows.length : 0],
+    ['blocks', manifest.version > 1 ? rows.length : 0],
+  ] as const) {
+    const files = filesOf(manifest, kind);
+    const most = kind === 'columns' ? rows.length : least;
+    checkInteger(`files of ${kind}`, files.length, least, most);
+    if (files.length > 0) checkInteger(`files of ${kind}`, files.length, rows.length, rows.length);
+    files.forEach((file, i) => {
+      if (kind !== 'blocks') checkInteger(`rows of ${kind}`, file.rows, rows[i].rows, rows[i].rows);
+    });
+  }
   for (const kind of ['centres', 'removed', 'frequencies'] as const) {
     checkInteger(`files of ${kind}`, filesOf(manifest, kind).length, 0, 1);
   }
@@ -173,4 +188,29 @@ function checkSegments(manifest: Manifest): void {
 
 export function filesOf({ files }: Pick<Manifest, 'files'>, kind: FileKind): FolderFile[] {
   return files.filter((file) => file.kind === kind);
+}
+
+/** A file of rows, and what belongs to its rows. */
+export interface Segment {
+  readonly rows: FolderFile;
+  readonly columns: FolderFile | null;
+  /** Where no vectors are held, and in version 1, null. */
+  readonly vectors: FolderFile | null;
+  /** Null in version 1. */
+  readonly blocks: FolderFile | null;
+}
+
+export function segmentsOf(manifest: Manifest): Segment[] {
+  const [columns, vectors, blocks] = (['columns', 'vectors', 'blocks'] as const).map((kind) => {
+    return filesOf(manifest, kind);
+  });
+  return filesOf(manifest, 'rows').map((rows, i) => ({
+    ...{ rows, columns: columns[i] ?? null },
+    ...{ vectors: vectors[i] ?? null, blocks: blocks[i] ?? null },
+  }));
+}
+
+/** The files of a segment, in the order in which manifests list them. */
+export function filesOfSegment({ rows, vectors, blocks, columns }: Segment): FolderFile[] {
+  return [rows, vectors, blocks, columns].filter((file) => file !== null);
 }

@@ -23,7 +23,9 @@ describe('a file of an index folder that is cut, changed or gone', () => {
   it('is of every kind there is', () => {
     const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
     expect([...kinds].sort()).toEqual(
-      ['centres', 'columns', 'frequencies', 'manifest', 'manifest.json', 'removed', 'rows'].sort(),
+      ['blocks', 'centres', 'columns', 'frequencies', 'manifest', 'manifest.json', 'removed']
+        .concat(['rows', 'vectors'])
+        .sort(),
     );
   });
 

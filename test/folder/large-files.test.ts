@@ -5,9 +5,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openIndex } from '../../src/folder/index-folder';
 import { RowSet } from '../../src/folder/row-set';
-import { planSegments, type Range, type Segment } from '../../src/folder/segments';
+import { planSegments, type Range } from '../../src/folder/segments';
 import { readExactly } from '../../src/formats/file-io';
-import { fileName, type Manifest, manifestName, manifestText } from '../../src/stored/manifest';
+import {
+  fileName,
+  type Manifest,
+  manifestName,
+  manifestText,
+  type Segment,
+} from '../../src/stored/manifest';
 import { temporaryFolder } from './collection';
 
 /** Sizes that no test can fill: sparse files, and manifests that claim them. */
@@ -27,7 +33,7 @@ async function claiming(name: string, { rows, bytes }: { rows: number; bytes: nu
   const folder = join(root, name);
   await mkdir(folder);
   const file = fileName({ kind: 'rows', generation: 1, part: 0, token: '00112233aabb' });
-  const manifest: Omit<Manifest, 'checksum'> = {
+  const manifest: Omit<Manifest, 'version' | 'checksum'> = {
     ...{ generation: 1, previous: null, rows, text: null, columns: [] },
     index: {
       ...{ bits: 256, projection: 'signs', seed: '0', zero: 'error', keep: 'none', mean: null },
@@ -37,6 +43,10 @@ async function claiming(name: string, { rows, bytes }: { rows: number; bytes: nu
       {
         ...{ name: file, kind: 'rows', rows, bytes, checksum: '0123456789abcdef' },
         ...{ firstRow: 0, nextRow: rows },
+      },
+      {
+        name: fileName({ kind: 'blocks', generation: 1, part: 1, token: '00112233aabb' }),
+        ...{ kind: 'blocks', rows: 1, bytes: 100, checksum: '0123456789abcdef' },
       },
     ],
   };
@@ -114,6 +124,7 @@ describe('the files of a large index', () => {
     const full = [0, 300].map((firstRow) => ({
       rows: { rows: 300, firstRow, nextRow: firstRow + 300 } as Segment['rows'],
       columns: null,
+      ...{ vectors: null, blocks: null },
     }));
     expect(planned(full, live, 300)).toEqual([...full, { firstRow: 600, nextRow: 900 }]);
   });
@@ -128,7 +139,12 @@ describe('the files of a large index', () => {
         if ('rows' in part) return part;
         const rows = part.nextRow - part.firstRow;
         written += rows;
-        return { rows: { ...part, rows } as Segment['rows'], columns: null };
+        return {
+          rows: { ...part, rows } as Segment['rows'],
+          columns: null,
+          vectors: null,
+          blocks: null,
+        };
       });
       most = Math.max(most, segments.length);
     }

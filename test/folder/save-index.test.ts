@@ -214,7 +214,7 @@ describe('columns next to the rows', () => {
       /the carried columns are title: Utf8, size: Float64; those given are title: Utf8/,
     );
     expect((await IndexFolder.open(folder)).generation).toBe(1);
-    expect(readdirSync(folder)).toHaveLength(4);
+    expect(readdirSync(folder)).toHaveLength(5);
   });
 });
 
@@ -333,10 +333,10 @@ describe('a reader', () => {
     const folder = newFolder();
     await saveIndex(new SimHashIndex({ bits: 8 }), folder);
     const path = join(folder, 'manifest-000001.json');
-    const text = readFileSync(path, 'utf8').replace('"version": 1', '"version": 2');
+    const text = readFileSync(path, 'utf8').replace('"version": 2', '"version": 3');
     writeFileSync(path, text);
     await expect(openIndex(folder)).rejects.toThrow(
-      /manifest-000001.json: .*version 2 is not known/,
+      /manifest-000001.json: .*version 3 is not known/,
     );
   });
 });

@@ -15,10 +15,11 @@ import {
   RANGE,
   type ResidualSearch,
 } from '../../kernels/residuals/residuals.scalar';
+import type { ResidualColumns } from '../../table/sealed/index-rows';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
 import { measuredGaps } from './gaps';
-import { ResidualCodes, standardError } from './residual-codes';
+import { type Middle, ResidualCodes, standardError } from './residual-codes';
 import { type Space, spaceOf } from './space';
 
 /** Residual codes between two steps: some milliseconds. */
@@ -41,6 +42,8 @@ export interface Grouping {
   readonly nearness?: number | undefined;
   /** See gaps.ts. */
   readonly gaps?: readonly number[] | undefined;
+  /** Residual codes that need not be made, by row. */
+  readonly residuals?: ResidualColumns | null;
 }
 
 export class Partitions {
@@ -90,7 +93,11 @@ export class Partitions {
     const partitions = new Partitions(origin, distinctCodes, grouping);
     if (partitions.residualCodes === null) return partitions;
     partitions.#nearness = grouping.nearness ?? (yield* partitions.#meanNearness());
-    yield* partitions.#each((distinct, p) => partitions.#encode(distinct, p));
+    const { residuals = null } = grouping;
+    yield* partitions.#each((distinct, p) => {
+      if (residuals === null) partitions.#encode(distinct, p);
+      else partitions.#restore(distinct, p, residuals);
+    });
     const rows = distinctCodes.memory.rows.subarray(0, grouping.starts[partitions.count]);
     partitions.#gaps =
       grouping.gaps ?? (yield* measuredGaps(partitions, origin.dense as DenseVectors, rows));
@@ -121,12 +128,32 @@ export class Partitions {
   }
 
   #encode(distinct: number, p: number): void {
-    const middle = { centroid: this.#centroidOf(p), length: this.#nearness };
-    this.residualCodes?.set(
-      this.#placeOf(distinct, p),
-      this.#distinctCodes.memory.rows[distinct],
-      middle,
-    );
+    const row = this.#distinctCodes.memory.rows[distinct];
+    this.residualCodes?.set(this.#placeOf(distinct, p), row, this.#middleOf(p));
+  }
+
+  #middleOf(p: number): Middle {
+    return { centroid: this.#centroidOf(p), length: this.#nearness };
+  }
+
+  #restore(distinct: number, p: number, { bytesPerRow, codes, scales }: ResidualColumns): void {
+    const row = this.#distinctCodes.memory.rows[distinct];
+    const code = codes.subarray(row * bytesPerRow, (row + 1) * bytesPerRow);
+    this.residualCodes?.memory.set(this.#placeOf(distinct, p), code, scales[row]);
+  }
+
+  /**
+   * Writes the residual code of a row that is not null to `out[at]..`, also where it shares its
+   * code with an earlier one; returns its scale.
+   */
+  residualInto(row: number, out: Uint8Array, at: number): number {
+    const residualCodes = this.residualCodes as ResidualCodes;
+    const distinct = this.#distinctCodes.distinctOf(row);
+    const p = this.#partitionOf(distinct);
+    if (this.#distinctCodes.memory.rows[distinct] !== row) {
+      return residualCodes.encodeInto(row, this.#middleOf(p), out, at);
+    }
+    return residualCodes.copyInto(this.#placeOf(distinct, p), out, at);
   }
 
   #centroidOf(p: number): Int16Array {

@@ -9,9 +9,12 @@ import { type KernelName, rotationKernel } from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
 import { ResidualMemory } from '../../kernels/residuals/residual-memory';
 import {
+  BLOCK_ROWS,
   MAX_RESIDUAL_BYTES,
   ONE_WEIGHT,
   type ResidualTables,
+  residualByte,
+  residualScale,
 } from '../../kernels/residuals/residuals.scalar';
 import { Rotation, type RotationKernel } from '../../kernels/rotation/rotation.scalar';
 import type { DenseVectors } from '../vectors/dense-vectors';
@@ -38,7 +41,7 @@ export class ResidualCodes {
     { vectors, seed, kernel }: { vectors: DenseVectors | null; seed: bigint; kernel?: KernelName },
     places: number,
   ): ResidualCodes | null {
-    if (vectors === null || widthOf(vectors) > 4 * MAX_RESIDUAL_BYTES) return null;
+    if (vectors === null || residualBytesOf({ dense: vectors }) === 0) return null;
     return new ResidualCodes(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
   }
 
@@ -68,21 +71,39 @@ export class ResidualCodes {
   }
 
   /** The residual code at a place, of a row. */
-  set(place: number, row: number, { centroid, length }: Middle): void {
+  set(place: number, row: number, middle: Middle): void {
     this.memory.reserve(place + 1);
+    const { code } = this.#rotation;
+    this.memory.set(place, code, this.#encode(row, middle));
+  }
+
+  /** Writes the residual code of a row to `out[at]..`; returns its scale, 0 of a zero vector. */
+  encodeInto(row: number, middle: Middle, out: Uint8Array, at: number): number {
+    const scale = this.#encode(row, middle);
+    if (scale > 0) out.set(this.#rotation.code, at);
+    return scale;
+  }
+
+  /** Copies the residual code at a place to `out[at]..`; returns its scale. */
+  copyInto(place: number, out: Uint8Array, at: number): number {
+    const { bytes, floats, bytesPerRow } = this.memory;
+    let from = residualByte(bytesPerRow, place, 0);
+    for (let i = 0; i < bytesPerRow; i++, from += BLOCK_ROWS) out[at + i] = bytes[from];
+    return floats[residualScale(bytesPerRow, place)];
+  }
+
+  /** Encodes into the rotation. */
+  #encode(row: number, { centroid, length }: Middle): number {
     const vector = this.#vectors.valuesAt(row);
     const norm = this.#vectors.normOf(row);
-    if (norm === 0) {
-      this.remove(place);
-      return;
-    }
-    const { vector: sums, code: residualCode } = this.#rotation;
+    if (norm === 0) return 0;
+    const { vector: sums } = this.#rotation;
     const less = length / UNIT;
     for (let i = 0; i < vector.length; i++) sums[i] = vector[i] / norm - less * centroid[i];
     sums.fill(0, vector.length);
     this.#kernel.rotate(this.#rotation);
     const scale = this.#kernel.encode(this.#rotation);
-    this.memory.set(place, residualCode, scale > 0 ? scale : NO_DIFFERENCE);
+    return scale > 0 ? scale : NO_DIFFERENCE;
   }
 
   /** A place whose rows are all removed. */
@@ -114,6 +135,12 @@ const RELATIVE_ERROR = 0.365;
  */
 export function standardError(width: number, nearness: number): number {
   return RELATIVE_ERROR * Math.sqrt((1 - nearness * nearness) / width);
+}
+
+/** Bytes of a residual code of an index of these vectors; 0 where there are none. */
+export function residualBytesOf({ dense }: { dense: DenseVectors | null }): number {
+  if (dense === null || widthOf(dense) > 4 * MAX_RESIDUAL_BYTES) return 0;
+  return widthOf(dense) / 4;
 }
 
 /** A multiple of 8: residual codes take whole pairs of bytes. */

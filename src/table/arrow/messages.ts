@@ -232,6 +232,17 @@ export function verifyArrow(bytes: Uint8Array): number {
   }
 }
 
+/** Where the bodies of the batches of a sound file lie. */
+export function bodiesOf(file: Uint8Array): { at: number; length: number }[] {
+  const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
+  const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);
+  return blocks.map((block) => {
+    const cursor = new Cursor(file, block.offset, start);
+    const { bodyBytes } = cursor.run(walkBlock(block, walkHead()));
+    return { at: cursor.at, length: bodyBytes };
+  });
+}
+
 function hasMagic(bytes: Uint8Array, at: number): boolean {
   for (let i = 0; i < MAGIC.length; i++) if (bytes[at + i] !== MAGIC.charCodeAt(i)) return false;
   return true;

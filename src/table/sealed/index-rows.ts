@@ -52,6 +52,15 @@ export interface IndexRows {
    * has the code of another; undefined where that is not known.
    */
   readonly firsts?: Uint32Array | null;
+  /** Residual codes and their scales, where files hold them. */
+  readonly residuals?: ResidualColumns | null;
+}
+
+/** A residual code a row, and its scale. */
+export interface ResidualColumns {
+  readonly bytesPerRow: number;
+  readonly codes: Uint8Array;
+  readonly scales: Float32Array;
 }
 
 /** Rows to be written, in runs. */
@@ -130,12 +139,19 @@ export function sparseRows(table: TableRows, firstRow: number): SparseColumns | 
   const { offsets } = indices;
   const sparse = { offsets, indices: indices.items, weights: weights.items } as SparseColumns;
   for (let row = 0; row + 1 < offsets.length; row++) {
-    if (offsets[row + 1] !== weights.offsets[row + 1]) {
-      throw new Error(`row ${firstRow + row}: as many indices as weights were expected`);
-    }
+    if (offsets[row + 1] === weights.offsets[row + 1]) continue;
+    throw new Error(`row ${firstRow + row}: as many indices as weights were expected`);
+  }
+  checkSparse(sparse, firstRow);
+  return sparse;
+}
+
+/** Fails for vectors that an index would refuse. */
+export function checkSparse(sparse: SparseColumns, firstRow: number): void {
+  const { offsets } = sparse;
+  for (let row = 0; row + 1 < offsets.length; row++) {
     checkEntries(sparse, offsets[row], offsets[row + 1], firstRow + row);
   }
-  return sparse;
 }
 
 /** Dimensions ascend and weights are finite: no file makes vectors that an index refuses. */

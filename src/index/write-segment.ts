@@ -1,0 +1,124 @@
+/**
+ * Rows of an index as the blocks of a segment: in the order of their partitions, with the residual
+ * codes that the index holds (docs/format.md). Rows without a code come last.
+ */
+
+import { lowerBound } from '../base/arrays';
+import type { Ids } from '../base/ids';
+import {
+  MAX_BLOCK_ROWS,
+  NO_PARTITION,
+  type SegmentLayout,
+  type SegmentRows,
+  vectorChecks,
+} from '../table/sealed/segment-tables';
+import type { IndexParts } from './index-parts';
+
+/** Bytes of a block of an index without partitions. */
+const BLOCK_BYTES = 2 ** 20;
+/** Bytes of the vectors of a block, far below the 2 GiB that Arrow's library can write. */
+const VECTOR_BYTES = 2 ** 30;
+
+export interface RowsToSave {
+  /** Numbers of the rows, ascending. */
+  readonly rows: Uint32Array;
+  /** All rows that are there, by which rows are numbered again; null where they are not. */
+  readonly renumbered: Uint32Array | null;
+  /** The partition of each distinct code; null without partitions. */
+  readonly partitionOf: Uint32Array | null;
+}
+
+/** The blocks of some rows, one or more, and what they are made of. */
+export function segmentOf(
+  parts: IndexParts,
+  { rows, renumbered, partitionOf }: RowsToSave,
+): { layout: SegmentLayout; blocks: SegmentRows[] } {
+  const { distinctCodes, vectors, hasher, partitions } = parts;
+  const partitionOfRow = (row: number) => {
+    if (!distinctCodes.hasCode(row)) return NO_PARTITION;
+    return partitionOf?.[distinctCodes.distinctOf(row)] ?? 0;
+  };
+  const { order, starts } = byPartition(rows, partitionOfRow, partitions?.count ?? 1);
+  const numbered = (some: Uint32Array) =>
+    renumbered === null ? some : some.map((row) => lowerBound(renumbered, row));
+  const firsts = distinctCodes.firstsOf(order);
+  const ids = parts.ids.columnOf(order);
+  const residualBytes = partitions?.residualCodes?.memory.bytesPerRow ?? 0;
+  const layout: SegmentLayout = {
+    ...{ bits: parts.bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
+    ...{ id: typeOf(ids), hasFirsts: firsts !== null, residualBytes },
+  };
+  const blockOf = (first: number, end: number): SegmentRows => {
+    const some = order.slice(first, end);
+    const columns = vectors?.gather(some) ?? { vectors: null, scales: null, sparse: null };
+    const partition = partitionOfRow(some[0]);
+    return {
+      ...{ count: some.length, partition, rows: numbered(some) },
+      ids: ids && (ids.slice(first, end) as Ids),
+      firsts: firsts && numbered(firsts.slice(first, end)),
+      ...distinctCodes.codesOf(some),
+      ...columns,
+      checks: vectorChecks(columns, some.length),
+      ...residualsOf(parts, some, partition, residualBytes),
+    };
+  };
+  const most = maxBlockRows(parts);
+  const blocks: SegmentRows[] = [];
+  for (let i = 0; i + 1 < starts.length; i++) {
+    for (let first = starts[i]; first < starts[i + 1]; ) {
+      const wanted = Math.min(starts[i + 1], first + most);
+      const end = vectors?.endOf(order, first, wanted) ?? wanted;
+      blocks.push(blockOf(first, end));
+      first = end;
+    }
+  }
+  return { layout, blocks };
+}
+
+function maxBlockRows({ partitions, hasher, distinctCodes }: IndexParts): number {
+  const byVectors = Math.floor(VECTOR_BYTES / (4 * (hasher.dimensions ?? 1)));
+  const { bytesPerCode } = distinctCodes;
+  const byCodes =
+    partitions === null ? Math.ceil(BLOCK_BYTES / (bytesPerCode + 8)) : MAX_BLOCK_ROWS;
+  return Math.max(1, Math.min(MAX_BLOCK_ROWS, byVectors, byCodes));
+}
+
+/** Rows by partition, then row; those without a code last. `starts` has one more than groups. */
+function byPartition(
+  rows: Uint32Array,
+  partitionOf: (row: number) => number,
+  count: number,
+): { order: Uint32Array; starts: Uint32Array } {
+  const group = (row: number) => Math.min(partitionOf(row), count);
+  const starts = new Uint32Array(count + 2);
+  for (const row of rows) starts[group(row) + 1]++;
+  for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];
+  const next = starts.slice();
+  const order = new Uint32Array(rows.length);
+  for (const row of rows) order[next[group(row)]++] = row;
+  return { order, starts };
+}
+
+function residualsOf(
+  { partitions }: IndexParts,
+  rows: Uint32Array,
+  partition: number,
+  width: number,
+): Pick<SegmentRows, 'residuals' | 'residualScales'> {
+  if (width === 0) return { residuals: null, residualScales: null };
+  const residuals = new Uint8Array(rows.length * width);
+  const residualScales = new Float32Array(rows.length);
+  for (let i = 0; partition !== NO_PARTITION && i < rows.length; i++) {
+    residualScales[i] = partitions?.residualInto(rows[i], residuals, i * width) ?? 0;
+  }
+  return { residuals, residualScales };
+}
+
+/** The type of a column of these ids, as Arrow calls it. */
+function typeOf(ids: Ids | null): string | null {
+  if (ids === null) return null;
+  if (ids instanceof Int32Array) return 'Int32';
+  if (ids instanceof Uint32Array) return 'Uint32';
+  if (ids instanceof BigInt64Array) return 'Int64';
+  return ids instanceof BigUint64Array ? 'Uint64' : 'Utf8';
+}

@@ -1,0 +1,81 @@
+/**
+ * The buffers of a record batch without nulls, one after another: each begins at a multiple of 8
+ * bytes. Views of the body, no copies. Throws where the body ends before a buffer does.
+ */
+
+import { checkOneOf } from '../../base/check';
+
+const ID_TYPES = ['Utf8', 'Int32', 'Uint32', 'Int64', 'Uint64'] as const;
+
+type Values<T> = new (buffer: ArrayBufferLike, at: number, length: number) => T;
+type Sized<T> = Values<T> & { readonly BYTES_PER_ELEMENT: number };
+
+export class BodyReader {
+  #at = 0;
+
+  /** `body` must begin on 8 bytes of its memory; `count` is the number of rows. */
+  constructor(
+    readonly body: Uint8Array,
+    readonly count: number,
+  ) {}
+
+  #take<T>(Kind: Sized<T>, length: number): T {
+    const bytes = length * Kind.BYTES_PER_ELEMENT;
+    if (this.#at + bytes > this.body.length) throw new Error('damaged: a block is too short');
+    const view = new Kind(this.body.buffer, this.body.byteOffset + this.#at, length);
+    this.#at = Math.ceil((this.#at + bytes) / 8) * 8;
+    return view;
+  }
+
+  uint32(): Uint32Array {
+    return this.#take(Uint32Array, this.count);
+  }
+
+  /** `width` numbers a row. */
+  float32(width = 1): Float32Array {
+    return this.#take(Float32Array, this.count * width);
+  }
+
+  bytes(width: number): Uint8Array {
+    return this.#take(Uint8Array, this.count * width);
+  }
+
+  /** Where the elements of each row begin, and end: ascending from 0. */
+  offsets(): Int32Array {
+    const offsets = this.#take(Int32Array, this.count + 1);
+    for (let i = 0; i < this.count; i++) {
+      if (offsets[i] > offsets[i + 1]) throw new Error('damaged: offsets of a block do not ascend');
+    }
+    if (offsets[0] !== 0) throw new Error('damaged: offsets of a block begin beyond 0');
+    return offsets;
+  }
+
+  /** The elements of all rows. */
+  list<T>(offsets: Int32Array, Kind: Sized<T>): T {
+    return this.#take(Kind, offsets[this.count]);
+  }
+
+  /** The id of a row by its place; texts are decoded when they are asked for. */
+  ids(type: string): (place: number) => string | number | bigint {
+    switch (checkOneOf('id', type as (typeof ID_TYPES)[number], ID_TYPES)) {
+      case 'Utf8': {
+        const offsets = this.offsets();
+        const bytes = this.list(offsets, Uint8Array);
+        const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+        return (place) => decoder.decode(bytes.subarray(offsets[place], offsets[place + 1]));
+      }
+      case 'Int32':
+        return valueAt(this.#take(Int32Array, this.count));
+      case 'Uint32':
+        return valueAt(this.uint32());
+      case 'Int64':
+        return valueAt(this.#take(BigInt64Array, this.count));
+      default:
+        return valueAt(this.#take(BigUint64Array, this.count));
+    }
+  }
+}
+
+function valueAt<T>(values: ArrayLike<T>): (place: number) => T {
+  return (place) => values[place];
+}

@@ -1,0 +1,317 @@
+/**
+ * The files of a segment: rows in the order of their partitions, a record batch for each block; the
+ * vectors in the same order; and where the blocks are. Any Arrow reader opens them. Here a block is
+ * read from the body of its batch alone, whose layout docs/format.md states, so that one range of a
+ * file is all that a search needs of a partition.
+ */
+
+import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
+import { checksum } from '../../kernels/kernels';
+import { arrowBytes } from '../arrow/bytes';
+import { bodiesOf } from '../arrow/messages';
+import { asArrow } from '../arrow/source';
+import { BodyReader } from './body-reader';
+import {
+  checkSparse,
+  type IndexHeader,
+  type IndexRows,
+  SPARSE_COLUMNS,
+  sparseTable,
+} from './index-rows';
+import {
+  type ColumnSchema,
+  columnsOf,
+  openTable,
+  readNumbers,
+  sealed,
+  type TableBatch,
+  writeTable,
+} from './sealed-table';
+
+/** In place of a partition, of rows without a code. */
+export const NO_PARTITION = 0xffff_ffff;
+/** Rows of a block, at most. */
+export const MAX_BLOCK_ROWS = 65_536;
+
+/** Rows of one partition, or without a code: ascending, with their numbers. */
+export interface SegmentRows extends Omit<IndexRows, 'partitions' | 'residuals'> {
+  readonly rows: Uint32Array;
+  readonly partition: number;
+  /** Residual codes one after another, and their scales. */
+  readonly residuals: Uint8Array | null;
+  readonly residualScales: Float32Array | null;
+  /** The low half of the checksum of each vector. */
+  readonly checks: Uint32Array | null;
+}
+
+/** What the bodies of a segment are made of. */
+export interface SegmentLayout {
+  readonly bits: number;
+  readonly dimensions: number;
+  readonly keep: string;
+  /** Type of the ids, as Arrow calls it; null where rows are the ids. */
+  readonly id: string | null;
+  readonly hasFirsts: boolean;
+  /** Bytes of a residual code; 0 where there are none. */
+  readonly residualBytes: number;
+}
+
+/** Where the blocks of a segment are: an entry a block. */
+export interface BlockTable {
+  readonly layout: SegmentLayout;
+  readonly count: number;
+  readonly partitions: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly at: Float64Array;
+  readonly bytes: Uint32Array;
+  readonly checksums: BigUint64Array;
+  readonly vectorsAt: Float64Array;
+  readonly vectorsBytes: Uint32Array;
+  readonly vectorsChecksums: BigUint64Array;
+}
+
+const ROWS = (layout: SegmentLayout): ColumnSchema[] => [
+  { name: 'row', type: 'uint32' },
+  { name: 'id', type: 'ids', isOptional: true },
+  { name: 'first', type: 'uint32', isOptional: true },
+  { name: 'residual', type: { bytes: layout.residualBytes }, isOptional: true },
+  { name: 'residual_scale', type: 'float32', isOptional: true },
+  { name: 'vector_check', type: 'uint32', isOptional: true },
+  { name: 'entries', type: 'uint32', isOptional: true },
+  { name: 'code', type: { bytes: bytesPerCode(layout.bits) }, isNullable: true },
+];
+
+const VECTORS = ({ keep, dimensions }: SegmentLayout): ColumnSchema[] =>
+  keep === 'sparse'
+    ? SPARSE_COLUMNS.map((column) => ({ ...column, isOptional: false }))
+    : [
+        { name: 'vector', type: { vector: keep as 'float32', width: dimensions } },
+        { name: 'scale', type: 'float32', isOptional: true },
+      ];
+
+const BLOCKS: readonly ColumnSchema[] = [
+  { name: 'partition', type: 'uint32' },
+  { name: 'rows', type: 'uint32' },
+  { name: 'at', type: 'uint64' },
+  { name: 'bytes', type: 'uint32' },
+  { name: 'checksum', type: 'uint64' },
+  { name: 'vectors_at', type: 'uint64' },
+  { name: 'vectors_bytes', type: 'uint32' },
+  { name: 'vectors_checksum', type: 'uint64' },
+];
+
+/** The bytes of the files of a segment; `vectors` is null where none are held. */
+export interface SegmentBytes {
+  readonly rows: Uint8Array;
+  readonly vectors: Uint8Array | null;
+  readonly blocks: Uint8Array;
+  readonly blockCount: number;
+}
+
+/** Blocks as files; `header` is that of an index file. A segment has one block or more. */
+export function segmentToArrow(
+  header: Omit<IndexHeader, 'version'>,
+  layout: SegmentLayout,
+  blocks: readonly SegmentRows[],
+): SegmentBytes {
+  const rows = tableBytes({ kind: 'segment', ...header }, ROWS(layout), blocks.map(rowsBatch));
+  const hasVectors = layout.keep !== 'none';
+  const vectors = hasVectors
+    ? tableBytes({ kind: 'vectors' }, VECTORS(layout), blocks.map(vectorsBatch))
+    : null;
+  const bodies = bodiesIn(rows);
+  const vectorBodies = vectors === null ? null : bodiesIn(vectors);
+  const numbers = (of: (block: SegmentRows, i: number) => number) =>
+    Uint32Array.from(blocks, (block, i) => of(block, i));
+  const big = (of: (i: number) => number | bigint) =>
+    BigUint64Array.from(blocks, (_, i) => BigInt(of(i)));
+  const table: TableBatch = {
+    count: blocks.length,
+    rows: {
+      partition: numbers(({ partition }) => partition),
+      rows: numbers(({ count }) => count),
+      at: big((i) => bodies[i].at),
+      bytes: numbers((_, i) => bodies[i].length),
+      checksum: big((i) => bodies[i].checksum),
+      vectors_at: big((i) => vectorBodies?.[i].at ?? 0),
+      vectors_bytes: numbers((_, i) => vectorBodies?.[i].length ?? 0),
+      vectors_checksum: big((i) => vectorBodies?.[i].checksum ?? 0),
+    },
+  };
+  const { bits, dimensions, keep, id, hasFirsts, residualBytes } = layout;
+  const told = { kind: 'blocks', bits, dimensions, keep, id, hasFirsts, residualBytes };
+  return { rows, vectors, blocks: writeTable(BLOCKS, told, [table]), blockCount: blocks.length };
+}
+
+function tableBytes(
+  header: object,
+  columns: readonly ColumnSchema[],
+  batches: readonly TableBatch[],
+): Uint8Array {
+  const made = batches.map(({ count, rows }) => columnsOf(columns, rows, count));
+  const { schema, batches: records } = sealed({ ...header }, made);
+  return arrowBytes('file', schema, records);
+}
+
+function rowsBatch(block: SegmentRows): TableBatch {
+  const { count, rows, ids, codes, validity, residuals, sparse } = block;
+  const offsets = sparse?.offsets;
+  return {
+    count,
+    rows: {
+      ...{ row: rows, id: ids, first: block.firsts ?? null },
+      residual: residuals && { bytes: residuals, validity: null },
+      ...{ residual_scale: block.residualScales, vector_check: block.checks },
+      entries: offsets && Uint32Array.from(rows, (_, i) => offsets[i + 1] - offsets[i]),
+      code: { bytes: codes, validity },
+    },
+  };
+}
+
+function vectorsBatch({ count, vectors, scales, sparse }: SegmentRows): TableBatch {
+  const rows = sparse === null ? { vector: vectors, scale: scales } : sparseTable(sparse);
+  return { count, rows };
+}
+
+function bodiesIn(file: Uint8Array): { at: number; length: number; checksum: bigint }[] {
+  return bodiesOf(file).map(({ at, length }) => {
+    return { at, length, checksum: checksum(file.subarray(at, at + length)) };
+  });
+}
+
+/** The low half of the checksum of each of some vectors. */
+export function vectorChecks(
+  { vectors, sparse }: Pick<IndexRows, 'vectors' | 'sparse'>,
+  count: number,
+) {
+  if (vectors === null && sparse === null) return null;
+  const width = vectors === null ? 0 : vectors.length / count;
+  return Uint32Array.from({ length: count }, (_, i) => {
+    if (vectors !== null) return vectorCheck([vectors.subarray(i * width, (i + 1) * width)]);
+    const { offsets, indices, weights } = sparse as NonNullable<typeof sparse>;
+    const [from, to] = [offsets[i], offsets[i + 1]];
+    return vectorCheck([indices.subarray(from, to), weights.subarray(from, to)]);
+  });
+}
+
+/** Of the parts of one vector. */
+export function vectorCheck(parts: readonly ArrayBufferView[]): number {
+  let hash = 0n;
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    hash = checksum(new Uint8Array(buffer, byteOffset, byteLength), hash);
+  }
+  return Number(hash & 0xffff_ffffn);
+}
+
+/** Reads a `blocks` file; a FormatError names the file. */
+export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
+  const table = openTable(bytes, file, { kind: 'blocks' });
+  return asArrow(file, () => {
+    const [partitions, rows, at, sizes, checksums, vectorsAt, vectorsBytes, vectorsChecksums] =
+      BLOCKS.map((column) => readNumbers(table, column));
+    const { bits, dimensions, keep, id, hasFirsts, residualBytes } = table.header;
+    const layout = { bits, dimensions, keep, id, hasFirsts, residualBytes } as SegmentLayout;
+    const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
+    return {
+      ...{ layout, count: table.count, partitions: partitions as Uint32Array },
+      ...{ rows: rows as Uint32Array, at: positions(at), bytes: sizes as Uint32Array },
+      ...{ checksums: checksums as BigUint64Array, vectorsAt: positions(vectorsAt) },
+      vectorsBytes: vectorsBytes as Uint32Array,
+      vectorsChecksums: vectorsChecksums as BigUint64Array,
+    };
+  });
+}
+
+/** Fails where a table does not say what is in the files of its segment. */
+export function checkBlocks(
+  table: BlockTable,
+  { rows, vectors }: { rows: Uint8Array; vectors: Uint8Array | null },
+): void {
+  const found = [bodiesIn(rows), vectors === null ? null : bodiesIn(vectors)];
+  const said = [
+    [table.at, table.bytes, table.checksums],
+    [table.vectorsAt, table.vectorsBytes, table.vectorsChecksums],
+  ] as const;
+  found.forEach((bodies, which) => {
+    const [at, lengths, checksums] = said[which];
+    if (bodies !== null && bodies.length !== table.count) {
+      throw new Error(`${table.count} blocks, the files have ${bodies.length}`);
+    }
+    bodies?.forEach((body, i) => {
+      const isThere = body.at === at[i] && body.length === lengths[i];
+      if (isThere && body.checksum === checksums[i]) return;
+      throw new Error(`block ${i} is not in the files as it says`);
+    });
+  });
+  for (let i = 0; vectors !== null && i < table.count; i++) {
+    const body = (file: Uint8Array, at: number, length: number) => file.subarray(at, at + length);
+    const { checks, count } = readBlock(table, i, body(rows, table.at[i], table.bytes[i]));
+    const own = body(vectors, table.vectorsAt[i], table.vectorsBytes[i]);
+    const wanted = vectorChecks(readVectors(table, i, own), count);
+    if (wanted?.every((check, place) => check === checks?.[place])) continue;
+    throw new Error(`the vectors of block ${i} are not those of its rows`);
+  }
+}
+
+/** What a block says of its rows, without their vectors: views of `body`, ids read when asked. */
+export interface BlockRows {
+  readonly count: number;
+  readonly partition: number;
+  readonly rows: Uint32Array;
+  readonly firsts: Uint32Array | null;
+  readonly residuals: Uint8Array | null;
+  readonly residualScales: Float32Array | null;
+  readonly checks: Uint32Array | null;
+  readonly entries: Uint32Array | null;
+  readonly codes: Uint8Array;
+  /** The id of a row by its place in the block; null where rows are the ids. */
+  readonly idAt: ((place: number) => string | number | bigint) | null;
+}
+
+/** The rows of block `i` from its body, which must begin on 8 bytes. Throws where it is too short. */
+export function readBlock(
+  { layout, rows, partitions }: BlockTable,
+  i: number,
+  body: Uint8Array,
+): BlockRows {
+  const count = rows[i];
+  const reader = new BodyReader(body, count);
+  const partition = partitions[i];
+  const { id, hasFirsts, residualBytes, keep, bits } = layout;
+  const block = {
+    ...{ count, partition, rows: reader.uint32() },
+    idAt: id === null ? null : reader.ids(id),
+    firsts: hasFirsts ? reader.uint32() : null,
+    residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
+    residualScales: residualBytes > 0 ? reader.float32() : null,
+    checks: keep !== 'none' ? reader.uint32() : null,
+    entries: keep === 'sparse' ? reader.uint32() : null,
+  };
+  if (partition === NO_PARTITION) return { ...block, codes: new Uint8Array() };
+  const codes = reader.bytes(bytesPerCode(bits));
+  checkUnusedBits(codes, bits, block.rows[0] ?? 0);
+  return { ...block, codes };
+}
+
+/** All vectors of block `i`. */
+export function readVectors(
+  { layout, rows }: BlockTable,
+  i: number,
+  body: Uint8Array,
+): Pick<IndexRows, 'vectors' | 'scales' | 'sparse'> {
+  const reader = new BodyReader(body, rows[i]);
+  const { keep, dimensions } = layout;
+  if (keep === 'sparse') {
+    const offsets = reader.offsets();
+    const indices = reader.list(offsets, BigUint64Array);
+    const sparse = { offsets, indices, weights: reader.list(reader.offsets(), Float32Array) };
+    checkSparse(sparse, 0);
+    return { vectors: null, scales: null, sparse };
+  }
+  if (keep === 'int8') {
+    const bytes = reader.bytes(dimensions);
+    const vectors = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+    return { vectors, scales: reader.float32(), sparse: null };
+  }
+  return { vectors: reader.float32(dimensions), scales: null, sparse: null };
+}
