@@ -25,7 +25,13 @@ const RULES = [
     words: 'cent(er|re)s?',
     use: 'centroid',
     allow: Object.fromEntries(
-      ['stored/manifest', 'folder/write-generation', 'folder/index-folder', 'index/read-index']
+      [
+        'stored/manifest',
+        'folder/write-generation',
+        'folder/load-index',
+        'folder/index-folder',
+        'index/read-index',
+      ]
         .concat(['index/write-index', 'table/sealed/small-tables'])
         .map((file) => [`src/${file}.ts`, 'names in files of version 1'])
         .concat([['docs/format.md', 'names in files of version 1']]),
