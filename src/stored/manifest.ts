@@ -58,8 +58,7 @@ export interface Manifest {
 }
 
 /** Names of our own files; whatever else is in a folder is left alone. */
-const NAME =
-  /^(rows|vectors|blocks|columns|centres|removed|frequencies)-(\d{6,})-(\d+)-([0-9a-f]{12})\.arrow$/;
+const NAME = new RegExp(`^(${FILE_KINDS.join('|')})-(\\d{6,})-(\\d+)-([0-9a-f]{12})\\.arrow$`);
 
 interface Named {
   readonly kind: FileKind;

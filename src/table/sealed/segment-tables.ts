@@ -253,7 +253,7 @@ export function checkBlocks(
   }
 }
 
-/** What a block says of its rows, without their vectors: views of `body`, ids read when asked. */
+/** What a block says of its rows, without vectors: views of its body; ids are read when asked. */
 export interface BlockRows {
   readonly count: number;
   readonly partition: number;
@@ -268,7 +268,7 @@ export interface BlockRows {
   readonly idAt: ((place: number) => string | number | bigint) | null;
 }
 
-/** The rows of block `i` from its body, which must begin on 8 bytes. Throws where it is too short. */
+/** The rows of block `i` from its body, which begins on 8 bytes. Throws where it is too short. */
 export function readBlock(
   { layout, rows, partitions }: BlockTable,
   i: number,
