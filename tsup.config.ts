@@ -44,7 +44,7 @@ const shebang = {
 const modules: Options = {
   ...shared,
   ...declarations,
-  entry: ['src/**/*.ts', '!src/cli', '!src/**/*.assembly.ts', '!src/**/*.d.ts'],
+  entry: ['src/**/*.ts', '!src/cli', '!src/worker.ts', '!src/**/*.assembly.ts', '!src/**/*.d.ts'],
   format: 'esm',
   splitting: false,
   esbuildPlugins: [oneModulePerFile],

@@ -19,7 +19,7 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       // The command runs in child processes, which are not counted.
       exclude: [
-        ...['src/**/*.assembly.ts', 'src/kernels/module.generated.ts', 'src/**/*.d.ts'],
+        ...['src/**/*.assembly.ts', 'src/**/*.generated.ts', 'src/**/*.d.ts'],
         'src/cli/**',
       ],
       reporter: ['text-summary', 'html'],
@@ -29,7 +29,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'library', include: ['test/**/*.test.ts'], exclude: ['test/cli/**'] },
+        test: {
+          ...{ name: 'library', include: ['test/**/*.test.ts'], exclude: ['test/cli/**'] },
+          globalSetup: 'test/threads/build-worker.ts',
+        },
       },
       {
         extends: true,

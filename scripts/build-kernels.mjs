@@ -15,7 +15,7 @@ const { error, stderr } = await asc.main([
   join(kernels, 'kernels.assembly.ts'),
   ...['--outFile', join(folder, 'kernels.wasm'), '--bindings', 'raw'],
   ...['--runtime', 'stub', '-O3', '--noAssert', '--converge'],
-  ...['--enable', 'simd', '--importMemory', '--noExportMemory'],
+  ...['--enable', 'simd', '--importMemory', '--noExportMemory', '--maximumMemory', '65536'],
   ...['--use', 'abort='],
 ]);
 if (error) {
@@ -37,6 +37,10 @@ function textOf(bytes) {
   return characters.join('');
 }
 
+/** Where the module's one imported memory states its limits: flags, then the least and most pages. */
+const memoryAt = wasm.indexOf('memory\x02') + 'memory\x02'.length;
+if (wasm[memoryAt] !== 1) throw new Error('the imported memory has no maximum, or is not there');
+
 /** Lines such as `hashBytes(bytes: number, count: number, seed: bigint): bigint;`. */
 const methods = Array.from(types.matchAll(/^ *export function (.*;)$/gm), ([, method]) => method);
 const text = `// Made by scripts/build-kernels.mjs from the .assembly.ts files: ${wasm.length} bytes.
@@ -50,7 +54,12 @@ export interface KernelExports {
  */
 export const MODULE_TEXT =
   ${JSON.stringify(textOf(wasm))};
+/** The byte that says whether the memory is shared: 1 plain, 3 shared. */
+export const LIMITS_AT = ${memoryAt};
 `;
 const target = join(kernels, 'module.generated.ts');
 if ((await readFile(target, 'utf8').catch(() => '')) !== text) await writeFile(target, text);
 process.stderr.write(`kernels: ${wasm.length} bytes of WebAssembly\n`);
+
+// The worker's script has the types of the module in it.
+await import('./build-worker.mjs');

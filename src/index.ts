@@ -20,7 +20,6 @@ export {
 } from './clustering/density';
 export {
   type BitOrder,
-  bitString,
   type CodeOrigin,
   Codes,
   type CodesOptions,
@@ -128,6 +127,7 @@ export {
 } from './text/text-hasher';
 export { characters, shingles, type Tokens, words } from './text/tokens';
 export { hashWord, type WordHash } from './text/word-hash';
+export { closeThreads } from './threads/parallel';
 export { type MeanOptions, meanOf } from './vectors/mean';
 export {
   type CosineNeighbors,

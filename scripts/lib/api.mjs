@@ -10,7 +10,7 @@ import { root } from './checks.mjs';
 /** Every exported value is in one of these topics, in the order of the page. */
 const TOPICS = {
   'Vectors to codes': [
-    ...['SimHasher', 'Codes', 'bitString', 'hammingDistance', 'estimateAngle', 'bitsFor'],
+    ...['SimHasher', 'Codes', 'hammingDistance', 'estimateAngle', 'bitsFor'],
     ...['distanceFor', 'catchProbability', 'meanOf'],
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
@@ -25,6 +25,7 @@ const TOPICS = {
     ...['hashWord', 'explainTexts', 'FrequencyTable'],
   ],
   Measuring: ['calibrate', 'measureRecall'],
+  Threads: ['closeThreads'],
   Arrow: [
     ...['codesFromArrow', 'codesToArrow', 'vectorsFromArrow', 'sparseFromArrow'],
     ...['indexFromArrow', 'indexToArrow', 'frequenciesFromArrow', 'frequenciesToArrow'],

@@ -4,34 +4,55 @@
  * pauses in which the event loop serves timers, messages and input.
  */
 
-import { wrongType } from './check';
+import { checkInteger, wrongType, wrongValue } from './check';
 
 export interface LongCall {
   /** Called between steps of work; `done` ends at `total`. */
   onProgress?: (done: number, total: number) => void;
   /** Stops the work by throwing the signal's reason. */
   signal?: AbortSignal;
+  /**
+   * How many threads asynchronous forms use: 'auto' for all cores where that pays. Answers are
+   * equal for every number; synchronous forms use the calling thread alone.
+   */
+  threads?: 'auto' | number;
 }
 
 /** Names of the options of `LongCall`. */
-export const LONG_CALL = ['onProgress', 'signal'];
+export const LONG_CALL = ['onProgress', 'signal', 'threads'];
+const MAX_THREADS = 256;
 
 /** Checks the types of `LongCall` options; returns what it checked. */
 export function checkLongCall<T extends LongCall>(options: T): T {
-  const { onProgress, signal } = options;
+  const { onProgress, signal, threads } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function') {
     throw wrongType('onProgress', 'a function', onProgress);
   }
   if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
     throw wrongType('signal', 'an AbortSignal', signal);
   }
+  if (threads !== undefined) checkThreads('threads', threads);
   return options;
+}
+
+/** A number of threads, or 'auto'. */
+export function checkThreads(name: string, threads: unknown): 'auto' | number {
+  if (threads === 'auto') return threads;
+  if (typeof threads === 'number') return checkInteger(name, threads, 1, MAX_THREADS);
+  throw wrongValue(name, `'auto' or an integer in 1..${MAX_THREADS}`, threads);
 }
 
 /** Yielded where work must not be stopped: what its steps change belongs together. */
 export const GO_ON = Symbol('go on');
 
-type Step = readonly [done: number, total: number] | typeof GO_ON | undefined;
+/** A step that other threads can take: `runStepsAsync` waits for `run`, others go on at once. */
+export abstract class Elsewhere {
+  /** False within work that must not be stopped. */
+  mayStop = true;
+  abstract run(call: LongCall): Promise<void>;
+}
+
+type Step = readonly [done: number, total: number] | typeof GO_ON | Elsewhere | undefined;
 
 /** Work in steps. Each yield reports how much is done, or nothing. */
 export type Steps<T> = Generator<Step, T, void>;
@@ -49,8 +70,17 @@ export function* unstopped<T>(steps: Steps<T>): Steps<T> {
   for (;;) {
     const result = steps.next();
     if (result.done) return result.value;
-    yield GO_ON;
+    if (result.value instanceof Elsewhere) {
+      result.value.mayStop = false;
+      yield result.value;
+    } else yield GO_ON;
   }
+}
+
+/** The rest of some work whose first step was taken by the caller. */
+export function* continued<T>(first: Step, rest: Steps<T>): Steps<T> {
+  yield first;
+  return yield* rest;
 }
 
 /** The event loop waits at most so long, and the rest of a step. */
@@ -79,8 +109,23 @@ export async function runStepsAsync<T>(
   for (;;) {
     const result = step();
     if (result.done) return result.value;
+    if (result.value instanceof Elsewhere) await elsewhere(result.value, steps, call);
     const pause = pauseWhenDue();
     if (pause !== null) await pause;
+  }
+}
+
+/** Waits for other threads; what they throw ends the work with its `finally` blocks. */
+async function elsewhere(
+  step: Elsewhere,
+  steps: Generator<unknown, unknown, void>,
+  call: LongCall,
+): Promise<void> {
+  try {
+    await step.run(call);
+  } catch (error) {
+    steps.return(undefined);
+    throw error;
   }
 }
 
@@ -135,6 +180,7 @@ export async function* streamItemsAsync<T>(
   try {
     for (let result = step(); !result.done; result = step()) {
       if (result.value instanceof Item) yield result.value.value;
+      else if (result.value instanceof Elsewhere) await elsewhere(result.value, steps, call);
       const pause = pauseWhenDue();
       if (pause !== null) await pause;
     }
@@ -165,7 +211,8 @@ function stepper<S, T>(
     try {
       if (mayStop) signal?.throwIfAborted();
       const result = steps.next();
-      mayStop = result.value !== GO_ON;
+      const { value } = result;
+      mayStop = value !== GO_ON && (!(value instanceof Elsewhere) || value.mayStop);
       if (!result.done && Array.isArray(result.value)) {
         const [done, total] = result.value as [number, number];
         onProgress?.(done, total);

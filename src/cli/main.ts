@@ -54,6 +54,9 @@ async function run(): Promise<number> {
   }
   const [{ Call }, { COMMON_OPTIONS }] = await Promise.all([import('./call'), import('./options')]);
   running = new Call([...verb.options, ...COMMON_OPTIONS], rest, { talk, signal: stop.signal });
+  // What the library's calls read where they are given no number.
+  const threads = running.text('threads');
+  if (threads !== undefined) process.env.HALFSPACE_THREADS = threads;
   return (await verb.load()).run(running, VERBS);
 }
 

@@ -62,6 +62,8 @@ export const SAMPLE_OPTION = options({
 export const COMMON_OPTIONS = options({
   '-h, --help': 'Show what the verb does, and its options',
   '-q, --quiet': 'No sentences and no progress on stderr',
+  '--threads N: integer 1..256':
+    'Use N threads (default: HALFSPACE_THREADS, else all cores where that pays)',
   '--debug': 'Show the stack of an error',
 });
 

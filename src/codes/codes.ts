@@ -159,6 +159,11 @@ export class Codes {
     return this.validity !== null && ((this.validity[row >> 3] >> (row & 7)) & 1) === 0;
   }
 
+  /** The bits of a row's code as text, first bit first. */
+  bitString(row: number): string {
+    return bitString(this.at(row), this.bits);
+  }
+
   /** Number of bits in which two rows differ. */
   distance(rowA: number, rowB: number): number {
     const codes = [this.at(rowA), this.at(rowB)];
@@ -169,12 +174,7 @@ export class Codes {
   }
 }
 
-/**
- * The bits of a code as text, first bit first.
- *
- * @example
- * console.log(bitString(new Uint8Array([0b00111001]), 6)); // 100111
- */
+/** The bits of a code as text, first bit first. */
 export function bitString(code: Uint8Array, bits: number = code.length * 8): string {
   if (!(code instanceof Uint8Array)) throw wrongType('code', 'a Uint8Array', code);
   checkInteger('bits', bits, 1, code.length * 8);

@@ -5,15 +5,18 @@
  * copied into one shared scratch memory, whose contents last until the next kernel call.
  *
  * Addresses of a memory: 0 constants of the module, FREE_START scratch space of a call, and, in a
- * separate memory, CODES_START the data.
+ * separate memory, CODES_START the data. Threads read one memory, each by its own instance of the
+ * module and with its own scratch space behind the data.
  */
 
-import { type KernelExports, MODULE_TEXT } from './module.generated';
+import { type KernelExports, LIMITS_AT, MODULE_TEXT } from './module.generated';
 
 const PAGE_BYTES = 65_536;
+/** The most that 32-bit addresses reach: 4 GiB. Modules and memories must state the same. */
+const MAX_PAGES = 65_536;
 /** The first address that a call may use; the module's constants are below. */
 export const FREE_START = PAGE_BYTES;
-/** Bytes of scratch space from `FREE_START` on, below the data in a separate memory. */
+/** Bytes of scratch space for a call, below the data in a separate memory. */
 export const SCAN_BYTES = 10 * PAGE_BYTES;
 /** The address of the data in a separate memory. */
 export const CODES_START = FREE_START + SCAN_BYTES;
@@ -24,18 +27,46 @@ const MIN_OWN_BYTES = 65_536;
 /** A scratch memory that grew beyond this is released by the next call that needs less. */
 const MAX_IDLE_SCRATCH_BYTES = 16 << 20;
 
-let compiled: WebAssembly.Module | null | undefined;
+/** The module for plain memories and the one for shared memories; null where there is none. */
+export interface KernelModules {
+  plain?: WebAssembly.Module | null;
+  shared?: WebAssembly.Module | null;
+}
+let compiled: KernelModules = {};
 
 /** The compiled module, or null where WebAssembly or its SIMD is missing or forbidden. */
 export function kernelModule(): WebAssembly.Module | null {
-  if (compiled === undefined) {
-    try {
-      compiled = new WebAssembly.Module(moduleBytes());
-    } catch {
-      compiled = null;
-    }
+  if (compiled.plain === undefined) compiled.plain = moduleOf(moduleBytes());
+  return compiled.plain;
+}
+
+/** The same for memories that threads share; null where the engine has none. */
+function sharedModule(): WebAssembly.Module | null {
+  if (compiled.shared === undefined) {
+    const isPossible = typeof SharedArrayBuffer === 'function' && kernelModule() !== null;
+    const bytes = isPossible ? moduleBytes() : new Uint8Array(LIMITS_AT + 1);
+    bytes[LIMITS_AT] = 3; // the only byte in which the modules differ
+    compiled.shared = isPossible ? moduleOf(bytes) : null;
   }
-  return compiled;
+  return compiled.shared;
+}
+
+/** Both modules, compiled, to be given to another thread. */
+export function kernelModules(): KernelModules {
+  return { plain: kernelModule(), shared: sharedModule() };
+}
+
+/** Uses modules that another thread compiled. */
+export function adoptModules(modules: KernelModules): void {
+  compiled = modules;
+}
+
+function moduleOf(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module | null {
+  try {
+    return new WebAssembly.Module(bytes);
+  } catch {
+    return null;
+  }
 }
 
 /** The bytes that MODULE_TEXT spells. */
@@ -53,44 +84,78 @@ function moduleBytes(): Uint8Array<ArrayBuffer> {
 /** A WebAssembly memory and an instance of the module bound to it. */
 export class LinearMemory {
   readonly kernels: KernelExports;
-  readonly #memory: WebAssembly.Memory;
+  readonly memory: WebAssembly.Memory;
+  readonly isShared: boolean;
+  /** Where the scratch space of this thread's calls begins: SCAN_BYTES or more. */
+  readonly free: number;
+  /** Scratch spaces of other threads, behind the data, as `reserveAreas` made them. */
+  readonly #areas: Area[] = [];
   #bytes: Uint8Array<ArrayBuffer>;
 
-  constructor(byteLength: number) {
-    this.#memory = new WebAssembly.Memory({ initial: Math.ceil(byteLength / PAGE_BYTES) });
-    this.#bytes = new Uint8Array(this.#memory.buffer);
-    const module = kernelModule() as WebAssembly.Module;
-    const imports = { env: { memory: this.#memory } };
+  constructor(memory: WebAssembly.Memory, free = FREE_START) {
+    this.memory = memory;
+    this.free = free;
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.isShared = !(memory.buffer instanceof ArrayBuffer);
+    const module = (this.isShared ? sharedModule() : kernelModule()) as WebAssembly.Module;
+    const imports = { env: { memory } };
     this.kernels = new WebAssembly.Instance(module, imports).exports as unknown as KernelExports;
   }
 
-  /** The whole memory; make other views from its `buffer`, after the last `reserve`. */
+  static allocate(byteLength: number, shared: boolean): LinearMemory {
+    const initial = Math.ceil(byteLength / PAGE_BYTES);
+    return new LinearMemory(new WebAssembly.Memory({ initial, maximum: MAX_PAGES, shared }));
+  }
+
+  /** The memory for data; make views from its `buffer`, after the last `reserve`. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
   }
 
-  /** Makes addresses below `end` valid. Detaches earlier views when it has to grow. */
+  /** True when the memory can grow: there is nothing behind the data. */
+  get canGrow(): boolean {
+    return this.#areas.length === 0;
+  }
+
+  /** Makes addresses below `end` valid. Detaches earlier views of plain memory when it grows. */
   reserve(end: number): void {
     const missing = end - this.#bytes.length;
     if (missing <= 0) return;
-    this.#memory.grow(Math.ceil(missing / PAGE_BYTES));
-    this.#bytes = new Uint8Array(this.#memory.buffer);
+    this.memory.grow(Math.ceil(missing / PAGE_BYTES));
+    this.#bytes = new Uint8Array(this.memory.buffer);
+  }
+
+  /** The scratch spaces of `count` threads, `byteLength` each: addresses behind the data. */
+  reserveAreas(count: number, byteLength: number): number[] {
+    const usable = this.#areas.filter((area) => area.byteLength >= byteLength);
+    while (usable.length < count) {
+      const pages = Math.ceil(byteLength / PAGE_BYTES);
+      const area = { at: this.memory.grow(pages) * PAGE_BYTES, byteLength: pages * PAGE_BYTES };
+      this.#areas.push(area);
+      usable.push(area);
+    }
+    return usable.slice(0, count).map(({ at }) => at);
   }
 }
 
-let shared: LinearMemory | undefined;
+interface Area {
+  readonly at: number;
+  readonly byteLength: number;
+}
 
-/** The shared memory with at least `byteLength` free bytes from `FREE_START` on. */
+let scratchMemory: LinearMemory | undefined;
+
+/** This thread's scratch memory, with at least `byteLength` free bytes from `FREE_START` on. */
 export function scratch(byteLength: number): LinearMemory {
   const end = FREE_START + byteLength;
   if (
-    shared === undefined ||
-    (shared.bytes.length > MAX_IDLE_SCRATCH_BYTES && end < MAX_IDLE_SCRATCH_BYTES)
+    scratchMemory === undefined ||
+    (scratchMemory.bytes.length > MAX_IDLE_SCRATCH_BYTES && end < MAX_IDLE_SCRATCH_BYTES)
   ) {
-    shared = new LinearMemory(end);
+    scratchMemory = LinearMemory.allocate(end, false);
   }
-  shared.reserve(end);
-  return shared;
+  scratchMemory.reserve(end);
+  return scratchMemory;
 }
 
 /** The memories whose data kernels read in place, by their buffer. */
@@ -98,14 +163,15 @@ const owned = new WeakMap<ArrayBufferLike, LinearMemory>();
 
 /**
  * Bytes that can grow, in a separate linear memory where the engine has WebAssembly, else in
- * plain memory. Growing detaches views: make them again from `bytes` after each `reserve`.
+ * plain memory; the memory can be shared with other threads where the engine has shared memories.
+ * Growing detaches views: make them again from `bytes` after each `reserve`.
  */
 export class Arena {
-  readonly #memory: LinearMemory | null;
+  #memory: LinearMemory | null;
   #bytes: Uint8Array<ArrayBuffer>;
 
   constructor(byteLength = 0) {
-    this.#memory = newMemory(CODES_START + byteLength);
+    this.#memory = newMemory(CODES_START + byteLength, sharedModule() !== null);
     this.#bytes = this.#memory === null ? new Uint8Array(byteLength) : new Uint8Array();
     this.#view();
   }
@@ -121,9 +187,15 @@ export class Arena {
       const grown = new Uint8Array(byteLength);
       grown.set(this.#bytes);
       this.#bytes = grown;
-    } else {
+    } else if (this.#memory.canGrow) {
       this.#memory.reserve(CODES_START + byteLength);
       this.#view();
+    } else {
+      // Threads may still read the old memory, whose scratch spaces lie where it would grow.
+      const old = this.#bytes;
+      this.#memory = LinearMemory.allocate(CODES_START + byteLength, true);
+      this.#view();
+      this.#bytes.set(old);
     }
   }
 
@@ -135,10 +207,10 @@ export class Arena {
 }
 
 /** A memory, or null where there is no WebAssembly or the engine refuses so many bytes. */
-function newMemory(byteLength: number): LinearMemory | null {
+function newMemory(byteLength: number, isShared: boolean): LinearMemory | null {
   if (kernelModule() === null) return null;
   try {
-    return new LinearMemory(byteLength);
+    return LinearMemory.allocate(byteLength, isShared);
   } catch {
     return null;
   }
@@ -151,7 +223,7 @@ function newMemory(byteLength: number): LinearMemory | null {
  */
 export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
   if (byteLength < MIN_OWN_BYTES) return new Uint8Array(byteLength);
-  const memory = newMemory(CODES_START + byteLength + PADDING_BYTES);
+  const memory = newMemory(CODES_START + byteLength + PADDING_BYTES, false);
   if (memory === null) return new Uint8Array(byteLength); // scans copy them in blocks
   owned.set(memory.bytes.buffer, memory);
   return memory.bytes.subarray(CODES_START, CODES_START + byteLength);
@@ -160,4 +232,9 @@ export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
 /** The linear memory that holds these values, or undefined where kernels cannot read in place. */
 export function memoryOf(values: ArrayBufferView): LinearMemory | undefined {
   return owned.get(values.buffer);
+}
+
+/** Lets kernels of this thread read a memory of another, with scratch space at `free`. */
+export function adoptMemory(memory: WebAssembly.Memory, free: number): void {
+  owned.set(memory.buffer, new LinearMemory(memory, free));
 }

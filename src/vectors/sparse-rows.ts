@@ -12,13 +12,21 @@ import { checkNumbers, type Indices, type SparseMatrix } from './vectors';
 
 type Dimensions = SparseRows['dimensions'];
 
-/** The rows `first` to `end - 1` of a matrix whose shape is checked; null rows have no entries. */
-export function canonicalRows(matrix: SparseMatrix, first: number, end: number): SparseRows {
+/**
+ * The rows `first` to `end - 1` of a matrix whose shape is checked; null rows have no entries.
+ * `named` is the number of the first in messages.
+ */
+export function canonicalRows(
+  matrix: SparseMatrix,
+  first: number,
+  end: number,
+  named = first,
+): SparseRows {
   for (let row = first; row < end; row++) {
     if (isValid(matrix.validity, row)) continue;
-    return readRows(withoutNulls(matrix, first, end), 0, end - first, first);
+    return readRows(withoutNulls(matrix, first, end), 0, end - first, named);
   }
-  return readRows(matrix, first, end, first);
+  return readRows(matrix, first, end, named);
 }
 
 /** A copy of some rows in which the null ones are empty. */

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'tsup';
 import type { TestProject } from 'vitest/node';
 import { command } from '../../tsup.config';
+import buildWorker from '../threads/build-worker';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/halfspace-test');
@@ -20,6 +21,7 @@ declare module 'vitest' {
 
 /** Builds the command as tests run it, once for each state of the sources. */
 export default async function setup(project: TestProject): Promise<void> {
+  buildWorker();
   const built = join(cache, digestOfSources());
   await mkdir(cache, { recursive: true });
   if (!existsSync(built)) {

@@ -146,7 +146,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'Codes.at': onCodes('at', 2),
   'Codes.isNull': onCodes('isNull', 2),
   'Codes.distance': onCodes('distance', 2, 1),
-  bitString: call(api.bitString as never, () => codes().at(0), 20),
   hammingDistance: call(
     api.hammingDistance as never,
     () => codes().at(0),

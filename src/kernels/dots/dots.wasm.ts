@@ -4,14 +4,13 @@
  * blocks.
  */
 
-import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
+import { type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import type { DotsKernel, RowValues } from './dots.scalar';
 
 /** Bytes of rows, as float64, that are copied for one call: they stay in the second-level cache. */
 const BLOCK_BYTES = 1 << 18;
 /** Rows of one call in place. */
 const LIST_ROWS = 4096;
-const QUERY_AT = FREE_START;
 
 export const wasmDots: DotsKernel = {
   name: 'wasm',
@@ -54,9 +53,9 @@ function paddedBytes(width: number): number {
   return 8 * (((width + 7) & ~7) + 8);
 }
 
-function stageQuery({ bytes }: LinearMemory, query: Float64Array): void {
+function stageQuery({ bytes, free }: LinearMemory, query: Float64Array): void {
   const width = query.length;
-  const staged = new Float64Array(bytes.buffer, QUERY_AT, (width + 7) & ~7);
+  const staged = new Float64Array(bytes.buffer, free, (width + 7) & ~7);
   staged.set(query);
   staged.fill(0, width);
 }
@@ -69,7 +68,8 @@ function dotsInPlace(
   query: Float64Array,
   out: Float64Array,
 ): void {
-  const outAt = QUERY_AT + paddedBytes(query.length);
+  const { free } = home;
+  const outAt = free + paddedBytes(query.length);
   const listAt = outAt + 8 * LIST_ROWS;
   stageQuery(home, query);
   for (let from = 0; from < out.length; from += LIST_ROWS) {
@@ -77,7 +77,7 @@ function dotsInPlace(
     if (list !== null) new Uint32Array(home.bytes.buffer, listAt, count).set(list);
     const at = values.byteOffset + from * query.length * values.BYTES_PER_ELEMENT;
     const [type, width] = [values.BYTES_PER_ELEMENT, query.length];
-    home.kernels.dots(type, at, list === null ? 0 : listAt, count, width, QUERY_AT, outAt);
+    home.kernels.dots(type, at, list === null ? 0 : listAt, count, width, free, outAt);
     out.set(new Float64Array(home.bytes.buffer, outAt, count), from);
   }
 }
@@ -85,14 +85,16 @@ function dotsInPlace(
 /** Products of rows that are copied to the scratch memory. */
 function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): void {
   const width = query.length;
-  const outAt = QUERY_AT + paddedBytes(width);
-  const rowsAt = outAt + 8 * out.length;
-  const memory = scratch(rowsAt + values.byteLength + 16 - FREE_START);
+  const outBytes = paddedBytes(width);
+  const rowsBytes = outBytes + 8 * out.length;
+  const memory = scratch(rowsBytes + values.byteLength + 16);
+  const { free } = memory;
+  const [outAt, rowsAt] = [free + outBytes, free + rowsBytes];
   stageQuery(memory, query);
   const { buffer, byteOffset, byteLength } = values;
   memory.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), rowsAt);
   const type = values.BYTES_PER_ELEMENT;
-  memory.kernels.dots(type, rowsAt, 0, out.length, width, QUERY_AT, outAt);
+  memory.kernels.dots(type, rowsAt, 0, out.length, width, free, outAt);
   out.set(new Float64Array(memory.bytes.buffer, outAt, out.length));
 }
 

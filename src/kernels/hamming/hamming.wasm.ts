@@ -6,17 +6,17 @@
  */
 
 import { HitState } from '../hits/hit-state';
-import { FREE_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
+import { type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming.scalar';
 
 /** Rows of one call: enough to hide its cost, few enough that all can be hits. */
 const BLOCK_ROWS = 8192;
-const QUERY_AT = FREE_START;
+/** From the scratch space on: the query, then hits. */
 const QUERY_BYTES = 8192; // the widest code
-const HITS_AT = QUERY_AT + QUERY_BYTES;
+const HITS_AT = QUERY_BYTES;
 /** Behind the hits: copies of codes from elsewhere, or the areas of a scan by planes. */
 const REST_AT = HITS_AT + BLOCK_ROWS * 8;
-const COPIES_BYTES = FREE_START + SCAN_BYTES - REST_AT;
+const COPIES_BYTES = SCAN_BYTES - REST_AT;
 
 export const popcnt64Hamming = /* @__PURE__ */ wasmHamming('popcnt64', true);
 export const popcnt8Hamming = /* @__PURE__ */ wasmHamming('popcnt8', false);
@@ -46,9 +46,10 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
     distancesInto(codes, count, query, out) {
       const everything = 8 * query.length + 1;
       inBlocks(codes, 0, count, query, (memory, at, row, rows) => {
-        const { hitsBelow } = memory.kernels;
-        hitsBelow(is64, at, row, rows, query.length, QUERY_AT, everything, HITS_AT);
-        const pairs = new Uint32Array(memory.bytes.buffer, HITS_AT, 2 * rows);
+        const { free, kernels } = memory;
+        const hitsAt = free + HITS_AT;
+        kernels.hitsBelow(is64, at, row, rows, query.length, free, everything, hitsAt);
+        const pairs = new Uint32Array(memory.bytes.buffer, hitsAt, 2 * rows);
         for (let i = 0; i < rows; i++) out[row + i] = pairs[2 * i + 1];
       });
     },
@@ -56,11 +57,12 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
     hitsInto(codes, first, count, query, limit, hits) {
       let found = 0;
       inBlocks(codes, first, count, query, (memory, at, row, rows) => {
-        const { hitsBelow } = memory.kernels;
-        const end = hitsBelow(is64, at, row, rows, query.length, QUERY_AT, limit, HITS_AT);
-        if (end === HITS_AT) return;
-        const length = (end - HITS_AT) / 4;
-        hits.set(new Uint32Array(memory.bytes.buffer, HITS_AT, length), 2 * found);
+        const { free, kernels } = memory;
+        const hitsAt = free + HITS_AT;
+        const end = kernels.hitsBelow(is64, at, row, rows, query.length, free, limit, hitsAt) >>> 0;
+        if (end === hitsAt) return;
+        const length = (end - hitsAt) / 4;
+        hits.set(new Uint32Array(memory.bytes.buffer, hitsAt, length), 2 * found);
         found += length / 2;
       });
       return found;
@@ -74,7 +76,7 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
   };
 }
 
-/** Copies the query to QUERY_AT and calls `visit` with the address of each block of rows. */
+/** Copies the query to the scratch space; calls `visit` with the address of each block of rows. */
 function inBlocks(
   codes: Uint8Array,
   first: number,
@@ -85,7 +87,8 @@ function inBlocks(
   const bytesPerCode = query.length;
   const home = memoryOf(codes);
   const memory = home ?? scratch(SCAN_BYTES);
-  memory.bytes.set(query, QUERY_AT);
+  memory.bytes.set(query, memory.free);
+  const copiesAt = memory.free + REST_AT;
   const most = home ? BLOCK_ROWS : Math.min(BLOCK_ROWS, Math.floor(COPIES_BYTES / bytesPerCode));
   const end = first + count;
   for (let row = first; row < end; row += most) {
@@ -93,8 +96,8 @@ function inBlocks(
     let at = codes.byteOffset + row * bytesPerCode;
     if (home === undefined) {
       const from = row * bytesPerCode;
-      memory.bytes.set(codes.subarray(from, from + rows * bytesPerCode), REST_AT);
-      at = REST_AT;
+      memory.bytes.set(codes.subarray(from, from + rows * bytesPerCode), copiesAt);
+      at = copiesAt;
     }
     visit(memory, at, row, rows);
   }
@@ -132,7 +135,7 @@ function hitsByPlanes(
 
 /** Hits of up to MAX_QUERIES queries among whole tiles of codes from address `at` on. */
 function hitsOfTiles(
-  { kernels, bytes }: LinearMemory,
+  { kernels, bytes, free: limitsAt }: LinearMemory,
   at: number,
   first: number,
   count: number,
@@ -145,9 +148,8 @@ function hitsOfTiles(
   const groups = 8 * Math.ceil((8 * bytesPerCode) / 24);
   const restPlanes = Math.max(0, bitLength(8 * bytesPerCode + 1) - HELD_PLANES);
 
-  const limitsAt = QUERY_AT;
   const restAt = limitsAt + MAX_QUERIES * 4;
-  const slicesAt = REST_AT;
+  const slicesAt = limitsAt + REST_AT;
   const planesAt = slicesAt + groups * 48 + 512;
   const queriesAt = planesAt + groups * 256;
   const choicesAt = queriesAt + queries.length;
@@ -170,7 +172,7 @@ function hitsOfTiles(
       ...([tile, first + row, bytesPerCode, queriesAt, limitsAt, queryCount] as const),
       ...([choicesAt, groups, planesAt, restAt, restEnd, hitsAt] as const),
     );
-    for (let i = 0; i < (end - hitsAt) / 4; i += 3) take(hits[i], hits[i + 1], hits[i + 2]);
+    for (let i = 0; i < ((end >>> 0) - hitsAt) / 4; i += 3) take(hits[i], hits[i + 1], hits[i + 2]);
   }
 }
 

@@ -4,7 +4,7 @@
  * use a memory, from its start until its hits are taken.
  */
 
-import { FREE_START, type LinearMemory, SCAN_BYTES } from '../memory';
+import { type LinearMemory, SCAN_BYTES } from '../memory';
 import type { KernelExports } from '../module.generated';
 import { HitList, type HitSearch, type Hits, sortedHits } from './hits';
 
@@ -21,7 +21,7 @@ const list = /* @__PURE__ */ new HitList();
 
 export class HitState {
   /** Address of the state. */
-  readonly at = FREE_START;
+  readonly at: number;
   /** Address of `extraBytes` bytes for the search itself: tables, a query, ranges. */
   readonly extraAt: number;
   readonly #kernels: KernelExports;
@@ -31,11 +31,12 @@ export class HitState {
 
   /** Begins a search for the `want` lightest codes, of weights 0 to `maxWeight`. */
   constructor(
-    { kernels, bytes }: LinearMemory,
+    { kernels, bytes, free }: LinearMemory,
     maxWeight: number,
     want: number,
     extraBytes: number,
   ) {
+    this.at = free;
     this.#kernels = kernels;
     this.#buffer = bytes.buffer;
     this.extraAt = (this.at + 4 * (COUNTS + maxWeight + 1) + 15) & ~15;
@@ -44,7 +45,7 @@ export class HitState {
     this.#state[LIMIT] = maxWeight;
     this.#state[WANT] = want;
     this.#state[NEXT_HIT] = this.#hitsAt;
-    this.#state[HITS_END] = FREE_START + SCAN_BYTES;
+    this.#state[HITS_END] = free + SCAN_BYTES;
     list.count = 0;
   }
 

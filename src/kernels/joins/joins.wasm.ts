@@ -3,16 +3,15 @@
  * the scalar kernel.
  */
 
-import { FREE_START, memoryOf, SCAN_BYTES } from '../memory';
+import { memoryOf, SCAN_BYTES } from '../memory';
 import { HIT, type JoinMemory } from './join-memory';
 import { type JoinKernel, scalarJoins } from './joins.scalar';
 
-/** Scratch space below the codes: a state, the parts of a key, and results of `distinctInto`. */
-const STATE_AT = FREE_START;
-const PARTS_AT = STATE_AT + 32;
+/** From the scratch space on: a state, the parts of a key, and results of `distinctInto`. */
+const PARTS_AT = 32;
 const PART_BYTES = 12;
 const DISTINCT_AT = PARTS_AT + PART_BYTES * 2048; // the widest code has 2,048 words
-const MAX_DISTINCT = (FREE_START + SCAN_BYTES - DISTINCT_AT) / 4;
+const MAX_DISTINCT = (SCAN_BYTES - DISTINCT_AT) / 4;
 
 const wordsOf = ({ words }: JoinMemory) => words / 2;
 
@@ -24,14 +23,15 @@ export const wasmJoins: JoinKernel = {
     if (home === undefined)
       return scalarJoins.distinctInto(memory, first, end, found, mask, distinct);
     const secret = [...memory.secret] as [number, number, number];
+    const distinctAt = home.free + DISTINCT_AT;
     let count = found;
     for (let from = first; from < end; from += MAX_DISTINCT) {
       const to = Math.min(end, from + MAX_DISTINCT);
       count = home.kernels.distinctInto(
         ...([memory.codes.byteOffset, wordsOf(memory), from, to, count] as const),
-        ...([memory.entries.byteOffset, mask, ...secret, DISTINCT_AT] as const),
+        ...([memory.entries.byteOffset, mask, ...secret, distinctAt] as const),
       );
-      distinct.set(new Uint32Array(home.bytes.buffer, DISTINCT_AT, to - from), from - first);
+      distinct.set(new Uint32Array(home.bytes.buffer, distinctAt, to - from), from - first);
     }
     return count;
   },
@@ -41,9 +41,10 @@ export const wasmJoins: JoinKernel = {
     if (home === undefined) return scalarJoins.keysInto(memory, first, end, key);
     const { parts, hashShift, lowBits } = key;
     const staged = parts.flatMap(({ word, left, right }) => [4 * word, left, right]);
-    new Uint32Array(home.bytes.buffer, PARTS_AT, staged.length).set(staged);
+    const partsAt = home.free + PARTS_AT;
+    new Uint32Array(home.bytes.buffer, partsAt, staged.length).set(staged);
     home.kernels.keysInto(
-      ...([memory.codes.byteOffset, wordsOf(memory), first, end, PARTS_AT, parts.length] as const),
+      ...([memory.codes.byteOffset, wordsOf(memory), first, end, partsAt, parts.length] as const),
       ...([hashShift, lowBits, memory.entries.byteOffset, memory.counts.byteOffset] as const),
     );
   },
@@ -61,7 +62,7 @@ export const wasmJoins: JoinKernel = {
   runs(memory, end, state) {
     const home = memoryOf(memory.codes);
     if (home === undefined) return scalarJoins.runs(memory, end, state);
-    const registers = new Uint32Array(home.bytes.buffer, STATE_AT, 4);
+    const registers = new Uint32Array(home.bytes.buffer, home.free, 4);
     registers.set([state.place, 0, 0, state.budget]);
     const { maxDistance, rejects, fromCode, toCode } = state;
     const hitsAt = memory.hits.byteOffset;
@@ -69,7 +70,7 @@ export const wasmJoins: JoinKernel = {
       ...([memory.entries.byteOffset, state.next, end, memory.codes.byteOffset] as const),
       ...([wordsOf(memory), maxDistance, memory.masks.byteOffset, rejects] as const),
       ...([fromCode, toCode, memory.longestRun, memory.gather.byteOffset, hitsAt] as const),
-      ...([hitsAt + memory.hits.byteLength, STATE_AT] as const),
+      ...([hitsAt + memory.hits.byteLength, home.free] as const),
     );
     state.place = registers[0];
     state.longEnd = registers[2];

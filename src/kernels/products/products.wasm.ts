@@ -4,14 +4,7 @@
  * which stay in the cache. Vectors too wide for the scratch space go to the scalar kernel.
  */
 
-import {
-  CODES_START,
-  FREE_START,
-  type LinearMemory,
-  memoryOf,
-  SCAN_BYTES,
-  scratch,
-} from '../memory';
+import { CODES_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import { type IntegerRows, type ProductsKernel, scalarProducts } from './products.scalar';
 
 /** Rows, and queries, of a tile: its products take 16 KB. */
@@ -32,19 +25,13 @@ export const wasmProducts: ProductsKernel = {
     const { width } = rows;
     if (!fits(width)) return scalarProducts.productsInto(rows, query, out);
     const { memory, at, count } = staged(rows, 0, rows.values.length / width);
-    new Int16Array(memory.bytes.buffer, FREE_START, width).set(query);
-    const outAt = FREE_START + 2 * width;
-    const room = Math.floor((CODES_START - outAt) / 16) * 4;
+    const { free } = memory;
+    new Int16Array(memory.bytes.buffer, free, width).set(query);
+    const outAt = free + 2 * width;
+    const room = Math.floor((free + SCAN_BYTES - outAt) / 16) * 4;
     for (let row = 0; row < count; row += room) {
       const here = Math.min(room, count - row);
-      memory.kernels.productsInto(
-        at + 2 * row * width,
-        (here + 3) & ~3,
-        FREE_START,
-        1,
-        width,
-        outAt,
-      );
+      memory.kernels.productsInto(at + 2 * row * width, (here + 3) & ~3, free, 1, width, outAt);
       out.set(new Int32Array(memory.bytes.buffer, outAt, here), row);
     }
   },
@@ -55,13 +42,13 @@ export const wasmProducts: ProductsKernel = {
     const roomBytes = 2 * width + 8 * (count + 3) + ORDER_BYTES + 16;
     if (roomBytes > SCAN_BYTES) return scalarProducts.orderInto(rows, query, out, products);
     const { memory, at } = staged(rows, 0, count);
-    const { kernels, bytes } = memory;
-    new Int16Array(bytes.buffer, FREE_START, width).set(query);
-    const countsAt = FREE_START + 2 * width;
+    const { kernels, bytes, free } = memory;
+    new Int16Array(bytes.buffer, free, width).set(query);
+    const countsAt = free + 2 * width;
     const productsAt = countsAt + ORDER_BYTES;
     const padded = (count + 3) & ~3;
     const orderAt = productsAt + 4 * padded;
-    kernels.productsInto(at, padded, FREE_START, 1, width, productsAt);
+    kernels.productsInto(at, padded, free, 1, width, productsAt);
     kernels.orderInto(productsAt, count, out.length, countsAt, orderAt);
     out.set(new Uint32Array(bytes.buffer, orderAt, out.length));
     const all = new Int32Array(bytes.buffer, productsAt, count);
@@ -74,7 +61,7 @@ export const wasmProducts: ProductsKernel = {
     const total = rows.values.length / width;
     const queryCount = queries.length / width;
     const { memory, at } = staged(rows, 0, total);
-    const { largestAt, placesAt, ...tile } = tileOf(width);
+    const { largestAt, placesAt, ...tile } = tileOf(memory, width);
     for (let query = 0; query < queryCount; query += TILE) {
       const some = Math.min(TILE, queryCount - query);
       const { buffer } = memory.bytes;
@@ -99,7 +86,7 @@ export const wasmProducts: ProductsKernel = {
     if (!fits(width)) return scalarProducts.productsOfMany(rows, first, end, queries, least, take);
     const queryCount = queries.length / width;
     const { memory, at } = staged(rows, first, end);
-    const { queriesAt, productsAt, largestAt, placesAt } = tileOf(width);
+    const { queriesAt, productsAt, largestAt, placesAt } = tileOf(memory, width);
     for (let query = 0; query < queryCount; query += TILE) {
       const some = Math.min(TILE, queryCount - query);
       const { buffer } = memory.bytes;
@@ -124,8 +111,7 @@ export const wasmProducts: ProductsKernel = {
 };
 
 /** Addresses of a tile's queries, products, and the largest product of each query. */
-function tileOf(width: number) {
-  const queriesAt = FREE_START;
+function tileOf({ free: queriesAt }: LinearMemory, width: number) {
   const productsAt = queriesAt + ((2 * TILE * width + 15) & ~15);
   const largestAt = productsAt + 4 * TILE * TILE;
   return { queriesAt, productsAt, largestAt, placesAt: largestAt + 4 * TILE };

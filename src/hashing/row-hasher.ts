@@ -1,0 +1,284 @@
+/**
+ * The codes of rows whose shape is checked, by one kernel: what `SimHasher` runs for a vector and
+ * what every thread runs for its part of a batch. It is made from plain settings, so that threads
+ * make the same one.
+ */
+
+import { isValid } from '../base/bitmap';
+import { bytesPerCode } from '../codes/codes';
+import { type KernelName, sumsKernel } from '../kernels/kernels';
+import {
+  ALL_ZERO,
+  type DenseRows,
+  NOT_FINITE,
+  type Rule,
+  type SparseRows,
+  type SumsKernel,
+} from '../kernels/sums/sums.scalar';
+import { badValue, canonicalRows, wideDimensions } from '../vectors/sparse-rows';
+import {
+  checkEntries,
+  checkNumbers,
+  type DenseMatrix,
+  isDense,
+  isDenseMatrix,
+  isSparse,
+  notAVector,
+  type SparseMatrix,
+  type Vector,
+} from '../vectors/vectors';
+import { type PatternFunction, patternWords } from './patterns';
+
+export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct'] as const;
+export type Projection = (typeof PROJECTIONS)[number];
+
+/** The checked options of a hasher. */
+export interface HashSettings {
+  readonly bits: number;
+  readonly seed: bigint;
+  readonly projection: Projection;
+  readonly dimensions?: number | undefined;
+  readonly zero: 'error' | 'null';
+  readonly pattern?: PatternFunction | undefined;
+  readonly kernel: KernelName;
+}
+
+/** Codes of some rows; `isNull[i]` is 1, and the code 0, where row i has none. */
+export interface RowCodes {
+  readonly bytes: Uint8Array;
+  readonly isNull: Uint8Array;
+}
+
+/** Limits of a part of a batch, each some milliseconds of work: rows, entries of sparse rows, and
+ * pattern words (one for each 64 bits of each value) of dense rows. */
+const PART_ROWS = 4096;
+const PART_ENTRIES = 65_536;
+const PART_WORDS = 2 ** 19;
+
+export class RowHasher {
+  readonly settings: HashSettings;
+  readonly #kernel: SumsKernel;
+  readonly #rule: Rule;
+
+  constructor(settings: HashSettings) {
+    this.settings = settings;
+    this.#kernel = sumsKernel(settings.kernel);
+    const { bits, seed, projection, pattern } = settings;
+    const isGiven = pattern !== undefined || projection === 'direct';
+    this.#rule = { projection: isGiven ? 'given' : projection, bits, seed } as Rule;
+  }
+
+  /** The codes of a matrix, of which the first row is number `firstRow` in messages. */
+  codesOf(matrix: DenseMatrix | SparseMatrix, count: number, firstRow: number): RowCodes {
+    const width = bytesPerCode(this.settings.bits);
+    const bytes = new Uint8Array(count * width);
+    const flags = new Uint8Array(count);
+    const isNull = new Uint8Array(count);
+    const rows = isDenseMatrix(matrix)
+      ? this.#dense({ count, width: matrix.dimensions, values: matrix.values })
+      : this.#sparse(matrix, count, firstRow);
+    if ('width' in rows) this.#kernel.denseCodesInto(this.#rule, rows, bytes, flags);
+    else this.#kernel.sparseCodesInto(this.#rule, rows, bytes, flags);
+    for (let i = 0; i < count; i++) {
+      const isPresent = isValid(matrix.validity, i);
+      const row = firstRow + i;
+      if (isPresent && (flags[i] === 0 || this.#hasDirection(rows, i, row, flags[i]))) continue;
+      bytes.fill(0, i * width, (i + 1) * width);
+      isNull[i] = 1;
+    }
+    return { bytes, isNull };
+  }
+
+  /** The codes of one vector as a row. */
+  codeOf(vector: Vector): RowCodes {
+    return this.codesOf(this.#matrixOf(vector), 1, 0);
+  }
+
+  /** The sums of one vector, whose signs are its code. */
+  sumsOf(vector: Vector): Float64Array {
+    const sums = new Float64Array(this.settings.bits);
+    const matrix = this.#matrixOf(vector);
+    const rows = isDenseMatrix(matrix)
+      ? this.#dense({ count: 1, width: matrix.dimensions, values: matrix.values })
+      : this.#sparse(matrix, 1, 0);
+    if ('width' in rows) this.#kernel.denseSumsInto(this.#rule, rows, 0, sums);
+    else this.#kernel.sparseSumsInto(this.#rule, rows, 0, sums);
+    if (!areFinite(sums)) throw notFinite(rows, 0, 0);
+    return sums;
+  }
+
+  /** Throws unless dense vectors of this width can be hashed. */
+  checkWidth(width: number): void {
+    const { dimensions, projection } = this.settings;
+    if (dimensions !== undefined && width !== dimensions) {
+      throw new RangeError(`expected a vector of ${dimensions} dimensions, got ${width}`);
+    }
+    if (projection === 'direct') {
+      throw new TypeError(`projection 'direct' takes sparse vectors: a dimension is its pattern`);
+    }
+  }
+
+  /** Where each part of a batch ends. */
+  partEnds(matrix: DenseMatrix | SparseMatrix, count: number): number[] {
+    const { pattern, bits, projection } = this.settings;
+    // The caller's patterns are copied, so wide ones leave room for fewer.
+    const words = Math.ceil(bits / 64);
+    const entries = pattern === undefined ? PART_ENTRIES : PART_ENTRIES / words;
+    const ends: number[] = [];
+    if (!isDenseMatrix(matrix)) {
+      for (let end = 0; end < count; ends.push(end)) {
+        end = sparseEnd(matrix.offsets, end, count, entries);
+      }
+      return ends;
+    }
+    const perRow = matrix.dimensions * (projection === 'hadamard' ? 1 : words);
+    const most = pattern === undefined ? PART_WORDS / perRow : entries / matrix.dimensions;
+    const rows = Math.max(1, Math.min(PART_ROWS, Math.floor(most)));
+    for (let end = 0; end < count; ends.push(end)) end = Math.min(count, end + rows);
+    return ends;
+  }
+
+  /** A vector of the caller's as a matrix of one row, its shape checked. */
+  #matrixOf(vector: Vector): DenseMatrix | SparseMatrix {
+    if (isSparse(vector)) {
+      checkEntries('', vector.indices, vector.values);
+      return { ...vector, offsets: [0, vector.indices.length] };
+    }
+    if (!isDense(vector)) throw notAVector('vector', vector);
+    this.checkWidth(vector.length);
+    if (Array.isArray(vector)) checkNumbers(vector, null);
+    const values = Array.isArray(vector) ? Float64Array.from(vector) : (vector as Float64Array);
+    return { values, dimensions: vector.length };
+  }
+
+  /** Dense rows for the kernel: unchanged, or as sparse ones with the caller's patterns. */
+  #dense(rows: DenseRows): DenseRows | SparseRows {
+    const { pattern, bits } = this.settings;
+    if (pattern === undefined) return rows;
+    const { count, width, values } = rows;
+    const entries = count * width;
+    const sparse = {
+      count,
+      offsets: Uint32Array.from({ length: count + 1 }, (_, row) => row * width),
+      dimensions: BigUint64Array.from({ length: entries }, (_, i) => BigInt(i % width)),
+      values: Float64Array.from(values),
+    };
+    return { ...sparse, patterns: patternWords(pattern, sparse.dimensions, bits) };
+  }
+
+  /** Rows with dimensions ascending and unique, and with patterns where given. */
+  #sparse(matrix: SparseMatrix, count: number, firstRow: number): SparseRows {
+    const { pattern, bits, projection } = this.settings;
+    if (projection === 'hadamard') {
+      throw new TypeError(`projection 'hadamard' takes dense vectors; 'signs' takes both`);
+    }
+    const rows = canonicalRows(matrix, 0, count, firstRow);
+    this.#checkDimensions(rows, firstRow);
+    if (pattern === undefined && projection !== 'direct') return rows;
+    const dimensions = wideDimensions(rows.dimensions);
+    const patterns = pattern === undefined ? dimensions : patternWords(pattern, dimensions, bits);
+    return { ...rows, patterns };
+  }
+
+  /** Throws unless all dimensions are below `dimensions`; the last of a row is its largest. */
+  #checkDimensions(rows: SparseRows, firstRow: number): void {
+    const limit = this.settings.dimensions;
+    for (let row = 0; limit !== undefined && row < rows.count; row++) {
+      const end = rows.offsets[row + 1];
+      const last = rows.dimensions[end - 1];
+      if (end === rows.offsets[row] || last < limit) continue;
+      const where = `row ${firstRow + row}`;
+      throw new RangeError(`${where}: expected dimensions below ${limit}, got ${last}`);
+    }
+  }
+
+  /**
+   * Whether a row that the kernel flagged has a code. Throws for a value that is not finite, and
+   * for an all-zero row unless `zero` is 'null'. Values that cancel out in every sum have a code.
+   */
+  #hasDirection(rows: DenseRows | SparseRows, index: number, row: number, flags: number): boolean {
+    if (flags & NOT_FINITE) throw notFinite(rows, index, row);
+    if (flags & ALL_ZERO && entriesOf(rows, index).values.some((value) => value !== 0)) return true;
+    if (this.settings.zero === 'error') throw allZero(row);
+    return false;
+  }
+}
+
+/** Rows `first` to `end - 1` of a matrix as a matrix; views where the arrays have them. */
+export function rowsOfMatrix(
+  matrix: DenseMatrix | SparseMatrix,
+  first: number,
+  end: number,
+): DenseMatrix | SparseMatrix {
+  const validity = matrix.validity && bitmapOf(matrix.validity, first, end);
+  if (isDenseMatrix(matrix)) {
+    const { values, dimensions } = matrix;
+    return { dimensions, validity, values: values.subarray(first * dimensions, end * dimensions) };
+  }
+  const { offsets, indices, values } = matrix;
+  const [from, to] = [offsets[first], offsets[end]];
+  return {
+    validity,
+    offsets: Uint32Array.from({ length: end - first + 1 }, (_, i) => offsets[first + i] - from),
+    indices: cut(indices, from, to),
+    values: cut(values, from, to),
+  };
+}
+
+function cut<T extends { slice(from: number, to: number): unknown }>(
+  list: T,
+  from: number,
+  to: number,
+): T {
+  if (ArrayBuffer.isView(list)) return (list as unknown as Uint8Array).subarray(from, to) as never;
+  return list.slice(from, to) as T;
+}
+
+function bitmapOf(validity: Uint8Array, first: number, end: number): Uint8Array {
+  const bits = new Uint8Array(Math.ceil((end - first) / 8));
+  for (let i = 0; i < end - first; i++) {
+    if (isValid(validity, first + i)) bits[i >> 3] |= 1 << (i & 7);
+  }
+  return bits;
+}
+
+/** The end of a part that begins at row `first`: at least one row, however many entries it has. */
+function sparseEnd(
+  offsets: SparseMatrix['offsets'],
+  first: number,
+  count: number,
+  entries: number,
+): number {
+  let end = first + 1;
+  const most = offsets[first] + entries;
+  while (end < count && end - first < PART_ROWS && offsets[end + 1] <= most) end++;
+  return end;
+}
+
+/** A row's values as a plain array, and where they begin; only for messages and rare rows. */
+function entriesOf(rows: DenseRows | SparseRows, index: number) {
+  const isDenseRow = 'width' in rows;
+  const from = isDenseRow ? index * rows.width : rows.offsets[index];
+  const to = isDenseRow ? from + rows.width : rows.offsets[index + 1];
+  return { from, values: Array.from(rows.values.subarray(from, to)) };
+}
+
+/** A plain loop: `every` takes 30 ns a value. */
+function areFinite(sums: Float64Array): boolean {
+  for (let i = 0; i < sums.length; i++) if (!Number.isFinite(sums[i])) return false;
+  return true;
+}
+
+/** The error of a row whose sums are not finite: a bad value, or finite ones that overflow. */
+function notFinite(rows: DenseRows | SparseRows, index: number, row: number): RangeError {
+  const { from, values } = entriesOf(rows, index);
+  const at = values.findIndex((value) => !Number.isFinite(value));
+  if (at < 0) return new RangeError(`row ${row}: the values are too large, their sums overflow`);
+  return badValue(row, 'width' in rows ? at : rows.dimensions[from + at], values[at]);
+}
+
+export function allZero(row: number): RangeError {
+  return new RangeError(
+    `row ${row}: an all-zero vector has no direction (hashAll makes its code null by zero: 'null')`,
+  );
+}

@@ -1,0 +1,28 @@
+/** What a job and its task are: the words in which layers above state work that threads share. */
+
+/**
+ * What a part of a job does. `open` makes the function that does a part from the state of the job,
+ * once for each thread. It must depend on nothing else: `src/worker.ts` lists all tasks by name.
+ */
+export interface Task<S, P, R> {
+  readonly name: string;
+  open(state: S): (part: P) => R;
+}
+
+/**
+ * State, parts and results are plain objects of numbers, strings and typed arrays. Threads read
+ * views of shared memories in place; other arrays are copied. Something else, as a function, keeps
+ * the job on the calling thread.
+ */
+export interface Job<S, P, R> {
+  readonly task: Task<S, P, R>;
+  readonly state: S;
+  /** Number of parts, each some milliseconds of work. */
+  readonly count: number;
+  /** The part number `i`; asked for in order. */
+  part(i: number): P;
+  /** Takes the results, in the order of the parts, and returns the progress where it is known. */
+  take(result: R, i: number): readonly [done: number, total: number] | undefined;
+  /** Bytes of scratch space that a thread's kernels need in a shared memory, if more than usual. */
+  readonly scratchBytes?: number;
+}

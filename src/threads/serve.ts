@@ -1,0 +1,61 @@
+/**
+ * What a worker thread does: opens jobs, does their parts one after another, and replies with each
+ * result. It uses the kernels that the calling thread compiled.
+ */
+
+import { adoptMemory, adoptModules } from '../kernels/memory';
+import type { Task } from './job';
+import { type FromWorker, Packed, type ToWorker, unpacked } from './messages';
+
+/** A task whose types only the job knows. */
+export type AnyTask = Task<never, never, unknown>;
+
+type Post = (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
+
+/** Serves the thread that started this one, for ever. */
+export function serve(tasks: readonly AnyTask[]): void {
+  const byName = new Map(tasks.map((task) => [task.name, task]));
+  const open = new Map<number, (part: never) => unknown>();
+  const port = globalThis.process?.getBuiltinModule?.('node:worker_threads')?.parentPort;
+  const web = globalThis as unknown as Worker;
+  const post: Post = (message, transfer) => {
+    if (port) port.postMessage(message, transfer);
+    else web.postMessage(message, [...transfer]);
+  };
+  const take = (message: ToWorker) => {
+    if (message.kind === 'modules') {
+      adoptModules(message.modules);
+      post({ kind: 'ready' }, []);
+    } else if (message.kind === 'open') open.set(message.job, opened(byName, message));
+    else if (message.kind === 'close') open.delete(message.job);
+    else {
+      const { job, part, value } = message;
+      const run = open.get(job) as (part: never) => unknown;
+      try {
+        const result = new Packed(run(unpacked(value, []) as never), 'result');
+        post({ kind: 'done', job, part, result: result.value }, result.transfer);
+      } catch (error) {
+        post({ kind: 'failed', job, part, error }, []);
+      }
+    }
+  };
+  if (port) port.on('message', take);
+  else web.onmessage = ({ data }) => take(data);
+}
+
+/** The function that does parts of a job; an error of `open` comes with the first of them. */
+function opened(
+  tasks: ReadonlyMap<string, AnyTask>,
+  { task, state, memories, areas }: Extract<ToWorker, { kind: 'open' }>,
+): (part: never) => unknown {
+  try {
+    memories.forEach((memory, i) => {
+      adoptMemory(memory, areas[i]);
+    });
+    return (tasks.get(task) as AnyTask).open(unpacked(state, memories) as never);
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { afterAll, describe, expect, it } from 'vitest';
+import { alea } from '../../src/base/random';
+import { runStepsAsync } from '../../src/base/steps';
+import { SimHasher } from '../../src/hashing/simhash';
+import { closeThreads, inParallel } from '../../src/threads/parallel';
+
+const THREADS = [1, 2, 3, 5];
+
+/** `toEqual` takes microseconds a byte. */
+const digest = (bytes: ArrayBufferView) =>
+  createHash('sha256')
+    .update(bytes as Uint8Array)
+    .digest('hex');
+
+afterAll(closeThreads);
+
+/** Rows that are uniform, or near one of a few, or equal to one of a few. */
+function denseRows(
+  kind: 'uniform' | 'clustered' | 'duplicates',
+  count: number,
+  dimensions: number,
+) {
+  const random = alea(kind);
+  const draw = () => random() - 0.5;
+  const some = Array.from({ length: 20 }, () => Array.from({ length: dimensions }, draw));
+  const noise = { uniform: 1, clustered: 0.1, duplicates: 0 }[kind];
+  const values = new Float32Array(count * dimensions);
+  for (let row = 0; row < count; row++) {
+    const near = some[Math.floor(random() * some.length)];
+    for (let d = 0; d < dimensions; d++) {
+      values[row * dimensions + d] = (kind === 'uniform' ? 0 : near[d]) + noise * draw();
+    }
+  }
+  return { values, dimensions };
+}
+
+function sparseRows(count: number) {
+  const random = alea('sparse');
+  const rows = Array.from({ length: count }, () => {
+    const entries = 1 + Math.floor(random() * 60);
+    return {
+      indices: Array.from({ length: entries }, () => Math.floor(random() * 1e6)),
+      values: Array.from({ length: entries }, () => random() - 0.5),
+    };
+  });
+  return rows;
+}
+
+describe('hashAllAsync', () => {
+  const dense = (['uniform', 'clustered', 'duplicates'] as const).map((kind) => {
+    const rows = denseRows(kind, 10_000, 100);
+    const codes = ['signs', 'hadamard', 'gaussian'].map((projection) => {
+      const hasher = new SimHasher({
+        bits: 192,
+        dimensions: 100,
+        projection: projection as 'signs',
+      });
+      return { hasher, expected: digest(hasher.hashAll(rows).bytes) };
+    });
+    return { kind, rows, codes };
+  });
+
+  it.each(THREADS)('gives the codes of dense rows with %d threads', async (threads) => {
+    for (const { rows, codes } of dense) {
+      for (const { hasher, expected } of codes) {
+        const { bytes } = await hasher.hashAllAsync(rows, { threads });
+        expect(digest(bytes)).toBe(expected);
+      }
+    }
+  });
+
+  it.each(THREADS)('gives the codes and nulls of sparse rows with %d threads', async (threads) => {
+    const rows = [...sparseRows(5000), { indices: [], values: [] }, ...sparseRows(300)];
+    const hasher = new SimHasher({ bits: 128, zero: 'null' });
+    const codes = await hasher.hashAllAsync(rows, { threads });
+    const expected = hasher.hashAll(rows);
+    expect([codes.bytes, codes.validity]).toEqual([expected.bytes, expected.validity]);
+    expect(codes.isNull(5000)).toBe(true);
+  });
+
+  it.each(THREADS)('throws the error of the first bad row with %d threads', async (threads) => {
+    const rows = denseRows('uniform', 20_000, 100);
+    for (const row of [19_000, 11_111, 15_000]) rows.values[row * 100 + 7] = Number.NaN;
+    const hasher = new SimHasher({ bits: 64 });
+    const before = digest(rows.values);
+    await expect(hasher.hashAllAsync(rows, { threads })).rejects.toThrow(/row 11111\b/);
+    expect(digest(rows.values)).toBe(before); // not given away
+    await expect(hasher.hashAllAsync(rows, { threads })).rejects.toThrow(RangeError);
+  });
+
+  it('hashes with patterns of the caller, which threads cannot be given', async () => {
+    const pattern = (dimension: number | bigint) => new Uint8Array(8).fill(Number(dimension) * 37);
+    const hasher = new SimHasher({ bits: 64, pattern });
+    const rows = denseRows('uniform', 4000, 100);
+    const codes = await hasher.hashAllAsync(rows, { threads: 3 });
+    expect(codes.bytes).toEqual(hasher.hashAll(rows).bytes);
+  });
+
+  it('reports progress in order, up to all rows', async () => {
+    const rows = denseRows('uniform', 20_000, 100);
+    const seen: number[] = [];
+    const onProgress = (done: number, total: number) => seen.push(done, total);
+    await new SimHasher({ bits: 256 }).hashAllAsync(rows, { threads: 2, onProgress });
+    const done = seen.filter((_, i) => i % 2 === 0);
+    expect(done).toEqual([...done].sort((a, b) => a - b));
+    expect(seen.slice(-2)).toEqual([20_000, 20_000]);
+  });
+
+  it.each([0, -1, 'many', 10_000, 1.5, null])('refuses threads: %s', async (threads) => {
+    const call = new SimHasher({ bits: 64 }).hashAllAsync([[1]], { threads: threads as never });
+    await expect(call).rejects.toThrow(/^"threads" expected /);
+  });
+
+  it('refuses a bad HALFSPACE_THREADS', async () => {
+    process.env.HALFSPACE_THREADS = 'many';
+    try {
+      const call = new SimHasher({ bits: 256 }).hashAllAsync(denseRows('uniform', 20_000, 100));
+      await expect(call).rejects.toThrow(/^"HALFSPACE_THREADS" expected /);
+    } finally {
+      delete process.env.HALFSPACE_THREADS;
+    }
+  });
+});
+
+describe('the pool', () => {
+  const rows = denseRows('uniform', 60_000, 100);
+  const hasher = new SimHasher({ bits: 1024 });
+
+  it('stops within a moment by a signal, and works again', async () => {
+    const stop = new AbortController();
+    let stopped = 0;
+    const onProgress = () => {
+      if (stopped > 0) return;
+      stopped = performance.now();
+      stop.abort();
+    };
+    const call = hasher.hashAllAsync(rows, { threads: 2, signal: stop.signal, onProgress });
+    await expect(call).rejects.toThrow(/abort/);
+    expect(performance.now() - stopped).toBeLessThan(1000); // 100 ms on a machine that is free
+    const some = denseRows('uniform', 5000, 100);
+    const { bytes } = await hasher.hashAllAsync(some, { threads: 2 });
+    expect(digest(bytes)).toBe(digest(hasher.hashAll(some).bytes));
+  });
+
+  it('fails a call whose thread dies, and starts another for the next', async () => {
+    await closeThreads();
+    const started: { terminate(): Promise<number> }[] = [];
+    process.on('worker', (worker) => started.push(worker));
+    const onProgress = () => started[1].terminate();
+    const call = hasher.hashAllAsync(rows, { threads: 3, onProgress });
+    await expect(call).rejects.toThrow(/^a worker thread ended .* nothing was changed/);
+    process.removeAllListeners('worker');
+    expect(started.length).toBe(3);
+    const some = denseRows('uniform', 5000, 100);
+    const { bytes } = await hasher.hashAllAsync(some, { threads: 3 });
+    expect(digest(bytes)).toBe(digest(hasher.hashAll(some).bytes));
+  });
+
+  it('fails the calls that are at work when it is closed', async () => {
+    const call = hasher.hashAllAsync(rows, { threads: 2, onProgress: () => closeThreads() });
+    await expect(call).rejects.toThrow(/^closeThreads\(\) ended the threads/);
+  });
+
+  it('serves several calls at once', async () => {
+    const some = [1, 2, 3, 4].map((seed) => new SimHasher({ bits: 256, seed }));
+    const all = await Promise.all(some.map((one) => one.hashAllAsync(rows, { threads: 2 })));
+    const expected = some.map((one) => digest(one.hashAll(rows).bytes));
+    expect(all.map(({ bytes }) => digest(bytes))).toEqual(expected);
+  });
+
+  it('reports an error of `take` and of `part`, once, and goes on', async () => {
+    const task = { name: 'hashing', open: () => () => 1 };
+    const job = { task, state: {}, count: 8, part: (i: number) => i, take: () => undefined };
+    const failing = { ...job, part: fail('part') };
+    await expect(runStepsAsync(inParallel(failing), { threads: 2 })).rejects.toThrow('part failed');
+    await expect(
+      runStepsAsync(inParallel({ ...job, take: fail('take') }), { threads: 1 }),
+    ).rejects.toThrow('take failed');
+  });
+});
+
+function fail(name: string) {
+  return (): never => {
+    throw new Error(`${name} failed`);
+  };
+}
