@@ -46,6 +46,9 @@ export const VERBS: readonly Verb[] = [
       ...options({
         '--columns NAMES: list':
           'Carry only these columns along, or none (all but the one that becomes codes)',
+        '--code-type TYPE: bytes|int64 = bytes':
+          'Codes as bytes, or as signed integers of 64 bits (wider codes as lists of them), for ' +
+          'engines such as Spark SQL',
       }),
       ...HASHING_OPTIONS.map((one) => (one.name === 'on-error' ? NULL_ON_ERROR : one)),
     ],
@@ -119,6 +122,14 @@ export const VERBS: readonly Verb[] = [
       ...options({
         '--first-equal':
           'Of rows with equal codes only the first is paired with others, and they with it',
+        '--forest':
+          'Only pairs that connect rows which no pair before connects: fewer than rows, enough ' +
+          'for groups',
+        '--group COLUMN': 'Pair only rows of one value in this column',
+        '--agree BITS: list': 'Only pairs whose codes agree in these bits, as 0-15',
+        '--differ BITS: list':
+          'Only pairs whose codes differ in these bits, and in each further set: 0-15,16-31+40',
+        '--columns NAMES: list': 'Columns to write, of a, b, id_a, id_b, distance and the cosine',
       }),
       ...NEAR_HASHING_OPTIONS,
       ...OUTPUT_OPTIONS,

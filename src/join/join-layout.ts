@@ -58,20 +58,24 @@ const MIN_SURE = 4;
 /** Bits of a wider key beyond these do not choose its bucket. */
 const MAX_KEY_BITS = 64;
 
-/** The cheapest method to join `count` codes that may differ in the bits of `runs`. */
+/**
+ * The cheapest method to join `count` codes that may differ in the bits of `runs`. Pairs must agree
+ * in those of `agree`, which are part of each key then, and may be one of their own.
+ */
 export function chooseMethod(
   sample: JoinSample,
   count: number,
   runs: readonly BitRun[],
   maxDistance: number,
+  agree: readonly BitRun[] = [],
 ): JoinMethod {
   let best = byChance(sample.words, count, []);
-  for (const layout of layouts(runs, maxDistance)) {
+  for (const layout of layouts(runs, maxDistance, agree)) {
     const ideal = byChance(sample.words, count, layout);
     if (ideal.expectedMs >= best.expectedMs) continue;
     const work = layout.map((key) => tableBySample(sample, count, key));
     for (const table of work) {
-      const bits = keyBits(runs) - table.keyBits;
+      const bits = keyBits(runs) + keyBits(agree) - table.keyBits;
       table.splitMs = table.full * splitMs(sample.words, table.fullRows, bits, maxDistance);
     }
     const method = costed(sample.words, count, layout, work);
@@ -134,10 +138,23 @@ export function maxTables(maxDistance: number): number {
   return Math.max(MAX_TABLES, Math.min(MAX_BLOCKS, maxDistance + 1));
 }
 
-/** The layouts that find all pairs within a distance, fewest tables first. */
-function* layouts(runs: readonly BitRun[], maxDistance: number): Generator<TableLayout> {
+/** The layouts that find all pairs within a distance which agree in some bits. */
+function* layouts(
+  runs: readonly BitRun[],
+  maxDistance: number,
+  agree: readonly BitRun[] = [],
+): Generator<TableLayout> {
+  if (agree.length > 0) yield [agree];
+  for (const layout of blockLayouts(runs, maxDistance)) {
+    yield agree.length === 0 ? layout : layout.map((key) => [...agree, ...key]);
+  }
+}
+
+/** The layouts over the bits that may differ, fewest tables first. */
+function* blockLayouts(runs: readonly BitRun[], maxDistance: number): Generator<TableLayout> {
   const bits = keyBits(runs);
-  if (bits === 64 && runs.length === 1 && maxDistance === 3) yield mankuLayout();
+  const isManku = runs.length === 1 && runs[0].firstBit === 0 && bits === 64;
+  if (isManku && maxDistance === 3) yield mankuLayout();
   for (let blocks = maxDistance + 1; blocks <= maxDistance + MAX_BLOCKS_MORE; blocks++) {
     if (blocks > bits || binomial(blocks, maxDistance) > MAX_TABLES) {
       const isPlain = blocks === maxDistance + 1 && blocks <= Math.min(bits, MAX_BLOCKS);

@@ -28,9 +28,19 @@ export interface JoinCodes {
   readonly bits: number;
 }
 
+/** Bits in which both codes of a pair agree, and bits of which they differ in one at least. */
+export interface PairBits {
+  readonly agree: readonly BitRun[];
+  readonly differ: readonly (readonly BitRun[])[];
+}
+
+/** All pairs. */
+const ANY_BITS: PairBits = { agree: [], differ: [] };
+
 /** Which pairs a join finds. */
 export interface JoinWanted {
   readonly maxDistance: number;
+  readonly bits?: PairBits | undefined;
   /** Where the lower distinct code of a pair lies, from and up to; read again from time to time. */
   readonly range: () => readonly [from: number, to: number];
   readonly kernel: KernelName | undefined;
@@ -57,9 +67,9 @@ const SAMPLE = 1024;
 const QUERIES = 128;
 
 /** The cheapest method to join these codes. */
-export function methodFor(codes: JoinCodes, maxDistance: number): JoinMethod {
-  const runs = [{ firstBit: 0, bits: codes.bits }];
-  return chooseMethod(sampleOf(codes), codes.count, runs, maxDistance);
+export function methodFor(codes: JoinCodes, maxDistance: number, { agree } = ANY_BITS): JoinMethod {
+  const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
+  return chooseMethod(sampleOf(codes), codes.count, runs, maxDistance, agree);
 }
 
 /** Passes all pairs to `take`, each once; yields how much of the work is done. */
@@ -69,7 +79,9 @@ export function* join(
   wanted: JoinWanted,
   take: TakeHits,
 ): Steps<void> {
-  const around = { runs: [{ firstBit: 0, bits: codes.bits }], required: [], rejects: [] };
+  const { agree, differ } = wanted.bits ?? ANY_BITS;
+  const runs = runsWithout([{ firstBit: 0, bits: codes.bits }], agree);
+  const around = { runs, required: agree, rejects: differ };
   yield* joinAs(codes, method, wanted, around, take);
 }
 

@@ -31,6 +31,8 @@ const MIDDLE_OF = 1023;
 export interface PairOrder extends Omit<JoinWanted, 'range'> {
   /** Of equal rows only the first is paired with others; they are paired with it. */
   readonly isFirstOnly: boolean;
+  /** True of pairs of first rows that need not be found. */
+  readonly isNeedless?: ((a: number, b: number) => boolean) | undefined;
   /** Most pairs of distinct codes to be held; tests make it small. */
   readonly maxHeld?: number;
 }
@@ -53,7 +55,7 @@ export function* pairsInOrder(
     if (held.isEmpty && codes.distinctOfRow === null) continue;
     held.sort();
     for (let row = from; row < held.to; row++) {
-      pairsOf(row, codes, held, order.isFirstOnly, out);
+      pairsOf(row, codes, held, order, out);
       if (out.isFull) yield new Item(out.taken(codes));
     }
   }
@@ -75,6 +77,7 @@ function* heldIn(codes: Distinct, method: JoinMethod, order: PairOrder, held: He
   };
   yield* join(codes, method, { ...order, range }, (hits, count) => {
     for (let i = 0; i < HIT * count; i += HIT) {
+      if (order.isNeedless?.(left.firstOf(hits[i]), right.firstOf(hits[i + 1]))) continue;
       held.take(hits[i], hits[i + 1], hits[i + 2], isOne);
       if (distinctOfRow !== null) held.take(hits[i + 1], hits[i], hits[i + 2], isOne);
     }
@@ -242,7 +245,7 @@ function pairsOf(
   row: number,
   codes: Distinct,
   held: Held,
-  isFirstOnly: boolean,
+  { isFirstOnly, bits }: PairOrder,
   out: Batches,
 ): void {
   const { distinctOfRow, left, right } = codes;
@@ -251,7 +254,9 @@ function pairsOf(
   if (isFirstOnly && left.firstOf(distinct) !== row) return;
   const after = left === right ? row : -1;
   out.begin(row);
-  for (let other = right.firstOf(distinct); other !== NONE; other = right.nextOf(other)) {
+  // Equal codes differ in no bit.
+  const equal = bits !== undefined && bits.differ.length > 0 ? NONE : right.firstOf(distinct);
+  for (let other = equal; other !== NONE; other = right.nextOf(other)) {
     if (other > after) out.append(other, 0);
   }
   held.appendTo(out, distinct, after, !isFirstOnly);

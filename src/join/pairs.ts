@@ -20,6 +20,7 @@ import { SimHashIndex } from '../index/simhash-index';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
+import { Forest, groupedCodes, PAIR_WISH, type PairWish, pairBitsOf } from './pair-wish';
 import {
   checkComparable,
   cosinesOfPairs,
@@ -35,7 +36,7 @@ import {
 } from './source';
 
 /** Options of `pairs`. */
-export interface PairsOptions extends Nearness, LongCall {
+export interface PairsOptions extends Nearness, PairWish, LongCall {
   /**
    * Whether each of many equal rows is paired with all others, or only the first of them, and they
    * with it: a million equal rows are half a trillion pairs, or a million.
@@ -79,7 +80,7 @@ export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
   readonly hasCosines: boolean;
 }
 
-const OPTIONS = [...NEARNESS, 'equal', 'onStart', ...LONG_CALL];
+const OPTIONS = [...NEARNESS, ...PAIR_WISH, 'equal', 'onStart', ...LONG_CALL];
 
 /**
  * Finds every pair of rows within a distance, each once, by the first row, then the second. Comes
@@ -136,39 +137,60 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions) {
   if (onStart !== undefined && typeof onStart !== 'function') {
     throw wrongType('onStart', 'a function', onStart);
   }
+  const { group, forest = false } = known;
+  if (right !== null && (group !== undefined || forest)) {
+    throw new Error('"group" and "forest" are of one collection, not of two');
+  }
   const isCentred = left.isCentred || (right?.isCentred ?? false);
   const maxDistance = maxDistanceOf({ ...left, isCentred }, known);
   return {
     ...{ left, right, onStart },
     maxDistance: checkMaxDistance(maxDistance, bits),
     minCosine: minCosine ?? null,
-    equal: checkOneOf('equal', equal, ['all', 'first']),
+    // Of rows with equal codes each has a cosine of its own.
+    equal:
+      forest && minCosine === undefined ? 'first' : checkOneOf('equal', equal, ['all', 'first']),
+    bits: pairBitsOf(known, left.codes),
+    codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
+    isForest: forest,
     kernel: kernel ?? left.kernel,
     call: checkLongCall(known),
   };
 }
 
 function* batches(request: Request): Stream<PairBatch> {
-  const { left, right, maxDistance, minCosine, kernel, equal } = request;
-  const codes = yield* distinctOf(left.codes, right?.codes ?? null, maxDistance, kernel);
-  const method = methodFor(codes, maxDistance);
+  const { left, right, maxDistance, minCosine, kernel, equal, bits } = request;
+  const forest = request.isForest ? new Forest(left.codes.count) : null;
+  const others = right?.codes ?? null;
+  const codes = yield* distinctOf(request.codes, others, maxDistance, kernel, bits);
+  const method = methodFor(codes, maxDistance, bits);
   request.onStart?.(workOf(request, codes, method));
-  const order = { maxDistance, kernel, isFirstOnly: equal === 'first' };
+  const isNeedless =
+    forest && minCosine === null ? (a: number, b: number) => forest.has(a, b) : undefined;
+  const order = { maxDistance, kernel, isFirstOnly: equal === 'first', bits, isNeedless };
   for (const step of pairsInOrder(codes, method, order)) {
     if (!(step instanceof Item)) {
       yield step;
       continue;
     }
-    const { a, b, distances } = step.value;
-    if (minCosine === null) {
-      yield new Item({ a, b, distances, cosines: null });
-      continue;
-    }
-    const cosines = cosinesOfPairs(left, right ?? left, a, b);
-    const isNear = (_: number, i: number) => reachesCosine(cosines[i], minCosine);
-    const near = { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
-    if (near.a.length > 0) yield new Item({ ...near, cosines: cosines.filter(isNear) });
+    const near = minCosine === null ? step.value : nearByCosine(request, step.value, minCosine);
+    const found = forest?.grownBy(near) ?? near;
+    if (found.a.length === 0) continue;
+    const cosines =
+      minCosine === null ? null : cosinesOfPairs(left, right ?? left, found.a, found.b);
+    yield new Item({ ...found, cosines });
   }
+}
+
+/** The pairs of a batch whose exact cosine is large enough. */
+function nearByCosine(
+  { left, right }: Request,
+  { a, b, distances }: OrderedBatch,
+  minCosine: number,
+): OrderedBatch {
+  const cosines = cosinesOfPairs(left, right ?? left, a, b);
+  const isNear = (_: number, i: number) => reachesCosine(cosines[i], minCosine);
+  return { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
 }
 
 function workOf(
@@ -182,7 +204,7 @@ function workOf(
     rows: left.codes.count + (right?.codes.count ?? 0),
     distinct: codes.count,
     maxDistance,
-    share: isKnown ? catchProbability(minCosine, codes.bits, maxDistance) : null,
+    share: isKnown ? catchProbability(minCosine, left.codes.bits, maxDistance) : null,
     tables: method.layout.length,
     comparisons: Math.round(method.comparisons),
     expectedSeconds: method.expectedMs / 1000,

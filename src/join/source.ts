@@ -15,6 +15,7 @@ import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { JoinMemory } from '../kernels/joins/join-memory';
 import { joinKernel, type KernelName } from '../kernels/kernels';
+import type { PairBits } from './join';
 import { maxTables } from './join-layout';
 
 /** Rows are those of the codes, or of the index; removed and null ones are in no group. */
@@ -256,10 +257,11 @@ export function* distinctOf(
   right: Codes | null,
   maxDistance: number,
   kernelName?: KernelName,
+  { differ }: Pick<PairBits, 'differ'> = { differ: [] },
 ): Steps<Distinct> {
   const { bits, bytesPerCode } = left;
   const total = left.count + (right?.count ?? 0);
-  const memory = new JoinMemory(total, bytesPerCode, 1 + maxTables(maxDistance));
+  const memory = new JoinMemory(total, bytesPerCode, 1 + differ.length + maxTables(maxDistance));
   const kernel = joinKernel(kernelName);
   let mask = 63;
   while (mask + 1 < (4 / 3) * total) mask = 2 * mask + 1;

@@ -5,7 +5,7 @@ import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import seedrandom from 'seedrandom';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Codes, hammingDistance, SimHashIndex, shingles, TextHasher } from '../../src/index';
-import { saveIndex, writeCodes } from '../../src/node';
+import { createRows, RowBatch, saveIndex, writeCodes } from '../../src/node';
 import { rowsOf, run } from './run';
 
 interface Pair {
@@ -112,6 +112,63 @@ describe('halfspace pairs', () => {
       ...(table.getChild(name) ?? []),
     ]);
     expect(a.map((row, i) => [row, b[i], distance[i]])).toEqual(allPairs(codes, null, 3));
+  });
+
+  it('pairs only rows of one group, by bits, with the columns that are wanted', async () => {
+    const rows = ids.map((id, row) => ({
+      id,
+      code: String(row),
+      group: row % 4 === 3 ? null : row % 7,
+    }));
+    const batch = RowBatch.of({
+      id: ids,
+      group: rows.map(({ group }) => group),
+      code: codes,
+    });
+    const file = await createRows(at('grouped.arrow'));
+    await file.write(batch);
+    await file.close();
+    const bit = (row: number, at: number) => (codes.at(row)[at >> 3] >> (at & 7)) & 1;
+    const args = ['--group', 'group', '--agree', '0-1,5', '--differ', '8-30,31+40-63'];
+    const columns = ['--columns', 'id_b,distance,a', '-q'];
+    const found = await run([
+      'pairs',
+      at('grouped.arrow'),
+      '--max-distance',
+      '20',
+      ...args,
+      ...columns,
+    ]);
+    expect(found.stderr).toBe('');
+    const some = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, i) => from + i);
+    const differs = (a: number, b: number, bits: number[]) =>
+      bits.some((i) => bit(a, i) !== bit(b, i));
+    const expected = allPairs(codes, null, 20).filter(([a, b]) => {
+      const [one, other] = [rows[a].group, rows[b].group];
+      if (one === null || one !== other || differs(a, b, [0, 1, 5])) return false;
+      return differs(a, b, some(8, 30)) && differs(a, b, [31, ...some(40, 63)]);
+    });
+    expect(expected.length).toBeGreaterThan(10);
+    expect(rowsOf(found.stdout)).toEqual(
+      expected.map(([a, b, distance]) => ({ id_b: ids[b], distance, a })),
+    );
+  });
+
+  it('writes a forest that connects what all pairs connect', async () => {
+    const args = ['pairs', at('codes.arrow'), '--max-distance', '24', '-q', '--columns', 'a,b'];
+    const rootsOf = (pairs: readonly Pair[]) => {
+      const roots = Array.from({ length: 600 }, (_, row) => row);
+      const rootOf = (row: number): number => (roots[row] === row ? row : rootOf(roots[row]));
+      for (const { a, b } of pairs)
+        roots[Math.max(rootOf(a), rootOf(b))] = Math.min(rootOf(a), rootOf(b));
+      return roots.map((_, row) => rootOf(row));
+    };
+    const all = linesOf((await run(args)).stdout);
+    const forest = linesOf((await run([...args, '--forest'])).stdout);
+    expect(rootsOf(forest)).toEqual(rootsOf(all));
+    const trees = new Set(rootsOf(all)).size;
+    expect([forest.length, all.length > 600]).toEqual([600 - trees, true]);
   });
 
   it('pairs the rows of two files, each with its own ids', async () => {

@@ -93,6 +93,30 @@ describe('--expect-end', () => {
   });
 });
 
+describe('--code-type int64', () => {
+  it.each([64, 100])('writes codes of %s bits that are read back as they were', async (bits) => {
+    const folder = await ownFolder();
+    const found: string[] = [];
+    for (const type of ['bytes', 'int64']) {
+      const codes = join(folder, `${type}.arrow`);
+      const made = ['fingerprint', DOCS, '-q', '--bits', String(bits), '--code-type', type];
+      expect((await run([...made, '-o', codes])).code).toBe(0);
+      found.push((await run(['pairs', codes, '--max-distance', '20', '-q'])).stdout);
+    }
+    expect(found[0].split('\n').length).toBeGreaterThan(8);
+    expect(found[1]).toBe(found[0]);
+    const words = ['int64.arrow', '--columns', 'id', '--code-type', 'int64', '-q'];
+    const [{ code }] = rowsOf((await run(['fingerprint', ...words], { cwd: folder })).stdout);
+    expect(Array.isArray(code)).toBe(bits > 64);
+  });
+
+  it('needs --bits or --code where no program said that the integers are codes', async () => {
+    const input = '{"id":1,"code":5}\n{"id":2,"code":4}\n';
+    const args = ['-', '--from', 'jsonl', '--to', 'arrows', '--types', 'code=number'];
+    expect((await run(['pairs', ...args, '--max-distance', '1'], { input })).code).toBe(1);
+  });
+});
+
 describe('--on-error null', () => {
   const lines = ['[1,2,3]', '[1,1e999,3]', '[1,2]', '[3,2,1]', '[0,0,0]'];
   const input = lines.map((vector, id) => `{"id":${id},"vector":${vector}}\n`).join('');

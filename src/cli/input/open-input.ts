@@ -162,7 +162,11 @@ export function columnOf(call: Call, reader: RowReader, name: string): ColumnInf
 
 /** The only candidate, or the one with a usual name; null where there is none. */
 function guessed(call: Call, reader: RowReader, kind: Told): readonly string[] | null {
-  const fitting = reader.columns.filter(({ fits }) => fits.includes(kind));
+  // Integers are codes where their width is told: a column "code" may be anything.
+  const isTold = call.has('bits') || (reader as { header?: string }).header !== undefined;
+  const isMeant = ({ type }: ColumnInfo) =>
+    kind !== 'code' || isTold || !/\bInt64|<Uint64/.test(type);
+  const fitting = reader.columns.filter((one) => one.fits.includes(kind) && isMeant(one));
   const usual = USUAL[kind].find((name) => fitting.some((column) => column.name === name));
   if (usual !== undefined) return [usual];
   const idName = call.text('id') ?? 'id';

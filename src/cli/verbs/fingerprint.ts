@@ -4,6 +4,7 @@
  */
 
 import type { RowWriter } from '../../node';
+import { wordColumn } from '../../table/columns/make';
 import type { Call } from '../call';
 import { openSource } from '../input/hash-source';
 import { namedColumns, only } from '../input/index-rows';
@@ -28,7 +29,8 @@ export async function run(call: Call): Promise<0 | 1> {
     width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
     out ??= await openOutput(call, { inputs: [input], header });
-    await out.write(only(batch, carried).with({ code: codes }));
+    const code = call.text('code-type') === 'int64' ? wordColumn('code', codes) : codes;
+    await out.write(only(batch, carried).with({ code }));
   }
   out ??= await openOutput(call, { inputs: [input] });
   await out.close();

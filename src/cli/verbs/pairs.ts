@@ -3,7 +3,9 @@
  * memory; the pairs stream through it batch by batch, so there may be any number of them.
  */
 
+import { noColumn } from '../../base/nearest-name';
 import { cosineOf } from '../../hashing/angle';
+import type { PairWish } from '../../join/pair-wish';
 import {
   type ColumnData,
   type Ids,
@@ -22,6 +24,7 @@ import {
 } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { isIndexFolder } from '../input/index-folder';
+import { columnOf } from '../input/open-input';
 import { counted, durationText, grouped } from '../output/figures';
 import { openOutput } from '../output/rows';
 
@@ -39,14 +42,17 @@ export async function run(call: Call): Promise<0> {
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
   // Refuses before the work what cannot be written.
   const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
-  const [left, right] = await collections(call, args);
+  const groups = call.has('group') ? new Groups(call) : null;
+  const shown = call.has('columns') ? call.list('columns') : null;
+  const [left, right] = await collections(call, args, groups);
   const near = nearnessOf(call, left);
   const found = await call.long('comparing', async (work) => {
     const options = {
       ...{ ...near, ...work, onStart: (plan: PairsWork) => sayPlan(call, plan, left.bits) },
       equal: call.has('first-equal') ? ('first' as const) : ('all' as const),
+      ...wishOf(call, groups),
     };
-    const columns = pairColumns(left.bits, { a: left.ids, b: (right ?? left).ids });
+    const columns = pairColumns(left.bits, { a: left.ids, b: (right ?? left).ids }, shown);
     const all =
       right === null ? pairs(left.source, options) : pairs(left.source, right.source, options);
     let count = 0;
@@ -66,19 +72,76 @@ export async function run(call: Call): Promise<0> {
 async function collections(
   call: Call,
   [one, other]: readonly string[],
+  groups: Groups | null,
 ): Promise<readonly [Collection, Collection | null]> {
   const wish = {
     hold: call.has('min-cosine') ? ('vectors' as const) : undefined,
     bytesPerRow: JOIN_BYTES_PER_ROW,
-    begin: (source: HashSource | null) => checkNearness(call, source),
+    begin: (source: HashSource | null) => {
+      checkNearness(call, source);
+      groups?.check(source);
+    },
+    columns: () => (groups === null ? [] : [groups.column]),
+    take: (batch: RowBatch) => groups?.take(batch),
   };
   if (other === undefined) return [await readCollection(call, one, wish), null];
+  if (groups !== null) call.misuse('--group goes with one input, not with two');
   if (one === '-' && other === '-') call.misuse('stdin can be one of the inputs, not both');
   const isOtherFirst = !(await isIndexFolder(one)) && (await isIndexFolder(other));
   const [first, second] = isOtherFirst ? [other, one] : [one, other];
   const made = await readCollection(call, first, wish);
   const next = await readCollection(call, second, { ...wish, like: made.like });
   return isOtherFirst ? [next, made] : [made, next];
+}
+
+/** The groups of --group, gathered batch by batch: rows of equal values; null ones in none. */
+class Groups {
+  readonly column: string;
+  readonly #groups = new Map<unknown, number>();
+  readonly #ofRows: number[] = [];
+
+  constructor(readonly call: Call) {
+    this.column = call.text('group') as string;
+  }
+
+  /** Fails where there is no such column; an index folder has no source. */
+  check(source: HashSource | null): void {
+    if (source === null) this.call.misuse('--group needs a file, an index has its codes only');
+    columnOf(this.call, source.reader, this.column);
+  }
+
+  take(batch: RowBatch): void {
+    for (const value of batch.values(this.column)) {
+      const group = this.#groups.get(value) ?? this.#groups.size;
+      if (value !== null) this.#groups.set(value, group);
+      this.#ofRows.push(value === null ? -1 : group);
+    }
+  }
+
+  get ofRows(): Int32Array {
+    return Int32Array.from(this.#ofRows);
+  }
+}
+
+/** Which of the near pairs are wanted, by the options of the call. */
+function wishOf(call: Call, groups: Groups | null): PairWish {
+  return {
+    ...(groups && { group: groups.ofRows }),
+    ...(call.has('agree') && { agree: call.list('agree').flatMap((bits) => runsOf(call, bits)) }),
+    ...(call.has('differ') && { differ: call.list('differ').map((bits) => runsOf(call, bits)) }),
+    ...(call.has('forest') && { forest: true }),
+  };
+}
+
+/** Bits as `0-15`, `7`, or several of these with + between. */
+function runsOf(call: Call, text: string) {
+  return text.split('+').map((part) => {
+    const [isRun, first, last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part) ?? [];
+    if (isRun === undefined || Number(last) < Number(first)) {
+      call.misuse(`bits are named as 0-15 or 7, with + between several, got "${text}"`);
+    }
+    return { firstBit: Number(first), bits: Number(last) - Number(first) + 1 };
+  });
 }
 
 /** Says how many comparisons the join makes, before it makes them. */
@@ -109,11 +172,12 @@ const DIGITS = 6;
 function pairColumns(
   bits: number,
   idsOf: { a: Ids | null; b: Ids | null },
+  shown: readonly string[] | null,
 ): (batch: PairBatch) => Record<string, ColumnData> {
   const estimates = Float64Array.from({ length: bits + 1 }, (_, distance) =>
     Number(cosineOf(distance, bits).toFixed(DIGITS)),
   );
-  return ({ a, b, distances, cosines }) => ({
+  const columnsOf = ({ a, b, distances, cosines }: PairBatch): Record<string, ColumnData> => ({
     ...{ a, b },
     ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
     ...(idsOf.b && { id_b: idsAt(idsOf.b, b) }),
@@ -122,4 +186,11 @@ function pairColumns(
       ? { cosine_estimate: Float64Array.from(distances, (distance) => estimates[distance]) }
       : { cosine: cosines }),
   });
+  return (batch) => {
+    const all = columnsOf(batch);
+    if (shown === null) return all;
+    const missing = shown.find((name) => !(name in all));
+    if (missing !== undefined) throw noColumn(missing, Object.keys(all));
+    return Object.fromEntries(shown.map((name) => [name, all[name]]));
+  };
 }

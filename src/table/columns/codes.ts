@@ -1,9 +1,10 @@
 /**
- * Codes of a column: FixedSizeBinary, Binary, FixedSizeList<uint8> or 64-bit fingerprints. They are
- * copied once, to memory where scans read them, after all of them were found to have one width.
+ * Codes of a column: FixedSizeBinary, Binary, FixedSizeList<uint8>, or words of 64 bits: integers,
+ * or lists of integers, signed or not, the first bits in the first word. They are copied once, to
+ * memory where scans read them, after all of them were found to have one width.
  */
 
-import { type Data, Type } from 'apache-arrow';
+import { type Data, type Field, Type } from 'apache-arrow';
 import { isValid } from '../../base/bitmap';
 import { checkBits, MAX_BITS } from '../../base/check';
 import {
@@ -58,11 +59,12 @@ export function codesOf(
 /** Bytes of a code: fixed by the type, or by `bits`, or by the first code that is there. */
 function widthOf(chunks: readonly Chunk[], name: string, bits: number | undefined): number {
   const [{ data: first }] = chunks;
-  if (first.typeId === Type.Int) return 8;
-  if (!isBinaryType(first.typeId)) return first.stride;
+  const isVariable = isBinaryType(first.typeId) || isWordList(first);
+  if (first.typeId === Type.Int) return bytesPerCode(bits ?? 64);
+  if (!isVariable) return first.stride;
   if (bits !== undefined) return bytesPerCode(bits);
   for (const { data, firstRow } of chunks) {
-    const bytes = bytesReader(data, firstRow);
+    const bytes = readerOf({ data, firstRow });
     for (let row = 0; row < data.length; row++) if (data.getValid(row)) return bytes(row).length;
   }
   throw new Error(`column "${name}" has no code that shows its width, give "bits"`);
@@ -71,26 +73,66 @@ function widthOf(chunks: readonly Chunk[], name: string, bits: number | undefine
 /** All codes of a chunk are there and of the width. */
 function checkWidths({ data, firstRow }: Chunk, width: number): void {
   if (8 * width > MAX_BITS + 7) throw new Error(`codes of ${width} bytes are too wide`);
-  if (!isBinaryType(data.typeId)) {
+  if (isOfWidth(data, width)) {
     fixedBytes({ data, firstRow }, data.length * width);
     return;
   }
-  const bytes = bytesReader(data, firstRow);
+  const held = hasWords(data) ? 8 * Math.ceil(width / 8) : width;
+  const bytes = readerOf({ data, firstRow });
   for (let row = 0; row < data.length; row++) {
-    const found = data.getValid(row) ? bytes(row).length : width;
-    if (found === width) continue;
-    throw new Error(`row ${firstRow + row}: expected a code of ${width} bytes, got ${found}`);
+    const code = data.getValid(row) ? bytes(row) : null;
+    const found = code?.length ?? held;
+    if (found !== held) {
+      throw new Error(`row ${firstRow + row}: expected a code of ${held} bytes, got ${found}`);
+    }
+    if (code?.subarray(width).some((byte) => byte !== 0)) {
+      throw new Error(`row ${firstRow + row}: its integers have more bits than a code`);
+    }
   }
+}
+
+/** Whether the codes lie one after another, each of the width. */
+function isOfWidth(data: Data, width: number): boolean {
+  if (data.typeId === Type.Int) return width === 8;
+  return !isBinaryType(data.typeId) && !isWordList(data);
+}
+
+/** Lists of integers of 64 bits. */
+function isWordList({ children }: Data): boolean {
+  const type: Field['type'] | undefined = children[0]?.type;
+  return type?.typeId === Type.Int && type.bitWidth === 64;
+}
+
+function hasWords(data: Data): boolean {
+  return data.typeId === Type.Int || isWordList(data);
+}
+
+/** The bytes of a row that is not null. */
+function readerOf(chunk: Chunk): (row: number) => Uint8Array {
+  const { data, firstRow } = chunk;
+  if (!hasWords(data)) return bytesReader(data, firstRow);
+  const isList = isWordList(data);
+  const { values } = isList ? data.children[0] : data;
+  const { buffer, byteOffset, byteLength } = values as BigInt64Array;
+  const all = new Uint8Array(buffer, byteOffset, byteLength);
+  const { start, end } = isList
+    ? rangesOf(chunk)
+    : { start: (row: number) => row, end: (row: number) => row + 1 };
+  return (row) => {
+    const place = { start: start(row), end: end(row), row: firstRow + row, what: 'code' };
+    if (isList) refuseNullItems(data.children[0], place);
+    return all.subarray(8 * place.start, 8 * place.end);
+  };
 }
 
 /** Copies the codes of a chunk to row `first` of the codes and behind; null rows stay zero. */
 function copyChunk(chunk: Chunk, codes: Codes, first: number): void {
   const { data, firstRow } = chunk;
   const width = codes.bytesPerCode;
-  if (isBinaryType(data.typeId)) {
-    const bytes = bytesReader(data, firstRow);
+  if (!isOfWidth(data, width)) {
+    const bytes = readerOf({ data, firstRow });
     for (let row = 0; row < data.length; row++) {
-      if (data.getValid(row)) codes.bytes.set(bytes(row), (first + row) * width);
+      if (data.getValid(row)) codes.at(first + row).set(bytes(row).subarray(0, width));
     }
     return;
   }

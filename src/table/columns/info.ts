@@ -36,8 +36,7 @@ function fitsOf(field: Field): Fit[] {
   if (typeId === Type.Dictionary) return fitsOfDictionary(type.dictionary);
   if (isTextType(typeId)) return ['text', 'id'];
   if (typeId === Type.Int) {
-    const isWord = type.bitWidth === 64 && !type.isSigned;
-    return isWord ? ['id', 'number', 'code'] : ['id', 'number'];
+    return type.bitWidth === 64 ? ['id', 'number', 'code'] : ['id', 'number'];
   }
   if (typeId === Type.Float) return ['number'];
   if (typeId === Type.FixedSizeBinary || isBinaryType(typeId)) return ['code'];
@@ -56,7 +55,7 @@ function fitsOfList(type: Field['type']): Fit[] {
   if (element?.typeId !== Type.Int) return [];
   const isBytes = element.bitWidth === 8 && !element.isSigned;
   const isFixed = type.typeId === Type.FixedSizeList;
-  return isBytes && isFixed
+  return element.bitWidth === 64 || (isBytes && isFixed)
     ? ['vector', 'code', 'indices', 'values']
     : ['vector', 'indices', 'values'];
 }

@@ -10,6 +10,8 @@ import {
   FixedSizeBinary,
   FixedSizeList,
   type Float32,
+  Int64,
+  List,
   makeData,
   RecordBatch,
   Schema,
@@ -24,6 +26,33 @@ import { type NumberArray, typeOfArray } from './types';
 
 /** A bitmap of the rows that are there; absent where all are. */
 type Validity = Uint8Array | null | undefined;
+
+/**
+ * Codes as integers of 64 bits with a sign, which every engine has: one a row, or of wider codes a
+ * list of them; the first bits are the lowest of the first. Codes of other readers get them back.
+ */
+export function wordColumn(name: string, codes: Codes): Column {
+  const { bytes, bytesPerCode, count: length, validity } = codes;
+  const words = Math.ceil(bytesPerCode / 8);
+  const values = new Uint8Array(8 * words * length);
+  for (let row = 0; row < length; row++) {
+    values.set(bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode), 8 * words * row);
+  }
+  const items = numberData(new BigInt64Array(values.buffer)) as Data;
+  if (words === 1) {
+    const data = makeData({
+      ...nullsOf(validity, length),
+      type: new Int64(),
+      length,
+      data: items.values,
+    });
+    return { field: new Field(name, data.type, true), data };
+  }
+  const type = new List(new Field('item', items.type, true));
+  const valueOffsets = Int32Array.from({ length: length + 1 }, (_, row) => row * words);
+  const data = makeData({ ...nullsOf(validity, length), type, length, valueOffsets, child: items });
+  return { field: new Field(name, type, true), data };
+}
 
 /** What the library wants to know of nulls. */
 export function nullsOf(validity: Validity, length: number) {

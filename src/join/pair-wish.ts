@@ -1,0 +1,100 @@
+/**
+ * Which pairs are wanted besides near ones: within groups of rows, by bits that must agree or
+ * differ, or only as many as connect the rows. A group is 32 more bits behind a code, in which
+ * pairs must agree: all groups are joined at once, however many there are.
+ */
+
+import { checkInteger, wrongType, wrongValue } from '../base/check';
+import { UnionFind } from '../base/union-find';
+import { Codes } from '../codes/codes';
+import type { BitRun } from '../codes/pigeonhole';
+import type { PairBits } from './join';
+import { runsWithout } from './join-layout';
+import type { PairBatch } from './pair-order';
+
+/** Options of `pairs` that leave out pairs of near rows. */
+export interface PairWish {
+  /** By row its group, -1 for none: only rows of one group are paired. */
+  group?: Int32Array;
+  /** Bits in which the codes of a pair must agree. */
+  agree?: readonly BitRun[];
+  /** Sets of bits, in each of which the codes of a pair must differ: then no two are equal. */
+  differ?: readonly (readonly BitRun[])[];
+  /**
+   * Only pairs that connect rows which no pair before them connects: fewer than rows, whatever the
+   * number of near ones, and the same rows are connected. Without `minCosine` it implies
+   * `equal: 'first'`.
+   */
+  forest?: boolean;
+}
+
+export const PAIR_WISH = ['group', 'agree', 'differ', 'forest'] as const;
+
+/** The bits by which a join of codes of `bits` bits is restricted; undefined where it is not. */
+export function pairBitsOf({ agree, differ, group }: PairWish, codes: Codes): PairBits | undefined {
+  if (agree === undefined && differ === undefined && group === undefined) return undefined;
+  const own = agree === undefined ? [] : merged('agree', agree, codes.bits);
+  if (differ !== undefined && !Array.isArray(differ)) {
+    throw wrongType('differ', 'an array of sets of bits', differ);
+  }
+  return {
+    agree: group === undefined ? own : [...own, { firstBit: 8 * codes.bytesPerCode, bits: 32 }],
+    differ: (differ ?? []).map((runs, i) => merged(`differ[${i}]`, runs, codes.bits)),
+  };
+}
+
+/** The same bits, each in one run. */
+function merged(name: string, runs: readonly BitRun[], bits: number): BitRun[] {
+  if (!Array.isArray(runs)) throw wrongType(name, 'an array of runs of bits', runs);
+  for (const run of runs) {
+    checkInteger(`${name}.firstBit`, run?.firstBit, 0, bits - 1);
+    checkInteger(`${name}.bits`, run.bits, 1, bits - run.firstBit);
+  }
+  const all = [{ firstBit: 0, bits }];
+  return runsWithout(all, runsWithout(all, runs));
+}
+
+/** Codes with the group of their row behind them; rows without a group are null. */
+export function groupedCodes(codes: Codes, group: Int32Array): Codes {
+  const { bytesPerCode: width, count, origin } = codes;
+  if (!(group instanceof Int32Array)) throw wrongType('group', 'an Int32Array', group);
+  if (group.length !== count) {
+    throw wrongValue('group', `a group for each of ${count} rows`, group.length);
+  }
+  const validity = new Uint8Array(Math.ceil(count / 8));
+  const options = { bits: 8 * width + 32, validity, ...(origin && { origin }) };
+  const grouped = Codes.allocate(count, options);
+  for (let row = 0; row < count; row++) {
+    if (group[row] < 0 || codes.isNull(row)) continue;
+    validity[row >> 3] |= 1 << (row & 7);
+    const code = grouped.at(row);
+    code.set(codes.at(row));
+    for (let i = 0; i < 4; i++) code[width + i] = group[row] >> (8 * i);
+  }
+  return grouped;
+}
+
+/** Which rows the pairs so far connect. */
+export class Forest {
+  readonly #sets: UnionFind;
+
+  constructor(rows: number) {
+    this.#sets = new UnionFind(rows);
+  }
+
+  /** Whether two rows are connected already. */
+  has(a: number, b: number): boolean {
+    return this.#sets.find(a) === this.#sets.find(b);
+  }
+
+  /** The pairs of a batch that connect rows, one after another. */
+  grownBy({ a, b, distances }: PairBatch): PairBatch {
+    const isNew = a.map((row, i) => {
+      if (this.has(row, b[i])) return 0;
+      this.#sets.union(row, b[i]);
+      return 1;
+    });
+    const only = (_: number, i: number) => isNew[i] === 1;
+    return { a: a.filter(only), b: b.filter(only), distances: distances.filter(only) };
+  }
+}
