@@ -4,7 +4,7 @@
 // more pairs from the same messages; next to them all words, and passages that share no sentence.
 
 import { readFileSync } from 'node:fs';
-import { explainTexts, hammingDistance, jieba, stopWords, TextHasher } from '../dist/index.js';
+import { hammingDistance, jieba, stopWords, TextHasher } from '../dist/index.js';
 import { announce, mustHold, printTable } from './lib/table.mjs';
 import { textsOf } from './lib/text-files.mjs';
 
@@ -97,7 +97,7 @@ function likeness(longHasher, shortHasher, { long, short }) {
 }
 
 function checkCosine(hasher, { long, short }, cosine) {
-  const explained = explainTexts(hasher, long, short).cosine;
+  const explained = hasher.explain(long, short).cosine;
   mustHold(Math.abs(explained - cosine) < 1e-12, `cosines, ${explained} and ${cosine}`);
 }
 

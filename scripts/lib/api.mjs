@@ -10,7 +10,7 @@ import { root } from './checks.mjs';
 /** Every exported value is in one of these topics, in the order of the page. */
 const TOPICS = {
   'Vectors to codes': [
-    ...['SimHasher', 'Codes', 'hammingDistance', 'estimateAngle', 'bitsFor'],
+    ...['SimHasher', 'Codes', 'hammingDistance', 'estimateAngle', 'estimateJaccard', 'bitsFor'],
     ...['distanceFor', 'catchProbability', 'meanOf'],
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
@@ -22,7 +22,7 @@ const TOPICS = {
   Clusters: ['cluster', 'clusterAsync', 'clusterByDensity', 'clusterByDensityAsync'],
   Texts: [
     ...['TextHasher', 'words', 'characters', 'shingles', 'segments', 'jieba', 'stopWords'],
-    ...['hashWord', 'explainTexts', 'FrequencyTable'],
+    ...['hashWord', 'FrequencyTable'],
   ],
   Measuring: ['calibrate', 'measureRecall'],
   Threads: ['closeThreads'],

@@ -103,8 +103,11 @@ export const HASHING_OPTIONS: readonly Option[] = [
     '--bits N: integer 1..65535': 'Width of a code (256)',
     // No number: seeds reach 2^64 - 1, beyond the integers of float64.
     '--seed N = 0': 'Seed of the hyperplanes',
-    '--projection NAME: signs|gaussian|hadamard|direct':
-      'Kind of hyperplanes (hadamard for dense vectors, else signs)',
+    '--measure NAME: cosine|jaccard':
+      'What distances estimate: the cosine of vectors, or the Jaccard similarity of sets, as of ' +
+      'the tokens of texts [cosine]',
+    '--projection NAME: signs|gaussian|hadamard|direct|minwise':
+      'Kind of hyperplanes (hadamard for dense vectors, else signs); minwise for sets',
     '--bit-order ORDER: lsb|msb = lsb':
       'Of ready codes: which bit of a byte comes first (msb: numpy.packbits)',
   }),
@@ -134,7 +137,10 @@ export const NEAR_OPTIONS = options({
   '--max-distance N: integer 0..':
     'Rows are near that differ in at most N bits (texts: 5/32 of the bits, 40 of 256)',
   '--min-cosine C: number -1..1':
-    'Rows are near at a cosine of C or more: exact of vectors, else estimated from the bits',
+    'Rows are near at a cosine of C or more: exact, but of ready codes and stdin estimated from ' +
+    'the bits',
+  '--min-jaccard J: number 0..1':
+    'The same by the Jaccard similarity of sets; implies --measure jaccard',
 });
 
 /**

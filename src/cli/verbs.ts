@@ -96,6 +96,7 @@ export const VERBS: readonly Verb[] = [
         '--max-distance N: integer 0..':
           'All rows within so many differing bits (with -k the nearest of them)',
         '--min-cosine C: number -1..1': 'All rows at an estimated cosine of C or more',
+        '--min-jaccard J: number 0..1': 'The same by Jaccard similarity, in an index of sets',
         '--filter CONDITION':
           "Only rows with: category = 'animal' and year >= 2000 (=, !=, <, <=, >, >=, in)",
         '--rank HOW: hamming|estimate|exact':

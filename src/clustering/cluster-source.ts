@@ -9,7 +9,7 @@ import { wrongType } from '../base/check';
 import type { Steps } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { SimHashIndex } from '../index/simhash-index';
-import type { DenseVectors } from '../index/vectors/dense-vectors';
+import { DenseVectors } from '../index/vectors/dense-vectors';
 import { type RowSource, type Rows, rowsOf } from '../join/source';
 import type { Points } from '../k-means/points';
 import type { KernelName } from '../kernels/kernels';
@@ -28,7 +28,8 @@ const STEP_ROWS = 2 ** 14;
 
 /** Whether a source has vectors to cluster by. */
 export function hasVectors(source: ClusterSource): boolean {
-  return source instanceof SimHashIndex ? source.vectors !== 'none' : !(source instanceof Codes);
+  if (!(source instanceof SimHashIndex)) return !(source instanceof Codes);
+  return source.vectors === 'float32' || source.vectors === 'int8';
 }
 
 /** The points of a source, and the kernel that it was made with. */
@@ -47,7 +48,7 @@ export function* pointsOf(source: ClusterSource, by: 'vectors' | 'bits'): Steps<
 export function* pointsOfRows(rows: Rows, by: 'vectors' | 'bits'): Steps<SourcePoints> {
   const { kernel } = rows;
   if (by === 'bits') return { points: yield* codePoints(rows.codes), kernel };
-  if (rows.vectors === null) {
+  if (!(rows.vectors instanceof DenseVectors)) {
     throw new Error(`"by" 'vectors' needs vectors: make the index with vectors 'float32'`);
   }
   return { points: yield* keptPoints(rows.codes, rows.vectors), kernel };

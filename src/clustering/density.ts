@@ -29,6 +29,8 @@ export interface DensityOptions extends LongCall {
   maxDistance?: number;
   /** In place of `maxDistance`: the distance that catches 99 % of the pairs at this cosine. */
   minCosine?: number;
+  /** In place of `maxDistance`: the distance that estimates this Jaccard similarity. */
+  minJaccard?: number;
   /** Most exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
   kernel?: KernelName;
@@ -50,7 +52,15 @@ export interface DensityClusters {
 }
 
 const OPTIONS = [
-  ...['minClusterSize', 'minSamples', 'maxDistance', 'minCosine', 'exemplars', 'kernel'],
+  ...[
+    'minClusterSize',
+    'minSamples',
+    'maxDistance',
+    'minCosine',
+    'minJaccard',
+    'exemplars',
+    'kernel',
+  ],
   ...LONG_CALL,
 ];
 
@@ -84,7 +94,7 @@ function* clustering(source: RowSource, options?: DensityOptions): Steps<Density
   if (given.kernel !== undefined) resolveKernel(given.kernel);
   const all = rowsOf('source', source);
   const kernel = given.kernel ?? all.kernel;
-  const maxDistance = maxDistanceOf(all, given);
+  const maxDistance = maxDistanceOf({ ...all, vectors: null }, given);
   const { points } = yield* pointsOfRows(all, hasVectors(source) ? 'vectors' : 'bits');
   const { rows } = points;
   if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');

@@ -2,15 +2,15 @@
 
 import type { DedupPlan } from '../groups/dedup';
 import { PLAN_COLUMNS, type PlanTableOptions, planBatches, planOf } from '../groups/plan-table';
-import type { PairBatch, Pairs } from '../join/pairs';
+import { noPairs, type PairBatch, type Pairs } from '../join/pairs';
 import { RowBatch } from '../table/row-batch';
 import { type CreateRowsOptions, createRows } from './create-rows';
 import { openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
 /**
- * Writes pairs as a sealed Arrow stream of a, b, distance and, if known, cosine, in the memory of
- * one batch.
+ * Writes pairs as a sealed Arrow stream of a, b, distance and, if known, cosine or jaccard, in the
+ * memory of one batch.
  *
  * @example
  * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
@@ -30,13 +30,15 @@ async function* pairRows(found: Pairs): AsyncGenerator<RowBatch> {
     isEmpty = false;
   }
   if (!isEmpty) return;
-  const none = new Uint32Array();
-  const cosines = found.hasCosines ? new Float64Array() : null;
-  yield pairRow({ a: none, b: none, distances: new Uint16Array(), cosines });
+  yield pairRow(noPairs(found));
 }
 
-function pairRow({ a, b, distances, cosines }: PairBatch): RowBatch {
-  return RowBatch.of({ a, b, distance: distances, ...(cosines !== null && { cosine: cosines }) });
+function pairRow({ a, b, distances, cosines, jaccards }: PairBatch): RowBatch {
+  return RowBatch.of({
+    ...{ a, b, distance: distances },
+    ...(cosines !== null && { cosine: cosines }),
+    ...(jaccards !== null && { jaccard: jaccards }),
+  });
 }
 
 /**
@@ -59,16 +61,18 @@ export async function writePlan(
   await writeRows(path, { format, header }, planRows(plan, format, options));
 }
 
-/** Texts have cosines of six digits, and CSV has the column also where none are known. */
+/** Texts have six digits, and CSV has a column `cosine` also where no similarity is known. */
 function* planRows(
   plan: DedupPlan,
   format: RowFormat | null,
   options?: PlanTableOptions,
 ): Generator<RowBatch> {
   const isText = format === 'csv' || format === 'jsonl' || format === 'json';
-  const cosines = plan.cosines?.map((cosine) => Number(cosine.toFixed(6))) ?? null;
-  for (const batch of planBatches(isText ? { ...plan, cosines } : plan, options)) {
-    if (cosines !== null || format !== 'csv') yield batch;
+  const rounded = (exact: Float64Array | null) =>
+    exact?.map((similarity) => Number(similarity.toFixed(6))) ?? null;
+  const [cosines, jaccards] = [rounded(plan.cosines), rounded(plan.jaccards)];
+  for (const batch of planBatches(isText ? { ...plan, cosines, jaccards } : plan, options)) {
+    if (cosines !== null || jaccards !== null || format !== 'csv') yield batch;
     else {
       const checks = Uint32Array.from(batch.values('check') as number[]);
       const none = new Array<null>(batch.count).fill(null);

@@ -10,12 +10,14 @@
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { asyncForm, eachItem, type Steps, syncForm } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import { reachesCosine } from '../hashing/angle';
+import { reaches } from '../hashing/angle';
+import { checkLeast, type Measure } from '../hashing/measure';
+import { exactMeasure, similaritiesOf, withVectors } from '../join/exact';
 import { pairSteps } from '../join/pairs';
 import {
   ascending,
   checkComparable,
-  cosinesOfPairs,
+  isVerified,
   type Nearness,
   NONE,
   presentRows,
@@ -38,9 +40,13 @@ export interface DedupPlan {
   readonly kept: Uint8Array;
   /** By row the kept row that it duplicates; itself where it is kept. */
   readonly duplicateOf: Uint32Array;
-  /** Distance and exact cosine to that row; cosines are null where the source has no vectors. */
+  /**
+   * Distance and exact similarity to that row: the cosine, of codes by 'minwise' the Jaccard
+   * similarity; null where rows have no vectors, and of the other measure.
+   */
   readonly distances: Uint16Array;
   readonly cosines: Float64Array | null;
+  readonly jaccards: Float64Array | null;
   /** By row a checksum: FNV-1a of the code's bytes, 32 bits, unless others were given. */
   readonly checks: Uint32Array;
 }
@@ -118,9 +124,10 @@ export const dedupAsync = /* @__PURE__ */ asyncForm(planning);
 
 function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   const { checks, extend, ...given } = checkOptions('options', options, OPTIONS);
-  const added = rowsOf('source', source);
+  const added = withVectors(rowsOf('source', source), given.vectors);
   const known = extend === undefined ? null : knownOf(extend, added);
-  const request = groupRequest(added, given);
+  // The vectors are with the rows from here on.
+  const request = groupRequest(added, { ...given, vectors: undefined });
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
   if (checks !== undefined && !(checks instanceof Uint32Array)) {
@@ -178,14 +185,19 @@ function knownOf(extend: Extension, added: Rows): Known {
 /** The known plan with the added rows behind it, each of them in a group by itself. */
 function blankPlan(added: Rows, known: Known | null): DedupPlan {
   const count = (known?.plan.count ?? 0) + added.codes.count;
-  const isMeasured = [added, ...(known ? [known.rows] : [])].every((rows) => rows.vectors !== null);
+  const all = [added, ...(known ? [known.rows] : [])];
+  const measure = all.every((rows) => exactMeasure(rows) !== null) ? exactMeasure(added) : null;
+  const old = known?.plan;
+  const exact = (name: Measure['name'], before: Float64Array | null | undefined) =>
+    measure?.name === name && before !== null ? new Float64Array(count).fill(1) : null;
   const plan = {
     count,
     groups: ascending(count),
     kept: new Uint8Array(count),
     duplicateOf: ascending(count),
     distances: new Uint16Array(count),
-    cosines: isMeasured && known?.plan.cosines !== null ? new Float64Array(count).fill(1) : null,
+    cosines: exact('cosine', old?.cosines),
+    jaccards: exact('jaccard', old?.jaccards),
     checks: new Uint32Array(count),
   };
   if (known === null) return plan;
@@ -193,6 +205,7 @@ function blankPlan(added: Rows, known: Known | null): DedupPlan {
     plan[field].set(known.plan[field]);
   }
   plan.cosines?.set(known.plan.cosines as Float64Array);
+  plan.jaccards?.set(known.plan.jaccards as Float64Array);
   return plan;
 }
 
@@ -252,7 +265,7 @@ function* joinStars(growth: Growth, { groups, nearest }: Joined): Steps<void> {
 /** Each new row joins the group of the least name that a chain of near rows leads to. */
 function* joinComponents(growth: Growth, groups: Uint32Array): Steps<void> {
   const { plan, rows, added, order, request } = growth;
-  const equal = request.near.minCosine === undefined ? 'first' : 'all';
+  const equal = isVerified(added, request.near) ? 'all' : 'first';
   yield* nearKnown(growth, presentRows(rows), equal, (row, other) => {
     groups[row] = Math.min(groups[row], plan.groups[other]); // NONE is above all
   });
@@ -289,19 +302,23 @@ function* joinCliques(growth: Growth, groups: Uint32Array): Steps<void> {
 }
 
 /** Whether a new row is near all of some others. */
-function isNearAll(
-  rows: Rows,
-  { maxDistance, minCosine }: Nearness,
-  row: number,
-  others: readonly number[],
-): boolean {
+function isNearAll(rows: Rows, near: Nearness, row: number, others: readonly number[]): boolean {
+  const { maxDistance } = near;
   const isClose = others.every(
     (other) => maxDistance === undefined || rows.codes.distance(row, other) <= maxDistance,
   );
-  if (!isClose || minCosine === undefined || others.length === 0) return isClose;
+  const asked = checkLeast(near, rows.codes.origin?.projection);
+  if (!isClose || asked === undefined || others.length === 0) return isClose;
+  if (!isVerified(rows, near)) {
+    const { measure, least } = asked;
+    const { codes } = rows;
+    return others.every(
+      (other) => measure.estimateOf(codes.distance(row, other), codes.bits) >= least,
+    );
+  }
   const a = new Uint32Array(others.length).fill(row);
-  const cosines = cosinesOfPairs(rows, rows, a, Uint32Array.from(others));
-  return cosines.every((cosine) => reachesCosine(cosine, minCosine));
+  const found = similaritiesOf(asked.measure, [rows, rows], a, Uint32Array.from(others));
+  return found.every((one) => reaches(one, asked.least));
 }
 
 /** Enters the new rows that join known groups, in order. */
@@ -327,12 +344,15 @@ export interface PlanRows {
   readonly first: number;
 }
 
+/** What is measured of the rows that a plan drops. */
+type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jaccards'>;
+
 /**
- * Writes distances, and cosines where the plan has them, of `dropped` rows of one source to the
- * rows of another (or the same) that they duplicate. Rows are those of the plan.
+ * Writes distances, and similarities where the plan has them, of `dropped` rows of one source to
+ * the rows of another (or the same) that they duplicate. Rows are those of the plan.
  */
 export function measureDropped(
-  { duplicateOf, distances, cosines }: Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines'>,
+  { duplicateOf, distances, cosines, jaccards }: Measured,
   dropped: Uint32Array,
   from: PlanRows,
   to: PlanRows,
@@ -344,12 +364,14 @@ export function measureDropped(
     const code = bytes.subarray(at, at + bytesPerCode);
     distances[row] = distance(code, others, (duplicateOf[row] - to.first) * bytesPerCode);
   }
-  if (cosines === null) return;
+  const exact = cosines ?? jaccards;
+  const measure = exactMeasure(from.rows);
+  if (exact === null || measure === null) return;
   // Cosines are fastest where the duplicates of one row follow each other.
   const order = dropped.slice().sort((a, b) => duplicateOf[a] - duplicateOf[b] || a - b);
   const a = order.map((row) => duplicateOf[row] - to.first);
   const b = order.map((row) => row - from.first);
-  cosinesOfPairs(to.rows, from.rows, a, b).forEach((cosine, i) => {
-    cosines[order[i]] = cosine;
+  similaritiesOf(measure, [to.rows, from.rows], a, b).forEach((similarity, i) => {
+    exact[order[i]] = similarity;
   });
 }

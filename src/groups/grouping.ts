@@ -12,8 +12,10 @@ import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
 import { type PairBatch, pairSteps } from '../join/pairs';
 import {
+  ascending,
   distinctAt,
   distinctOf,
+  isVerified,
   type Nearness,
   NONE,
   presentRows,
@@ -86,12 +88,39 @@ function* headsOf(
   order: Uint32Array,
   near: Nearness,
 ): Steps<Uint32Array> {
-  const isByCosine = near.minCosine !== undefined;
-  const equal = isByCosine ? 'all' : 'first';
+  const isExact = isVerified(rows, near);
+  if (isExact) {
+    // Rows of equal codes and vectors go where the first of them goes: they are not compared.
+    const first = firstAlike(rows, order);
+    const different = order.filter((_, i) => first[i] === i);
+    if (different.length < order.length) {
+      const heads = yield* headsOf(grouping, rows, different, near);
+      const places = ascending(order.length).filter((i) => first[i] === i);
+      const headOf = new Map(Array.from(places, (place, i) => [place, places[heads[i]]]));
+      return first.map((place) => headOf.get(place) as number);
+    }
+  }
+  const equal = isExact ? 'all' : 'first';
   const found = pairSteps(reordered(rows, order), null, { ...near, equal });
   if (grouping === 'components') return yield* components(found, order.length);
-  if (grouping === 'star') return yield* stars(found, order.length, isByCosine);
-  return yield* cliques(found, order.length, isByCosine);
+  if (grouping === 'star') return yield* stars(found, order.length, isExact);
+  return yield* cliques(found, order.length, isExact);
+}
+
+/** For each position in the order the first one whose row has the same code and vector. */
+function firstAlike(rows: Rows, order: Uint32Array): Uint32Array {
+  const { codes, vectors } = rows;
+  const first = ascending(order.length);
+  const known = new Map<string, number[]>();
+  for (let i = 0; i < order.length; i++) {
+    const key = keyOf(codes, order[i]);
+    const alike = known.get(key);
+    const same = alike?.find((place) => vectors?.areEqual(order[place], order[i]));
+    if (same !== undefined) first[i] = same;
+    else if (alike === undefined) known.set(key, [i]);
+    else alike.push(i);
+  }
+  return first;
 }
 
 function* components(found: Stream<PairBatch>, count: number): Steps<Uint32Array> {
@@ -103,7 +132,7 @@ function* components(found: Stream<PairBatch>, count: number): Steps<Uint32Array
 }
 
 /** Pairs come in order of their first row, whose head is known by the time its pairs come. */
-function* stars(found: Stream<PairBatch>, count: number, isByCosine: boolean): Steps<Uint32Array> {
+function* stars(found: Stream<PairBatch>, count: number, isExact: boolean): Steps<Uint32Array> {
   const heads = new Uint32Array(count).fill(NONE);
   yield* eachItem(found, ({ a: firsts, b: seconds, distances }) => {
     for (let i = 0; i < firsts.length; i++) {
@@ -112,24 +141,20 @@ function* stars(found: Stream<PairBatch>, count: number, isByCosine: boolean): S
       if (heads[b] !== NONE) continue;
       // Equal rows are paired only with the first of them, so what it joined, they join.
       if (heads[a] === a) heads[b] = a;
-      else if (distances[i] === 0 && !isByCosine) heads[b] = heads[a];
+      else if (distances[i] === 0 && !isExact) heads[b] = heads[a];
     }
   });
   return heads.map((head, i) => (head === NONE ? i : head));
 }
 
 /** Sorts pairs by their second row, and counts how many rows of each group are near that row. */
-function* cliques(
-  found: Stream<PairBatch>,
-  count: number,
-  isByCosine: boolean,
-): Steps<Uint32Array> {
+function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): Steps<Uint32Array> {
   const firsts: Uint32Array[] = [];
   const seconds: Uint32Array[] = [];
   const equals: [first: number, equal: number][] = [];
   const starts = new Uint32Array(count + 1);
   yield* eachItem(found, ({ a, b, distances }) => {
-    const isNear = (_: number, i: number) => isByCosine || distances[i] > 0;
+    const isNear = (_: number, i: number) => isExact || distances[i] > 0;
     firsts.push(a.filter(isNear));
     seconds.push(b.filter(isNear));
     for (let i = 0; i < a.length; i++) {
@@ -175,12 +200,12 @@ function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint
   const all = yield* distinctOf(codes, null, 0, kernel);
   const sizes = sizesOf(all);
   const sizeOf = (row: number) => sizes[distinctAt(all, row)];
-  const isByCosine = near.minCosine !== undefined;
+  const isExact = isVerified(rows, near);
   const degrees = new Float64Array(codes.count);
-  const found = pairSteps(rows, null, { ...near, equal: isByCosine ? 'all' : 'first' });
+  const found = pairSteps(rows, null, { ...near, equal: isExact ? 'all' : 'first' });
   yield* eachItem(found, ({ a, b, distances }) => {
     for (let i = 0; i < a.length; i++) {
-      if (isByCosine) {
+      if (isExact) {
         degrees[a[i]]++;
         degrees[b[i]]++;
       } else if (distances[i] > 0) {
@@ -195,8 +220,8 @@ function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint
     const first = firsts.get(distinct);
     if (first === undefined) {
       firsts.set(distinct, row);
-      if (!isByCosine) degrees[row] += sizes[distinct];
-    } else if (!isByCosine) degrees[row] = degrees[first];
+      if (!isExact) degrees[row] += sizes[distinct];
+    } else if (!isExact) degrees[row] = degrees[first];
   }
   return present.slice().sort((a, b) => degrees[b] - degrees[a] || a - b);
 }
@@ -273,9 +298,14 @@ function distanceTo({ bytes, bytesPerCode }: Codes, code: Uint8Array, row: numbe
 function distinctRows(codes: Codes, rows: ArrayLike<number>): number[] {
   const seen = new Map<string, number>();
   for (let i = 0; i < rows.length; i++) {
-    const key = String.fromCharCode(...codeAt(codes, rows[i]).subarray(0, 4096));
-    const rest = codes.bytesPerCode > 4096 ? codeAt(codes, rows[i]).subarray(4096).join() : '';
-    if (!seen.has(key + rest)) seen.set(key + rest, rows[i]);
+    const key = keyOf(codes, rows[i]);
+    if (!seen.has(key)) seen.set(key, rows[i]);
   }
   return [...seen.values()];
+}
+
+/** A code as a text. */
+function keyOf(codes: Codes, row: number): string {
+  const key = String.fromCharCode(...codeAt(codes, row).subarray(0, 4096));
+  return codes.bytesPerCode > 4096 ? key + codeAt(codes, row).subarray(4096).join() : key;
 }

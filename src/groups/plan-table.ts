@@ -1,7 +1,7 @@
 /**
  * A dedup plan as rows that people read and edit, one a row of the source: row, id, group, action,
- * duplicate_of, distance, cosine and check, in any format that rows have. Read back, each row of
- * the source must be there once, in any order, and its action be "keep" or "drop".
+ * duplicate_of, distance, cosine or jaccard, and check, in any format that rows have. Read back,
+ * each row of the source must be there once, in any order, and its action be "keep" or "drop".
  */
 
 import { checkOptions } from '../base/check';
@@ -27,15 +27,16 @@ const INTEGERS = {
   check: 0xffff_ffff,
 } as const;
 
-/** Columns that are read; a plan may lack the last. */
-export const PLAN_COLUMNS = ['action', ...Object.keys(INTEGERS), 'cosine'];
+/** Columns that a plan must have, and all that are read. */
+const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
+export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard'];
 
 /** Action of a row by its `kept`. */
 const ACTIONS = ['drop', 'keep'] as const;
 
 /** Some rows of a plan: those of the source with these numbers, whose ids are `ids`. */
 export function planBatch(plan: DedupPlan, rows: Uint32Array, ids: Ids | null): RowBatch {
-  const { groups, kept, duplicateOf, distances, cosines, checks } = plan;
+  const { groups, kept, duplicateOf, distances, cosines, jaccards, checks } = plan;
   return RowBatch.of({
     row: rows,
     ...(ids !== null && { id: ids }),
@@ -44,6 +45,7 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, ids: Ids | null): 
     duplicate_of: rows.map((row) => duplicateOf[row]),
     distance: Uint16Array.from(rows, (row) => distances[row]),
     ...(cosines !== null && { cosine: Float64Array.from(rows, (row) => cosines[row]) }),
+    ...(jaccards !== null && { jaccard: Float64Array.from(rows, (row) => jaccards[row]) }),
     check: rows.map((row) => checks[row]),
   });
 }
@@ -61,7 +63,7 @@ export function* planBatches(plan: DedupPlan, options?: PlanTableOptions): Gener
 /** The plan of rows as `planBatches` makes them, edited or not; `file` is named in errors. */
 export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
   const names = batches[0].columns.map(({ name }) => name);
-  for (const name of PLAN_COLUMNS.slice(0, -1)) {
+  for (const name of NEEDED_COLUMNS) {
     if (!names.includes(name)) throw new FormatError(noColumn(name, names).message, file);
   }
   const valuesOf = (name: string) => batches.flatMap((batch) => batch.values(name));
@@ -89,14 +91,18 @@ export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
   if (beyond >= 0) {
     throw new FormatError(`row ${beyond} duplicates row ${duplicateOf[beyond]} of ${count}`, file);
   }
-  const cosines = names.includes('cosine') ? valuesOf('cosine').map(numberOf) : [];
-  const hasCosines = count > 0 && cosines.length === count && cosines.every(Number.isFinite);
+  const similarities = (name: string) => {
+    const found = names.includes(name) ? valuesOf(name).map(numberOf) : [];
+    const isThere = count > 0 && found.length === count && found.every(Number.isFinite);
+    return isThere ? Float64Array.from(ofDropped(found, () => 1)) : null;
+  };
   return {
     ...{ count, kept, duplicateOf },
     groups: Uint32Array.from(inOrder(integers('group'))),
     checks: Uint32Array.from(inOrder(integers('check'))),
     distances: Uint16Array.from(ofDropped(integers('distance'), () => 0)),
-    cosines: hasCosines ? Float64Array.from(ofDropped(cosines, () => 1)) : null,
+    cosines: similarities('cosine'),
+    jaccards: similarities('jaccard'),
   };
 }
 

@@ -5,6 +5,7 @@
 
 import { checkOneOf, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
+import { withVectors } from '../join/exact';
 import {
   ascending,
   NEARNESS,
@@ -88,9 +89,10 @@ export const groupRows = /* @__PURE__ */ syncForm(grouping);
 export const groupRowsAsync = /* @__PURE__ */ asyncForm(grouping);
 
 function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
-  const all = rowsOf('source', source);
+  const given = checkOptions('options', options, GROUP_OPTIONS);
+  const all = withVectors(rowsOf('source', source), given.vectors);
   const { codes } = all;
-  const request = groupRequest(all, options);
+  const request = groupRequest(all, { ...given, vectors: undefined });
   const order = yield* preferred(all, request);
   const groupOf = ascending(codes.count).map((row) => (codes.isNull(row) ? NONE : row));
   const groups: RowGroup[] = [];

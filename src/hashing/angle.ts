@@ -31,14 +31,14 @@ export function expectedDistance(cosine: number, bits: number): number {
 }
 
 /** Rounding error of a cosine in float64: of 4,096 dimensions at most 5e-13. */
-const COSINE_ERROR = 1e-12;
+const SIMILARITY_ERROR = 1e-12;
 
 /**
- * True where an exact cosine reaches `minCosine`, rounding errors forgiven: the cosine of a vector
- * with itself may come out as 1 - 2e-16, and `minCosine: 1` must find it.
+ * True where an exact similarity reaches the least, rounding errors forgiven: the cosine of a
+ * vector with itself may come out as 1 - 2e-16, and `minCosine: 1` must find it.
  */
-export function reachesCosine(cosine: number, minCosine: number): boolean {
-  return cosine >= minCosine - COSINE_ERROR;
+export function reaches(similarity: number, least: number): boolean {
+  return similarity >= least - SIMILARITY_ERROR;
 }
 
 export interface AngleEstimate {
@@ -150,7 +150,11 @@ function rootMeanSquare(share: number, bits: number): number {
  */
 export function catchProbability(cosine: number, bits: number, maxDistance: number): number {
   checkMaxDistance(maxDistance, checkBits(bits));
-  const share = shareOf(cosine);
+  return binomialShare(shareOf(cosine), bits, maxDistance);
+}
+
+/** The probability that at most `maxDistance` of the bits differ, each with probability `share`. */
+export function binomialShare(share: number, bits: number, maxDistance: number): number {
   let sum = 0;
   for (const [distance, probability] of binomial(bits, share)) {
     if (distance > maxDistance) break;
@@ -169,8 +173,13 @@ export function catchProbability(cosine: number, bits: number, maxDistance: numb
 export function distanceFor(cosine: number, bits: number, probability: number): number {
   checkBits(bits);
   checkNumber('probability', probability, 0, 1);
+  return probableDistance(shareOf(cosine), bits, probability);
+}
+
+/** The same where each bit differs with probability `share`. */
+export function probableDistance(share: number, bits: number, probability: number): number {
   let sum = 0;
-  for (const [distance, one] of binomial(bits, shareOf(cosine))) {
+  for (const [distance, one] of binomial(bits, share)) {
     sum += one;
     if (sum >= probability) return distance;
   }
@@ -178,7 +187,7 @@ export function distanceFor(cosine: number, bits: number, probability: number): 
 }
 
 /** The expected share of bits in which a pair at a cosine differs. */
-function shareOf(cosine: number): number {
+export function shareOf(cosine: number): number {
   return Math.acos(checkNumber('cosine', cosine, -1, 1)) / Math.PI;
 }
 

@@ -7,6 +7,7 @@
 import { isValid } from '../base/bitmap';
 import { bytesPerCode } from '../codes/codes';
 import { type KernelName, sumsKernel } from '../kernels/kernels';
+import { minwiseCodesInto } from '../kernels/minwise/minwise.scalar';
 import {
   ALL_ZERO,
   type DenseRows,
@@ -29,7 +30,7 @@ import {
 } from '../vectors/vectors';
 import { type PatternFunction, patternWords } from './patterns';
 
-export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct'] as const;
+export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct', 'minwise'] as const;
 export type Projection = (typeof PROJECTIONS)[number];
 
 /** The checked options of a hasher. */
@@ -78,6 +79,8 @@ export class RowHasher {
       ? this.#dense({ count, width: matrix.dimensions, values: matrix.values })
       : this.#sparse(matrix, count, firstRow);
     if ('width' in rows) this.#kernel.denseCodesInto(this.#rule, rows, bytes, flags);
+    else if (this.settings.projection === 'minwise')
+      minwiseCodesInto(this.#rule, rows, bytes, flags);
     else this.#kernel.sparseCodesInto(this.#rule, rows, bytes, flags);
     for (let i = 0; i < count; i++) {
       const isPresent = isValid(matrix.validity, i);
@@ -96,6 +99,9 @@ export class RowHasher {
 
   /** The sums of one vector, whose signs are its code. */
   sumsOf(vector: Vector): Float64Array {
+    if (this.settings.projection === 'minwise') {
+      throw new TypeError(`projection 'minwise' has no sums: its bits are of the members of a set`);
+    }
     const sums = new Float64Array(this.settings.bits);
     const matrix = this.#matrixOf(vector);
     const rows = isDenseMatrix(matrix)
@@ -115,6 +121,9 @@ export class RowHasher {
     }
     if (projection === 'direct') {
       throw new TypeError(`projection 'direct' takes sparse vectors: a dimension is its pattern`);
+    }
+    if (projection === 'minwise') {
+      throw new TypeError(`projection 'minwise' takes sparse vectors: the dimensions are a set`);
     }
   }
 

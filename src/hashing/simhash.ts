@@ -42,7 +42,9 @@ export interface SimHasherOptions {
   seed?: number | bigint;
   /**
    * How the planes are made: 'signs' (±1), 'gaussian', 'hadamard' (dense vectors only, fastest) or
-   * 'direct' (sparse vectors only: the 64 bits of a dimension are its pattern).
+   * 'direct' (sparse vectors only: the 64 bits of a dimension are its pattern). 'minwise' has no
+   * planes: distances estimate the Jaccard similarity of sets, a set being the dimensions of a
+   * sparse vector; the values do not count, unless they are 0.
    */
   projection?: Projection;
   /** Width of the vectors: needed for 'hadamard' and flat batches; other widths are refused. */

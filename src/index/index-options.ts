@@ -100,7 +100,7 @@ export const SEARCH_OPTIONS = [
   ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain'],
 ];
 
-/** `maxDistance`, `minCosine` or both must be given. */
+/** `maxDistance`, or the least similarity, or both must be given. */
 export interface IndexWithinOptions<I extends Id = Id> {
   /** Most differing bits, inclusive. No row within it is missed. */
   maxDistance?: number;
@@ -110,6 +110,8 @@ export interface IndexWithinOptions<I extends Id = Id> {
    * and for a code as query, the cosine that a distance estimates.
    */
   minCosine?: number;
+  /** The same as Jaccard similarity, of an index by projection 'minwise'. */
+  minJaccard?: number;
   /** How rows are found; every method finds the same ones. */
   method?: 'auto' | 'scan' | 'bands';
   /** Only these rows: their numbers, or a function of id and row that returns true for them. */
@@ -118,7 +120,9 @@ export interface IndexWithinOptions<I extends Id = Id> {
   explain?: boolean;
 }
 
-export const WITHIN_OPTIONS = ['maxDistance', 'minCosine', 'method', 'filter', 'explain'];
+export const WITHIN_OPTIONS = [
+  ...['maxDistance', 'minCosine', 'minJaccard', 'method', 'filter', 'explain'],
+];
 
 /** With which queries recall is measured: rows of the index, or queries of the caller. */
 export interface EvaluationOptions {
@@ -259,6 +263,9 @@ export function checkIndexOptions(options: SimHashIndexOptions | undefined): Che
   if (vectors === 'sparse' && (mean !== undefined || given.projection === 'hadamard')) {
     const what = mean === undefined ? `projection 'hadamard'` : '"mean"';
     throw new TypeError(`vectors 'sparse' takes sparse vectors, ${what} takes dense ones`);
+  }
+  if (given.projection === 'minwise' && vectors !== 'none' && vectors !== 'sparse') {
+    throw wrongValue('vectors', `'none' or 'sparse' with projection 'minwise'`, vectors);
   }
   return { hasher, vectors, mean: mean === undefined ? null : checkMean(mean, given.dimensions) };
 }

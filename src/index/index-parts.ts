@@ -6,6 +6,7 @@
 
 import { GO_ON, runSteps, type Steps, unstopped } from '../base/steps';
 import type { Codes } from '../codes/codes';
+import { type Measure, measureOf } from '../hashing/measure';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
@@ -46,6 +47,8 @@ export interface Query {
    * The vector at length 1; null for a code, and for a sparse vector that no row is compared with.
    */
   readonly unit: UnitVector | null;
+  /** The only row of a matrix, where rows are sets; without it the query is a code. */
+  readonly set?: SparseMatrix;
 }
 
 /**
@@ -163,6 +166,19 @@ export class IndexParts {
   /** True when a query is of the form of the vectors that are held. */
   canCompare({ unit }: Query): boolean {
     return unit !== null && (this.vectors?.accepts(unit) ?? false);
+  }
+
+  /** What the distances estimate. */
+  get measure(): Measure {
+    return measureOf(this.hasher.projection);
+  }
+
+  /** The exact similarities of rows with a comparable query. Valid until the next call. */
+  exactSimilarities(query: Query, rows: Uint32Array): Float64Array {
+    if (query.set === undefined) return this.exactCosines(query, rows);
+    const [sets, queries] = [this.vectors as SparseVectors, new SparseVectors()];
+    queries.append(query.set, 0, 1, () => true);
+    return Float64Array.from(rows, (row) => sets.jaccardOf(row, queries, 0));
   }
 
   /** The exact cosines of rows with a comparable query. Valid until the next call. */

@@ -30,6 +30,11 @@ export function checkEvaluating(
   parts: IndexParts,
   { queries, truth, vectors, precision }: EvaluationOptions,
 ): Evaluating {
+  if (parts.hasher.projection === 'minwise') {
+    throw new Error(
+      `projection 'minwise' needs no optimize(): searches go by distance, and are exact`,
+    );
+  }
   const isCount = queries === undefined || typeof queries === 'number';
   if (isCount && truth !== undefined) {
     throw wrongType('queries', 'vectors, since "truth" is given', queries);

@@ -41,11 +41,15 @@ export function queryOf(
   if (parts.isForeign) {
     throw new Error('this index holds codes made elsewhere: query it by codes, not by vectors');
   }
-  const sums = hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
+  const isSet = hasher.projection === 'minwise';
+  const sums = isSet
+    ? null
+    : hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
   if (length === 0) {
     if (hasher.zero === 'null') return null;
     throw new RangeError(`"${name}" is an all-zero vector, which has no direction`);
   }
+  if (sums === null) return ofSet(parts, query);
   const code = codeOf(sums);
   if (isDense(query)) return { code, sums, unit: unitOf(query) };
   return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
@@ -71,6 +75,14 @@ function ofUsualLength(vector: Vector, length: number): Vector {
   const scale = length < MIN_LENGTH ? SCALE : 1 / SCALE;
   const scaled = Float64Array.from(values, (value) => value * scale);
   return isDense(vector) ? scaled : { ...vector, values: scaled };
+}
+
+/** A set as its code, and its members where the index holds sets to compare them with. */
+function ofSet({ hasher, vectors }: IndexParts, vector: Vector): Query {
+  const query = { code: hasher.hash(vector), sums: null };
+  if (vectors === null || isDense(vector)) return { ...query, unit: null };
+  const set = { offsets: [0, vector.indices.length], ...vector };
+  return { ...query, unit: sparseUnitOf(vector), set };
 }
 
 function ofCode(parts: IndexParts, code: Uint8Array, name: string): Query {

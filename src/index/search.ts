@@ -9,7 +9,14 @@ import {
   wrongValue,
 } from '../base/check';
 import { runSteps, type Steps } from '../base/steps';
-import { type AngleEstimate, cosineOf, distanceFor } from '../hashing/angle';
+import type { AngleEstimate } from '../hashing/angle';
+import {
+  catchingDistance,
+  checkLeast,
+  JACCARD,
+  type JaccardEstimate,
+  widestAt,
+} from '../hashing/measure';
 import type { BuiltBands } from './bands/band-method';
 import {
   allNearestByDistance,
@@ -39,8 +46,13 @@ export interface SearchResult<I extends Id = Id> {
   readonly rows: Uint32Array;
   readonly ids: readonly I[];
   readonly distances: Uint16Array;
-  /** By rank: exact, or estimated from weights or from the distance. */
+  /** By rank: exact, or estimated from weights or from the distance; NaN with 'minwise'. */
   readonly cosines: Float64Array;
+  /**
+   * Jaccard similarities, of an index by projection 'minwise': of rank 'exact' those of the held
+   * sets, else estimated from the distance.
+   */
+  readonly jaccards?: Float64Array;
   readonly rank: Rank;
   readonly explain?: Explanation;
 }
@@ -73,16 +85,19 @@ export interface IndexRow<I extends Id = Id> {
 /** Two rows compared. */
 export interface Comparison {
   readonly distance: number;
+  /** Numbers are NaN with projection 'minwise'. */
   readonly estimate: AngleEstimate;
-  /** Of the held vectors; null where there are none. */
+  /** Of the held vectors; null where there are none, and with projection 'minwise'. */
   readonly cosine: number | null;
+  /** With projection 'minwise': the estimate, and the similarity of the sets that are held. */
+  readonly jaccard?: JaccardEstimate & { readonly exact: number | null };
 }
 
 export interface Request {
   readonly k: number;
   readonly maxDistance: number;
-  /** Least exact cosine, or estimated one where the query cannot be compared; null for any. */
-  readonly minCosine: number | null;
+  /** Least exact similarity, or estimated one where the query cannot be compared; null for any. */
+  readonly least: number | null;
   readonly rank: Rank | null;
   readonly method: Method;
   readonly oversample: number | null;
@@ -95,6 +110,9 @@ export function searchRequest(parts: IndexParts, given: SearchOptions<never>): R
   const { oversample, probes } = given;
   const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
   const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
+  if (parts.measure === JACCARD && rank !== null && rank !== 'hamming') {
+    throw wrongValue('rank', `'hamming' with projection 'minwise'`, rank);
+  }
   if (rank === 'exact' && parts.vectors === null) {
     throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
   }
@@ -103,7 +121,7 @@ export function searchRequest(parts: IndexParts, given: SearchOptions<never>): R
   }
   return {
     k: checkK(given.k ?? SEARCH_DEFAULTS.k),
-    ...{ maxDistance: parts.bits, minCosine: null },
+    ...{ maxDistance: parts.bits, least: null },
     rank,
     method,
     oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
@@ -126,35 +144,33 @@ export function withinRequest(parts: IndexParts, given: IndexWithinOptions<never
   };
 }
 
-/** Share of the rows at `minCosine` that are within the distance that is searched. */
+/** Share of the rows at the least similarity that are within the distance that is searched. */
 const CAUGHT = 0.99;
 
-/** How far to search, and the cosine by which what is found is filtered. */
+/** How far to search, and the similarity by which what is found is filtered. */
 function reachOf(
   parts: IndexParts,
-  { maxDistance, minCosine }: IndexWithinOptions<never>,
-): Pick<Request, 'maxDistance' | 'minCosine'> {
+  { maxDistance, ...given }: IndexWithinOptions<never>,
+): Pick<Request, 'maxDistance' | 'least'> {
   const { bits } = parts;
-  if (minCosine === undefined) {
-    if (maxDistance !== undefined) {
-      return { maxDistance: checkMaxDistance(maxDistance, bits), minCosine: null };
-    }
-    throw new TypeError('within() needs "maxDistance" or "minCosine"');
-  }
-  checkNumber('minCosine', minCosine, -1, 1);
+  const asked = checkLeast(given, parts.hasher.projection);
   if (maxDistance !== undefined) {
-    return { maxDistance: checkMaxDistance(maxDistance, bits), minCosine };
+    return { maxDistance: checkMaxDistance(maxDistance, bits), least: asked?.least ?? null };
+  }
+  if (asked === undefined) {
+    throw new TypeError('within() needs "maxDistance", "minCosine" or "minJaccard"');
   }
   if (parts.mean !== null) {
     throw new Error(
       '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
     );
   }
-  if (parts.vectors !== null)
-    return { maxDistance: distanceFor(minCosine, bits, CAUGHT), minCosine };
-  let last = 0;
-  while (last < bits && cosineOf(last + 1, bits) >= minCosine) last++;
-  return { maxDistance: last, minCosine };
+  const { measure, least } = asked;
+  const reach =
+    parts.vectors === null
+      ? widestAt(measure, least, bits)
+      : catchingDistance(measure, { least, bits, probability: CAUGHT });
+  return { maxDistance: reach, least };
 }
 
 /** The best rank that an index can give a query. */
@@ -210,15 +226,9 @@ function rankOf(parts: IndexParts, query: Query, { rank }: Request): Rank {
 }
 
 export function noResult(parts: IndexParts, { rank }: Request): SearchResult {
-  return {
-    ...{
-      rows: new Uint32Array(),
-      ids: [],
-      distances: new Uint16Array(),
-      cosines: new Float64Array(),
-    },
-    rank: rank ?? (parts.vectors === null ? 'estimate' : 'exact'),
-  };
+  const none = { rows: new Uint32Array(), distances: new Uint16Array() };
+  const own = parts.measure === JACCARD ? 'hamming' : parts.vectors ? 'exact' : 'estimate';
+  return resultOf(parts, none, new Float64Array(), rank ?? own);
 }
 
 /** The answer to one query. */
@@ -317,50 +327,55 @@ function* byDistanceTogether(
   return found.map((rows, i) => ofDistances(parts, queries[i], rows, request));
 }
 
-/** The result of rows by distance, or by exact cosine of those that are `minCosine` or above. */
+/** The result of rows by distance, or by exact similarity of those that reach the least. */
 function ofDistances(
   parts: IndexParts,
   query: Query,
   found: RowsByDistance,
-  { minCosine }: Request,
+  { least }: Request,
   work?: Work,
 ): SearchResult {
-  if (minCosine === null) return byEstimate(parts, found);
+  if (least === null) return byEstimate(parts, found);
   if (parts.canCompare(query)) {
-    const all = parts.exactCosines(query, found.rows);
+    const all = parts.exactSimilarities(query, found.rows);
     if (work !== undefined) work.candidates = found.rows.length;
-    const near = found.rows.filter((_, i) => all[i] >= minCosine);
-    const own = all.filter((cosine) => cosine >= minCosine);
+    const near = found.rows.filter((_, i) => all[i] >= least);
+    const own = all.filter((similarity) => similarity >= least);
     const { rows, cosines } = bestByCosine(near, own, near.length);
     const distances = parts.distinctCodes.distancesOf(rows, query.code);
     return resultOf(parts, { rows, distances }, cosines, 'exact');
   }
   let count = 0;
   const { rows, distances } = found;
-  while (count < rows.length && cosineOf(distances[count], parts.bits) >= minCosine) count++;
+  const { estimateOf } = parts.measure;
+  while (count < rows.length && estimateOf(distances[count], parts.bits) >= least) count++;
   const near = { rows: rows.slice(0, count), distances: distances.slice(0, count) };
   return byEstimate(parts, near);
 }
 
 function byEstimate(parts: IndexParts, found: RowsByDistance): SearchResult {
   const { distances } = found;
-  const cosines = new Float64Array(distances.length);
-  for (let i = 0; i < cosines.length; i++) {
+  const { estimateOf } = parts.measure;
+  const estimates = new Float64Array(distances.length);
+  for (let i = 0; i < estimates.length; i++) {
     const isSame = i > 0 && distances[i] === distances[i - 1];
-    cosines[i] = isSame ? cosines[i - 1] : cosineOf(distances[i], parts.bits);
+    estimates[i] = isSame ? estimates[i - 1] : estimateOf(distances[i], parts.bits);
   }
-  return resultOf(parts, found, cosines, 'hamming');
+  return resultOf(parts, found, estimates, 'hamming');
 }
 
 function resultOf(
-  { ids }: IndexParts,
+  parts: IndexParts,
   { rows, distances }: RowsByDistance,
-  cosines: Float64Array,
+  similarities: Float64Array,
   rank: Rank,
 ): SearchResult {
-  const own: Id[] = [];
-  for (let i = 0; i < rows.length; i++) own.push(ids.idOf(rows[i]));
-  return { rows, ids: own, distances, cosines, rank };
+  const ids: Id[] = [];
+  for (let i = 0; i < rows.length; i++) ids.push(parts.ids.idOf(rows[i]));
+  const result = { rows, ids, distances, cosines: similarities, rank };
+  if (parts.measure !== JACCARD) return result;
+  const cosines = new Float64Array(rows.length).fill(Number.NaN);
+  return { ...result, cosines, jaccards: similarities };
 }
 
 function explained(

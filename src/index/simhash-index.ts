@@ -15,6 +15,7 @@ import {
 } from '../base/steps';
 import { Codes, hammingDistance } from '../codes/codes';
 import { estimateAngle } from '../hashing/angle';
+import { estimateJaccard } from '../hashing/measure';
 import type { SimHasher } from '../hashing/simhash';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
 import { additionOf, copied, copyOf, type RowsToAdd } from './add-rows';
@@ -49,6 +50,7 @@ import {
   withinRequest,
 } from './search';
 import type { VectorStorage } from './vectors/row-vectors';
+import type { SparseVectors } from './vectors/sparse-vectors';
 
 const PARTS = new WeakMap<SimHashIndex, IndexParts>();
 
@@ -94,7 +96,7 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** The rank of searches by vector where no `rank` is given. */
   get rank(): Rank {
-    if (this.#parts.isForeign) return 'hamming';
+    if (this.#parts.isForeign || this.hasher.projection === 'minwise') return 'hamming';
     return this.vectors === 'none' ? 'estimate' : 'exact';
   }
 
@@ -203,11 +205,17 @@ export class SimHashIndex<I extends Id = Id> {
     return { row, id: this.#parts.ids.idOf(row) as I, code, vector };
   }
 
-  /** Distance and cosine, estimated and exact, of two rows by their ids. */
+  /** Distance and similarity, estimated and exact, of two rows by their ids. */
   compare(a: I, b: I): Comparison {
     const [one, other] = [this.#present('a', a), this.#present('b', b)];
     const distance = hammingDistance(one.code, other.code);
     const { vectors } = this.#parts;
+    if (this.hasher.projection === 'minwise') {
+      const sets = vectors as SparseVectors | null;
+      const exact = sets?.jaccardOf(one.row, sets, other.row) ?? null;
+      const jaccard = { ...estimateJaccard(distance, this.bits), exact };
+      return { distance, estimate: NO_ANGLE, cosine: null, jaccard };
+    }
     const unit = vectors?.unitOf(one.row);
     const cosine = unit ? (vectors?.cosinesOf(Uint32Array.of(other.row), unit)[0] ?? null) : null;
     return { distance, estimate: estimateAngle(distance, this.bits), cosine };
@@ -356,6 +364,12 @@ export class SimHashIndex<I extends Id = Id> {
     }
   }
 }
+
+/** What codes of sets say of an angle. */
+const NO_ANGLE: Comparison['estimate'] = {
+  ...{ angle: Number.NaN, cosine: Number.NaN, angleError: Number.NaN, cosineError: Number.NaN },
+  ...{ angleInterval: [Number.NaN, Number.NaN], cosineInterval: [Number.NaN, Number.NaN] },
+};
 
 /** Ids of a batch: strings or integers of one kind. */
 export type IdList<I extends Id = Id> =

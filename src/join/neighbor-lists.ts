@@ -27,6 +27,8 @@ export interface NeighborListsOptions extends LongCall {
   maxDistance?: number;
   /** In place of `maxDistance`: the distance that catches 99 % of the pairs at this cosine. */
   minCosine?: number;
+  /** In place of `maxDistance`: the distance that estimates this Jaccard similarity. */
+  minJaccard?: number;
   kernel?: KernelName;
 }
 
@@ -45,7 +47,7 @@ export interface NeighborLists {
   readonly distances: Uint16Array;
 }
 
-const OPTIONS = ['k', 'maxDistance', 'minCosine', 'kernel', ...LONG_CALL];
+const OPTIONS = ['k', 'maxDistance', 'minCosine', 'minJaccard', 'kernel', ...LONG_CALL];
 
 /**
  * Finds the `k` nearest other rows of every row, by distance, then row.
@@ -70,7 +72,7 @@ function* listing(source: RowSource, options?: NeighborListsOptions): Steps<Neig
   const given = checkOptions('options', options, OPTIONS);
   const rows = rowsOf('source', source);
   const k = checkK(given.k ?? NEIGHBOR_LISTS_DEFAULTS.k);
-  const maxDistance = maxDistanceOf(rows, given) ?? rows.codes.bits;
+  const maxDistance = maxDistanceOf({ ...rows, vectors: null }, given) ?? rows.codes.bits;
   const kernel = given.kernel ?? rows.kernel;
   const codes = yield* distinctOf(rows.codes, null, MAX_JOINED, kernel);
   const found = new BestLists(wantsOf(codes, k), maxDistance);

@@ -15,18 +15,20 @@ import {
   streamItemsAsync,
 } from '../base/steps';
 import { Codes } from '../codes/codes';
-import { catchProbability, reachesCosine } from '../hashing/angle';
+import { reaches } from '../hashing/angle';
+import { catchShare, checkLeast, type Measure } from '../hashing/measure';
 import { SimHashIndex } from '../index/simhash-index';
+import { similaritiesOf, withVectors } from './exact';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
 import { Forest, groupedCodes, PAIR_WISH, type PairWish, pairBitsOf } from './pair-wish';
 import {
   checkComparable,
-  cosinesOfPairs,
   DEFAULT_SHARE,
   type Distinct,
   distinctOf,
+  isVerified,
   maxDistanceOf,
   NEARNESS,
   type Nearness,
@@ -56,8 +58,8 @@ export interface PairsWork {
   readonly distinct: number;
   readonly maxDistance: number;
   /**
-   * Share of the pairs at `minCosine` that `maxDistance` catches; null without one, and in an index
-   * with `mean`.
+   * Share of the pairs at the least similarity that `maxDistance` catches; null without one, and
+   * in an index with `mean`.
    */
   readonly share: number | null;
   /** Tables that bring near codes together; 0 where all codes are compared with all. */
@@ -73,11 +75,14 @@ export interface PairsWork {
 export interface PairBatch extends OrderedBatch {
   /** Exact cosines; null without `minCosine`. */
   readonly cosines: Float64Array | null;
+  /** Exact Jaccard similarities; null without `minJaccard`, or where only distances are known. */
+  readonly jaccards: Float64Array | null;
 }
 
 /** Pairs, batch by batch; each loop over it runs the work again. */
 export interface Pairs extends Iterable<PairBatch>, AsyncIterable<PairBatch> {
   readonly hasCosines: boolean;
+  readonly hasJaccards: boolean;
 }
 
 const OPTIONS = [...NEARNESS, ...PAIR_WISH, 'equal', 'onStart', ...LONG_CALL];
@@ -108,7 +113,8 @@ export function pairs(
   const theirs = isOne ? null : rowsOf('right', second as RowSource);
   const request = requestOf(ours, theirs, (third ?? second) as PairsOptions);
   return {
-    hasCosines: request.minCosine !== null,
+    hasCosines: request.exact?.name === 'cosine',
+    hasJaccards: request.exact?.name === 'jaccard',
     [Symbol.iterator]: () => streamItems(batches(request), request.call),
     [Symbol.asyncIterator]: () => streamItemsAsync(batches(request), request.call),
   };
@@ -126,13 +132,18 @@ export function pairSteps(
   return batches(requestOf(left, right, options));
 }
 
-function requestOf(left: Rows, right: Rows | null, options: PairsOptions) {
+function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
   const known = checkOptions('options', options, OPTIONS);
-  const { minCosine, equal, onStart, kernel } = { ...PAIRS_DEFAULTS, ...known };
+  const { minCosine, vectors, equal, onStart, kernel } = { ...PAIRS_DEFAULTS, ...known };
+  if (right !== null && vectors !== undefined) {
+    throw new TypeError('"vectors" are of one collection: for two, make indexes that hold them');
+  }
+  const left = withVectors(given, vectors);
   if (right !== null) checkComparable(left, right);
-  const { bits } = left.codes;
+  const { bits, origin } = left.codes;
+  const asked = checkLeast(known, origin?.projection) ?? null;
   if (minCosine !== undefined && (left.vectors === null || right?.vectors === null)) {
-    throw new Error(`"minCosine" needs vectors: make the index with vectors 'float32'`);
+    throw new Error(`"minCosine" needs vectors: give them, or an index with vectors 'float32'`);
   }
   if (onStart !== undefined && typeof onStart !== 'function') {
     throw wrongType('onStart', 'a function', onStart);
@@ -142,14 +153,18 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions) {
     throw new Error('"group" and "forest" are of one collection, not of two');
   }
   const isCentred = left.isCentred || (right?.isCentred ?? false);
-  const maxDistance = maxDistanceOf({ ...left, isCentred }, known);
+  const isExact = isVerified(left, known) && isVerified(right ?? left, known);
+  const maxDistance = maxDistanceOf(
+    { ...left, ...(isExact ? {} : { vectors: null }), isCentred },
+    known,
+  );
   return {
-    ...{ left, right, onStart },
+    ...{ left, right, onStart, asked },
     maxDistance: checkMaxDistance(maxDistance, bits),
-    minCosine: minCosine ?? null,
-    // Of rows with equal codes each has a cosine of its own.
-    equal:
-      forest && minCosine === undefined ? 'first' : checkOneOf('equal', equal, ['all', 'first']),
+    /** The measure by which pairs are checked; null where distances decide. */
+    exact: isExact && asked !== null ? asked.measure : null,
+    // Of rows with equal codes each has a similarity of its own.
+    equal: forest && !isExact ? 'first' : checkOneOf('equal', equal, ['all', 'first']),
     bits: pairBitsOf(known, left.codes),
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
     isForest: forest,
@@ -159,52 +174,74 @@ function requestOf(left: Rows, right: Rows | null, options: PairsOptions) {
 }
 
 function* batches(request: Request): Stream<PairBatch> {
-  const { left, right, maxDistance, minCosine, kernel, equal, bits } = request;
+  const { left, right, maxDistance, exact, kernel, equal, bits } = request;
   const forest = request.isForest ? new Forest(left.codes.count) : null;
   const others = right?.codes ?? null;
   const codes = yield* distinctOf(request.codes, others, maxDistance, kernel, bits);
   const method = methodFor(codes, maxDistance, bits);
   request.onStart?.(workOf(request, codes, method));
   const isNeedless =
-    forest && minCosine === null ? (a: number, b: number) => forest.has(a, b) : undefined;
+    forest && exact === null ? (a: number, b: number) => forest.has(a, b) : undefined;
   const order = { maxDistance, kernel, isFirstOnly: equal === 'first', bits, isNeedless };
   for (const step of pairsInOrder(codes, method, order)) {
     if (!(step instanceof Item)) {
       yield step;
       continue;
     }
-    const near = minCosine === null ? step.value : nearByCosine(request, step.value, minCosine);
+    const near = exact === null ? step.value : nearExactly(request, step.value, exact);
     const found = forest?.grownBy(near) ?? near;
     if (found.a.length === 0) continue;
-    const cosines =
-      minCosine === null ? null : cosinesOfPairs(left, right ?? left, found.a, found.b);
-    yield new Item({ ...found, cosines });
+    const similarities =
+      exact === null ? null : similaritiesOf(exact, [left, right ?? left], found.a, found.b);
+    yield new Item(withSimilarities(found, exact, similarities));
   }
 }
 
-/** The pairs of a batch whose exact cosine is large enough. */
-function nearByCosine(
-  { left, right }: Request,
+/** The pairs of a batch whose exact similarity is large enough. */
+function nearExactly(
+  { left, right, asked }: Request,
   { a, b, distances }: OrderedBatch,
-  minCosine: number,
+  measure: Measure,
 ): OrderedBatch {
-  const cosines = cosinesOfPairs(left, right ?? left, a, b);
-  const isNear = (_: number, i: number) => reachesCosine(cosines[i], minCosine);
+  const found = similaritiesOf(measure, [left, right ?? left], a, b);
+  const isNear = (_: number, i: number) => reaches(found[i], asked?.least as number);
   return { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
 }
 
+/** The one batch where there are no pairs: outputs have their columns nevertheless. */
+export function noPairs({ hasCosines, hasJaccards }: Pairs): PairBatch {
+  const none = { a: new Uint32Array(), b: new Uint32Array(), distances: new Uint16Array() };
+  return {
+    ...none,
+    cosines: hasCosines ? new Float64Array() : null,
+    jaccards: hasJaccards ? new Float64Array() : null,
+  };
+}
+
+/** A batch with the exact similarities of a measure, where there is one. */
+function withSimilarities(
+  { a, b, distances }: OrderedBatch,
+  measure: Measure | null,
+  found: Float64Array | null,
+): PairBatch {
+  const [cosines, jaccards] = measure?.name === 'jaccard' ? [null, found] : [found, null];
+  return { a, b, distances, cosines, jaccards };
+}
+
 function workOf(
-  { left, right, ...request }: Request,
+  { left, right, asked, ...request }: Request,
   codes: Distinct,
   method: JoinMethod,
 ): PairsWork {
-  const { maxDistance, minCosine } = request;
-  const isKnown = minCosine !== null && !left.isCentred && !right?.isCentred;
+  const { maxDistance } = request;
+  const isKnown = asked !== null && !left.isCentred && !right?.isCentred;
   return {
     rows: left.codes.count + (right?.codes.count ?? 0),
     distinct: codes.count,
     maxDistance,
-    share: isKnown ? catchProbability(minCosine, left.codes.bits, maxDistance) : null,
+    share: isKnown
+      ? catchShare(asked.measure, { least: asked.least, bits: left.codes.bits, maxDistance })
+      : null,
     tables: method.layout.length,
     comparisons: Math.round(method.comparisons),
     expectedSeconds: method.expectedMs / 1000,

@@ -7,14 +7,17 @@
 
 import { lowerBound } from '../base/arrays';
 import { bitmapOf, countNulls } from '../base/bitmap';
-import { checkMaxDistance, checkNumber, wrongType, wrongValue } from '../base/check';
+import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import type { Steps } from '../base/steps';
 import { type CodeOrigin, Codes } from '../codes/codes';
-import { distanceFor } from '../hashing/angle';
+import { catchingDistance, checkLeast, type LeastSimilarity, widestAt } from '../hashing/measure';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
-import type { DenseVectors } from '../index/vectors/dense-vectors';
+import { DenseVectors } from '../index/vectors/dense-vectors';
+import type { RowVectors } from '../index/vectors/row-vectors';
+import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { JoinMemory } from '../kernels/joins/join-memory';
 import { joinKernel, type KernelName } from '../kernels/kernels';
+import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import type { PairBits } from './join';
 import { maxTables } from './join-layout';
 
@@ -22,13 +25,20 @@ import { maxTables } from './join-layout';
 export type RowSource = Codes | SimHashIndex;
 
 /** Options that say which rows are near each other, and which kernel compares them. */
-export interface Nearness {
-  /** Most differing bits, inclusive. With `minCosine` it may be left out. */
-  maxDistance?: number;
-  /** Least exact cosine, inclusive; needs an index with vectors. */
-  minCosine?: number;
+export interface Nearness extends LeastSimilarity {
+  /** Most differing bits, inclusive. With a least similarity it may be left out. */
+  maxDistance?: number | undefined;
+  /** Least exact cosine, inclusive; needs `vectors`, or an index that holds them. */
+  minCosine?: number | undefined;
   /**
-   * Share of the pairs at `minCosine` that a distance taken from it catches.
+   * Least Jaccard similarity of sets, inclusive, of codes by projection 'minwise': the exact one
+   * with `vectors`, or of an index that holds sparse ones; else the one that a distance estimates.
+   */
+  minJaccard?: number | undefined;
+  /** The vectors of the rows of codes, by which pairs are checked. */
+  vectors?: DenseMatrix | SparseMatrix | SparseVectors | undefined;
+  /**
+   * Share of the pairs at the least similarity that a distance taken from it catches.
    * @default 0.99
    */
   share?: number;
@@ -37,13 +47,13 @@ export interface Nearness {
 }
 
 /** Names of the options of `Nearness`. */
-export const NEARNESS = ['maxDistance', 'minCosine', 'share', 'kernel'];
+export const NEARNESS = ['maxDistance', 'minCosine', 'minJaccard', 'vectors', 'share', 'kernel'];
 
 /** What is known of the rows of a source. */
 export interface Rows {
   readonly codes: Codes;
   /** Null where none are kept. */
-  readonly vectors: DenseVectors | null;
+  readonly vectors: RowVectors | null;
   /** By row, the row whose vector is its own; null where that is the same row. */
   readonly vectorOf: Uint32Array | null;
   readonly kernel: KernelName | undefined;
@@ -65,7 +75,7 @@ export function rowsOf(name: string, source: RowSource): Rows {
   if (!(source instanceof SimHashIndex)) {
     throw wrongType(name, 'Codes or a SimHashIndex', source);
   }
-  const { distinctCodes, bits, dense, kernel, mean, hasher, isForeign } = partsOf(source);
+  const { distinctCodes, bits, vectors, kernel, mean, hasher, isForeign } = partsOf(source);
   const { rowCount } = distinctCodes;
   const validity = bitmapOf(rowCount, (row) => distinctCodes.hasCode(row));
   const origin = isForeign ? undefined : hasher.origin;
@@ -78,7 +88,7 @@ export function rowsOf(name: string, source: RowSource): Rows {
   const isWhole = countNulls(validity, rowCount) === 0;
   return {
     codes: isWhole ? codes.withoutValidity() : codes,
-    ...{ vectors: dense, vectorOf: null, kernel, isCentred: mean !== null },
+    ...{ vectors, vectorOf: null, kernel, isCentred: mean !== null },
   };
 }
 
@@ -94,8 +104,8 @@ export function presentRows({ codes }: Rows): Uint32Array {
 
 /** Rows in another order: row i is row `order[i]` of those given. None of these may be null. */
 export function reordered(rows: Rows, order: Uint32Array): Rows {
-  const { bits, bytes, bytesPerCode } = rows.codes;
-  const codes = Codes.allocate(order.length, { bits });
+  const { bits, bytes, bytesPerCode, origin } = rows.codes;
+  const codes = Codes.allocate(order.length, { bits, ...(origin && { origin }) });
   for (let row = 0, to = 0; row < order.length; row++) {
     const from = order[row] * bytesPerCode;
     for (let i = 0; i < bytesPerCode; i++) codes.bytes[to++] = bytes[from + i];
@@ -108,27 +118,35 @@ export function reordered(rows: Rows, order: Uint32Array): Rows {
   };
 }
 
-/** Share of the pairs at `minCosine` that a distance catches, unless another is asked for. */
+/** Whether pairs are checked by vectors: cosines always, sets where the rows have them. */
+export function isVerified({ vectors }: Rows, { minCosine, minJaccard }: LeastSimilarity): boolean {
+  return minCosine !== undefined || (minJaccard !== undefined && vectors?.kind === 'sparse');
+}
+
+/** Share of the pairs at the least similarity that a distance catches by default. */
 export const DEFAULT_SHARE = 0.99;
 
 /**
  * The distance that `maxDistance` names or, without it, the least within which `share` of the pairs
- * at `minCosine` fall; undefined without either. Fails where codes are of vectors less a mean,
- * whose distances estimate other cosines.
+ * at the least similarity fall, or whose estimate it is where pairs are not checked; undefined
+ * without any. Fails where codes are of vectors less a mean: their distances estimate other
+ * cosines.
  */
-export function maxDistanceOf(
-  { codes, isCentred }: Rows,
-  { maxDistance, minCosine, share = DEFAULT_SHARE }: Nearness,
-): number | undefined {
-  if (minCosine !== undefined) checkNumber('minCosine', minCosine, -1, 1);
+export function maxDistanceOf(rows: Rows, near: Nearness): number | undefined {
+  const { codes, isCentred } = rows;
+  const { maxDistance, share = DEFAULT_SHARE } = near;
+  const asked = checkLeast(near, codes.origin?.projection);
   if (maxDistance !== undefined) return checkMaxDistance(maxDistance, codes.bits);
-  if (minCosine === undefined) return undefined;
+  if (asked === undefined) return undefined;
   if (isCentred) {
     throw new Error(
       '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
     );
   }
-  return distanceFor(minCosine, codes.bits, checkNumber('share', share, 0, 1));
+  const { measure, least } = asked;
+  const { bits } = codes;
+  if (!isVerified(rows, near)) return widestAt(measure, least, bits);
+  return catchingDistance(measure, { least, bits, probability: share });
 }
 
 /** Two sources whose codes can be compared, and their vectors where both keep them. */
@@ -142,28 +160,15 @@ export function checkComparable(left: Rows, right: Rows): void {
     const named = ({ projection, seed }: CodeOrigin) => `'${projection}', seed ${seed}`;
     throw wrongValue('right', `codes made as the left ones, by ${named(one)}`, named(other));
   }
-  const widths = [left.vectors?.dimensions, right.vectors?.dimensions];
+  const widths = [widthOf(left.vectors), widthOf(right.vectors)];
   if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
-  throw wrongValue('right', `vectors of ${widths[0]} dimensions, as the left ones`, widths[1]);
+  throw wrongValue('right', `vectors of ${widths[0]}, as the left ones`, widths[1]);
 }
 
-/** Exact cosines of pairs of rows; both must keep vectors. Quick where pairs of an `a` adjoin. */
-export function cosinesOfPairs(
-  left: Rows,
-  right: Rows,
-  a: Uint32Array,
-  b: Uint32Array,
-): Float64Array {
-  const [ours, theirs] = [left.vectors as DenseVectors, right.vectors as DenseVectors];
-  const one = left.vectorOf === null ? a : a.map((row) => (left.vectorOf as Uint32Array)[row]);
-  const other = right.vectorOf === null ? b : b.map((row) => (right.vectorOf as Uint32Array)[row]);
-  const cosines = new Float64Array(a.length);
-  for (let from = 0, to = 0; from < a.length; from = to) {
-    while (to < a.length && one[to] === one[from]) to++;
-    const unit = ours.unitOf(one[from]);
-    cosines.set(theirs.cosinesOf(other.subarray(from, to), unit), from);
-  }
-  return cosines;
+/** `100 dimensions`, or the kind of vectors that have no width. */
+function widthOf(vectors: RowVectors | null): string | undefined {
+  if (vectors === null) return undefined;
+  return vectors instanceof DenseVectors ? `${vectors.dimensions} dimensions` : 'no fixed width';
 }
 
 /** Stands for no row, or no distinct code. */

@@ -3,10 +3,14 @@
  * of one text alone. Shares are of the exact sparse vectors; the codes only estimate their cosine.
  */
 
-import { wrongType } from '../base/check';
-import { hammingDistance } from '../codes/codes';
-import { type AngleEstimate, estimateAngle } from '../hashing/angle';
-import { TextHasher, type WeightedWord } from './text-hasher';
+import type { AngleEstimate } from '../hashing/angle';
+import type { JaccardEstimate } from '../hashing/measure';
+
+/** A word of a text, and its value in the text's vector. */
+export interface WeightedWord {
+  readonly word: string;
+  readonly weight: number;
+}
 
 /** A word of both texts and its part of their cosine, or of one and its part of that text. */
 export interface WordShare {
@@ -17,10 +21,12 @@ export interface WordShare {
 export interface TextComparison {
   /** Of the two codes. */
   readonly distance: number;
-  /** What the distance says of the cosine, with its interval. */
-  readonly estimate: AngleEstimate;
+  /** What the distance says, with its interval: of the cosine, or with 'minwise' of the overlap. */
+  readonly estimate: AngleEstimate | JaccardEstimate;
   /** Of the two sparse vectors. */
   readonly cosine: number;
+  /** Of the two sets of words. */
+  readonly jaccard: number;
   /** Words of both, those first that add most to the cosine: shares add up to it. */
   readonly together: readonly WordShare[];
   /** Words of one alone: shares of the squared length of its vector. */
@@ -28,17 +34,11 @@ export interface TextComparison {
   readonly onlyB: readonly WordShare[];
 }
 
-/**
- * Shows why two texts are near or far: the words they share and the words of one alone, with their
- * weights, by a hasher's words. A text without words is a RangeError.
- *
- * @example
- * const { together, onlyA } = explainTexts(new TextHasher(), 'green tea', 'black tea');
- * console.log(together[0].word, onlyA[0].word); // tea green
- */
-export function explainTexts(hasher: TextHasher, textA: string, textB: string): TextComparison {
-  if (!(hasher instanceof TextHasher)) throw wrongType('hasher', 'a TextHasher', hasher);
-  const [wordsA, wordsB] = [hasher.keywords(textA), hasher.keywords(textB)];
+/** The words of both texts and of one alone, by the weighted words of each. */
+export function compareWords(
+  wordsA: readonly WeightedWord[],
+  wordsB: readonly WeightedWord[],
+): Omit<TextComparison, 'distance' | 'estimate'> {
   for (const [name, words] of [
     ['textA', wordsA],
     ['textB', wordsB],
@@ -60,11 +60,9 @@ export function explainTexts(hasher: TextHasher, textA: string, textB: string): 
     all
       .filter(({ word }) => !others.has(word))
       .map(({ word, weight }) => ({ word, share: (weight / length) ** 2 }));
-  const distance = hammingDistance(hasher.hash(textA), hasher.hash(textB));
   return {
-    distance,
-    estimate: estimateAngle(distance, hasher.bits),
     cosine: together.reduce((sum, { share }) => sum + share, 0),
+    jaccard: together.length / (wordsA.length + wordsB.length - together.length),
     together: byShare(together),
     onlyA: byShare(alone(wordsA, inB, lengthA)),
     onlyB: byShare(alone(wordsB, inA, lengthB)),

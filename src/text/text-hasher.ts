@@ -17,10 +17,13 @@ import {
   type Stream,
   streamItems,
 } from '../base/steps';
-import { Codes } from '../codes/codes';
+import { Codes, hammingDistance } from '../codes/codes';
+import { estimateAngle } from '../hashing/angle';
+import { estimateJaccard } from '../hashing/measure';
 import { type Projection, SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { SparseVector } from '../vectors/vectors';
+import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
 import { FrequencyTable } from './frequency-table';
 import { HashOrder, logOf, TextBatch } from './text-vectors';
 import { type Tokens, tokensOf, words } from './tokens';
@@ -36,7 +39,10 @@ export interface TextHasherOptions {
   bits?: number;
   /** An integer from 0 to 2^64 - 1. */
   seed?: number | bigint;
-  /** 'direct': a word's own hash is its pattern (at most 64 bits), as in most text simhashes. */
+  /**
+   * 'direct': a word's own hash is its pattern (at most 64 bits), as in most text simhashes.
+   * 'minwise': codes of the set of words, whose distance estimates the Jaccard similarity.
+   */
   projection?: Exclude<Projection, 'hadamard'>;
   /** A function from a text to its tokens. */
   tokens?: Tokens;
@@ -59,7 +65,7 @@ export interface TextHasherOptions {
 }
 
 const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
-const PROJECTIONS = ['signs', 'gaussian', 'direct'] as const;
+const PROJECTIONS = ['signs', 'gaussian', 'direct', 'minwise'] as const;
 
 /** The options that a hasher has where none are given. */
 export const TEXT_HASHER_DEFAULTS = {
@@ -75,12 +81,6 @@ const OPTIONS = [
   ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'stopWords', 'counting'],
   ...['frequencies', 'keywords', 'hash', 'empty', 'kernel'],
 ];
-
-/** A word of a text, and its value in the text's vector. */
-export interface WeightedWord {
-  readonly word: string;
-  readonly weight: number;
-}
 
 /**
  * Turns texts into sparse vectors and codes: a word is the dimension of its hash, weighted by its
@@ -220,6 +220,22 @@ export class TextHasher {
     })
       .sort((a, b) => b.weight - a.weight || (a.word < b.word ? -1 : 1))
       .slice(0, count);
+  }
+
+  /**
+   * Shows why two texts are near or far: the words they share and the words of one alone, with
+   * their weights. A text without words is a RangeError.
+   *
+   * @example
+   * const { together, onlyA } = new TextHasher().explain('green tea', 'black tea');
+   * console.log(together[0].word, onlyA[0].word); // tea green
+   */
+  explain(textA: string, textB: string): TextComparison {
+    const words = compareWords(this.keywords(textA), this.keywords(textB));
+    const distance = hammingDistance(this.hash(textA), this.hash(textB));
+    const isOfSets = this.hasher.projection === 'minwise';
+    const estimate = (isOfSets ? estimateJaccard : estimateAngle)(distance, this.bits);
+    return { distance, estimate, ...words };
   }
 
   /** The numbers of the text's distinct words as they come: a view, until the next text. */

@@ -243,6 +243,7 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.hashAllAsync': onTexts('hashAllAsync', () => [TEXT, 'tea']),
   'TextHasher.hashStream': onTexts('hashStream', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
+  'TextHasher.explain': onTexts('explain', TEXT, 'tea'),
   words: call(api.words as never, (draws: Draws) => draws.pick([TEXT, ...TEXTS])),
   characters: call((count) => api.characters(count)(TEXT), 3),
   'characters of a text': call(api.characters(3) as never, TEXT),
@@ -259,7 +260,7 @@ const LIBRARY: Record<string, MakeCall> = {
   hashWord: call(api.hashWord as never, 'tea', (draws: Draws) =>
     draws.pick(['md5', 'xxhash64', 'fnv1a64']),
   ),
-  explainTexts: call(api.explainTexts as never, () => new TextHasher(), 'green tea', 'black tea'),
+  estimateJaccard: call(api.estimateJaccard, 20, 256, { confidence: 0.9 }),
   'new FrequencyTable': call(
     (origin) => new api.FrequencyTable(origin),
     () => ({

@@ -19,7 +19,14 @@ it.each(KERNELS)('codes are those of the committed digests, %s kernels', (kernel
 
 describe('the committed digests', () => {
   it('cover every projection, and differ from each other', () => {
-    for (const projection of ['signs', 'gaussian', 'hadamard', 'direct', 'own patterns']) {
+    for (const projection of [
+      'signs',
+      'gaussian',
+      'hadamard',
+      'direct',
+      'minwise',
+      'own patterns',
+    ]) {
       expect(Object.keys(golden).some((name) => name.startsWith(projection))).toBe(true);
     }
     expect(new Set(Object.values(golden)).size).toBe(Object.keys(golden).length);

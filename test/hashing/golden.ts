@@ -91,6 +91,8 @@ export function goldenDigests(
       const direct = new SimHasher({ bits, projection: 'direct', kernel });
       digests[`direct, ${bits} bits`] = digest(direct.hashAll(matrix).bytes);
     }
+    const sets = new SimHasher({ bits, seed, projection: 'minwise', kernel });
+    digests[`minwise, ${bits} bits`] = digest(sets.hashAll(matrix).bytes);
   }
   return digests;
 }

@@ -52,7 +52,7 @@ describe('new SimHasher refuses', () => {
       'an unknown projection',
       make({ projection: 'sign' }),
       RangeError,
-      `"projection" expected one of 'signs', 'gaussian', 'hadamard', 'direct', got "sign"`,
+      `"projection" expected one of 'signs', 'gaussian', 'hadamard', 'direct', 'minwise', got "sign"`,
     ],
     ['a projection as number', make({ projection: 1 }), TypeError, /^"projection" expected one of/],
     [

@@ -597,7 +597,7 @@ describe('within a cosine', () => {
   it('needs one of the two, and a distance with "mean"', () => {
     const index = new SimHashIndex({ bits: 64, dimensions: 2, mean: [0.1, 0] });
     index.add([1, 0]);
-    expect(() => index.within([1, 0], {})).toThrow(/"maxDistance" or "minCosine"/);
+    expect(() => index.within([1, 0], {})).toThrow(/"maxDistance", "minCosine" or "minJaccard"/);
     expect(() => index.within([1, 0], { minCosine: 2 })).toThrow(/"minCosine"/);
     expect(() => index.within([1, 0], { minCosine: 0.9 })).toThrow(/needs "maxDistance"/);
   });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { SimHasher } from '../../src/hashing/simhash';
 import { segments, stopWords } from '../../src/text/dictionaries';
-import { explainTexts } from '../../src/text/explain-texts';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import { FrequencyTable } from '../../src/text/frequency-table';
 import { TextHasher } from '../../src/text/text-hasher';
@@ -211,7 +210,6 @@ describe('arguments of the wrong type', () => {
     ['segments', of(segments('en'), 1n), '"text" expected a string, got 1n'],
     ['a locale', of(segments, Symbol('en')), '"locale" expected a string such as "en"'],
     ['hashWord', of(hashWord, { length: 2 ** 53 }), '"word" expected a string, got Object'],
-    ['explainTexts', of(explainTexts, {}, 'a', 'b'), '"hasher" expected a TextHasher, got Object'],
     ['keywords', of(hasher.keywords.bind(hasher), 'a', 1n), '"count" expected a number, got 1n'],
     ['texts', of(hasher.hashStream.bind(hasher), detached), '"texts" expected texts, as in an'],
     ['stop words', () => new TextHasher({ stopWords: {} as never }), '"stopWords" expected texts'],

@@ -1,10 +1,10 @@
 /**
  * The rows of a file, a stream or an index folder as something that pairs, plans and clusters are
  * made of: codes in memory with the ids, and vectors only where exact cosines are asked for. The
- * texts are not held. Also which of the rows are near, and the rows in blocks, to be written.
+ * texts are not held. Also the rows in blocks, to be written.
  */
 
-import { cosineOf } from '../../hashing/angle';
+import { type Measure, measureOf } from '../../hashing/measure';
 import { liveRows } from '../../measure/rows';
 import {
   Codes,
@@ -36,8 +36,12 @@ export interface Collection {
   readonly there: Uint32Array | null;
   readonly ids: Ids | null;
   readonly isIndex: boolean;
-  /** Whether vectors are kept, so that cosines are exact. */
-  readonly hasVectors: boolean;
+  /** What distances of the codes estimate. */
+  readonly measure: Measure;
+  /** The vectors that the source holds, so that similarities are exact. */
+  readonly vectors: 'dense' | 'sparse' | null;
+  /** Reads the vectors of the rows again; null where they came by a stream, or are codes. */
+  readonly again: (() => Promise<HashSource>) | null;
   /** The column of the texts that the codes are of. */
   readonly textColumn: string | null;
   /** How another collection is made to be compared with it. */
@@ -86,8 +90,9 @@ export async function readCollection(
   return {
     ...{ path, source: index, bits: index.bits, isIndex: true, sums: null, textColumn: null },
     ...{ count: ids.length, there, ids, like: { index: options, text } },
-    // Exact cosines of pairs need vectors of one width, which sparse ones do not have.
-    hasVectors: index.vectors !== 'none' && options.dimensions !== undefined,
+    measure: measureOf(options.projection),
+    vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
+    again: null,
   };
 }
 
@@ -128,7 +133,9 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
     ...{ path, count, source: made, bits, isIndex: false, there: null },
     sums: sums && sums.length > 0 ? { values: joined(sums), dimensions: bits } : null,
     ids: idColumn === null ? null : joinedIds(ids),
-    hasVectors: index !== null && index.vectors !== 'none',
+    measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
+    vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
+    again: path === '-' || kind === 'code' ? null : () => source.again(),
     textColumn: kind === 'text' ? columns[0] : null,
     like: { index: like?.index ?? null, text },
   };
@@ -212,67 +219,4 @@ export function* rowBlocks({ there, count }: Collection): Generator<Uint32Array>
   for (let first = 0; first === 0 || first < all.length; first += BATCH_ROWS) {
     yield all.slice(first, first + BATCH_ROWS);
   }
-}
-
-/**
- * Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. In a trial
- * with passages of 20 to 300 words, some of them replaced, it found 98 of 100 of those with 2 %
- * replaced and 65 to 88 of those with 5 %; of the pairs that it found among 98,313 poems 99.9 %
- * were two editions of one.
- */
-const NEAR_TEXT_SHARE = 5 / 32;
-
-/** What rows must meet to be near; one of both at least. */
-export interface Nearness {
-  readonly maxDistance?: number | undefined;
-  readonly minCosine?: number | undefined;
-}
-
-/**
- * Fails before rows are read where no option says what is near; only texts have a default. An index
- * folder has no source.
- */
-export function checkNearness(call: Call, source: HashSource | null): void {
-  if (!call.has('max-distance') && !call.has('min-cosine') && source?.choice.kind !== 'text') {
-    call.misuse('give --max-distance N or --min-cosine C; halfspace calibrate helps to choose');
-  }
-}
-
-/**
- * What the options mean for codes of `bits`: a cosine is exact where the rows have vectors, else
- * the distance that estimates it. Says so, and what the default for texts is.
- */
-export function nearnessOf(
-  call: Call,
-  { bits, hasVectors }: Pick<Collection, 'bits' | 'hasVectors'>,
-): Nearness {
-  const maxDistance = call.number('max-distance');
-  const minCosine = call.number('min-cosine');
-  if (maxDistance !== undefined && maxDistance > bits) {
-    call.misuse(`--max-distance expected at most the ${bits} bits of a code, got ${maxDistance}`);
-  }
-  if (minCosine !== undefined) {
-    if (hasVectors) return { minCosine, maxDistance };
-    const within = Math.min(widestAt(minCosine, bits), maxDistance ?? bits);
-    call.say(
-      `cosine ${minCosine} or more is taken as within ${within} of ${bits} bits: an estimate, ` +
-        'pairs at the edge fall on either side',
-    );
-    return { maxDistance: within };
-  }
-  if (maxDistance !== undefined) return { maxDistance };
-  const usual = Math.round(NEAR_TEXT_SHARE * bits);
-  const cosine = cosineOf(usual, bits).toFixed(2);
-  call.say(
-    `near is within ${usual} of ${bits} bits (cosine about ${cosine}): texts with 2 % of their ` +
-      'words changed are nearly always within it, with 5 % mostly; --max-distance chooses another',
-  );
-  return { maxDistance: usual };
-}
-
-/** The largest distance whose estimate is a cosine of `least` or more. */
-function widestAt(least: number, bits: number): number {
-  let distance = 0;
-  while (distance < bits && cosineOf(distance + 1, bits) >= least) distance++;
-  return distance;
 }

@@ -4,6 +4,7 @@
  * all-zero vector get a null code, are counted, and match nothing. Errors name the row of the file.
  */
 
+import { measureOf } from '../../hashing/measure';
 import { vectorAt } from '../../measure/rows';
 import {
   type BitOrder,
@@ -93,6 +94,13 @@ export class HashSource {
     this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])]);
   }
 
+  /** The same rows, to be read once more; only the columns of the vectors. */
+  async again(): Promise<HashSource> {
+    const { path, columns } = this.choice;
+    const reader = await openInput(this.call, path, columns);
+    return new HashSource(this.call, reader, { ...this.choice, idColumn: null });
+  }
+
   /** The rows, with progress, until Ctrl-C. */
   [Symbol.asyncIterator](): AsyncGenerator<RowBatch> {
     return batchesOf(this.call, this.reader);
@@ -103,15 +111,21 @@ export class HashSource {
     return idColumn === null ? null : batch.ids(idColumn);
   }
 
-  /** The vectors of a batch, or its ready codes: texts in several pieces, others in one. */
-  *piecesOf(batch: RowBatch): Generator<Piece> {
+  /**
+   * The vectors of a batch, or its ready codes: texts in several pieces, others in one. Texts of
+   * rows that are not `wanted` have no entries.
+   */
+  *piecesOf(batch: RowBatch, wanted?: (row: number) => boolean): Generator<Piece> {
     const { columns, text } = this.choice;
     let { firstRow } = batch;
     if (text === null) {
       yield { firstRow, count: batch.count, vectors: this.#vectorsOf(batch) };
       return;
     }
-    for (const vectors of rowsOfTexts(text.hasher, batch.texts(columns[0]))) {
+    const all = batch.texts(columns[0]);
+    const texts =
+      wanted === undefined ? all : all.map((one, i) => (wanted(batch.firstRow + i) ? one : null));
+    for (const vectors of rowsOfTexts(text.hasher, texts)) {
       const count = vectors.offsets.length - 1;
       yield { firstRow, count, vectors };
       firstRow += count;
@@ -254,9 +268,20 @@ function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHa
   return sums;
 }
 
+/** By --projection, or by --measure jaccard and --min-jaccard, which need codes of sets. */
+function projectionOf(call: Call): string | undefined {
+  const projection = call.text('projection');
+  const isOfSets = call.text('measure') === 'jaccard' || call.has('min-jaccard');
+  const measure = isOfSets ? 'jaccard' : call.text('measure');
+  if (projection === undefined) return isOfSets ? 'minwise' : undefined;
+  if (measure === undefined || measureOf(projection).name === measure) return projection;
+  const option = call.has('min-jaccard') ? '--min-jaccard' : `--measure ${measure}`;
+  return call.misuse(`${option} does not go with --projection ${projection}: leave one out`);
+}
+
 /** The options of a hasher, by those of the call; `dimensions` is undefined of sparse vectors. */
 export function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
-  const projection = call.text('projection') ?? (dimensions === undefined ? 'signs' : 'hadamard');
+  const projection = projectionOf(call) ?? (dimensions === undefined ? 'signs' : 'hadamard');
   const seed = call.text('seed') ?? '0';
   if (!/^\d{1,20}$/.test(seed)) {
     call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);

@@ -5,6 +5,7 @@
  */
 
 import { readdir, stat } from 'node:fs/promises';
+import { measureOf } from '../../hashing/measure';
 import { liveRows } from '../../measure/rows';
 import { type Id, IndexFolder, type SimHashIndex } from '../../node';
 import type { Call } from '../call';
@@ -31,7 +32,9 @@ export function refuseOtherSettings(call: Call, folder: IndexFolder): void {
   const { bits, seed, projection, vectors } = folder.options;
   const { tokens, stopWords, counting, keywords, hash } = folder.text ?? {};
   const ofText = folder.text && { tokens, 'stop-words': stopWords, counting, keywords, hash };
-  for (const [name, value] of Object.entries({ bits, seed, projection, vectors, ...ofText })) {
+  const measure = measureOf(projection).name;
+  const own = { bits, seed, measure, projection, vectors, ...ofText };
+  for (const [name, value] of Object.entries(own)) {
     const given = call.has(name) ? call.text(name) : undefined;
     if (given === undefined || given === String(value)) continue;
     const is = value === undefined ? `no --${name}` : `--${name} ${value}`;

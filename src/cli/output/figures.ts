@@ -3,6 +3,8 @@
  * shell, excerpts of texts. The same in every locale.
  */
 
+import type { Measure } from '../../hashing/measure';
+
 /** 1234567 as `1,234,567`. */
 export function grouped(value: number | bigint): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
@@ -151,4 +153,9 @@ function cut(text: string, from: number, most: number): string {
 /** White space, control characters and invisible ones as single blanks. */
 function inOneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
+}
+
+/** What a similarity is called in a sentence. */
+export function similarityWords({ name }: Measure): string {
+  return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';
 }

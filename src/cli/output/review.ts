@@ -3,9 +3,9 @@
  * pairs that are widest apart, which are the first to be wrong.
  */
 
-import { cosineOf } from '../../hashing/angle';
+import type { Measure } from '../../hashing/measure';
 import type { DedupPlan } from '../../node';
-import { counted, differing, excerpt, grouped } from './figures';
+import { counted, differing, excerpt, grouped, similarityWords } from './figures';
 import { aligned } from './table';
 
 /** A person reads a few lines; the plan has all. */
@@ -65,6 +65,7 @@ export function shownRows({ duplicateOf }: DedupPlan, { largest, widest }: Revie
 /** How rows are shown: the plan knows them by number only. */
 export interface Shown {
   readonly bits: number;
+  readonly measure: Measure;
   /** `row 17`, with its id where there is one. */
   readonly nameOf: (row: number) => string;
   /** Texts of the rows that are shown, where there are any. */
@@ -73,9 +74,9 @@ export interface Shown {
 
 /** The review in lines; one line where nothing would go. */
 export function reviewText(
-  { duplicateOf, distances }: DedupPlan,
+  { duplicateOf, distances, cosines, jaccards }: DedupPlan,
   { rows, dropped, groups, byDistance, largest, widest }: Review,
-  { bits, nameOf, texts }: Shown,
+  { bits, measure, nameOf, texts }: Shown,
 ): string {
   const share = rows === 0 ? 0 : (100 * dropped) / rows;
   const lines = [
@@ -93,8 +94,12 @@ export function reviewText(
   if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');
   for (const row of widest) {
     const [keptRow, distance] = [duplicateOf[row], distances[row]];
-    const cosine = cosineOf(distance, bits).toFixed(2);
-    lines.push(`  ${distance} of ${bits} bits differ, cosine about ${cosine}`);
+    const exact = (cosines ?? jaccards)?.[row];
+    const similarity = (exact ?? measure.estimateOf(distance, bits)).toFixed(2);
+    const about = exact === undefined ? ' about' : '';
+    lines.push(
+      `  ${distance} of ${bits} bits differ, ${similarityWords(measure)}${about} ${similarity}`,
+    );
     const [one, other] = differing(texts.get(keptRow) ?? '', texts.get(row) ?? '');
     const pair = [
       [`  keep ${nameOf(keptRow)}`, one],

@@ -59,9 +59,9 @@ function checkOptions(call: Call): void {
 }
 
 /** Refuses vectors or sums where the rows have none. */
-function checkBy(call: Call, { hasVectors, sums, path }: Collection): void {
+function checkBy(call: Call, { vectors, sums, path }: Collection): void {
   const by = call.text('by');
-  if (by === 'vectors' && !hasVectors) {
+  if (by === 'vectors' && vectors !== 'dense') {
     call.misuse(`${path} gives no dense vectors: --by accumulators or --by codes`);
   }
   if (by === 'accumulators' && sums === null) {
@@ -71,8 +71,8 @@ function checkBy(call: Call, { hasVectors, sums, path }: Collection): void {
 
 /** k-means on what `--by` names: by default vectors where the rows have them, else codes. */
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
-  const { source, sums, hasVectors } = rows;
-  const by = call.text('by') ?? (hasVectors ? 'vectors' : 'codes');
+  const { source, sums, vectors } = rows;
+  const by = call.text('by') ?? (vectors === 'dense' ? 'vectors' : 'codes');
   const found = await call.long('clustering', (work) =>
     clusterAsync(sums ?? source, {
       clusters: call.number('clusters') as number,

@@ -17,15 +17,9 @@ import {
   readPlan,
 } from '../../node';
 import type { Call } from '../call';
-import {
-  type Collection,
-  checkNearness,
-  idsAt,
-  nearnessOf,
-  readCollection,
-  rowBlocks,
-} from '../input/collection';
+import { type Collection, idsAt, readCollection, rowBlocks } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
+import { checkNearness, estimatedNearness, nearnessOf } from '../input/nearness';
 import { columnOf } from '../input/open-input';
 import { textsOfRows } from '../input/texts';
 import { commandLine } from '../output/figures';
@@ -71,7 +65,8 @@ async function makePlan(call: Call, input: string): Promise<0> {
   const source = extended?.source ?? rows.source;
   const extend = extended?.extend;
   const options = {
-    ...{ ...nearnessOf(call, rows), grouping: call.text('grouping') as Grouping, extend },
+    ...(extend === undefined ? await nearnessOf(call, rows) : estimatedNearness(call, rows)),
+    ...{ grouping: call.text('grouping') as Grouping, extend },
     keep: rule.keep(old?.count),
   };
   const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
@@ -129,7 +124,7 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
   const texts = await textsOfRows(call, rows, shownRows(plan, review));
   const { ids } = rows;
   const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
-  call.say(`\n${reviewText(plan, review, { bits: rows.bits, nameOf, texts })}\n`);
+  call.say(`\n${reviewText(plan, review, { ...rows, nameOf, texts })}\n`);
   if (review.dropped === 0) return;
   const target = call.text('output');
   if (target === undefined || target === '-') {

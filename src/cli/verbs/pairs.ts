@@ -4,8 +4,9 @@
  */
 
 import { noColumn } from '../../base/nearest-name';
-import { cosineOf } from '../../hashing/angle';
+import type { Measure } from '../../hashing/measure';
 import type { PairWish } from '../../join/pair-wish';
+import { noPairs } from '../../join/pairs';
 import {
   type ColumnData,
   type Ids,
@@ -15,17 +16,12 @@ import {
   RowBatch,
 } from '../../node';
 import type { Call } from '../call';
-import {
-  type Collection,
-  checkNearness,
-  idsAt,
-  nearnessOf,
-  readCollection,
-} from '../input/collection';
+import { type Collection, idsAt, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { isIndexFolder } from '../input/index-folder';
+import { checkNearness, estimatedNearness, nearnessOf } from '../input/nearness';
 import { columnOf } from '../input/open-input';
-import { counted, durationText, grouped } from '../output/figures';
+import { counted, durationText, grouped, similarityWords } from '../output/figures';
 import { openOutput } from '../output/rows';
 
 /** Memory of the join: rows by their code, and tables of blocks of bits. */
@@ -45,14 +41,15 @@ export async function run(call: Call): Promise<0> {
   const groups = call.has('group') ? new Groups(call) : null;
   const shown = call.has('columns') ? call.list('columns') : null;
   const [left, right] = await collections(call, args, groups);
-  const near = nearnessOf(call, left);
+  const isExact = right === null || (left.vectors !== null && right.vectors !== null);
+  const near = isExact ? await nearnessOf(call, left) : estimatedNearness(call, left);
   const found = await call.long('comparing', async (work) => {
     const options = {
-      ...{ ...near, ...work, onStart: (plan: PairsWork) => sayPlan(call, plan, left.bits) },
+      ...{ ...near, ...work, onStart: (plan: PairsWork) => sayPlan(call, plan, left) },
       equal: call.has('first-equal') ? ('first' as const) : ('all' as const),
       ...wishOf(call, groups),
     };
-    const columns = pairColumns(left.bits, { a: left.ids, b: (right ?? left).ids }, shown);
+    const columns = pairColumns(left, { a: left.ids, b: (right ?? left).ids }, shown);
     const all =
       right === null ? pairs(left.source, options) : pairs(left.source, right.source, options);
     let count = 0;
@@ -60,7 +57,7 @@ export async function run(call: Call): Promise<0> {
       await writer.write(RowBatch.of(columns(batch), { firstRow: count }));
       count += batch.a.length;
     }
-    if (count === 0) await writer.write(RowBatch.of(columns(noPairs(all.hasCosines))));
+    if (count === 0) await writer.write(RowBatch.of(columns(noPairs(all))));
     return count;
   });
   await writer.close();
@@ -145,47 +142,47 @@ function runsOf(call: Call, text: string) {
 }
 
 /** Says how many comparisons the join makes, before it makes them. */
-function sayPlan(call: Call, plan: PairsWork, bits: number): void {
+function sayPlan(call: Call, plan: PairsWork, { bits, measure }: Collection): void {
   const { rows, distinct, maxDistance, share, tables, comparisons, expectedSeconds } = plan;
   const equal = distinct < rows ? ` (${grouped(distinct)} different codes)` : '';
   const isShort = expectedSeconds < MIN_SECONDS;
   const time = isShort ? `less than ${MIN_SECONDS} s` : durationText(expectedSeconds);
   const way = tables === 0 ? 'all with all' : `by ${counted(tables, 'table')}`;
+  const similarity = similarityWords(measure);
   const caught =
-    share === null ? '' : `, which finds ${(100 * share).toFixed(1)} % of the pairs at that cosine`;
+    share === null
+      ? ''
+      : `, which finds ${(100 * share).toFixed(1)} % of the pairs at that ${similarity}`;
   call.say(
     `${counted(rows, 'row')}${equal} within ${maxDistance} of ${bits} bits${caught}: ${way}, ` +
       `about ${counted(comparisons, 'comparison')} in ${time}`,
   );
 }
 
-/** The one batch where there are no pairs: outputs have their columns nevertheless. */
-function noPairs(hasCosines: boolean): PairBatch {
-  const none = { a: new Uint32Array(), b: new Uint32Array(), distances: new Uint16Array() };
-  return { ...none, cosines: hasCosines ? new Float64Array() : null };
-}
-
-/** Of estimated cosines; more would be noise, since 65,535 bits err in the third digit. */
+/** Of estimates; more would be noise, since 65,535 bits err in the third digit. */
 const DIGITS = 6;
 
 /** Makes the columns of batch after batch; `cosine` is exact, `cosine_estimate` of the bits. */
 function pairColumns(
-  bits: number,
+  { bits, measure }: { readonly bits: number; readonly measure: Measure },
   idsOf: { a: Ids | null; b: Ids | null },
   shown: readonly string[] | null,
 ): (batch: PairBatch) => Record<string, ColumnData> {
   const estimates = Float64Array.from({ length: bits + 1 }, (_, distance) =>
-    Number(cosineOf(distance, bits).toFixed(DIGITS)),
+    Number(measure.estimateOf(distance, bits).toFixed(DIGITS)),
   );
-  const columnsOf = ({ a, b, distances, cosines }: PairBatch): Record<string, ColumnData> => ({
-    ...{ a, b },
-    ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
-    ...(idsOf.b && { id_b: idsAt(idsOf.b, b) }),
-    distance: distances,
-    ...(cosines === null
-      ? { cosine_estimate: Float64Array.from(distances, (distance) => estimates[distance]) }
-      : { cosine: cosines }),
-  });
+  const columnsOf = ({ a, b, distances, cosines, jaccards }: PairBatch) => {
+    const exact = cosines ?? jaccards;
+    const columns: Record<string, ColumnData> = {
+      ...{ a, b },
+      ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
+      ...(idsOf.b && { id_b: idsAt(idsOf.b, b) }),
+      distance: distances,
+      [exact === null ? `${measure.name}_estimate` : measure.name]:
+        exact ?? Float64Array.from(distances, (distance) => estimates[distance]),
+    };
+    return columns;
+  };
   return (batch) => {
     const all = columnsOf(batch);
     if (shown === null) return all;

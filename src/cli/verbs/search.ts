@@ -4,6 +4,7 @@
  * has a name: its id where it has one, else its number.
  */
 
+import { type Measure, measureOf } from '../../hashing/measure';
 import { isMissing, vectorAt } from '../../measure/rows';
 import {
   Codes,
@@ -21,7 +22,6 @@ import {
 } from '../../node';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { nearnessOf } from '../input/collection';
 import { rowsOfTexts } from '../input/hash-source';
 import {
   Carried,
@@ -33,6 +33,7 @@ import {
   refuseOtherSettings,
 } from '../input/index-folder';
 import { sourceLike } from '../input/index-rows';
+import { estimatedNearness, LEAST } from '../input/nearness';
 import { textHasherOf } from '../input/texts';
 import { isForPeople, openOutput } from '../output/rows';
 
@@ -42,7 +43,9 @@ export async function run(call: Call): Promise<0 | 1> {
   if (path === undefined) call.misuse('an index folder is missing');
   const folder = await openFolder(call, path);
   refuseOtherSettings(call, folder);
-  const request = requestOf(call, folder.options.bits as number);
+  const { bits, projection } = folder.options;
+  const measure = measureOf(projection);
+  const request = requestOf(call, { bits: bits as number, measure });
   const shown = shownColumns(call, folder);
   const filtered = columnsOfFilter(call, folder);
   const index = await call.long(`opening ${path}`, (long) => folder.index(long));
@@ -58,7 +61,7 @@ export async function run(call: Call): Promise<0 | 1> {
       rank: Int32Array.from(found, ({ rank }) => rank),
       id: columnOfIds(found.map(({ id }) => id)),
       distance: Int32Array.from(found, ({ distance }) => distance),
-      cosine: Float64Array.from(found, ({ cosine }) => cosine),
+      [measure.name]: Float64Array.from(found, ({ similarity }) => similarity),
     };
     const rows = found.map(({ row }) => row);
     for (const name of shown) {
@@ -81,12 +84,14 @@ interface SearchRequest {
 }
 
 /** Without a distance or a cosine the nearest rows are wanted; a cosine is taken as a distance. */
-function requestOf(call: Call, bits: number): SearchRequest {
-  const isWithin = call.has('max-distance') || call.has('min-cosine');
-  const { maxDistance } = isWithin ? nearnessOf(call, { bits, hasVectors: false }) : {};
+function requestOf(call: Call, made: { bits: number; measure: Measure }): SearchRequest {
+  const isWithin = ['max-distance', ...LEAST].some((name) => call.has(name));
+  const { maxDistance } = isWithin ? estimatedNearness(call, made) : {};
   const rank = call.text('rank') as Rank | undefined;
   if (isWithin && rank !== undefined && rank !== 'hamming') {
-    call.misuse(`--max-distance and --min-cosine rank by distance: leave out --rank ${rank}`);
+    call.misuse(
+      `--max-distance and --${LEAST.join(', --')} rank by distance: leave out --rank ${rank}`,
+    );
   }
   const k = call.number('k') ?? (isWithin ? Number.MAX_SAFE_INTEGER : 10);
   return { k, maxDistance, rank };
@@ -154,9 +159,9 @@ function explained({ method, why, codesCompared, reranked, probes, milliseconds 
 
 /** The neighbours of all queries, at most `k` of each. */
 function foundRows(names: readonly Id[], results: readonly SearchResult[], k: number) {
-  return results.flatMap(({ rows, ids, distances, cosines }, i) =>
+  return results.flatMap(({ rows, ids, distances, cosines, jaccards }, i) =>
     Array.from(rows.subarray(0, k), (row, j) => {
-      const figures = { row, distance: distances[j], cosine: cosines[j] };
+      const figures = { row, distance: distances[j], similarity: (jaccards ?? cosines)[j] };
       return { query: names[i], rank: j + 1, id: ids[j], ...figures };
     }),
   );

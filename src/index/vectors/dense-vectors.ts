@@ -171,6 +171,11 @@ export class DenseVectors implements RowVectors {
     return this.kind === 'int8' ? this.#scales[row] : 1;
   }
 
+  areEqual(row: number, other: number): boolean {
+    const [a, b] = [this.#rowView(row), this.#rowView(other)];
+    return this.#scaleOf(row) === this.#scaleOf(other) && a.every((value, i) => value === b[i]);
+  }
+
   accepts(query: UnitVector): boolean {
     return query instanceof Float64Array;
   }

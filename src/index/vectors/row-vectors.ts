@@ -57,6 +57,8 @@ export interface RowVectors {
   accepts(query: UnitVector): boolean;
   /** A row that is not null, at length 1. */
   unitOf(row: number): UnitVector;
+  /** Whether two rows are equal as they are held. */
+  areEqual(row: number, other: number): boolean;
   /**
    * Exact cosines of rows with an accepted query; 0 for an all-zero row. The array is valid until
    * the next call: making one takes longer than filling it.

@@ -38,6 +38,10 @@ export class SparseVectors implements RowVectors {
   /** Room for the answers of `cosinesOf`. */
   #cosines = new Float64Array(256);
 
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
   get bytes(): number {
     return BYTES_PER_ENTRY * this.#entryCount + BYTES_PER_ROW * this.#rowCount;
   }
@@ -147,6 +151,18 @@ export class SparseVectors implements RowVectors {
     return this.#norms[row];
   }
 
+  areEqual(row: number, other: number): boolean {
+    const [a, b] = [this.entriesOf(row), this.entriesOf(other)];
+    const count = a.to - a.from;
+    let same = b.to - b.from === count ? 0 : count + 1;
+    for (let i = a.from, j = b.from; same < count; i++, j++, same++) {
+      const [x, y] = [a.part, b.part];
+      const isSame = x.halves[2 * i] === y.halves[2 * j] && x.weights[i] === y.weights[j];
+      if (!isSame || x.halves[2 * i + 1] !== y.halves[2 * j + 1]) return false;
+    }
+    return same === count;
+  }
+
   accepts(query: UnitVector): boolean {
     return query instanceof SparseUnit;
   }
@@ -154,6 +170,25 @@ export class SparseVectors implements RowVectors {
   unitOf(row: number): SparseUnit {
     const { part, from, to } = this.entriesOf(row);
     return new SparseUnit(part, from, to, this.#norms[row]);
+  }
+
+  /**
+   * The exact Jaccard similarity of two rows as sets of the dimensions whose weight is not 0; of
+   * two empty sets 0.
+   */
+  jaccardOf(row: number, others: SparseVectors, other: number): number {
+    const [a, b] = [this.entriesOf(row), others.entriesOf(other)];
+    const [x, y] = [a.part?.halves, b.part?.halves];
+    let [common, all] = [0, 0];
+    for (let i = a.from, j = b.from; i < a.to || j < b.to; ) {
+      let order = i === a.to ? 1 : j === b.to ? -1 : x[2 * i + 1] - y[2 * j + 1];
+      if (order === 0 && i < a.to && j < b.to) order = x[2 * i] - y[2 * j];
+      const inOurs = order <= 0 && a.part.weights[i++] !== 0;
+      const inTheirs = order >= 0 && b.part.weights[j++] !== 0;
+      if (inOurs || inTheirs) all++;
+      if (inOurs && inTheirs) common++;
+    }
+    return all === 0 ? 0 : common / all;
   }
 
   cosinesOf(rows: Uint32Array, query: SparseUnit): Float64Array {

@@ -1,0 +1,127 @@
+/**
+ * What a distance estimates: of hyperplanes the cosine of two vectors, of 'minwise' the Jaccard
+ * similarity of two sets. A measure is the share of differing bits that each similarity has, and
+ * all that follows from it; everything above compares codes by it and knows no projection.
+ */
+
+import { checkBits, checkInteger, checkNumber, checkOptions } from '../base/check';
+import { binomialShare, cosineOf, probableDistance, shareOf, wilson } from './angle';
+
+export interface Measure {
+  readonly name: 'cosine' | 'jaccard';
+  /** The least similarity there is. */
+  readonly least: number;
+  /** The similarity that a distance estimates. */
+  estimateOf(distance: number, bits: number): number;
+  /** The share of differing bits that is expected at a similarity. */
+  shareOf(similarity: number): number;
+}
+
+export const COSINE: Measure = {
+  name: 'cosine',
+  least: -1,
+  estimateOf: cosineOf,
+  shareOf,
+};
+
+export const JACCARD: Measure = {
+  name: 'jaccard',
+  least: 0,
+  estimateOf: jaccardOf,
+  shareOf: (jaccard) => (1 - jaccard) / 2,
+};
+
+/** The measure of codes of a projection; of codes made elsewhere the cosine. */
+export function measureOf(projection: string | undefined): Measure {
+  return projection === 'minwise' ? JACCARD : COSINE;
+}
+
+/** The Jaccard similarity that a distance of 'minwise' codes estimates; at most half is 0. */
+function jaccardOf(distance: number, bits: number): number {
+  checkInteger('distance', distance, 0, checkBits(bits));
+  return Math.max(0, 1 - (2 * distance) / bits);
+}
+
+export interface JaccardEstimate {
+  readonly jaccard: number;
+  /** Standard error. */
+  readonly jaccardError: number;
+  /** Wilson's interval of the share of differing bits, as similarities. */
+  readonly jaccardInterval: readonly [low: number, high: number];
+}
+
+/**
+ * The Jaccard similarity that a distance of codes by projection 'minwise' estimates, with its error
+ * and an interval that covers the truth with probability `confidence` (.95 by default).
+ *
+ * @example
+ * const { jaccard, jaccardInterval } = estimateJaccard(20, 256);
+ * const [low, high] = jaccardInterval.map((limit) => limit.toFixed(2));
+ * console.log(jaccard.toFixed(2), low, high); // 0.84 0.76 0.90
+ */
+export function estimateJaccard(
+  distance: number,
+  bits: number,
+  options?: { confidence?: number },
+): JaccardEstimate {
+  const { confidence = 0.95 } = checkOptions('options', options, ['confidence']);
+  const jaccard = jaccardOf(distance, bits);
+  const [low, high] = wilson(distance, bits, confidence);
+  const share = distance / bits;
+  return {
+    jaccard,
+    jaccardError: 2 * Math.sqrt((share * (1 - share)) / bits),
+    jaccardInterval: [Math.max(0, 1 - 2 * high), Math.max(0, 1 - 2 * low)],
+  };
+}
+
+/** The options that name a least similarity, of which one measure has each. */
+export interface LeastSimilarity {
+  minCosine?: number | undefined;
+  minJaccard?: number | undefined;
+}
+
+/**
+ * The least similarity that is asked for, undefined without one. Throws where it is not of the
+ * measure of the codes; those of an unknown projection may be of both.
+ */
+export function checkLeast(
+  { minCosine, minJaccard }: LeastSimilarity,
+  projection: string | undefined,
+): { readonly measure: Measure; readonly least: number } | undefined {
+  if (minCosine === undefined && minJaccard === undefined) return undefined;
+  if (minCosine !== undefined && minJaccard !== undefined) {
+    throw new TypeError('"minJaccard" takes the place of "minCosine", give one of them');
+  }
+  const measure = minJaccard === undefined ? COSINE : JACCARD;
+  const name = minJaccard === undefined ? 'minCosine' : 'minJaccard';
+  const least = checkNumber(name, minCosine ?? minJaccard, measure.least, 1);
+  if (projection !== undefined && measureOf(projection) !== measure) {
+    const wanted = measure === JACCARD ? 'codes' : 'codes of hyperplanes, not';
+    throw new Error(`"${name}" needs ${wanted} by projection 'minwise'`);
+  }
+  return { measure, least };
+}
+
+/** The largest distance whose estimate is at least this similarity. */
+export function widestAt({ estimateOf }: Measure, least: number, bits: number): number {
+  let distance = 0;
+  while (distance < bits && estimateOf(distance + 1, bits) >= least) distance++;
+  return distance;
+}
+
+/** The smallest distance that catches a pair at this similarity with at least this probability. */
+export function catchingDistance(
+  measure: Measure,
+  { least, bits, probability }: { least: number; bits: number; probability: number },
+): number {
+  return probableDistance(measure.shareOf(least), bits, checkNumber('share', probability, 0, 1));
+}
+
+/** The probability that a pair at this similarity is within a distance. */
+export function catchShare(
+  measure: Measure,
+  { least, bits, maxDistance }: { least: number; bits: number; maxDistance: number },
+): number {
+  return binomialShare(measure.shareOf(least), bits, maxDistance);
+}

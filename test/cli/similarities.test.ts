@@ -1,0 +1,130 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { shingles } from '../../src/text/tokens';
+import { Draws } from '../reference/random';
+import { ownFolder, run } from './run';
+
+/** Texts, half of them copies of an earlier one in which some words are replaced. */
+function textsOf(count: number): string[] {
+  const draws = new Draws('texts of the command');
+  const texts: string[][] = [];
+  for (let i = 0; i < count; i++) {
+    const from = i > 4 && i % 2 === 0 ? draws.pick(texts) : null;
+    const word = () => `w${draws.integer(900)}`;
+    const words = from ?? Array.from({ length: 60 }, word);
+    texts.push(words.map((one) => (from && draws.uniform() < 0.04 ? word() : one)));
+  }
+  return texts.map((words) => words.join(' '));
+}
+
+const texts = textsOf(120);
+const sets = texts.map((text) => new Set(shingles(2)(text)));
+const jaccardOf = (a: number, b: number) => {
+  const common = [...sets[a]].filter((token) => sets[b].has(token)).length;
+  return common / (sets[a].size + sets[b].size - common);
+};
+
+async function written(): Promise<{ folder: string; file: string }> {
+  const folder = await ownFolder();
+  const file = join(folder, 'texts.jsonl');
+  await writeFile(file, texts.map((text, id) => JSON.stringify({ id, text })).join('\n'));
+  return { folder, file };
+}
+
+it('pairs --min-jaccard are the true pairs of the sets of tokens, with their similarity', async () => {
+  const { file } = await written();
+  const { code, stdout, stderr } = await run([
+    'pairs',
+    file,
+    '--text',
+    'text',
+    '--min-jaccard',
+    '.7',
+  ]);
+  expect(code).toBe(0);
+  const truth = texts.flatMap((_, a) =>
+    texts.flatMap((_, b) => (a < b && jaccardOf(a, b) >= 0.7 ? [{ a, b }] : [])),
+  );
+  expect(truth.length).toBeGreaterThan(20);
+  const found = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  for (const { a, b, jaccard } of found) expect(jaccard).toBeCloseTo(jaccardOf(a, b), 12);
+  expect(found.every(({ jaccard }) => jaccard >= 0.7)).toBe(true);
+  expect(found.length / truth.length).toBeGreaterThan(0.95);
+  expect(stderr).toMatch(
+    /checked exactly: they hold 99\.\d % of the pairs at Jaccard similarity 0\.7/,
+  );
+});
+
+it('a plan by --min-jaccard or --min-cosine has no row below it, and applies', async () => {
+  const { folder, file } = await written();
+  for (const [option, column] of [
+    ['--min-jaccard', 'jaccard'],
+    ['--min-cosine', 'cosine'],
+  ]) {
+    const plan = join(folder, `${column}.jsonl`);
+    const words = ['dedup', file, '--text', 'text', option, '0.75'];
+    expect((await run([...words, '-o', plan])).code).toBe(0);
+    const rows = (await readFile(plan, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows.every((row) => row[column] >= 0.75)).toBe(true);
+    const dropped = rows.filter(({ action }) => action === 'drop');
+    expect(dropped.length).toBeGreaterThan(20);
+    if (column === 'jaccard') {
+      for (const { row, duplicate_of, jaccard } of dropped) {
+        expect(jaccard).toBeCloseTo(jaccardOf(row, duplicate_of), 12);
+      }
+    }
+    const kept = join(folder, `${column}-kept.jsonl`);
+    expect((await run(['dedup', file, '--apply', plan, '-o', kept])).code).toBe(0);
+    const left = (await readFile(kept, 'utf8')).trim().split('\n').length;
+    expect(left).toBe(texts.length - dropped.length);
+  }
+});
+
+it('similarities of stdin are estimated, and said to be', async () => {
+  const input = texts.map((text) => JSON.stringify({ text })).join('\n');
+  const words = ['pairs', '-', '--from', 'jsonl', '--min-jaccard', '0.7'];
+  const { stdout, stderr } = await run(words, { input });
+  expect(stderr).toContain('Jaccard similarity 0.7 or more is taken as within 38 of 256 bits');
+  const first = JSON.parse(stdout.split('\n')[0]);
+  expect(first).toHaveProperty('jaccard_estimate');
+});
+
+it('an index of sets is searched by Jaccard similarity', async () => {
+  const { folder, file } = await written();
+  const index = join(folder, 'sets.hs');
+  const made = ['index', file, '--text', 'text', '--measure', 'jaccard', '-o', index];
+  expect((await run([...made, '--vectors', 'sparse', '--tokens', 'shingles:2'])).code).toBe(0);
+  const { stdout } = await run(['search', index, '--row-id', '6', '-k', '1', '--to', 'csv']);
+  expect(stdout).toMatch(/^query,rank,id,distance,jaccard\n6,1,\d+,\d+,0\.\d+\n$/);
+  const exact = await run(['pairs', index, '--min-jaccard', '0.9']);
+  for (const line of exact.stdout.trim().split('\n')) {
+    const { a, b, jaccard } = JSON.parse(line);
+    expect(jaccard).toBeCloseTo(jaccardOf(a, b), 12);
+  }
+  for (const [words, message] of [
+    [
+      ['search', index, '--query', 'w1', '--min-cosine', '0.5'],
+      '--min-cosine needs codes made by --measure cosine',
+    ],
+    [
+      ['pairs', file, '--min-jaccard', '0.5', '--projection', 'signs'],
+      '--min-jaccard does not go with --projection signs',
+    ],
+    [
+      ['index', file, '--append', '--measure', 'cosine', '-o', index],
+      'was made with --measure jaccard, not cosine',
+    ],
+    [['index', index, '--optimize'], 'needs no optimize()'],
+  ] as const) {
+    const { code, stderr } = await run(words);
+    expect(code).toBeGreaterThan(0);
+    expect(stderr).toContain(message);
+  }
+});
