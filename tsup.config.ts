@@ -44,7 +44,10 @@ const shebang = {
 const modules: Options = {
   ...shared,
   ...declarations,
-  entry: ['src/**/*.ts', '!src/cli', '!src/worker.ts', '!src/**/*.assembly.ts', '!src/**/*.d.ts'],
+  entry: [
+    ...['src/**/*.ts', '!src/cli', '!src/explorer', '!src/worker.ts'],
+    ...['!src/**/*.assembly.ts', '!src/**/*.d.ts'],
+  ],
   format: 'esm',
   splitting: false,
   esbuildPlugins: [oneModulePerFile],
@@ -67,4 +70,16 @@ export const command: Options = {
   plugins: [shebang],
 };
 
-export default defineConfig([modules, commonjs, command]);
+/** The page that `explore` serves, with all that it needs: a script and a style next to the command. */
+export const page: Options = {
+  ...shared,
+  entry: { explorer: 'src/explorer/main.ts', 'explorer-style': 'src/explorer/style.css' },
+  format: 'iife',
+  platform: 'browser',
+  external: [],
+  noExternal: [/.*/],
+  minify: true,
+  outExtension: () => ({ js: '.js' }),
+};
+
+export default defineConfig([modules, commonjs, command, page]);

@@ -28,7 +28,7 @@ const FILES = [
   ...['index', 'node'].flatMap((entry) =>
     ['cjs', 'd.cts', 'd.ts'].map((ending) => `dist/${entry}.${ending}`),
   ),
-  'dist/cli.js',
+  ...['cli.js', 'explorer.js', 'explorer-style.css'].map((file) => `dist/${file}`),
   ...['README.md', 'docs.jsonl'].map((file) => `datasets/sample/${file}`),
   'docs/format.md',
   'package.json',
@@ -79,7 +79,9 @@ async function moduleFiles() {
   const files = await readdir(join(root, 'src'), { recursive: true });
   return files
     .filter(
-      (file) => /\.ts$/.test(file) && !/^(cli\/|worker\.ts)|\.assembly\.ts$|\.d\.ts$/.test(file),
+      (file) =>
+        /\.ts$/.test(file) &&
+        !/^(cli\/|explorer\/|worker\.ts)|\.assembly\.ts$|\.d\.ts$/.test(file),
     )
     .map((file) => `dist/${file.replace(/\.ts$/, '.js')}`);
 }

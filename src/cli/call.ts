@@ -51,6 +51,8 @@ export class Call {
   readonly #given: Parsed['given'];
   readonly #talk: Talk;
   readonly #closing: (() => Promise<unknown>)[] = [];
+  /** Sees progress besides the terminal; a share of null is not known. */
+  onProgress: ((label: string, share: number | null) => void) | null = null;
 
   /** Parses the words that follow a verb's name; throws a misuse where they are wrong. */
   constructor(
@@ -121,7 +123,14 @@ export class Call {
 
   /** A line of progress on stderr, on a terminal only; a total of null is unknown. */
   progress(label: string, total: number | null, unit?: 'rows' | 'bytes'): Progress {
-    return this.#talk.progress(label, total, unit);
+    const line = this.#talk.progress(label, total, unit);
+    return {
+      at: (done) => {
+        line.at(done);
+        this.onProgress?.(label, total ? Math.min(1, done / total) : null);
+      },
+      end: () => line.end(),
+    };
   }
 
   /** Runs a long call of the library with its progress shown under a label. */

@@ -11,6 +11,7 @@ import {
   HASHING_OPTIONS,
   INPUT_OPTIONS,
   JSON_OPTION,
+  MAP_OPTIONS,
   NEAR_HASHING_OPTIONS,
   NEAR_OPTIONS,
   type Option,
@@ -218,12 +219,29 @@ export const VERBS: readonly Verb[] = [
     load: () => import('./verbs/calibrate'),
   },
   {
+    name: 'explore',
+    summary: 'a page to look at rows, search them and review duplicates',
+    usage: 'DIR|FILE',
+    options: [
+      ...options({
+        '--plan PLAN':
+          'The plan to review; the page makes it where there is none (docs-plan.jsonl)',
+        '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
+        '--open': 'Open a browser',
+      }),
+      ...MAP_OPTIONS,
+      ...NEAR_HASHING_OPTIONS,
+    ],
+    example: 'halfspace explore datasets/sample/docs.jsonl --text body --open',
+    load: () => import('./verbs/explore'),
+  },
+  {
     name: 'report',
-    summary: 'a page about an index',
+    summary: 'the same page about an index in one file, without a server',
     usage: 'DIR -o report.html',
     options: [
       ...options({
-        '-o, --output OUT': 'Write the page (.html) or its data (.json) to this file',
+        '-o, --output OUT': 'Write the page (.html) or its figures (.json) to this file',
       }),
       ...FORCE_OPTION,
       ...SAMPLE_OPTION,
@@ -231,8 +249,10 @@ export const VERBS: readonly Verb[] = [
         '--min-cosine C: number -1<..1 = 0.9': 'Rows at a cosine of C or more are nearly the same',
         '--max-distance N: integer 0..':
           'Group rows within N bits, in place of what the sample says of --min-cosine',
-        '--clusters N: integer 1..64 = 8': 'Clusters of the map',
-        '--text COLUMN': 'The carried column that names rows',
+      }),
+      ...MAP_OPTIONS,
+      ...options({
+        '--text COLUMN': 'The carried column that rows are shown by',
         '--seed N: integer 0..4294967295 = 0': 'Seed of what is drawn',
         '--no-times': 'Time nothing: the same index gives the same page',
       }),

@@ -4,7 +4,7 @@
  * each row of the source must be there once, in any order, and its action be "keep" or "drop".
  */
 
-import { checkOptions } from '../base/check';
+import { checkOptions, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkIds, type Ids } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
@@ -16,6 +16,8 @@ import type { DedupPlan } from './dedup';
 export interface PlanTableOptions {
   /** The ids of the rows, for people who read the plan. */
   ids?: Ids | readonly number[];
+  /** By row 1 where a person has looked at its group: the column `reviewed`. */
+  reviewed?: Uint8Array;
 }
 
 /** Columns of integers that a plan must have, and the largest value of each. */
@@ -52,11 +54,17 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, ids: Ids | null): 
 
 /** All rows of a plan, batch by batch; a plan without rows is one empty batch. */
 export function* planBatches(plan: DedupPlan, options?: PlanTableOptions): Generator<RowBatch> {
-  const given = checkOptions('options', options, ['ids']);
+  const given = checkOptions('options', options, ['ids', 'reviewed']);
+  const { reviewed } = given;
+  if (reviewed !== undefined && reviewed.length !== plan.count) {
+    throw wrongValue('reviewed', `one for each of ${plan.count} rows`, reviewed.length);
+  }
   const ids = given.ids === undefined ? null : checkIds(given.ids, plan.count);
   for (const [first, end] of batchRanges(plan.count)) {
     const rows = Uint32Array.from({ length: end - first }, (_, i) => first + i);
-    yield planBatch(plan, rows, ids?.slice(first, end) ?? null);
+    const batch = planBatch(plan, rows, ids?.slice(first, end) ?? null);
+    const marks = reviewed && Array.from(rows, (row) => reviewed[row] === 1);
+    yield marks === undefined ? batch : batch.with({ reviewed: marks });
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hammingDistance, SimHasher, shingles, TextHasher } from '../../src/index';
 import { Draws, dot } from '../reference/random';
-import { hasChromium, openPage, overlappingTexts } from './report/browser';
+import { expectAccessible, hasChromium, openPage } from './explore/browser';
 import { ownFolder, rowsOf, run, runInTerminal } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-calibrate-'));
@@ -184,9 +184,11 @@ describe('calibrate', () => {
     expect(stderr).toContain(`wrote ${page}`);
     const open = await openPage(page);
     expect([open.requests, open.problems]).toEqual([[], []]);
-    expect(await open.page.locator('svg.chart').count()).toBe(3);
-    expect(await open.page.locator('#thresholds path.line').count()).toBe(3 + 3);
-    expect(await overlappingTexts(open.page, 'svg.chart')).toEqual([]);
+    await open.page.waitForSelector('.figures section');
+    expect(await open.page.locator('.plot canvas').count()).toBe(3);
+    expect(await open.page.locator('#threshold-section .u-series').count()).toBe(1 + 3);
+    expect(await open.page.locator('pre').textContent()).toContain('halfspace dedup');
+    await expectAccessible(open.page);
     expect(readdirSync(own)).toEqual(['calibration.html']);
   });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'tsup';
 import type { TestProject } from 'vitest/node';
-import { command } from '../../tsup.config';
+import { command, page } from '../../tsup.config';
 import buildWorker from '../threads/build-worker';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -30,6 +30,7 @@ export default async function setup(project: TestProject): Promise<void> {
     const noExternal = [/^(apache-arrow|flatbuffers|tslib|json-with-bigint)\b/];
     const options = { outDir: folder, config: false, silent: true, noExternal } as const;
     await build({ ...command, ...options, platform: 'node' });
+    await build({ ...page, outDir: folder, config: false, silent: true });
     await rename(folder, built).catch(() => rm(folder, { recursive: true }));
   }
   await removeOld();

@@ -6,7 +6,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formulaAsText, textOfFormula } from '../../src/formats/csv/csv-text';
-import { hasChromium, openPage, overlappingTexts } from './report/browser';
+import { hasChromium, openPage, overflow } from './explore/browser';
 import { ownFolder, root, rowsOf, run, runInTerminal } from './run';
 
 const DOCS = join(root, 'datasets/sample/docs.jsonl');
@@ -198,7 +198,7 @@ describe('a page', () => {
     return join(cwd, 'x.html');
   }
 
-  it('allows itself nothing but its own style, and names no folder', async () => {
+  it('allows itself nothing but its own script and style, and names no folder', async () => {
     const cwd = await ownFolder();
     const pages = [await pageOf(cwd)];
     const calibration = ['calibrate', DOCS, '--text', 'body', '-o', join(cwd, 'c.html')];
@@ -209,10 +209,10 @@ describe('a page', () => {
       const [, policy] =
         /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(text) ?? [];
       expect(policy).toMatch(
-        /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; img-src data:; base-uri 'none'; form-action 'none'$/,
+        /^default-src 'none'; script-src 'sha256-[\w+/=]{44}'; style-src 'sha256-[\w+/=]{44}'; img-src data:; base-uri 'none'; form-action 'none'$/,
       );
       expect(text.indexOf('Content-Security-Policy')).toBeLessThan(text.indexOf('<title>'));
-      expect(text).not.toMatch(/<(script|img)|style="/);
+      expect(text).not.toMatch(/<img|<script>alert/);
       expect(/<title>(.*)<\/title>\n/.exec(text)?.[1]).not.toMatch(/halfspace-cli-|datasets/);
     }
   });
@@ -221,13 +221,11 @@ describe('a page', () => {
     const { page, problems } = await openPage(await pageOf(await ownFolder()));
     for (const width of [390, 1200]) {
       await page.setViewportSize({ width, height: 800 });
-      const [across, gap] = await page.evaluate(() => [
-        document.documentElement.scrollWidth,
-        Number.parseFloat(getComputedStyle(document.body).paddingLeft),
-      ]);
-      expect([across, gap]).toEqual([width, 16]);
-      expect(await overlappingTexts(page, '.chart')).toEqual([]);
+      expect([width, await overflow(page)]).toEqual([width, 0]);
     }
+    expect(await page.locator('img').count()).toBe(0);
+    const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(ground).toBe('rgb(246, 247, 248)');
     expect(problems).toEqual([]);
   });
 });

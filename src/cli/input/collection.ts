@@ -198,7 +198,7 @@ export function idsAt(ids: Ids, rows: Uint32Array): Ids {
  * By row the ids of an index, those of removed rows empty: strings where one is, else integers of
  * the narrowest type that holds all.
  */
-function idsOfIndex(index: SimHashIndex, rows: Uint32Array): Ids {
+export function idsOfIndex(index: SimHashIndex, rows: Uint32Array): Ids {
   const all: (Id | undefined)[] = Array((rows.at(-1) ?? -1) + 1).fill(undefined);
   for (const row of rows) all[row] = index.idOf(row);
   if (all.some((id) => typeof id === 'string')) return all.map((id) => String(id ?? ''));

@@ -40,14 +40,23 @@ interface RowsWithIds extends Piece {
   readonly ids: Ids | null;
 }
 
-/** Reads an input into a new index, by the options of the call; fails where it has no rows. */
-export async function buildIndex(call: Call, input: string): Promise<BuiltIndex> {
+/**
+ * Reads an input into a new index, by the options of the call; fails where it has no rows. With
+ * `isWhole` it holds the vectors, and the texts that were hashed are carried too.
+ */
+export async function buildIndex(
+  call: Call,
+  input: string,
+  { isWhole = false } = {},
+): Promise<BuiltIndex> {
   const source = await openSource(call, input);
-  const isMeasured = source.choice.kind === 'vector' && call.has('optimize');
-  const usual = isMeasured ? 'int8' : 'none';
+  const { kind, columns: hashed } = source.choice;
+  const isMeasured = kind === 'vector' && call.has('optimize');
+  const usual = isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
-  checkStorage(call, storage, source.choice.kind);
-  const carried = carriedColumns(call, source);
+  checkStorage(call, storage, kind);
+  const whole = isWhole && kind === 'text' ? [hashed[0]] : [];
+  const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
   await source.narrow(carried);
   const rows = await rowsToCome(source.reader);
   const batches: RowBatch[] = [];
@@ -68,6 +77,9 @@ export async function buildIndex(call: Call, input: string): Promise<BuiltIndex>
   if (index === null) call.fail(`${source.reader.file} has no rows`);
   return { source, index, columns: joinColumns(batches), vectors: joinMatrices(given) };
 }
+
+/** What holds all of the vectors of a source, by its kind. */
+const WHOLE = { code: 'none', vector: 'float32', sparse: 'sparse', text: 'sparse' } as const;
 
 /** Matrices as one; undefined where there are none. */
 function joinMatrices(matrices: readonly DenseMatrix[]): DenseMatrix | undefined {

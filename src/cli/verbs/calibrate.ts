@@ -9,16 +9,17 @@ import { Reservoir } from '../../measure/draw';
 import { hasDirection, isMissing, vectorAt } from '../../measure/rows';
 import type { TextHasher, Vector } from '../../node';
 import type { Call } from '../call';
+import { singlePage } from '../explore/page-file';
 import { type HashSource, hasherOptionsOf, openSource } from '../input/hash-source';
 import { sourceWords } from '../input/open-input';
-import { commandLine } from '../output/figures';
-import { PageFile } from '../output/rows';
 import {
   type CalibrationReport,
   calibrationData,
   calibrationPage,
   calibrationText,
-} from '../report/calibration';
+} from '../output/calibration';
+import { commandLine } from '../output/figures';
+import { PageFile } from '../output/rows';
 
 /** Prints text or JSON, or writes a page; always exit code 0. */
 export async function run(call: Call): Promise<0> {
@@ -30,7 +31,7 @@ export async function run(call: Call): Promise<0> {
     await call.print(call.isJson ? data() : calibrationText(report));
     return 0;
   }
-  await file.write(file.isData ? data() : calibrationPage(report));
+  await file.write(file.isData ? data() : await singlePage(calibrationPage(report)));
   call.say(`wrote ${file.path}`);
   return 0;
 }

@@ -1,13 +1,19 @@
 /**
- * `halfspace report`: a page about an index, or its data, in one file. A damaged index gives a page
- * that says so, and exit code 1; a report that is stopped leaves the file as it was.
+ * `halfspace report`: the page of `explore` about an index in one file, or its figures as data. A
+ * damaged index gives a page that says so, and exit code 1; a report that is stopped leaves the
+ * file as it was.
  */
 
+import { basename } from 'node:path';
+import type { Held } from '../../explorer/messages';
 import type { Call } from '../call';
+import { type Explored, openExplored } from '../explore/explored';
+import { healthAnswer, healthData } from '../explore/health';
+import { heldMap } from '../explore/held-map';
+import { type FolderState, folderState, type MeasureOptions, measure } from '../explore/measured';
+import { singlePage } from '../explore/page-file';
 import { openFolder } from '../input/index-folder';
 import { PageFile } from '../output/rows';
-import { indexData, indexPage } from '../report/index-page';
-import { folderState, indexReport, type ReportOptions, rowNames } from '../report/index-report';
 
 /** Writes the page; 1 where the index is damaged. */
 export async function run(call: Call): Promise<0 | 1> {
@@ -16,21 +22,38 @@ export async function run(call: Call): Promise<0 | 1> {
   if (file === null) call.misuse('an output is missing: -o report.html');
   const folder = await openFolder(call, path);
   const options = optionsOf(call, folder.options.bits as number);
-  const facts = await folderState(call, folder);
-  if (facts.problems.length > 0) {
-    await file.write(file.isData ? indexData(facts, null) : indexPage(facts, null, null));
+  const state = await folderState(call, folder);
+  if (state.problems.length > 0) {
+    await file.write(file.isData ? healthData(state, null) : await damagedPage(state));
     call.say(`wrote ${file.path}: the index is damaged, so nothing was measured`);
     return 1;
   }
-  const index = await call.long('opening', (work) => folder.index(work));
-  const names = await rowNames(call, folder, index);
-  const report = await indexReport(call, index, options);
-  await file.write(file.isData ? indexData(facts, report) : indexPage(facts, report, names));
+  const explored = await openExplored(call, path);
+  const measured = await measure(call, explored.index, options);
+  const health = healthAnswer(state, measured, (row) => String(explored.index.idOf(row)));
+  await file.write(
+    file.isData
+      ? healthData(state, measured)
+      : await singlePage({ ...(await shown(call, explored)), health }),
+  );
   call.say(`wrote ${file.path}`);
   return 0;
 }
 
-function optionsOf(call: Call, bits: number): ReportOptions {
+/** What the page shows besides the figures. */
+async function shown(call: Call, explored: Explored): Promise<Omit<Held, 'health'>> {
+  const map = { seed: call.number('seed') as number, clusters: call.number('clusters') };
+  const about = { ...explored.about(null), hasText: false, dimensions: null };
+  return { title: about.title, about, ...(await heldMap(call, explored, map)) };
+}
+
+function damagedPage(state: FolderState): Promise<string> {
+  const title = basename(state.path);
+  const nothing = { about: null, map: null, cards: [], codes: null };
+  return singlePage({ title, ...nothing, health: healthAnswer(state, null, String) });
+}
+
+function optionsOf(call: Call, bits: number): MeasureOptions {
   const maxDistance = call.number('max-distance');
   if (maxDistance !== undefined && maxDistance > bits) {
     call.misuse(`--max-distance expected an integer in 0..${bits}, got ${maxDistance}`);
@@ -38,7 +61,6 @@ function optionsOf(call: Call, bits: number): ReportOptions {
   return {
     sample: call.number('sample') as number,
     seed: call.number('seed') as number,
-    clusters: call.number('clusters') as number,
     minCosine: call.number('min-cosine') as number,
     maxDistance,
     isTimed: !call.has('no-times'),

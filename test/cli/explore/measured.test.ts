@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/cli/call';
-import { groupChart, mapChart, speedChart } from '../../../src/cli/report/charts';
-import { indexPage } from '../../../src/cli/report/index-page';
-import { type IndexReport, indexReport } from '../../../src/cli/report/index-report';
+import { groupChart, speedChart } from '../../../src/cli/explore/charts';
+import { healthAnswer } from '../../../src/cli/explore/health';
+import { type Measured, measure } from '../../../src/cli/explore/measured';
 import { type DenseMatrix, dedup, hammingDistance, SimHashIndex } from '../../../src/index';
 import { trueNeighbors } from '../../../src/measure/brute-force';
 import { groupSizes } from '../../../src/measure/group-sizes';
@@ -39,14 +39,13 @@ const cosine = (a: number, b: number) =>
 
 const quiet = { onProgress: () => undefined, signal: new AbortController().signal };
 const call = { long: (_: string, work: (long: typeof quiet) => unknown) => work(quiet) } as unknown;
-const options = { sample: 2000, seed: 1, minCosine: 0.9, clusters: 12, isTimed: true };
+const options = { sample: 2000, seed: 1, minCosine: 0.9, isTimed: true };
 const reportOf = (index: SimHashIndex, others = {}) =>
-  indexReport(call as Call, index, { ...options, ...others });
+  measure(call as Call, index, { ...options, ...others });
 const folder = { path: 'some.hs', facts: [], files: [], problems: [] };
-const names = {
-  ...{ idOf: (row: number) => `row ${row}`, areIdsNumbers: false },
-  ...{ column: null, textOf: () => null },
-};
+const nameOf = (row: number) => `row ${row}`;
+const sectionsOf = (report: Measured) => healthAnswer(folder, report, nameOf).sections;
+const textOf = (report: Measured) => JSON.stringify(sectionsOf(report));
 
 describe('rows of an index', () => {
   const index = made('float32');
@@ -113,35 +112,6 @@ describe.each(['float32', 'none'] as const)('a report of an index that keeps %s'
     expect(report.groups?.largest?.rows).toHaveLength(Math.max(...sizes.values()));
   });
 
-  it('shows each sampled row once on the map, and each cluster by its medoid', () => {
-    const { map } = report;
-    if (map === null) throw new Error('there are rows, so there is a map');
-    expect(map.points.map(({ row }) => row)).toEqual(there);
-    expect(map.points.filter(({ isMedoid }) => isMedoid)).toHaveLength(12);
-    const sizes = map.clusters.map(
-      (_, i) => map.points.filter(({ cluster }) => cluster === i).length,
-    );
-    expect(sizes).toEqual(map.clusters.map(({ size }) => size));
-    const svg = mapChart(map, names.idOf);
-    expect(svg.match(/<circle class="dot/g)).toHaveLength(there.length);
-    expect(svg.match(/<text class="note"/g)).toHaveLength(12);
-  });
-
-  it('gives as examples rows and their nearest, without the row itself', () => {
-    expect(report.examples.length).toBeGreaterThan(3);
-    for (const { row, nearest, isExact } of report.examples) {
-      expect(isExact).toBe(keep !== 'none');
-      expect(nearest.map((one) => one.row)).not.toContain(row);
-      expect(nearest).toHaveLength(5);
-      if (keep === 'none') continue;
-      const best = there
-        .filter((one) => one !== row)
-        .sort((a, b) => cosine(row, b) - cosine(row, a));
-      expect(nearest[0].row).toBe(best[0]);
-      expect(nearest[0].cosine).toBeCloseTo(cosine(row, best[0]), 5);
-    }
-  });
-
   it('measures recall and speed of what can be searched for', () => {
     const { curve } = report;
     if (curve === null) throw new Error('searches were to be timed');
@@ -150,24 +120,23 @@ describe.each(['float32', 'none'] as const)('a report of an index that keeps %s'
     const last = curve.points[curve.points.length - 1];
     expect(last.recall).toBe(1); // 50 × 10 rows are all of them
     expect(curve.truth).toBe(keep === 'none' ? 'distance' : 'cosine');
-    const dots = curve.points.length;
-    expect(speedChart(curve, null).match(/<circle class="dot/g)).toHaveLength(dots);
+    const chart = speedChart(curve, null);
+    expect(chart.x).toEqual([...new Set(curve.points.map(({ recall }) => recall))]);
+    expect(chart.series.map(({ name }) => name)).toEqual(['scan']);
     const recalls = curve.points.map(({ recall }) => recall);
     expect(recalls).toEqual([...recalls].sort((a, b) => a - b));
   });
 
   it('is a page of all its sections, the same again but for the times', async () => {
     const untimed = { isTimed: false };
-    const pages = [await reportOf(index, untimed), await reportOf(made(keep), untimed)].map((one) =>
-      indexPage(folder, one, names),
-    );
-    expect(pages[0]).toBe(pages[1]);
-    for (const name of ['about', 'health', 'distance', 'cosine', 'group', 'map', 'nearest']) {
-      expect(pages[0]).toContain(`<section id="${name}-section">`);
-    }
-    expect(pages[0]).not.toContain('speed-section');
-    expect(indexPage(folder, report, names)).toContain('<section id="speed-section">');
-    expect(pages[0]).not.toMatch(/NaN|undefined|Infinity/);
+    const pages = [await reportOf(index, untimed), await reportOf(made(keep), untimed)];
+    const sections = pages.map((one) => sectionsOf(one).filter(({ name }) => name !== 'memory'));
+    expect(sections[1]).toEqual(sections[0]);
+    const measured = keep === 'none' ? [] : ['threshold'];
+    const names = ['health', 'about', 'files', 'distance', 'cosine', ...measured, 'group'];
+    expect(sections[0].map(({ name }) => name)).toEqual(names);
+    expect(sectionsOf(report).map(({ name }) => name)).toContain('speed');
+    expect(textOf(report)).not.toMatch(/NaN|undefined|Infinity/);
   });
 });
 
@@ -186,29 +155,28 @@ it('a report of an optimized index has a line for its partitions', async () => {
     report.curve?.points.flatMap(({ probes }) => (probes === null ? [] : [probes])) ?? [];
   expect(visits.length).toBeGreaterThan(1);
   expect(visits).toContain(measured.probes);
-  const svg = speedChart(report.curve, report.recall);
-  expect(svg.match(/<path class="line c/g)).toHaveLength(2 + 2); // two in the chart, two in its key
-  expect(indexPage(folder, report, names)).toContain('optimize measured that searches find');
+  const { series } = speedChart(report.curve, report.recall);
+  const names = series.map(({ name }) => name);
+  expect(names).toEqual(['partitions', 'scan', 'measured by optimize']);
+  expect(textOf(report)).toContain('optimize measured that searches find');
 });
 
 describe('an index of few rows', () => {
   const empty = () =>
     new SimHashIndex({ bits: 64, dimensions: 3, zero: 'null', vectors: 'float32' });
-  const pageOf = (report: IndexReport) => indexPage(folder, report, names);
 
   it('of none has nothing to measure', async () => {
     const report = await reportOf(empty());
-    expect([report.rows, report.map, report.tally, report.examples]).toEqual([0, null, null, []]);
-    expect(pageOf(report)).toContain('no rows');
+    expect([report.rows, report.tally]).toEqual([0, null]);
+    expect(textOf(report)).toContain('no rows');
   });
 
-  it('of one has a map of one, and no pairs', async () => {
+  it('of one has no pairs', async () => {
     const index = empty();
     index.add([1, 2, 3], 'alone');
     const report = await reportOf(index);
-    expect(report.map?.points).toHaveLength(1);
     expect([report.tally, report.groups, report.curve]).toEqual([null, null, null]);
-    expect(pageOf(report)).not.toMatch(/NaN|undefined|Infinity/);
+    expect(textOf(report)).not.toMatch(/NaN|undefined|Infinity/);
   });
 
   it.each([
@@ -244,9 +212,9 @@ describe('an index of few rows', () => {
   ])('of %s is a page', async (_, rows) => {
     const index = empty();
     index.addAll(rows);
-    const text = pageOf(await reportOf(index));
+    const text = textOf(await reportOf(index));
     expect(text).not.toMatch(/NaN|undefined|Infinity/);
-    expect(text).toContain('</html>');
+    expect(text).toContain('Memory');
   });
 });
 
@@ -257,13 +225,14 @@ it('groups count every row once, and a dot is a size', async () => {
   const all = await groupSizes(index, { rows, maxDistance: 4, seed: 0 });
   expect([all.rows, all.isSample]).toEqual([500, false]);
   expect(all.sizes.reduce((sum, { size, groups }) => sum + size * groups, 0)).toBe(500);
-  const dots = groupChart(all).match(/<circle class="dot c0" cx="[\d.]+" cy="[\d.]+" r="5">/g);
-  expect(dots).toHaveLength(all.sizes.length);
+  const { x, series } = groupChart(all);
+  const [{ y }] = series;
+  expect(x.reduce((sum, size, i) => sum + size * (y[i] ?? 0), 0)).toBe(500);
 });
 
 it('a damaged index has a page that names what is broken', () => {
   const problems = [{ file: 'rows-1.arrow', message: 'checksum <differs>' }];
-  const text = indexPage({ ...folder, problems }, null, names);
-  expect(text).toContain('Damaged: 1 problem found.');
-  expect(text).toContain('checksum &lt;differs&gt;');
+  const { sections } = healthAnswer({ ...folder, problems }, null, nameOf);
+  expect(sections[0]).toMatchObject({ tone: 'bad', sentences: ['Damaged: 1 problem found.'] });
+  expect(sections[0].table?.rows).toEqual([['rows-1.arrow', 'checksum <differs>']]);
 });

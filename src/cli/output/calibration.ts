@@ -4,20 +4,14 @@
  */
 
 import { basename } from 'node:path';
+import type { Held, Section } from '../../explorer/messages';
 import { cosineOf } from '../../hashing/angle';
 import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
 import type { PairTally } from '../../measure/pair-tally';
-import { counted, fixed, grouped, percent, wrapped } from '../output/figures';
-import { aligned } from '../output/table';
-import {
-  cosineChart,
-  distanceHistogram,
-  sharesOf,
-  stepName,
-  thresholdChart,
-  usedSteps,
-} from './charts';
-import { figure, numbers, page, paragraph, section, table, verbatim } from './page';
+import { cosineChart, distanceChart, sharesOf, stepName, usedSteps } from '../explore/charts';
+import { thresholdSection } from '../explore/health';
+import { counted, fixed, grouped, percent, wrapped } from './figures';
+import { aligned } from './table';
 
 /** A calibration, where its rows came from, and the command that it recommends. */
 export interface CalibrationReport {
@@ -50,31 +44,32 @@ interface Part {
   readonly cells?: string[][];
   /** Stands for the figure where there are letters only. */
   readonly letters?: string;
-  readonly figure?: readonly [chart: string, caption: string];
+  readonly figure?: Pick<Section, 'chart' | 'sentences'>;
 }
 
 /** The parts of a calibration, the recommendation last. */
 function partsOf(calibration: Calibration, command: string): Part[] {
   const { tally, minCosine, recommended } = calibration;
-  const { bits } = tally;
   const marked = recommended.maxDistance;
   return [
     {
       ...{ name: 'distance', heading: 'How far rows are from each other' },
       letters: histogram(tally),
-      figure: [
-        distanceHistogram(tally, { nearestName: 'nearest of each row', marked }),
-        'The nearest of a row is the one of the highest exact cosine in the sample.',
-      ],
+      figure: {
+        chart: distanceChart(tally, { nearestName: 'nearest of each row', marked }),
+        sentences: ['The nearest of a row is the one of the highest exact cosine in the sample.'],
+      },
     },
     {
       ...{ name: 'cosine', heading: 'What a distance says of the cosine' },
       letters: cosines(tally),
-      figure: [
-        cosineChart(tally),
-        'Where the mean leaves theory at small distances, near pairs are rare among all that ' +
-          'are as near by chance.',
-      ],
+      figure: {
+        chart: cosineChart(tally),
+        sentences: [
+          'Where the mean leaves theory at small distances, near pairs are rare among all that ' +
+            'are as near by chance.',
+        ],
+      },
     },
     {
       ...{ name: 'bits', heading: 'How many bits', sentence: bitsSentence(calibration) },
@@ -83,11 +78,7 @@ function partsOf(calibration: Calibration, command: string): Part[] {
     {
       ...{ name: 'threshold', cells: thresholdCells(calibration) },
       heading: `Which distance finds pairs at cosine ${minCosine} or more`,
-      figure: [
-        thresholdChart(tally.thresholds(), { bits, minCosine, marked }),
-        'Precision: of the pairs within the distance, the share that is near. Recall: of the ' +
-          'near pairs, the share within it.',
-      ],
+      figure: thresholdSection(tally, marked),
     },
     {
       ...{ name: 'recommended', heading: 'Recommended', command },
@@ -112,28 +103,25 @@ export function calibrationText(report: CalibrationReport): string {
   return `${[filled(baseSentences(report).join(' ')), ...parts].join('\n\n')}\n`;
 }
 
-/** The calibration as a page, the recommendation first. */
-export function calibrationPage(report: CalibrationReport): string {
-  const parts = allParts(report).map(({ name, heading, ...part }) =>
-    section(name, heading, [
-      ...(part.command === undefined ? [] : [verbatim(part.command)]),
-      ...(part.sentence === undefined ? [] : [paragraph(part.sentence)]),
-      ...(part.figure === undefined ? [] : [figure(...part.figure)]),
-      ...(part.cells === undefined ? [] : [numberTable(part.cells)]),
-    ]),
+/** The calibration as what a page holds, the recommendation first. */
+export function calibrationPage(report: CalibrationReport): Held {
+  const parts = allParts(report).map(
+    ({ name, heading, sentence, command, cells, figure }): Section => ({
+      ...{ name, heading, command },
+      sentences: [...(sentence === undefined ? [] : [sentence]), ...(figure?.sentences ?? [])],
+      ...(figure !== undefined && { chart: figure.chart }),
+      ...(cells !== undefined && { table: { head: cells[0], rows: cells.slice(1) } }),
+    }),
   );
-  const base = paragraph(baseSentences(report).join(' '));
-  return page(`What distances mean in ${basename(report.file)}`, [
-    ...[base, ...parts.slice(-1), ...parts.slice(0, -1)],
-  ]);
-}
-
-/** A table of numbers below their headings. */
-function numberTable([headings, ...rows]: string[][]): string {
-  return table(
-    numbers(...headings),
-    rows.map((row) => numbers(...row)),
-  );
+  const heading = `What distances mean in ${basename(report.file)}`;
+  const base = { name: 'base', heading, sentences: baseSentences(report) };
+  return {
+    ...{ title: heading, about: null, map: null, cards: [], codes: null },
+    health: {
+      sections: [base, ...parts.slice(-1), ...parts.slice(0, -1)],
+      ...{ thresholds: [], recommended: null, minCosine: report.calibration?.minCosine ?? 0 },
+    },
+  };
 }
 
 /** Two bars for each range of distances, each scaled to the longest of its column. */

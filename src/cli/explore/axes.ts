@@ -1,0 +1,54 @@
+/**
+ * The directions in which points differ most: principal axes by power iteration. Signs are fixed,
+ * so that the same points always lie the same way.
+ */
+
+import { shareAt } from '../../base/random';
+
+/** Rounds of an iteration at most, and how little a direction turns when it has settled. */
+const MAX_ROUNDS = 100;
+const CLOSE = 1e-9;
+
+/** The first axes of points of `dimensions` values; zeros where the points do not differ. */
+export function mainAxes(values: Float64Array, dimensions: number, count: number): Float64Array[] {
+  const points = values.length / dimensions;
+  const mean = new Float64Array(dimensions);
+  for (let i = 0; i < values.length; i++) mean[i % dimensions] += values[i] / points;
+  const left = values.map((value, i) => value - mean[i % dimensions]);
+  return Array.from({ length: count }, (_, seed) => takeMainAxis(left, dimensions, seed + 1));
+}
+
+/** Takes from the points, in place, what lies along the direction in which they differ most. */
+function takeMainAxis(points: Float64Array, dimensions: number, seed: number): Float64Array {
+  let axis = unit(Float64Array.from({ length: dimensions }, (_, i) => shareAt(seed, i) - 0.5));
+  const along = new Float64Array(points.length / dimensions);
+  for (let round = 0, turned = 1; round <= MAX_ROUNDS && turned > CLOSE; round++) {
+    const next = new Float64Array(dimensions);
+    for (let i = 0, at = 0; i < along.length; i++, at += dimensions) {
+      along[i] = 0;
+      for (let j = 0; j < dimensions; j++) along[i] += points[at + j] * axis[j];
+      for (let j = 0; j < dimensions; j++) next[j] += points[at + j] * along[i];
+    }
+    unit(next);
+    turned = 1 - dot(axis, next);
+    if (turned > CLOSE && round < MAX_ROUNDS) axis = next;
+  }
+  for (let i = 0, at = 0; i < along.length; i++, at += dimensions) {
+    for (let j = 0; j < dimensions; j++) points[at + j] -= along[i] * axis[j];
+  }
+  const largest = axis.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
+  return largest < 0 ? axis.map((value) => -value) : axis;
+}
+
+/** Makes a vector as long as 1, in place; one without a length becomes zeros. */
+function unit(vector: Float64Array): Float64Array {
+  const length = Math.sqrt(dot(vector, vector));
+  for (let i = 0; i < vector.length; i++) vector[i] *= length > 1e-12 ? 1 / length : 0;
+  return vector;
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}

@@ -1,0 +1,150 @@
+/**
+ * Figures as charts: columns of numbers, which the page draws. Distances and what they stand for,
+ * recall against speed, sizes of groups.
+ */
+
+import type { Chart } from '../../explorer/messages';
+import { cosineOf } from '../../hashing/angle';
+import type { GroupSizes } from '../../measure/group-sizes';
+import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
+import type { SpeedCurve } from '../../measure/speed-curve';
+import { estimateAngle, type RecallReport } from '../../node';
+import { grouped } from '../output/figures';
+
+/** "40–47", or "40" where a step is one distance. */
+export function stepName({ from, to }: DistanceStep): string {
+  return from === to ? String(from) : `${from}–${to}`;
+}
+
+/** Counts by distance as shares of their total, by step. */
+export function sharesOf(counts: Float64Array, steps: readonly DistanceStep[]): number[] {
+  const all = Math.max(1, total(counts));
+  return steps.map(({ from, to }) => total(counts.subarray(from, to + 1)) / all);
+}
+
+/** From the first step in which something was counted to the last. */
+export function usedSteps(
+  steps: readonly DistanceStep[],
+  counts: readonly Float64Array[],
+): readonly DistanceStep[] {
+  const isUsed = steps.map(({ from, to }) =>
+    counts.some((some) => some.subarray(from, to + 1).some((count) => count > 0)),
+  );
+  const first = isUsed.indexOf(true);
+  return first < 0 ? [] : steps.slice(first, isUsed.lastIndexOf(true) + 1);
+}
+
+const distanceLabel = (bits: number) => `distance, of ${bits} bits`;
+
+/** Distances of all pairs of a sample, and of each row to its nearest; one distance is marked. */
+export function distanceChart(
+  { bits, steps, pairs, nearest }: PairTally,
+  { nearestName, marked }: { readonly nearestName: string; readonly marked: number | null },
+): Chart {
+  const used = usedSteps(steps, [pairs, nearest]);
+  return {
+    ...{ kind: 'bars', xLabel: distanceLabel(bits), yLabel: 'share', isShare: true },
+    description:
+      `Histogram of the distances of ${grouped(total(pairs))} pairs of rows, and of ` +
+      `${grouped(total(nearest))} rows to their nearest.`,
+    x: used.map(({ from, to }) => (from + to) / 2),
+    series: [
+      { name: 'all pairs', y: sharesOf(pairs, used) },
+      { name: nearestName, y: sharesOf(nearest, used) },
+    ],
+    mark: marked === null ? null : [marked, `within ${marked}`],
+  };
+}
+
+/** The cosines that a distance stands for: their mean and band where measured, and theory. */
+export function cosineChart(tally: PairTally): Chart {
+  const { bits } = tally;
+  const steps = tally.cosineSteps();
+  const base = {
+    kind: 'band' as const,
+    ...{ xLabel: distanceLabel(bits), yLabel: 'exact cosine' },
+    description: 'Exact cosines of pairs by the distance of their codes, next to cos(π d / bits).',
+  };
+  if (steps.length > 0) {
+    const x = steps.map(({ meanDistance }) => meanDistance);
+    return {
+      ...{ ...base, x },
+      series: [
+        { name: '5 % of the pairs', y: steps.map(({ low }) => low) },
+        { name: '95 %', y: steps.map(({ high }) => high) },
+        { name: 'mean', y: steps.map(({ mean }) => mean) },
+        { name: 'theory', y: x.map((distance) => cosineOf(Math.round(distance), bits)) },
+      ],
+    };
+  }
+  const to = Math.round(bits * 0.6);
+  const every = Math.max(1, Math.floor(to / 128));
+  const x = Array.from({ length: Math.floor(to / every) + 1 }, (_, i) => i * every);
+  const expected = x.map((one) => estimateAngle(one, bits, { confidence: 0.9 }).cosineInterval);
+  return {
+    ...{ ...base, x },
+    series: [
+      { name: '5 % by theory', y: expected.map(([low]) => low) },
+      { name: '95 %', y: expected.map(([, high]) => high) },
+      { name: 'theory', y: x.map((one) => cosineOf(one, bits)) },
+    ],
+  };
+}
+
+/** Precision, recall and F1 by the largest distance that counts as near. */
+export function thresholdChart(
+  thresholds: readonly Threshold[],
+  { bits, minCosine, marked }: { bits: number; minCosine: number; marked: number },
+): Chart {
+  const first = thresholds.findIndex(({ found }) => found > 0);
+  const complete = thresholds.findIndex(({ recall }) => recall === 1);
+  const enough = complete < 0 ? 0 : Math.min(complete, 3 * marked);
+  const to = Math.min(bits, Math.max(2 * marked, enough, 8));
+  const shown = first < 0 ? [] : thresholds.slice(first, to + 1);
+  return {
+    ...{ kind: 'lines', xLabel: `largest ${distanceLabel(bits)}`, yLabel: 'share', isShare: true },
+    description: `Of pairs at cosine ${minCosine} or more, when those within a distance are taken.`,
+    x: shown.map(({ maxDistance }) => maxDistance),
+    series: (['precision', 'recall', 'f1'] as const).map((figure) => {
+      return { name: figure === 'f1' ? 'F1' : figure, y: shown.map((one) => one[figure]) };
+    }),
+    mark: [marked, `within ${marked}`],
+  };
+}
+
+/** Recall against speed: a line for each method, and what `optimize` measured. */
+export function speedChart(curve: SpeedCurve | null, report: RecallReport | null): Chart {
+  const points = (curve?.points ?? []).map(({ recall, queriesPerSecond, probes }) => {
+    return { recall, queriesPerSecond, name: probes === null ? 'scan' : 'partitions' };
+  });
+  if (report !== null && report.queriesPerSecond > 0) {
+    const { recall, queriesPerSecond } = report;
+    points.push({ recall, queriesPerSecond, name: 'measured by optimize' });
+  }
+  const x = [...new Set(points.map(({ recall }) => recall))].sort((a, b) => a - b);
+  return {
+    ...{ kind: 'points', xLabel: 'recall', yLabel: 'queries a second', isLogY: true },
+    description:
+      `Queries a second by recall of the ${curve?.k ?? report?.k} nearest. Further up is ` +
+      'faster, further right finds more of the true neighbours.',
+    x,
+    series: [...new Set(points.map(({ name }) => name))].map((name) => ({
+      name,
+      y: x.map((recall) => {
+        const own = points.filter((point) => point.name === name && point.recall === recall);
+        return own.length === 0 ? null : Math.max(...own.map((point) => point.queriesPerSecond));
+      }),
+    })),
+  };
+}
+
+/** How many groups there are of each size; both on scales of powers of ten. */
+export function groupChart({ sizes, maxDistance }: GroupSizes): Chart {
+  return {
+    ...{ kind: 'points', xLabel: 'rows of a group', yLabel: 'groups' },
+    ...{ isLogX: true, isLogY: true },
+    description: `Each dot is a size of group of rows within ${maxDistance}, and how many have it.`,
+    x: sizes.map(({ size }) => size),
+    series: [{ name: 'groups', y: sizes.map(({ groups }) => groups) }],
+  };
+}

@@ -1,0 +1,258 @@
+/**
+ * The figures of an index as the sections of a page, and as data: what it is, whether it is sound,
+ * recall against speed, distances, groups. A section is there where its figures are.
+ */
+
+import type { HealthAnswer, Section } from '../../explorer/messages';
+import { ENOUGH_PAIRS } from '../../measure/calibrate';
+import { PairTally, total } from '../../measure/pair-tally';
+import type { SpeedCurve } from '../../measure/speed-curve';
+import type { Call } from '../call';
+import { bytesText, counted, excerpt, fixed, grouped, percent, plain } from '../output/figures';
+import { coverageWords, recallWords } from '../output/recall';
+import { jsonOf } from '../output/table';
+import { cosineChart, distanceChart, groupChart, speedChart, thresholdChart } from './charts';
+import type { Explored } from './explored';
+import {
+  type FolderState,
+  folderState,
+  type Measured,
+  type MeasureOptions,
+  measure,
+} from './measured';
+
+/** Most characters of a row's name. */
+const NAME = 28;
+const OPTIONS: MeasureOptions = { sample: 2000, seed: 0, minCosine: 0.9, isTimed: true };
+
+/** Measures what is explored. */
+export async function healthOf(call: Call, explored: Explored): Promise<HealthAnswer> {
+  const folder = explored.folder && (await folderState(call, explored.folder));
+  const measured = await measure(call, explored.index, OPTIONS);
+  const nameOf = (row: number) => String(explored.index.idOf(row));
+  return healthAnswer(folder, measured, nameOf);
+}
+
+/** The sections of a page. Without figures the folder is damaged: its problems say why. */
+export function healthAnswer(
+  folder: FolderState | null,
+  measured: Measured | null,
+  nameOf: (row: number) => string,
+): HealthAnswer {
+  const { tally, calibrated, options } = measured ?? {};
+  const isMeasured = tally !== undefined && tally !== null && measured?.hasVectors === true;
+  return {
+    sections: [
+      ...(folder === null ? [] : folderSections(folder)),
+      ...(measured === null ? [] : measuredSections(measured, nameOf)),
+    ],
+    thresholds: isMeasured
+      ? tally.thresholds().map(({ maxDistance, precision, recall }) => {
+          return { maxDistance, precision, recall };
+        })
+      : [],
+    recommended: calibrated?.maxDistance ?? null,
+    minCosine: options?.minCosine ?? OPTIONS.minCosine,
+  };
+}
+
+function folderSections({ facts, files, problems }: FolderState): Section[] {
+  const sound = `Sound: every checksum and invariant of ${counted(files.length, 'file')} holds.`;
+  const isSound = problems.length === 0;
+  return [
+    {
+      ...{ name: 'health', heading: 'Health', tone: isSound ? 'good' : 'bad' },
+      sentences: [isSound ? sound : `Damaged: ${counted(problems.length, 'problem')} found.`],
+      ...(!isSound && {
+        table: {
+          head: ['file', 'problem'],
+          rows: problems.map(({ file, message }) => [file, message]),
+        },
+      }),
+    },
+    {
+      ...{ name: 'about', heading: 'What it is', sentences: [] },
+      table: { head: ['property', 'value'], rows: facts.map(([name, value]) => [name, value]) },
+    },
+    {
+      ...{ name: 'files', heading: 'Files', sentences: [] },
+      table: {
+        head: ['file', 'holds', 'rows', 'size'],
+        rows: files.map(({ name, kind, rows, size }) => [name, kind, grouped(rows), size]),
+      },
+    },
+  ];
+}
+
+function measuredSections(measured: Measured, nameOf: (row: number) => string): Section[] {
+  if (measured.rows === 0) {
+    const sentences = ['The index has no rows: there is nothing to measure.'];
+    return [{ name: 'empty', heading: 'No rows', sentences }];
+  }
+  return [
+    ...speedSection(measured),
+    ...distanceSections(measured),
+    ...groupSection(measured, nameOf),
+    {
+      ...{
+        name: 'memory',
+        heading: 'Memory',
+        sentences: ['What the rows take while they are open.'],
+      },
+      table: {
+        head: ['part', 'bytes'],
+        rows: Object.entries(measured.bytes).map(([name, bytes]) => [name, bytesText(bytes)]),
+      },
+    },
+  ];
+}
+
+/** What `optimize` measured, and what is measured now; nothing without times. */
+function speedSection({ recall, curve, options }: Measured): Section[] {
+  if (!options.isTimed || (recall === null && curve === null)) return [];
+  const sentences: string[] = [];
+  if (recall !== null) {
+    const { queriesPerSecond, reached, wanted } = recall;
+    sentences.push(
+      `optimize measured that searches find ${recallWords(recall)}, ` +
+        `at ${grouped(Math.round(queriesPerSecond))} queries a second; ${coverageWords(recall)}; ` +
+        `${plain(wanted)} was wanted${reached ? '' : ' and not reached'}. Since then ` +
+        `${counted(recall.rowsAdded, 'row')} came and ${grouped(recall.rowsRemoved)} went.`,
+    );
+  }
+  if (curve?.truth === 'cosine') {
+    sentences.push(
+      `Measured now: ${counted(curve.queries, 'row')} as queries, each held out of its own ` +
+        'answer, against brute force over the held vectors, one at a time; speeds by the median.',
+    );
+  } else if (curve !== null) {
+    sentences.push(
+      'No vectors are held, so rows can only be searched for by their codes: exact by distance, ' +
+        'and how much of what is near by cosine that finds can not be measured here. Measured ' +
+        `now: ${grouped(Math.round(curve.points[0].queriesPerSecond))} queries a second, by the ` +
+        `median of ${grouped(curve.queries)}.`,
+    );
+  }
+  const isDrawn = curve?.truth === 'cosine' || (recall !== null && recall.queriesPerSecond > 0);
+  return [
+    {
+      ...{ name: 'speed', heading: 'Recall against speed', sentences },
+      ...(isDrawn && { chart: speedChart(curve, recall) }),
+      ...(curve?.truth === 'cosine' && { table: settingsTable(curve) }),
+    },
+  ];
+}
+
+/** With which setting each point of the curve was measured. */
+function settingsTable({ points }: SpeedCurve) {
+  return {
+    head: ['method', 'partitions visited', 're-ranked of each k', 'recall', 'queries a second'],
+    rows: points.map(({ probes, oversample, recall, queriesPerSecond }) => [
+      ...(probes === null ? ['scan', 'all'] : ['partitions', grouped(probes)]),
+      oversample === null ? '–' : plain(oversample),
+      ...[fixed(recall, 3), grouped(Math.round(queriesPerSecond))],
+    ]),
+  };
+}
+
+/** How distances spread, and which cosines they stand for. */
+function distanceSections(measured: Measured): Section[] {
+  const { tally, groups, sampled, rows, hasVectors, options, calibrated } = measured;
+  if (tally === null) {
+    const sentences = ['One row can be compared with no other.'];
+    return [{ name: 'distance', heading: 'Distances', sentences }];
+  }
+  const base =
+    sampled === rows
+      ? `All ${counted(rows, 'row')}`
+      : `${grouped(sampled)} of ${counted(rows, 'row')}, drawn at random (seed ${options.seed})`;
+  const marked = groups?.maxDistance ?? null;
+  return [
+    {
+      ...{ name: 'distance', heading: 'How far rows are from each other' },
+      sentences: [
+        `${base}: all ${counted(total(tally.pairs), 'pair')} of them. ` +
+          'The nearest of each of these rows is looked for among all rows, by distance.',
+      ],
+      chart: distanceChart(tally, { nearestName: 'nearest of each row', marked }),
+    },
+    {
+      ...{ name: 'cosine', heading: 'What a distance says of the cosine' },
+      sentences: [
+        hasVectors
+          ? 'Exact cosines are those of the held vectors.'
+          : 'No vectors are held, so this is what theory says of a pair at a distance.',
+      ],
+      chart: cosineChart(tally),
+    },
+    ...(hasVectors && calibrated !== null ? [thresholdSection(tally, calibrated.maxDistance)] : []),
+  ];
+}
+
+/** What each distance finds of the near pairs. */
+export function thresholdSection(tally: PairTally, marked: number): Section {
+  const { bits, minCosine } = tally;
+  return {
+    ...{ name: 'threshold', heading: `Which distance finds pairs at cosine ${minCosine} or more` },
+    sentences: [
+      'Precision: of the pairs within the distance, the share that is near. Recall: of the near ' +
+        'pairs, the share within it.',
+    ],
+    chart: thresholdChart(tally.thresholds(), { bits, minCosine, marked }),
+  };
+}
+
+/** Why rows within the distance of the groups count as near. */
+function reasonOf({ calibrated, hasVectors, options }: Measured): string {
+  const { maxDistance, minCosine } = options;
+  if (maxDistance !== undefined || calibrated === null) return 'as asked for';
+  const { basis, at, theoryRecall } = calibrated;
+  if (basis === 'measured') {
+    return (
+      `which tells pairs at cosine ${minCosine} or more best in the sample: ` +
+      `precision ${fixed(at.precision)}, recall ${fixed(at.recall)}`
+    );
+  }
+  const why = hasVectors
+    ? `the sample has fewer than ${ENOUGH_PAIRS} such pairs to measure by`
+    : 'no vectors are held to measure by';
+  const share = percent(theoryRecall);
+  return `within which theory expects ${share} of the pairs at cosine ${minCosine}; ${why}`;
+}
+
+/** How many rows are nearly the same, and why within that distance. */
+function groupSection(measured: Measured, nameOf: (row: number) => string): Section[] {
+  const { groups } = measured;
+  if (groups === null) return [];
+  const { maxDistance, rows, isSample, dropped, largest, sizes } = groups;
+  const count = sizes.reduce((sum, one) => sum + (one.size > 1 ? one.groups : 0), 0);
+  const sentences = [
+    `Within ${maxDistance} of ${measured.bits} bits, ${reasonOf(measured)}.`,
+    `${isSample ? 'Of a sample of ' : 'Of '}${counted(rows, 'row')}, dedup would drop ` +
+      `${grouped(dropped)}: there ${count === 1 ? 'is' : 'are'} ${counted(count, 'group')} ` +
+      'of two or more.',
+  ];
+  if (largest !== null) {
+    const some = Array.from(largest.rows.slice(0, 5), (row) => excerpt(nameOf(row), NAME));
+    const more = largest.rows.length > some.length ? ' …' : '.';
+    sentences.push(
+      `The largest has ${counted(largest.rows.length, 'row')} at most ${largest.widest} apart: ` +
+        `${some.join(', ')}${more}`,
+    );
+  }
+  const heading = 'Rows that are nearly the same';
+  return [{ name: 'group', heading, sentences, chart: groupChart(groups) }];
+}
+
+/** The figures as JSON for machines. */
+export function healthData(folder: FolderState, report: Measured | null): string {
+  const facts = Object.fromEntries(folder.facts);
+  return `${JSON.stringify({ ...folder, facts, report }, shown, 2)}\n`;
+}
+
+/** As `jsonOf`; tallies as what they say. */
+function shown(key: string, value: unknown): unknown {
+  if (!(value instanceof PairTally)) return jsonOf(key, value);
+  const { bits, minCosine, pairs, near, nearest } = value;
+  return { bits, minCosine, pairs, near, nearest, cosines: value.cosineSteps() };
+}

@@ -1,0 +1,43 @@
+/**
+ * What a page in one file holds of the rows: the map, a card and the code of each, so that the page
+ * searches by itself. Of many rows a sample is held.
+ */
+
+import type { Held } from '../../explorer/messages';
+import { drawnNumbers } from '../../measure/draw';
+import { heldOf } from '../../measure/rows';
+import type { Call } from '../call';
+import type { Explored } from './explored';
+import type { MapOptions, PlacedRows } from './map';
+import { mapAnswer, mapOf, packed } from './map-file';
+
+/** Rows of a page: a few megabytes with cards of usual texts. */
+const MAX_ROWS = 10_000;
+
+/** The map of the rows, or of as many of them as a page can hold. */
+export async function heldMap(
+  call: Call,
+  explored: Explored,
+  options: MapOptions,
+): Promise<Pick<Held, 'map' | 'cards' | 'codes'>> {
+  const all = await mapOf(call, explored, options);
+  const placed = sampled(all, options.seed);
+  const { rows } = placed;
+  return {
+    map: rows.length === 0 ? null : mapAnswer(explored, placed),
+    cards: explored.cardsOf([...rows]),
+    codes: packed(heldOf(explored.index, rows).codes.bytes),
+  };
+}
+
+function sampled(placed: PlacedRows, seed: number): PlacedRows {
+  if (placed.rows.length <= MAX_ROWS) return placed;
+  const at = drawnNumbers(placed.rows.length, MAX_ROWS, seed);
+  return {
+    rows: Uint32Array.from(at, (i) => placed.rows[i]),
+    x: Float32Array.from(at, (i) => placed.x[i]),
+    y: Float32Array.from(at, (i) => placed.y[i]),
+    labels: Uint8Array.from(at, (i) => placed.labels[i]),
+    exemplars: Uint8Array.from(at, (i) => placed.exemplars[i]),
+  };
+}

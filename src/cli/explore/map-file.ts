@@ -1,0 +1,228 @@
+/**
+ * A map as the page shows it: read from the file next to the index folder, or made and stored
+ * there. The file is an Arrow table that other programs open: row, x, y, cluster, exemplar and the
+ * checksum of the row's code, by which a map of other rows is known and made again.
+ */
+
+import type { ColoursAnswer, MapAnswer } from '../../explorer/messages';
+import { createRows, type NumberArray, openRows, RowBatch, words } from '../../node';
+import type { Call } from '../call';
+import type { Explored } from './explored';
+import { type MapOptions, type PlacedRows, placeRows } from './map';
+
+const COLUMNS = ['row', 'x', 'y', 'cluster', 'exemplar', 'check'] as const;
+
+/** The file of the map of an index folder. */
+export function mapPathOf(folder: string): string {
+  return `${folder.replace(/[/\\]+$/, '')}-map.arrow`;
+}
+
+/**
+ * The stored map where it is of these rows, else a new one. Of a folder's rows it is stored, unless
+ * it is not the usual one.
+ */
+export async function mapOf(
+  call: Call,
+  explored: Explored,
+  { seed, clusters }: MapOptions,
+): Promise<PlacedRows> {
+  const { index, rows, folder, path } = explored;
+  const isUsual = folder !== null && seed === 0 && clusters === undefined;
+  const checks = explored.checks();
+  const stored = isUsual ? await readMap(mapPathOf(path), checks) : null;
+  if (stored) return stored;
+  const placed = await placeRows(call, index, rows, { seed, clusters });
+  if (isUsual) {
+    await writeMap(mapPathOf(path), placed, checks).catch((error) => {
+      call.say(`the map is not stored: ${error.message}`);
+    });
+  }
+  return placed;
+}
+
+async function writeMap(path: string, placed: PlacedRows, checks: Uint32Array): Promise<void> {
+  const { rows, x, y, labels, exemplars } = placed;
+  const writer = await createRows(path, { format: 'arrow', force: true });
+  try {
+    const check = rows.map((row) => checks[row]);
+    const columns = { row: rows, x, y, cluster: labels, exemplar: exemplars, check };
+    await writer.write(RowBatch.of(columns));
+    await writer.close();
+  } catch (error) {
+    await writer.abort();
+    throw error;
+  }
+}
+
+/** Null where there is no such file, and where it is of other rows or none of ours. */
+async function readMap(path: string, checks: Uint32Array): Promise<PlacedRows | null> {
+  try {
+    const batches: RowBatch[] = [];
+    for await (const batch of await openRows(path, { columns: [...COLUMNS] })) batches.push(batch);
+    const of = (name: string) => batches.flatMap((batch) => batch.values(name)) as number[];
+    const rows = Uint32Array.from(of('row'));
+    const check = of('check');
+    const withCode = checks.reduce((sum, one) => sum + Number(one !== NULL_CHECK), 0);
+    if (rows.length !== withCode || rows.some((row, i) => checks[row] !== check[i])) return null;
+    return {
+      ...{ rows, x: Float32Array.from(of('x')), y: Float32Array.from(of('y')) },
+      labels: Uint8Array.from(of('cluster')),
+      exemplars: Uint8Array.from(of('exemplar')),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** The checksum of a row without a code, and of a removed one. */
+const NULL_CHECK = 0x811c_9dc5;
+
+/** Widest side of a map in the page's own units. */
+const WIDTH = 65_535;
+/** Texts of a cluster that its name is made of, and words of a name. */
+const NAMING_ROWS = 200;
+const NAME_PARTS = 3;
+
+/** A map for the page, its clusters named. */
+export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
+  const { rows, labels } = placed;
+  const [x, y] = scaled(placed);
+  const sizes: number[] = [];
+  for (const label of labels) sizes[label] = (sizes[label] ?? 0) + 1;
+  const names = clusterNames(explored, placed, sizes.length);
+  return {
+    ...{ rows: packed(rows), x: packed(x), y: packed(y), labels: packed(labels) },
+    clusters: names.map((name, cluster) => ({ name, size: sizes[cluster] ?? 0 })),
+  };
+}
+
+/** Places in 0..65,535, the same scale both ways. */
+function scaled({ x, y }: PlacedRows): [Uint16Array, Uint16Array] {
+  const sides = [x, y].map((values) => {
+    const low = values.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
+    const high = values.reduce((most, one) => Math.max(most, one), Number.NEGATIVE_INFINITY);
+    return { values, low, length: high - low };
+  });
+  const longest = Math.max(sides[0].length, sides[1].length) || 1;
+  const [across, up] = sides.map(({ values, low, length }) => {
+    const from = (longest - length) / 2;
+    return Uint16Array.from(values, (value) =>
+      Math.round((WIDTH * (value - low + from)) / longest),
+    );
+  });
+  return [across, up];
+}
+
+/**
+ * By cluster a name: the words of its texts that set it apart, or where rows have no text or ids
+ * say more, the ids of its exemplars.
+ */
+function clusterNames(explored: Explored, placed: PlacedRows, count: number): string[] {
+  const { textColumn, index } = explored;
+  const members = Array.from({ length: count }, (): number[] => []);
+  placed.labels.forEach((label, i) => {
+    members[label].push(i);
+  });
+  const exemplarsOf = (some: readonly number[]) =>
+    some
+      .filter((i) => placed.exemplars[i] > 0)
+      .sort((a, b) => placed.exemplars[a] - placed.exemplars[b])
+      .slice(0, NAME_PARTS)
+      .map((i) => placed.rows[i]);
+  if (textColumn === null) {
+    return members.map((some) =>
+      exemplarsOf(some)
+        .map((row) => index.idOf(row))
+        .join(', '),
+    );
+  }
+  const found = members.map((some) => {
+    const every = Math.max(1, Math.floor(some.length / NAMING_ROWS));
+    const rows = some.filter((_, i) => i % every === 0).map((i) => placed.rows[i]);
+    return wordShares(explored.textsAt(textColumn, rows));
+  });
+  return members.map((some, cluster) => {
+    const apart = wordsApart(found, cluster);
+    if (apart.length > 0) return apart.join(' · ');
+    return explored.textsAt(textColumn, exemplarsOf(some).slice(0, 1))[0]?.slice(0, 40) ?? '';
+  });
+}
+
+/** By word the share of the texts that have it. */
+function wordShares(texts: readonly string[]): Map<string, number> {
+  const shares = new Map<string, number>();
+  for (const text of texts) {
+    for (const word of new Set(words(text))) {
+      shares.set(word, (shares.get(word) ?? 0) + 1 / texts.length);
+    }
+  }
+  return shares;
+}
+
+/**
+ * The words that are in many texts of a cluster and in few of others. A word of two letters or of
+ * less than a twentieth of the texts names nothing.
+ */
+function wordsApart(shares: readonly Map<string, number>[], cluster: number): string[] {
+  const scored = [...shares[cluster]].flatMap(([word, share]) => {
+    if (share < 0.05 || (word.length < 3 && word.charCodeAt(0) < 0x250) || /^\d+$/.test(word)) {
+      return [];
+    }
+    const all = shares.reduce((sum, one) => sum + (one.get(word) ?? 0), 0);
+    const elsewhere = (all - share) / Math.max(1, shares.length - 1);
+    const rare = 1 - all / shares.length;
+    return [{ word, score: (rare * rare * share * (share - elsewhere)) / (share + elsewhere) }];
+  });
+  return scored
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.word < b.word ? -1 : 1))
+    .slice(0, NAME_PARTS)
+    .map(({ word }) => word);
+}
+
+/** Categories that have colours; the others share one. */
+const CATEGORIES = 12;
+
+/** A column as colours of the placed rows: numbers by a range, others by categories. */
+export function coloursOf(explored: Explored, placed: PlacedRows, column: string): ColoursAnswer {
+  const all = explored.valuesOf(column);
+  const positions = explored.positionsOf(placed.rows);
+  const values = Array.from(positions, (position) => all[position]);
+  const known = values.filter((value) => value !== null && value !== undefined);
+  const counts = new Map<string, number>();
+  for (const value of known) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);
+  const areNumbers = known.every((value) => typeof value === 'number' || typeof value === 'bigint');
+  if (areNumbers && counts.size > CATEGORIES) return rangeOf(values);
+  const names = [...counts]
+    .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .slice(0, CATEGORIES)
+    .map(([name]) => name);
+  const places = new Map(names.map((name, i) => [name, i]));
+  const isOther = counts.size > names.length || known.length < values.length;
+  return {
+    values: packed(Uint8Array.from(values, (value) => places.get(String(value)) ?? names.length)),
+    ...{ names: isOther ? [...names, 'other'] : names, low: 0, high: 0 },
+  };
+}
+
+/** Numbers from the 2nd to the 98th of a hundred, so that a few large ones leave colours to all. */
+function rangeOf(values: readonly unknown[]): ColoursAnswer {
+  const numbers = Float64Array.from(values, (value) =>
+    value === null ? Number.NaN : Number(value),
+  );
+  const sorted = numbers.filter(Number.isFinite).sort();
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+  const [low, high] = [at(0.02), at(0.98)];
+  const width = high - low || 1;
+  const scaledTo = (value: number) =>
+    Number.isFinite(value)
+      ? Math.max(0, Math.min(255, Math.round((255 * (value - low)) / width)))
+      : 0;
+  return { values: packed(Uint8Array.from(numbers, scaledTo)), names: null, low, high };
+}
+
+/** The bytes of numbers as base64. */
+export function packed(values: NumberArray | Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = values as Uint8Array;
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+}

@@ -1,0 +1,63 @@
+/**
+ * `halfspace explore`: a page to look at rows, search them and review duplicates, from a server on
+ * this machine until Ctrl-C. The address is printed at once; opening and hashing follow, and the
+ * page shows how far they are.
+ */
+
+import { spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { Status } from '../../explorer/messages';
+import type { Call } from '../call';
+import { answersOf } from '../explore/answers';
+import { openExplored } from '../explore/explored';
+import { servedPage } from '../explore/page-file';
+import { startServer } from '../explore/server';
+
+/** Serves until it is stopped; fails where the input cannot be opened. */
+export async function run(call: Call): Promise<0> {
+  const path = call.onlyInput();
+  if (path === '-') call.misuse('explore reads a file or an index folder, not stdin');
+  await stat(path); // no such file: the system's own error
+  let status: Status = { phase: 'working', label: 'opening', share: null };
+  call.onProgress = (label, share) => {
+    status = { phase: 'working', label, share };
+  };
+  let answers: ReturnType<typeof answersOf> | null = null;
+  const server = await startServer({
+    port: call.number('port') ?? 0,
+    files: await servedPage(basename(path)),
+    answer: async (question, asked) => {
+      if (question === 'status') return status;
+      if (answers === null) throw new RangeError('not ready yet');
+      return answers(question, asked);
+    },
+  });
+  call.atEnd(() => server.close());
+  await call.print(`${server.address}\n`);
+  call.say('Open this address in a browser of this machine. Ctrl-C stops.');
+  if (call.has('open')) openBrowser(server.address);
+  const explored = await openExplored(call, path);
+  answers = answersOf(call, explored);
+  status = { phase: 'ready', label: '', share: null };
+  call.onProgress = (label, share) => {
+    status = { phase: 'ready', label, share };
+  };
+  return new Promise((_, reject) => {
+    const stop = () => reject(call.signal.reason);
+    if (call.signal.aborted) stop();
+    else call.signal.addEventListener('abort', stop);
+  });
+}
+
+/** Opens the user's browser; where there is none, the address is on the terminal all the same. */
+function openBrowser(address: string): void {
+  const programs: Partial<Record<NodeJS.Platform, [string, string[]]>> = {
+    darwin: ['open', [address]],
+    win32: ['explorer', [address]],
+  };
+  const [program, args] = programs[process.platform] ?? ['xdg-open', [address]];
+  const child = spawn(program, args, { stdio: 'ignore', detached: true });
+  child.on('error', () => undefined);
+  child.unref();
+}

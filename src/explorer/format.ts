@@ -1,0 +1,29 @@
+/** Numbers for people, the same in every locale. */
+
+/** 1234567 as `1,234,567`. */
+export function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 row`, `12 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A cosine as `.832`, `1` or `−.05`. */
+export function cosineText(value: number, digits = 3): string {
+  if (value >= 1 - 0.5 / 10 ** digits) return '1';
+  if (Math.abs(value) < 0.5 / 10 ** digits) return '0';
+  return value.toFixed(digits).replace('-', '−').replace('0.', '.');
+}
+
+/** A number of a scale, short. */
+export function short(value: number): string {
+  if (Math.abs(value) >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
+  if (Math.abs(value) >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`;
+  return String(Number(value.toPrecision(4)));
+}
+
+export function percentText(share: number): string {
+  return `${(100 * share).toFixed(share > 0.995 || share < 0.1 ? 1 : 0).replace('.0', '')} %`;
+}

@@ -1,0 +1,127 @@
+/** Rows in a table, and hits with their cosine, its interval and the reasons. */
+
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { estimateAngle } from '../index';
+import type { State } from './app';
+import { cosineText } from './format';
+import type { About, Card, Hit, WhyAnswer } from './messages';
+
+/** Columns of a table besides the id and the text. */
+const COLUMNS = 4;
+
+/** An id that finds what is near its row. */
+const idButton = ({ row, id }: Card, near: (row: number) => void) => html`<button
+  class="link"
+  dir="auto"
+  title="Find what is near"
+  @click=${() => near(row)}
+>
+  ${id}
+</button>`;
+
+export function rowsTable(
+  cards: readonly Card[],
+  about: About | null,
+  near: (row: number) => void,
+): TemplateResult {
+  const textColumn = about?.textColumn ?? null;
+  const all = cards.flatMap(({ values }) => values.map(([name]) => name));
+  const names = [...new Set(all)].slice(0, COLUMNS);
+  const cell = (text: string | null | undefined) =>
+    html`<td><p class="text" dir="auto">${text}</p></td>`;
+  return html`<table class="rows">
+    <thead>
+      <tr>
+        <th scope="col">id</th>
+        ${textColumn === null ? nothing : html`<th scope="col" dir="auto">${textColumn}</th>`}
+        ${names.map((name) => html`<th scope="col" dir="auto">${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${cards.map(
+        (card) => html`<tr>
+          <th scope="row">${idButton(card, near)}</th>
+          ${textColumn === null ? nothing : cell(card.text)}
+          ${names.map((name) => cell(card.values.find(([own]) => own === name)?.[1]))}
+        </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** What a hit can be asked; `why` is null where no server answers. */
+export interface HitActions {
+  readonly near: (row: number) => void;
+  readonly why: ((hit: Hit) => void) | null;
+}
+
+/** Values of other columns that a hit shows. */
+const VALUES = 3;
+
+export function hitItem(
+  hit: Hit,
+  isExact: boolean,
+  { why, about }: State,
+  actions: HitActions,
+): TemplateResult {
+  const bits = about?.bits ?? 1;
+  const [low, high] = estimateAngle(hit.distance, bits).cosineInterval;
+  const isOpen = why?.row === hit.row;
+  return html`<li>
+    <div class="head">
+      ${idButton(hit, actions.near)}
+      <span class="cosine" title=${isExact ? 'exact cosine' : 'estimated cosine'}
+        >${cosineText(hit.cosine)}</span
+      >
+    </div>
+    <div class="meter" aria-hidden="true">
+      <i .style=${`width: ${Math.max(0, 100 * hit.cosine)}%`}></i>
+    </div>
+    ${hit.text === null ? nothing : html`<p class="text" dir="auto">${hit.text}</p>`}
+    <p class="note">
+      ${hit.values
+        .slice(0, VALUES)
+        .map(([name, value]) => html`<span dir="auto">${name}: ${value}</span> · `)}
+      <span title="Differing bits, and the cosine that they estimate (95 %)"
+        >${hit.distance} of ${bits} bits, ${cosineText(low, 2)} to ${cosineText(high, 2)}</span
+      >
+      ${
+        actions.why === null
+          ? nothing
+          : html`· <button
+                class="link"
+                aria-expanded=${isOpen}
+                @click=${() => actions.why?.(hit)}
+              >
+                why?
+              </button>`
+      }
+    </p>
+    ${isOpen ? reasons(why.answer) : nothing}
+  </li>`;
+}
+
+/** The parts of a cosine, as bars. */
+function reasons(answer: WhyAnswer | null): TemplateResult {
+  if (!answer || answer.together.length === 0) {
+    return html`<p class="note">
+      Nothing to show: the texts or vectors are not held, or share no word.
+    </p>`;
+  }
+  const most = Math.max(...answer.together.map(([, share]) => share), 1e-9);
+  return html`<div class="reasons">
+    <p class="note">Parts of the cosine</p>
+    ${answer.together.map(
+      ([name, share]) => html`<div>
+        <span dir="auto">${name}</span>
+        <i .style=${`width: ${Math.max(1, (100 * share) / most)}%`}></i>
+        <span>${cosineText(share)}</span>
+      </div>`,
+    )}
+    ${
+      answer.onlyB.length === 0
+        ? nothing
+        : html`<p class="note" dir="auto">Only here: ${answer.onlyB.join(', ')}</p>`
+    }
+  </div>`;
+}

@@ -1,0 +1,117 @@
+/** The page: asks what there is, and shows the view that the address names. */
+
+import { html, nothing, render, type TemplateResult } from 'lit-html';
+import { App, linkOf, setLink, type View } from './app';
+import { FiguresView } from './figures-view';
+import { counted } from './format';
+import { MapView } from './map-view';
+import type { Held, Status } from './messages';
+import { ReviewView } from './review-view';
+import { sourceOf } from './source';
+
+/** How often the page asks how far the server is. */
+const ASK_MILLISECONDS = 300;
+
+const root = document.getElementById('page') as HTMLElement;
+const heldText = document.getElementById('held')?.textContent;
+const held: Held | null = heldText ? JSON.parse(heldText) : null;
+const app = new App(sourceOf(held), () => render(view(), root));
+const map = new MapView(app);
+const review = new ReviewView(app);
+const figures = new FiguresView(app);
+
+const VIEWS: readonly (readonly [view: View, name: string])[] = [
+  ['map', 'Map'],
+  ['review', 'Review'],
+  ['figures', 'Figures'],
+];
+
+/** The views that this page has: one in a file cannot save decisions. */
+function views() {
+  if (held === null) return VIEWS;
+  return VIEWS.filter(([name]) => name === 'figures' || (name === 'map' && held.map !== null));
+}
+
+function open(view: View): void {
+  app.change({ view, error: null });
+  setLink({ view: view === 'map' ? '' : view });
+  if (view === 'review') void review.start();
+  if (view === 'figures') void figures.start();
+}
+
+function view(): TemplateResult {
+  const { about, error, view } = app.state;
+  const shown = views();
+  return html`<header class="top">
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M3 3h10L3 13z" />
+        <path d="M13 3v10H3z" />
+      </svg>
+      <h1 dir="auto">${about?.title ?? document.title}</h1>
+      <span class="note">
+        ${about === null ? nothing : `${counted(about.rows, 'row')} · ${about.bits} bits`}
+      </span>
+      <nav aria-label="Views">
+        ${
+          shown.length < 2
+            ? nothing
+            : shown.map(
+                ([name, title]) => html`<button
+                aria-current=${name === view ? 'page' : nothing}
+                @click=${() => open(name)}
+              >
+                ${title}
+              </button>`,
+              )
+        }
+      </nav>
+    </header>
+    ${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`} ${body()}`;
+}
+
+function body(): TemplateResult {
+  const { about, status, view } = app.state;
+  if (about === null && held === null) return html`<main>${opening(status)}</main>`;
+  if (view === 'review') return review.view();
+  if (view === 'figures') return figures.view();
+  return map.view();
+}
+
+/** How far the opening of an index, or the hashing of a file, is. */
+function opening({ phase, label, share }: Status): TemplateResult {
+  if (phase === 'failed') return html`<p class="making" role="alert">${label}</p>`;
+  return html`<div class="making" role="status">
+    <p dir="auto">${label} …</p>
+    <progress aria-label="Progress" .value=${share ?? 0}></progress>
+  </div>`;
+}
+
+/** Waits until the server has opened what is explored. */
+async function ready(): Promise<boolean> {
+  for (;;) {
+    const status = await app.source.ask('status', null).catch((error): Status => {
+      return { phase: 'failed', label: error.message, share: null };
+    });
+    app.change({ status });
+    if (status.phase !== 'working') return status.phase === 'ready';
+    await new Promise((resolve) => setTimeout(resolve, ASK_MILLISECONDS));
+  }
+}
+
+async function start(): Promise<void> {
+  const link = linkOf(location.hash);
+  if (held !== null && held.map === null) {
+    open('figures');
+    return;
+  }
+  app.redraw();
+  if (!(await ready())) return;
+  const about = await app.attempt(() => app.source.ask('about', null));
+  if (about === undefined) return;
+  app.change({ about });
+  const [wanted = 'map'] = views().flatMap(([name]) => (name === link.view ? [name] : []));
+  if (wanted !== 'map') open(wanted);
+  await map.start(link);
+}
+
+void start();

@@ -1,0 +1,55 @@
+/**
+ * A row of a group as a card: whether it stays, how far it is from the row that it duplicates, and
+ * its texts with the words marked in which they differ from that row's.
+ */
+
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { differences } from './differences';
+import { cosineText } from './format';
+import type { GroupAnswer, Member } from './messages';
+
+export interface CardOptions {
+  readonly isChosen: boolean;
+  readonly bits: number;
+  readonly choose: () => void;
+  readonly toggle: () => void;
+}
+
+/** A kept row is compared with the first of its group, a dropped one with the row that stays. */
+export function memberCard(
+  { members }: GroupAnswer,
+  { row, id, isKept, distance, cosine, duplicateOf, texts }: Member,
+  { isChosen, bits, choose, toggle }: CardOptions,
+): TemplateResult {
+  const [first] = members;
+  const own = isKept ? first : (members.find((one) => one.row === duplicateOf) ?? first);
+  const other = own.row === row ? null : own;
+  const exact = cosine === null ? '' : `, cosine ${cosineText(cosine)}`;
+  return html`<article
+    class=${`member ${isKept ? 'kept' : 'dropped'} ${isChosen ? 'chosen' : ''}`}
+    @click=${choose}
+  >
+    <header>
+      <h2 dir="auto">${id}</h2>
+      <span class="note">${isKept ? nothing : `${distance} of ${bits} bits${exact}`}</span>
+      <button class="action" aria-pressed=${isKept} @click=${toggle}>
+        ${isKept ? 'keep' : 'drop'}
+      </button>
+    </header>
+    ${texts.map(([name, value]) => {
+      const compared = other?.texts.find(([one]) => one === name)?.[1];
+      return html`<div class="compared" dir="auto">
+        <span class="name">${name}</span>
+        <span class="value">${compared === undefined ? value : marked(compared, value)}</span>
+      </div>`;
+    })}
+  </article>`;
+}
+
+/** The words of a text; those that the other lacks, and those that only the other has. */
+function marked(other: string, text: string): TemplateResult[] {
+  return differences(other, text).map(({ side, text: words }) => {
+    if (side === 0) return html`${words}`;
+    return side < 0 ? html`<del>${words}</del>` : html`<ins>${words}</ins>`;
+  });
+}

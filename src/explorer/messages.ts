@@ -1,0 +1,243 @@
+/**
+ * What the page asks and what it is answered, as JSON. The server and the page share these types;
+ * a page in one file holds some of the answers. Arrays of many numbers are base64 of their bytes.
+ */
+
+/** Bytes of a typed array, lowest byte first, as base64. */
+export type Packed = string;
+
+/** What is explored; sent first. */
+export interface About {
+  readonly title: string;
+  readonly rows: number;
+  readonly bits: number;
+  /** Whether a query may be a text. */
+  readonly hasText: boolean;
+  /** Values of a query vector; null where a query cannot be one. */
+  readonly dimensions: number | null;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** The column whose texts rows are shown by. */
+  readonly textColumn: string | null;
+  /** The plan that is reviewed, or would be made: a path. Null where none can be. */
+  readonly plan: string | null;
+}
+
+/** Work that is not done yet, or failed. */
+export interface Status {
+  readonly phase: 'working' | 'ready' | 'failed';
+  readonly label: string;
+  /** 0..1; null where it is not known. */
+  readonly share: number | null;
+}
+
+/** A row as it is listed; long values are cut. */
+export interface Card {
+  readonly row: number;
+  readonly id: string;
+  readonly text: string | null;
+  readonly values: readonly (readonly [name: string, value: string])[];
+}
+
+export interface Hit extends Card {
+  readonly distance: number;
+  readonly cosine: number;
+}
+
+/** A search by one of text, id, row and vector. */
+export interface SearchRequest {
+  readonly text?: string;
+  readonly id?: string;
+  readonly row?: number;
+  readonly vector?: readonly number[];
+  readonly k: number;
+  readonly filter: string;
+}
+
+export interface SearchAnswer {
+  /** The row that was searched for; null where it was a text or a vector. */
+  readonly query: Card | null;
+  readonly hits: readonly Hit[];
+  /** Whether cosines are exact or estimated. */
+  readonly isExact: boolean;
+  readonly milliseconds: number;
+}
+
+export interface RowsRequest {
+  readonly filter: string;
+  readonly first: number;
+  readonly count: number;
+}
+
+export interface RowsAnswer {
+  /** Rows that the filter lets through. */
+  readonly total: number;
+  /** Their numbers, Uint32; sent with a filter only. */
+  readonly matching: Packed | null;
+  readonly cards: readonly Card[];
+}
+
+/** Why two rows, or a text and a row, are near. */
+export interface WhyAnswer {
+  /** Words that both have, or dimensions, with their part of the cosine. */
+  readonly together: readonly (readonly [name: string, share: number])[];
+  readonly onlyA: readonly string[];
+  readonly onlyB: readonly string[];
+}
+
+export interface ClusterName {
+  readonly name: string;
+  readonly size: number;
+}
+
+/** Where rows lie. Places are Uint16, 0..65,535 across the longer side of the map. */
+export interface MapAnswer {
+  readonly rows: Packed;
+  readonly x: Packed;
+  readonly y: Packed;
+  /** By position in `rows` a cluster, Uint8. */
+  readonly labels: Packed;
+  readonly clusters: readonly ClusterName[];
+}
+
+/** A column as colours: of each placed row a category, or 0..255 of a range; Uint8. */
+export interface ColoursAnswer {
+  readonly values: Packed;
+  /** Names of the categories, most frequent first; null of a range. */
+  readonly names: readonly string[] | null;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A group of a plan, in a list. */
+export interface GroupLine {
+  readonly group: number;
+  readonly size: number;
+  /** Largest distance of a dropped row to the row that it duplicates. */
+  readonly widest: number;
+  readonly isReviewed: boolean;
+}
+
+export interface ReviewAnswer {
+  readonly file: string;
+  /** False where the file does not exist yet. */
+  readonly exists: boolean;
+  readonly rows: number;
+  readonly dropped: number;
+  readonly groups: readonly GroupLine[];
+}
+
+export interface Member {
+  readonly row: number;
+  readonly id: string;
+  readonly isKept: boolean;
+  readonly duplicateOf: number;
+  /** Bits that differ from the row that it duplicates. */
+  readonly distance: number;
+  readonly cosine: number | null;
+  /** The texts that are compared, long ones cut. */
+  readonly texts: readonly (readonly [name: string, value: string])[];
+}
+
+export interface GroupAnswer extends GroupLine {
+  readonly members: readonly Member[];
+}
+
+/** The rows of a group that are kept; refused where the group is not as `before` says. */
+export interface DecideRequest {
+  readonly group: number;
+  readonly before: { readonly kept: readonly number[]; readonly isReviewed: boolean };
+  readonly after: { readonly kept: readonly number[]; readonly isReviewed: boolean };
+}
+
+/** What a plan would be at a distance. */
+export interface PreviewAnswer {
+  readonly maxDistance: number;
+  readonly groups: number;
+  readonly dropped: number;
+  /** Rows that the plan under review treats otherwise; null where there is none. */
+  readonly changed: number | null;
+}
+
+/** A table of words for people. */
+export interface Table {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A chart: columns of numbers over the first, null where there is no value. */
+export interface Chart {
+  readonly kind: 'lines' | 'bars' | 'points' | 'band';
+  /** What it shows, for those who do not see it. */
+  readonly description: string;
+  readonly xLabel: string;
+  readonly yLabel: string;
+  readonly isLogX?: boolean;
+  readonly isLogY?: boolean;
+  /** Y is a share of 1. */
+  readonly isShare?: boolean;
+  readonly x: readonly number[];
+  readonly series: readonly { readonly name: string; readonly y: readonly (number | null)[] }[];
+  /** A value of x that is marked by a line, and what it is. */
+  readonly mark?: readonly [x: number, name: string] | null;
+}
+
+/** A part of a page of figures. */
+export interface Section {
+  readonly name: string;
+  readonly heading: string;
+  readonly sentences: readonly string[];
+  readonly tone?: 'good' | 'bad';
+  readonly chart?: Chart;
+  readonly table?: Table;
+  /** A command line, to be copied. */
+  readonly command?: string;
+}
+
+/** What a distance finds in the sample: pairs near by cosine. */
+export interface ThresholdLine {
+  readonly maxDistance: number;
+  readonly precision: number;
+  readonly recall: number;
+}
+
+export interface HealthAnswer {
+  readonly sections: readonly Section[];
+  /** By distance from 0; empty where nothing was measured. */
+  readonly thresholds: readonly ThresholdLine[];
+  readonly recommended: number | null;
+  readonly minCosine: number;
+}
+
+/** Each question by its name: what is asked and what is answered. */
+export interface Questions {
+  status: [null, Status];
+  about: [null, About];
+  rows: [RowsRequest, RowsAnswer];
+  cards: [{ readonly rows: readonly number[] }, readonly Card[]];
+  search: [SearchRequest, SearchAnswer];
+  why: [
+    { readonly text?: string; readonly other?: number; readonly row: number },
+    WhyAnswer | null,
+  ];
+  map: [null, MapAnswer];
+  colours: [{ readonly column: string }, ColoursAnswer];
+  health: [null, HealthAnswer];
+  review: [null, ReviewAnswer];
+  group: [{ readonly group: number }, GroupAnswer];
+  decide: [DecideRequest, GroupAnswer];
+  preview: [{ readonly maxDistance: number }, PreviewAnswer];
+  plan: [{ readonly maxDistance: number }, ReviewAnswer];
+}
+
+export type Question = keyof Questions;
+
+/** What a page in one file holds, in place of a server. */
+export interface Held {
+  readonly title: string;
+  readonly about: About | null;
+  readonly map: MapAnswer | null;
+  /** Cards of the placed rows, or of some of them, with their codes: lsb first, packed. */
+  readonly cards: readonly Card[];
+  readonly codes: Packed | null;
+  readonly health: HealthAnswer;
+}

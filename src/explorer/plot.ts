@@ -1,0 +1,134 @@
+/** A chart by uPlot: lines, bars, points or a band, in the colours of the page's theme. */
+
+import uPlot from 'uplot';
+import { cssOf, palette } from './colours';
+import { percentText, short } from './format';
+import type { Chart } from './messages';
+
+const HEIGHT = 300;
+
+/** An element that draws its chart again when its width or the theme changes. */
+export class Plot {
+  readonly element = document.createElement('div');
+  readonly #chart: Chart;
+  #plot: uPlot | null = null;
+
+  constructor(chart: Chart) {
+    this.#chart = chart;
+    this.element.className = 'plot';
+    this.element.setAttribute('role', 'img');
+    this.element.setAttribute('aria-label', chart.description);
+    new ResizeObserver(() => this.#resize()).observe(this.element);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#make());
+  }
+
+  #resize(): void {
+    const { clientWidth: width } = this.element;
+    if (width === 0) return;
+    if (this.#plot === null) this.#make();
+    else this.#plot.setSize({ width, height: HEIGHT });
+  }
+
+  #make(): void {
+    this.#plot?.destroy();
+    const { x, series } = this.#chart;
+    const data = [[...x], ...series.map(({ y }) => [...y])] as uPlot.AlignedData;
+    this.#plot = new uPlot(this.#options(), data, this.element);
+  }
+
+  #options(): uPlot.Options {
+    const { kind, xLabel, yLabel, isLogX, isLogY, isShare, series } = this.#chart;
+    const style = getComputedStyle(document.documentElement);
+    const [ink, line] = ['--soft', '--line'].map((name) => style.getPropertyValue(name));
+    const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
+    const text = (value: number | null) =>
+      value === null || value === undefined ? '' : isShare ? percentText(value) : short(value);
+    const axis = (label: string, size: number): uPlot.Axis => ({
+      ...{
+        label,
+        stroke: ink,
+        labelSize: 24,
+        size,
+        font: '12px system-ui',
+        labelFont: '12px system-ui',
+      },
+      ...{ grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } },
+    });
+    return {
+      ...{ width: this.element.clientWidth, height: HEIGHT },
+      cursor: { drag: { x: false, y: false } },
+      scales: {
+        x: { time: false, distr: isLogX ? 3 : 1 },
+        y: {
+          distr: isLogY ? 3 : 1,
+          ...(kind === 'bars' && { range: (_, __, most) => [0, most * 1.05] }),
+        },
+      },
+      axes: [
+        axis(xLabel, 40),
+        { ...axis(yLabel, 58), values: (_, ticks) => ticks.map((tick) => text(tick)) },
+      ],
+      series: [
+        { label: xLabel, value: (_, value) => text2(value) },
+        ...series.map(({ name }, i) => seriesOf(name, { kind, i, isDark, text })),
+      ],
+      ...(kind === 'band' && { bands: [{ series: [2, 1], fill: shade(isDark, 0, 0.18) }] }),
+      hooks: { draw: [(plot) => this.#mark(plot, ink)] },
+    };
+  }
+
+  /** A line at the value that is marked, with its name. */
+  #mark(plot: uPlot, ink: string): void {
+    const { mark } = this.#chart;
+    if (!mark) return;
+    const { ctx: context, bbox } = plot;
+    const at = plot.valToPos(mark[0], 'x', true);
+    if (at < bbox.left || at > bbox.left + bbox.width) return;
+    const ratio = devicePixelRatio || 1;
+    context.save();
+    context.strokeStyle = ink;
+    context.fillStyle = ink;
+    context.setLineDash([4 * ratio, 4 * ratio]);
+    context.lineWidth = 1.5 * ratio;
+    context.beginPath();
+    context.moveTo(at, bbox.top);
+    context.lineTo(at, bbox.top + bbox.height);
+    context.stroke();
+    context.font = `${12 * ratio}px system-ui`;
+    const isRight = at > bbox.left + bbox.width * 0.8;
+    context.textAlign = isRight ? 'right' : 'left';
+    context.fillText(mark[1], at + (isRight ? -6 : 6) * ratio, bbox.top + 14 * ratio);
+    context.restore();
+  }
+}
+
+const text2 = (value: number | null) => (value === null ? '' : short(value));
+
+/** A colour of the palette, with so much of it over what lies below. */
+function shade(isDark: boolean, i: number, alpha: number): string {
+  const colours = palette(isDark);
+  return cssOf(colours[i % colours.length]).replace(')', ` / ${alpha})`);
+}
+
+interface Look {
+  readonly kind: Chart['kind'];
+  readonly i: number;
+  readonly isDark: boolean;
+  readonly text: (value: number | null) => string;
+}
+
+function seriesOf(label: string, { kind, i, isDark, text }: Look): uPlot.Series {
+  // The first two lines of a band are its edges and share a colour.
+  const colour = kind === 'band' ? Math.max(0, i - 1) : i;
+  const isEdge = kind === 'band' && i < 2;
+  const bars = uPlot.paths.bars?.({ size: [0.9, 40] });
+  return {
+    ...{ label, stroke: shade(isDark, isEdge ? 0 : colour, isEdge ? 0.5 : 1), spanGaps: true },
+    width: isEdge ? 1 : 2,
+    value: (_, value) => text(value),
+    ...(kind === 'bars' && { fill: shade(isDark, colour, 0.35), paths: bars }),
+    points: { show: kind === 'points', size: 8, fill: shade(isDark, colour, 1) },
+    ...(kind === 'points' && label === 'groups' && { paths: () => null }),
+    ...(label === 'theory' && { dash: [6, 5] }),
+  };
+}

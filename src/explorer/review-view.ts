@@ -1,0 +1,380 @@
+/**
+ * The review of duplicates, by keys: a group at a time, its rows next to each other with the words
+ * in which they differ marked. Each decision is sent at once, and shown when the plan's file has
+ * it; it can be undone.
+ */
+
+import { html, nothing, type TemplateResult } from 'lit-html';
+import type { App } from './app';
+import { counted, grouped, percentText } from './format';
+import { memberCard } from './member-card';
+import type { GroupAnswer, GroupLine, Member, PreviewAnswer, ReviewAnswer } from './messages';
+import { Late } from './source';
+
+/** A group's rows to keep, and whether it was looked at. */
+interface Decided {
+  readonly kept: readonly number[];
+  readonly isReviewed: boolean;
+}
+
+interface Step {
+  readonly group: number;
+  readonly before: Decided;
+  readonly after: Decided;
+}
+
+type Order = 'doubt' | 'size';
+
+const KEYS: readonly (readonly [key: string, what: string])[] = [
+  ['↑ ↓', 'choose a row'],
+  ['K', 'keep this one only'],
+  ['D', 'drop this one'],
+  ['S', 'keep this one too'],
+  ['A', 'keep all'],
+  ['Enter', 'done, next group'],
+  ['P', 'back'],
+  ['U', 'undo'],
+];
+
+export class ReviewView {
+  #review: ReviewAnswer | null = null;
+  #order: Order = 'doubt';
+  #queue: readonly GroupLine[] = [];
+  #at = 0;
+  #group: GroupAnswer | null = null;
+  /** The row of the group that keys act on. */
+  #chosen = 0;
+  #undo: Step[] = [];
+  #preview: PreviewAnswer | null = null;
+  #distance: number | null = null;
+  #isBusy = false;
+
+  constructor(readonly app: App) {
+    document.addEventListener('keydown', (event) => this.#key(event));
+  }
+
+  async start(): Promise<void> {
+    if (this.#review === null) await this.#load();
+    if (this.app.state.health === null) {
+      const health = await this.app.source.ask('health', null).catch(() => null);
+      if (health !== null) this.app.change({ health });
+    }
+  }
+
+  async #load(): Promise<void> {
+    const review = await this.app.attempt(() => this.app.source.ask('review', null));
+    if (review !== undefined) await this.#take(review);
+  }
+
+  async #take(review: ReviewAnswer): Promise<void> {
+    this.#review = review;
+    this.#undo = [];
+    this.#sort(this.#order);
+    const open = this.#queue.findIndex(({ isReviewed }) => !isReviewed);
+    await this.#open(Math.max(0, open));
+  }
+
+  #sort(order: Order): void {
+    this.#order = order;
+    const by = { doubt: (one: GroupLine) => one.widest, size: (one: GroupLine) => one.size }[order];
+    this.#queue = [...(this.#review?.groups ?? [])].sort(
+      (a, b) => by(b) - by(a) || a.group - b.group,
+    );
+  }
+
+  async #open(at: number): Promise<void> {
+    this.#at = at;
+    const line = this.#queue[at];
+    const group =
+      line && (await this.app.attempt(() => this.app.source.ask('group', { group: line.group })));
+    this.#group = group ?? null;
+    this.#chosen = Math.min(1, (group?.members.length ?? 1) - 1);
+    this.app.redraw();
+    queueMicrotask(() =>
+      document.querySelector('.queue [aria-current]')?.scrollIntoView({ block: 'nearest' }),
+    );
+  }
+
+  /** Sends a decision; of one that came too late the group is shown as it is. */
+  async #decide(step: Step, isUndo = false): Promise<boolean> {
+    if (this.#isBusy) return false;
+    this.#isBusy = true;
+    const answer = await this.app.attempt(async () => {
+      try {
+        return await this.app.source.ask('decide', step);
+      } catch (error) {
+        if (error instanceof Late) await this.#open(this.#at);
+        throw error;
+      }
+    });
+    this.#isBusy = false;
+    if (answer === undefined) return false;
+    if (!isUndo) this.#undo.push(step);
+    const { group, size, widest, isReviewed } = answer;
+    const line = { group, size, widest, isReviewed };
+    const replaced = (lines: readonly GroupLine[]) =>
+      lines.map((one) => (one.group === group ? line : one));
+    this.#queue = replaced(this.#queue);
+    const review = this.#review as ReviewAnswer;
+    const more = step.before.kept.length - step.after.kept.length;
+    this.#review = { ...review, groups: replaced(review.groups), dropped: review.dropped + more };
+    if (this.#group?.group === group) this.#group = inOrderOf(this.#group, answer);
+    this.app.redraw();
+    return true;
+  }
+
+  /** The group as it is decided now, with other rows to keep. */
+  async #keep(kept: readonly number[], isReviewed: boolean): Promise<boolean> {
+    const group = this.#group as GroupAnswer;
+    const before = { kept: keptOf(group), isReviewed: group.isReviewed };
+    return this.#decide({ group: group.group, before, after: { kept, isReviewed } });
+  }
+
+  async #next(): Promise<void> {
+    const group = this.#group as GroupAnswer;
+    if (!group.isReviewed && !(await this.#keep(keptOf(group), true))) return;
+    const open = this.#queue.findIndex(({ isReviewed }, i) => i > this.#at && !isReviewed);
+    const any = open < 0 ? this.#queue.findIndex(({ isReviewed }) => !isReviewed) : open;
+    await this.#open(any < 0 ? Math.min(this.#queue.length - 1, this.#at + 1) : any);
+  }
+
+  async #undoLast(): Promise<void> {
+    const step = this.#undo.at(-1);
+    if (step === undefined) return;
+    const at = this.#queue.findIndex(({ group }) => group === step.group);
+    if (at !== this.#at) await this.#open(at);
+    const back = { group: step.group, before: step.after, after: step.before };
+    if (await this.#decide(back, true)) this.#undo.pop();
+    this.app.redraw();
+  }
+
+  #key(event: KeyboardEvent): void {
+    const { app } = this;
+    const isTyped = (event.target as HTMLElement).closest?.(
+      'input, select, textarea, button, summary',
+    );
+    if (app.state.view !== 'review' || this.#group === null) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || (isTyped && event.key.length > 1)) return;
+    if ((event.target as HTMLElement).closest?.('select')) return;
+    const group = this.#group;
+    const { members } = group;
+    const row = members[this.#chosen]?.row;
+    const kept = keptOf(group);
+    const choose = (by: number) => {
+      this.#chosen = (this.#chosen + by + members.length) % members.length;
+      app.redraw();
+      document.querySelectorAll('.member')[this.#chosen]?.scrollIntoView({ block: 'nearest' });
+    };
+    const actions: Record<string, () => unknown> = {
+      ArrowDown: () => choose(1),
+      ArrowUp: () => choose(-1),
+      k: () => this.#keep([row], group.isReviewed),
+      d: () => this.#drop(row, kept),
+      s: () => this.#keep([...new Set([...kept, row])], group.isReviewed),
+      a: () =>
+        this.#keep(
+          members.map((one) => one.row),
+          group.isReviewed,
+        ),
+      n: () => this.#next(),
+      Enter: () => this.#next(),
+      p: () => this.#open(Math.max(0, this.#at - 1)),
+      u: () => this.#undoLast(),
+    };
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (action === undefined) return;
+    event.preventDefault();
+    void action();
+  }
+
+  /** Drops a row; the last kept one gives its place to the first of the others. */
+  #drop(row: number, kept: readonly number[]): Promise<boolean> {
+    const group = this.#group as GroupAnswer;
+    const left = kept.filter((one) => one !== row);
+    const other = group.members.find((one) => one.row !== row)?.row as number;
+    return this.#keep(left.length > 0 ? left : [other], group.isReviewed);
+  }
+
+  #toggle({ row, isKept }: Member): Promise<boolean> {
+    const group = this.#group as GroupAnswer;
+    const kept = keptOf(group);
+    return isKept ? this.#drop(row, kept) : this.#keep([...kept, row], group.isReviewed);
+  }
+
+  view(): TemplateResult {
+    const review = this.#review;
+    const { error } = this.app.state;
+    if (review === null) {
+      return html`<main class="review">
+        <p class="making" role="status">
+          ${error === null ? 'reading the plan …' : 'there is no plan to review'}
+        </p>
+      </main>`;
+    }
+    const done = review.groups.filter(({ isReviewed }) => isReviewed).length;
+    return html`<main class="review">
+      <section class="progress" aria-label="Progress">
+        <div class="status" role="status">
+          <b>${grouped(done)} of ${counted(review.groups.length, 'group')} reviewed</b>
+          <span class="note"
+            >${grouped(review.dropped)} of ${counted(review.rows, 'row')} to drop ·
+            <span dir="auto">${review.file}</span></span
+          >
+        </div>
+        <progress
+          aria-label="Groups reviewed"
+          max=${Math.max(1, review.groups.length)}
+          .value=${done}
+        ></progress>
+        ${this.#threshold(review)}
+      </section>
+      ${review.exists && this.#group !== null ? this.#body() : this.#empty(review)}
+    </main>`;
+  }
+
+  #empty({ exists }: ReviewAnswer): TemplateResult {
+    return html`<p class="making">
+      ${
+        exists
+          ? 'This plan has no groups of two or more rows.'
+          : 'No plan yet: choose a distance above and make one. The rows are never changed.'
+      }
+    </p>`;
+  }
+
+  /** The distance within which rows are near: what to expect of it, and what it would change. */
+  #threshold({ exists }: ReviewAnswer): TemplateResult | typeof nothing {
+    const { health, about } = this.app.state;
+    const bits = about?.bits ?? 1;
+    const value = this.#distance ?? health?.recommended ?? Math.round((5 / 32) * bits);
+    const line = health?.thresholds[value];
+    const preview = this.#preview?.maxDistance === value ? this.#preview : null;
+    return html`<details class="threshold" ?open=${!exists}>
+      <summary>${exists ? 'Another distance' : 'Distance'}</summary>
+      <label
+        ><span>Rows are near within <b>${value}</b> of ${bits} bits</span>
+        <input
+          type="range"
+          min="0"
+          max=${Math.round(bits / 3)}
+          .value=${String(value)}
+          @input=${(event: Event) => {
+            this.#distance = Number((event.target as HTMLInputElement).value);
+            this.app.redraw();
+          }}
+          @change=${() => void this.#ask(value)}
+        />
+      </label>
+      <p class="note" role="status">
+        ${
+          line === undefined
+            ? 'What to expect is measured where vectors are held …'
+            : `Of pairs at cosine ${health?.minCosine} or more: precision ` +
+              `${percentText(line.precision)}, recall ${percentText(line.recall)}.`
+        }
+        ${
+          preview === null
+            ? nothing
+            : `${counted(preview.groups, 'group')}, ${counted(preview.dropped, 'row')} to drop${
+                preview.changed === null
+                  ? ''
+                  : `; ${counted(preview.changed, 'row')} treated otherwise than now`
+              }.`
+        }
+      </p>
+      <button type="button" @click=${() => void this.#ask(value)}>What would change?</button>
+      <button type="button" class="main" @click=${() => void this.#make(value)}>
+        ${exists ? 'Make the plan again' : 'Make a plan'}
+      </button>
+    </details>`;
+  }
+
+  async #ask(maxDistance: number): Promise<void> {
+    this.#distance = maxDistance;
+    const preview = await this.app.attempt(() => this.app.source.ask('preview', { maxDistance }));
+    this.#preview = preview ?? null;
+    this.app.redraw();
+  }
+
+  async #make(maxDistance: number): Promise<void> {
+    const review = await this.app.attempt(() => this.app.source.ask('plan', { maxDistance }));
+    this.#preview = null;
+    if (review !== undefined) await this.#take(review);
+  }
+
+  #body(): TemplateResult {
+    return html`<div class="groups">
+        <select
+          aria-label="Order of the groups"
+          @change=${(event: Event) => {
+            this.#sort((event.target as HTMLSelectElement).value as Order);
+            void this.#open(0);
+          }}
+        >
+          <option value="doubt">Most doubtful first</option>
+          <option value="size">Largest first</option>
+        </select>
+        <ol class="queue" tabindex="0" aria-label="Groups">${this.#lines()}</ol>
+      </div>
+      ${this.#members(this.#group as GroupAnswer)}`;
+  }
+
+  /** The groups around the current one. */
+  #lines(): TemplateResult[] {
+    const first = Math.max(0, Math.min(this.#at - 30, this.#queue.length - 100));
+    return this.#queue.slice(first, first + 100).map(
+      (line, i) => html`<li>
+        <button
+          aria-current=${first + i === this.#at ? 'true' : nothing}
+          @click=${() => void this.#open(first + i)}
+        >
+          <span class="tick" role="img" aria-label=${line.isReviewed ? 'reviewed' : 'open'}
+            >${line.isReviewed ? '✓' : '○'}</span
+          >
+          ${counted(line.size, 'row')}<small>widest ${line.widest}</small>
+        </button>
+      </li>`,
+    );
+  }
+
+  #members(group: GroupAnswer): TemplateResult {
+    const { members, size } = group;
+    return html`<section class="group" aria-label="Group">
+      <div class="members">
+        ${members.map((member, i) =>
+          memberCard(group, member, {
+            ...{ isChosen: i === this.#chosen, bits: this.app.state.about?.bits ?? 0 },
+            choose: () => {
+              this.#chosen = i;
+              this.app.redraw();
+            },
+            toggle: () => void this.#toggle(member),
+          }),
+        )}
+        ${
+          size > members.length
+            ? html`<p class="note">${size - members.length} more rows are not shown.</p>`
+            : nothing
+        }
+      </div>
+      <div class="keys">
+        ${KEYS.map(([key, what]) => html`<span><kbd>${key}</kbd> ${what}</span>`)}
+        <button class="main" @click=${() => void this.#next()}>Done, next</button>
+        <button ?disabled=${this.#undo.length === 0} @click=${() => void this.#undoLast()}>
+          Undo
+        </button>
+      </div>
+    </section>`;
+  }
+}
+
+const keptOf = ({ members }: GroupAnswer) =>
+  members.filter(({ isKept }) => isKept).map(({ row }) => row);
+
+/** The members as they were listed: a row does not jump away when it is decided about. */
+function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {
+  const members = before.members.flatMap(
+    ({ row }) => now.members.find((member) => member.row === row) ?? [],
+  );
+  return { ...now, members };
+}

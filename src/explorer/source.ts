@@ -1,0 +1,107 @@
+/** Where the page's answers come from: the server, or what a page in one file holds. */
+
+import { Codes, scan } from '../index';
+import type { Card, Held, Question, Questions, SearchAnswer, SearchRequest } from './messages';
+import { bytesOf } from './packed';
+
+/** Asks a question; rejects with a sentence for people. */
+export interface Source {
+  ask<Q extends Question>(question: Q, asked: Questions[Q][0]): Promise<Questions[Q][1]>;
+  /** Null where a server answers. */
+  readonly held: Held | null;
+}
+
+/** A question that came too late: another page has changed what it is of. */
+export class Late extends Error {}
+
+/** What the page holds, else the server that it came from. */
+export function sourceOf(held: Held | null): Source {
+  return held === null
+    ? { ask: askServer, held }
+    : { ask: (...asked) => askHeld(held, ...asked), held };
+}
+
+async function askServer<Q extends Question>(
+  question: Q,
+  asked: Questions[Q][0],
+): Promise<Questions[Q][1]> {
+  const response = await fetch(`ask/${question}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(asked),
+  }).catch(() => {
+    throw new Error('no answer: is halfspace explore still running?');
+  });
+  const answer = await response.json().catch(() => ({ error: `status ${response.status}` }));
+  if (response.status === 409) throw new Late(answer.error);
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+/** Rows that the page lists without a query. */
+async function askHeld<Q extends Question>(
+  held: Held,
+  question: Q,
+  asked: Questions[Q][0],
+): Promise<Questions[Q][1]> {
+  const { about, map, health, cards } = held;
+  const given = asked as never;
+  const answers: { [R in Question]?: () => Questions[R][1] | null } = {
+    status: () => ({ phase: 'ready', label: '', share: null }),
+    about: () => about,
+    map: () => map,
+    health: () => health,
+    rows: () => rowsHeld(cards, given),
+    cards: () => (given as Questions['cards'][0]).rows.flatMap((row) => cardOf(cards, row) ?? []),
+    search: () => searchHeld(held, given),
+  };
+  const answer = answers[question]?.();
+  if (answer === undefined || answer === null) {
+    throw new Error('a page in one file cannot do this: halfspace explore can');
+  }
+  return answer as Questions[Q][1];
+}
+
+const cardOf = (cards: readonly Card[], row: number) => cards.find((card) => card.row === row);
+
+function rowsHeld(cards: readonly Card[], { filter, first, count }: Questions['rows'][0]) {
+  const needle = filter.trim().toLowerCase();
+  const some = cards.filter((card) => textOf(card).includes(needle));
+  const matching = needle === '' ? null : packedRows(some.map(({ row }) => row));
+  return { total: some.length, matching, cards: some.slice(first, first + count) };
+}
+
+const textOf = ({ id, text, values }: Card) =>
+  [id, text ?? '', ...values.map(([, value]) => value)].join(' ').toLowerCase();
+
+/** Row numbers as bytes in base64, as a server sends them. */
+function packedRows(rows: readonly number[]): string {
+  const bytes = new Uint8Array(Uint32Array.from(rows).buffer);
+  let text = '';
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** The rows nearest to a row by the distance of their codes. */
+function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
+  const { cards, about } = held;
+  const bits = about?.bits ?? 1;
+  const wanted = id?.trim().toLowerCase();
+  const at = cards.findIndex((card) =>
+    wanted === undefined ? card.row === row : card.id.toLowerCase() === wanted,
+  );
+  if (at < 0) throw new Error(`no row of this page has the id ${id}`);
+  const start = performance.now();
+  const codes = Codes.from(bytesOf(held.codes ?? ''), { bits });
+  const { rows, distances } = scan(codes, codes.at(at), { k: k + 1 });
+  const milliseconds = performance.now() - start;
+  const hits = Array.from(rows, (other, i) => {
+    const cosine = Math.cos((Math.PI * distances[i]) / bits);
+    return { ...cards[other], distance: distances[i], cosine };
+  });
+  return {
+    query: cards[at],
+    hits: hits.filter((hit) => hit.row !== cards[at].row).slice(0, k),
+    ...{ isExact: false, milliseconds },
+  };
+}

@@ -1,0 +1,458 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { SimHashIndex } from '../../src/index';
+import { IndexFolder, openRows, readPlan, saveIndex } from '../../src/node';
+import { Draws } from '../reference/random';
+import { expectAccessible, hasChromium, openAddress, overflow, watched } from './explore/browser';
+import { ask, explore, post, type Served } from './explore/serve';
+import { command, ownFolder, rowsOf, run } from './run';
+
+const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+const RIGHT_TO_LEFT = '\u202eתפריט قائمة\u202c';
+const GROUPS = 24;
+const MEGABYTE = 'unbroken'.repeat(2 ** 17);
+
+/** A JSONL file: groups of two or three texts that differ in a word, and some that stand alone. */
+async function docs(): Promise<string> {
+  const folder = await ownFolder();
+  const draws = new Draws('explore');
+  const lines: string[] = [];
+  const add = (id: string, body: string, topic: string) => {
+    lines.push(JSON.stringify({ id, body, topic, size: body.length }));
+  };
+  for (let group = 0; group < GROUPS; group++) {
+    const words = Array.from({ length: 60 }, () => `w${group % 4}x${draws.integer(400)}`);
+    add(`g${group}a`, words.join(' '), `topic ${group % 4}`);
+    add(`g${group}b`, changed(words, 9, 'otherwise'), `topic ${group % 4}`);
+    if (group % 3 === 0) add(`g${group}c`, changed(words, 30, 'again'), 'third');
+  }
+  add(HOSTILE, `${HOSTILE} ${HOSTILE} twice`, HOSTILE);
+  add(`${HOSTILE} copy`, `${HOSTILE} ${HOSTILE} twice`, RIGHT_TO_LEFT);
+  add(RIGHT_TO_LEFT, `${RIGHT_TO_LEFT} ${'word '.repeat(40)}`, 'right to left');
+  add('long', MEGABYTE, 'long');
+  writeFileSync(join(folder, 'docs.jsonl'), `${lines.join('\n')}\n`);
+  return folder;
+}
+
+/** A text with another word in one place. */
+function changed(words: readonly string[], at: number, word: string): string {
+  return words.map((own, i) => (i === at ? word : own)).join(' ');
+}
+
+const WORDS = ['docs.jsonl', '--text', 'body', '-q'];
+
+interface Review {
+  file: string;
+  exists: boolean;
+  dropped: number;
+  groups: { group: number; size: number; widest: number; isReviewed: boolean }[];
+}
+interface Group {
+  group: number;
+  isReviewed: boolean;
+  members: { row: number; id: string; isKept: boolean; duplicateOf: number; distance: number }[];
+}
+
+const keptOf = ({ members }: Group) => members.filter(({ isKept }) => isKept).map(({ row }) => row);
+
+/** Decides about a group as it is now. */
+async function decide(served: Served, group: number, kept: (now: Group) => number[]) {
+  const now = await ask<Group>(served, 'group', { group });
+  const before = { kept: keptOf(now), isReviewed: now.isReviewed };
+  const after = { kept: kept(now), isReviewed: true };
+  return ask<Group>(served, 'decide', { group, before, after });
+}
+
+describe('the server', () => {
+  it('refuses what has not the token, or is for another host or from another origin', async () => {
+    const { address } = await explore(WORDS, await docs());
+    const { origin, port } = new URL(address);
+    const statusOf = (path: string, headers: Record<string, string>) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = request({ port, host: '127.0.0.1', path, headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        asked.on('error', reject).end();
+      });
+    const own = new URL(address).pathname;
+    expect(await statusOf(own, {})).toBe(200);
+    expect(await statusOf(own, { Host: `localhost:${port}` })).toBe(200);
+    for (const path of ['/', '/favicon.ico', '/explorer.js', `${own.slice(0, -2)}/`, `/x${own}`]) {
+      expect([path, await statusOf(path, {})]).toEqual([path, 403]);
+    }
+    const others: Record<string, string>[] = [
+      { Host: 'evil.example' }, // what DNS rebinding sends
+      { Host: `evil.example:${port}` },
+      { Host: '127.0.0.1' },
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site' },
+    ];
+    for (const headers of others) {
+      expect([headers, await statusOf(own, headers)]).toEqual([headers, 403]);
+    }
+    expect((await post(address, 'about', null, { Origin: 'http://evil.example' })).status).toBe(
+      403,
+    );
+    expect((await post(`${origin}/wrong/`, 'about', null)).status).toBe(403);
+    const form = await post(address, 'about', null, { 'Content-Type': 'text/plain' });
+    expect(form.status).toBe(400);
+    expect(await statusOf(`${own}../package.json`, {})).toBe(404);
+    expect(await statusOf(`${own}constructor`, {})).toBe(404);
+  });
+
+  it('forbids the page all but itself, and answers wrong questions with what is wrong', async () => {
+    const served = await explore(WORDS, await docs());
+    const response = await fetch(served.address);
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    expect(policy).not.toMatch(/unsafe|\*|http/);
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer');
+    await ask(served, 'about', null);
+    for (const [question, asked, message] of [
+      ['constructor', {}, '"question" expected'],
+      ['rows', { filter: '', first: -1, count: 3 }, '"first" expected an integer'],
+      ['rows', { filter: 'nothing = 3', first: 0, count: 3 }, 'no column "nothing"'],
+      ['search', { k: 3, filter: '' }, '"vector" expected an array of numbers'],
+      ['search', { k: 3, filter: '', row: 1e9 }, '"row" expected a row that is there'],
+      ['search', { k: 3, filter: '', id: 'none' }, 'no row has the id none'],
+      ['cards', { rows: [-1] }, '"row" expected a row that is there'],
+      ['colours', { column: '__proto__' }, 'no column "__proto__"'],
+      ['group', { group: 0 }, '"group" expected a group of the plan'],
+      ['decide', { group: 0 }, '"before" expected'],
+      ['plan', { maxDistance: 1e4 }, '"maxDistance" expected an integer'],
+    ] as const) {
+      const { status, answer } = await post(served.address, question, asked);
+      expect([question, status, answer]).toEqual([
+        question,
+        400,
+        { error: expect.stringContaining(message) },
+      ]);
+    }
+  });
+
+  it('stops by Ctrl-C, and refuses what it cannot open', async () => {
+    const cwd = await docs();
+    const served = await explore(WORDS, cwd);
+    await ask(served, 'about', null);
+    served.child.kill('SIGINT');
+    expect(await served.stopped).toBe(130);
+    for (const [words, code, message] of [
+      [['nothing.jsonl'], 1, 'no such file or folder'],
+      [['-'], 2, 'not stdin'],
+      [['docs.jsonl', '--port', '70000'], 2, '--port expected'],
+      [['docs.jsonl', '--text', 'bodi'], 1, 'no column "bodi"'],
+    ] as const) {
+      const outcome = await run(['explore', ...words], { cwd });
+      expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
+    }
+    expect(readdirSync(cwd)).toEqual(['docs.jsonl']);
+  });
+});
+
+describe('decisions', () => {
+  it('are in the file when they are answered, and there again after a start', async () => {
+    const cwd = await docs();
+    const source = readFileSync(join(cwd, 'docs.jsonl'));
+    let served = await explore(WORDS, cwd);
+    const made = await ask<Review>(served, 'plan', { maxDistance: 40 });
+    expect([made.exists, made.groups.length]).toEqual([true, GROUPS + 1]);
+    const three = made.groups.find(({ size }) => size === 3) as Review['groups'][0];
+    const all = await decide(served, three.group, ({ members }) => members.map(({ row }) => row));
+    expect(all.members.every(({ isKept }) => isKept)).toBe(true);
+    const [first, second, third] = all.members.map(({ row }) => row);
+    const split = await decide(served, three.group, () => [second]);
+    expect(keptOf(split)).toEqual([second]);
+    const plan = await readPlan(join(cwd, 'docs-plan.jsonl'));
+    expect([first, second, third].map((row) => plan.kept[row])).toEqual([0, 1, 0]);
+    expect([first, third].map((row) => plan.duplicateOf[row])).toEqual([second, second]);
+    // The distance is the one that a plan made by the command has between such rows.
+    const lines = rowsOf(readFileSync(join(cwd, 'docs-plan.jsonl'), 'utf8'));
+    expect(lines[first]).toMatchObject({ id: 'g0a', action: 'drop', reviewed: true });
+    served.child.kill('SIGINT');
+    await served.stopped;
+    served = await explore(WORDS, cwd);
+    const again = await ask<Review>(served, 'review', null);
+    expect(again.groups.filter(({ isReviewed }) => isReviewed)).toHaveLength(1);
+    expect(keptOf(await ask<Group>(served, 'group', { group: three.group }))).toEqual([second]);
+    const words = ['docs.jsonl', '--apply', 'docs-plan.jsonl', '-o', 'kept.jsonl', '-q'];
+    expect((await run(['dedup', ...words], { cwd })).code).toBe(0);
+    expect(readFileSync(join(cwd, 'kept.jsonl'), 'utf8')).toContain('"g0b"');
+    expect(readFileSync(join(cwd, 'docs.jsonl'))).toEqual(source);
+  });
+
+  it('go on with a plan of the command, in every format, and refuse one of other rows', async () => {
+    const cwd = await docs();
+    for (const name of ['plan.jsonl', 'plan.csv', 'plan.arrow']) {
+      const made = await run(['dedup', ...WORDS, '-o', name], { cwd });
+      expect(made.code).toBe(0);
+      const before = await readPlan(join(cwd, name));
+      const served = await explore([...WORDS, '--plan', name], cwd);
+      const { groups } = await ask<Review>(served, 'review', null);
+      const [{ group }] = groups;
+      await decide(served, group, ({ members }) => members.map(({ row }) => row));
+      const after = await readPlan(join(cwd, name));
+      expect(after.groups).toEqual(before.groups);
+      expect(after.kept.filter((kept, row) => kept !== before.kept[row]).length).toBeGreaterThan(0);
+      const marks: unknown[] = [];
+      for await (const batch of await openRows(join(cwd, name)))
+        marks.push(...batch.values('reviewed'));
+      expect(marks.filter((mark) => mark === true || mark === 'true').length).toBeGreaterThan(1);
+    }
+    const other = await explore([...WORDS, '--bits', '64', '--plan', 'plan.csv'], cwd);
+    await expect(ask(other, 'review', null)).rejects.toThrow(
+      'plan.csv is not a plan for these rows',
+    );
+  });
+
+  it('of two pages, or of a page and an editor, never overwrite each other', async () => {
+    const cwd = await docs();
+    const served = await explore(WORDS, cwd);
+    const { groups } = await ask<Review>(served, 'plan', { maxDistance: 40 });
+    const group = await ask<Group>(served, 'group', { group: groups[0].group });
+    const rows = group.members.map(({ row }) => row);
+    const before = { kept: keptOf(group), isReviewed: false };
+    const asked = { group: group.group, before, after: { kept: rows, isReviewed: true } };
+    expect((await post(served.address, 'decide', asked)).status).toBe(200);
+    const late = await post(served.address, 'decide', asked);
+    expect([late.status, late.answer]).toEqual([
+      409,
+      { error: 'this group was decided elsewhere meanwhile' },
+    ]);
+    const path = join(cwd, 'docs-plan.jsonl');
+    const edited = readFileSync(path, 'utf8').replace('"drop"', '"keep"');
+    writeFileSync(path, edited);
+    await expect(decide(served, groups[1].group, keptOf)).rejects.toThrow(
+      '409: docs-plan.jsonl was changed by another program',
+    );
+    expect(readFileSync(path, 'utf8')).toBe(edited);
+  });
+
+  it('leave an old plan or a new one, whenever the server is killed', async () => {
+    const cwd = await docs();
+    const path = join(cwd, 'docs-plan.jsonl');
+    let served = await explore(WORDS, cwd);
+    const { groups } = await ask<Review>(served, 'plan', { maxDistance: 40 });
+    for (let round = 0; round < 4; round++) {
+      const answered: number[] = [];
+      const deciding = (async () => {
+        for (const { group } of groups) {
+          await decide(served, group, ({ members }) => members.map(({ row }) => row));
+          answered.push(group);
+          if (answered.length === 2 + round) setTimeout(() => served.child.kill('SIGKILL'), round);
+        }
+      })();
+      await expect(
+        deciding.then(() => served.stopped.then(() => Promise.reject())),
+      ).rejects.not.toBe(0);
+      await served.stopped;
+      const plan = await readPlan(path); // whole
+      for (const group of answered) {
+        const own = plan.kept.filter((_, row) => plan.groups[row] === group);
+        expect(own.every((kept) => kept === 1)).toBe(true);
+      }
+      served = await explore(WORDS, cwd);
+      await ask(served, 'plan', { maxDistance: 40 });
+    }
+  });
+});
+
+it('a map is stored next to the index, used again, and made again for other rows', async () => {
+  const cwd = await ownFolder();
+  const draws = new Draws('stored map');
+  const index = new SimHashIndex<string>({ bits: 128, dimensions: 8, vectors: 'float32' });
+  for (let i = 0; i < 300; i++) index.add(draws.gaussians(8), `row ${i}`);
+  await saveIndex(index, join(cwd, 'some.hs'));
+  interface Map {
+    rows: string;
+    x: string;
+    clusters: { name: string; size: number }[];
+  }
+  const map = async () => {
+    const served = await explore(['some.hs', '-q'], cwd);
+    const answer = await ask<Map>(served, 'map', null);
+    served.child.kill('SIGINT');
+    await served.stopped;
+    return answer;
+  };
+  const first = await map();
+  expect(first.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(300);
+  expect(first.clusters[0].name).toMatch(/^row \d+, row \d+, row \d+$/);
+  const stored = readFileSync(join(cwd, 'some.hs-map.arrow'));
+  expect(await map()).toEqual(first);
+  expect(readFileSync(join(cwd, 'some.hs-map.arrow'))).toEqual(stored);
+  expect((await IndexFolder.verify(join(cwd, 'some.hs'))).problems).toEqual([]);
+  await (await IndexFolder.open(join(cwd, 'some.hs'))).remove(['row 7']);
+  const other = await map();
+  expect(other.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(299);
+  writeFileSync(join(cwd, 'some.hs-map.arrow'), 'no Arrow file');
+  expect(await map()).toEqual(other);
+});
+
+it('the page has less than 400 KB, all that it needs', () => {
+  const files = ['explorer.js', 'explorer-style.css'].map((name) => join(dirname(command), name));
+  const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0);
+  expect(bytes).toBeLessThan(400 * 1024);
+  expect(bytes).toBeGreaterThan(10_000);
+});
+
+describe.skipIf(!hasChromium)('the page', () => {
+  const open = async (words: readonly string[] = WORDS, cwd?: string) => {
+    const folder = cwd ?? (await docs());
+    const served = await explore(words, folder);
+    const opened = await openAddress(served.address);
+    await opened.page.waitForSelector('.legend');
+    return { ...opened, served, cwd: folder };
+  };
+  const status = (page: Page) => page.locator('.panel [role=status]').textContent();
+
+  it('searches, filters, draws around rows, and is restored by its link', async () => {
+    const { page, requests, problems, served } = await open();
+    expect(await status(page)).toBe(`${GROUPS * 2 + 8 + 4} rows`);
+    await page.fill('#query', 'otherwise w1x17');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.hits li');
+    await page.locator('.hits li button:text("why?")').first().click();
+    await page.waitForSelector('.reasons');
+    await page.getByLabel('Near a row').check();
+    await page.fill('#query', 'g3a');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.found b:text("g3a")');
+    const nearest = page.locator('.hits li').first();
+    expect(['g3b', 'g3c']).toContain(
+      (await nearest.locator('button').first().textContent())?.trim(),
+    );
+    expect(await nearest.textContent()).toMatch(/\d+ of 256 bits, [−.\d]+ to [−.\d]+/);
+    await page.fill('#filter', "topic = 'topic 1' and size > 100");
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.querySelectorAll('.hits li').length < 20);
+    for (const text of await page.locator('.hits li').allTextContents()) {
+      expect(text).toContain('topic: topic 1');
+    }
+    const restored = await page.context().newPage();
+    await watched(restored, `${served.address}#${new URL(page.url()).hash.slice(1)}`);
+    await restored.waitForSelector('.found b:text("g3a")');
+    expect(await restored.inputValue('#filter')).toBe("topic = 'topic 1' and size > 100");
+    await restored.close();
+    await page.click('text=Show all');
+    await page.click('text=Lasso');
+    const box = (await page.locator('.map').boundingBox()) as { x: number; y: number };
+    await page.mouse.move(box.x + 4, box.y + 4);
+    await page.mouse.down();
+    for (const [x, y] of [
+      [870, 4],
+      [870, 740],
+      [4, 740],
+      [4, 8],
+    ]) {
+      await page.mouse.move(box.x + x, box.y + y, { steps: 3 });
+    }
+    await page.mouse.up();
+    await page.waitForSelector('h2:has-text("in the lasso")');
+    // A text of one word that no other text has lies on the map too; all rows are around.
+    expect(await status(page)).toMatch(/^60 rows in the lasso/);
+    await page.selectOption('.legend select', 'size');
+    await page.waitForSelector('.range');
+    await page.selectOption('.legend select', 'topic');
+    await page.waitForSelector('.legend li:has-text("topic 2")');
+    expect([requests, problems]).toEqual([[], []]);
+  });
+
+  it('reviews ten groups by keys, and finds them after it is loaded again', async () => {
+    const { page, problems, cwd } = await open();
+    await page.click('nav >> text=Review');
+    await page.click('button:text("Make a plan")');
+    await page.waitForSelector('.member');
+    const done = () => page.locator('.status b').textContent();
+    const kept: string[] = [];
+    for (let group = 0; group < 10; group++) {
+      await page.waitForSelector(`.status b:text-matches("^${group} of ")`);
+      await page.waitForSelector('.queue [aria-current] .tick[aria-label=open]');
+      const second = page.locator('.member').nth(1);
+      if (group % 2 === 0) {
+        await page.keyboard.press('k'); // the second row of the group in place of the first
+        await second.locator('button[aria-pressed=true]').waitFor();
+        kept.push((await second.locator('h2').textContent()) ?? '');
+      } else if (group === 3) {
+        await page.keyboard.press('a');
+        await second.locator('button[aria-pressed=true]').waitFor();
+        await page.keyboard.press('u');
+        await second.locator('button[aria-pressed=false]').waitFor();
+      }
+      await page.keyboard.press('Enter');
+    }
+    await page.waitForSelector('.status b:text-matches("^10 of 25 groups reviewed")');
+    await page.reload();
+    await page.waitForSelector('.member');
+    expect(await done()).toBe('10 of 25 groups reviewed');
+    const plan = await readPlan(join(cwd, 'docs-plan.jsonl'));
+    const ids = rowsOf<{ id: string }>(readFileSync(join(cwd, 'docs.jsonl'), 'utf8')).map(
+      ({ id }) => id,
+    );
+    for (const id of kept) expect([id, plan.kept[ids.indexOf(id)]]).toEqual([id, 1]);
+    expect(problems).toEqual([]);
+  });
+
+  it('shows what a second page decided, in place of its own', async () => {
+    const { page, served } = await open();
+    await page.click('nav >> text=Review');
+    await page.click('button:text("Make a plan")');
+    await page.waitForSelector('.member');
+    const second = await page.context().newPage();
+    await watched(second, `${served.address}#view=review`);
+    await second.waitForSelector('.member');
+    await second.keyboard.press('a');
+    await second.waitForFunction(() => !document.querySelector('.member.dropped'));
+    await page.keyboard.press('k');
+    await page.waitForSelector('[role=alert]:has-text("decided elsewhere")');
+    await page.waitForFunction(() => !document.querySelector('.member.dropped'));
+    expect(await page.locator('.queue [aria-current] .tick').textContent()).toBe('○');
+  });
+
+  it('shows hostile ids and texts as text', async () => {
+    const { page, requests, problems } = await open();
+    await page.fill('#query', 'script alert twice');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.hits li');
+    expect(await page.locator('.hits li').first().textContent()).toContain('<script>alert(2)');
+    await page.click('nav >> text=Review');
+    await page.click('button:text("Make a plan")');
+    await page.waitForSelector('.member');
+    await page.selectOption('.groups select', 'size');
+    await page.locator('.queue button').last().click();
+    for (const button of await page.locator('.queue button').all()) await button.click();
+    await page.waitForSelector('.member h2:has-text("<img src=x")');
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.locator('script').count()).toBe(1);
+    expect(await overflow(page)).toBe(0);
+    expect([requests, problems]).toEqual([[], []]);
+  });
+
+  it('can be read by other means, light, dark and on a phone, and nothing sticks out', async () => {
+    const { page } = await open();
+    await page.click('nav >> text=Review');
+    await page.click('button:text("Make a plan")');
+    await page.waitForSelector('.member');
+    await page.click('nav >> text=Figures');
+    await page.waitForSelector('.uplot');
+    for (const [width, height, colorScheme] of [
+      [1280, 800, 'light'],
+      [1280, 800, 'dark'],
+      [390, 844, 'light'],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme });
+      for (const view of ['Map', 'Review', 'Figures']) {
+        await page.click(`nav >> text=${view}`);
+        await expectAccessible(page);
+        expect([view, width, await overflow(page)]).toEqual([view, width, 0]);
+      }
+    }
+  });
+});
