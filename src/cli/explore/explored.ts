@@ -8,14 +8,7 @@ import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../../
 import { checksOf } from '../../groups/dedup';
 import { rowsOf } from '../../join/source';
 import { liveRows, vectorAt } from '../../measure/rows';
-import {
-  explainTexts,
-  type Id,
-  type IndexFolder,
-  type RowBatch,
-  type SimHashIndex,
-  type TextHasher,
-} from '../../node';
+import type { Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
 import type { Call } from '../call';
 import { parseFilter, placesThatMeet } from '../input/filter';
 import { rowsOfTexts } from '../input/hash-source';
@@ -252,7 +245,7 @@ export class Explored {
     const { hasher } = this.#searched(text);
     if (hasher !== null && this.textColumn !== null) {
       const first = text ?? (a === null ? '' : textOf(a));
-      const { together, onlyA, onlyB } = explainTexts(hasher, first, textOf(b));
+      const { together, onlyA, onlyB } = hasher.explain(first, textOf(b));
       const words = (all: readonly { word: string }[]) =>
         all.slice(0, REASONS).map(({ word }) => word);
       return {
