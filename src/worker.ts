@@ -4,6 +4,11 @@
  */
 
 import { HASHING } from './hashing/hash-batch';
+import { SCANNING } from './index/scan-task';
+import { NEAREST_CENTROIDS } from './k-means/k-means';
+import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
 import { type AnyTask, serve } from './threads/serve';
 
-serve([HASHING] as unknown as AnyTask[]);
+const tasks = [HASHING, NEAREST_CENTROIDS, NEAREST_IN_GROUP, NEAREST_IN_TREE, SCANNING];
+
+serve(tasks as unknown as AnyTask[]);

@@ -9,13 +9,14 @@ import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import type { Collector } from '../codes/nearest';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { NO_ROW } from '../kernels/hits/hits';
-import { hammingKernel } from '../kernels/kernels';
+import { inParallel } from '../threads/parallel';
 import type { BuiltBands } from './bands/band-method';
 import { fewRows } from './candidates';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { Method, RowFilter } from './index-options';
 import type { IndexParts } from './index-parts';
-import { copyOf, type Work } from './re-rank';
+import type { Work } from './re-rank';
+import { SCANNING } from './scan-task';
 
 export interface DistanceRequest {
   readonly k: number;
@@ -141,12 +142,9 @@ function ofRows(
   return collector.result();
 }
 
-/**
- * Bytes of codes between two steps, and between two reads of the limits, for many queries and for
- * one; and the codes of the first step.
- */
-const STEP_BYTES = 2 ** 21;
+/** Bytes of codes of a part, for one query and for many together; and the codes of the first. */
 const ONE_STEP_BYTES = 2 ** 25;
+const MANY_STEP_BYTES = 2 ** 27;
 const FIRST_CODES = 128;
 
 /** Rows and distances, nearest first. */
@@ -161,8 +159,6 @@ export interface DistinctCollector extends Collector {
   readonly distinctCodes: DistinctCodes;
   /** How many codes within the limit a scan must report. */
   readonly want: number;
-  /** True when `take` calls a function of the user's, which may search in turn. */
-  readonly callsUserCode: boolean;
   result(): RowsByDistance;
 }
 
@@ -189,7 +185,6 @@ interface Asked {
 class DistinctWithin implements DistinctCollector {
   readonly distinctCodes: DistinctCodes;
   readonly want = NO_ROW;
-  readonly callsUserCode = false;
   readonly limit: number;
   readonly #asked: Asked;
   readonly #found: number[] = [];
@@ -236,10 +231,6 @@ class NearestDistinct implements DistinctCollector {
     this.distinctCodes = asked.distinctCodes;
     this.#asked = asked;
     this.#best = new Smallest(asked.k);
-  }
-
-  get callsUserCode(): boolean {
-    return this.#asked.filter?.isUserCode ?? false;
   }
 
   /** All, where some may not be accepted. */
@@ -297,72 +288,39 @@ export function* scanDistinct(
   work: Work,
   firstDistinct = 0,
 ): Steps<void> {
-  if (codes.length > 1) yield* scanForMany(parts, codes, collectors, work, firstDistinct);
-  else yield* scanForOne(parts, codes[0], collectors[0], work, firstDistinct);
-}
-
-function* scanForOne(
-  parts: IndexParts,
-  code: Uint8Array,
-  collector: DistinctCollector,
-  work: Work,
-  firstDistinct: number,
-): Steps<void> {
-  const { distinctCodes } = collector;
-  const kernel = hammingKernel(parts.kernel, distinctCodes.bytesPerCode);
-  const step = Math.max(FIRST_CODES, Math.floor(ONE_STEP_BYTES / distinctCodes.bytesPerCode));
-  for (let first = firstDistinct; first < distinctCodes.count; first += step) {
-    const { want, limit } = collector;
-    if (limit === 0) return;
-    const search = kernel.search(distinctCodes.memory, code, want, limit - 1);
-    const end = Math.min(first + step, distinctCodes.count);
-    search.range(first, end);
-    const hits = collector.callsUserCode ? copyOf(search.hits()) : search.hits();
-    const { codes: found, weights, count } = hits;
-    for (let i = 0; i < count; i++) collector.take(found[i], weights[i]);
-    work.codesCompared += end - first;
-    yield undefined;
-  }
-}
-
-function* scanForMany(
-  parts: IndexParts,
-  codes: readonly Uint8Array[],
-  collectors: readonly DistinctCollector[],
-  work: Work,
-  firstDistinct: number,
-): Steps<void> {
-  const [{ distinctCodes }] = collectors;
+  const [{ distinctCodes, want }] = collectors;
   const { bytesPerCode } = distinctCodes;
-  const kernel = hammingKernel(parts.kernel, bytesPerCode);
   const queries = new Uint8Array(codes.length * bytesPerCode);
   codes.forEach((code, i) => {
     queries.set(code, i * bytesPerCode);
   });
-  const limits = new Uint32Array(codes.length);
-  const take = (query: number, distinct: number, distance: number) => {
-    const collector = collectors[query];
-    if (distance >= collector.limit) return;
-    collector.take(distinct, distance);
-    limits[query] = collector.limit;
-  };
-  const callsUserCode = collectors.some((collector) => collector.callsUserCode);
-  const step = Math.max(FIRST_CODES, Math.floor(STEP_BYTES / bytesPerCode / codes.length));
-  let here = FIRST_CODES;
-  for (let first = firstDistinct; first < distinctCodes.count; first += here, here = step) {
-    here = Math.min(here, distinctCodes.count - first);
-    collectors.forEach((collector, i) => {
-      limits[i] = collector.limit;
+  const stepBytes = codes.length === 1 ? ONE_STEP_BYTES : MANY_STEP_BYTES / codes.length;
+  const step = Math.max(FIRST_CODES, Math.floor(stepBytes / bytesPerCode));
+  // Codes may be added between two steps, and are then looked at too.
+  for (let begin = firstDistinct; begin < distinctCodes.count; ) {
+    const { codes: bytes, rows } = distinctCodes.memory;
+    const { count } = distinctCodes;
+    const from = begin;
+    const endOf = (i: number) => Math.min(count, from + FIRST_CODES + i * step);
+    const firstOf = (i: number) => (i === 0 ? from : endOf(i - 1));
+    yield* inParallel({
+      task: SCANNING,
+      state: { codes: bytes, rows, queries, bytesPerCode, kernel: parts.kernel },
+      count: 1 + Math.ceil(Math.max(0, count - from - FIRST_CODES) / step),
+      part: (i) => ({
+        ...{ first: firstOf(i), end: endOf(i), want },
+        limits: Uint32Array.from(collectors, ({ limit }) => limit),
+      }),
+      take(hits, i) {
+        for (let hit = 0; hit < hits.codes.length; hit++) {
+          const collector = collectors[hits.queries[hit]];
+          const distance = hits.distances[hit];
+          if (distance < collector.limit) collector.take(hits.codes[hit], distance);
+        }
+        work.codesCompared += (endOf(i) - firstOf(i)) * codes.length;
+        return undefined;
+      },
     });
-    const { codes: bytes } = distinctCodes.memory;
-    if (!callsUserCode) kernel.hitsOfMany(bytes, first, here, queries, limits, take);
-    else {
-      // Taken after the kernel has ended: a search in turn uses the same memory.
-      const hits: [query: number, distinct: number, distance: number][] = [];
-      kernel.hitsOfMany(bytes, first, here, queries, limits, (...hit) => hits.push(hit));
-      for (const hit of hits) take(...hit);
-    }
-    work.codesCompared += here * codes.length;
-    yield undefined;
+    begin = count;
   }
 }

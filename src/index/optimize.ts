@@ -9,7 +9,9 @@ import { drawn } from '../base/draw';
 import { mean } from '../base/mean-limits';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { type CentroidTree, trainTree } from '../k-means/two-level';
+import { allocateCentroids } from '../k-means/k-means';
+import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
+import { inParallel } from '../threads/parallel';
 import type { Setting } from './candidates';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
 import type { EvaluationRecall, RecallReport } from './index-options';
@@ -127,7 +129,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   const space = spaceOf(parts, distinctCodes);
   const most = Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14);
   const drawnCodes = yield* drawn(trained, most, alea(wanted.seed));
-  const sample = new Int16Array(drawnCodes.length * space.width);
+  const sample = allocateCentroids(drawnCodes.length, space.width); // threads read them in place
   for (let i = 0; i < drawnCodes.length; i++) {
     space.vectorInto(drawnCodes[i], sample, i * space.width);
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
@@ -152,16 +154,24 @@ function* nearestCentroids(
   const { width } = space;
   const nearest = new Uint32Array(distinctCodes.count);
   const block = new Int16Array(STEP_ROWS * width);
-  for (let first = 0; first < distinctCodes.count; first += STEP_ROWS) {
-    const end = Math.min(distinctCodes.count, first + STEP_ROWS);
-    for (let distinct = first; distinct < end; distinct++) {
-      if (!distinctCodes.isEmpty(distinct)) {
+  yield* inParallel({
+    task: NEAREST_IN_TREE,
+    state: tree.state,
+    count: Math.ceil(distinctCodes.count / STEP_ROWS),
+    part(i) {
+      const first = i * STEP_ROWS;
+      const end = Math.min(distinctCodes.count, first + STEP_ROWS);
+      for (let distinct = first; distinct < end; distinct++) {
+        if (distinctCodes.isEmpty(distinct)) continue;
         space.vectorInto(distinct, block, (distinct - first) * width);
       }
-    }
-    tree.nearestInto(block.subarray(0, (end - first) * width), nearest.subarray(first, end));
-    yield [end, distinctCodes.count];
-  }
+      return { points: block.subarray(0, (end - first) * width), first };
+    },
+    take(found, i) {
+      nearest.set(found, i * STEP_ROWS);
+      return [i * STEP_ROWS + found.length, distinctCodes.count];
+    },
+  });
   return nearest;
 }
 

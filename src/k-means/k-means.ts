@@ -10,6 +10,8 @@ import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { Arena } from '../kernels/memory';
+import type { Task } from '../threads/job';
+import { inParallel } from '../threads/parallel';
 import { dot, PointBlock, type Points, roundInto } from './points';
 
 /** Rows between two steps. Within these limits, as many as make about STEP_PRODUCTS. */
@@ -41,11 +43,36 @@ export class Progress {
   }
 }
 
-/**
- * Writes the nearest centroid of each of some rounded points, of which the first is number `first`
- * of those that are assigned.
- */
-export type Finder = (points: Int16Array, first: number, out: Uint32Array) => void;
+/** Some rounded points, of which the first is number `first` of those that are assigned. */
+export interface FinderPart {
+  readonly points: Int16Array;
+  readonly first: number;
+}
+
+/** How threads find the nearest centroid of each point of a part. */
+export interface Finder<S> {
+  readonly task: Task<S, FinderPart, Uint32Array>;
+  readonly state: S;
+}
+
+/** Centroids at length UNIT, and the kernel that compares them. */
+export interface RoundedCentroids {
+  readonly values: Int16Array;
+  readonly width: number;
+  readonly kernel: KernelName | undefined;
+}
+
+/** Compares points with every centroid. */
+export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> = {
+  name: 'nearest centroids',
+  open:
+    ({ kernel, values, width }) =>
+    ({ points }) => {
+      const out = new Uint32Array(points.length / width);
+      productsKernel(kernel).nearestInto({ values, width }, points, out);
+      return out;
+    },
+};
 
 export interface KMeansOptions {
   /** Each value of a centroid is one of two, by the sign of the sum. */
@@ -102,29 +129,35 @@ export class KMeans {
     rows: Uint32Array,
     nearest: Uint32Array,
     progress: Progress,
-    find: Finder = this.#nearestOfAll,
+    finder?: Finder<object>,
   ): Steps<Pass> {
     const { length } = this.#points;
-    const { capacity } = this.#block;
-    const found = new Uint32Array(capacity);
+    const block = this.#block;
+    const { capacity, width } = block;
+    const all = { values: this.rounded, width, kernel: this.#kernel };
+    const { task, state } = finder ?? ({ task: NEAREST_CENTROIDS, state: all } as Finder<object>);
     this.#sums.fill(0);
     this.#sizes.fill(0);
     let moved = 0;
-    for (let first = 0; first < rows.length; first += capacity) {
-      const count = this.#block.take(rows, first);
-      const rounded = this.#block.rounded(count);
-      find(rounded, first, found.subarray(0, count));
-      moved += this.#add(found, count, nearest.subarray(first, first + count));
-      yield progress.add(count);
-    }
+    yield* inParallel({
+      task,
+      // Points that are integers already lie in a memory of all threads.
+      state: { ...state, integers: this.#points.integers },
+      count: Math.ceil(rows.length / capacity),
+      part(i) {
+        const first = i * capacity;
+        return { points: block.rounded(block.take(rows, first)), first };
+      },
+      take: (found, i) => {
+        const first = i * capacity;
+        const count = block.take(rows, first);
+        moved += this.#add(found, count, nearest.subarray(first, first + count));
+        return progress.add(count);
+      },
+    });
     const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
     return { objective: total / (length * rows.length), moved };
   }
-
-  readonly #nearestOfAll: Finder = (points, _first, out) => {
-    const centroids = { values: this.rounded, width: this.#block.width };
-    productsKernel(this.#kernel).nearestInto(centroids, points, out);
-  };
 
   /** Adds the points of the block to the sums of the centroids found; returns how many moved. */
   #add(found: Uint32Array, count: number, nearest: Uint32Array): number {

@@ -59,6 +59,8 @@ export class PointBlock {
   readonly #points: Points;
   readonly #values: Float64Array;
   readonly #rounded: Int16Array;
+  /** The points taken last. */
+  #taken: { readonly rows: Uint32Array; readonly first: number } | null = null;
   /** First of the rows taken, where points are integers. */
   #firstRow = 0;
 
@@ -82,9 +84,11 @@ export class PointBlock {
       this.#firstRow = rows[first];
       return count;
     }
+    if (this.#taken?.rows === rows && this.#taken.first === first) return count;
     for (let i = 0; i < count; i++) {
       this.#points.into(rows[first + i], this.#values, i * dimensions);
     }
+    this.#taken = { rows, first };
     return count;
   }
 

@@ -9,7 +9,8 @@
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { type KernelName, productsKernel } from '../kernels/kernels';
-import { type Finder, KMeans, Progress } from './k-means';
+import type { Task } from '../threads/job';
+import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
 import { integerPoints } from './points';
 
 /** Groups whose centroids a vector is compared with. */
@@ -22,38 +23,48 @@ const COARSE_ROUNDS = 5;
 const GROUP_ROUNDS = 4;
 const LAST_ROUNDS = 1;
 
-/** Centroids of groups: those of group g are `starts[g]` to `starts[g + 1]` of all. */
-export class CentroidTree {
-  /** At length UNIT, in a WebAssembly memory, where the kernels read them in place. */
+/** Centroids of groups at length UNIT: those of group g are `starts[g]` to `starts[g + 1]` of all. */
+export interface TreeState {
   readonly centroids: Int16Array;
-  readonly #coarse: Int16Array;
-  readonly #starts: Uint32Array;
-  readonly #width: number;
-  readonly #kernel: KernelName | undefined;
+  readonly coarse: Int16Array;
+  readonly starts: Uint32Array;
+  readonly width: number;
+  readonly kernel: KernelName | undefined;
+}
 
-  constructor(
-    {
-      centroids,
-      coarse,
-      starts,
-    }: { centroids: Int16Array; coarse: Int16Array; starts: Uint32Array },
-    width: number,
-    kernel: KernelName | undefined,
-  ) {
-    this.centroids = centroids;
-    this.#coarse = coarse;
-    this.#starts = starts;
-    this.#width = width;
-    this.#kernel = kernel;
+/** Compares points with the centroids of the groups nearest to each. */
+export const NEAREST_IN_TREE: Task<TreeState, FinderPart, Uint32Array> = {
+  name: 'nearest in tree',
+  open(state) {
+    const tree = new CentroidTree(state);
+    return ({ points }) => {
+      const out = new Uint32Array(points.length / state.width);
+      tree.nearestInto(points, out);
+      return out;
+    };
+  },
+};
+
+/** Finds the nearest centroid of a vector, nearly always. */
+export class CentroidTree {
+  /** In WebAssembly memories, where the kernels of all threads read them in place. */
+  readonly state: TreeState;
+
+  constructor(state: TreeState) {
+    this.state = state;
+  }
+
+  get centroids(): Int16Array {
+    return this.state.centroids;
   }
 
   /** Writes the nearest centroid of each vector, among those of the groups nearest to it. */
   nearestInto(vectors: Int16Array, out: Uint32Array): void {
-    const width = this.#width;
-    const kernel = productsKernel(this.#kernel);
-    const groupCount = this.#starts.length - 1;
+    const { centroids, starts, width } = this.state;
+    const kernel = productsKernel(this.state.kernel);
+    const groupCount = starts.length - 1;
     if (groupCount <= 1) {
-      kernel.nearestInto({ values: this.centroids, width }, vectors, out);
+      kernel.nearestInto({ values: centroids, width }, vectors, out);
       return;
     }
     const members = this.#groupsOf(vectors);
@@ -61,7 +72,7 @@ export class CentroidTree {
     const room = new Int16Array(vectors.length);
     for (let group = 0; group < groupCount; group++) {
       const rows = members[group];
-      const [first, end] = [this.#starts[group], this.#starts[group + 1]];
+      const [first, end] = [starts[group], starts[group + 1]];
       if (rows.length === 0 || first === end) continue;
       const some = room.subarray(0, rows.length * width);
       const least = new Int32Array(rows.length);
@@ -69,7 +80,7 @@ export class CentroidTree {
         some.set(vectors.subarray(row * width, (row + 1) * width), i * width);
         least[i] = best[row];
       });
-      const all = { values: this.centroids, width };
+      const all = { values: centroids, width };
       kernel.productsOfMany(all, first, end, some, least, (from, count, query, products, at) => {
         const row = rows[query];
         for (let i = 0; i < count; i++) {
@@ -84,13 +95,13 @@ export class CentroidTree {
 
   /** For each group the vectors to which it is among the nearest. */
   #groupsOf(vectors: Int16Array): number[][] {
-    const width = this.#width;
-    const count = this.#starts.length - 1;
+    const { coarse: coarseCentroids, starts, width } = this.state;
+    const count = starts.length - 1;
     const vectorCount = vectors.length / width;
     const products = new Int32Array(vectorCount * count);
     const least = new Int32Array(vectorCount).fill(-(2 ** 31));
-    const coarse = { values: this.#coarse, width };
-    const kernel = productsKernel(this.#kernel);
+    const coarse = { values: coarseCentroids, width };
+    const kernel = productsKernel(this.state.kernel);
     kernel.productsOfMany(coarse, 0, count, vectors, least, (first, some, query, from, at) => {
       for (let i = 0; i < some; i++) products[query * count + first + i] = from[at + i];
     });
@@ -149,11 +160,8 @@ export function* trainTree(
   const groups = yield* sortedByGroup(sample, width, nearest, groupCount);
   const starts = sharedOut(groups, count);
   const means = new KMeans(points, count, { kernel });
-  const tree = new CentroidTree(
-    { centroids: means.rounded, coarse: coarse.rounded, starts },
-    width,
-    kernel,
-  );
+  const { rounded: centroids } = means;
+  const tree = new CentroidTree({ centroids, coarse: coarse.rounded, starts, width, kernel });
   yield* means.begin(firstRows(groups, starts));
   const random = alea(seed);
   const groupOf = (centroid: number) => starts.findIndex((start) => start > centroid) - 1;
@@ -161,41 +169,45 @@ export function* trainTree(
     const group = groupOf(centroid);
     return groups[group] + Math.floor(random() * (groups[group + 1] - groups[group]));
   };
-  const within = withinGroups(means.rounded, width, { groups, starts, kernel });
-  const routed: Finder = (vectors, _first, out) => tree.nearestInto(vectors, out);
+  const within = { task: NEAREST_IN_GROUP, state: { centroids, width, groups, starts, kernel } };
+  const routed = { task: NEAREST_IN_TREE, state: tree.state };
   for (let round = 0; round < rounds; round++) {
     const isLast = groupCount > 1 && round >= GROUP_ROUNDS;
-    yield* means.assign(rows, nearest, progress, isLast ? routed : within);
+    const finder = (isLast ? routed : within) as Finder<object>;
+    yield* means.assign(rows, nearest, progress, finder);
     yield* means.move(rowForEmpty);
   }
   return tree;
 }
 
-/** Finds the nearest centroid of each vector among those of its own group. */
-function withinGroups(
-  centroids: Int16Array,
-  width: number,
-  {
-    groups,
-    starts,
-    kernel,
-  }: { groups: Uint32Array; starts: Uint32Array; kernel: KernelName | undefined },
-): Finder {
-  return (vectors, firstRow, out) => {
-    const end = firstRow + out.length;
-    for (let group = 0; group + 1 < groups.length; group++) {
-      const from = Math.max(firstRow, groups[group]);
-      const to = Math.min(end, groups[group + 1]);
-      if (from >= to) continue;
-      const first = starts[group];
-      const values = centroids.subarray(first * width, starts[group + 1] * width);
-      const some = vectors.subarray((from - firstRow) * width, (to - firstRow) * width);
-      const found = out.subarray(from - firstRow, to - firstRow);
-      productsKernel(kernel).nearestInto({ values, width }, some, found);
-      for (let i = 0; i < found.length; i++) found[i] += first;
-    }
-  };
+/** Points in the order of their groups, and the centroids of these. */
+interface GroupState extends Omit<TreeState, 'coarse'> {
+  /** Where the points of each group begin. */
+  readonly groups: Uint32Array;
 }
+
+/** Compares each point with the centroids of its own group. */
+export const NEAREST_IN_GROUP: Task<GroupState, FinderPart, Uint32Array> = {
+  name: 'nearest in group',
+  open({ centroids, width, groups, starts, kernel }) {
+    return ({ points, first: firstRow }) => {
+      const out = new Uint32Array(points.length / width);
+      const end = firstRow + out.length;
+      for (let group = 0; group + 1 < groups.length; group++) {
+        const from = Math.max(firstRow, groups[group]);
+        const to = Math.min(end, groups[group + 1]);
+        if (from >= to) continue;
+        const first = starts[group];
+        const values = centroids.subarray(first * width, starts[group + 1] * width);
+        const some = points.subarray((from - firstRow) * width, (to - firstRow) * width);
+        const found = out.subarray(from - firstRow, to - firstRow);
+        productsKernel(kernel).nearestInto({ values, width }, some, found);
+        for (let i = 0; i < found.length; i++) found[i] += first;
+      }
+      return out;
+    };
+  },
+};
 
 /** Puts vectors in the order of their groups, in place; returns where each group begins. */
 function* sortedByGroup(

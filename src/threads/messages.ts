@@ -49,8 +49,8 @@ class Place {
 /** Values packed for one message. */
 export class Packed {
   readonly value: unknown;
-  /** The shared memories that hold views of the value. */
-  readonly memories: LinearMemory[] = [];
+  /** The shared memories that hold views of the value, or of the state of the job. */
+  readonly memories: LinearMemory[];
   readonly transfer: ArrayBuffer[] = [];
   /** False when the value holds what threads cannot share. */
   canBeSent = true;
@@ -58,8 +58,9 @@ export class Packed {
   readonly #role: 'state' | 'part' | 'result';
 
   /** Arrays of a result were made for it and are given away; others are copied. */
-  constructor(value: unknown, role: 'state' | 'part' | 'result') {
+  constructor(value: unknown, role: 'state' | 'part' | 'result', memories: LinearMemory[] = []) {
     this.#role = role;
+    this.memories = memories;
     this.value = this.#pack(value);
   }
 
@@ -78,19 +79,19 @@ export class Packed {
   #packView(view: TypedArray): unknown {
     const { buffer, byteOffset, length } = view;
     const home = memoryOf(view);
-    if (home?.isShared) {
+    const isKnown = home !== undefined && this.memories.includes(home);
+    if (home?.isShared && (isKnown || this.#role === 'state')) {
       const type = TYPES.findIndex((Type) => view instanceof Type);
       return new Place(type, this.#numberOf(home), byteOffset, length);
     }
     // Many rows, of which each worker would get a copy.
     if (home !== undefined && this.#role === 'state') this.canBeSent = false;
-    if (!(buffer instanceof ArrayBuffer)) return view;
+    if (home === undefined && !(buffer instanceof ArrayBuffer)) return view;
     const isGiven = this.#role === 'result' && home === undefined;
     const isWhole = isGiven && view.byteLength === buffer.byteLength;
     const copy = isWhole ? view : view.slice();
-    if (!this.transfer.includes(copy.buffer as ArrayBuffer)) {
-      this.transfer.push(copy.buffer as ArrayBuffer);
-    }
+    const own = copy.buffer as ArrayBuffer;
+    if (!this.transfer.includes(own)) this.transfer.push(own);
     return copy;
   }
 

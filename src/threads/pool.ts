@@ -6,7 +6,7 @@
  */
 
 import type { LongCall } from '../base/steps';
-import { kernelModule, kernelModules, SCAN_BYTES } from '../kernels/memory';
+import { kernelModule, kernelModules, type LinearMemory, SCAN_BYTES } from '../kernels/memory';
 import { type Host, startHost } from './host';
 import type { Job } from './job';
 import { type FromWorker, Packed, type ToWorker } from './messages';
@@ -122,7 +122,7 @@ export async function runJob<S, P, R>(
   } catch {
     return false; // no room for scratch space in a memory of nearly 4 GiB
   }
-  const run = new JobRun(job, some, call);
+  const run = new JobRun(job, { workers: some, memories: state.memories }, call);
   some.forEach((worker, i) => {
     const { value, transfer } = i === 0 ? state : new Packed(job.state, 'state');
     const memories = state.memories.map(({ memory }) => memory);
@@ -140,6 +140,7 @@ class JobRun<S, P, R> implements Client {
   readonly #job: Job<S, P, R>;
   readonly #call: LongCall;
   readonly #workers: readonly WorkerThread[];
+  readonly #memories: LinearMemory[];
   /** Parts that each worker is at work on. */
   readonly #busy = new Map<WorkerThread, number>();
   readonly #results = new Map<number, FromWorker>();
@@ -150,9 +151,14 @@ class JobRun<S, P, R> implements Client {
   #taken = 0;
   #failure: { error: unknown } | null = null;
 
-  constructor(job: Job<S, P, R>, some: readonly WorkerThread[], call: LongCall) {
+  constructor(
+    job: Job<S, P, R>,
+    { workers: some, memories }: { workers: readonly WorkerThread[]; memories: LinearMemory[] },
+    call: LongCall,
+  ) {
     this.#job = job;
     this.#workers = some;
+    this.#memories = memories;
     this.#call = call;
     this.#ended = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -206,7 +212,7 @@ class JobRun<S, P, R> implements Client {
       const busy = this.#busy.get(worker);
       if (busy === undefined || busy >= PARTS_AHEAD || this.#isStopped) return;
       if (this.#next === Math.min(count, most)) return;
-      const { value, transfer } = new Packed(this.#job.part(this.#next), 'part');
+      const { value, transfer } = new Packed(this.#job.part(this.#next), 'part', this.#memories);
       worker.post({ kind: 'part', job: this.#number, part: this.#next, value }, transfer);
       this.#busy.set(worker, busy + 1);
       this.#next++;

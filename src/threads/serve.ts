@@ -12,10 +12,15 @@ export type AnyTask = Task<never, never, unknown>;
 
 type Post = (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
 
+interface OpenJob {
+  readonly run: (part: never) => unknown;
+  readonly memories: readonly WebAssembly.Memory[];
+}
+
 /** Serves the thread that started this one, for ever. */
 export function serve(tasks: readonly AnyTask[]): void {
   const byName = new Map(tasks.map((task) => [task.name, task]));
-  const open = new Map<number, (part: never) => unknown>();
+  const open = new Map<number, OpenJob>();
   const port = globalThis.process?.getBuiltinModule?.('node:worker_threads')?.parentPort;
   const web = globalThis as unknown as Worker;
   const post: Post = (message, transfer) => {
@@ -26,13 +31,14 @@ export function serve(tasks: readonly AnyTask[]): void {
     if (message.kind === 'modules') {
       adoptModules(message.modules);
       post({ kind: 'ready' }, []);
-    } else if (message.kind === 'open') open.set(message.job, opened(byName, message));
-    else if (message.kind === 'close') open.delete(message.job);
+    } else if (message.kind === 'open') {
+      open.set(message.job, { run: opened(byName, message), memories: message.memories });
+    } else if (message.kind === 'close') open.delete(message.job);
     else {
       const { job, part, value } = message;
-      const run = open.get(job) as (part: never) => unknown;
+      const { run, memories } = open.get(job) as OpenJob;
       try {
-        const result = new Packed(run(unpacked(value, []) as never), 'result');
+        const result = new Packed(run(unpacked(value, memories) as never), 'result');
         post({ kind: 'done', job, part, result: result.value }, result.transfer);
       } catch (error) {
         post({ kind: 'failed', job, part, error }, []);
