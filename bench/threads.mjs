@@ -1,0 +1,154 @@
+// What do two threads gain over one? The same work, equal answers, interleaved rounds. On a machine
+// whose cores are busy look at the CPU time: where two threads take little more of it in all than one,
+// and the calling thread little, a free second core halves the time. The calling thread's own time over
+// all of one thread's is what no number of threads makes shorter (Amdahl).
+//
+// BENCH_CORE=0,1 node bench/threads.mjs [rows, 1 for the usual number] [part of a name]
+
+import { createHash } from 'node:crypto';
+import {
+  closeThreads,
+  clusterAsync,
+  neighborListsAsync,
+  pairs,
+  SimHasher,
+  SimHashIndex,
+  shingles,
+  TextHasher,
+} from '../dist/index.js';
+import { clusteredCodes, generator, uniformCodes } from './lib/random.mjs';
+import { announce, mark, mustHold, printTable, short, times } from './lib/table.mjs';
+
+if (!process.env.BENCH_CORE?.includes(',')) throw new Error('say BENCH_CORE=0,1: two cores, or more');
+const SCALE = Number(process.argv[2] ?? 1);
+const ONLY = process.argv[3] ?? '';
+const ROUNDS = 5;
+
+await announce();
+
+/** Rows near some of a thousand points. */
+function vectors(count, dimensions) {
+  const { unit: next } = generator(11);
+  const points = Float32Array.from({ length: 1000 * dimensions }, () => next() - 0.5);
+  const values = new Float32Array(count * dimensions);
+  for (let row = 0; row < count; row++) {
+    const from = Math.floor(next() * 1000) * dimensions;
+    for (let d = 0; d < dimensions; d++) {
+      values[row * dimensions + d] = points[from + d] + 0.7 * (next() - 0.5);
+    }
+  }
+  return { values, dimensions };
+}
+
+function texts(count) {
+  const { unit: next } = generator(5);
+  const words = Array.from({ length: 20_000 }, () => Math.floor(next() * 1e9).toString(36));
+  const draw = () => words[Math.floor(next() ** 3 * words.length)];
+  return Array.from({ length: count }, () => Array.from({ length: 120 }, draw).join(' '));
+}
+
+const rows = (count) => Math.round(SCALE * count);
+const dense = vectors(rows(100_000), 100);
+const hadamard = new SimHasher({ bits: 256, dimensions: 100, projection: 'hadamard' });
+const signs = new SimHasher({ bits: 256, dimensions: 100 });
+const textHasher = new TextHasher({ bits: 256, tokens: shingles(2) });
+const someTexts = texts(rows(10_000));
+const wide = vectors(rows(60_000), 384);
+const wideHasher = new SimHasher({ bits: 256, dimensions: 384, projection: 'hadamard' });
+const options = { bits: 256, dimensions: 100, vectors: 'float32', projection: 'hadamard' };
+const index = new SimHashIndex(options);
+index.addAll(dense);
+const queries = vectors(1000, 100);
+const hundred = { ...queries, values: queries.values.slice(0, 100 * 100) };
+const optimized = new SimHashIndex(options);
+optimized.addAll(dense);
+optimized.optimize({ recall: 0.95 });
+const many = new SimHashIndex({ bits: 256 });
+many.addAll(uniformCodes(rows(4_000_000), 256, 3));
+const one = uniformCodes(1, 256, 4);
+const near = clusteredCodes(rows(500_000), 64, 9);
+const lists = clusteredCodes(rows(30_000), 256, 8);
+
+async function allPairs(call) {
+  let count = 0;
+  let sum = 0;
+  for await (const { a, b } of pairs(near, { maxDistance: 3, ...call })) {
+    count += a.length;
+    for (let i = 0; i < a.length; i++) sum = (sum * 31 + a[i] * 7 + b[i]) % 1e9;
+  }
+  return [count, sum];
+}
+
+const byScan = { rank: 'hamming', method: 'scan' };
+const JOBS = [
+  ['hashAll, hadamard, 384 wide', 1.8, (call) => wideHasher.hashAllAsync(wide, call)],
+  ['hashAll, hadamard, 100 wide', 1.8, (call) => hadamard.hashAllAsync(dense, call)],
+  ['hashAll, signs, 100 wide', 1.8, (call) => signs.hashAllAsync(dense, call)],
+  ['texts to codes', 1.8, (call) => textHasher.hashAllAsync(someTexts, call)],
+  ['scan of 100 queries', 1.8, (call) => index.searchAllAsync(hundred, { ...byScan, ...call })],
+  ['one query', 1.6, (call) => many.searchAllAsync(one, { method: 'scan', ...call })],
+  ['searchAll of 1,000, optimized', 1.8, (call) => optimized.searchAllAsync(queries, call)],
+  ['k-means, 500 clusters', 1.8, (call) => clusterAsync(index, { clusters: 500, ...call })],
+  ['pairs of codes, 64 bits', 1.8, allPairs],
+  ['neighbor lists, 256 bits', 1.8, (call) => neighborListsAsync(lists, call)],
+  [
+    'optimize',
+    1.8,
+    async (call) => {
+      const fresh = new SimHashIndex(options);
+      fresh.addAll(dense);
+      return { ...(await fresh.optimizeAsync({ recall: 0.95, ...call })), queriesPerSecond: 0 };
+    },
+  ],
+].filter(([name]) => name.includes(ONLY));
+
+/** One run: milliseconds by the clock, of CPU in all, and of the calling thread when it was busy. */
+async function run(work, threads) {
+  const cpu = process.cpuUsage();
+  const loop = performance.eventLoopUtilization();
+  const start = performance.now();
+  const answer = await work({ threads });
+  const ms = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  const { active } = performance.eventLoopUtilization(loop);
+  return { ms, cpu: (user + system) / 1000, own: active, answer };
+}
+
+const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
+
+function digest(answer) {
+  const text = JSON.stringify(answer, (_, value) =>
+    ArrayBuffer.isView(value)
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
+      : value,
+  );
+  return createHash('sha256').update(text).digest('hex');
+}
+
+const table = [];
+const gains = [];
+for (const [name, least, work] of JOBS) {
+  const digests = [];
+  for (const threads of [1, 2]) digests.push(digest((await run(work, threads)).answer));
+  mustHold(digests[0] === digests[1], name);
+  const rounds = { 1: [], 2: [] };
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const threads of round % 2 === 0 ? [1, 2] : [2, 1]) {
+      rounds[threads].push(await run(work, threads));
+    }
+  }
+  const of = (threads, what) => median(rounds[threads].map((round) => round[what]));
+  const gain = of(1, 'ms') / of(2, 'ms');
+  const cpu = of(2, 'cpu') / of(1, 'cpu');
+  const serial = of(2, 'own') / of(1, 'ms');
+  table.push([
+    ...[name, short(of(1, 'ms')), short(of(2, 'ms')), times(gain), times(cpu)],
+    ...[serial.toFixed(2), ...[16, 64].map((cores) => times(1 / (serial + (1 - serial) / cores)))],
+  ]);
+  gains.push([name, gain, least]);
+  console.error(table.at(-1).join('  '));
+}
+const head = ['work', 'ms, 1 thread', 'ms, 2', '1 / 2', 'CPU of 2 / 1', 'serial share'];
+printTable('Two threads against one', [...head, 'at most, 16 cores', '64'], table);
+for (const [name, gain, least] of gains) mark(`${name}: 2 threads over 1`, gain, { least });
+await closeThreads();
