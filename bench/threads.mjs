@@ -19,7 +19,8 @@ import {
 import { clusteredCodes, generator, uniformCodes } from './lib/random.mjs';
 import { announce, mark, mustHold, printTable, short, times } from './lib/table.mjs';
 
-if (!process.env.BENCH_CORE?.includes(',')) throw new Error('say BENCH_CORE=0,1: two cores, or more');
+if (!process.env.BENCH_CORE?.includes(','))
+  throw new Error('say BENCH_CORE=0,1: two cores, or more');
 const SCALE = Number(process.argv[2] ?? 1);
 const ONLY = process.argv[3] ?? '';
 const ROUNDS = 5;
