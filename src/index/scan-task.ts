@@ -17,7 +17,7 @@ export interface ScanState {
   readonly kernel: KernelName | undefined;
 }
 
-/** Codes `first` to `end - 1`; of each query, distances below its limit, and how many are wanted. */
+/** Codes `first` to `end - 1`, distances below the limit of each query, how many are wanted. */
 export interface ScanPart {
   readonly first: number;
   readonly end: number;

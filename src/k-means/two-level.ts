@@ -23,7 +23,7 @@ const COARSE_ROUNDS = 5;
 const GROUP_ROUNDS = 4;
 const LAST_ROUNDS = 1;
 
-/** Centroids of groups at length UNIT: those of group g are `starts[g]` to `starts[g + 1]` of all. */
+/** Centroids in groups, at length UNIT: group g has `starts[g]` to `starts[g + 1]` of all. */
 export interface TreeState {
   readonly centroids: Int16Array;
   readonly coarse: Int16Array;
