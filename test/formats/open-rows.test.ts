@@ -55,7 +55,9 @@ describe.each(names)('%s', (name) => {
     const bytes = readFileSync(file);
     for (const size of [1, 7, 64]) {
       expect(await rowsOf(file, { types, batchRows: size })).toEqual(rows);
-      const format = (await openRows(file)).format;
+      const reader = await openRows(file);
+      const { format } = reader;
+      await reader.close();
       const options = {
         types,
         format,
