@@ -51,6 +51,9 @@ function measure({ name, tokens, make }) {
   const candidates = listed(codesByWidth[WIDTHS.indexOf(EXACT)], most);
   const keyOf = ({ a, b }) => a * texts.length + b;
   const near = new Set(candidates.map(keyOf));
+  const sets = codesOf(texts, tokens, EXACT, 'minwise');
+  const mostOfSets = mostDistance(sets);
+  const nearSets = new Set(listed(sets, mostOfSets).map(keyOf));
   const alike = pairsAlike(
     rows,
     (cosine, jaccard) => cosine >= COSINE - 1e-9 || jaccard >= JACCARD,
@@ -70,6 +73,16 @@ function measure({ name, tokens, make }) {
       return [`${codes.bits} bits`, codes.bits / 8, `≤ ${threshold}`, rest];
     });
     const right = [...truth].filter((key) => near.has(key)).length;
+    const found = listed(sets, Math.floor(WIDEST * sets.bits));
+    const { threshold: widest, ...ofSets } = best(found, truth, (pair) => truth.has(keyOf(pair)));
+    entries.push([`minwise, ${EXACT} bits`, EXACT / 8, `≤ ${widest}`, ofSets]);
+    const verified = [...truth].filter((key) => nearSets.has(key)).length;
+    entries.push([
+      `minwise, ${EXACT} bits, then exact`,
+      EXACT / 8,
+      `≤ ${mostOfSets}`,
+      shares(verified, verified, truth.size),
+    ]);
     entries.push([
       `${EXACT} bits, then exact`,
       EXACT / 8,
@@ -102,7 +115,21 @@ function measure({ name, tokens, make }) {
   console.error(`${name}: ${Math.round((performance.now() - started) / 1000)} s`);
 }
 
-function codesOf(texts, tokens, bits) {
+/** The distance of the candidates that \`minJaccard\` checks, as \`pairs\` takes it. */
+function mostDistance(sets) {
+  let most = 0;
+  const none = { offsets: new Uint32Array(sets.count + 1), indices: [], values: [] };
+  const onStart = ({ maxDistance }) => {
+    most = maxDistance;
+  };
+  for (const _ of pairs(sets, { minJaccard: JACCARD, vectors: none, onStart })) break;
+  return most;
+}
+
+function codesOf(texts, tokens, bits, projection = 'signs') {
+  if (projection === 'minwise') {
+    return new TextHasher({ bits, tokens, projection, seed: 7 }).hashAll(texts);
+  }
   const frequencies = new TextHasher({ tokens }).fit(texts);
   const hasher = new TextHasher({ bits, tokens, frequencies, seed: 7 });
   return hasher.hasher.hashAll(rowsOf(texts.map((text) => hasher.vectorize(text))));

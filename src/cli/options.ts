@@ -139,13 +139,12 @@ export const OUTPUT_OPTIONS: readonly Option[] = [
 
 /** Which rows are near, for the verbs that compare rows with rows. */
 export const NEAR_OPTIONS = options({
-  '--max-distance N: integer 0..':
-    'Rows are near that differ in at most N bits (texts: 5/32 of the bits, 40 of 256)',
+  '--max-distance N: integer 0..': 'Rows are near that differ in at most N bits',
   '--min-cosine C: number -1..1':
     'Rows are near at a cosine of C or more: exact, but of ready codes and stdin estimated from ' +
     'the bits',
   '--min-jaccard J: number 0..1':
-    'The same by the Jaccard similarity of sets; implies --measure jaccard',
+    'The same by the Jaccard similarity of sets; implies --measure jaccard (texts: 0.6)',
 });
 
 /**

@@ -88,6 +88,8 @@ export function checksOf(codes: Codes): Uint32Array {
 export interface Extension {
   readonly plan: DedupPlan;
   readonly source: RowSource;
+  /** The vectors of these rows, where pairs are checked by the option `vectors`. */
+  readonly vectors?: Nearness['vectors'];
 }
 
 /** Options of `dedup`. */
@@ -175,9 +177,9 @@ interface Known {
 }
 
 function knownOf(extend: Extension, added: Rows): Known {
-  const { plan, source } = checkOptions('extend', extend, ['plan', 'source']);
+  const { plan, source, vectors } = checkOptions('extend', extend, ['plan', 'source', 'vectors']);
   if (!(plan?.groups instanceof Uint32Array)) throw wrongType('extend.plan', 'a plan', plan);
-  const rows = rowsOf('extend.source', source);
+  const rows = withVectors(rowsOf('extend.source', source), vectors);
   checkComparable(rows, added);
   return { plan, rows };
 }

@@ -18,7 +18,13 @@ import {
   type SimHashIndexOptions,
 } from '../../node';
 import type { Call } from '../call';
-import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource } from './hash-source';
+import {
+  DEFAULT_BITS,
+  type HashSource,
+  hasherOptionsOf,
+  isOfSets,
+  openSource,
+} from './hash-source';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 import type { TextTerms } from './texts';
@@ -60,6 +66,8 @@ export interface Likeness {
 export interface CollectionWish {
   /** Hold with the codes the vectors, where there are dense ones, or the sums. */
   readonly hold?: 'vectors' | 'sums' | undefined;
+  /** Texts are compared as sets, unless an option asks for something else. */
+  readonly areTextsSets?: boolean;
   /** Make the codes as those of another collection, to be compared with them. */
   readonly like?: Likeness;
   /** Called before the rows are read, with what they will be made of; null for an index. */
@@ -102,6 +110,7 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   const source = await openSource(call, path, { text: like?.text });
   const { kind, columns, idColumn, text } = source.choice;
   wish.begin?.(source);
+  source.isOfSets = kind === 'text' && wish.areTextsSets === true && isOfSets(call);
   await source.narrow(wish.columns?.() ?? []);
   // Codes that came ready have no vectors and no sums.
   const isIndexed = Boolean(like?.index) || (hold === 'vectors' && kind === 'vector');

@@ -65,6 +65,8 @@ interface Choice extends SourceColumns {
 export class HashSource {
   #hasher: SimHasher | null = null;
   #nullCount = 0;
+  /** Codes are of sets where no option says otherwise. */
+  isOfSets = false;
   /** Rows that could not be hashed, and the error of the first. */
   #failed: { count: number; readonly first: unknown } | null = null;
   /** Dimensions of dense vectors, which the first batch decides. */
@@ -254,7 +256,11 @@ export class HashSource {
   /** What makes the codes of vectors like these; made by the options of the call at first. */
   hasherFor(vectors: DenseMatrix | SparseMatrix): SimHasher {
     const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-    this.#hasher ??= new SimHasher({ ...hasherOptionsOf(this.call, dimensions), zero: 'null' });
+    this.#hasher ??= new SimHasher({
+      ...hasherOptionsOf(this.call, dimensions),
+      ...(this.isOfSets && { projection: 'minwise' }),
+      zero: 'null',
+    });
     return this.#hasher;
   }
 }
@@ -266,6 +272,17 @@ function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHa
     if (!codes.isNull(row)) sums.set(hasher.accumulate(vectorAt(vectors, row)), row * hasher.bits);
   }
   return sums;
+}
+
+/** Options by which a user chooses vectors rather than sets, or how near they must be. */
+const OF_VECTORS = [
+  ...['max-distance', 'min-cosine', 'measure', 'projection'],
+  ...['tf-idf', 'frequencies', 'counting', 'keywords'],
+];
+
+/** Whether texts are compared as sets: where no option asks for something else. */
+export function isOfSets(call: Call): boolean {
+  return !OF_VECTORS.some((name) => call.has(name));
 }
 
 /** By --projection, or by --measure jaccard and --min-jaccard, which need codes of sets. */

@@ -19,7 +19,7 @@ import {
 import type { Call } from '../call';
 import { type Collection, idsAt, readCollection, rowBlocks } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
-import { checkNearness, estimatedNearness, nearnessOf } from '../input/nearness';
+import { checkNearness, nearnessOf } from '../input/nearness';
 import { columnOf } from '../input/open-input';
 import { textsOfRows } from '../input/texts';
 import { commandLine } from '../output/figures';
@@ -53,6 +53,7 @@ async function makePlan(call: Call, input: string): Promise<0> {
   const old = oldPath === undefined ? null : await readPlan(oldPath);
   const rows = await readCollection(call, input, {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
+    areTextsSets: true,
     bytesPerRow: PLAN_BYTES_PER_ROW,
     begin(source) {
       checkNearness(call, source);
@@ -63,10 +64,10 @@ async function makePlan(call: Call, input: string): Promise<0> {
   });
   const extended = old === null ? null : extension(call, rows, old);
   const source = extended?.source ?? rows.source;
-  const extend = extended?.extend;
+  const { known, ...near } = await nearnessOf(call, rows, old?.count);
   const options = {
-    ...(extend === undefined ? await nearnessOf(call, rows) : estimatedNearness(call, rows)),
-    ...{ grouping: call.text('grouping') as Grouping, extend },
+    ...{ ...near, grouping: call.text('grouping') as Grouping },
+    extend: extended === null ? undefined : { ...extended.extend, vectors: known },
     keep: rule.keep(old?.count),
   };
   const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));

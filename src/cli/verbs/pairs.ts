@@ -73,6 +73,7 @@ async function collections(
 ): Promise<readonly [Collection, Collection | null]> {
   const wish = {
     hold: call.has('min-cosine') ? ('vectors' as const) : undefined,
+    areTextsSets: true,
     bytesPerRow: JOIN_BYTES_PER_ROW,
     begin: (source: HashSource | null) => {
       checkNearness(call, source);
