@@ -20,8 +20,9 @@ import type { Collection } from './collection';
 import type { HashSource } from './hash-source';
 
 /**
- * Texts are nearly the same where their sets of tokens, by default pairs of words, have this Jaccard
- * similarity. It won bench `text-settings` with copies of which 1 to 10 % of the words are replaced.
+ * Texts are nearly the same where their sets of tokens, by default pairs of words, have this
+ * Jaccard similarity: it won bench `text-settings`, whose copies have 1 to 10 % of the words
+ * replaced.
  */
 const NEAR_TEXT_JACCARD = 0.6;
 /** The same of codes of hyperplanes, as a share of the bits: 40 of 256, a cosine of .88. */
@@ -104,8 +105,8 @@ export async function nearnessOf(
   const [known, held] = await candidateVectors(call, rows, { maxDistance, knownCount });
   if (!call.has(LEAST[1]) && measure === JACCARD) {
     call.say(
-      `near are texts whose sets of tokens (pairs of words) have a Jaccard similarity of ${least} ` +
-        'or more: up to some 10 % of their words may differ; --min-jaccard chooses another',
+      `near are texts whose tokens (pairs of words) have a Jaccard similarity of ${least} or ` +
+        'more: up to some 10 % of their words may differ; --min-jaccard chooses another',
     );
   }
   const caught = percent(catchShare(measure, { least, bits, maxDistance }));
