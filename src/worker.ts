@@ -7,8 +7,16 @@ import { HASHING } from './hashing/hash-batch';
 import { SCANNING } from './index/scan-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
+import { TEXT_HASHING } from './text/text-hasher';
 import { type AnyTask, serve } from './threads/serve';
 
-const tasks = [HASHING, NEAREST_CENTROIDS, NEAREST_IN_GROUP, NEAREST_IN_TREE, SCANNING];
+const tasks = [
+  HASHING,
+  NEAREST_CENTROIDS,
+  NEAREST_IN_GROUP,
+  NEAREST_IN_TREE,
+  SCANNING,
+  TEXT_HASHING,
+];
 
 serve(tasks as unknown as AnyTask[]);

@@ -22,11 +22,13 @@ import { estimateAngle } from '../hashing/angle';
 import { estimateJaccard } from '../hashing/measure';
 import { type Projection, SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
+import type { Task } from '../threads/job';
+import { inParallel } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
 import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
-import { FrequencyTable } from './frequency-table';
-import { HashOrder, logOf, TextBatch } from './text-vectors';
-import { type Tokens, tokensOf, words } from './tokens';
+import { type FrequencyEntries, FrequencyTable } from './frequency-table';
+import { HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
+import { recipeOf, type TokenRecipe, type Tokens, tokensOf, tokensOfRecipe, words } from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
@@ -102,6 +104,8 @@ export class TextHasher {
   readonly #counting: Counting;
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
+  /** What another thread needs to make the same hasher; without tokens that it cannot have. */
+  readonly #settings: Omit<TextState, 'frequencies'> | null;
   readonly #vocabulary: Vocabulary;
   readonly #order = new HashOrder();
   /** Of the frequencies, when weights were last made. */
@@ -137,7 +141,13 @@ export class TextHasher {
       frequencies.checkOrigin({ tokens: this.tokensName, hash: this.hashName });
     }
     this.#frequencies = frequencies ?? null;
-    this.#vocabulary = new Vocabulary(this.hashName, new Set(checkTexts(stopWords, 'stopWords')));
+    const stops = new Set(checkTexts(stopWords, 'stopWords'));
+    this.#vocabulary = new Vocabulary(this.hashName, stops);
+    const { tokensName, hashName: hash } = this;
+    const { counting, empty } = given;
+    const own = { bits, seed, projection, tokensName, counting, keywords, hash, empty, kernel };
+    const recipe = recipeOf(tokens);
+    this.#settings = recipe && { options: own, recipe, stopWords: [...stops] };
   }
 
   /** Width of a code. */
@@ -172,13 +182,18 @@ export class TextHasher {
   /** The codes of texts, row i of text i. `total` of `onProgress` is right for arrays only. */
   hashAll(texts: Iterable<string>, options?: LongCall): Codes {
     const given = checkOptions('options', options, LONG_CALL);
-    return runSteps(this.#joining(checkTexts(texts)), checkLongCall(given));
+    return runSteps(this.hashPart(checkTexts(texts), 0), checkLongCall(given));
   }
 
   /** `hashAll` in short steps, between which the event loop runs. */
   async hashAllAsync(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
     const given = checkOptions('options', options, LONG_CALL);
-    return runStepsAsync(this.#joining(checkTexts(texts)), checkLongCall(given));
+    const settings = this.#settings;
+    const steps =
+      settings !== null && Array.isArray(texts)
+        ? this.#inParallel(texts, settings)
+        : this.hashPart(checkTexts(texts), 0);
+    return runStepsAsync(steps, checkLongCall(given));
   }
 
   /** Yields the codes in batches of up to 1,024, so that any number of texts fits in memory. */
@@ -186,18 +201,51 @@ export class TextHasher {
     return streamItems(this.#hashing(checkTexts(texts)), {});
   }
 
-  *#joining(texts: Iterable<string>): Steps<Codes> {
+  /** The codes of texts by threads that have such hashers; their vocabularies are their own. */
+  *#inParallel(texts: readonly string[], settings: Omit<TextState, 'frequencies'>): Steps<Codes> {
+    const found: Codes[] = [];
+    const ends = partEnds(texts);
+    const frequencies = this.#frequencies;
+    yield* inParallel({
+      task: TEXT_HASHING,
+      get state() {
+        return { ...settings, frequencies: frequencies?.entries() ?? null };
+      },
+      count: ends.length,
+      part: (i) => {
+        const firstRow = ends[i - 1] ?? 0;
+        return { texts: texts.slice(firstRow, ends[i]), firstRow };
+      },
+      here: ({ texts: some, firstRow }) => codesOfPart(this, some, firstRow),
+      take: ({ bytes, validity }, i) => {
+        const { bits, origin } = this.hasher;
+        const count = ends[i] - (ends[i - 1] ?? 0);
+        const codes = Codes.allocate(count, { bits, validity, ...(origin && { origin }) });
+        codes.bytes.set(bytes);
+        found.push(codes);
+        return [ends[i], texts.length];
+      },
+    });
+    const { bits, origin } = this.hasher;
+    return Codes.join(found, { bits, origin });
+  }
+
+  /**
+   * The codes of texts of which the first is row `firstRow` in messages.
+   * @internal
+   */
+  *hashPart(texts: Iterable<string>, firstRow: number): Steps<Codes> {
     const parts: Codes[] = [];
-    yield* eachItem(this.#hashing(texts), (codes) => parts.push(codes));
+    yield* eachItem(this.#hashing(texts, firstRow), (codes) => parts.push(codes));
     const { bits, origin } = this.hasher;
     return Codes.join(parts, { bits, origin });
   }
 
   /** A step for each text, and for each part of a batch that is hashed. */
-  *#hashing(texts: Iterable<string>): Stream<Codes> {
-    const total = Array.isArray(texts) ? texts.length : undefined;
+  *#hashing(texts: Iterable<string>, firstRow = 0): Stream<Codes> {
+    const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
     const batch = new TextBatch();
-    let row = 0;
+    let row = firstRow;
     for (const text of texts) {
       const numbers = this.#weighed(text);
       this.#write(numbers, batch, batch.append(numbers.length));
@@ -301,6 +349,37 @@ export class TextHasher {
     const count = table.countOf(lows[number], highs[number]);
     return logOf((1 + table.documents) / (1 + count)) + 1;
   }
+}
+
+/** The options of a hasher and what is made of them in another thread. */
+interface TextState {
+  readonly options: Omit<TextHasherOptions, 'tokens' | 'stopWords' | 'frequencies'>;
+  readonly recipe: TokenRecipe;
+  readonly stopWords: readonly string[];
+  readonly frequencies: FrequencyEntries | null;
+}
+
+interface TextPart {
+  readonly texts: readonly string[];
+  readonly firstRow: number;
+}
+
+type PartCodes = Pick<Codes, 'bytes' | 'validity'>;
+
+export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
+  name: 'text hashing',
+  open({ options, recipe, stopWords, frequencies }) {
+    const hasher = new TextHasher({
+      ...{ ...options, tokens: tokensOfRecipe(recipe), stopWords },
+      ...(frequencies && { frequencies: FrequencyTable.of(frequencies) }),
+    });
+    return ({ texts, firstRow }) => codesOfPart(hasher, texts, firstRow);
+  },
+};
+
+function codesOfPart(hasher: TextHasher, texts: readonly string[], firstRow: number): PartCodes {
+  const { bytes, validity } = runSteps(hasher.hashPart(texts, firstRow), {});
+  return { bytes, validity };
 }
 
 function checkToken(token: unknown): string {

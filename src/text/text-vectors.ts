@@ -63,6 +63,25 @@ export class HashOrder {
   }
 }
 
+/** Limits of a part: texts, and their characters, some milliseconds of work. */
+const PART_TEXTS = 1024;
+const PART_CHARACTERS = 2 ** 17;
+
+/** Where each part of many texts ends. */
+export function partEnds(texts: readonly string[]): number[] {
+  const ends: number[] = [];
+  let characters = 0;
+  let first = 0;
+  for (let i = 0; i < texts.length; i++) {
+    characters += texts[i]?.length ?? 0;
+    const isFull = characters >= PART_CHARACTERS || i + 1 - first === PART_TEXTS;
+    if (!isFull && i + 1 < texts.length) continue;
+    ends.push(i + 1);
+    [first, characters] = [i + 1, 0];
+  }
+  return ends;
+}
+
 /** Texts, and entries, of a batch: its hashing takes some tens of milliseconds. */
 const MAX_TEXTS = 1024;
 const MAX_ENTRIES = 2 ** 17;

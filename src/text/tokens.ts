@@ -14,6 +14,23 @@ export function named(kind: string, tokens: (text: string) => Iterable<string>):
   return Object.assign(tokens, { kind });
 }
 
+/** How tokens of this file are made, so that another thread can make the same; null for others. */
+export type TokenRecipe =
+  | { readonly kind: 'words' }
+  | { readonly kind: 'characters'; readonly count: number }
+  | { readonly kind: 'shingles'; readonly count: number; readonly of: TokenRecipe };
+const recipes = /* @__PURE__ */ new WeakMap<Tokens, TokenRecipe>();
+
+export function recipeOf(tokens: Tokens): TokenRecipe | null {
+  return tokens === words ? { kind: 'words' } : (recipes.get(tokens) ?? null);
+}
+
+export function tokensOfRecipe(recipe: TokenRecipe): Tokens {
+  if (recipe.kind === 'words') return words;
+  if (recipe.kind === 'characters') return characters(recipe.count);
+  return shingles(recipe.count, tokensOfRecipe(recipe.of));
+}
+
 /** Scripts written without spaces, or with few: Chinese, Japanese, Korean. */
 const DENSE = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}々〆ー';
 /** A run of a dense script, or of other letters, marks and digits. */
@@ -74,11 +91,13 @@ function pairsInto(run: string, found: string[]): void {
  */
 export function characters(count: number): Tokens {
   checkInteger('count', count, 1, 1000);
-  return named(`characters(${count})`, function* (text) {
+  const tokens = named(`characters(${count})`, function* (text) {
     const all = Array.from(normal(text).replaceAll(/\s+/gu, ' ').trim());
     if (all.length > 0 && all.length < count) yield all.join('');
     for (let i = count; i <= all.length; i++) yield all.slice(i - count, i).join('');
   });
+  recipes.set(tokens, { kind: 'characters', count });
+  return tokens;
 }
 
 /**
@@ -90,7 +109,7 @@ export function characters(count: number): Tokens {
 export function shingles(count: number, of: Tokens = words): Tokens {
   checkInteger('count', count, 1, 1000);
   if (typeof of !== 'function') throw wrongType('of', 'a function from a text to texts', of);
-  return named(`shingles(${count}, ${of.kind ?? 'own'})`, function* (text) {
+  const tokens = named(`shingles(${count}, ${of.kind ?? 'own'})`, function* (text) {
     const held: string[] = [];
     let isShort = true;
     for (const token of tokensOf(of, text)) {
@@ -102,4 +121,7 @@ export function shingles(count: number, of: Tokens = words): Tokens {
     }
     if (isShort && held.length > 0) yield held.join(' ');
   });
+  const recipe = recipeOf(of);
+  if (recipe !== null) recipes.set(tokens, { kind: 'shingles', count, of: recipe });
+  return tokens;
 }

@@ -23,6 +23,8 @@ export interface Job<S, P, R> {
   part(i: number): P;
   /** Takes the results, in the order of the parts, and returns the progress where it is known. */
   take(result: R, i: number): readonly [done: number, total: number] | undefined;
+  /** Does a part on the calling thread, where that has what `open` would make. */
+  here?(part: P): R;
   /** Bytes of scratch space that a thread's kernels need in a shared memory, if more than usual. */
   readonly scratchBytes?: number;
 }

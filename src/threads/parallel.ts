@@ -17,7 +17,7 @@ export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<void> {
   const step = new ParallelStep(job);
   if (job.count > 1) yield step;
   if (step.isDone) return;
-  const run = job.task.open(job.state);
+  const run = job.here ?? job.task.open(job.state);
   for (let i = 0; i < job.count; i++) yield job.take(run(job.part(i)), i);
 }
 

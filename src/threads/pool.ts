@@ -110,7 +110,8 @@ export async function runJob<S, P, R>(
   call: LongCall,
 ): Promise<boolean> {
   if (kernelModule() === null || isForbidden) return false;
-  const state = new Packed(job.state, 'state');
+  const given = job.state; // may be made when it is read
+  const state = new Packed(given, 'state');
   if (!state.canBeSent) return false;
   const some = await readyWorkers(threads);
   if (some.length < 2) return false;
@@ -124,7 +125,7 @@ export async function runJob<S, P, R>(
   }
   const run = new JobRun(job, { workers: some, memories: state.memories }, call);
   some.forEach((worker, i) => {
-    const { value, transfer } = i === 0 ? state : new Packed(job.state, 'state');
+    const { value, transfer } = i === 0 ? state : new Packed(given, 'state');
     const memories = state.memories.map(({ memory }) => memory);
     const own = areas.map((addresses) => addresses[i]);
     run.open(worker, { task: job.task.name, state: value, memories, areas: own }, transfer);

@@ -3,6 +3,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
 import { runStepsAsync } from '../../src/base/steps';
 import { SimHasher } from '../../src/hashing/simhash';
+import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
+import { characters, shingles } from '../../src/text/tokens';
 import { closeThreads, inParallel } from '../../src/threads/parallel';
 
 const THREADS = [1, 2, 3, 5];
@@ -119,6 +121,43 @@ describe('hashAllAsync', () => {
       await expect(call).rejects.toThrow(/^"HALFSPACE_THREADS" expected /);
     } finally {
       delete process.env.HALFSPACE_THREADS;
+    }
+  });
+});
+
+describe('hashAllAsync of texts', () => {
+  const random = alea('texts');
+  const words = Array.from({ length: 3000 }, () => Math.floor(random() * 1e9).toString(36));
+  const draw = () => words[Math.floor(random() ** 2 * words.length)];
+  const texts = Array.from({ length: 3000 }, () =>
+    Array.from({ length: 1 + Math.floor(random() * 80) }, draw).join(' '),
+  );
+  texts[1700] = '東京都 に行く';
+  const table = new TextHasher().fit(texts.slice(0, 500));
+  const kinds: [string, TextHasherOptions][] = [
+    ['words', { stopWords: words.slice(0, 9), counting: 'log', empty: 'null' }],
+    ['keywords by frequency', { frequencies: table, keywords: 12, projection: 'direct' }],
+    ['shingles of characters', { tokens: shingles(2, characters(3)), bits: 256, seed: 9n }],
+    ['own tokens', { tokens: (text) => text.split('a'), hash: 'md5' }],
+  ];
+
+  it.each(kinds)('gives equal codes: %s', async (_, options) => {
+    const hasher = new TextHasher(options);
+    const expected = digest(hasher.hashAll(texts).bytes);
+    for (const threads of THREADS) {
+      const { bytes } = await hasher.hashAllAsync(texts, { threads });
+      expect(digest(bytes)).toBe(expected);
+    }
+  });
+
+  it('names the row of the first text without words, or makes its code null', async () => {
+    const some = texts.map((text, i) => (i === 2500 || i === 2000 ? '' : text));
+    for (const threads of THREADS) {
+      const call = new TextHasher().hashAllAsync(some, { threads });
+      await expect(call).rejects.toThrow(/^row 2000: /);
+      const codes = await new TextHasher({ empty: 'null' }).hashAllAsync(some, { threads });
+      const nulls = [...some.keys()].filter((row) => codes.isNull(row));
+      expect(nulls).toEqual([2000, 2500]);
     }
   });
 });
