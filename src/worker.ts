@@ -5,6 +5,7 @@
 
 import { HASHING } from './hashing/hash-batch';
 import { SCANNING } from './index/scan-task';
+import { TILING } from './join/tile-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
 import { TEXT_HASHING } from './text/text-hasher';
@@ -17,6 +18,7 @@ const tasks = [
   NEAREST_IN_TREE,
   SCANNING,
   TEXT_HASHING,
+  TILING,
 ];
 
 serve(tasks as unknown as AnyTask[]);

@@ -11,9 +11,11 @@ import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { type KernelName, tileKernel } from '../kernels/kernels';
 import { TILE_HIT, TILE_ROWS, TileMemory } from '../kernels/tiles/tile-memory';
+import { inParallel } from '../threads/parallel';
 import type { BestLists } from './best-lists';
 import { type JoinCodes, join, methodFor } from './join';
 import type { JoinMethod } from './join-layout';
+import { hitsOfTiles, TILING } from './tile-task';
 
 /** Largest distance up to which a join by tables is considered. */
 export const MAX_JOINED = 63;
@@ -23,9 +25,8 @@ const SAMPLE = 1024;
 /** Queries before the first order; their number grows by this until the next, SAMPLE among them. */
 const FIRST_QUERIES = 16;
 const GROWTH = 2;
-/** Nanoseconds of a comparison of 64 bits, and of a hit, on the machine of bench/results.md. */
+/** Nanoseconds of a comparison of 64 bits on the machine of bench/results.md. */
 const COMPARED_WORD_NS = 0.22;
-const HIT_NS = 30;
 /** Work between two steps, and codes that are put in order. */
 const STEP_NS = 5e6;
 const STEP_CODES = 2 ** 15;
@@ -92,8 +93,6 @@ class Comparison {
   #end: number;
   /** All pairs up to this distance have been offered already. */
   #offered = -1;
-  /** Nanoseconds since the last step. */
-  #work = 0;
 
   constructor(codes: JoinCodes, lists: BestLists, kernel: KernelName | undefined) {
     const { count, bits } = codes;
@@ -155,33 +154,44 @@ class Comparison {
   *#ask(end: number): Steps<void> {
     const tiles = this.#tiles;
     const { count, bits } = this.#codes;
-    const kernel = tileKernel(this.#kernelName);
     const first = this.#asked;
     const before = pairsOf(count, first);
     const total = pairsOf(count, this.#end);
-    kernel.prepare(tiles, first, end);
-    const take = (found: number) => this.#take(found);
-    for (let row = first; row < count; row += TILE_ROWS) {
-      const rowEnd = Math.min(count, row + TILE_ROWS);
-      const queryEnd = Math.min(end, rowEnd);
-      kernel.hitsOfTile(tiles, row, rowEnd, first, queryEnd, take);
-      const compared = (queryEnd - first) * TILE_ROWS;
-      this.#work += compared * Math.ceil(bits / 64) * COMPARED_WORD_NS;
-      if (this.#work < STEP_NS) continue;
-      this.#work = 0;
-      yield [Math.min(total, before + (end - first) * (rowEnd - first)), total];
-    }
+    const perRow = (end - first) * Math.ceil(bits / 64) * COMPARED_WORD_NS;
+    const step = Math.max(1, Math.floor(STEP_NS / perRow / TILE_ROWS)) * TILE_ROWS;
+    const rowEndOf = (i: number) => Math.min(count, first + (i + 1) * step);
+    let isPrepared = false;
+    yield* inParallel({
+      task: TILING,
+      state: { codes: tiles.codes, limits: tiles.limits, count, bits, kernel: this.#kernelName },
+      count: Math.ceil((count - first) / step),
+      part: (i) => ({ first, end, row: first + i * step, rowEnd: rowEndOf(i) }),
+      here: (part) => {
+        if (!isPrepared) tileKernel(this.#kernelName).prepare(tiles, first, end);
+        isPrepared = true;
+        // Offered at once: the limits of this part fall too.
+        const take = (found: number) => this.#take(tiles.hits, TILE_HIT * found);
+        hitsOfTiles(tiles, part, this.#kernelName, take);
+        return { hits: tiles.hits.subarray(0, 0) };
+      },
+      take: ({ hits }, i) => {
+        this.#take(hits, hits.length);
+        const rows = rowEndOf(i) - first;
+        return [Math.min(total, before + pairsOf(rows, Math.min(rows, end - first))), total];
+      },
+      scratchBytes: tiles.workBytes,
+    });
     this.#asked = end;
     yield [pairsOf(count, end), total];
   }
 
   /** Offers hits to both lists; a hit is of positions in the order. */
-  #take(found: number): void {
-    const { hits, limits } = this.#tiles;
+  #take(hits: Uint32Array, length: number): void {
+    const { limits } = this.#tiles;
     const order = this.#order;
     const lists = this.#lists;
     const offered = this.#offered;
-    for (let i = 0; i < TILE_HIT * found; i += TILE_HIT) {
+    for (let i = 0; i < length; i += TILE_HIT) {
       const query = hits[i];
       const row = hits[i + 1];
       const distance = hits[i + 2];
@@ -191,7 +201,6 @@ class Comparison {
       }
       if (distance < limits[row]) limits[row] = lists.offer(order[row], distance, order[query]);
     }
-    this.#work += found * HIT_NS;
   }
 
   /** Offers all pairs within a distance at once, if tables save more time than they cost. */

@@ -3,6 +3,7 @@ import { alea } from '../../src/base/random';
 import { cluster, clusterAsync } from '../../src/clustering/cluster';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
+import { neighborLists, neighborListsAsync } from '../../src/join/neighbor-lists';
 import { closeThreads } from '../../src/threads/parallel';
 
 const THREADS = [1, 2, 3, 5];
@@ -51,6 +52,13 @@ describe.each(KINDS)('on %s rows', (kind) => {
       expect(await index.searchAllAsync(queries, { ...filtered, threads })).toEqual(
         index.searchAll(queries, filtered),
       );
+    }
+  });
+
+  it('neighborListsAsync gives equal lists', async () => {
+    const expected = neighborLists(index, { k: 8 });
+    for (const threads of THREADS) {
+      expect(await neighborListsAsync(index, { k: 8, threads })).toEqual(expected);
     }
   });
 

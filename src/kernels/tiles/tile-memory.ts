@@ -48,7 +48,15 @@ export class TileMemory {
   readonly sums: Uint8Array;
   readonly sumBytes: number;
 
-  constructor(count: number, bits: number) {
+  /** Bytes of the space that one thread needs, without codes and limits. */
+  readonly workBytes: number;
+
+  /** `shared`: codes and limits of another thread, and the address of this one's own space. */
+  constructor(
+    count: number,
+    bits: number,
+    shared?: { readonly codes: Uint8Array; readonly limits: Uint32Array; readonly at: number },
+  ) {
     this.bits = bits;
     this.stride = 8 * Math.ceil(bits / 64);
     const fours = Math.ceil((Math.ceil(bits / GROUP_BITS) - 1) / 4);
@@ -73,9 +81,10 @@ export class TileMemory {
       TABLE_BYTES * this.groupsAtOnce,
       this.sumBytes * waiting,
     ];
-    const arena = new Arena(lengths.reduce((sum, length) => sum + length + LINE, LINE));
-    const { buffer, byteOffset } = arena.bytes;
-    let at = byteOffset;
+    const bytesOf = (some: number[]) => some.reduce((sum, length) => sum + length + LINE, LINE);
+    this.workBytes = bytesOf(lengths.slice(2));
+    const { buffer, byteOffset } = shared?.codes ?? new Arena(bytesOf(lengths)).bytes;
+    let at = shared?.at ?? byteOffset;
     const next = () => {
       at = Math.ceil(at / LINE) * LINE;
       const length = lengths.shift() as number;
@@ -84,8 +93,9 @@ export class TileMemory {
       return view;
     };
     const words = (view: Uint8Array) => new Uint32Array(buffer, view.byteOffset, view.length / 4);
-    this.codes = next();
-    this.limits = words(next());
+    if (shared !== undefined) lengths.splice(0, 2);
+    this.codes = shared?.codes ?? next();
+    this.limits = shared?.limits ?? words(next());
     this.hits = words(next());
     this.choices = next();
     this.slices = next();

@@ -1,0 +1,67 @@
+/**
+ * Comparisons of a block of queries with tiles of rows, all codes of one memory, in parts that
+ * threads share. Limits fall while parts run: a thread that reads an older one finds more hits,
+ * never fewer.
+ */
+
+import { type KernelName, tileKernel } from '../kernels/kernels';
+import { memoryOf } from '../kernels/memory';
+import { TILE_HIT, TILE_ROWS, TileMemory } from '../kernels/tiles/tile-memory';
+import type { Task } from '../threads/job';
+
+/** Codes in the order of comparison, and the limit of each. */
+export interface TileState {
+  readonly codes: Uint8Array;
+  readonly limits: Uint32Array;
+  readonly count: number;
+  readonly bits: number;
+  readonly kernel: KernelName | undefined;
+}
+
+/** Queries `first` to `end - 1` against rows `row` to `rowEnd - 1`: whole tiles but the last. */
+export interface TilePart {
+  readonly first: number;
+  readonly end: number;
+  readonly row: number;
+  readonly rowEnd: number;
+}
+
+/** Hits of a part, (query, row, distance) one after another. */
+export interface TileHits {
+  readonly hits: Uint32Array;
+}
+
+export const TILING: Task<TileState, TilePart, TileHits> = {
+  name: 'tiling',
+  open({ codes, limits, count, bits, kernel }) {
+    const at = memoryOf(codes)?.free ?? 0;
+    const tiles = new TileMemory(count, bits, { codes, limits, at });
+    return (part) => {
+      const found: Uint32Array[] = [];
+      tileKernel(kernel).prepare(tiles, part.first, part.end);
+      hitsOfTiles(tiles, part, kernel, (hits) => {
+        found.push(tiles.hits.slice(0, TILE_HIT * hits));
+      });
+      const all = new Uint32Array(found.reduce((sum, hits) => sum + hits.length, 0));
+      let to = 0;
+      for (const hits of found) {
+        all.set(hits, to);
+        to += hits.length;
+      }
+      return { hits: all };
+    };
+  },
+};
+
+/** Passes the hits of prepared queries with some rows to `take`, by their number in the memory. */
+export function hitsOfTiles(
+  tiles: TileMemory,
+  { first, end, row: firstRow, rowEnd: lastRow }: TilePart,
+  kernel: KernelName | undefined,
+  take: (found: number) => void,
+): void {
+  for (let row = firstRow; row < lastRow; row += TILE_ROWS) {
+    const rowEnd = Math.min(lastRow, row + TILE_ROWS);
+    tileKernel(kernel).hitsOfTile(tiles, row, rowEnd, first, Math.min(end, rowEnd), take);
+  }
+}
