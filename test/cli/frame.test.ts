@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMON_OPTIONS } from '../../src/cli/options';
 import { VERBS } from '../../src/cli/verbs';
-import { command, ownFolder, root, rowsOf, run } from './run';
+import { ownFolder, root, rowsOf, run } from './run';
 
 const NOUNS = 'datasets/nouns/nouns.arrow';
 
@@ -12,17 +12,6 @@ describe('halfspace', () => {
   it('tells its version', async () => {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
     expect(await run(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
-  });
-
-  it('tells its version in less than twice the time that node needs to start', async () => {
-    const times = (words: string[]) =>
-      Array.from({ length: 9 }, () => {
-        const start = performance.now();
-        execFileSync(process.execPath, words);
-        return performance.now() - start;
-      }).sort((a, b) => a - b)[2];
-    const nothing = times(['-e', '0']);
-    expect(times([command, '--version'])).toBeLessThan(2 * nothing + 10);
   });
 
   it('names all verbs in its help, and is misused without one', async () => {
