@@ -144,6 +144,7 @@ const LIBRARY: Record<string, MakeCall> = {
   ),
   'Codes.withoutValidity': onCodes('withoutValidity'),
   'Codes.at': onCodes('at', 2),
+  'Codes.bitString': onCodes('bitString', 2),
   'Codes.isNull': onCodes('isNull', 2),
   'Codes.distance': onCodes('distance', 2, 1),
   hammingDistance: call(
@@ -155,6 +156,7 @@ const LIBRARY: Record<string, MakeCall> = {
   bitsFor: call(api.bitsFor as never, () => ({ cosineError: 0.1, cosine: 0.5 })),
   distanceFor: call(api.distanceFor as never, 0.9, 64, 0.9),
   catchProbability: call(api.catchProbability as never, 0.9, 64, 20),
+  closeThreads: call(api.closeThreads as never),
   meanOf: call(api.meanOf as never, matrix, () => ({ sample: 3, seed: 1 })),
   scan: call(
     api.scan as never,
