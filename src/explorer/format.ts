@@ -10,8 +10,8 @@ export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A cosine as `.832`, `1` or `−.05`. */
-export function cosineText(value: number, digits = 3): string {
+/** A similarity as `.832`, `1` or `−.05`. */
+export function shareText(value: number, digits = 3): string {
   if (value >= 1 - 0.5 / 10 ** digits) return '1';
   if (Math.abs(value) < 0.5 / 10 ** digits) return '0';
   return value.toFixed(digits).replace('-', '−').replace('0.', '.');

@@ -1,9 +1,9 @@
 /** Rows in a table, and hits with their cosine, its interval and the reasons. */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { estimateAngle } from '../index';
 import type { State } from './app';
-import { cosineText } from './format';
+import { estimateOf } from './estimate';
+import { shareText } from './format';
 import type { About, Card, Hit, WhyAnswer } from './messages';
 
 /** Columns of a table besides the id and the text. */
@@ -65,25 +65,24 @@ export function hitItem(
   actions: HitActions,
 ): TemplateResult {
   const bits = about?.bits ?? 1;
-  const [low, high] = estimateAngle(hit.distance, bits).cosineInterval;
+  const [low, high] = estimateOf(about?.measure, hit.distance, bits).interval;
+  const what = `${isExact ? 'exact' : 'estimated'} ${about?.measure}`;
   const isOpen = why?.row === hit.row;
   return html`<li>
     <div class="head">
       ${idButton(hit, actions.near)}
-      <span class="cosine" title=${isExact ? 'exact cosine' : 'estimated cosine'}
-        >${cosineText(hit.cosine)}</span
-      >
+      <span class="cosine" title=${what}>${shareText(hit.similarity)}</span>
     </div>
     <div class="meter" aria-hidden="true">
-      <i .style=${`width: ${Math.max(0, 100 * hit.cosine)}%`}></i>
+      <i .style=${`width: ${Math.max(0, 100 * hit.similarity)}%`}></i>
     </div>
     ${hit.text === null ? nothing : html`<p class="text" dir="auto">${hit.text}</p>`}
     <p class="note">
       ${hit.values
         .slice(0, VALUES)
         .map(([name, value]) => html`<span dir="auto">${name}: ${value}</span> · `)}
-      <span title="Differing bits, and the cosine that they estimate (95 %)"
-        >${hit.distance} of ${bits} bits, ${cosineText(low, 2)} to ${cosineText(high, 2)}</span
+      <span title=${`Differing bits, and the ${about?.measure} that they estimate (95 %)`}
+        >${hit.distance} of ${bits} bits, ${shareText(low, 2)} to ${shareText(high, 2)}</span
       >
       ${
         actions.why === null
@@ -115,7 +114,7 @@ function reasons(answer: WhyAnswer | null): TemplateResult {
       ([name, share]) => html`<div>
         <span dir="auto">${name}</span>
         <i .style=${`width: ${Math.max(1, (100 * share) / most)}%`}></i>
-        <span>${cosineText(share)}</span>
+        <span>${shareText(share)}</span>
       </div>`,
     )}
     ${

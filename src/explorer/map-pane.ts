@@ -55,6 +55,8 @@ export class MapPane {
   #middles: Place[] = [];
   #places = new Map<number, number>();
   #marked: readonly number[] = [];
+  /** Ids of the marked points, the nearest first. */
+  readonly #named = new Map<number, string>();
   #query: number | null = null;
   #line: readonly Place[] = [];
   #timer = 0;
@@ -185,9 +187,16 @@ export class MapPane {
   }
 
   /** Marks rows that were found, and the one that was searched for. */
-  mark(rows: readonly number[], query: number | null): void {
-    this.#marked = rows.flatMap((row) => this.#places.get(row) ?? []);
-    this.#query = query === null ? null : (this.#places.get(query) ?? null);
+  mark(hits: readonly Card[], query: Card | null): void {
+    this.#named.clear();
+    for (const { row, id } of query === null ? hits : [query, ...hits]) {
+      const point = this.#places.get(row);
+      if (point !== undefined) this.#named.set(point, id);
+    }
+    // Names of clusters would cover those of the rows.
+    this.#labels.hidden = hits.length > 0;
+    this.#marked = hits.flatMap(({ row }) => this.#places.get(row) ?? []);
+    this.#query = query === null ? null : (this.#places.get(query.row) ?? null);
     this.#request(false);
   }
 
@@ -236,6 +245,7 @@ export class MapPane {
         context.stroke();
       }
     };
+    this.#drawNames(context, style);
     for (const point of this.#marked) ring(point, 6, 1.5);
     if (this.#query !== null) ring(this.#query, 10, 3);
     if (this.#hovered >= 0) ring(this.#hovered, 7, 2);
@@ -248,6 +258,29 @@ export class MapPane {
     context.strokeStyle = style.getPropertyValue('--accent');
     context.lineWidth = 2;
     context.stroke();
+  }
+
+  /** Ids next to marked points, where one does not cover another that is nearer to the query. */
+  #drawNames(context: CanvasRenderingContext2D, style: CSSStyleDeclaration): void {
+    const boxes: [number, number, number][] = [];
+    context.font = '600 12px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    context.lineWidth = 4;
+    context.lineJoin = 'round';
+    context.strokeStyle = style.getPropertyValue('--ground');
+    context.fillStyle = style.getPropertyValue('--ink');
+    for (const [point, id] of this.#named) {
+      const name = id.length > 24 ? `${id.slice(0, 23)}…` : id;
+      const [x, y] = this.control.pixelOf([this.#x[point], this.#y[point]]);
+      const [left, wide] = [x + (point === this.#query ? 15 : 11), context.measureText(name).width];
+      const isFree = boxes.every(
+        ([l, r, at]) => left > r || left + wide < l || Math.abs(at - y) > 14,
+      );
+      if (!isFree) continue;
+      boxes.push([left - 18, left + wide + 4, y]);
+      context.strokeText(name, left, y);
+      context.fillText(name, left, y);
+    }
   }
 
   #label(names: readonly string[]): void {

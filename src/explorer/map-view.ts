@@ -123,10 +123,7 @@ export class MapView {
   #mark(): void {
     const { listed } = this.app.state;
     if (listed?.kind === 'hits') {
-      this.pane.mark(
-        listed.hits.map(({ row }) => row),
-        listed.query?.row ?? null,
-      );
+      this.pane.mark(listed.hits, listed.query);
     } else this.pane.mark([], null);
   }
 
@@ -274,10 +271,11 @@ export class MapView {
     };
     return html`<div class="found">
         <h2><span role="status">${counted(hits.length, 'row')}${of}</span></h2>
-        <span class="note">
-          ${isExact ? 'exact cosine' : 'estimated cosine'} · ${milliseconds.toFixed(1)} ms
-        </span>
         <button class="quiet" @click=${() => this.clear()}>Show all</button>
+        <span class="note">
+          ${isExact ? 'exact' : 'estimated'} ${this.app.state.about?.measure} ·
+          ${milliseconds.toFixed(1)} ms
+        </span>
       </div>
       <ol class="list hits" tabindex="0" aria-label="Rows found, nearest first">
         ${hits.map((hit) => hitItem(hit, isExact, this.app.state, actions))}
@@ -313,7 +311,7 @@ export class MapView {
     if (map === null) return nothing;
     const { entries, range } = this.pane.legend;
     const isHeld = this.app.source.held !== null;
-    return html`<details class="legend" open>
+    return html`<details class="legend" ?open=${!isPhone}>
       <summary>Colours</summary>
       ${
         isHeld
@@ -349,6 +347,9 @@ export class MapView {
     </details>`;
   }
 }
+
+/** On a phone the legend would cover the map. */
+const isPhone = matchMedia('(max-width: 760px)').matches;
 
 const typedIn = (event: Event) => (event.target as HTMLInputElement).value;
 

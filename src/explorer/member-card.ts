@@ -5,12 +5,13 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { differences } from './differences';
-import { cosineText } from './format';
+import { shareText } from './format';
 import type { GroupAnswer, Member } from './messages';
 
 export interface CardOptions {
   readonly isChosen: boolean;
   readonly bits: number;
+  readonly measure: string;
   readonly choose: () => void;
   readonly toggle: () => void;
 }
@@ -18,13 +19,13 @@ export interface CardOptions {
 /** A kept row is compared with the first of its group, a dropped one with the row that stays. */
 export function memberCard(
   { members }: GroupAnswer,
-  { row, id, isKept, distance, cosine, duplicateOf, texts }: Member,
-  { isChosen, bits, choose, toggle }: CardOptions,
+  { row, id, isKept, distance, similarity, duplicateOf, texts }: Member,
+  { isChosen, bits, measure, choose, toggle }: CardOptions,
 ): TemplateResult {
   const [first] = members;
   const own = isKept ? first : (members.find((one) => one.row === duplicateOf) ?? first);
   const other = own.row === row ? null : own;
-  const exact = cosine === null ? '' : `, cosine ${cosineText(cosine)}`;
+  const exact = similarity === null ? '' : `, ${measure} ${shareText(similarity)}`;
   return html`<article
     class=${`member ${isKept ? 'kept' : 'dropped'} ${isChosen ? 'chosen' : ''}`}
     @click=${choose}

@@ -11,6 +11,8 @@ export interface About {
   readonly title: string;
   readonly rows: number;
   readonly bits: number;
+  /** What distances estimate, as sentences name it. */
+  readonly measure: 'cosine' | 'Jaccard similarity';
   /** Whether a query may be a text. */
   readonly hasText: boolean;
   /** Values of a query vector; null where a query cannot be one. */
@@ -40,7 +42,7 @@ export interface Card {
 
 export interface Hit extends Card {
   readonly distance: number;
-  readonly cosine: number;
+  readonly similarity: number;
 }
 
 /** A search by one of text, id, row and vector. */
@@ -57,7 +59,7 @@ export interface SearchAnswer {
   /** The row that was searched for; null where it was a text or a vector. */
   readonly query: Card | null;
   readonly hits: readonly Hit[];
-  /** Whether cosines are exact or estimated. */
+  /** Whether similarities are exact or estimated. */
   readonly isExact: boolean;
   readonly milliseconds: number;
 }
@@ -133,7 +135,8 @@ export interface Member {
   readonly duplicateOf: number;
   /** Bits that differ from the row that it duplicates. */
   readonly distance: number;
-  readonly cosine: number | null;
+  /** Cosine or Jaccard similarity to it, where it is known. */
+  readonly similarity: number | null;
   /** The texts that are compared, long ones cut. */
   readonly texts: readonly (readonly [name: string, value: string])[];
 }

@@ -343,7 +343,9 @@ export class ReviewView {
       <div class="members">
         ${members.map((member, i) =>
           memberCard(group, member, {
-            ...{ isChosen: i === this.#chosen, bits: this.app.state.about?.bits ?? 0 },
+            isChosen: i === this.#chosen,
+            bits: this.app.state.about?.bits ?? 0,
+            measure: this.app.state.about?.measure ?? 'cosine',
             choose: () => {
               this.#chosen = i;
               this.app.redraw();

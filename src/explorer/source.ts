@@ -1,6 +1,7 @@
 /** Where the page's answers come from: the server, or what a page in one file holds. */
 
 import { Codes, scan } from '../index';
+import { estimateOf } from './estimate';
 import type { Card, Held, Question, Questions, SearchAnswer, SearchRequest } from './messages';
 import { bytesOf } from './packed';
 
@@ -96,8 +97,8 @@ function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
   const { rows, distances } = scan(codes, codes.at(at), { k: k + 1 });
   const milliseconds = performance.now() - start;
   const hits = Array.from(rows, (other, i) => {
-    const cosine = Math.cos((Math.PI * distances[i]) / bits);
-    return { ...cards[other], distance: distances[i], cosine };
+    const similarity = estimateOf(about?.measure, distances[i], bits).similarity;
+    return { ...cards[other], distance: distances[i], similarity };
   });
   return {
     query: cards[at],

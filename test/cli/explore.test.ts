@@ -11,6 +11,7 @@ import { expectAccessible, hasChromium, openAddress, overflow, watched } from '.
 import { ask, explore, post, type Served } from './explore/serve';
 import { command, ownFolder, rowsOf, run } from './run';
 
+const FULL = { tags: 'full' } as const;
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
 const RIGHT_TO_LEFT = '\u202eתפריט قائمة\u202c';
 const GROUPS = 24;
@@ -187,29 +188,35 @@ describe('decisions', () => {
     expect(readFileSync(join(cwd, 'docs.jsonl'))).toEqual(source);
   });
 
-  it('go on with a plan of the command, in every format, and refuse one of other rows', async () => {
-    const cwd = await docs();
-    for (const name of ['plan.jsonl', 'plan.csv', 'plan.arrow']) {
-      const made = await run(['dedup', ...WORDS, '-o', name], { cwd });
-      expect(made.code).toBe(0);
-      const before = await readPlan(join(cwd, name));
-      const served = await explore([...WORDS, '--plan', name], cwd);
-      const { groups } = await ask<Review>(served, 'review', null);
-      const [{ group }] = groups;
-      await decide(served, group, ({ members }) => members.map(({ row }) => row));
-      const after = await readPlan(join(cwd, name));
-      expect(after.groups).toEqual(before.groups);
-      expect(after.kept.filter((kept, row) => kept !== before.kept[row]).length).toBeGreaterThan(0);
-      const marks: unknown[] = [];
-      for await (const batch of await openRows(join(cwd, name)))
-        marks.push(...batch.values('reviewed'));
-      expect(marks.filter((mark) => mark === true || mark === 'true').length).toBeGreaterThan(1);
-    }
-    const other = await explore([...WORDS, '--bits', '64', '--plan', 'plan.csv'], cwd);
-    await expect(ask(other, 'review', null)).rejects.toThrow(
-      'plan.csv is not a plan for these rows',
-    );
-  });
+  it(
+    'go on with a plan of the command, in every format, and refuse one of other rows',
+    FULL,
+    async () => {
+      const cwd = await docs();
+      for (const name of ['plan.jsonl', 'plan.csv', 'plan.arrow']) {
+        const made = await run(['dedup', ...WORDS, '-o', name], { cwd });
+        expect(made.code).toBe(0);
+        const before = await readPlan(join(cwd, name));
+        const served = await explore([...WORDS, '--plan', name], cwd);
+        const { groups } = await ask<Review>(served, 'review', null);
+        const [{ group }] = groups;
+        await decide(served, group, ({ members }) => members.map(({ row }) => row));
+        const after = await readPlan(join(cwd, name));
+        expect(after.groups).toEqual(before.groups);
+        expect(after.kept.filter((kept, row) => kept !== before.kept[row]).length).toBeGreaterThan(
+          0,
+        );
+        const marks: unknown[] = [];
+        for await (const batch of await openRows(join(cwd, name)))
+          marks.push(...batch.values('reviewed'));
+        expect(marks.filter((mark) => mark === true || mark === 'true').length).toBeGreaterThan(1);
+      }
+      const other = await explore([...WORDS, '--bits', '64', '--plan', 'plan.csv'], cwd);
+      await expect(ask(other, 'review', null)).rejects.toThrow(
+        'plan.csv is not a plan for these rows',
+      );
+    },
+  );
 
   it('of two pages, or of a page and an editor, never overwrite each other', async () => {
     const cwd = await docs();
@@ -234,7 +241,7 @@ describe('decisions', () => {
     expect(readFileSync(path, 'utf8')).toBe(edited);
   });
 
-  it('leave an old plan or a new one, whenever the server is killed', async () => {
+  it('leave an old plan or a new one, whenever the server is killed', FULL, async () => {
     const cwd = await docs();
     const path = join(cwd, 'docs-plan.jsonl');
     let served = await explore(WORDS, cwd);
@@ -263,37 +270,41 @@ describe('decisions', () => {
   });
 });
 
-it('a map is stored next to the index, used again, and made again for other rows', async () => {
-  const cwd = await ownFolder();
-  const draws = new Draws('stored map');
-  const index = new SimHashIndex<string>({ bits: 128, dimensions: 8, vectors: 'float32' });
-  for (let i = 0; i < 300; i++) index.add(draws.gaussians(8), `row ${i}`);
-  await saveIndex(index, join(cwd, 'some.hs'));
-  interface Map {
-    rows: string;
-    x: string;
-    clusters: { name: string; size: number }[];
-  }
-  const map = async () => {
-    const served = await explore(['some.hs', '-q'], cwd);
-    const answer = await ask<Map>(served, 'map', null);
-    served.child.kill('SIGINT');
-    await served.stopped;
-    return answer;
-  };
-  const first = await map();
-  expect(first.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(300);
-  expect(first.clusters[0].name).toMatch(/^row \d+, row \d+, row \d+$/);
-  const stored = readFileSync(join(cwd, 'some.hs-map.arrow'));
-  expect(await map()).toEqual(first);
-  expect(readFileSync(join(cwd, 'some.hs-map.arrow'))).toEqual(stored);
-  expect((await IndexFolder.verify(join(cwd, 'some.hs'))).problems).toEqual([]);
-  await (await IndexFolder.open(join(cwd, 'some.hs'))).remove(['row 7']);
-  const other = await map();
-  expect(other.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(299);
-  writeFileSync(join(cwd, 'some.hs-map.arrow'), 'no Arrow file');
-  expect(await map()).toEqual(other);
-});
+it(
+  'a map is stored next to the index, used again, and made again for other rows',
+  FULL,
+  async () => {
+    const cwd = await ownFolder();
+    const draws = new Draws('stored map');
+    const index = new SimHashIndex<string>({ bits: 128, dimensions: 8, vectors: 'float32' });
+    for (let i = 0; i < 300; i++) index.add(draws.gaussians(8), `row ${i}`);
+    await saveIndex(index, join(cwd, 'some.hs'));
+    interface Map {
+      rows: string;
+      x: string;
+      clusters: { name: string; size: number }[];
+    }
+    const map = async () => {
+      const served = await explore(['some.hs', '-q'], cwd);
+      const answer = await ask<Map>(served, 'map', null);
+      served.child.kill('SIGINT');
+      await served.stopped;
+      return answer;
+    };
+    const first = await map();
+    expect(first.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(300);
+    expect(first.clusters[0].name).toMatch(/^row \d+, row \d+, row \d+$/);
+    const stored = readFileSync(join(cwd, 'some.hs-map.arrow'));
+    expect(await map()).toEqual(first);
+    expect(readFileSync(join(cwd, 'some.hs-map.arrow'))).toEqual(stored);
+    expect((await IndexFolder.verify(join(cwd, 'some.hs'))).problems).toEqual([]);
+    await (await IndexFolder.open(join(cwd, 'some.hs'))).remove(['row 7']);
+    const other = await map();
+    expect(other.clusters.reduce((sum, { size }) => sum + size, 0)).toBe(299);
+    writeFileSync(join(cwd, 'some.hs-map.arrow'), 'no Arrow file');
+    expect(await map()).toEqual(other);
+  },
+);
 
 it('the page has less than 400 KB, all that it needs', () => {
   const files = ['explorer.js', 'explorer-style.css'].map((name) => join(dirname(command), name));
@@ -399,7 +410,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
-  it('shows what a second page decided, in place of its own', async () => {
+  it('shows what a second page decided, in place of its own', FULL, async () => {
     const { page, served } = await open();
     await page.click('nav >> text=Review');
     await page.click('button:text("Make a plan")');
@@ -415,7 +426,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(await page.locator('.queue [aria-current] .tick').textContent()).toBe('○');
   });
 
-  it('shows hostile ids and texts as text', async () => {
+  it('shows hostile ids and texts as text', FULL, async () => {
     const { page, requests, problems } = await open();
     await page.fill('#query', 'script alert twice');
     await page.keyboard.press('Enter');
@@ -434,25 +445,29 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect([requests, problems]).toEqual([[], []]);
   });
 
-  it('can be read by other means, light, dark and on a phone, and nothing sticks out', async () => {
-    const { page } = await open();
-    await page.click('nav >> text=Review');
-    await page.click('button:text("Make a plan")');
-    await page.waitForSelector('.member');
-    await page.click('nav >> text=Figures');
-    await page.waitForSelector('.uplot');
-    for (const [width, height, colorScheme] of [
-      [1280, 800, 'light'],
-      [1280, 800, 'dark'],
-      [390, 844, 'light'],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      await page.emulateMedia({ colorScheme });
-      for (const view of ['Map', 'Review', 'Figures']) {
-        await page.click(`nav >> text=${view}`);
-        await expectAccessible(page);
-        expect([view, width, await overflow(page)]).toEqual([view, width, 0]);
+  it(
+    'can be read by other means, light, dark and on a phone, and nothing sticks out',
+    FULL,
+    async () => {
+      const { page } = await open();
+      await page.click('nav >> text=Review');
+      await page.click('button:text("Make a plan")');
+      await page.waitForSelector('.member');
+      await page.click('nav >> text=Figures');
+      await page.waitForSelector('.uplot');
+      for (const [width, height, colorScheme] of [
+        [1280, 800, 'light'],
+        [1280, 800, 'dark'],
+        [390, 844, 'light'],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        await page.emulateMedia({ colorScheme });
+        for (const view of ['Map', 'Review', 'Figures']) {
+          await page.click(`nav >> text=${view}`);
+          await expectAccessible(page);
+          expect([view, width, await overflow(page)]).toEqual([view, width, 0]);
+        }
       }
-    }
-  });
+    },
+  );
 });

@@ -95,6 +95,7 @@ export class Explored {
     return {
       title: basename(path),
       ...{ rows: rows.length, bits: index.bits, hasText: this.#hasher !== null },
+      measure: index.hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
       dimensions: index.dimensions ?? null,
       columns: (this.#columns?.columns ?? []).map(({ name, type }) => ({ name, type })),
       ...{ textColumn: this.textColumn, plan },
@@ -200,8 +201,9 @@ export class Explored {
     const isExact = found.rank === 'exact';
     const hits = cards.flatMap((card, i) => {
       // A text that shares no word with the query is not found by it.
-      if (text !== undefined && isExact && found.cosines[i] <= 0) return [];
-      return [{ ...card, distance: found.distances[i], cosine: found.cosines[i] }];
+      const similarity = (found.jaccards ?? found.cosines)[i];
+      if (text !== undefined && isExact && similarity <= 0) return [];
+      return [{ ...card, distance: found.distances[i], similarity }];
     });
     const own = row === undefined ? null : this.cardsOf([row])[0];
     return { query: own, hits, isExact, milliseconds };

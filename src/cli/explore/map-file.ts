@@ -181,7 +181,7 @@ function wordsApart(shares: readonly Map<string, number>[], cluster: number): st
 }
 
 /** Categories that have colours; the others share one. */
-const CATEGORIES = 12;
+const CATEGORIES = 8;
 
 /** A column as colours of the placed rows: numbers by a range, others by categories. */
 export function coloursOf(explored: Explored, placed: PlacedRows, column: string): ColoursAnswer {

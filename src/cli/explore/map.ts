@@ -39,12 +39,12 @@ export interface MapOptions {
 }
 
 /** Rows that are laid out; the others are placed among them. */
-const LAID_OUT = 40_000;
+const LAID_OUT = 20_000;
 const NEIGHBORS = 15;
 /** Nearest by distance that are re-ranked by exact cosine, for each neighbour. */
 const RE_RANKED = 3;
 /** Passes over the neighbours: for few rows, and for many. */
-const EPOCHS = { few: 150, many: 80, manyRows: 20_000 } as const;
+const EPOCHS = { few: 150, many: 80, manyRows: 10_000 } as const;
 /** The start is as wide as UMAP's. */
 const START_WIDTH = 10;
 /** Clusters of a map: a third of the root of the rows, within what a legend can list. */

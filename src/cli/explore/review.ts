@@ -15,8 +15,8 @@ import type {
   ReviewAnswer,
 } from '../../explorer/messages';
 import { checkPlan } from '../../groups/dedup';
-import { cosineOf } from '../../hashing/angle';
 import {
+  type Comparison,
   type DedupPlan,
   dedupAsync,
   type Id,
@@ -103,14 +103,15 @@ export class Review {
   /** A group with its members, kept ones first. */
   group(group: unknown): GroupAnswer {
     const rows = this.#rowsOf(group);
-    const { kept, duplicateOf, distances, cosines } = this.#plan as DedupPlan;
+    const { kept, duplicateOf, distances, cosines, jaccards } = this.#plan as DedupPlan;
     const order = [...rows].sort((a, b) => kept[b] - kept[a] || a - b).slice(0, MAX_MEMBERS);
     const texts = this.#explored.comparedOf(order);
     const members = order.map(
       (row, i): Member => ({
         ...{ row, id: String(this.#explored.index.idOf(row)), isKept: kept[row] === 1 },
         ...{ duplicateOf: duplicateOf[row], distance: distances[row] },
-        ...{ cosine: kept[row] === 1 ? null : (cosines?.[row] ?? null), texts: texts[i] },
+        similarity: kept[row] === 1 ? null : ((cosines ?? jaccards)?.[row] ?? null),
+        texts: texts[i],
       }),
     );
     return { ...this.#line(group as number, rows), members };
@@ -153,14 +154,15 @@ export class Review {
 
   /** Keeps these rows of a group; the others duplicate the nearest of them. */
   #keep(rows: readonly number[], toKeep: ReadonlySet<number>): void {
-    const { kept, duplicateOf, distances, cosines } = this.#plan as DedupPlan;
+    const { kept, duplicateOf, distances, cosines, jaccards } = this.#plan as DedupPlan;
+    const exact = cosines ?? jaccards;
     const { index } = this.#explored;
     for (const row of rows) {
       kept[row] = Number(toKeep.has(row));
       if (toKeep.has(row)) {
         duplicateOf[row] = row;
         distances[row] = 0;
-        if (cosines !== null) cosines[row] = 1;
+        if (exact !== null) exact[row] = 1;
         continue;
       }
       let best = Number.POSITIVE_INFINITY;
@@ -170,7 +172,7 @@ export class Review {
         best = compared.distance;
         duplicateOf[row] = other;
         distances[row] = best;
-        if (cosines !== null) cosines[row] = compared.cosine ?? cosineOf(best, index.bits);
+        if (exact !== null) exact[row] = similarityOf(compared);
       }
     }
   }
@@ -245,6 +247,11 @@ export class Review {
   }
 }
 
+/** The similarity of two rows: of what is held, else as the distance estimates it. */
+function similarityOf({ cosine, estimate, jaccard }: Comparison): number {
+  return jaccard === undefined ? (cosine ?? estimate.cosine) : (jaccard.exact ?? jaccard.jaccard);
+}
+
 /** By name the rows of each group of two or more, ascending. */
 function groupsOf({ groups }: DedupPlan): Map<number, number[]> {
   const all = new Map<number, number[]>();
@@ -259,11 +266,11 @@ function groupsOf({ groups }: DedupPlan): Map<number, number[]> {
 
 /** A plan that stays as it is while later decisions change the other. */
 function copied(plan: DedupPlan): DedupPlan {
-  const { kept, duplicateOf, distances, cosines } = plan;
+  const { kept, duplicateOf, distances, cosines, jaccards } = plan;
   return {
     ...plan,
     ...{ kept: kept.slice(), duplicateOf: duplicateOf.slice(), distances: distances.slice() },
-    cosines: cosines?.slice() ?? null,
+    ...{ cosines: cosines?.slice() ?? null, jaccards: jaccards?.slice() ?? null },
   };
 }
 

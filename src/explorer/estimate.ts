@@ -1,0 +1,23 @@
+/** What a distance says of two rows: their cosine, or the Jaccard similarity of their sets. */
+
+import { estimateAngle, estimateJaccard } from '../index';
+import type { About } from './messages';
+
+export interface Estimate {
+  readonly similarity: number;
+  /** 95 %. */
+  readonly interval: readonly [low: number, high: number];
+}
+
+export function estimateOf(
+  measure: About['measure'] | undefined,
+  distance: number,
+  bits: number,
+): Estimate {
+  if (measure === 'Jaccard similarity') {
+    const { jaccard, jaccardInterval } = estimateJaccard(distance, bits);
+    return { similarity: jaccard, interval: jaccardInterval };
+  }
+  const { cosine, cosineInterval } = estimateAngle(distance, bits);
+  return { similarity: cosine, interval: cosineInterval };
+}
