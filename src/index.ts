@@ -103,6 +103,7 @@ export {
 } from './measure/calibrate';
 export type { PairTally, Threshold } from './measure/pair-tally';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
+export type { OpenStoredOptions, StoredFigures, StoredIndex } from './stored/stored-index';
 export type { ArrowSource } from './table/arrow/source';
 export {
   type CodesFromArrowOptions,

@@ -25,12 +25,14 @@ import {
   segmentsOf,
   type TextSettings,
 } from '../stored/manifest';
+import { type OpenStoredOptions, openStored, type StoredIndex } from '../stored/stored-index';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
+import { FolderFiles } from './folder-files';
 import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
 import { loadIndex, type OpenedFolder, removedRows, runsOf } from './load-index';
 import { folderPath, originOf } from './origin';
@@ -48,7 +50,9 @@ const TRIES = 5;
 const MAX_WRITERS = 20;
 
 /**
- * Loads the index of a folder, of its newest generation or an older one.
+ * Opens the index of a folder, of its newest generation or an older one: loads all of it into
+ * memory, or with `memory` leaves the rows in their files and holds what searches read, up to this
+ * limit.
  *
  * @example
  * const index = new SimHashIndex<string>();
@@ -56,12 +60,24 @@ const MAX_WRITERS = 20;
  * await saveIndex(index, 'docs.hs');
  * console.log((await openIndex('docs.hs')).search([1, 0]).ids); // [ 'a' ]
  */
-export async function openIndex(folder: string, options?: OpenIndexOptions): Promise<SimHashIndex> {
-  const { generation, ...call } = checkOptions('options', options, [...LONG_CALL, 'generation']);
+export function openIndex(
+  folder: string,
+  options: OpenIndexOptions & OpenStoredOptions,
+): Promise<StoredIndex>;
+export function openIndex(folder: string, options?: OpenIndexOptions): Promise<SimHashIndex>;
+export async function openIndex(
+  folder: string,
+  options?: OpenIndexOptions & Partial<OpenStoredOptions>,
+): Promise<SimHashIndex | StoredIndex> {
+  const known = [...LONG_CALL, 'generation', 'memory'];
+  const { generation, memory, ...call } = checkOptions('options', options, known);
   for (let left = TRIES; ; left--) {
     const opened = await IndexFolder.open(folder, { generation });
     try {
-      return await opened.index(call);
+      if (memory === undefined) return await opened.index(call);
+      const { signal } = checkLongCall(call);
+      const own = { memory, generation: opened.generation, ...(signal && { signal }) };
+      return await openStored(new FolderFiles(opened.path), own);
     } catch (error) {
       if (!(error instanceof GoneError) || left === 0 || generation !== undefined) throw error;
     }

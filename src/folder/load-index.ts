@@ -16,11 +16,11 @@ import {
   type Segment,
   segmentsOf,
 } from '../stored/manifest';
+import { RowSet } from '../stored/row-set';
 import { type IndexRows, indexFromArrow } from '../table/sealed/index-rows';
 import { blocksFromArrow } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { setOrigin } from './origin';
-import { RowSet } from './row-set';
 
 /** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
 const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;

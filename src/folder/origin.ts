@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { ignore } from '../formats/file-io';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import type { Manifest } from '../stored/manifest';
-import type { RowSet } from './row-set';
+import type { RowSet } from '../stored/row-set';
 
 export interface Origin {
   readonly path: string;

@@ -18,6 +18,7 @@ import {
   segmentsOf,
   type TextSettings,
 } from '../stored/manifest';
+import { RowSet } from '../stored/row-set';
 import type { RowBatch } from '../table/row-batch';
 import { columnsToArrow } from '../table/sealed/carried-columns';
 import { segmentToArrow } from '../table/sealed/segment-tables';
@@ -27,7 +28,6 @@ import type { FrequencyTable } from '../text/frequency-table';
 import { CarriedColumns } from './carried-columns';
 import { GenerationWriter } from './generations';
 import type { Origin } from './origin';
-import { RowSet } from './row-set';
 import { isSegment, planSegments, type Range, rangeOf } from './segments';
 import { checkFile } from './verify-index';
 
@@ -126,10 +126,10 @@ class Generation {
     this.#refuseIfChanged();
     // What was written is read back before it becomes the index: only what opens is published.
     for (const file of this.#writer.added) await checkFile(this.#request.folder, file);
-    const { count, emptyCount } = this.#parts.distinctCodes;
+    const { count, emptyCount, hasDuplicates: shared } = this.#parts.distinctCodes;
     const distinct = count - emptyCount;
     const manifest = await this.#writer.commit({
-      ...{ rows: live.length, index: { ...headerOf(this.#parts, nextRow), distinct } },
+      ...{ rows: live.length, index: { ...headerOf(this.#parts, nextRow), distinct, shared } },
       text: this.#request.given.text ?? this.#request.origin?.manifest.text ?? null,
       ...{ columns: this.#carried?.columns ?? [], files },
     });

@@ -14,11 +14,9 @@ import type { HitSearch, RowCodes, Search } from '../kernels/hits/hits';
 import { weightedKernel } from '../kernels/kernels';
 import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
-import type { DistinctCodes } from './distinct/distinct-codes';
 import type { Rank, RowFilter } from './index-options';
-import type { IndexParts, Query } from './index-parts';
+import type { Query, SearchedCodes, SearchedPartitions, SearchParts } from './index-parts';
 import { gapOf } from './partitions/gaps';
-import type { Partitions } from './partitions/partitions';
 import {
   type Candidates,
   rankedHits,
@@ -59,30 +57,38 @@ const STEP_BYTES = 2 ** 25;
  * are looked up when they are asked for.
  */
 export function* findCandidates(
-  parts: IndexParts,
+  parts: SearchParts,
   query: Query,
   request: CandidateRequest,
   work: Work,
 ): Steps<Candidates> {
   const few = fewRows(parts.distinctCodes, request.filter);
   if (few !== null) {
-    const least = request.rank === 'exact' ? Math.min(few.length, MAX_FEW_ROWS) : 0;
-    return ofFew(parts, query, few, { ...request, want: Math.max(request.want, least) }, work);
+    const want = wantOfFew(request, few);
+    return ofFew(parts, query, few, { ...request, want }, work);
   }
   if (request.probes === null) return yield* ofAll(parts, query, request, work);
   return ofPartitions(parts, query, { ...request, probes: request.probes }, work);
 }
 
+/** How many candidates of these few rows a search finds. */
+export function wantOfFew(
+  { rank, want }: Pick<CandidateRequest, 'rank' | 'want'>,
+  few: readonly number[],
+): number {
+  return rank === 'exact' ? Math.max(want, Math.min(few.length, MAX_FEW_ROWS)) : want;
+}
+
 /** The rows that a filter leaves, when they are so few that they are compared one by one. */
 export function fewRows(
-  distinctCodes: DistinctCodes,
+  distinctCodes: SearchedCodes,
   filter: RowFilter | null,
 ): readonly number[] | null {
   return filter?.rows && filter.rows.length < FEW * distinctCodes.count ? filter.rows : null;
 }
 
 function ofFew(
-  parts: IndexParts,
+  parts: SearchParts,
   query: Query,
   rows: readonly number[],
   request: CandidateRequest,
@@ -101,7 +107,7 @@ function ofFew(
 }
 
 function* ofAll(
-  parts: IndexParts,
+  parts: SearchParts,
   query: Query,
   request: CandidateRequest,
   work: Work,
@@ -124,12 +130,12 @@ function* ofAll(
 
 /** Visits further partitions when those asked for hold fewer than k rows. */
 function ofPartitions(
-  parts: IndexParts,
+  parts: SearchParts,
   query: Query,
   request: CandidateRequest & { readonly probes: number },
   work: Work,
 ): Candidates {
-  const partitions = parts.partitions as Partitions;
+  const partitions = parts.partitions as SearchedPartitions;
   const { unit } = query;
   const isDense = request.rank === 'exact' && unit instanceof Float64Array;
   const isByResidual = isDense && partitions.residualCodes !== null;
@@ -161,7 +167,7 @@ interface Weighing {
   readonly error: number;
 }
 
-function byEstimates(parts: IndexParts, partitions: Partitions, query: Query): Weighing {
+function byEstimates(parts: SearchParts, partitions: SearchedPartitions, query: Query): Weighing {
   const sums = sumsOf(parts, query);
   const weights = weightsOf(sums);
   const point = partitions.space.queryOf(sums, query.unit);
@@ -178,7 +184,7 @@ function byEstimates(parts: IndexParts, partitions: Partitions, query: Query): W
 /**
  * Tables and ranges are made at each call, since a filter that searches in turn overwrites them.
  */
-function byResiduals(partitions: Partitions, unit: Float64Array): Weighing {
+function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighing {
   const point = partitions.space.queryOf([], unit);
   const weighPartitions: WeighPartitions = (probes, ask) => {
     const ranges = partitions.ranges(point, probes);
@@ -189,8 +195,8 @@ function byResiduals(partitions: Partitions, unit: Float64Array): Weighing {
   return { weighPartitions, cosineOf, error: partitions.error };
 }
 
-function weigh(
-  parts: IndexParts,
+export function weigh(
+  parts: SearchParts,
   from: RowCodes,
   weights: Weights,
   ask: number,
@@ -201,7 +207,7 @@ function weigh(
   return search;
 }
 
-function sumsOf({ bits }: IndexParts, { sums, code }: Query): Float64Array {
+export function sumsOf({ bits }: SearchParts, { sums, code }: Query): Float64Array {
   return sums ?? evenSums(code, bits);
 }
 

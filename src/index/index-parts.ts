@@ -52,6 +52,43 @@ export interface Query {
 }
 
 /**
+ * What a search reads of an index, wherever its rows are: in memory, or in blocks that are read
+ * when they are needed.
+ */
+export interface SearchParts
+  extends Pick<
+    IndexParts,
+    | 'bits'
+    | 'hasher'
+    | 'mean'
+    | 'kernel'
+    | 'isForeign'
+    | 'report'
+    | 'canCompare'
+    | 'exactCosines'
+    | 'exactSimilarities'
+    | 'measure'
+    | 'accepts'
+  > {
+  readonly vectors: Pick<RowVectors, 'kind'> | null;
+  readonly ids: Pick<IdTable, 'idOf' | 'removals'>;
+  readonly distinctCodes: SearchedCodes;
+  readonly partitions: SearchedPartitions | null;
+}
+
+export type SearchedCodes = Pick<
+  DistinctCodes,
+  | ('bytesPerCode' | 'count' | 'rowCount' | 'hasDuplicates' | 'memory' | 'noteCompared')
+  | ('firstRow' | 'distinctOf' | 'eachRow' | 'distancesOf' | 'gather')
+>;
+
+export type SearchedPartitions = Pick<
+  Partitions,
+  | ('count' | 'space' | 'residualCodes' | 'gaps' | 'error')
+  | ('nearest' | 'visit' | 'ranges' | 'search' | 'visitedOf')
+>;
+
+/**
  * The order of the distinct codes, and the partitions of that order. They are replaced together.
  */
 export interface CodeOrder {

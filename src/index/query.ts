@@ -22,12 +22,12 @@ import {
   type VectorBatch,
 } from '../vectors/vectors';
 import { codeOf } from './candidates';
-import type { IndexParts, Query } from './index-parts';
+import type { IndexParts, Query, SearchParts } from './index-parts';
 import { halvesOf } from './vectors/sparse-vectors';
 
 /** One vector or code; null for a zero vector where the index lets it be. */
 export function queryOf(
-  parts: IndexParts,
+  parts: SearchParts,
   given: Vector | Uint8Array,
   name = 'query',
 ): Query | null {
@@ -78,14 +78,14 @@ function ofUsualLength(vector: Vector, length: number): Vector {
 }
 
 /** A set as its code, and its members where the index holds sets to compare them with. */
-function ofSet({ hasher, vectors }: IndexParts, vector: Vector): Query {
+function ofSet({ hasher, vectors }: SearchParts, vector: Vector): Query {
   const query = { code: hasher.hash(vector), sums: null };
   if (vectors === null || isDense(vector)) return { ...query, unit: null };
   const set = { offsets: [0, vector.indices.length], ...vector };
   return { ...query, unit: sparseUnitOf(vector), set };
 }
 
-function ofCode(parts: IndexParts, code: Uint8Array, name: string): Query {
+function ofCode(parts: SearchParts, code: Uint8Array, name: string): Query {
   const { bytesPerCode } = parts.distinctCodes;
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
@@ -127,7 +127,7 @@ export function matrixOf(
 
 /** The queries of a batch, one by one; null ones have no neighbours. */
 export function queriesOf(
-  parts: IndexParts,
+  parts: SearchParts,
   given: VectorBatch | Float32Array | Float64Array | Codes,
 ): { count: number; at(index: number): Query | null } {
   const batch = isFlat(given) ? matrixOf(parts.hasher, given, 'queries') : given;
@@ -159,7 +159,7 @@ export function queriesOf(
 }
 
 function ofRows(
-  parts: IndexParts,
+  parts: SearchParts,
   { validity }: { validity?: Uint8Array | null },
   count: number,
   at: (index: number) => Vector,

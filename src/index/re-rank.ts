@@ -6,7 +6,7 @@
 import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
 import type { RowFilter } from './index-options';
-import type { IndexParts, Query } from './index-parts';
+import type { Query, SearchParts } from './index-parts';
 
 export interface Wanted {
   readonly k: number;
@@ -48,7 +48,7 @@ export interface Candidates {
  */
 export function takeLightest(
   best: Smallest,
-  parts: IndexParts,
+  parts: SearchParts,
   rows: Uint32Array,
   { want, filter }: Wanted,
   run: (ask: number) => Search,
@@ -92,7 +92,7 @@ function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number):
 
 /** What a search finds, lightest first. */
 export function rankedHits(
-  parts: IndexParts,
+  parts: SearchParts,
   wanted: Wanted,
   cosineOf: (weight: number) => number,
   error: number,
@@ -111,7 +111,7 @@ export function rankedHits(
 
 /** The rows of the best distinct codes, at most k of each, in order. */
 export function rankedRows(
-  { distinctCodes }: IndexParts,
+  { distinctCodes }: SearchParts,
   best: Smallest,
   cosineOf: (weight: number) => number,
   { k, want, filter }: Wanted,
@@ -170,7 +170,7 @@ let rowsRoom = new Uint32Array(TOGETHER);
  * many candidates were ranked.
  */
 export function exactBest(
-  parts: IndexParts,
+  parts: SearchParts,
   query: Query,
   candidates: Candidates,
   k: number,
@@ -200,7 +200,7 @@ export function exactBest(
  * Standard errors by which an estimate must fall short. On GloVe 2.25 leaves out 45 % of the
  * candidates, and .05 % of the neighbours with them.
  */
-const SURE = 2.25;
+export const SURE = 2.25;
 
 /** The k rows of the highest cosines, then row. */
 export function bestByCosine(

@@ -37,8 +37,8 @@ import {
   SEARCH_DEFAULTS,
   type SearchOptions,
 } from './index-options';
-import type { IndexParts, Query } from './index-parts';
-import { bestByCosine, exactBest, ranked, type Work } from './re-rank';
+import type { IndexParts, Query, SearchParts } from './index-parts';
+import { bestByCosine, exactBest, type Ranked, ranked, type Work } from './re-rank';
 import type { KeptSparseVector } from './vectors/row-vectors';
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
@@ -106,7 +106,7 @@ export interface Request {
   readonly isExplained: boolean;
 }
 
-export function searchRequest(parts: IndexParts, given: SearchOptions<never>): Request {
+export function searchRequest(parts: SearchParts, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
   const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
   const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
@@ -131,7 +131,7 @@ export function searchRequest(parts: IndexParts, given: SearchOptions<never>): R
   };
 }
 
-export function withinRequest(parts: IndexParts, given: IndexWithinOptions<never>): Request {
+export function withinRequest(parts: SearchParts, given: IndexWithinOptions<never>): Request {
   return {
     k: Number.MAX_SAFE_INTEGER,
     ...reachOf(parts, given),
@@ -149,7 +149,7 @@ const CAUGHT = 0.99;
 
 /** How far to search, and the similarity by which what is found is filtered. */
 function reachOf(
-  parts: IndexParts,
+  parts: SearchParts,
   { maxDistance, ...given }: IndexWithinOptions<never>,
 ): Pick<Request, 'maxDistance' | 'least'> {
   const { bits } = parts;
@@ -174,7 +174,7 @@ function reachOf(
 }
 
 /** The best rank that an index can give a query. */
-export function bestRank(parts: IndexParts, query: Query): Rank {
+export function bestRank(parts: SearchParts, query: Query): Rank {
   if (query.sums === null) return 'hamming';
   return parts.canCompare(query) ? 'exact' : 'estimate';
 }
@@ -211,13 +211,13 @@ export function* answers(
 }
 
 /** Repeats a search, in one step, when rows were removed between its steps. */
-function* undisturbed<T>({ ids }: IndexParts, search: () => Steps<T>): Steps<T> {
+function* undisturbed<T>({ ids }: SearchParts, search: () => Steps<T>): Steps<T> {
   const { removals } = ids;
   const result = yield* search();
   return ids.removals === removals ? result : runSteps(search(), {});
 }
 
-function rankOf(parts: IndexParts, query: Query, { rank }: Request): Rank {
+export function rankOf(parts: SearchParts, query: Query, { rank }: Request): Rank {
   if (rank === 'exact' && !parts.canCompare(query)) {
     const shape = parts.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
     throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
@@ -225,7 +225,7 @@ function rankOf(parts: IndexParts, query: Query, { rank }: Request): Rank {
   return rank ?? bestRank(parts, query);
 }
 
-export function noResult(parts: IndexParts, { rank }: Request): SearchResult {
+export function noResult(parts: SearchParts, { rank }: Request): SearchResult {
   const none = { rows: new Uint32Array(), distances: new Uint16Array() };
   const own = parts.measure === JACCARD ? 'hamming' : parts.vectors ? 'exact' : 'estimate';
   return resultOf(parts, none, new Float64Array(), rank ?? own);
@@ -251,15 +251,44 @@ function* byCosine(
   rank: 'estimate' | 'exact',
   work: Work,
 ): Steps<SearchResult> {
-  if (request.method === 'bands') throw methodError('scan', 'partitions', rank, request.method);
   const start = performance.now();
+  const asked = cosineRequest(parts, request, rank);
+  const candidates = yield* findCandidates(parts, query, asked, work);
+  const found = performance.now();
+  const { k } = asked;
+  const best =
+    rank === 'exact' ? exactBest(parts, query, candidates, k, work) : ranked(candidates, k);
+  return cosineResult(parts, query, { request, rank, best, work, start, found });
+}
+
+/** A search by cosine as it runs: with its setting, and a k that kernels can count. */
+export function cosineRequest(
+  parts: SearchParts,
+  request: Request,
+  rank: 'estimate' | 'exact',
+): Request & Setting & { readonly rank: 'estimate' | 'exact' } {
+  if (request.method === 'bands') throw methodError('scan', 'partitions', rank, request.method);
   // Kernels count in 32 bits, in which a larger k would be a small one.
   const k = Math.max(1, Math.min(request.k, parts.distinctCodes.rowCount));
-  const setting = settingOf(parts, { ...request, k }, rank);
-  const candidates = yield* findCandidates(parts, query, { ...request, ...setting, k, rank }, work);
-  const found = performance.now();
-  const { rows, cosines } =
-    rank === 'exact' ? exactBest(parts, query, candidates, k, work) : ranked(candidates, k);
+  return { ...request, ...settingOf(parts, { ...request, k }, rank), k, rank };
+}
+
+/** What a search by cosine found, and when: began, had candidates. */
+export interface FoundByCosine {
+  readonly request: Request;
+  readonly rank: 'estimate' | 'exact';
+  readonly best: Ranked;
+  readonly work: Work;
+  readonly start: number;
+  readonly found: number;
+}
+
+export function cosineResult(
+  parts: SearchParts,
+  query: Query,
+  { request, rank, best, work, start, found }: FoundByCosine,
+): SearchResult {
+  const { rows, cosines } = best;
   const distances = parts.distinctCodes.distancesOf(rows, query.code);
   const result = resultOf(parts, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
@@ -269,7 +298,7 @@ function* byCosine(
 }
 
 /** How to search: as measured by `optimize`, or as told. */
-function settingOf(parts: IndexParts, request: Request, rank: Rank): Setting {
+function settingOf(parts: SearchParts, request: Request, rank: Rank): Setting {
   const { method, k, oversample } = request;
   const { report, partitions } = parts;
   const isPartitioned =
@@ -283,7 +312,7 @@ function settingOf(parts: IndexParts, request: Request, rank: Rank): Setting {
   };
 }
 
-function whyOf(parts: IndexParts, { method, filter }: Request, ran: string): string {
+function whyOf(parts: SearchParts, { method, filter }: Request, ran: string): string {
   if (method !== 'auto') return 'as asked for';
   if (ran === 'partitions') {
     return `measured by optimize(): recall ${parts.report?.recall.toFixed(3)}`;
@@ -292,7 +321,7 @@ function whyOf(parts: IndexParts, { method, filter }: Request, ran: string): str
   return parts.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
 }
 
-function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
+export function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
   return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
 }
 
@@ -328,8 +357,8 @@ function* byDistanceTogether(
 }
 
 /** The result of rows by distance, or by exact similarity of those that reach the least. */
-function ofDistances(
-  parts: IndexParts,
+export function ofDistances(
+  parts: SearchParts,
   query: Query,
   found: RowsByDistance,
   { least }: Request,
@@ -353,7 +382,7 @@ function ofDistances(
   return byEstimate(parts, near);
 }
 
-function byEstimate(parts: IndexParts, found: RowsByDistance): SearchResult {
+function byEstimate(parts: SearchParts, found: RowsByDistance): SearchResult {
   const { distances } = found;
   const { estimateOf } = parts.measure;
   const estimates = new Float64Array(distances.length);
@@ -365,7 +394,7 @@ function byEstimate(parts: IndexParts, found: RowsByDistance): SearchResult {
 }
 
 function resultOf(
-  parts: IndexParts,
+  parts: SearchParts,
   { rows, distances }: RowsByDistance,
   similarities: Float64Array,
   rank: Rank,
@@ -378,7 +407,7 @@ function resultOf(
   return { ...result, cosines, jaccards: similarities };
 }
 
-function explained(
+export function explained(
   result: SearchResult,
   how: Pick<Explanation, 'method' | 'why' | 'built'>,
   work: Work,

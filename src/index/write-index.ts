@@ -32,6 +32,8 @@ export interface IndexHeader {
   readonly nextRow: number;
   /** How many distinct codes the rows have; missing in files of version 1. */
   readonly distinct?: number;
+  /** True where some of these have several rows. */
+  readonly shared?: boolean;
   readonly report: SavedReport | null;
   /** The mean cosine of vectors with their partitions' centroids. */
   readonly nearness?: number;

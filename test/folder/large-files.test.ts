@@ -4,7 +4,6 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openIndex } from '../../src/folder/index-folder';
-import { RowSet } from '../../src/folder/row-set';
 import { planSegments, type Range } from '../../src/folder/segments';
 import { readExactly } from '../../src/formats/file-io';
 import {
@@ -14,6 +13,7 @@ import {
   manifestText,
   type Segment,
 } from '../../src/stored/manifest';
+import { RowSet } from '../../src/stored/row-set';
 import { temporaryFolder } from './collection';
 
 /** Sizes that no test can fill: sparse files, and manifests that claim them. */

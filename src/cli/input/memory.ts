@@ -4,9 +4,10 @@
  */
 
 import { open } from 'node:fs/promises';
+import { parseBytes } from '../../base/byte-count';
 import type { RowReader } from '../../node';
 import type { Call } from '../call';
-import { bytesText, grouped, parseBytes } from '../output/figures';
+import { bytesText, grouped } from '../output/figures';
 
 /** What the program takes before it holds a row: the engine, Arrow, batches on their way. */
 const PROGRAM_BYTES = 200 * 2 ** 20;

@@ -24,14 +24,6 @@ export function bytesText(bytes: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** `800M`, `1.5 GB` or a plain number as bytes; null where it is none of these. */
-export function parseBytes(text: string): number | null {
-  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(text.trim());
-  if (match === null) return null;
-  const power = ['', 'k', 'm', 'g', 't'].indexOf(match[2].toLowerCase());
-  return Math.floor(Number(match[1]) * 1024 ** power);
-}
-
 /** Seconds as `8 s`, `3 min 20 s` or `2 h 5 min`. */
 export function durationText(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;

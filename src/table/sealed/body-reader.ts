@@ -19,6 +19,11 @@ export class BodyReader {
     readonly count: number,
   ) {}
 
+  /** Where the next buffer begins. */
+  get at(): number {
+    return Math.min(this.#at, this.body.length);
+  }
+
   #take<T>(Kind: Sized<T>, length: number): T {
     const bytes = length * Kind.BYTES_PER_ELEMENT;
     if (this.#at + bytes > this.body.length) throw new Error('damaged: a block is too short');

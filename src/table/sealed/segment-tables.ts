@@ -253,6 +253,8 @@ export function checkBlocks(
   }
 }
 
+export type IdAt = (place: number) => string | number | bigint;
+
 /** What a block says of its rows, without vectors: views of its body; ids are read when asked. */
 export interface BlockRows {
   readonly count: number;
@@ -265,7 +267,9 @@ export interface BlockRows {
   readonly entries: Uint32Array | null;
   readonly codes: Uint8Array;
   /** The id of a row by its place in the block; null where rows are the ids. */
-  readonly idAt: ((place: number) => string | number | bigint) | null;
+  readonly idAt: IdAt | null;
+  /** The same from a copy of the ids, so that the body can be freed. */
+  readonly copiedIds: () => IdAt | null;
 }
 
 /** The rows of block `i` from its body, which begins on 8 bytes. Throws where it is too short. */
@@ -278,9 +282,14 @@ export function readBlock(
   const reader = new BodyReader(body, count);
   const partition = partitions[i];
   const { id, hasFirsts, residualBytes, keep, bits } = layout;
+  const own = reader.uint32();
+  const idsAt = reader.at;
+  const idAt = id === null ? null : reader.ids(id);
+  const idsEnd = reader.at;
+  const copiedIds = () =>
+    id === null ? null : new BodyReader(body.slice(idsAt, idsEnd), count).ids(id);
   const block = {
-    ...{ count, partition, rows: reader.uint32() },
-    idAt: id === null ? null : reader.ids(id),
+    ...{ count, partition, rows: own, idAt, copiedIds },
     firsts: hasFirsts ? reader.uint32() : null,
     residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
     residualScales: residualBytes > 0 ? reader.float32() : null,

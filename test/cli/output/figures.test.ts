@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  bytesText,
-  counted,
-  durationText,
-  grouped,
-  parseBytes,
-} from '../../../src/cli/output/figures';
+import { parseBytes } from '../../../src/base/byte-count';
+import { bytesText, counted, durationText, grouped } from '../../../src/cli/output/figures';
 import { progressLine } from '../../../src/cli/output/progress';
 
 describe('figures', () => {

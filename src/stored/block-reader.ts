@@ -1,0 +1,128 @@
+/**
+ * Reads blocks of segments where they are, many at once, and compares each with its checksum. What
+ * it returns is small: numbers, ids and checks of rows; codes are copied by the caller.
+ */
+
+import { asFormatError, FormatError } from '../base/format-error';
+import { checksum } from '../kernels/kernels';
+import { type BlockRows, readBlock } from '../table/sealed/segment-tables';
+import type { StoredContent, StoredSegment } from './content';
+
+/** A block: its segment and its place there. */
+export interface BlockName {
+  readonly segment: StoredSegment;
+  readonly block: number;
+}
+
+/** A block that was read. */
+export interface LoadedBlock extends BlockName {
+  readonly rows: BlockRows;
+}
+
+/** Where a row is: all that is needed to read its vector. */
+export interface RowPlace extends BlockName {
+  readonly place: number;
+  /** The low half of the checksum of its vector. */
+  readonly check: number;
+  /** Of sparse vectors: entries before it in its block, its own, and those of the block. */
+  readonly entries: readonly [before: number, own: number, all: number] | null;
+}
+
+/** What was read so far. */
+export interface ReadCounts {
+  reads: number;
+  bytes: number;
+}
+
+export class BlockReader {
+  readonly #content: StoredContent;
+  readonly counts: ReadCounts = { reads: 0, bytes: 0 };
+
+  constructor(content: StoredContent) {
+    this.#content = content;
+  }
+
+  /** Blocks, in the order given. */
+  async blocks(names: readonly BlockName[], signal?: AbortSignal): Promise<LoadedBlock[]> {
+    const bodies = await this.ranges(
+      names.map(({ segment, block }) => ({
+        file: segment.rows,
+        range: { at: segment.table.at[block], length: segment.table.bytes[block] },
+      })),
+      signal,
+    );
+    return names.map(({ segment, block }, i) => {
+      const path = this.pathOf(segment.rows);
+      if (checksum(bodies[i]) !== segment.table.checksums[block]) {
+        throw new FormatError(`damaged: block ${block} fails its checksum`, path);
+      }
+      const rows = asFormatError(path, () => {
+        const read = readBlock(segment.table, block, bodies[i]);
+        checkRows(read, segment.rows);
+        return read;
+      });
+      return { segment, block, rows };
+    });
+  }
+
+  pathOf({ name }: { readonly name: string }): string {
+    return `${this.#content.files.place}/${name}`;
+  }
+
+  /** Ranges of several files, in the order given. */
+  async ranges(
+    wanted: readonly { file: StoredSegment['rows']; range: { at: number; length: number } }[],
+    signal?: AbortSignal,
+  ): Promise<Uint8Array[]> {
+    const { files } = this.#content;
+    const results = new Array<Uint8Array>(wanted.length);
+    const byFile = new Map<StoredSegment['rows'], number[]>();
+    wanted.forEach(({ file }, i) => {
+      const own = byFile.get(file);
+      if (own === undefined) byFile.set(file, [i]);
+      else own.push(i);
+    });
+    const reads = Array.from(byFile, async ([file, own]) => {
+      const ranges = own.map((i) => wanted[i].range);
+      const read = await files.read(file, ranges, signal);
+      for (const [j, i] of own.entries()) {
+        results[i] = aligned(read[j]);
+        this.counts.bytes += read[j].length;
+      }
+      this.counts.reads += own.length;
+    });
+    await Promise.all(reads);
+    return results;
+  }
+}
+
+/** Typed arrays need their bytes at a multiple of 8. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+}
+
+function checkRows(
+  { rows }: BlockRows,
+  { firstRow = 0, nextRow = 0 }: { firstRow?: number; nextRow?: number },
+): void {
+  for (let i = 0; i < rows.length; i++) {
+    const least = i === 0 ? firstRow : rows[i - 1] + 1;
+    if (rows[i] < least || rows[i] >= nextRow) {
+      throw new Error(`damaged: row ${rows[i]} is not where it can be`);
+    }
+  }
+}
+
+/** Where the row at a place of a block is. */
+export function rowPlace({ segment, block, rows }: LoadedBlock, place: number): RowPlace {
+  const { checks, entries } = rows;
+  let [before, all] = [0, 0];
+  for (let i = 0; entries !== null && i < entries.length; i++) {
+    if (i < place) before += entries[i];
+    all += entries[i];
+  }
+  return {
+    ...{ segment, block, place, check: checks?.[place] ?? 0 },
+    entries: entries && [before, entries[place], all],
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * What a stored index holds in memory: manifest, centroids, removed rows and where blocks are.
+ * Everything else stays where it is. Each file that is read here is compared with its checksum.
+ */
+
+import { asFormatError, FormatError } from '../base/format-error';
+import type { IndexParts } from '../index/index-parts';
+import { checkHeader, optionsOf } from '../index/read-index';
+import { reportOf } from '../index/saved-report';
+import { partsOf, SimHashIndex } from '../index/simhash-index';
+import type { IndexHeader } from '../index/write-index';
+import { allocateCentroids } from '../k-means/k-means';
+import { integerWidth } from '../kernels/products/products.scalar';
+import { type BlockTable, blocksFromArrow, NO_PARTITION } from '../table/sealed/segment-tables';
+import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
+import {
+  type FolderFile,
+  fileChecksum,
+  filesOf,
+  type Manifest,
+  parseManifest,
+  type Segment,
+  segmentsOf,
+} from './manifest';
+import { RowSet } from './row-set';
+import type { StoredFiles } from './stored-files';
+
+/** A segment, and where its blocks are. */
+export interface StoredSegment extends Segment {
+  readonly table: BlockTable;
+}
+
+export interface StoredContent {
+  readonly files: StoredFiles;
+  readonly manifest: Manifest;
+  readonly header: IndexHeader;
+  /** An index of the same options without rows: makes queries. */
+  readonly empty: SimHashIndex;
+  readonly parts: IndexParts;
+  readonly segments: readonly StoredSegment[];
+  /** Rows of the files that the index has no more. */
+  readonly removed: RowSet;
+  /** Null without partitions. */
+  readonly centroids: Int16Array | null;
+  /** Memory that all this takes. */
+  readonly bytes: number;
+}
+
+/** Bytes that a block takes in the tables. */
+const TABLE_BYTES = 48;
+
+export async function openContent(
+  files: StoredFiles,
+  { generation, signal }: { generation?: number | undefined; signal?: AbortSignal | undefined },
+): Promise<StoredContent> {
+  const found = await files.manifest(generation, signal);
+  if (found === null) throw new FormatError('no index: it has no manifest', files.place);
+  const path = `${files.place}/${found.name}`;
+  const manifest = parseManifest(found.bytes, path, found.generation);
+  if (manifest.version === 1) {
+    throw new Error(`${files.place} is of format version 1: write it again by compact() first`);
+  }
+  const header = asFormatError(path, () => checkHeader(manifest.index, manifest.rows));
+  const empty = asFormatError(path, () => new SimHashIndex(optionsOf({ header })));
+  const parts = partsOf(empty);
+  parts.isForeign = header.isForeign;
+  parts.report = asFormatError(path, () => header.report && reportOf(header.report));
+  const one = async <T>(
+    file: FolderFile | undefined,
+    read: (bytes: Uint8Array, name: string) => T,
+  ) =>
+    file === undefined
+      ? null
+      : read(await wholeFile(files, file, signal), `${files.place}/${file.name}`);
+  const [centroids, removed, tables] = await Promise.all([
+    one(filesOf(manifest, 'centres')[0], (bytes, name) => {
+      return asFormatError(name, () => centroidsOf(centroidsFromArrow(bytes, name), parts));
+    }),
+    one(filesOf(manifest, 'removed')[0], removedFromArrow),
+    Promise.all(filesOf(manifest, 'blocks').map((file) => one(file, blocksFromArrow))),
+  ]);
+  const segments = segmentsOf(manifest).map((segment, i) => {
+    return { ...segment, table: tables[i] as BlockTable };
+  });
+  for (const segment of segments) checkTable(files, segment, centroids, parts);
+  const rows = new RowSet();
+  for (const row of removed ?? []) rows.add(row);
+  const blocks = segments.reduce((sum, { table }) => sum + table.count, 0);
+  const bytes = (centroids?.byteLength ?? 0) + TABLE_BYTES * blocks + Math.ceil(header.nextRow / 8);
+  return { files, manifest, header, empty, parts, segments, removed: rows, centroids, bytes };
+}
+
+/** All bytes of a file, which are those that were written. */
+export async function wholeFile(
+  files: StoredFiles,
+  file: FolderFile,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const [bytes] = await files.read(file, [{ at: 0, length: file.bytes }], signal);
+  if (fileChecksum(bytes) === file.checksum) return bytes;
+  throw new FormatError('damaged: it fails its checksum', `${files.place}/${file.name}`);
+}
+
+function centroidsOf(values: Int16Array, { dense, bits }: IndexParts): Int16Array {
+  const width = integerWidth(dense?.dimensions ?? bits);
+  const count = values.length / width;
+  if (!Number.isInteger(count)) throw new Error(`its centroids are not ${width} integers wide`);
+  const centroids = allocateCentroids(count, width);
+  centroids.set(values);
+  return centroids;
+}
+
+/** Every block lies in its files, in order, and the rows are as many as the manifest says. */
+function checkTable(
+  files: StoredFiles,
+  { rows, vectors, blocks, table }: StoredSegment,
+  centroids: Int16Array | null,
+  { dense, bits, vectors: held }: IndexParts,
+): void {
+  asFormatError(`${files.place}/${blocks?.name}`, () => {
+    const partitions = (centroids?.length ?? 0) / integerWidth(dense?.dimensions ?? bits) || 1;
+    const { layout } = table;
+    let [count, at, vectorsAt, before] = [0, 0, 0, 0];
+    if (layout.bits !== bits || layout.keep !== (held?.kind ?? 'none')) {
+      throw new Error('damaged: its columns are not those of the index');
+    }
+    for (let i = 0; i < table.count; i++) {
+      const partition = table.partitions[i];
+      const isKnown = partition === NO_PARTITION || partition < partitions;
+      const isInPlace = table.at[i] >= at && table.vectorsAt[i] >= vectorsAt;
+      at = table.at[i] + table.bytes[i];
+      vectorsAt = table.vectorsAt[i] + table.vectorsBytes[i];
+      const isWithin = at <= rows.bytes && vectorsAt <= (vectors?.bytes ?? 0);
+      if (!isKnown || partition < before || !isInPlace || !isWithin) {
+        throw new Error(`damaged: block ${i} is not where it can be`);
+      }
+      before = partition;
+      count += table.rows[i];
+    }
+    if (count !== rows.rows) throw new Error(`damaged: ${count} rows in its blocks`);
+  });
+}

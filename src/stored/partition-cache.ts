@@ -1,0 +1,280 @@
+/**
+ * Partitions in memory, up to a limit: those that were not searched for the longest time make room.
+ * Codes, row numbers and residual codes lie in WebAssembly memories, in pages of PAGE rows, so that
+ * the kernels of an index in memory search them where they are. A partition holds the rows of all
+ * segments; of rows with equal codes the first stands for all, as in an index in memory.
+ */
+
+import { bytesPerCode } from '../codes/codes';
+import { CodeMemory } from '../kernels/hamming/code-memory';
+import { NO_ROW } from '../kernels/hits/hits';
+import { ResidualMemory } from '../kernels/residuals/residual-memory';
+import {
+  type BlockName,
+  type BlockReader,
+  type LoadedBlock,
+  type RowPlace,
+  rowPlace,
+} from './block-reader';
+import type { StoredContent } from './content';
+
+/** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
+export const PAGE = 64;
+
+/** Cells of a partition that follow one another. */
+export interface CellRun {
+  readonly first: number;
+  readonly count: number;
+}
+
+interface Further {
+  readonly row: number;
+  readonly at: number;
+}
+
+interface Entry {
+  readonly pages: Uint32Array;
+  readonly runs: readonly CellRun[];
+  readonly blocks: readonly LoadedBlock[];
+  /** For each cell in order, where its row is among the rows of all blocks. */
+  readonly sources: Uint32Array;
+  /** Further rows of a code, by the cell of the first. */
+  readonly further: Map<number, Further[]>;
+}
+
+/** What the cache holds, and how often it had what was searched. */
+export interface CacheCounts {
+  /** Partitions that were searched and found here, or had to be read. */
+  hits: number;
+  misses: number;
+  evictions: number;
+}
+
+export class PartitionCache {
+  readonly codes: CodeMemory;
+  readonly residuals: ResidualMemory | null;
+  /** Memory that it takes when it is full. */
+  readonly bytes: number;
+  readonly counts: CacheCounts = { hits: 0, misses: 0, evictions: 0 };
+  readonly #content: StoredContent;
+  readonly #reader: BlockReader;
+  /** Blocks of each partition. */
+  readonly #blocks: BlockName[][];
+  /** In the order of their last search. */
+  readonly #entries = new Map<number, Entry>();
+  readonly #free: number[] = [];
+  readonly #pageCount: number;
+  /** Of each page its entry and the first of its cells there. */
+  readonly #owners: (Entry | null)[];
+  readonly #firsts: Uint32Array;
+
+  /** `limit` in bytes. */
+  constructor(content: StoredContent, reader: BlockReader, limit: number, partitions: number) {
+    this.#content = content;
+    this.#reader = reader;
+    this.#blocks = Array.from({ length: partitions }, () => []);
+    let [rows, bytes] = [0, 0];
+    for (const segment of content.segments) {
+      segment.table.partitions.forEach((partition, block) => {
+        if (partition >= partitions) return;
+        this.#blocks[partition].push({ segment, block });
+        rows += segment.table.rows[block];
+        bytes += segment.table.bytes[block];
+      });
+    }
+    const width = bytesPerCode(content.parts.bits);
+    const residualBytes = content.segments[0]?.table.layout.residualBytes ?? 0;
+    // A block's own bytes are those that cells take, and ids.
+    const rowBytes = Math.ceil(Math.max(bytes / Math.max(1, rows), width) + 12);
+    const all = this.#blocks.reduce((sum, _, p) => sum + this.#pagesOf(p), 0);
+    this.#pageCount = Math.min(all, Math.floor(limit / (PAGE * rowBytes)));
+    this.bytes = PAGE * rowBytes * this.#pageCount;
+    this.codes = new CodeMemory(width, PAGE * this.#pageCount);
+    this.residuals =
+      residualBytes > 0 ? new ResidualMemory(residualBytes, PAGE * this.#pageCount) : null;
+    this.#owners = new Array(this.#pageCount).fill(null);
+    this.#firsts = new Uint32Array(this.#pageCount);
+    for (let page = this.#pageCount - 1; page >= 0; page--) this.#free.push(page);
+  }
+
+  #pagesOf(partition: number): number {
+    let rows = 0;
+    for (const { segment, block } of this.#blocks[partition]) rows += segment.table.rows[block];
+    return Math.ceil(rows / PAGE);
+  }
+
+  /** True when all of these are here. */
+  has(partitions: Uint32Array): boolean {
+    return partitions.every((partition) => this.#entries.has(partition));
+  }
+
+  /** Reads those partitions that are not here, all at once. They stay until the next call. */
+  async load(partitions: Uint32Array, signal?: AbortSignal): Promise<void> {
+    const missing = partitions.filter((partition) => !this.#entries.has(partition));
+    this.counts.misses += missing.length;
+    this.counts.hits += partitions.length - missing.length;
+    for (const partition of partitions) this.#touch(partition);
+    if (missing.length === 0) return;
+    const wanted = partitions.reduce((sum, partition) => sum + this.#pagesOf(partition), 0);
+    if (wanted > this.#pageCount) {
+      const bytes = (this.codes.bytesPerCode + (this.residuals?.bytesPerRow ?? 0) + 8) * PAGE;
+      const has = `a search visits ${partitions.length} partitions of ${wanted * bytes} bytes`;
+      throw new RangeError(
+        `"memory" is too small: ${has}, there is room for ${this.#pageCount * bytes}`,
+      );
+    }
+    const names = Array.from(missing, (partition) => this.#blocks[partition]);
+    const blocks = await this.#reader.blocks(names.flat(), signal);
+    let next = 0;
+    missing.forEach((partition, i) => {
+      const own = blocks.slice(next, next + names[i].length);
+      next += names[i].length;
+      this.#put(partition, own);
+    });
+  }
+
+  /** Moves a partition to the end of those that make room. */
+  #touch(partition: number): void {
+    const entry = this.#entries.get(partition);
+    if (entry === undefined) return;
+    this.#entries.delete(partition);
+    this.#entries.set(partition, entry);
+  }
+
+  #put(partition: number, blocks: readonly LoadedBlock[]): void {
+    const { sources, further } = this.#distinctRows(blocks);
+    const pages = this.#take(Math.ceil(sources.length / PAGE));
+    const byFirst = new Map<number, Further[]>();
+    const runs: CellRun[] = [];
+    const entry = {
+      ...{ pages, runs, sources, further: byFirst },
+      blocks: blocks.map((block) => ({ ...block, rows: keptRows(block) })),
+    };
+    this.#entries.set(partition, entry);
+    pages.forEach((page, i) => {
+      this.#owners[page] = entry;
+      this.#firsts[page] = PAGE * i;
+      const count = Math.min(PAGE, sources.length - PAGE * i);
+      const last = runs.at(-1);
+      if (last !== undefined && last.first + last.count === PAGE * page) {
+        runs[runs.length - 1] = { first: last.first, count: last.count + count };
+      } else runs.push({ first: PAGE * page, count });
+      for (let j = 0; j < count; j++) {
+        const local = PAGE * i + j;
+        this.#write(PAGE * page + j, blocks, sources[local]);
+        const others = further.get(local);
+        if (others !== undefined) byFirst.set(PAGE * page + j, others);
+      }
+    });
+  }
+
+  /** Copies a row to a cell; `at` is its place among the rows of all blocks. */
+  #write(cell: number, blocks: readonly LoadedBlock[], at: number): void {
+    const { block, place } = placeIn(blocks, at);
+    const { rows, codes, residuals, residualScales } = block.rows;
+    const width = this.codes.bytesPerCode;
+    this.codes.codes.set(codes.subarray(place * width, (place + 1) * width), cell * width);
+    this.codes.rows[cell] = rows[place];
+    if (this.residuals === null || residuals === null || residualScales === null) return;
+    const bytes = this.residuals.bytesPerRow;
+    const residual = residuals.subarray(place * bytes, (place + 1) * bytes);
+    this.residuals.set(cell, residual, residualScales[place]);
+  }
+
+  /** The rows that are there, of equal codes the first; and the further ones by its place. */
+  #distinctRows(blocks: readonly LoadedBlock[]): {
+    sources: Uint32Array;
+    further: Map<number, Further[]>;
+  } {
+    const sources: number[] = [];
+    const further = new Map<number, Further[]>();
+    const known = new Map<string, number>();
+    const isShared = blocks.some(({ segment }) => segment.table.layout.hasFirsts);
+    const width = this.codes.bytesPerCode;
+    let at = 0;
+    for (const { rows: block } of blocks) {
+      for (let place = 0; place < block.count; place++, at++) {
+        const row = block.rows[place];
+        if (this.#content.removed.has(row)) continue;
+        if (isShared) {
+          const code = block.codes.subarray(place * width, (place + 1) * width).join();
+          const first = known.get(code);
+          if (first !== undefined) {
+            const others = further.get(first);
+            if (others === undefined) further.set(first, [{ row, at }]);
+            else others.push({ row, at });
+            continue;
+          }
+          known.set(code, sources.length);
+        }
+        sources.push(at);
+      }
+    }
+    return { sources: Uint32Array.from(sources), further };
+  }
+
+  /** Pages for a partition; others make room. */
+  #take(count: number): Uint32Array {
+    for (const [partition, entry] of this.#entries) {
+      if (this.#free.length >= count) break;
+      this.#entries.delete(partition);
+      this.counts.evictions++;
+      for (const page of entry.pages) {
+        this.#owners[page] = null;
+        this.codes.rows.fill(NO_ROW, PAGE * page, PAGE * (page + 1));
+        this.#free.push(page);
+      }
+    }
+    return Uint32Array.from({ length: count }, () => this.#free.pop() as number);
+  }
+
+  /** Cells of a partition that is here, in runs. */
+  runsOf(partition: number): readonly CellRun[] {
+    return (this.#entries.get(partition) as Entry).runs;
+  }
+
+  /** Further rows of the code at a cell, ascending. */
+  furtherAt(cell: number): readonly Further[] {
+    return this.#ownerOf(cell).further.get(cell) ?? [];
+  }
+
+  /** The id of a row at a cell, or of a further row of it. */
+  idAt(cell: number, further?: Further): string | number | bigint {
+    const { block, place } = this.#locate(cell, further);
+    const { idAt, rows } = block.rows;
+    return idAt === null ? rows[place] : idAt(place);
+  }
+
+  placeAt(cell: number, further?: Further): RowPlace {
+    const { block, place } = this.#locate(cell, further);
+    return rowPlace(block, place);
+  }
+
+  #locate(cell: number, further?: Further) {
+    const page = Math.floor(cell / PAGE);
+    const { blocks, sources } = this.#ownerOf(cell);
+    return placeIn(blocks, further?.at ?? sources[this.#firsts[page] + (cell % PAGE)]);
+  }
+
+  #ownerOf(cell: number): Entry {
+    return this.#owners[Math.floor(cell / PAGE)] as Entry;
+  }
+}
+
+function placeIn(blocks: readonly LoadedBlock[], at: number) {
+  let place = at;
+  let i = 0;
+  while (place >= blocks[i].rows.count) place -= blocks[i++].rows.count;
+  return { block: blocks[i], place };
+}
+
+/** What is held of a block besides its cells: no view of the body, which is freed. */
+function keptRows({ rows }: LoadedBlock): LoadedBlock['rows'] {
+  const { checks, entries, idAt } = rows;
+  return {
+    ...rows,
+    ...{ rows: rows.rows.slice(), checks: checks?.slice() ?? null },
+    ...{ entries: entries?.slice() ?? null, idAt: idAt && rows.copiedIds() },
+    ...{ codes: new Uint8Array(), residuals: null, residualScales: null, firsts: null },
+  };
+}

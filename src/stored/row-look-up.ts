@@ -1,0 +1,63 @@
+/** A row of a stored index by its id: blocks pass until it is found, then its vector is read. */
+
+import { FormatError } from '../base/format-error';
+import type { Id } from '../index/id-table';
+import type { IndexRow } from '../index/search';
+import { checksum } from '../kernels/kernels';
+import { NO_PARTITION, readVectors } from '../table/sealed/segment-tables';
+import { type RowPlace, rowPlace } from './block-reader';
+import { type Passing, passingBlocks } from './passing-blocks';
+
+interface FoundRow {
+  readonly row: number;
+  readonly id: Id;
+  readonly code: Uint8Array | null;
+  readonly place: RowPlace;
+}
+
+export async function findRow(passing: Passing, id: Id): Promise<FoundRow | null> {
+  const { content, view } = passing;
+  const kind = content.header.ids;
+  if (kind !== (typeof id === 'number' && kind === 'row' ? 'row' : typeof id)) return null;
+  const width = view.distinctCodes.bytesPerCode;
+  for await (const block of passingBlocks(passing)) {
+    const { rows, count, idAt, codes, partition } = block.rows;
+    for (let place = 0; place < count; place++) {
+      const own = idAt?.(place) ?? rows[place];
+      if ((kind === 'number' ? Number(own) : own) !== id || content.removed.has(rows[place]))
+        continue;
+      const code =
+        partition === NO_PARTITION ? null : codes.slice(place * width, (place + 1) * width);
+      return { row: rows[place], id, code, place: rowPlace(block, place) };
+    }
+  }
+  return null;
+}
+
+/** The row with its vector, as `SimHashIndex.get` returns it; all vectors of its block are read. */
+export async function readRow(
+  { reader, signal }: Passing,
+  { row, id, code, place: { segment, block, place } }: FoundRow,
+): Promise<IndexRow> {
+  const { vectors: file, table } = segment;
+  if (file === null || code === null) return { row, id, code, vector: null };
+  const range = { at: table.vectorsAt[block], length: table.vectorsBytes[block] };
+  const [body] = await reader.ranges([{ file, range }], signal);
+  if (checksum(body) !== table.vectorsChecksums[block]) {
+    const path = reader.pathOf(file);
+    throw new FormatError(`damaged: block ${block} fails its checksum`, path);
+  }
+  const { vectors, scales, sparse } = readVectors(table, block, body);
+  if (sparse !== null) {
+    const [from, to] = [sparse.offsets[place], sparse.offsets[place + 1]];
+    const vector = {
+      indices: sparse.indices.slice(from, to),
+      values: sparse.weights.slice(from, to),
+    };
+    return { row, id, code, vector };
+  }
+  const { dimensions } = table.layout;
+  const values = vectors?.subarray(place * dimensions, (place + 1) * dimensions) ?? [];
+  const scale = scales?.[place] ?? 1;
+  return { row, id, code, vector: Float32Array.from(values, (value) => value * scale) };
+}

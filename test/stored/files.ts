@@ -1,0 +1,17 @@
+/** The files of the newest generation of a folder. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Path of the newest manifest. */
+export function newestIn(folder: string): string {
+  const names = readdirSync(folder).filter((name) => /^manifest-\d+\.json$/.test(name));
+  return join(folder, names.sort().at(-1) as string);
+}
+
+/** Path of the first file of a kind that the newest manifest names. */
+export function fileOf(folder: string, kind: string): string {
+  const { files } = JSON.parse(readFileSync(newestIn(folder), 'utf8'));
+  const found = files.find((file: { kind: string; name: string }) => file.kind === kind);
+  return join(folder, found.name);
+}

@@ -1,0 +1,113 @@
+// @module-tag full
+
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openIndex, type SearchOptions, type SimHashIndex } from '../../src/node';
+import type { StoredIndex } from '../../src/stored/stored-index';
+import { temporaryFolder } from '../folder/collection';
+import { clustered, DIMENSIONS, found, KINDS, searchesOf, shaped, writeFolder } from './places';
+
+/** A search that visits more partitions than fit is refused; only a small limit is too small. */
+function refusedBy(index: StoredIndex, { filter, probes = 0 }: SearchOptions) {
+  return (error: Error) => {
+    expect(error.message).toMatch(/^"memory" is too small: a search visits \d+ partitions/);
+    expect(index.figures.memory).toBeLessThan(2 ** 20);
+    expect(typeof filter === 'function' || probes === 60).toBe(true);
+    return null;
+  };
+}
+
+/** The same searches over an index in memory and the same index wherever its rows stay. */
+
+const root = await temporaryFolder();
+const QUERIES = 4;
+
+describe.each(KINDS)('$name', (kind) => {
+  const queries = clustered(1, 3000).slice(-QUERIES * DIMENSIONS);
+  const batch = shaped(kind, queries);
+  const at = (i: number) =>
+    Array.isArray(batch) ? batch[i] : queries.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+  let folder = '';
+  let memory: SimHashIndex;
+  const stored: StoredIndex[] = [];
+
+  beforeAll(async () => {
+    folder = await writeFolder(root, kind);
+    memory = await openIndex(folder);
+    stored.push(await openIndex(folder, { memory: '64MB' }));
+    stored.push(await openIndex(folder, { memory: '600KB' }));
+    return async () => {
+      for (const one of stored) await one.close();
+    };
+  });
+
+  it('tells what it is', () => {
+    for (const one of stored) {
+      expect([one.count, one.bits, one.rank]).toEqual([memory.count, memory.bits, memory.rank]);
+      expect(one.report).toEqual(memory.report);
+    }
+  });
+
+  it('finds the same rows by vectors', async () => {
+    for (const options of searchesOf(kind)) {
+      for (let i = 0; i < QUERIES; i++) {
+        const wanted = found(memory.search(at(i), options));
+        for (const one of stored) {
+          const answer = await one.search(at(i), options).catch(refusedBy(one, options));
+          if (answer !== null)
+            expect({ options, ...found(answer) }).toEqual({ options, ...wanted });
+        }
+      }
+    }
+  });
+
+  it('finds the same rows for all queries in one call, and by codes', async () => {
+    const codes = memory.hasher.hashAll(batch);
+    for (const [given, options] of [
+      [batch, { k: 7 }],
+      [batch, { k: 7, rank: 'hamming' }],
+      [codes, { k: 30 }],
+    ] as const) {
+      const wanted = memory.searchAll(given, options).map(found);
+      for (const one of stored) {
+        expect((await one.searchAll(given, options)).map(found)).toEqual(wanted);
+      }
+    }
+  });
+
+  it('finds the same rows within a distance, or from a cosine on', async () => {
+    const filter = (_: unknown, row: number) => row % 2 === 0;
+    for (const options of [
+      { maxDistance: Math.round(memory.bits / 6) },
+      { maxDistance: Math.round(memory.bits / 4), filter },
+      { minCosine: 0.9 },
+    ]) {
+      const wanted = found(memory.within(at(1), options));
+      expect(wanted.rows.length).toBeGreaterThan(0);
+      const all = memory.withinAll(batch, options).map(found);
+      for (const one of stored) {
+        expect(found(await one.within(at(1), options))).toEqual(wanted);
+        expect((await one.withinAll(batch, options)).map(found)).toEqual(all);
+      }
+    }
+  });
+
+  it('gets the same row by its id', async () => {
+    const ids = memory.search(at(0), { k: 3 }).ids;
+    const nullRow = memory.idOf(5);
+    for (const id of [...ids, nullRow ?? ids[0]]) {
+      for (const one of stored) expect(await one.get(id)).toEqual(memory.get(id));
+    }
+    const removed = [memory.idOf(2), 'none', 2n ** 40n, -1].filter((id) => id !== undefined);
+    for (const id of removed.filter((one) => !memory.has(one))) {
+      for (const one of stored) expect(await one.get(id)).toBe(undefined);
+    }
+  });
+
+  it('reads nothing again where all fits, and stays within its limit', async () => {
+    const [large] = stored;
+    const before = large.figures;
+    for (let i = 0; i < QUERIES; i++) await large.search(at(i));
+    if (kind.isPartitioned) expect(large.figures.reads).toBe(before.reads);
+    expect(large.figures.evictions).toBe(0);
+  });
+});

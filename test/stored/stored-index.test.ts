@@ -1,0 +1,154 @@
+import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FormatError, IndexFolder, openIndex, SimHashIndex, saveIndex } from '../../src/node';
+import { temporaryFolder } from '../folder/collection';
+import { fileOf, newestIn } from './files';
+import { clustered, DIMENSIONS, found, KINDS, writeFolder } from './places';
+
+const root = await temporaryFolder();
+const [kind] = KINDS;
+let sound = '';
+const query = clustered(9, 1);
+
+beforeAll(async () => {
+  sound = await writeFolder(root, kind);
+});
+
+let copies = 0;
+/** A copy of the folder that may be harmed. */
+function copy(): string {
+  const folder = join(root, `copy-${copies++}.hs`);
+  cpSync(sound, folder, { recursive: true });
+  return folder;
+}
+
+function change(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes[at] ^= 4;
+  writeFileSync(path, bytes);
+}
+
+describe('a file that is damaged', () => {
+  it('is named with its block, where a search reads the block', async () => {
+    const folder = copy();
+    const path = fileOf(folder, 'rows');
+    const index = await openIndex(folder, { memory: '64MB' });
+    change(path, Math.floor(readFileSync(path).length / 2));
+    const error = await index.search(query, { k: 9, rank: 'hamming' }).catch((one) => one);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(/damaged: block \d+ fails its checksum/);
+    expect(error.message).toContain(path);
+    await index.close();
+  });
+
+  it('is named with block and vector, where a search reads the vector', async () => {
+    const folder = copy();
+    const path = fileOf(folder, 'vectors');
+    const bytes = readFileSync(path);
+    bytes.fill(0x3f, 2000, bytes.length - 2000);
+    writeFileSync(path, bytes);
+    const index = await openIndex(folder, { memory: '64MB' });
+    const error = await index.search(query).catch((one) => one);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(/damaged: vector \d+ of block \d+ fails its checksum/);
+    expect(error.message).toContain(path);
+    // The index goes on with what is sound.
+    expect((await index.search(query, { rank: 'hamming' })).rows).toHaveLength(10);
+    await index.close();
+  });
+
+  it('is named where it was cut under an open index', async () => {
+    const folder = copy();
+    const path = fileOf(folder, 'rows');
+    const index = await openIndex(folder, { memory: '64MB' });
+    await index.search(query);
+    truncateSync(path, 3000);
+    await expect(index.search(query, { rank: 'hamming' })).rejects.toThrow(
+      `${path}: cut short while it was open`,
+    );
+    await index.close();
+  });
+
+  it.each(['blocks', 'centres', 'removed', 'manifest'])('is named at open: %s', async (name) => {
+    const folder = copy();
+    const path = name === 'manifest' ? newestIn(folder) : fileOf(folder, name);
+    change(path, Math.floor(readFileSync(path).length / 2));
+    const error = await openIndex(folder, { memory: '64MB' }).catch((one) => one);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toContain(path);
+  });
+});
+
+it('refuses a limit below what it must hold, and what is no number of bytes', async () => {
+  await expect(openIndex(sound, { memory: 1000 })).rejects.toThrow(
+    /"memory" expected more than \d+: centroids and the places of blocks, got 1000/,
+  );
+  await expect(openIndex(sound, { memory: 'much' })).rejects.toThrow(/"memory" expected a number/);
+  await expect(openIndex(sound, { memory: 0 })).rejects.toThrow(/"memory"/);
+  await expect(openIndex(sound, { memory: true as never })).rejects.toThrow(TypeError);
+});
+
+it('refuses a folder of version 1, which compact writes again', async () => {
+  const folder = join(root, 'old.hs');
+  const old = fileURLToPath(new URL('../fixtures/folders/float32-v1.hs', import.meta.url));
+  cpSync(old, folder, { recursive: true });
+  await expect(openIndex(folder, { memory: '64MB' })).rejects.toThrow(/version 1.*compact/);
+  const before = await openIndex(folder);
+  await (await IndexFolder.open(folder)).compact();
+  const index = await openIndex(folder, { memory: '64MB' });
+  const asked = Array.from({ length: before.dimensions as number }, (_, i) => i + 1);
+  expect(found(await index.search(asked))).toEqual(found(before.search(asked)));
+  await index.close();
+});
+
+it('goes on while the folder is saved twice more', async () => {
+  const folder = copy();
+  const index = await openIndex(folder, { memory: '64MB' });
+  const wanted = found((await openIndex(folder)).search(query));
+  await index.search(query);
+  for (let i = 0; i < 3; i++) {
+    await (await IndexFolder.open(folder)).append([Array.from(query)], [`new ${i}`]);
+  }
+  expect(found(await index.search(query))).toEqual(wanted);
+  await index.close();
+});
+
+it('answers searches that are asked for at once, each as if alone', async () => {
+  const memory = await openIndex(sound);
+  const index = await openIndex(sound, { memory: '1MB' });
+  const queries = Array.from({ length: 20 }, (_, i) => clustered(20 + i, 1));
+  const answers = await Promise.all(queries.map((one) => index.search(one, { k: 5 })));
+  expect(answers.map(found)).toEqual(queries.map((one) => found(memory.search(one, { k: 5 }))));
+  await index.close();
+});
+
+it('is stopped by its signal, and answers the next search', async () => {
+  const index = await openIndex(sound, { memory: '64MB' });
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(index.search(query, { signal })).rejects.toThrow('enough');
+  await expect(index.search(query, { k: 3, wrong: 1 } as never)).rejects.toThrow(/wrong/);
+  expect((await index.search(query, { k: 3 })).rows).toHaveLength(3);
+  await index.close();
+});
+
+it('opens an empty index', async () => {
+  const folder = join(root, 'empty.hs');
+  await saveIndex(new SimHashIndex({ bits: 64, dimensions: DIMENSIONS }), folder);
+  const index = await openIndex(folder, { memory: '1MB' });
+  expect([index.count, (await index.search(query)).rows.length]).toEqual([0, 0]);
+  expect(await index.get(1)).toBe(undefined);
+  await index.close();
+});
+
+it('tells what it did where that is asked for', async () => {
+  const index = await openIndex(sound, { memory: '64MB' });
+  const { explain } = await index.search(query, { explain: true });
+  expect(explain).toMatchObject({ method: 'partitions', probes: index.report?.probes });
+  const { reads, bytesRead, partitionMisses } = index.figures;
+  expect(partitionMisses).toBe(index.report?.probes);
+  expect(reads).toBeGreaterThan(partitionMisses);
+  expect(bytesRead).toBeGreaterThan(0);
+  await index.close();
+});
