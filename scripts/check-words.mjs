@@ -27,6 +27,7 @@ const RULES = [
     allow: Object.fromEntries(
       [
         'stored/manifest',
+        'stored/content',
         'folder/write-generation',
         'folder/load-index',
         'folder/index-folder',
