@@ -44,11 +44,9 @@ import {
   type Comparison,
   type IndexRow,
   noResult,
-  type Request,
   type SearchResult,
-  searchRequest,
-  withinRequest,
 } from './search';
+import { type Request, searchRequest, withinRequest } from './search-request';
 import type { VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 

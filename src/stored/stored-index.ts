@@ -30,12 +30,10 @@ import {
   methodError,
   noResult,
   ofDistances,
-  type Request,
   rankOf,
   type SearchResult,
-  searchRequest,
-  withinRequest,
 } from '../index/search';
+import { type Request, searchRequest, withinRequest } from '../index/search-request';
 import type { VectorStorage } from '../index/vectors/row-vectors';
 import { integerWidth } from '../kernels/products/products.scalar';
 import type { Vector } from '../vectors/vectors';

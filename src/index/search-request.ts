@@ -1,0 +1,96 @@
+/** What a caller asks of a search, checked. */
+
+import { checkInteger, checkK, checkMaxDistance, checkNumber, checkOneOf } from '../base/check';
+import { catchingDistance, checkLeast, JACCARD, widestAt } from '../hashing/measure';
+import {
+  checkFilter,
+  type IndexWithinOptions,
+  METHODS,
+  type Method,
+  RANKS,
+  type Rank,
+  type RowFilter,
+  SEARCH_DEFAULTS,
+  type SearchOptions,
+} from './index-options';
+import type { SearchParts } from './index-parts';
+
+export interface Request {
+  readonly k: number;
+  readonly maxDistance: number;
+  /** Least exact similarity, or estimated one where the query cannot be compared; null for any. */
+  readonly least: number | null;
+  readonly rank: Rank | null;
+  readonly method: Method;
+  readonly oversample: number | null;
+  readonly probes: number | null;
+  readonly filter: RowFilter | null;
+  readonly isExplained: boolean;
+}
+
+export function searchRequest(parts: SearchParts, given: SearchOptions<never>): Request {
+  const { oversample, probes } = given;
+  const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
+  const rank = given.rank === undefined ? null : checkOneOf('rank', given.rank, RANKS);
+  if (parts.measure === JACCARD && rank !== null && rank !== 'hamming') {
+    throw wrongValue('rank', `'hamming' with projection 'minwise'`, rank);
+  }
+  if (rank === 'exact' && parts.vectors === null) {
+    throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
+  }
+  if (method === 'partitions' && parts.partitions === null) {
+    throw new Error(`method 'partitions' needs an index of some size after optimize()`);
+  }
+  return {
+    k: checkK(given.k ?? SEARCH_DEFAULTS.k),
+    ...{ maxDistance: parts.bits, least: null },
+    rank,
+    method,
+    oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
+    probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
+    filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
+    isExplained: given.explain === true,
+  };
+}
+
+export function withinRequest(parts: SearchParts, given: IndexWithinOptions<never>): Request {
+  return {
+    k: Number.MAX_SAFE_INTEGER,
+    ...reachOf(parts, given),
+    rank: 'hamming',
+    method: checkOneOf('method', given.method ?? 'auto', ['auto', 'scan', 'bands']),
+    oversample: null,
+    probes: null,
+    filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
+    isExplained: given.explain === true,
+  };
+}
+
+/** Share of the rows at the least similarity that are within the distance that is searched. */
+const CAUGHT = 0.99;
+
+/** How far to search, and the similarity by which what is found is filtered. */
+function reachOf(
+  parts: SearchParts,
+  { maxDistance, ...given }: IndexWithinOptions<never>,
+): Pick<Request, 'maxDistance' | 'least'> {
+  const { bits } = parts;
+  const asked = checkLeast(given, parts.hasher.projection);
+  if (maxDistance !== undefined) {
+    return { maxDistance: checkMaxDistance(maxDistance, bits), least: asked?.least ?? null };
+  }
+  if (asked === undefined) {
+    throw new TypeError('within() needs "maxDistance", "minCosine" or "minJaccard"');
+  }
+  if (parts.mean !== null) {
+    throw new Error(
+      '"minCosine" needs "maxDistance" in an index with "mean": distances tell other cosines there',
+    );
+  }
+  const { measure, least } = asked;
+  const reach =
+    parts.vectors === null
+      ? widestAt(measure, least, bits)
+      : catchingDistance(measure, { least, bits, probability: CAUGHT });
+  return { maxDistance: reach, least };
+}
