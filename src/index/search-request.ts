@@ -1,6 +1,13 @@
 /** What a caller asks of a search, checked. */
 
-import { checkInteger, checkK, checkMaxDistance, checkNumber, checkOneOf } from '../base/check';
+import {
+  checkInteger,
+  checkK,
+  checkMaxDistance,
+  checkNumber,
+  checkOneOf,
+  wrongValue,
+} from '../base/check';
 import { catchingDistance, checkLeast, JACCARD, widestAt } from '../hashing/measure';
 import {
   checkFilter,
