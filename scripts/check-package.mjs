@@ -266,8 +266,21 @@ async function main() {
     assert.match(forced, /needs WebAssembly/, 'the policy does not forbid WebAssembly');
     checkReport(await strictPage.evaluate(() => globalThis.packed.report('auto')));
   });
+  // Shared memory, none, and a policy that forbids workers.
+  for (const [path, isIsolated] of [
+    ['/isolated', true],
+    ['/', false],
+    ['/no-workers', false],
+  ]) {
+    await check(`gives equal results on three threads in Chromium: ${path}`, async () => {
+      const { page: one } = await browser.open(path);
+      const found = await one.evaluate(() => globalThis.packed.threads());
+      assert.deepEqual(found, { isEqual: true, workers: 3, isIsolated });
+    });
+  }
   await check('requests only the page and its script', async () => {
-    assert.deepEqual([...new Set(requests)].sort(), ['/', '/page.js', '/strict']);
+    const paths = ['/', '/isolated', '/no-workers', '/page.js', '/strict'];
+    assert.deepEqual([...new Set(requests)].sort(), paths);
   });
 }
 

@@ -22,6 +22,19 @@ const ARGUMENTS = [
 /** A policy under which scripts of the page's origin run and WebAssembly does not compile. */
 const WITHOUT_WASM = "default-src 'self'; img-src data:";
 
+/** Headers of each page. */
+const PAGES = {
+  '/': {},
+  '/strict': { 'content-security-policy': WITHOUT_WASM },
+  '/isolated': {
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-embedder-policy': 'require-corp',
+  },
+  '/no-workers': {
+    'content-security-policy': "default-src 'self' 'wasm-unsafe-eval'; img-src data:",
+  },
+};
+
 const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
 <title>halfspace</title><script type="module" src="/page.js"></script>`;
 
@@ -44,9 +57,8 @@ export async function openBrowser(script) {
     requests.push(url);
     if (url === '/page.js') {
       response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
-    } else if (url === '/' || url === '/strict') {
-      const policy = url === '/strict' ? { 'content-security-policy': WITHOUT_WASM } : {};
-      response.writeHead(200, { 'content-type': 'text/html', ...policy }).end(PAGE);
+    } else if (url in PAGES) {
+      response.writeHead(200, { 'content-type': 'text/html', ...PAGES[url] }).end(PAGE);
     } else {
       response.writeHead(404).end();
     }
@@ -70,7 +82,8 @@ export async function openBrowser(script) {
     page.on('pageerror', (error) => problems.push(String(error)));
     page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
     page.on('request', (request) => {
-      if (!request.url().startsWith(origin)) requests.push(request.url());
+      const url = request.url();
+      if (!url.startsWith(origin) && !url.startsWith('blob:')) requests.push(url);
     });
     await page.goto(origin + path);
     await page
@@ -90,7 +103,7 @@ export async function openBrowser(script) {
     const version = context.browser()?.version() ?? 'of unknown version';
     const { page, problems } = await open('/');
     const { page: strictPage } = await open('/strict');
-    return { version, page, problems, strictPage, requests, close };
+    return { version, page, problems, strictPage, requests, open, close };
   } catch (error) {
     await close();
     throw error;

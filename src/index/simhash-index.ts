@@ -6,6 +6,7 @@
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import {
   checkLongCall,
+  continued,
   GO_ON,
   LONG_CALL,
   type LongCall,
@@ -356,7 +357,8 @@ export class SimHashIndex<I extends Id = Id> {
     try {
       const first = steps.next(); // the arguments are checked before anything waits
       if (first.done) return first.value;
-      return await runStepsAsync(steps, call, first.value !== GO_ON);
+      const all = continued(first.value, steps);
+      return await runStepsAsync(all, call, first.value !== GO_ON);
     } finally {
       this.#parts.busy = null;
     }

@@ -124,7 +124,7 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
     if (own !== null) ids.push(own);
     take?.(batch);
     if (isIndexed) index = addTo(index, source, { batch, options: like?.index ?? null });
-    else codes.push(source.hash(batch, sums ?? undefined));
+    else codes.push(await source.hash(batch, sums ?? undefined));
     if (count === 0) {
       const bits = index?.bits ?? codes[0].bits;
       // Parts, and at the end all as one; an index grows in place.

@@ -151,29 +151,30 @@ export class HashSource {
    * The codes of a batch; counts those that are null. Appends to `sums`, where it is given, the
    * sums whose signs are the bits, float32, zeros for a null code; ready codes have none.
    */
-  hash(batch: RowBatch, sums?: Float32Array[]): Codes {
+  async hash(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
     let codes: Codes;
     try {
-      codes = this.#hashed(batch, sums);
+      codes = await this.#hashed(batch, sums);
     } catch (error) {
       if (this.call.text('on-error') !== 'null') throw error;
-      codes = this.#hashedByRow(batch);
+      codes = await this.#hashedByRow(batch);
     }
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
   }
 
   /** The same of a batch with a row that cannot be hashed: that has a null code, and is counted. */
-  #hashedByRow(batch: RowBatch): Codes {
-    const parts = Array.from({ length: batch.count }, (_, row) => {
+  async #hashedByRow(batch: RowBatch): Promise<Codes> {
+    const parts: (Codes | null)[] = [];
+    for (let row = 0; row < batch.count; row++) {
       try {
-        return this.#hashed(batch.slice(row, row + 1));
+        parts.push(await this.#hashed(batch.slice(row, row + 1)));
       } catch (error) {
         this.#failed ??= { count: 0, first: error };
         this.#failed.count++;
-        return null;
+        parts.push(null);
       }
-    });
+    }
     const origin = this.#hasher?.origin;
     const bits = parts.find((part) => part !== null)?.bits ?? this.#bits;
     const none = Codes.allocate(1, {
@@ -192,16 +193,22 @@ export class HashSource {
     return this.#hasher?.bits ?? this.call.number('bits') ?? DEFAULT_BITS;
   }
 
-  #hashed(batch: RowBatch, sums?: Float32Array[]): Codes {
-    const parts = Array.from(this.piecesOf(batch), ({ firstRow, vectors }) => {
-      if ('bytesPerCode' in vectors) return vectors;
-      return this.named(firstRow, () => {
+  async #hashed(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
+    const { signal } = this.call;
+    const parts: Codes[] = [];
+    for (const { firstRow, vectors } of this.piecesOf(batch)) {
+      if ('bytesPerCode' in vectors) {
+        parts.push(vectors);
+        continue;
+      }
+      const codes = await this.named(firstRow, async () => {
         const hasher = this.hasherFor(vectors);
-        const codes = hasher.hashAll(vectors);
-        sums?.push(sumsOf(vectors, codes, hasher));
-        return codes;
+        const made = await hasher.hashAllAsync(vectors, { signal });
+        sums?.push(sumsOf(vectors, made, hasher));
+        return made;
       });
-    });
+      parts.push(codes);
+    }
     return Codes.join(parts, { bits: this.#bits });
   }
 

@@ -25,7 +25,7 @@ export async function run(call: Call): Promise<0 | 1> {
   let out: RowWriter | null = null;
   let width = '';
   for await (const batch of source) {
-    const codes = source.hash(batch);
+    const codes = await source.hash(batch);
     width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
     out ??= await openOutput(call, { inputs: [input], header });

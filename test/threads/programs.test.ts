@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** Programs of their own, bundled as users bundle the library. */
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-threads-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const PROGRAM = `
+  import { SimHasher } from './src/index';
+  const dimensions = 64;
+  const values = Float32Array.from({ length: 20_000 * dimensions }, (_, i) => ((i * 7919) % 1009) - 504);
+  const hasher = new SimHasher({ bits: 256, dimensions });
+  let workers = 0;
+  process.on('worker', () => workers++);
+  hasher.hashAllAsync({ values, dimensions }, { threads: 3 }).then(({ bytes }) => {
+    const isEqual = Buffer.compare(bytes, hasher.hashAll({ values, dimensions }).bytes) === 0;
+    console.log(JSON.stringify({ isEqual, workers }));
+  });
+`;
+
+describe.each(['esm', 'cjs'] as const)('a program, %s', (format) => {
+  const file = join(folder, format === 'esm' ? 'program.mjs' : 'program.cjs');
+
+  beforeAll(async () => {
+    const require = createRequire(createRequire(import.meta.url).resolve('tsup'));
+    await require('esbuild').build({
+      stdin: { contents: PROGRAM, resolveDir: fileURLToPath(new URL('../..', import.meta.url)) },
+      ...{ bundle: true, format, platform: 'node', outfile: file, logLevel: 'error' },
+      external: ['apache-arrow'],
+    });
+  });
+
+  it('has equal answers on three threads, and ends though these are not closed', async () => {
+    const { stdout } = await run(process.execPath, [file], { timeout: 50_000 });
+    expect(JSON.parse(stdout)).toEqual({ isEqual: true, workers: 3 });
+  });
+
+  it('uses the number of threads that HALFSPACE_THREADS says', async () => {
+    const env = { ...process.env, HALFSPACE_THREADS: '1' };
+    const text = readFileSync(file, 'utf8');
+    const other = file.replace('program', 'default');
+    writeFileSync(other, text.replace(/threads: 3/, ''));
+    const { stdout } = await run(process.execPath, [other], { timeout: 50_000, env });
+    expect(JSON.parse(stdout)).toEqual({ isEqual: true, workers: 0 });
+  });
+});
