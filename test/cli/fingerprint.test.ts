@@ -21,6 +21,28 @@ const VECTORS = Array.from({ length: 50 }, (_, row) =>
   Array.from({ length: 6 }, (_, i) => ((row * 37 + i * 101) % 23) - 11),
 );
 
+it('writes the same bytes with any number of threads, of vectors and of texts', async () => {
+  const folder = await ownFolder();
+  const texts = join(folder, 'texts.jsonl');
+  const lines = Array.from({ length: 4000 }, (_, i) =>
+    JSON.stringify({
+      text: Array.from({ length: 60 }, (_, j) => `w${(i * j * j) % 997}`).join(' '),
+    }),
+  );
+  await writeFile(texts, lines.join('\n'));
+  for (const input of [NOUNS, texts]) {
+    const [one, ...others] = await Promise.all(
+      ['1', '2', '5'].map(async (threads) => {
+        const { code, out } = await fingerprint(input, '--threads', threads);
+        expect(code).toBe(0);
+        return readFile(out);
+      }),
+    );
+    for (const other of others) expect(one.equals(other)).toBe(true);
+  }
+  expect((await fingerprint(texts, '--threads', '0')).code).toBe(2);
+});
+
 describe('fingerprint of vectors', () => {
   it('gives the codes that the library gives, and carries the other columns', async () => {
     const folder = await ownFolder();

@@ -61,9 +61,13 @@ interface Choice extends SourceColumns {
   readonly text: (TextTerms & { readonly hasher: TextHasher }) | null;
 }
 
+const NO_ROWS = { offsets: [0], indices: [], values: [] };
+
 /** An input whose columns are chosen; `openSource` makes it. */
 export class HashSource {
   #hasher: SimHasher | null = null;
+  /** Makes codes of texts as `#hasher` does of their vectors. */
+  #textHasher: TextHasher | null = null;
   #nullCount = 0;
   /** Codes are of sets where no option says otherwise. */
   isOfSets = false;
@@ -195,7 +199,15 @@ export class HashSource {
 
   async #hashed(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
     const { signal } = this.call;
+    const { columns, text } = this.choice;
     const parts: Codes[] = [];
+    if (text !== null && sums === undefined) {
+      // Threads split and weigh the texts too.
+      this.#textHasher ??= await textHasherOf(this.call, text, this.hasherFor(NO_ROWS));
+      const texts = batch.texts(columns[0]).map((one) => one ?? '');
+      const hasher = this.#textHasher;
+      return this.named(batch.firstRow, () => hasher.hashAllAsync(texts, { signal }));
+    }
     for (const { firstRow, vectors } of this.piecesOf(batch)) {
       if ('bytesPerCode' in vectors) {
         parts.push(vectors);
@@ -256,6 +268,7 @@ export class HashSource {
   /** Hashes as an index with such options does. */
   hashAs({ bits, seed, projection, dimensions }: SimHasherOptions): SimHasher {
     this.#hasher = new SimHasher({ bits, seed, projection, dimensions, zero: 'null' });
+    this.#textHasher = null;
     this.#dimensions = this.#hasher.dimensions;
     return this.#hasher;
   }

@@ -9,10 +9,12 @@ import {
   IndexFolder,
   jieba,
   openRows,
+  type SimHasher,
   segments,
   shingles,
   stopWords,
   TextHasher,
+  type TextHasherOptions,
   type TextSettings,
   type Tokens,
   type WordHash,
@@ -38,13 +40,16 @@ export function textSettingsOf(call: Call): TextSettings {
   };
 }
 
-/** What splits and weighs texts by such settings; how it hashes vectors does not matter here. */
+/** What splits and weighs texts by such settings, and hashes them as `like` does where given. */
 export async function textHasherOf(
   call: Call,
   { settings, frequencies }: TextTerms,
+  like?: SimHasher,
 ): Promise<TextHasher> {
   const { tokens, stopWords: language, counting, hash, keywords } = settings;
   return new TextHasher({
+    ...(like && { bits: like.bits, seed: like.seed }),
+    ...(like && { projection: like.projection as TextHasherOptions['projection'] }),
     tokens: await tokensOf(call, tokens),
     stopWords: language === undefined ? undefined : await stopWords(language),
     counting: counting as Counting | undefined,
