@@ -22,8 +22,8 @@ export interface PairWish {
   differ?: readonly (readonly BitRun[])[];
   /**
    * Only pairs that connect rows which no pair before them connects: fewer than rows, whatever the
-   * number of near ones, and the same rows are connected. Without `minCosine` it implies
-   * `equal: 'first'`.
+   * number of near ones, and the same rows are connected. Of one collection without `minCosine`
+   * it implies `equal: 'first'`.
    */
   forest?: boolean;
 }
@@ -77,9 +77,12 @@ export function groupedCodes(codes: Codes, group: Int32Array): Codes {
 /** Which rows the pairs so far connect. */
 export class Forest {
   readonly #sets: UnionFind;
+  /** Rows of a second collection are numbered behind those of the first. */
+  readonly #firstOther: number;
 
-  constructor(rows: number) {
-    this.#sets = new UnionFind(rows);
+  constructor(rows: number, others?: number) {
+    this.#sets = new UnionFind(rows + (others ?? 0));
+    this.#firstOther = others === undefined ? 0 : rows;
   }
 
   /** Whether two rows are connected already. */
@@ -90,8 +93,9 @@ export class Forest {
   /** The pairs of a batch that connect rows, one after another. */
   grownBy({ a, b, distances }: PairBatch): PairBatch {
     const isNew = a.map((row, i) => {
-      if (this.has(row, b[i])) return 0;
-      this.#sets.union(row, b[i]);
+      const other = this.#firstOther + b[i];
+      if (this.has(row, other)) return 0;
+      this.#sets.union(row, other);
       return 1;
     });
     const only = (_: number, i: number) => isNew[i] === 1;

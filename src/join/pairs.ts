@@ -149,11 +149,13 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
     throw wrongType('onStart', 'a function', onStart);
   }
   const { group, forest = false } = known;
-  if (right !== null && (group !== undefined || forest)) {
-    throw new Error('"group" and "forest" are of one collection, not of two');
+  if (right !== null && group !== undefined) {
+    throw new Error('"group" is of one collection, not of two');
   }
   const isCentred = left.isCentred || (right?.isCentred ?? false);
   const isExact = isVerified(left, known) && isVerified(right ?? left, known);
+  // By similarity, and between two collections, equal rows are connected by pairs of their own.
+  const isOfFirst = forest && right === null && !isExact;
   const maxDistance = maxDistanceOf(
     { ...left, ...(isExact ? {} : { vectors: null }), isCentred },
     known,
@@ -163,11 +165,11 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
     maxDistance: checkMaxDistance(maxDistance, bits),
     /** The measure by which pairs are checked; null where distances decide. */
     exact: isExact && asked !== null ? asked.measure : null,
-    // Of rows with equal codes each has a similarity of its own.
-    equal: forest && !isExact ? 'first' : checkOneOf('equal', equal, ['all', 'first']),
+    equal: isOfFirst ? 'first' : checkOneOf('equal', equal, ['all', 'first']),
     bits: pairBitsOf(known, left.codes),
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
     isForest: forest,
+    isOfFirst,
     kernel: kernel ?? left.kernel,
     call: checkLongCall(known),
   };
@@ -175,13 +177,13 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
 
 function* batches(request: Request): Stream<PairBatch> {
   const { left, right, maxDistance, exact, kernel, equal, bits } = request;
-  const forest = request.isForest ? new Forest(left.codes.count) : null;
+  const forest = request.isForest ? new Forest(left.codes.count, right?.codes.count) : null;
   const others = right?.codes ?? null;
   const codes = yield* distinctOf(request.codes, others, maxDistance, kernel, bits);
   const method = methodFor(codes, maxDistance, bits);
   request.onStart?.(workOf(request, codes, method));
-  const isNeedless =
-    forest && exact === null ? (a: number, b: number) => forest.has(a, b) : undefined;
+  const isKnown = (a: number, b: number) => forest?.has(a, b) === true;
+  const isNeedless = request.isOfFirst ? isKnown : undefined;
   const order = { maxDistance, kernel, isFirstOnly: equal === 'first', bits, isNeedless };
   for (const step of pairsInOrder(codes, method, order)) {
     if (!(step instanceof Item)) {

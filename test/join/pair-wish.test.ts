@@ -119,6 +119,27 @@ it('finds each pair once by the first of d + 1 sets of bits in which its codes a
   expect(found.sort((x, y) => x[0] - y[0] || x[1] - y[1])).toEqual(expected);
 });
 
+it('connects the rows of two collections, equal ones too', () => {
+  const [left, right] = [collection('repeated', 200, 64, 8), collection('repeated', 150, 64, 9)];
+  right.bytes.set(left.bytes.subarray(0, 60 * 8));
+  const rootsOf = (found: readonly Pair[]) => {
+    const sets = Array.from({ length: 350 }, (_, row) => row);
+    for (const [a, b] of found) {
+      const [gone, stays] = [sets[200 + b], sets[a]].sort((x, y) => y - x);
+      for (let row = 0; row < 350; row++) if (sets[row] === gone) sets[row] = stays;
+    }
+    return sets;
+  };
+  const all = pairsByBruteForce(left, right, 4);
+  const forest: Pair[] = [];
+  for (const { a, b, distances } of pairs(left, right, { maxDistance: 4, forest: true })) {
+    for (let i = 0; i < a.length; i++) forest.push([a[i], b[i], distances[i]]);
+  }
+  expect(rootsOf(forest)).toEqual(rootsOf(all));
+  expect(forest.length).toBe(350 - new Set(rootsOf(all)).size);
+  expect(all.length).toBeGreaterThan(350);
+});
+
 it('refuses groups of other lengths and bits beyond the code', () => {
   const codes = collection('uniform', 5, 64, 7);
   const group = new Int32Array(4);
@@ -131,5 +152,6 @@ it('refuses groups of other lengths and bits beyond the code', () => {
   expect(() => pairs(codes, { maxDistance: 1, differ: [[run(64, 1)]] })).toThrow(
     'differ[0]."firstBit" expected an integer in 0..63, got 64',
   );
-  expect(() => pairs(codes, codes, { maxDistance: 1, forest: true })).toThrow('of one collection');
+  const grouped = { maxDistance: 1, group: new Int32Array(5) };
+  expect(() => pairs(codes, codes, grouped)).toThrow('of one collection');
 });

@@ -1,0 +1,11 @@
+"""halfspace on Apache Spark. Spark shuffles, retries and writes; what computes is the command, which
+runs in each task as a child over Arrow streams."""
+
+from ..command import CommandError
+from .doctor import doctor
+from .fingerprint import fingerprint
+from .groups import components, dedup
+from .index import build_index, nearest
+from .pairs import pairs
+
+__all__ = ["CommandError", "build_index", "components", "dedup", "doctor", "fingerprint", "nearest", "pairs"]

@@ -1,0 +1,158 @@
+"""Which rows meet in which task, so that every near pair meets, and is reported, exactly once.
+
+Codes within distance d agree in at least one of d + 1 disjoint blocks of bits (pigeonhole), so a row
+goes to d + 1 cells, by the value of each block. A census counts the values; a few small ones share a
+cell, one with too many rows is divided by further blocks of its other bits. A pair is reported by the
+first block in which it agrees. Where blocks would be too narrow to tell rows apart, rows are cut into
+shards, and each pair of shards is a cell.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+#: Bits of a block, and so values that the census counts: 65,536.
+BLOCK_BITS = 16
+#: Blocks of fewer bits do not tell rows apart.
+MIN_BLOCK_BITS = 8
+#: A value with more than this share of a cell's rows is divided.
+MAX_SHARE = 0.5
+#: Divisions within divisions; what is then too large stays so.
+MAX_DEPTH = 3
+
+
+@dataclass
+class Node:
+    """Rows that agree in the bits `agree`, to be parted by blocks of the others."""
+
+    agree: list
+    differ: list
+    blocks: list
+    depth: int = 0
+    #: Its place among those that a census counts.
+    number: int = 0
+    #: By block: the cell of each value, -1 for none, or -2 - n for the n-th of `inner`.
+    cells: list = field(default_factory=list)
+    inner: list = field(default_factory=list)
+
+    def differ_before(self, block):
+        """The sets of bits in which pairs of this block must differ."""
+        return self.differ + self.blocks[:block]
+
+
+def root(bits, distance):
+    return Node([], [], blocks_of(list(range(bits)), distance))
+
+
+def blocks_of(bits, distance):
+    """d + 1 disjoint blocks of some bits, each of at most 16."""
+    return [list(part[:BLOCK_BITS]) for part in np.array_split(bits, distance + 1)]
+
+
+def values_of(codes, block):
+    """By row the value of a block of bits; `codes` is a matrix of bytes."""
+    values = np.zeros(len(codes), np.uint16)
+    for i, bit in enumerate(block):
+        values |= ((codes[:, bit >> 3] >> (bit & 7)) & 1).astype(np.uint16) << i
+    return values
+
+
+def undecided(node, codes, rows):
+    """Yields (node, rows that it has) for the nodes below this one whose values have no cells."""
+    if not node.cells:
+        yield node, rows
+        return
+    for block, of_value in zip(node.blocks, node.cells):
+        targets = of_value[values_of(codes[rows], block)]
+        for n, inner in enumerate(node.inner):
+            there = rows[targets == -2 - n]
+            if len(there):
+                yield from undecided(inner, codes, there)
+
+
+def assign(node, counts, cells, bits, distance, cell_rows):
+    """Gives the values of a node their cells; `cells` grows by (agree, differ) of each new one.
+    Returns the nodes of the values that are divided."""
+    for at, block in enumerate(node.blocks):
+        of_value = np.full(1 << BLOCK_BITS, -1, np.int32)
+        sizes = counts[at]
+        rest = [bit for bit in range(bits) if bit not in set(node.agree + block)]
+        can_divide = node.depth < MAX_DEPTH and len(rest) >= MIN_BLOCK_BITS * (distance + 1)
+        agree, differ = node.agree + block, node.differ_before(at)
+        if can_divide:
+            for value in np.flatnonzero(sizes > MAX_SHARE * cell_rows):
+                of_value[value] = -2 - len(node.inner)
+                node.inner.append(Node(agree, differ, blocks_of(rest, distance), node.depth + 1))
+        # One row alone has no pair. The largest first, each to the cell with the fewest rows.
+        small = np.flatnonzero((sizes > 1) & (of_value == -1))
+        small = small[np.argsort(-sizes[small], kind="stable")]
+        wanted = max(1, round(int(sizes[small].sum()) / cell_rows)) if len(small) else 0
+        loads = [(0, len(cells) + i) for i in range(wanted)]
+        cells.extend((agree, differ) for _ in range(wanted))
+        for value in small:
+            rows, cell = loads[0]
+            of_value[value] = cell
+            heapq.heapreplace(loads, (rows + int(sizes[value]), cell))
+        node.cells.append(of_value)
+    return node.inner
+
+
+def copies(node, codes, rows):
+    """Yields (cell, side, rows that go there), for some rows of a matrix of codes."""
+    for block, of_value in zip(node.blocks, node.cells):
+        targets = of_value[values_of(codes[rows], block)]
+        order = np.argsort(targets, kind="stable")
+        found, starts = np.unique(targets[order], return_index=True)
+        for target, there in zip(found, np.split(rows[order], starts[1:])):
+            if target >= 0:
+                yield int(target), 0, there
+            elif target < -1:
+                yield from copies(node.inner[-2 - target], codes, there)
+
+
+def matrix(column):
+    """The codes of a column without nulls, all of one width, as a matrix of bytes."""
+    if pa.types.is_int64(column.type):
+        return np.asarray(column).view(np.uint8).reshape(len(column), 8)
+    width = len(column[0].as_buffer()) if len(column) else 1
+    flat = column.cast(pa.binary(width))
+    values = np.frombuffer(flat.buffers()[1] or b"", np.uint8)
+    start = flat.offset * width
+    return values[start : start + len(flat) * width].reshape(len(flat), width)
+
+
+def shards_of(codes, shards):
+    """By row its shard: by all bits of the code, since rows may come in any order."""
+    mixed = np.zeros(len(codes), np.uint64)
+    for column in codes.T:
+        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return (mixed % np.uint64(shards)).astype(np.int64)
+
+
+def grid(shards):
+    """For each pair of shards a cell; where both are one, its rows meet each other."""
+    return [(i, j) for i in range(shards) for j in range(i, shards)]
+
+
+def grid_copies(shards, codes):
+    """Yields (cell, side, rows that go there); side 1 for the second of two shards."""
+    own = shards_of(codes, shards)
+    rows = [np.flatnonzero(own == shard) for shard in range(shards)]
+    for cell, (i, j) in enumerate(grid(shards)):
+        yield cell, 0, rows[i]
+        if i != j:
+            yield cell, 1, rows[j]
+
+
+def runs(bits):
+    """Bits as the command names them: 0-15+20."""
+    parts, ordered = [], sorted(bits)
+    for bit in ordered:
+        if parts and parts[-1][1] == bit - 1:
+            parts[-1][1] = bit
+        else:
+            parts.append([bit, bit])
+    return "+".join(f"{first}-{last}" for first, last in parts)

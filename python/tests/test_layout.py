@@ -1,0 +1,104 @@
+"""Every near pair meets in exactly one cell in which it is wanted; no Spark needed."""
+
+import itertools
+import unittest
+
+import numpy as np
+
+from halfspace.spark import layout
+
+
+def codes_of(shape, count, bits, seed=0):
+    draw = np.random.default_rng([seed, bits])
+    codes = draw.integers(0, 256, (count, bits // 8), np.uint8)
+    if shape == "clustered":
+        codes[:] = codes[draw.integers(0, 5, count)]
+        for row in codes:
+            for bit in draw.integers(0, bits, draw.integers(0, 5)):
+                row[bit >> 3] ^= 1 << (bit & 7)
+    if shape == "half share a block":
+        codes[::2, :2] = 90
+        codes[::4, 2:] = codes[0, 2:]
+        codes[::4, -1] = draw.integers(0, 4, len(codes[::4]))
+    return np.unique(codes, axis=0)
+
+
+def bits_of(codes):
+    return np.unpackbits(codes, axis=1, bitorder="little")
+
+
+def near_pairs(codes, distance):
+    apart = (bits_of(codes)[:, None] != bits_of(codes)[None]).sum(2)
+    return {(int(a), int(b)) for a, b in np.argwhere(apart <= distance) if a < b}
+
+
+def tree_of(codes, distance, cell_rows):
+    bits, cells = 8 * codes.shape[1], []
+    root = layout.root(bits, distance)
+    level = [root]
+    while level:
+        for number, node in enumerate(level):
+            node.number = number
+        sizes = [np.zeros((len(node.blocks), 1 << 16), np.int64) for node in level]
+        for node, rows in layout.undecided(root, codes, np.arange(len(codes))):
+            for at, block in enumerate(node.blocks):
+                values = layout.values_of(codes[rows], block)
+                sizes[node.number][at] += np.bincount(values, minlength=1 << 16)
+        level = [
+            inner
+            for node, of_node in zip(level, sizes)
+            for inner in layout.assign(node, of_node, cells, bits, distance, cell_rows)
+        ]
+    return root, cells
+
+
+class Layout(unittest.TestCase):
+    def test_each_near_pair_meets_where_it_is_wanted_once(self):
+        for shape, (bits, distance), cell_rows in itertools.product(
+            ["uniform", "clustered", "half share a block"], [(64, 3), (128, 5)], [60]
+        ):
+            with self.subTest(shape=shape, bits=bits, distance=distance, cell_rows=cell_rows):
+                codes = codes_of(shape, 240, bits)
+                root, cells = tree_of(codes, distance, cell_rows)
+                own, found = bits_of(codes), []
+                wanted = near_pairs(codes, distance)
+                for cell, _, rows in layout.copies(root, codes, np.arange(len(codes))):
+                    agree, differ = cells[cell]
+                    for a, b in itertools.combinations(sorted(rows.tolist()), 2):
+                        if (a, b) not in wanted:
+                            continue
+                        same = own[a] == own[b]
+                        if same[agree].all() and not any(same[one].all() for one in differ):
+                            found.append((a, b))
+                self.assertEqual(sorted(found), sorted(wanted))
+                self.assertGreater(len(wanted) if shape != "uniform" else 1, 0)
+
+    def test_cells_are_even_where_half_of_the_rows_share_a_value(self):
+        draw = np.random.default_rng(5)
+        codes = draw.integers(0, 256, (200_000, 8), np.uint8)
+        codes[::2, :2] = 90
+        root, cells = tree_of(codes, 3, 40_000)
+        sizes = np.zeros(len(cells), int)
+        for cell, _, rows in layout.copies(root, codes, np.arange(len(codes))):
+            sizes[cell] += len(rows)
+        self.assertLess(sizes.max(), 1.3 * 40_000)
+        self.assertGreater(len(root.inner), 0)
+
+    def test_shards_meet_in_pairs(self):
+        codes = codes_of("uniform", 100, 64)
+        met = {}
+        for cell, side, rows in layout.grid_copies(3, codes):
+            met.setdefault(cell, [np.array([], int)] * 2)[side] = rows
+        found = []
+        for cell, (i, j) in enumerate(layout.grid(3)):
+            left, right = met[cell]
+            pairs = itertools.combinations(left, 2) if i == j else itertools.product(left, right)
+            found += [tuple(sorted(map(int, pair))) for pair in pairs]
+        self.assertEqual(sorted(found), list(itertools.combinations(range(len(codes)), 2)))
+
+    def test_bits_are_named_as_the_command_takes_them(self):
+        self.assertEqual(layout.runs([0, 1, 2, 7, 9, 8]), "0-2+7-9")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,18 @@
+// Puts the command into the Python package, as one file without imports of other packages: a task of a
+// cluster starts it without an installation, and faster than from many files.
+
+import { readFileSync } from 'node:fs';
+import { build } from 'tsup';
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const OPTIONAL = ['@node-rs/jieba', 'jieba-wasm', 'stopword'];
+
+await build({
+  ...{ config: false, silent: true, clean: false, splitting: false, minify: true, dts: false },
+  ...{ entry: { command: 'src/cli/main.ts' }, format: 'esm', target: 'es2022', platform: 'node' },
+  outDir: 'python/src/halfspace',
+  outExtension: () => ({ js: '.mjs' }),
+  define: { HALFSPACE_VERSION: JSON.stringify(version) },
+  noExternal: [/^(?!jieba-wasm|@node-rs|stopword|node:)/],
+  external: OPTIONAL,
+});

@@ -1,0 +1,73 @@
+// Runs the tests of the Python package with Apache Spark, both installed from PyPI into a virtual
+// environment, the package as pip builds it. Without Java it says loudly that nothing was checked.
+
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { check, root, run, runChecks } from './lib/checks.mjs';
+
+const environment = join(root, 'node_modules/.cache/halfspace-spark');
+const python = join(environment, 'bin/python');
+const requirements = fileURLToPath(new URL('check-spark/requirements.txt', import.meta.url));
+
+/** Installs what requirements.txt names, unless it is there. */
+async function installPrograms() {
+  const wanted = await readFile(requirements, 'utf8');
+  const stamp = join(environment, 'requirements.txt');
+  if (!existsSync(stamp) || (await readFile(stamp, 'utf8')) !== wanted) {
+    await run('python3', ['-m', 'venv', '--clear', environment]);
+    await run(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements]);
+    await writeFile(stamp, wanted);
+  }
+  return wanted.trim().replaceAll('\n', ', ');
+}
+
+/** Installs the package into a folder of its own, where an older one must not stay. */
+async function installPackage() {
+  const target = join(environment, 'package');
+  await rm(target, { recursive: true, force: true });
+  await mkdir(target);
+  const options = ['--quiet', '--no-deps', '--no-build-isolation', '--target', target];
+  await run(python, ['-m', 'pip', 'install', ...options, join(root, 'python')]);
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const bundle = join(target, 'halfspace/command.mjs');
+  const found = (await run(process.execPath, [bundle, '--version'])).trim();
+  const project = await readFile(join(root, 'python/pyproject.toml'), 'utf8');
+  if (found !== version || !project.includes(`version = "${version}"`)) {
+    throw new Error(`expected version ${version} in pyproject.toml and of the bundle, ${found}`);
+  }
+  return `version ${found}`;
+}
+
+/** Runs one file of tests; Python's own report is the error where one fails. */
+async function runTests(name) {
+  const env = {
+    PYTHONPATH: join(environment, 'package'),
+    PYSPARK_PYTHON: python,
+    SPARK_LOCAL_IP: '127.0.0.1',
+  };
+  const words = ['-W', 'ignore', '-m', 'unittest', `python/tests/${name}.py`];
+  const started = Date.now();
+  await run('sh', ['-c', `"$0" "$@" 2>&1`, python, ...words], { env });
+  return `${((Date.now() - started) / 1000).toFixed()} s`;
+}
+
+await runChecks(
+  async () => {
+    const hasJava = await run('java', ['-version']).then(
+      () => true,
+      () => false,
+    );
+    if (!hasJava) {
+      console.log('NOTHING WAS CHECKED WITH SPARK: there is no Java on this machine');
+      return;
+    }
+    await check('Spark and pyarrow from PyPI', installPrograms);
+    await check('the Python package, as pip builds it', installPackage);
+    await check('layouts: each near pair meets once', () => runTests('test_layout'));
+    await check('the command as a child', () => runTests('test_command'));
+    await check('answers on Spark equal those of one machine', () => runTests('test_spark'));
+  },
+  async () => undefined,
+);
