@@ -6,7 +6,7 @@ import { root } from './examples';
 const page = readFileSync(join(root, 'docs/contributing.md'), 'utf8');
 
 it('docs/contributing.md names files that are there', () => {
-  const files = ['src', 'test', 'scripts', 'docs'].flatMap((folder) =>
+  const files = ['src', 'test', 'scripts', 'docs', 'python'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
       (file) => `/${folder}/${file.replaceAll('\\', '/')}`,
     ),
