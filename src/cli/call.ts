@@ -99,7 +99,10 @@ export class Call {
   onlyInput(): string {
     const [input, ...others] = this.args;
     if (input === undefined) this.misuse('an input is missing: a file, or - for stdin');
-    if (others.length > 0) this.misuse(`expected one input, got also ${others.join(' ')}`);
+    if (others.length > 0) {
+      const advice = "a folder or a pattern in quotes, as 'data/*.jsonl', is read as one";
+      this.misuse(`expected one input, got also ${others.join(' ')}: ${advice}`);
+    }
     return input;
   }
 

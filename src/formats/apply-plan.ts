@@ -4,6 +4,8 @@
  * is only read, and must have the rows that the plan was made for.
  */
 
+import { mkdir } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { checkOptions } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
@@ -15,7 +17,8 @@ import { writerTo } from './create-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
-import type { RowReader } from './row-reader';
+import type { RowReader, SkippedLine } from './row-reader';
+import { shardsOf } from './shards';
 
 /** How a plan is applied; options of `openRows` say how the source is read. */
 export interface ApplyOptions extends OpenRowsOptions, LongCall {
@@ -53,8 +56,9 @@ const RECORDS: readonly RowFormat[] = ['jsonl', 'csv', 'text'];
 export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
 
 /**
- * Writes the rows of a file that a plan keeps, as a new file. The source is only read, and must
- * have the rows that the plan was made for.
+ * Writes the rows of a file that a plan keeps, as a new file; of shards as shards of the same
+ * names, where `output` is no file's name but a folder's. The source is only read, and must have
+ * the rows that the plan was made for.
  *
  * @example
  * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
@@ -69,7 +73,88 @@ export async function applyPlan(
   options?: ApplyOptions,
 ): Promise<Applied> {
   const given = checkLongCall(checkOptions('options', options, OPTIONS));
-  const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
+  const isFile = formatOfPath(output) !== null || given.outputFormat !== undefined;
+  const shards = given.format === 'text' ? null : await shardsOf(source);
+  if (shards !== null && !isFile) return applyToShards(plan, shards, output, given);
+  return applyToOne(plan, source, output, { ...given, isSharded: shards !== null });
+}
+
+/** A shard for each one of the source, of the same name, in the folder `output`. */
+async function applyToShards(
+  plan: DedupPlan,
+  shards: readonly string[],
+  output: string,
+  given: ApplyOptions,
+): Promise<Applied> {
+  const { ids, onProgress, column: _, bits: _bits, bitOrder: _order, ...rest } = given;
+  const { signal, inputs = [], outputFormat: _format, force, ...read } = rest;
+  const counts: number[] = [];
+  let total = 0;
+  for (const shard of shards) {
+    let count = 0;
+    const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
+    for await (const batch of await openRecords(shard, { ...read, columns })) {
+      signal?.throwIfAborted();
+      if (ids !== undefined) checkIds(batch.startingAt(total + batch.firstRow), ids, shard);
+      count += batch.count;
+    }
+    counts.push(count);
+    total += count;
+  }
+  checkRows(plan, { source: `${shards.length} shards`, count: total, checks: null });
+  const base = commonFolder(shards);
+  const applied = { file: output, skipped: 0, skippedLines: [] as SkippedLine[] };
+  let first = 0;
+  for (const [i, shard] of shards.entries()) {
+    const target = join(output, relative(base, shard));
+    await mkdir(dirname(target), { recursive: true });
+    const own = planOfRows(plan, first, first + counts[i]);
+    const options = { ...read, signal, force, inputs: [...shards, ...inputs] };
+    const one = await applyToOne(own, shard, target, { ...options, isSharded: false });
+    applied.skipped += one.skipped;
+    for (const { line, reason } of one.skippedLines) {
+      applied.skippedLines.push({ line, reason: `${reason}, ${shard}` });
+    }
+    first += counts[i];
+    onProgress?.(first, plan.count);
+  }
+  return applied;
+}
+
+/** What a plan says of some rows, as far as it is needed to apply it. */
+function planOfRows(plan: DedupPlan, first: number, end: number): DedupPlan {
+  const { kept, checks } = plan;
+  const own = { kept: kept.slice(first, end), checks: checks.slice(first, end) };
+  return { ...plan, ...own, count: end - first };
+}
+
+/** The folder that all files are in, as the files are named. */
+function commonFolder(files: readonly string[]): string {
+  let folder = dirname(files[0]);
+  while (!files.every((file) => file.startsWith(join(folder, sep)) || folder === '.')) {
+    folder = dirname(folder);
+  }
+  return folder;
+}
+
+/** Writes one file; records of several shards are written anew, since each has its own header. */
+async function applyToOne(
+  plan: DedupPlan,
+  source: string,
+  output: string,
+  given: ApplyOptions & { isSharded: boolean },
+): Promise<Applied> {
+  const {
+    signal,
+    onProgress,
+    column,
+    bits,
+    bitOrder,
+    ids,
+    inputs = [],
+    isSharded,
+    ...rest
+  } = given;
   const { outputFormat, force, ...read } = rest;
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();
@@ -82,7 +167,8 @@ export async function applyPlan(
     const reader = await openRecords(source, read);
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
     const isFolder = reader.columns.some(({ name }) => name === 'file');
-    if (format === reader.format && RECORDS.includes(format) && !(isFolder && format === 'text')) {
+    const areRecords = RECORDS.includes(format) && !isSharded;
+    if (format === reader.format && areRecords && !(isFolder && format === 'text')) {
       await reader.close();
       const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
       const copied = await copyRecords(plan, source, {

@@ -9,6 +9,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
 import { concatenated } from '../table/arrow/bytes';
+import { COMPRESSION_BYTES, compressionOf, decompressed } from './compressed';
 import { fill } from './file-io';
 
 const NEWLINE = 10;
@@ -54,6 +55,18 @@ export class ByteSource implements BytePipe {
       await handle.close();
       throw error;
     }
+  }
+
+  /** The same without its compression, which its first bytes tell. */
+  async uncompressed(): Promise<ByteSource> {
+    const compression = compressionOf(await this.peek(COMPRESSION_BYTES));
+    if (compression === null) return this;
+    const content = decompressed(this.#left(), compression, this.name);
+    return new ByteSource(this.name, content, null, this.close);
+  }
+
+  async *#left(): AsyncGenerator<Uint8Array> {
+    for (let next = await this.next(); next.length > 0; next = await this.next()) yield next;
   }
 
   static of(chunks: AsyncIterable<Uint8Array>, name: string): ByteSource {

@@ -9,19 +9,13 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '../base/format-error';
+import { GzipOutput } from './compressed';
+import type { RowOutput } from './row-output';
+
+export type { RowOutput };
 
 /** Bytes of one call to the system, which takes less than 2 GiB. */
 const PIECE_BYTES = 2 ** 30;
-
-/** Where bytes go: a file that appears once it is closed, a device, or a stream. */
-export interface RowOutput {
-  /** Resolves once the bytes are taken; their memory may change from then on. */
-  write(chunks: readonly Uint8Array[]): Promise<void>;
-  /** Ends the output: a file is at its place from now on. */
-  close(): Promise<void>;
-  /** Gives up: nothing is left of a file. */
-  abort(): Promise<void>;
-}
 
 /** What an output may replace. */
 export interface OutputOptions {
@@ -45,6 +39,9 @@ const isThere = (path: string) =>
  */
 export async function openOutput(path: string, options: OutputOptions): Promise<RowOutput> {
   const { force, inputs } = options;
+  if (/\.zst$/i.test(path)) {
+    throw new Error(`the output ${path}: ZSTD is read, not written; name it .gz`);
+  }
   const there = await statOf(path);
   if (there !== null) {
     for (const input of inputs) await refuseSame(input, path);
@@ -62,7 +59,8 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
     const missing = `needs a folder ${dirname(target)}, which is not there`;
     throw coded(`the output ${path} ${missing}`, error.code);
   });
-  return new FileOutput(file, temporary, { target, force });
+  const output = new FileOutput(file, temporary, { target, force });
+  return /\.gz$/i.test(path) ? new GzipOutput(output) : output;
 }
 
 /** An error with the system's code for it. */
@@ -162,8 +160,8 @@ async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promis
 
 /** Fails when the output is the input, by whatever name. */
 async function refuseSame(input: string, output: string): Promise<void> {
-  const [from, to] = await Promise.all([stat(input), statOf(output)]);
-  if (to === null || from.dev !== to.dev || from.ino !== to.ino) return;
+  const [from, to] = await Promise.all([statOf(input), statOf(output)]);
+  if (from === null || to === null || from.dev !== to.dev || from.ino !== to.ino) return;
   throw new Error(`the output ${output} is the input: nothing was written`);
 }
 

@@ -21,6 +21,7 @@ import {
   type RowReader,
   Skips,
 } from './row-reader';
+import { openShards, shardsOf } from './shards';
 import { folderRows, textRows } from './text/text-rows';
 
 /** How rows are read. */
@@ -96,8 +97,9 @@ const READERS: Record<Exclude<RowFormat, 'json'>, Open> = {
 };
 
 /**
- * Opens a file, a folder of texts, or a stream, to be read batch by batch. The columns are known
- * once it is open; leaving the loop closes it.
+ * Opens a file, a folder, or a stream, to be read batch by batch. The columns are known once it is
+ * open; leaving the loop closes it. A folder of files of rows, a pattern as `data/*.jsonl.gz` or a
+ * list of paths is read as one, a folder of other files as texts. gzip and ZSTD are unpacked.
  *
  * @example
  * for await (const batch of await openRows('datasets/sample/docs.jsonl')) {
@@ -105,7 +107,7 @@ const READERS: Record<Exclude<RowFormat, 'json'>, Open> = {
  * }
  */
 export async function openRows(
-  source: string | AsyncIterable<Uint8Array>,
+  source: string | readonly string[] | AsyncIterable<Uint8Array>,
   options?: OpenRowsOptions,
 ): Promise<RowReader> {
   return openRecords(source, checkOptions('options', options, OPEN_OPTIONS));
@@ -113,13 +115,32 @@ export async function openRows(
 
 /** The same; `onRecord` gets the bytes of each row of a text format. */
 export async function openRecords(
+  source: string | readonly string[] | AsyncIterable<Uint8Array>,
+  given: OpenRowsOptions,
+  onRecord?: ReadOptions['onRecord'],
+): Promise<OpenRows> {
+  const read = { ...readOptions(given), onRecord };
+  const isPath = typeof source === 'string';
+  if ((isPath && given.format !== 'text') || Array.isArray(source)) {
+    const shards = await shardsOf(source as string | readonly string[]);
+    const name = isPath ? source : `${source[0]} and others`;
+    if (shards !== null) {
+      return openShards(shards, name, read.skips, (file) => openOne(file, given, onRecord));
+    }
+  }
+  return openOne(source as string, given, onRecord);
+}
+
+/** The same of one file, a folder of texts, or a stream. */
+async function openOne(
   source: string | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
   onRecord?: ReadOptions['onRecord'],
 ): Promise<OpenRows> {
   const read = { ...readOptions(given), onRecord };
-  const bytes = await openSource(source, given.file ?? 'the stream');
-  if (bytes === null) return openFolder(source as string, given.format, read);
+  const packed = await openSource(source, given.file ?? 'the stream');
+  if (packed === null) return openFolder(source as string, given.format, read);
+  const bytes = await packed.uncompressed();
   try {
     const head = await bytes.peek(MAGIC_BYTES);
     const format = given.format ?? detectFormat(bytes.name, head);
@@ -149,7 +170,7 @@ async function openSource(
 ): Promise<ByteSource | null> {
   if (typeof source === 'string') return ByteSource.open(source);
   if (typeof source?.[Symbol.asyncIterator] === 'function') return ByteSource.of(source, name);
-  throw wrongType('source', 'a path or an async iterable of bytes', source);
+  throw wrongType('source', 'a path, paths, or an async iterable of bytes', source);
 }
 
 async function openFolder(

@@ -3,6 +3,7 @@
 import { extname } from 'node:path';
 import { FormatError } from '../base/format-error';
 import type { RowBatch } from '../table/row-batch';
+import { bareName } from './compressed';
 
 /** All formats by name. */
 export const ROW_FORMATS = [
@@ -43,12 +44,12 @@ export const MAGIC_BYTES = 64;
 
 /** The format by the extension, or null for an unknown one. */
 export function formatOfPath(path: string): RowFormat | null {
-  const extension = extname(path).toLowerCase();
+  const extension = extname(bareName(path)).toLowerCase();
   return ROW_FORMATS.find((format) => EXTENSIONS[format].includes(extension)) ?? null;
 }
 
 /** True of a name of tab-separated values. */
-export const isTabbed = (path: string) => /\.(tsv|tab)$/i.test(path);
+export const isTabbed = (path: string) => /\.(tsv|tab)$/i.test(bareName(path));
 
 /** The format by what the bytes are, where they say so, else by the name. */
 export function detectFormat(name: string, head: Uint8Array): RowFormat {

@@ -46,6 +46,11 @@ export class Skips {
     const reason = error instanceof Error ? error.message : String(error);
     if (this.onError === 'stop') throw lineError(line, reason, file);
     this.count++;
+    this.note(line, reason);
+  }
+
+  /** Lists a line that is counted elsewhere. */
+  note(line: number, reason: string): void {
     if (this.lines.length < MAX_LISTED) this.lines.push({ line, reason });
   }
 }

@@ -93,6 +93,14 @@ export class RowBatch {
     return new RowBatch(new Schema(fields, metadata), data, count, place);
   }
 
+  /**
+   * The same rows at another place of a source.
+   * @internal
+   */
+  startingAt(firstRow: number): RowBatch {
+    return new RowBatch(this.#schema, this.#data, this.count, { firstRow, file: this.file });
+  }
+
   /** A batch over a record batch of the apache-arrow package; nothing is copied. */
   static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
     const { firstRow, file } = checkOptions('place', place, ['firstRow', 'file']);

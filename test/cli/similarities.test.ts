@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { shingles } from '../../src/text/tokens';
 import { Draws } from '../reference/random';
@@ -127,4 +128,32 @@ it('an index of sets is searched by Jaccard similarity', async () => {
     expect(code).toBeGreaterThan(0);
     expect(stderr).toContain(message);
   }
+});
+
+it('shards are planned as one, and applied to shards of the same names', async () => {
+  const { folder, file } = await written();
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  const shards = join(folder, 'shards');
+  await mkdir(shards);
+  await writeFile(join(shards, '1.jsonl'), lines.slice(0, 50).join('\n'));
+  await writeFile(join(shards, '2.jsonl.gz'), gzipSync(lines.slice(50).join('\n')));
+  const [one, many] = [join(folder, 'one.jsonl'), join(folder, 'many.jsonl')];
+  expect((await run(['dedup', file, '--text', 'text', '-o', one])).code).toBe(0);
+  for (const input of [shards, `${shards}/*.jsonl*`]) {
+    const { code, stderr } = await run([
+      ...['dedup', input, '--text', 'text', '-o', many, '--force'],
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).toContain(`--apply ${many} -o ${shards}-kept`);
+    expect(await readFile(many, 'utf8')).toBe(await readFile(one, 'utf8'));
+  }
+  expect((await run(['dedup', shards, '--apply', many, '-o', `${shards}-kept`])).code).toBe(0);
+  expect(await readdir(`${shards}-kept`)).toEqual(['1.jsonl', '2.jsonl.gz']);
+  const kept = join(folder, 'kept.jsonl');
+  expect((await run(['dedup', file, '--apply', one, '-o', kept])).code).toBe(0);
+  const whole = await run(['fingerprint', kept, '--text', 'text', '-o', '-', '--to', 'jsonl']);
+  const parts = await run(['fingerprint', `${shards}-kept`, '--text', 'text', '--to', 'jsonl']);
+  expect(parts.stdout).toBe(whole.stdout);
+  const within = await run(['dedup', shards, '--text', 'text', '-o', join(shards, 'plan.jsonl')]);
+  expect([within.code, within.stderr]).toEqual([2, expect.stringContaining('would be one of')]);
 });

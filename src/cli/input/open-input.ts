@@ -4,6 +4,7 @@
  * candidates the user is asked to choose.
  */
 
+import { formatOfPath } from '../../formats/row-format';
 import {
   type ColumnInfo,
   type ColumnType,
@@ -44,7 +45,7 @@ export function readingOptions(call: Call, path: string) {
 
 /** Types of columns by --types; in CSV the column of --vector holds texts like "[1, 2]". */
 function typesOf(call: Call, path: string): Record<string, ColumnType> {
-  const isCsv = call.text('from') === 'csv' || /\.csv$/i.test(path);
+  const isCsv = call.text('from') === 'csv' || formatOfPath(path) === 'csv';
   const [vector, ...more] = call.list('vector');
   const types: Record<string, ColumnType> = {};
   if (isCsv && vector !== undefined && more.length === 0) types[vector] = 'vector';

@@ -5,6 +5,7 @@
 
 import { Writable } from 'node:stream';
 import { openOutput as openFile } from '../../formats/file-io';
+import { shardsOf } from '../../formats/shards';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
 import { PeopleTable } from './table';
@@ -36,7 +37,9 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
     header: isArrow(format, target) ? header : undefined,
   };
   if (target !== '-') {
-    const files = inputs.filter((input) => input !== '-');
+    const named = inputs.filter((input) => input !== '-');
+    const shards = await Promise.all(named.map((one) => shardsOf(one).catch(() => null)));
+    const files = named.flatMap((one, i) => shards[i] ?? [one]);
     return createRows(target, { ...own, format, force: call.has('force'), inputs: files });
   }
   if (!call.isTerminal) return createRows('-', { ...own, format: format ?? 'jsonl' });

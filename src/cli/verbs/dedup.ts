@@ -6,6 +6,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { bitmapOf } from '../../base/bitmap';
+import { isMatch, shardsOf } from '../../formats/shards';
 import { planBatch } from '../../groups/plan-table';
 import {
   Codes,
@@ -84,7 +85,7 @@ async function makePlan(call: Call, input: string): Promise<0> {
 function refusePlanWithin(call: Call, input: string): void {
   const target = call.text('output');
   if (target === undefined || target === '-' || input === '-') return;
-  if (!resolve(target).startsWith(resolve(input) + sep)) return;
+  if (!resolve(target).startsWith(resolve(input) + sep) && !isMatch(input, target)) return;
   call.misuse(`the plan ${target} would be one of the files of ${input}: name another place`);
 }
 
@@ -135,7 +136,9 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
   } else {
     // What came by stdin is in a file of a name that is not known here.
     const isFolder = (await stat(input).catch(() => null))?.isDirectory() === true;
-    const [file, kept] = input === '-' ? ['IN', 'OUT'] : [input, keptName(input, isFolder)];
+    const shards = input === '-' ? null : await shardsOf(input);
+    const name = shards === null ? keptName(input, isFolder) : keptFolder(input);
+    const [file, kept] = input === '-' ? ['IN', 'OUT'] : [input, name];
     const words = ['halfspace', 'dedup', file, '--apply', target, '-o', kept];
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" where you think otherwise, then:` +
@@ -147,7 +150,14 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
 /** `docs.jsonl` as `docs-kept.jsonl`; of formats that are not written, as JSONL or Arrow. */
 function keptName(input: string, isFolder: boolean): string {
   if (isFolder) return `${input.replace(/[/\\]+$/, '')}-kept.jsonl`;
-  return input.replace(/\.npy$/, '.arrow').replace(/(\.[^./\\]+)?$/, '-kept$1');
+  const named = input.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
+  return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
+}
+
+/** `data/*.jsonl` and `data` as `data-kept`. */
+function keptFolder(input: string): string {
+  const folder = input.replace(/\/?[^/]*[*?].*$/, '').replace(/\/+$/, '');
+  return `${folder || 'rows'}-kept`;
 }
 
 type Value = string | number | bigint | null;

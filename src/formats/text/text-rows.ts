@@ -1,13 +1,13 @@
 /** Rows of plain text: a document a line, or of a folder a document a file. */
 
-import { readdir } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import { asFormatError, FormatError } from '../../base/format-error';
 import type { RowBatch } from '../../table/row-batch';
 import { RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkUtf8, lineBlocks, textOf } from '../byte-source';
 import { readWhole } from '../file-io';
+import { filesOf } from '../files-of';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
 /** Every line is a row, also an empty one, of the column "text". */
@@ -69,19 +69,4 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
     yield* assembler.rest();
   }
   return { columns: assembler.columns, rowCount: files.length, batches };
-}
-
-/** Paths within the folder, with slashes, in the order of their characters. */
-async function filesOf(folder: string): Promise<string[]> {
-  const found: string[] = [];
-  const visit = async (path: string) => {
-    for (const entry of await readdir(path, { withFileTypes: true })) {
-      const inner = join(path, entry.name);
-      if (entry.name.startsWith('.')) continue;
-      if (entry.isDirectory()) await visit(inner);
-      else if (entry.isFile()) found.push(relative(folder, inner).split(sep).join('/'));
-    }
-  };
-  await visit(folder);
-  return found.sort();
 }

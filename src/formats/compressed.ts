@@ -1,0 +1,106 @@
+/**
+ * Bytes of files that are compressed as a whole: gzip, read and written in pieces, and ZSTD, which
+ * is read whole, since Node has it from 22.15 on only. Recognized by their first bytes.
+ */
+
+import { Readable } from 'node:stream';
+import { createGunzip, createGzip, type Gzip } from 'node:zlib';
+import { FormatError } from '../base/format-error';
+import { decodeZstd } from '../table/compression/zstd';
+import type { RowOutput } from './row-output';
+
+export type Compression = 'gzip' | 'zstd';
+
+/** Bytes by which a compression is known. */
+export const COMPRESSION_BYTES = 4;
+/** Content that a ZSTD file may have: so many times its bytes, below what an array holds. */
+const MAX_RATIO = 1024;
+const MIN_CONTENT = 2 ** 26;
+const MAX_CONTENT = 2 ** 31 - 1;
+const PIECE_BYTES = 2 ** 20;
+
+/** What the first bytes say; null of what is not compressed. */
+export function compressionOf(head: Uint8Array): Compression | null {
+  if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
+  const isZstd = head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd;
+  return isZstd ? 'zstd' : null;
+}
+
+/** A name without the ending of a compression. */
+export function bareName(path: string): string {
+  return path.replace(/\.(?:gz|zst)$/i, '');
+}
+
+/** The content of compressed bytes, in pieces; `name` is the file in errors. */
+export async function* decompressed(
+  chunks: AsyncIterable<Uint8Array>,
+  compression: Compression,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  try {
+    if (compression === 'gzip') yield* gunzipped(chunks);
+    else yield* zstdContent(chunks);
+  } catch (error) {
+    if (error instanceof FormatError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new FormatError(`its ${compression} is damaged: ${reason}`, name, { cause: error });
+  }
+}
+
+async function* gunzipped(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip();
+  const source = Readable.from(chunks);
+  source.on('error', (error) => gunzip.destroy(error));
+  try {
+    for await (const piece of source.pipe(gunzip)) yield piece;
+  } finally {
+    source.destroy();
+  }
+}
+
+async function* zstdContent(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    length += chunk.length;
+    if (length > MAX_CONTENT) throw new Error(`more than ${MAX_CONTENT} bytes: use gzip`);
+  }
+  const most = Math.min(MAX_CONTENT, Math.max(MIN_CONTENT, MAX_RATIO * length));
+  const content = decodeZstd(Buffer.concat(parts), most);
+  for (let at = 0; at < content.length; at += PIECE_BYTES) {
+    yield content.subarray(at, at + PIECE_BYTES);
+  }
+}
+
+/** An output whose bytes are compressed on their way: equal rows are equal bytes. */
+export class GzipOutput implements RowOutput {
+  readonly #gzip: Gzip = createGzip();
+  #made: Uint8Array[] = [];
+
+  constructor(private readonly output: RowOutput) {
+    this.#gzip.on('data', (bytes: Uint8Array) => this.#made.push(bytes));
+  }
+
+  async write(chunks: readonly Uint8Array[]): Promise<void> {
+    for (const chunk of chunks) {
+      await new Promise<void>((resolve, reject) => {
+        this.#gzip.write(chunk, (error) => (error ? reject(error) : resolve()));
+      });
+      await this.output.write(this.#made.splice(0));
+    }
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#gzip.on('end', resolve).on('error', reject).end();
+    });
+    await this.output.write(this.#made.splice(0));
+    await this.output.close();
+  }
+
+  async abort(): Promise<void> {
+    this.#gzip.destroy();
+    await this.output.abort();
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Rows that lie in several files, as if they were one: a folder of shards, a pattern as
+ * `data/*.jsonl.gz`, or a list of these. Shards are read in the order of their names, in a list in
+ * its order; all have one format and the same columns. A folder of other files is one of texts.
+ */
+
+import { realpath, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { FormatError } from '../base/format-error';
+import type { RowBatch } from '../table/row-batch';
+import { ByteSource } from './byte-source';
+import { filesOf } from './files-of';
+import { formatOfPath } from './row-format';
+import { OpenRows, type Skips } from './row-reader';
+
+/** The files of a source that is not one file, or a folder of texts: null of these. */
+export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
+  if (typeof source === 'string') return shardsAt(source);
+  const files: string[] = [];
+  for (const one of source) files.push(...((await shardsAt(one)) ?? [one]));
+  const known = new Map<string, string>();
+  for (const file of files) {
+    const place = await realpath(file);
+    const other = known.get(place);
+    if (other !== undefined) throw new FormatError(`the same file as ${other}, given twice`, file);
+    known.set(place, file);
+  }
+  return files;
+}
+
+async function shardsAt(path: string): Promise<string[] | null> {
+  const there = await stat(path).catch(() => null);
+  if (there === null) return /[*?]/.test(path) ? matching(path) : null;
+  return there.isDirectory() ? shardsIn(path) : null;
+}
+
+/** The shards of a folder; names with _ in front, as `_SUCCESS`, are notes of other programs. */
+async function shardsIn(folder: string): Promise<string[] | null> {
+  const files = (await filesOf(folder)).filter((file) => !/(?:^|\/)_[^/]*$/.test(file));
+  const isShard = (file: string) => ![null, 'text', 'json'].includes(formatOfPath(file));
+  if (!files.some(isShard)) return null;
+  const other = files.find((file) => !isShard(file));
+  if (other === undefined) return files.map((file) => join(folder, file));
+  const advice =
+    "name the shards by a pattern, as 'folder/*.jsonl', or read texts by format 'text'";
+  throw new FormatError(
+    `a folder of rows that has other files too, as ${other}: ${advice}`,
+    folder,
+  );
+}
+
+/** The files that a pattern names. */
+async function matching(pattern: string): Promise<string[]> {
+  const { folder, form } = partsOf(pattern);
+  const files = await filesOf(folder).catch(() => []);
+  const found = files.filter((file) => form.test(file));
+  if (found.length === 0) throw new FormatError('no file matches the pattern', pattern);
+  return found.map((file) => join(folder, file));
+}
+
+/** Whether a pattern names a path, be there a file or not. */
+export function isMatch(pattern: string, path: string): boolean {
+  const { folder, form } = partsOf(pattern);
+  return /[*?]/.test(pattern) && form.test(relative(folder, path).split(sep).join('/'));
+}
+
+/** The folder of a pattern, and what paths in it must be: * and ? in a name, ** through folders. */
+function partsOf(pattern: string): { folder: string; form: RegExp } {
+  const parts = pattern.split('/');
+  const first = parts.findIndex((part) => /[*?]/.test(part));
+  const folder = parts.slice(0, first).join('/') || (pattern.startsWith('/') ? '/' : '.');
+  const rest = parts
+    .slice(first)
+    .join('/')
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&');
+  const form = rest.replace(/\*\*\/|\*|\?/g, (mark) => {
+    if (mark === '**/') return '(?:.*/)?';
+    return mark === '*' ? '[^/]*' : '[^/]';
+  });
+  return { folder, form: new RegExp(`^${form}$`, 'u') };
+}
+
+/**
+ * The rows of all shards, one after another. `open` opens one of them; `skips` counts what is left
+ * out of all, and with onError 'skip' a shard that cannot be opened.
+ */
+export async function openShards(
+  files: readonly string[],
+  name: string,
+  skips: Skips,
+  open: (file: string) => Promise<OpenRows>,
+): Promise<OpenRows> {
+  const opened = async (file: string) => {
+    try {
+      return await open(file);
+    } catch (error) {
+      if (!(error instanceof FormatError) || skips.onError === 'stop') throw error;
+      skips.skip(0, error, file);
+      return null;
+    }
+  };
+  let next = 0;
+  let first: OpenRows | null = null;
+  while (first === null && next < files.length) first = await opened(files[next++]);
+  if (first === null) throw new FormatError('no shard can be read', name);
+  const { format, columns } = first;
+  const names = JSON.stringify(columns.map((column) => column.name));
+
+  async function* batches(): AsyncGenerator<RowBatch> {
+    let firstRow = 0;
+    for (let shard = first; shard !== null || next < files.length; ) {
+      shard ??= await opened(files[next++]);
+      if (shard === null) continue;
+      const own = JSON.stringify(shard.columns.map((column) => column.name));
+      if (own !== names || shard.format !== format) {
+        await shard.close();
+        const is = `${shard.format} with columns ${own}`;
+        throw new FormatError(`${is}, the first shard is ${format} with ${names}`, shard.file);
+      }
+      const start = firstRow;
+      for await (const batch of shard) {
+        firstRow = start + batch.firstRow + batch.count;
+        yield batch.startingAt(start + batch.firstRow);
+      }
+      for (const { line, reason } of shard.skippedLines)
+        skips.note(line, `${reason}, ${shard.file}`);
+      skips.count += shard.skipped;
+      shard = null;
+    }
+  }
+  return new OpenRows({ columns, batches }, format, ByteSource.folder(name), skips);
+}
