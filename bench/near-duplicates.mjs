@@ -1,7 +1,8 @@
 // How well do codes find near-duplicates, and how well does MinHash? Licences, mail, Tang poems and the
 // messages of the TypeScript compiler in Japanese, Korean and Chinese. True are pairs whose TF-IDF
 // vectors have a cosine of .9 or more, or whose sets of tokens a Jaccard of .8 or more: the first is
-// what codes estimate, the second what MinHash does. Codes are of the same TF-IDF vectors; MinHash
+// what codes estimate, the second what MinHash does. Codes are of the same TF-IDF vectors, those by
+// minwise of the sets of the same tokens; MinHash
 // (npm minhash) is of the same tokens, all pairs compared. Each has the threshold of its best F1, but
 // "then exact": pairs within a distance that is set beforehand, by the exact measure.
 
