@@ -137,7 +137,7 @@ function commonFolder(files: readonly string[]): string {
   return folder;
 }
 
-/** Writes one file; records of several shards are written anew, since each has its own header. */
+/** Writes one file; records of several shards are written again, since each has its own header. */
 async function applyToOne(
   plan: DedupPlan,
   source: string,
