@@ -76,7 +76,8 @@ export async function applyPlan(
   const isFile = formatOfPath(output) !== null || given.outputFormat !== undefined;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   if (shards !== null && !isFile) return applyToShards(plan, shards, output, given);
-  return applyToOne(plan, source, output, { ...given, isSharded: shards !== null });
+  const inputs = [...(shards ?? []), ...(given.inputs ?? [])];
+  return applyToOne(plan, source, output, { ...given, inputs, isSharded: shards !== null });
 }
 
 /** A shard for each one of the source, of the same name, in the folder `output`. */
@@ -144,18 +145,8 @@ async function applyToOne(
   output: string,
   given: ApplyOptions & { isSharded: boolean },
 ): Promise<Applied> {
-  const {
-    signal,
-    onProgress,
-    column,
-    bits,
-    bitOrder,
-    ids,
-    inputs = [],
-    isSharded,
-    ...rest
-  } = given;
-  const { outputFormat, force, ...read } = rest;
+  const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
+  const { outputFormat, force, isSharded, ...read } = rest;
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();
     if (ids !== undefined) checkIds(batch, ids, source);
