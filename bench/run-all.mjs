@@ -18,6 +18,7 @@ const SCRIPTS = [
     'growth',
     'recall',
     'query-cost',
+    'stored',
   ],
   ...[
     'rivals glove',

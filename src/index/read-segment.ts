@@ -51,14 +51,15 @@ export function* rowsInOrder(content: SegmentContent): Generator<IndexRows> {
     }
   });
   for (let at = 0; at < blockOf.length; ) {
-    const run: number[] = [];
-    for (; at < blockOf.length && run.length < RUN_ROWS; at++) {
-      if (blockOf[at] !== NOT_THERE) run.push(at);
+    const rows = new Uint32Array(Math.min(RUN_ROWS, blockOf.length - at));
+    let count = 0;
+    for (; at < blockOf.length && count < rows.length; at++) {
+      if (blockOf[at] !== NOT_THERE) rows[count++] = firstRow + at;
     }
-    if (run.length === 0) continue;
-    const from = run.map((one) => blocks[blockOf[one]]);
-    const places = run.map((one) => placeOf[one]);
-    yield gathered(content, { run: run.map((one) => firstRow + one), from, places });
+    if (count === 0) continue;
+    const run = rows.subarray(0, count);
+    const from = Array.from(run, (row) => blocks[blockOf[row - firstRow]]);
+    yield gathered(content, { run, from, places: run.map((row) => placeOf[row - firstRow]) });
   }
 }
 
@@ -76,28 +77,40 @@ function bodyOf(file: Uint8Array, at: number, length: number): Uint8Array {
   throw new Error(`damaged: no block can be at ${at}`);
 }
 
+/** Rows, and the block and the place there of each. */
 interface Run {
-  readonly run: readonly number[];
+  readonly run: Uint32Array;
   readonly from: readonly ReadBlock[];
-  readonly places: readonly number[];
+  readonly places: Uint32Array;
+}
+
+/** Copies `width` values of each row, in a loop: to make a view of each takes longer. */
+function copyRows<T extends Uint8Array | Int8Array | Float32Array>(
+  all: T,
+  width: number,
+  { from, places }: Run,
+  of: (block: ReadBlock) => T | null,
+): T {
+  for (let i = 0; i < from.length; i++) {
+    const own = of(from[i]);
+    if (own === null) continue;
+    const first = places[i] * width;
+    const to = i * width;
+    for (let j = 0; j < width; j++) all[to + j] = own[first + j];
+  }
+  return all;
 }
 
 function gathered({ table, isPartitioned }: SegmentContent, { run, from, places }: Run): IndexRows {
   const { layout } = table;
   const count = run.length;
-  const bytes = (width: number, of: (block: ReadBlock) => Uint8Array | null) => {
-    const all = new Uint8Array(count * width);
-    from.forEach((block, i) => {
-      const own = of(block)?.subarray(places[i] * width, (places[i] + 1) * width);
-      if (own !== undefined) all.set(own, i * width);
-    });
-    return all;
-  };
+  const bytes = (width: number, of: (block: ReadBlock) => Uint8Array | null) =>
+    copyRows(new Uint8Array(count * width), width, { run, from, places }, of);
   const numbers = (of: (block: ReadBlock) => ArrayLike<number> | null) =>
     from.map((block, i) => of(block)?.[places[i]] ?? 0);
   const codeBytes = Math.ceil(layout.bits / 8);
   return {
-    ...{ count, rows: Uint32Array.from(run), ids: idsOf(layout.id, { run, from, places }) },
+    ...{ count, rows: run, ids: idsOf(layout.id, { run, from, places }) },
     codes: bytes(codeBytes, ({ partition, codes }) => (partition === NO_PARTITION ? null : codes)),
     validity: validityOf(from),
     ...vectorsOf(layout, { run, from, places }),
@@ -138,17 +151,16 @@ function vectorsOf(
 ): Vectors {
   if (keep === 'none') return { vectors: null, scales: null, sparse: null };
   if (keep === 'sparse') return { vectors: null, scales: null, sparse: sparseOf(from, places) };
-  const values = new (keep === 'int8' ? Int8Array : Float32Array)(run.length * dimensions);
-  const scales = keep === 'int8' ? new Float32Array(run.length) : null;
-  from.forEach(({ own }, i) => {
-    const first = places[i] * dimensions;
-    values.set((own.vectors as Float32Array).subarray(first, first + dimensions), i * dimensions);
-    if (scales !== null) scales[i] = own.scales?.[places[i]] ?? 0;
-  });
+  const length = run.length * dimensions;
+  const values = keep === 'int8' ? new Int8Array(length) : new Float32Array(length);
+  const rows = { run, from, places };
+  copyRows(values, dimensions, rows, ({ own }) => own.vectors as typeof values);
+  if (keep === 'float32') return { vectors: values, scales: null, sparse: null };
+  const scales = Float32Array.from(from, ({ own }, i) => own.scales?.[places[i]] ?? 0);
   return { vectors: values, scales, sparse: null };
 }
 
-function sparseOf(from: readonly ReadBlock[], places: readonly number[]): SparseColumns {
+function sparseOf(from: readonly ReadBlock[], places: Uint32Array): SparseColumns {
   const rangeOf = (i: number) => {
     const sparse = from[i].own.sparse as SparseColumns;
     return { sparse, start: sparse.offsets[places[i]], end: sparse.offsets[places[i] + 1] };
