@@ -46,7 +46,6 @@ export {
 export {
   type AngleEstimate,
   bitsFor,
-  catchProbability,
   distanceFor,
   estimateAngle,
 } from './hashing/angle';
@@ -103,6 +102,7 @@ export {
 } from './measure/calibrate';
 export type { PairTally, Threshold } from './measure/pair-tally';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
+export { openIndexUrl } from './stored/open-url';
 export type { OpenStoredOptions, StoredFigures, StoredIndex } from './stored/stored-index';
 export type { ArrowSource } from './table/arrow/source';
 export {

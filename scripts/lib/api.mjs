@@ -11,10 +11,10 @@ import { root } from './checks.mjs';
 const TOPICS = {
   'Vectors to codes': [
     ...['SimHasher', 'Codes', 'hammingDistance', 'estimateAngle', 'estimateJaccard', 'bitsFor'],
-    ...['distanceFor', 'catchProbability', 'meanOf'],
+    ...['distanceFor', 'meanOf'],
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
-  Index: ['SimHashIndex'],
+  Index: ['SimHashIndex', 'openIndexUrl'],
   'Pairs and groups': [
     ...['pairs', 'groupRows', 'groupRowsAsync', 'dedup', 'dedupAsync'],
     ...['neighborLists', 'neighborListsAsync'],

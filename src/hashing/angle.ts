@@ -144,9 +144,6 @@ function rootMeanSquare(share: number, bits: number): number {
 /**
  * The probability that a pair at this cosine has at most `maxDistance` differing bits: the recall
  * of such pairs.
- *
- * @example
- * console.log(catchProbability(0.9, 256, 50).toFixed(3)); // 0.991
  */
 export function catchProbability(cosine: number, bits: number, maxDistance: number): number {
   checkMaxDistance(maxDistance, checkBits(bits));

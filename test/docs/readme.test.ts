@@ -3,10 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SIMHASHER_DEFAULTS } from '../../src/hashing/simhash';
 import * as library from '../../src/index';
 import * as nodeLibrary from '../../src/node';
+import { startHost, type WebHost } from '../stored/web-host';
 import { examplesOf, printedBy, promisesOf, root } from './examples';
 
 /** The examples of the docs run, and print what the comment behind each console.log says. */
@@ -23,6 +24,26 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
+/** What docs/index.md finds at an address. */
+let published: string;
+let host: WebHost;
+beforeAll(async () => {
+  published = mkdtempSync(join(tmpdir(), 'halfspace-published-'));
+  const nouns = `${root}datasets/nouns/nouns.arrow`;
+  const { vectors, ids } = await nodeLibrary.readVectors<string[]>(nouns, { id: 'word' });
+  const index = new library.SimHashIndex<string>({
+    ...{ bits: 256, dimensions: 100, projection: 'hadamard', vectors: 'float32' },
+  });
+  index.addAll(vectors, ids);
+  index.optimize({ queries: 100 });
+  await nodeLibrary.saveIndex(index, published);
+  host = await startHost(published);
+});
+afterAll(async () => {
+  await host.close();
+  rmSync(published, { recursive: true });
+});
+
 describe.each(['README.md', 'docs/index.md', 'docs/groups.md'])('%s', (name) => {
   const examples = examplesOf(name).filter((code) => !isRecipe(code));
 
@@ -37,6 +58,7 @@ describe.each(['README.md', 'docs/index.md', 'docs/groups.md'])('%s', (name) => 
       expect(promised.length).toBeGreaterThan(0);
       const written = [...code.matchAll(/'([\w-]+\.(?:arrow|csv|hs))'/g)].map(([, file]) => file);
       const paths = Object.fromEntries(written.map((file) => [file, join(folder, file)]));
+      paths['https://example.com/nouns.hs/'] = host.url;
       paths['datasets/'] = `${root}datasets/`;
       expect(await printedBy(code, { modules, paths })).toEqual(promised);
     },

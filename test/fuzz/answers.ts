@@ -5,6 +5,7 @@
  */
 
 import { PassThrough } from 'node:stream';
+import { catchProbability } from '../../src/hashing/angle';
 import * as api from '../../src/node';
 import { countDifferentBits, naiveNeighbors } from '../reference/brute-force';
 import type { Draws } from '../reference/random';
@@ -371,15 +372,12 @@ const angle: Run = (draws) => {
   checkEqual(estimate.angle, (Math.PI * distance) / bits, 'the angle');
   const [low, high] = estimate.cosineInterval;
   check(low <= estimate.cosine && estimate.cosine <= high, `${low} ${estimate.cosine} ${high}`);
-  const share = api.catchProbability(cosine, bits, distance);
+  const share = catchProbability(cosine, bits, distance);
   check(share >= 0 && share <= 1, `catchProbability ${share}`);
   if (probability <= 0) return;
   const least = api.distanceFor(cosine, bits, probability);
-  check(
-    api.catchProbability(cosine, bits, least) >= probability - 1e-9,
-    'distanceFor catches too few',
-  );
-  const before = least > 0 ? api.catchProbability(cosine, bits, least - 1) : 0;
+  check(catchProbability(cosine, bits, least) >= probability - 1e-9, 'distanceFor catches too few');
+  const before = least > 0 ? catchProbability(cosine, bits, least - 1) : 0;
   check(before < probability + 1e-9, 'distanceFor is not the smallest');
 };
 

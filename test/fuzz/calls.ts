@@ -155,7 +155,6 @@ const LIBRARY: Record<string, MakeCall> = {
   estimateAngle: call(api.estimateAngle as never, 5, 20, () => ({ confidence: 0.9 })),
   bitsFor: call(api.bitsFor as never, () => ({ cosineError: 0.1, cosine: 0.5 })),
   distanceFor: call(api.distanceFor as never, 0.9, 64, 0.9),
-  catchProbability: call(api.catchProbability as never, 0.9, 64, 20),
   closeThreads: call(api.closeThreads as never),
   meanOf: call(api.meanOf as never, matrix, () => ({ sample: 3, seed: 1 })),
   scan: call(

@@ -1,10 +1,11 @@
 // @module-tag full
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openIndex, type SearchOptions, type SimHashIndex } from '../../src/node';
+import { openIndex, openIndexUrl, type SearchOptions, type SimHashIndex } from '../../src/node';
 import type { StoredIndex } from '../../src/stored/stored-index';
 import { temporaryFolder } from '../folder/collection';
 import { clustered, DIMENSIONS, found, KINDS, searchesOf, shaped, writeFolder } from './places';
+import { startHost } from './web-host';
 
 /** A search that visits more partitions than fit is refused; only a small limit is too small. */
 function refusedBy(index: StoredIndex, { filter, probes = 0 }: SearchOptions) {
@@ -35,8 +36,11 @@ describe.each(KINDS)('$name', (kind) => {
     memory = await openIndex(folder);
     stored.push(await openIndex(folder, { memory: '64MB' }));
     stored.push(await openIndex(folder, { memory: '600KB' }));
+    const host = await startHost(folder);
+    stored.push(await openIndexUrl(host.url, { memory: '64MB' }));
     return async () => {
       for (const one of stored) await one.close();
+      await host.close();
     };
   });
 

@@ -1,0 +1,32 @@
+/**
+ * An index on a web host, opened by its address: a copy of an index folder, whose files are read by
+ * ranges as searches need them. Safe in a browser.
+ */
+
+import { checkOptions } from '../base/check';
+import { checkLongCall } from '../base/steps';
+import type { Id } from '../index/id-table';
+import { HttpFiles } from './http-files';
+import { type OpenStoredOptions, openStored, type StoredIndex } from './stored-index';
+
+/**
+ * Opens the index at an address, which is that of a copy of an index folder on any web host that
+ * answers range requests. Reads `manifest.json`, centroids and the places of rows; searches read
+ * what they visit, at most six requests at a time, and hold it up to the limit `memory`. A request
+ * that fails for a while is tried again. Results equal those of the index in memory. An index that
+ * is published again stays as it was opened, or its searches fail with an error that says so.
+ *
+ * @example
+ * const opening = openIndexUrl('http://127.0.0.1:9/docs.hs/', { memory: '64MB' });
+ * await opening.catch(({ message }) => {
+ *   console.log(message.slice(0, 41)); // http://127.0.0.1:9/docs.hs/manifest.json:
+ * });
+ */
+export async function openIndexUrl<I extends Id = Id>(
+  url: string | URL,
+  options: OpenStoredOptions,
+): Promise<StoredIndex<I>> {
+  const given = checkOptions('options', options, ['memory', 'generation', 'signal']);
+  checkLongCall({ signal: given.signal } as never);
+  return (await openStored(new HttpFiles(url), given)) as StoredIndex<I>;
+}
