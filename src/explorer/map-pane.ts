@@ -53,6 +53,8 @@ export class MapPane {
   #grid: Grid | null = null;
   #map: MapAnswer | null = null;
   #middles: Place[] = [];
+  /** Of the names of clusters, measured once: a read of each would lay out the page each frame. */
+  #labelSizes: Place[] | null = null;
   #places = new Map<number, number>();
   #marked: readonly number[] = [];
   /** Ids of the marked points, the nearest first. */
@@ -61,6 +63,8 @@ export class MapPane {
   #line: readonly Place[] = [];
   #timer = 0;
   #hovered = -1;
+  /** Nothing is drawn on the marks, so that a view that moves need not clear them. */
+  #areMarksClear = false;
   readonly #cards = new Map<number, Card>();
   #frame = 0;
 
@@ -225,6 +229,9 @@ export class MapPane {
 
   #drawMarks(): void {
     const [canvas, { clientWidth, clientHeight }] = [this.#marks, this.element];
+    const isNeeded = this.#named.size > 0 || this.#hovered >= 0 || this.#line.length > 1;
+    if (!isNeeded && this.#areMarksClear) return;
+    this.#areMarksClear = !isNeeded;
     const ratio = Math.min(2, devicePixelRatio || 1);
     canvas.width = Math.round(clientWidth * ratio);
     canvas.height = Math.round(clientHeight * ratio);
@@ -284,6 +291,7 @@ export class MapPane {
   }
 
   #label(names: readonly string[]): void {
+    this.#labelSizes = null;
     this.#labels.replaceChildren(
       ...names.map((name) => {
         const label = document.createElement('span');
@@ -297,13 +305,15 @@ export class MapPane {
   /** Names of clusters where they lie; of two that would cover each other the larger's stays. */
   #placeLabels(): void {
     const labels = [...this.#labels.children] as HTMLElement[];
+    if (labels.length === 0 || this.#labels.hidden) return;
+    this.#labelSizes ??= labels.map((label) => [label.offsetWidth, label.offsetHeight]);
     const sizes = this.#map?.clusters.map(({ size }) => size) ?? [];
     const order = labels.map((_, i) => i).sort((a, b) => sizes[b] - sizes[a] || a - b);
     const boxes: [number, number, number, number][] = [];
     const { clientWidth, clientHeight } = this.element;
     for (const i of order) {
       const [x, y] = this.control.pixelOf(this.#middles[i]);
-      const [wide, high] = [labels[i].offsetWidth || 80, labels[i].offsetHeight || 18];
+      const [wide, high] = this.#labelSizes[i];
       const [left, top] = [
         Math.max(4, Math.min(clientWidth - wide - 4, x - wide / 2)),
         y - high / 2,

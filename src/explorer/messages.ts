@@ -142,6 +142,10 @@ export interface Member {
 }
 
 export interface GroupAnswer extends GroupLine {
+  /** All rows of the group, and those of them that are kept. */
+  readonly rows: readonly number[];
+  readonly kept: readonly number[];
+  /** The rows that are shown: of a large group the first, kept ones before others. */
   readonly members: readonly Member[];
 }
 

@@ -47,7 +47,7 @@ export class ReviewView {
   #undo: Step[] = [];
   #preview: PreviewAnswer | null = null;
   #distance: number | null = null;
-  #isBusy = false;
+  #work: Promise<unknown> = Promise.resolve();
 
   constructor(readonly app: App) {
     document.addEventListener('keydown', (event) => this.#key(event));
@@ -97,8 +97,6 @@ export class ReviewView {
 
   /** Sends a decision; of one that came too late the group is shown as it is. */
   async #decide(step: Step, isUndo = false): Promise<boolean> {
-    if (this.#isBusy) return false;
-    this.#isBusy = true;
     const answer = await this.app.attempt(async () => {
       try {
         return await this.app.source.ask('decide', step);
@@ -107,7 +105,6 @@ export class ReviewView {
         throw error;
       }
     });
-    this.#isBusy = false;
     if (answer === undefined) return false;
     if (!isUndo) this.#undo.push(step);
     const { group, size, widest, isReviewed } = answer;
@@ -124,15 +121,16 @@ export class ReviewView {
   }
 
   /** The group as it is decided now, with other rows to keep. */
-  async #keep(kept: readonly number[], isReviewed: boolean): Promise<boolean> {
-    const group = this.#group as GroupAnswer;
-    const before = { kept: keptOf(group), isReviewed: group.isReviewed };
-    return this.#decide({ group: group.group, before, after: { kept, isReviewed } });
+  async #keep(kept: readonly number[], isReviewed?: boolean): Promise<boolean> {
+    const { group, ...now } = this.#group as GroupAnswer;
+    const before = { kept: now.kept, isReviewed: now.isReviewed };
+    const after = { kept, isReviewed: isReviewed ?? now.isReviewed };
+    return this.#decide({ group, before, after });
   }
 
   async #next(): Promise<void> {
     const group = this.#group as GroupAnswer;
-    if (!group.isReviewed && !(await this.#keep(keptOf(group), true))) return;
+    if (!group.isReviewed && !(await this.#keep(group.kept, true))) return;
     const open = this.#queue.findIndex(({ isReviewed }, i) => i > this.#at && !isReviewed);
     const any = open < 0 ? this.#queue.findIndex(({ isReviewed }) => !isReviewed) : open;
     await this.#open(any < 0 ? Math.min(this.#queue.length - 1, this.#at + 1) : any);
@@ -148,57 +146,53 @@ export class ReviewView {
     this.app.redraw();
   }
 
+  /** Does one thing after the other, so that keys that are pressed fast each act on their group. */
+  #run(action: () => unknown): void {
+    this.#work = this.#work.then(action, action);
+  }
+
   #key(event: KeyboardEvent): void {
-    const { app } = this;
     const isTyped = (event.target as HTMLElement).closest?.(
       'input, select, textarea, button, summary',
     );
-    if (app.state.view !== 'review' || this.#group === null) return;
+    if (this.app.state.view !== 'review' || this.#group === null) return;
     if (event.ctrlKey || event.metaKey || event.altKey || (isTyped && event.key.length > 1)) return;
     if ((event.target as HTMLElement).closest?.('select')) return;
-    const group = this.#group;
-    const { members } = group;
-    const row = members[this.#chosen]?.row;
-    const kept = keptOf(group);
-    const choose = (by: number) => {
-      this.#chosen = (this.#chosen + by + members.length) % members.length;
-      app.redraw();
-      document.querySelectorAll('.member')[this.#chosen]?.scrollIntoView({ block: 'nearest' });
-    };
-    const actions: Record<string, () => unknown> = {
-      ArrowDown: () => choose(1),
-      ArrowUp: () => choose(-1),
-      k: () => this.#keep([row], group.isReviewed),
-      d: () => this.#drop(row, kept),
-      s: () => this.#keep([...new Set([...kept, row])], group.isReviewed),
-      a: () =>
-        this.#keep(
-          members.map((one) => one.row),
-          group.isReviewed,
-        ),
-      n: () => this.#next(),
-      Enter: () => this.#next(),
-      p: () => this.#open(Math.max(0, this.#at - 1)),
-      u: () => this.#undoLast(),
-    };
-    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const action = this.#actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (action === undefined) return;
     event.preventDefault();
-    void action();
+    this.#run(() => this.#group !== null && action(this.#group));
+  }
+
+  readonly #actions: Readonly<Record<string, (group: GroupAnswer) => unknown>> = {
+    ArrowDown: ({ members }) => this.#choose(1, members.length),
+    ArrowUp: ({ members }) => this.#choose(-1, members.length),
+    k: ({ members }) => this.#keep([members[this.#chosen].row]),
+    d: ({ members }) => this.#drop(members[this.#chosen].row),
+    s: ({ members, kept }) => this.#keep([...new Set([...kept, members[this.#chosen].row])]),
+    a: ({ rows }) => this.#keep(rows),
+    n: () => this.#next(),
+    Enter: () => this.#next(),
+    p: () => this.#open(Math.max(0, this.#at - 1)),
+    u: () => this.#undoLast(),
+  };
+
+  #choose(by: number, count: number): void {
+    this.#chosen = (this.#chosen + by + count) % count;
+    this.app.redraw();
+    document.querySelectorAll('.member')[this.#chosen]?.scrollIntoView({ block: 'nearest' });
   }
 
   /** Drops a row; the last kept one gives its place to the first of the others. */
-  #drop(row: number, kept: readonly number[]): Promise<boolean> {
-    const group = this.#group as GroupAnswer;
+  #drop(row: number): Promise<boolean> {
+    const { kept, rows } = this.#group as GroupAnswer;
     const left = kept.filter((one) => one !== row);
-    const other = group.members.find((one) => one.row !== row)?.row as number;
-    return this.#keep(left.length > 0 ? left : [other], group.isReviewed);
+    return this.#keep(left.length > 0 ? left : rows.filter((one) => one !== row).slice(0, 1));
   }
 
   #toggle({ row, isKept }: Member): Promise<boolean> {
-    const group = this.#group as GroupAnswer;
-    const kept = keptOf(group);
-    return isKept ? this.#drop(row, kept) : this.#keep([...kept, row], group.isReviewed);
+    const { kept } = this.#group as GroupAnswer;
+    return isKept ? this.#drop(row) : this.#keep([...kept, row]);
   }
 
   view(): TemplateResult {
@@ -326,7 +320,7 @@ export class ReviewView {
       (line, i) => html`<li>
         <button
           aria-current=${first + i === this.#at ? 'true' : nothing}
-          @click=${() => void this.#open(first + i)}
+          @click=${() => this.#run(() => this.#open(first + i))}
         >
           <span class="tick" role="img" aria-label=${line.isReviewed ? 'reviewed' : 'open'}
             >${line.isReviewed ? '✓' : '○'}</span
@@ -350,7 +344,7 @@ export class ReviewView {
               this.#chosen = i;
               this.app.redraw();
             },
-            toggle: () => void this.#toggle(member),
+            toggle: () => this.#run(() => this.#toggle(member)),
           }),
         )}
         ${
@@ -361,17 +355,17 @@ export class ReviewView {
       </div>
       <div class="keys">
         ${KEYS.map(([key, what]) => html`<span><kbd>${key}</kbd> ${what}</span>`)}
-        <button class="main" @click=${() => void this.#next()}>Done, next</button>
-        <button ?disabled=${this.#undo.length === 0} @click=${() => void this.#undoLast()}>
+        <button class="main" @click=${() => this.#run(() => this.#next())}>Done, next</button>
+        <button
+          ?disabled=${this.#undo.length === 0}
+          @click=${() => this.#run(() => this.#undoLast())}
+        >
           Undo
         </button>
       </div>
     </section>`;
   }
 }
-
-const keptOf = ({ members }: GroupAnswer) =>
-  members.filter(({ isKept }) => isKept).map(({ row }) => row);
 
 /** The members as they were listed: a row does not jump away when it is decided about. */
 function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {

@@ -13,7 +13,7 @@ export interface Camera {
 export type Colour = readonly [red: number, green: number, blue: number];
 
 /** Points drawn while the view moves. */
-const MOVING_POINTS = 150_000;
+const MOVING_POINTS = 40_000;
 
 const VERTEX = `
 attribute vec2 place;

@@ -114,7 +114,8 @@ export class Review {
         texts: texts[i],
       }),
     );
-    return { ...this.#line(group as number, rows), members };
+    const own = rows.filter((row) => kept[row] === 1);
+    return { ...this.#line(group as number, rows), rows, kept: own, members };
   }
 
   #rowsOf(group: unknown): number[] {
