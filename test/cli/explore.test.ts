@@ -158,7 +158,7 @@ describe('the server', () => {
 });
 
 describe('decisions', () => {
-  it('are in the file when they are answered, and there again after a start', async () => {
+  it('are in the file when they are answered, and there again after a start', FULL, async () => {
     const cwd = await docs();
     const source = readFileSync(join(cwd, 'docs.jsonl'));
     let served = await explore(WORDS, cwd);
@@ -193,11 +193,16 @@ describe('decisions', () => {
     FULL,
     async () => {
       const cwd = await docs();
-      for (const name of ['plan.jsonl', 'plan.csv', 'plan.arrow']) {
-        const made = await run(['dedup', ...WORDS, '-o', name], { cwd });
+      const cosine = ['--measure', 'cosine'];
+      for (const [name, asked, options] of [
+        ['plan.jsonl', [], ['--measure', 'jaccard']], // texts are sets where no option says otherwise
+        ['plan.csv', cosine, []],
+        ['plan.arrow', cosine, cosine],
+      ] as const) {
+        const made = await run(['dedup', ...WORDS, ...asked, '-o', name], { cwd });
         expect(made.code).toBe(0);
         const before = await readPlan(join(cwd, name));
-        const served = await explore([...WORDS, '--plan', name], cwd);
+        const served = await explore([...WORDS, ...options, '--plan', name], cwd);
         const { groups } = await ask<Review>(served, 'review', null);
         const [{ group }] = groups;
         await decide(served, group, ({ members }) => members.map(({ row }) => row));

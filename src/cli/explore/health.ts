@@ -28,9 +28,14 @@ const OPTIONS: MeasureOptions = { sample: 2000, seed: 0, minCosine: 0.9, isTimed
 /** Measures what is explored. */
 export async function healthOf(call: Call, explored: Explored): Promise<HealthAnswer> {
   const folder = explored.folder && (await folderState(call, explored.folder));
-  const measured = await measure(call, explored.index, OPTIONS);
-  const nameOf = (row: number) => String(explored.index.idOf(row));
-  return healthAnswer(folder, measured, nameOf);
+  const { index } = explored;
+  // What a distance says of a cosine, and searches by cosine, are not of codes of sets.
+  const isOfSets = index.hasher.projection === 'minwise';
+  const measured = await measure(call, index, { ...OPTIONS, isTimed: !isOfSets });
+  const answer = healthAnswer(folder, measured, (row) => String(index.idOf(row)));
+  if (!isOfSets) return answer;
+  const sections = answer.sections.filter(({ name }) => name !== 'cosine');
+  return { ...answer, sections, recommended: null };
 }
 
 /** The sections of a page. Without figures the folder is damaged: its problems say why. */

@@ -68,7 +68,8 @@ export class Review {
     } catch (error) {
       const why = (error as Error).message;
       throw new RangeError(
-        `${path} is not a plan for these rows: ${why}. Open them with the options that made it`,
+        `${path} is not a plan for these rows: ${why}. Open them with the options that made ` +
+          'it, and with --measure jaccard where dedup compared texts as sets',
       );
     }
     this.#take(plan, await reviewedOf(path, plan.count));
