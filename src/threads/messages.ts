@@ -17,12 +17,25 @@ export type ToWorker =
       /** The worker's scratch space in each memory. */
       readonly areas: readonly number[];
     }
-  | { readonly kind: 'part'; readonly job: number; readonly part: number; readonly value: unknown }
+  | {
+      readonly kind: 'part';
+      readonly job: number;
+      readonly part: number;
+      readonly value: unknown;
+      /** The copies in the value, which come back with the result to be filled again. */
+      readonly copies: readonly ArrayBuffer[];
+    }
   | { readonly kind: 'close'; readonly job: number };
 
 export type FromWorker =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'done'; readonly job: number; readonly part: number; readonly result: unknown }
+  | {
+      readonly kind: 'done';
+      readonly job: number;
+      readonly part: number;
+      readonly result: unknown;
+      readonly copies: readonly ArrayBuffer[];
+    }
   | {
       readonly kind: 'failed';
       readonly job: number;
@@ -56,10 +69,18 @@ export class Packed {
   canBeSent = true;
 
   readonly #role: 'state' | 'part' | 'result';
+  /** Buffers of earlier parts: new ones cost more than the copy into them. */
+  readonly #spare: ArrayBuffer[];
 
   /** Arrays of a result were made for it and are given away; others are copied. */
-  constructor(value: unknown, role: 'state' | 'part' | 'result', memories: LinearMemory[] = []) {
+  constructor(
+    value: unknown,
+    role: 'state' | 'part' | 'result',
+    memories: LinearMemory[] = [],
+    spare: ArrayBuffer[] = [],
+  ) {
     this.#role = role;
+    this.#spare = spare;
     this.memories = memories;
     this.value = this.#pack(value);
   }
@@ -89,9 +110,19 @@ export class Packed {
     if (home === undefined && !(buffer instanceof ArrayBuffer)) return view;
     const isGiven = this.#role === 'result' && home === undefined;
     const isWhole = isGiven && view.byteLength === buffer.byteLength;
-    const copy = isWhole ? view : view.slice();
+    const copy = isWhole ? view : this.#copied(view);
     const own = copy.buffer as ArrayBuffer;
     if (!this.transfer.includes(own)) this.transfer.push(own);
+    return copy;
+  }
+
+  /** A copy of a view, in a buffer that was used before where one has its length. */
+  #copied(view: TypedArray): TypedArray {
+    const at = this.#spare.findIndex(({ byteLength }) => byteLength === view.byteLength);
+    if (at < 0) return view.slice();
+    const [buffer] = this.#spare.splice(at, 1);
+    const copy = new (view.constructor as Float32ArrayConstructor)(buffer);
+    copy.set(view as Float32Array);
     return copy;
   }
 

@@ -144,6 +144,7 @@ class JobRun<S, P, R> implements Client {
   readonly #memories: LinearMemory[];
   /** Parts that each worker is at work on. */
   readonly #busy = new Map<WorkerThread, number>();
+  readonly #spare: ArrayBuffer[] = [];
   readonly #results = new Map<number, FromWorker>();
   #resolve: () => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -188,6 +189,7 @@ class JobRun<S, P, R> implements Client {
     if (message.kind === 'ready') return;
     this.#busy.set(worker, (this.#busy.get(worker) as number) - 1);
     this.#results.set(message.part, message);
+    if (message.kind === 'done') this.#spare.push(...message.copies);
     this.#guarded(() => this.#take());
     this.#feedAll();
     this.#endWhenDone();
@@ -213,8 +215,9 @@ class JobRun<S, P, R> implements Client {
       const busy = this.#busy.get(worker);
       if (busy === undefined || busy >= PARTS_AHEAD || this.#isStopped) return;
       if (this.#next === Math.min(count, most)) return;
-      const { value, transfer } = new Packed(this.#job.part(this.#next), 'part', this.#memories);
-      worker.post({ kind: 'part', job: this.#number, part: this.#next, value }, transfer);
+      const part = new Packed(this.#job.part(this.#next), 'part', this.#memories, this.#spare);
+      const { value, transfer: copies } = part;
+      worker.post({ kind: 'part', job: this.#number, part: this.#next, value, copies }, copies);
       this.#busy.set(worker, busy + 1);
       this.#next++;
     }

@@ -35,11 +35,12 @@ export function serve(tasks: readonly AnyTask[]): void {
       open.set(message.job, { run: opened(byName, message), memories: message.memories });
     } else if (message.kind === 'close') open.delete(message.job);
     else {
-      const { job, part, value } = message;
+      const { job, part, value, copies } = message;
       const { run, memories } = open.get(job) as OpenJob;
       try {
         const result = new Packed(run(unpacked(value, memories) as never), 'result');
-        post({ kind: 'done', job, part, result: result.value }, result.transfer);
+        const transfer = [...result.transfer, ...copies];
+        post({ kind: 'done', job, part, result: result.value, copies }, transfer);
       } catch (error) {
         post({ kind: 'failed', job, part, error }, []);
       }
