@@ -145,7 +145,9 @@ function parsed(bytes: Uint8Array, generation: number): Manifest {
 
 function checkFile(file: FolderFile): void {
   checkOneOf('kind', file.kind, FILE_KINDS);
-  if (NAME.exec(file.name)?.[1] !== file.kind) throw wrongValue('name', 'one of ours', file.name);
+  if (typeof file.name !== 'string' || NAME.exec(file.name)?.[1] !== file.kind) {
+    throw wrongValue('name', 'one of ours', file.name);
+  }
   checkInteger('rows', file.rows, 0, 2 ** 32);
   checkInteger('bytes', file.bytes, 0, Number.MAX_SAFE_INTEGER);
   if (!/^[0-9a-f]{16}$/.test(file.checksum)) {
