@@ -82,7 +82,7 @@ export interface KMeansOptions {
 
 /** Zeroed centroids in a new WebAssembly memory, where the integer kernels read them in place. */
 export function allocateCentroids(count: number, width: number): Int16Array {
-  const arena = new Arena(2 * (count + 3) * width); // the kernel reads up to three more
+  const arena = new Arena(2 * (count + 3) * width, true); // the kernel reads up to three more
   return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
 }
 

@@ -170,8 +170,10 @@ export class Arena {
   #memory: LinearMemory | null;
   #bytes: Uint8Array<ArrayBuffer>;
 
-  constructor(byteLength = 0) {
-    this.#memory = newMemory(CODES_START + byteLength, sharedModule() !== null);
+  /** `isShared`: threads read it. `fill` and `set` are slower there, so other arenas are plain. */
+  constructor(byteLength = 0, isShared = false) {
+    const canShare = isShared && sharedModule() !== null;
+    this.#memory = newMemory(CODES_START + byteLength, canShare);
     this.#bytes = this.#memory === null ? new Uint8Array(byteLength) : new Uint8Array();
     this.#view();
   }

@@ -21,7 +21,7 @@ export class CodeMemory implements RowCodes {
 
   constructor(bytesPerCode: number, count = 0) {
     this.bytesPerCode = bytesPerCode;
-    this.#arena = new Arena();
+    this.#arena = new Arena(0, true);
     this.reserve(Math.max(count, 1));
   }
 

@@ -83,7 +83,7 @@ export class TileMemory {
     ];
     const bytesOf = (some: number[]) => some.reduce((sum, length) => sum + length + LINE, LINE);
     this.workBytes = bytesOf(lengths.slice(2));
-    const { buffer, byteOffset } = shared?.codes ?? new Arena(bytesOf(lengths)).bytes;
+    const { buffer, byteOffset } = shared?.codes ?? new Arena(bytesOf(lengths), true).bytes;
     let at = shared?.at ?? byteOffset;
     const next = () => {
       at = Math.ceil(at / LINE) * LINE;
