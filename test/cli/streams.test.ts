@@ -3,7 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RecordBatchReader, tableFromIPC } from 'apache-arrow';
+import { RecordBatchReader, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { ownFolder, root, rowsOf, run } from './run';
 
@@ -63,6 +63,48 @@ describe('a stream that the command writes', () => {
     expect(seals.at(-1)).toMatchObject({ end: true });
     const rows = seals.reduce((sum, seal) => sum + seal.rows, 0);
     expect(rows).toBe(batches.reduce((sum, batch) => sum + batch.numRows, 0));
+  });
+});
+
+describe('a stream without rows', () => {
+  it('keeps its columns through fingerprint and pairs', async () => {
+    const rows = tableFromIPC(
+      await streamOf('fingerprint', DOCS, '--text', 'body', '--bits', '64'),
+    );
+    const empty = tableToIPC(new Table(new Schema(rows.schema.fields)), 'stream');
+    const args = [
+      'fingerprint',
+      '-',
+      '--from',
+      'arrows',
+      '--to',
+      'arrows',
+      '-q',
+      '--text',
+      'title',
+    ];
+    const folder = await ownFolder();
+    const codes = join(folder, 'codes.arrows');
+    const made = await run([...args, '-o', codes], { input: empty });
+    expect([made.code, made.stderr]).toEqual([0, '']);
+    const names = (file: string) =>
+      tableFromIPC(readFileSync(file)).schema.fields.map(({ name }) => name);
+    expect(names(codes)).toEqual(['id', 'code']);
+    const found = join(folder, 'pairs.arrows');
+    expect((await run(['pairs', codes, '--max-distance', '3', '-q', '-o', found])).code).toBe(0);
+    expect(names(found)).toEqual(['a', 'b', 'id_a', 'id_b', 'distance', 'cosine_estimate']);
+  });
+});
+
+describe('--max-memory', () => {
+  it('ends a stream as soon as too many rows have come', async () => {
+    const input = '{"id":1,"vector":[1,2]}\n'.repeat(200_000);
+    const args = ['pairs', '-', '--from', 'jsonl', '--max-distance', '1', '--forest', '-q'];
+    const enough = await run([...args, '--max-memory', '1G'], { input });
+    expect(enough.code).toBe(0);
+    const small = await run([...args, '--max-memory', '220M'], { input });
+    expect([small.code, small.stdout]).toEqual([1, '']);
+    expect(small.stderr).toMatch(/the first [\d,]+ rows need .*more than --max-memory/);
   });
 });
 

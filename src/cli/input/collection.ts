@@ -118,6 +118,7 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   const codes: Codes[] = [];
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
+  const isStream = source.reader.byteCount === null && source.reader.rowCount === null;
   let count = 0;
   for await (const batch of source) {
     const own = source.idsOf(batch);
@@ -125,15 +126,15 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
     take?.(batch);
     if (isIndexed) index = addTo(index, source, { batch, options: like?.index ?? null });
     else codes.push(await source.hash(batch, sums ?? undefined));
-    if (count === 0) {
+    count += batch.count;
+    if (count === batch.count || isStream) {
       const bits = index?.bits ?? codes[0].bits;
       // Parts, and at the end all as one; an index grows in place.
       const held = isIndexed
         ? bits / 8 + 4 * (index?.dimensions ?? 0)
         : bits / 4 + (sums ? 8 * bits : 0);
-      await checkRoom(call, source, held + (wish.bytesPerRow ?? 0));
+      await checkRoom(call, source, { bytesPerRow: held + (wish.bytesPerRow ?? 0), count });
     }
-    count += batch.count;
   }
   source.sayNulls();
   const made = index ?? Codes.join(codes, { bits: call.number('bits') ?? DEFAULT_BITS });
@@ -168,12 +169,22 @@ function addTo(
   return index;
 }
 
-/** Refuses what would need more memory than is allowed; the first rows show how wide they are. */
-async function checkRoom(call: Call, source: HashSource, bytesPerRow: number): Promise<void> {
-  const rows = call.has('max-memory') ? await rowsToCome(source.reader) : null;
-  const ids = idBytes(rows ?? 0, source.choice.idColumn !== null);
+/**
+ * Refuses what would need more memory than is allowed: at the first rows, which show how wide they
+ * are, or of a stream as soon as too many have come.
+ */
+async function checkRoom(
+  call: Call,
+  source: HashSource,
+  { bytesPerRow, count }: { bytesPerRow: number; count: number },
+): Promise<void> {
+  if (!call.has('max-memory')) return;
+  const known = await rowsToCome(source.reader);
+  const rows = known ?? count;
+  const ids = idBytes(rows, source.choice.idColumn !== null);
   const advice = 'take fewer --bits, or a part of the file';
-  checkMemory(call, rows, { parts: { rows: (rows ?? 0) * bytesPerRow, ids }, advice });
+  const parts = { rows: rows * bytesPerRow, ids };
+  checkMemory(call, rows, { parts, advice, isSoFar: known === null });
 }
 
 /** Typed arrays of one type as one. */

@@ -18,11 +18,14 @@ const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
 /** Bytes by what they hold: `{ codes: 3200, ids: 800 }`. */
 export type Parts = Readonly<Record<string, number>>;
 
-/** Refuses when the parts are predicted to need more than `--max-memory`. */
+/**
+ * Refuses when the parts are predicted to need more than `--max-memory`; of a stream, whose rows are
+ * not known before, `isSoFar` says that these are the rows until now.
+ */
 export function checkMemory(
   call: Call,
   rows: number | null,
-  { parts, advice }: { parts: Parts; advice: string },
+  { parts, advice, isSoFar = false }: { parts: Parts; advice: string; isSoFar?: boolean },
 ): void {
   const limit = limitOf(call);
   if (limit === null) return;
@@ -34,9 +37,10 @@ export function checkMemory(
   const told = Object.entries(all).flatMap(([name, bytes]) =>
     bytes > 0 ? [`${name} ${bytesText(bytes)}`] : [],
   );
-  const sentence = `about ${grouped(rows)} rows need ${bytesText(peak)} (${told.join(', ')})`;
+  const which = isSoFar ? 'the first' : 'about';
+  const sentence = `${which} ${grouped(rows)} rows need ${bytesText(peak)} (${told.join(', ')})`;
   if (peak > limit) call.fail(`${sentence}, more than --max-memory ${bytesText(limit)}: ${advice}`);
-  call.say(`${sentence} of at most ${bytesText(limit)}`);
+  if (!isSoFar) call.say(`${sentence} of at most ${bytesText(limit)}`);
 }
 
 /** The bytes of --max-memory; null without it. */

@@ -21,7 +21,7 @@ export async function run(call: Call): Promise<0 | 1> {
     ? namedColumns(call, source)
     : [...(idColumn === null ? [] : [idColumn]), ...source.otherColumns];
   const advice = 'a smaller size than that is taken by the program alone';
-  checkMemory(call, await rowsToCome(source.reader), { parts: {}, advice });
+  checkMemory(call, (await rowsToCome(source.reader)) ?? 0, { parts: {}, advice });
   let out: RowWriter | null = null;
   let width = '';
   for await (const batch of source) {

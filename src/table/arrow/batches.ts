@@ -4,9 +4,10 @@
  * and the dictionaries before it; the checksums of our own files are compared as the batches pass.
  */
 
-import type { RecordBatch, Schema } from 'apache-arrow';
+import { makeData, type RecordBatch, type Schema } from 'apache-arrow';
 import { checkBitmaps } from '../columns/chunk';
 import { type ColumnInfo, columnInfo } from '../columns/info';
+import { recordBatch } from '../columns/make';
 import { RowBatch } from '../row-batch';
 import { KEY, SealChecker } from '../sealed/seal';
 import { concatenated } from './bytes';
@@ -206,6 +207,7 @@ function rowsOf(
 
   async function* batches(): AsyncGenerator<RowBatch> {
     let index = 0;
+    let isEmpty = true;
     // In a sealed stream the last batch says that it is the last, so each is held until the next.
     let held: RecordBatch | null = null;
     for (;;) {
@@ -216,12 +218,18 @@ function rowsOf(
         continue;
       }
       const batch = asArrow(file, () => preamble.batchOf(message));
+      isEmpty = false;
       if (batchCount !== null) yield preamble.rowsOf(batch, ++index === batchCount);
       else if (held !== null) yield preamble.rowsOf(held, false);
       held = batchCount === null ? batch : null;
     }
     if (held !== null) yield preamble.rowsOf(held, true);
     preamble.checkEnd();
+    // The columns are known without rows too.
+    if (isEmpty) {
+      const none = schema.fields.map(({ type }) => makeData({ type }));
+      yield RowBatch.fromArrow(recordBatch(schema, none, 0), { file });
+    }
   }
   return { columns: schema.fields.map(columnInfo), header, rowCount, batches };
 }
