@@ -19,8 +19,8 @@ const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
 export type Parts = Readonly<Record<string, number>>;
 
 /**
- * Refuses when the parts are predicted to need more than `--max-memory`; of a stream, whose rows are
- * not known before, `isSoFar` says that these are the rows until now.
+ * Refuses when the parts are predicted to need more than `--max-memory`; of a stream, whose rows
+ * are not known before, `isSoFar` says that these are the rows until now.
  */
 export function checkMemory(
   call: Call,
