@@ -170,6 +170,9 @@ function checked(options: CalibrateOptions | undefined) {
   const all = checkLongCall(checkOptions('options', options, OPTIONS));
   const given = { ...CALIBRATE_DEFAULTS, ...all };
   if (given.projection !== undefined) checkOneOf('projection', given.projection, PROJECTIONS);
+  if (given.projection === 'minwise') {
+    throw wrongValue('projection', 'one of hyperplanes, since cosines are compared', 'minwise');
+  }
   if (given.bits !== undefined) checkBits(given.bits);
   checkNumber('minCosine', given.minCosine, -1, 1);
   if (given.minCosine === -1) throw wrongValue('minCosine', 'a number above -1', given.minCosine);

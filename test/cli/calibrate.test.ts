@@ -211,6 +211,7 @@ describe('calibrate refuses', () => {
     [['--cosine-error', '0'], 2, '--cosine-error expected a number in 0.001..1, got 0'],
     [['--sample', '1'], 2, '--sample expected an integer in 2..20000, got 1'],
     [['--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],
+    [['--measure', 'jaccard'], 2, 'calibrate compares cosines, and no sets'],
     [['-o', 'x.pdf'], 2, '-o expected a name that ends in .html or .json, got x.pdf'],
     [['--vector', 'nothing'], 1, 'no column "nothing"'],
   ])('%j', async (words, code, message) => {

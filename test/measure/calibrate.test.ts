@@ -218,6 +218,7 @@ it('a calibration refuses what it cannot measure', async () => {
     [matrix, { bits: 0 }, /"bits" expected/],
     [matrix, { seed: '1' }, /"seed" expected a number or a bigint/],
     [matrix, { projection: 'sings' }, /"projection" expected one of/],
+    [matrix, { projection: 'minwise' }, /"projection" expected one of hyperplanes/],
     [matrix, { mincosine: 0.5 }, /no option "mincosine", did you mean "minCosine"/],
     [matrix, { onProgress: 1 }, /"onProgress" expected a function/],
   ];

@@ -43,6 +43,9 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
   await source.narrow([]);
   if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
   const { seed, projection = 'signs' } = hasherOptionsOf(call, kind === 'vector' ? 1 : undefined);
+  if (projection === 'minwise') {
+    call.misuse('calibrate compares cosines, and no sets: leave out --measure jaccard');
+  }
   const drawSeed = Number(BigInt.asUintN(32, BigInt(seed as bigint)));
   const count = call.number('sample') as number;
   const { vectors, ...counts } = await sampleRows(source, { count, seed: drawSeed });
