@@ -1,0 +1,90 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { FormatError, IndexFolder, openIndexUrl, SimHashIndex, saveIndex } from '../../src/node';
+import { startHost, type WebHost } from './web-host';
+
+/** An index on a web host whose files change while it is open. */
+
+const DIMENSIONS = 8;
+const query = Float32Array.from({ length: DIMENSIONS }, (_, i) => Math.sin(i));
+const rowsOf = (first: number, count: number) => ({
+  values: Float32Array.from({ length: count * DIMENSIONS }, (_, i) => Math.sin(first + i ** 2)),
+  dimensions: DIMENSIONS,
+});
+
+let folder = '';
+let host: WebHost;
+const served = new Map<string, Uint8Array>();
+
+/** Copies the folder to the host, and deletes what the folder has no more. */
+function publish(): void {
+  served.clear();
+  for (const name of readdirSync(folder)) served.set(name, readFileSync(join(folder, name)));
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'halfspace-url-'));
+  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
+  index.addAll(rowsOf(0, 200));
+  await saveIndex(index, folder);
+  publish();
+  host = await startHost(served);
+});
+
+afterEach(async () => {
+  await host.close();
+  rmSync(folder, { recursive: true });
+});
+
+const opened = () => openIndexUrl(host.url, { memory: '8MB' });
+
+it('goes on with its generation while the files are there, and then says that there is another', async () => {
+  const index = await opened();
+  const before = await index.search(query, { k: 5, method: 'scan' });
+  for (let i = 0; i < 3; i++) {
+    await (await IndexFolder.open(folder)).remove([before.ids[i]]);
+    await (await IndexFolder.open(folder)).compact();
+  }
+  const old = new Map(served);
+  publish();
+  const [copy, now] = [new Map(served), await opened()];
+  for (const [name, bytes] of old) if (name !== 'manifest.json') served.set(name, bytes);
+  expect((await index.search(query, { k: 5, method: 'scan' })).ids).toEqual(before.ids);
+  served.clear();
+  for (const [name, bytes] of copy) served.set(name, bytes);
+  await expect(index.search(query, { k: 5, method: 'scan' })).rejects.toThrow(
+    /it is missing.*generation \d+ was published since: open the index again/,
+  );
+  const after = await now.search(query, { k: 2, method: 'scan' });
+  expect(after.ids).toEqual(before.ids.slice(3));
+  await index.close();
+  await now.close();
+});
+
+it('never takes bytes of another file for those of its own, as a cache may send them', async () => {
+  const index = await opened();
+  const [rows = ''] = [...served.keys()].filter((name) => name.startsWith('rows-'));
+  const bytes = (served.get(rows) as Uint8Array).slice();
+  for (let at = 0; at < bytes.length; at += 64) bytes[at] ^= 1;
+  served.set(rows, bytes);
+  const error = await index.search(query, { method: 'scan' }).catch((one) => one);
+  expect(error).toBeInstanceOf(FormatError);
+  expect(error.message).toMatch(`${host.url}${rows}: damaged: block 0 fails its checksum`);
+  await index.close();
+});
+
+it('is refused where there is none, or half of one, and by wrong options', async () => {
+  const [blocks = ''] = [...served.keys()].filter((name) => name.startsWith('blocks-'));
+  served.delete(blocks);
+  await expect(opened()).rejects.toThrow(`${host.url}${blocks}: it is missing`);
+  served.delete('manifest.json');
+  await expect(opened()).rejects.toThrow(/no index: it has no manifest/);
+  await expect(openIndexUrl('docs.hs', { memory: 1 })).rejects.toThrow(RangeError);
+  await expect(openIndexUrl(host.url, {} as never)).rejects.toThrow(TypeError);
+  const unknown = { memory: '8MB', cache: 1 } as never;
+  await expect(openIndexUrl(host.url, unknown)).rejects.toThrow(/has no option "cache"/);
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(openIndexUrl(host.url, { memory: '8MB', signal })).rejects.toThrow('enough');
+});
