@@ -195,7 +195,8 @@ describe('decisions', () => {
       const cwd = await docs();
       const cosine = ['--measure', 'cosine'];
       for (const [name, asked, options] of [
-        ['plan.jsonl', [], ['--measure', 'jaccard']], // texts are sets where no option says otherwise
+        ['plan.jsonl', [], []], // of sets, since no option says otherwise
+        ['same.jsonl', [], ['--measure', 'jaccard']],
         ['plan.csv', cosine, []],
         ['plan.arrow', cosine, cosine],
       ] as const) {
@@ -216,10 +217,15 @@ describe('decisions', () => {
           marks.push(...batch.values('reviewed'));
         expect(marks.filter((mark) => mark === true || mark === 'true').length).toBeGreaterThan(1);
       }
-      const other = await explore([...WORDS, '--bits', '64', '--plan', 'plan.csv'], cwd);
-      await expect(ask(other, 'review', null)).rejects.toThrow(
-        'plan.csv is not a plan for these rows',
-      );
+      for (const [name, ...options] of [
+        ['plan.csv', '--bits', '64'],
+        ['plan.jsonl', '--measure', 'cosine'],
+      ]) {
+        const other = await explore([...WORDS, ...options, '--plan', name], cwd);
+        await expect(ask(other, 'review', null)).rejects.toThrow(
+          `${name} is not a plan for these rows`,
+        );
+      }
     },
   );
 

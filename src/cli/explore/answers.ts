@@ -6,7 +6,7 @@
 import { checkInteger, checkOneOf, wrongType } from '../../base/check';
 import type { Question, Questions, RowsAnswer, SearchRequest } from '../../explorer/messages';
 import type { Call } from '../call';
-import type { Explored } from './explored';
+import { type Explored, planPathOf } from './explored';
 import { healthOf } from './health';
 import { coloursOf, mapAnswer, mapOf, packed } from './map-file';
 import { Review } from './review';
@@ -23,18 +23,12 @@ type Answers = {
   ) => Questions[Q][1] | Promise<Questions[Q][1]>;
 };
 
-/** The plan that is reviewed: of --plan, else `docs-plan.jsonl` next to `docs.jsonl`. */
-export function planPathOf(call: Call, { path }: Explored): string {
-  const usual = `${path.replace(/[/\\]+$/, '').replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
-  return call.text('plan') ?? usual;
-}
-
 /** Answers questions about what is explored. */
 export function answersOf(call: Call, explored: Explored): Answer {
   const map = once(() => mapOf(call, explored, { seed: 0, clusters: call.number('clusters') }));
   const mapped = once(async () => mapAnswer(explored, await map()));
   const health = once(() => healthOf(call, explored));
-  const planPath = planPathOf(call, explored);
+  const planPath = planPathOf(call, explored.path);
   const review = once(() => Review.open(explored, planPath));
   const bits = explored.index.bits;
   const distanceOf = (asked: Given) => checkInteger('maxDistance', asked.maxDistance, 0, bits);

@@ -8,7 +8,14 @@ import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../../
 import { checksOf } from '../../groups/dedup';
 import { rowsOf } from '../../join/source';
 import { liveRows, vectorAt } from '../../measure/rows';
-import type { Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
+import {
+  type Id,
+  type IndexFolder,
+  type RowBatch,
+  readPlan,
+  type SimHashIndex,
+  type TextHasher,
+} from '../../node';
 import type { Call } from '../call';
 import { parseFilter, placesThatMeet } from '../input/filter';
 import { rowsOfTexts } from '../input/hash-source';
@@ -24,6 +31,21 @@ const LONG_TEXT = 20_000;
 /** Words and dimensions that are listed as reasons. */
 const REASONS = 12;
 
+/** The plan that is reviewed: of --plan, else `docs-plan.jsonl` next to `docs.jsonl`. */
+export function planPathOf(call: Call, path: string): string {
+  const usual = `${path.replace(/[/\\]+$/, '').replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
+  return call.text('plan') ?? usual;
+}
+
+/**
+ * Whether the plan compared texts as sets, as `dedup` does: its texts are then hashed as sets too.
+ * False where it cannot be read: the review says why.
+ */
+async function isPlanOfSets(path: string): Promise<boolean> {
+  const plan = await readPlan(path).catch(() => null);
+  return plan !== null && plan.jaccards !== null;
+}
+
 /** Opens what is explored; reading a file takes the hashing options of the call. */
 export async function openExplored(call: Call, path: string): Promise<Explored> {
   if (await isIndexFolder(path)) {
@@ -37,7 +59,9 @@ export async function openExplored(call: Call, path: string): Promise<Explored> 
     const hashedColumn = told === undefined ? null : carriedName(call, folder, told);
     return new Explored({ path, folder, index, columns, hasher, hashedColumn });
   }
-  const { source, index, columns = null } = await buildIndex(call, path, { isWhole: true });
+  const areTextsSets = await isPlanOfSets(planPathOf(call, path));
+  const building = { isWhole: true, areTextsSets };
+  const { source, index, columns = null } = await buildIndex(call, path, building);
   const { text, columns: hashed } = source.choice;
   const hashedColumn = text === null ? null : hashed[0];
   return new Explored({

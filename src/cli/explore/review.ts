@@ -68,8 +68,7 @@ export class Review {
     } catch (error) {
       const why = (error as Error).message;
       throw new RangeError(
-        `${path} is not a plan for these rows: ${why}. Open them with the options that made ` +
-          'it, and with --measure jaccard where dedup compared texts as sets',
+        `${path} is not a plan for these rows: ${why}. Open them with the options that made it`,
       );
     }
     this.#take(plan, await reviewedOf(path, plan.count));

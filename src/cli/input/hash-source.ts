@@ -276,12 +276,14 @@ export class HashSource {
   /** What makes the codes of vectors like these; made by the options of the call at first. */
   hasherFor(vectors: DenseMatrix | SparseMatrix): SimHasher {
     const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-    this.#hasher ??= new SimHasher({
-      ...hasherOptionsOf(this.call, dimensions),
-      ...(this.isOfSets && { projection: 'minwise' }),
-      zero: 'null',
-    });
+    this.#hasher ??= new SimHasher({ ...this.optionsFor(dimensions), zero: 'null' });
     return this.#hasher;
+  }
+
+  /** How the options of the call make codes of these rows. */
+  optionsFor(dimensions: number | undefined): SimHasherOptions {
+    const options = hasherOptionsOf(this.call, dimensions);
+    return this.isOfSets ? { ...options, projection: 'minwise' } : options;
   }
 }
 

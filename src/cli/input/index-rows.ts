@@ -14,13 +14,7 @@ import {
 } from '../../node';
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
-import {
-  DEFAULT_BITS,
-  type HashSource,
-  hasherOptionsOf,
-  openSource,
-  type Piece,
-} from './hash-source';
+import { DEFAULT_BITS, type HashSource, isOfSets, openSource, type Piece } from './hash-source';
 import { openFolder, refuseOtherSettings } from './index-folder';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 import { columnOf, type SourceKind } from './open-input';
@@ -42,15 +36,17 @@ interface RowsWithIds extends Piece {
 
 /**
  * Reads an input into a new index, by the options of the call; fails where it has no rows. With
- * `isWhole` it holds the vectors, and the texts that were hashed are carried too.
+ * `isWhole` it holds the vectors, and the texts that were hashed are carried too. With
+ * `areTextsSets` texts are hashed as sets where no option says otherwise.
  */
 export async function buildIndex(
   call: Call,
   input: string,
-  { isWhole = false } = {},
+  { isWhole = false, areTextsSets = false } = {},
 ): Promise<BuiltIndex> {
   const source = await openSource(call, input);
   const { kind, columns: hashed } = source.choice;
+  source.isOfSets = kind === 'text' && areTextsSets && isOfSets(call);
   const isMeasured = kind === 'vector' && call.has('optimize');
   const usual = isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
@@ -67,7 +63,7 @@ export async function buildIndex(
       if (index === null) {
         const need = needOf(call, { rows: rows ?? 0, storage, source, piece, carried });
         checkMemory(call, rows, need);
-        index = emptyIndex(call, piece.vectors, storage);
+        index = emptyIndex(source, piece.vectors, storage);
       }
       if (isMeasured && storage === 'none') given.push(piece.vectors as DenseMatrix);
       await addPiece(source, index, piece);
@@ -124,13 +120,17 @@ function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): voi
 }
 
 /** An index for rows like these; codes say themselves how they were made. */
-function emptyIndex(call: Call, vectors: Piece['vectors'], storage: VectorStorage): SimHashIndex {
+function emptyIndex(
+  source: HashSource,
+  vectors: Piece['vectors'],
+  storage: VectorStorage,
+): SimHashIndex {
   if ('bytesPerCode' in vectors) {
     const { bits, origin } = vectors;
     return new SimHashIndex({ bits, seed: origin && BigInt(origin.seed) });
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-  return new SimHashIndex({ ...hasherOptionsOf(call, dimensions), vectors: storage, zero: 'null' });
+  return new SimHashIndex({ ...source.optionsFor(dimensions), vectors: storage, zero: 'null' });
 }
 
 /**
