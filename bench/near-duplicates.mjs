@@ -9,6 +9,7 @@
 import { createRequire } from 'node:module';
 import { distanceFor, pairs, shingles, TextHasher, words } from '../dist/index.js';
 import { pairsAlike, tfidfRows } from './lib/likeness.mjs';
+import { matrixOf } from './lib/sparse-matrix.mjs';
 import { announce, mustHold, printTable } from './lib/table.mjs';
 import { isThere, textsOf } from './lib/text-files.mjs';
 
@@ -133,22 +134,7 @@ function codesOf(texts, tokens, bits, projection = 'signs') {
   }
   const frequencies = new TextHasher({ tokens }).fit(texts);
   const hasher = new TextHasher({ bits, tokens, frequencies, seed: 7 });
-  return hasher.hasher.hashAll(rowsOf(texts.map((text) => hasher.vectorize(text))));
-}
-
-/** Sparse vectors as one batch. */
-function rowsOf(vectors) {
-  const offsets = new Uint32Array(vectors.length + 1);
-  vectors.forEach(({ values }, row) => {
-    offsets[row + 1] = offsets[row] + values.length;
-  });
-  const indices = new BigUint64Array(offsets.at(-1));
-  const values = new Float64Array(offsets.at(-1));
-  vectors.forEach((vector, row) => {
-    indices.set(vector.indices, offsets[row]);
-    values.set(vector.values, offsets[row]);
-  });
-  return { offsets, indices, values };
+  return hasher.hasher.hashAll(matrixOf(texts.map((text) => hasher.vectorize(text))));
 }
 
 /** All pairs of codes within a distance, with it. */

@@ -6,6 +6,7 @@
 import { planted } from '../datasets/edits/plant.mjs';
 import { pairs, shingles, TextHasher, words } from '../dist/index.js';
 import { generator } from './lib/random.mjs';
+import { matrixOf } from './lib/sparse-matrix.mjs';
 import { announce, printTable } from './lib/table.mjs';
 import { isThere, textsOf } from './lib/text-files.mjs';
 
@@ -113,20 +114,6 @@ function foundBy(texts, { name, tfidf, minCosine, minJaccard, maxDistance, ...op
     for (let i = 0; i < a.length; i++) found.push([a[i], b[i]]);
   }
   return found;
-}
-
-function matrixOf(vectors) {
-  const offsets = new Uint32Array(vectors.length + 1);
-  vectors.forEach(({ values }, row) => {
-    offsets[row + 1] = offsets[row] + values.length;
-  });
-  const indices = new BigUint64Array(offsets.at(-1));
-  const values = new Float64Array(offsets.at(-1));
-  vectors.forEach((vector, row) => {
-    indices.set(vector.indices, offsets[row]);
-    values.set(vector.values, offsets[row]);
-  });
-  return { offsets, indices, values };
 }
 
 /** The texts and copies of some of them behind; by row of a copy the row of its original. */

@@ -18,13 +18,7 @@ import {
   type SimHashIndexOptions,
 } from '../../node';
 import type { Call } from '../call';
-import {
-  DEFAULT_BITS,
-  type HashSource,
-  hasherOptionsOf,
-  isOfSets,
-  openSource,
-} from './hash-source';
+import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource } from './hash-source';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 import type { TextTerms } from './texts';
@@ -110,7 +104,7 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   const source = await openSource(call, path, { text: like?.text });
   const { kind, columns, idColumn, text } = source.choice;
   wish.begin?.(source);
-  source.isOfSets = kind === 'text' && wish.areTextsSets === true && isOfSets(call);
+  if (wish.areTextsSets) source.takeTextsAsSets();
   await source.narrow(wish.columns?.() ?? []);
   // Codes that came ready have no vectors and no sums.
   const isIndexed = Boolean(like?.index) || (hold === 'vectors' && kind === 'vector');

@@ -69,8 +69,7 @@ export class HashSource {
   /** Makes codes of texts as `#hasher` does of their vectors. */
   #textHasher: TextHasher | null = null;
   #nullCount = 0;
-  /** Codes are of sets where no option says otherwise. */
-  isOfSets = false;
+  #isOfSets = false;
   /** Rows that could not be hashed, and the error of the first. */
   #failed: { count: number; readonly first: unknown } | null = null;
   /** Dimensions of dense vectors, which the first batch decides. */
@@ -280,10 +279,15 @@ export class HashSource {
     return this.#hasher;
   }
 
+  /** Compares texts as sets from now on, where no option says otherwise. */
+  takeTextsAsSets(): void {
+    this.#isOfSets = this.choice.kind === 'text' && isOfSets(this.call);
+  }
+
   /** How the options of the call make codes of these rows. */
   optionsFor(dimensions: number | undefined): SimHasherOptions {
     const options = hasherOptionsOf(this.call, dimensions);
-    return this.isOfSets ? { ...options, projection: 'minwise' } : options;
+    return this.#isOfSets ? { ...options, projection: 'minwise' } : options;
   }
 }
 
@@ -303,7 +307,7 @@ const OF_VECTORS = [
 ];
 
 /** Whether texts are compared as sets: where no option asks for something else. */
-export function isOfSets(call: Call): boolean {
+function isOfSets(call: Call): boolean {
   return !OF_VECTORS.some((name) => call.has(name));
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../node';
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
-import { DEFAULT_BITS, type HashSource, isOfSets, openSource, type Piece } from './hash-source';
+import { DEFAULT_BITS, type HashSource, openSource, type Piece } from './hash-source';
 import { openFolder, refuseOtherSettings } from './index-folder';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 import { columnOf, type SourceKind } from './open-input';
@@ -46,7 +46,7 @@ export async function buildIndex(
 ): Promise<BuiltIndex> {
   const source = await openSource(call, input);
   const { kind, columns: hashed } = source.choice;
-  source.isOfSets = kind === 'text' && areTextsSets && isOfSets(call);
+  if (areTextsSets) source.takeTextsAsSets();
   const isMeasured = kind === 'vector' && call.has('optimize');
   const usual = isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
