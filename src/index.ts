@@ -19,12 +19,19 @@ export {
   type DensityOptions,
 } from './clustering/density';
 export {
+  type AngleEstimate,
+  bitsFor,
+  distanceFor,
+  estimateAngle,
+} from './codes/angle';
+export {
   type BitOrder,
   type CodeOrigin,
   Codes,
   type CodesOptions,
   hammingDistance,
 } from './codes/codes';
+export { estimateJaccard, type JaccardEstimate } from './codes/measure';
 export type { Neighbors } from './codes/nearest';
 export {
   type ScanOptions,
@@ -43,13 +50,6 @@ export {
   type RowGroup,
   type RowGroups,
 } from './groups/row-groups';
-export {
-  type AngleEstimate,
-  bitsFor,
-  distanceFor,
-  estimateAngle,
-} from './hashing/angle';
-export { estimateJaccard, type JaccardEstimate } from './hashing/measure';
 export type { PatternFunction } from './hashing/patterns';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type { Id } from './index/id-table';

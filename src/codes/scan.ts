@@ -1,27 +1,32 @@
 /**
- * The exact linear scan over codes: the k nearest by (distance, row), or all within a distance, for
- * one query and for many. It misses nothing: faster searches are tested against it. Null rows
- * match nothing.
+ * The exact linear scan over codes: the k nearest by (distance, row), or all within a distance or
+ * of at least a similarity, for one query and for many. It misses nothing: faster searches are
+ * tested against it. Null rows match nothing.
  */
 
 import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import { Codes } from './codes';
+import { checkLeast, type LeastSimilarity, widestAt } from './measure';
 import { Nearest, type Neighbors } from './nearest';
 
 export interface ScanOptions {
-  /** How many neighbours; fewer come back where fewer rows qualify. 10 without `maxDistance`. */
+  /** How many neighbours; fewer come back where fewer rows qualify. 10 where no limit is given. */
   k?: number;
   /** Only rows within this many bits, inclusive; without `k` all of them. */
   maxDistance?: number;
+  /** Only rows whose distance estimates at least this cosine; without `k` all of them. */
+  minCosine?: number;
+  /** The same of codes by projection 'minwise', whose distances estimate Jaccard similarities. */
+  minJaccard?: number;
   /** Which kernel compares codes; all give equal results. */
   kernel?: KernelName;
 }
 
 export const SCAN_DEFAULTS = { k: 10, kernel: 'auto' } as const;
 
-const OPTIONS = ['k', 'maxDistance', 'kernel'];
+const OPTIONS = ['k', 'maxDistance', 'minCosine', 'minJaccard', 'kernel'];
 
 /** Bytes of codes between two looks at the signal. */
 const STEP_BYTES = 1 << 21;
@@ -30,7 +35,7 @@ const FIRST_ROWS = 128;
 
 /**
  * Finds the codes nearest to `query`, by distance, then row: the `k` best, all within
- * `maxDistance`, or both. Compares the query with every code.
+ * a limit, or both. Compares the query with every code.
  *
  * @example
  * const codes = new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
@@ -57,10 +62,9 @@ export function scanAll(
 ): Neighbors[] {
   const given = checkLongCall(checkOptions('options', options, [...OPTIONS, ...LONG_CALL]));
   checkQueries(codes, queries);
-  const { maxDistance } = given;
-  const most = maxDistance === undefined ? codes.bits : checkMaxDistance(maxDistance, codes.bits);
-  const usualK = maxDistance === undefined ? SCAN_DEFAULTS.k : Number.MAX_SAFE_INTEGER;
-  const k = checkK(given.k ?? usualK);
+  const widest = widestOf(codes, given);
+  const most = widest ?? codes.bits;
+  const k = checkK(given.k ?? (widest === undefined ? SCAN_DEFAULTS.k : Number.MAX_SAFE_INTEGER));
   const hamming = hammingKernel(given.kernel, codes.bytesPerCode);
   const collectors = Array.from({ length: queries.count }, () => new Nearest(k, most, codes.count));
   const limits = Uint32Array.from(collectors, ({ limit }, row) =>
@@ -80,6 +84,18 @@ export function scanAll(
     given.onProgress?.(first, codes.count);
   }
   return collectors.map((one) => one.result());
+}
+
+/** The largest distance that the options allow, undefined where they set no limit. */
+function widestOf(
+  { bits, origin }: Codes,
+  { maxDistance, ...near }: LeastSimilarity & { maxDistance?: number },
+): number | undefined {
+  const most = maxDistance === undefined ? undefined : checkMaxDistance(maxDistance, bits);
+  const asked = checkLeast(near, origin?.projection);
+  return asked === undefined
+    ? most
+    : Math.min(widestAt(asked.measure, asked.least, bits), most ?? bits);
 }
 
 /** Checks both arguments of a scan for one query, and makes a collection of it. */

@@ -9,9 +9,9 @@
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { asyncForm, eachItem, type Steps, syncForm } from '../base/steps';
+import { reaches } from '../codes/angle';
 import type { Codes } from '../codes/codes';
-import { reaches } from '../hashing/angle';
-import { checkLeast, type Measure } from '../hashing/measure';
+import { checkLeast, type Measure } from '../codes/measure';
 import { exactMeasure, similaritiesOf, withVectors } from '../join/exact';
 import { pairSteps } from '../join/pairs';
 import {

@@ -6,7 +6,7 @@
 
 import { GO_ON, runSteps, type Steps, unstopped } from '../base/steps';
 import type { Codes } from '../codes/codes';
-import { type Measure, measureOf } from '../hashing/measure';
+import { type Measure, measureOf } from '../codes/measure';
 import { SimHasher } from '../hashing/simhash';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';

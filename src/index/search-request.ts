@@ -8,7 +8,7 @@ import {
   checkOneOf,
   wrongValue,
 } from '../base/check';
-import { catchingDistance, checkLeast, JACCARD, widestAt } from '../hashing/measure';
+import { catchingDistance, checkLeast, JACCARD, widestAt } from '../codes/measure';
 import {
   checkFilter,
   type IndexWithinOptions,

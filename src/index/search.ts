@@ -2,8 +2,8 @@
 
 import { wrongValue } from '../base/check';
 import { runSteps, type Steps } from '../base/steps';
-import type { AngleEstimate } from '../hashing/angle';
-import { JACCARD, type JaccardEstimate } from '../hashing/measure';
+import type { AngleEstimate } from '../codes/angle';
+import { JACCARD, type JaccardEstimate } from '../codes/measure';
 import type { BuiltBands } from './bands/band-method';
 import {
   allNearestByDistance,

@@ -14,9 +14,9 @@ import {
   runStepsAsync,
   type Steps,
 } from '../base/steps';
+import { estimateAngle } from '../codes/angle';
 import { Codes, hammingDistance } from '../codes/codes';
-import { estimateAngle } from '../hashing/angle';
-import { estimateJaccard } from '../hashing/measure';
+import { estimateJaccard } from '../codes/measure';
 import type { SimHasher } from '../hashing/simhash';
 import { isDense, isSparse, notAVector, type Vector } from '../vectors/vectors';
 import { additionOf, copied, copyOf, type RowsToAdd } from './add-rows';

@@ -5,7 +5,7 @@
  */
 
 import { wrongType, wrongValue } from '../base/check';
-import { type Measure, measureOf } from '../hashing/measure';
+import { type Measure, measureOf } from '../codes/measure';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';

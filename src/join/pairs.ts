@@ -14,9 +14,9 @@ import {
   streamItems,
   streamItemsAsync,
 } from '../base/steps';
+import { reaches } from '../codes/angle';
 import { Codes } from '../codes/codes';
-import { reaches } from '../hashing/angle';
-import { catchShare, checkLeast, type Measure } from '../hashing/measure';
+import { catchShare, checkLeast, type Measure } from '../codes/measure';
 import { SimHashIndex } from '../index/simhash-index';
 import { similaritiesOf, withVectors } from './exact';
 import { methodFor } from './join';

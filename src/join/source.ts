@@ -10,7 +10,7 @@ import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import type { Steps } from '../base/steps';
 import { type CodeOrigin, Codes } from '../codes/codes';
-import { catchingDistance, checkLeast, type LeastSimilarity, widestAt } from '../hashing/measure';
+import { catchingDistance, checkLeast, type LeastSimilarity, widestAt } from '../codes/measure';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';

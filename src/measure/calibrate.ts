@@ -21,7 +21,7 @@ import {
   distanceFor,
   estimateAngle,
   expectedDistance,
-} from '../hashing/angle';
+} from '../codes/angle';
 import { PROJECTIONS, type Projection, SimHasher } from '../hashing/simhash';
 import {
   checkDenseMatrix,

@@ -5,9 +5,9 @@
  */
 
 import type { LongCall } from '../base/steps';
+import { cosineOf } from '../codes/angle';
 import { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
-import { cosineOf } from '../hashing/angle';
 import type { PairCosines } from './brute-force';
 
 /** Bins of a histogram of cosines in -1..1; a quantile is exact to one bin, 0.005. */

@@ -3,8 +3,8 @@
  * of one text alone. Shares are of the exact sparse vectors; the codes only estimate their cosine.
  */
 
-import type { AngleEstimate } from '../hashing/angle';
-import type { JaccardEstimate } from '../hashing/measure';
+import type { AngleEstimate } from '../codes/angle';
+import type { JaccardEstimate } from '../codes/measure';
 
 /** A word of a text, and its value in the text's vector. */
 export interface WeightedWord {

@@ -17,9 +17,9 @@ import {
   type Stream,
   streamItems,
 } from '../base/steps';
+import { estimateAngle } from '../codes/angle';
 import { Codes, hammingDistance } from '../codes/codes';
-import { estimateAngle } from '../hashing/angle';
-import { estimateJaccard } from '../hashing/measure';
+import { estimateJaccard } from '../codes/measure';
 import { type Projection, SimHasher } from '../hashing/simhash';
 import type { KernelName } from '../kernels/kernels';
 import type { Task } from '../threads/job';

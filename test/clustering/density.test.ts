@@ -4,8 +4,8 @@ import {
   clusterByDensityAsync,
   type DensityOptions,
 } from '../../src/clustering/density';
+import { distanceFor } from '../../src/codes/angle';
 import { Codes } from '../../src/codes/codes';
-import { distanceFor } from '../../src/hashing/angle';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { bitsApart, collection, SHAPES } from '../groups/collections';
 import { Draws } from '../reference/random';

@@ -5,7 +5,7 @@
  */
 
 import { PassThrough } from 'node:stream';
-import { catchProbability } from '../../src/hashing/angle';
+import { catchProbability } from '../../src/codes/angle';
 import * as api from '../../src/node';
 import { countDifferentBits, naiveNeighbors } from '../reference/brute-force';
 import type { Draws } from '../reference/random';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { estimateJaccard } from '../../src/hashing/measure';
+import { estimateJaccard } from '../../src/codes/measure';
 import { SimHasher } from '../../src/hashing/simhash';
 import { TextHasher } from '../../src/text/text-hasher';
 import { shingles } from '../../src/text/tokens';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { cosineOf } from '../../src/codes/angle';
 import { hammingDistance } from '../../src/codes/codes';
-import { cosineOf } from '../../src/hashing/angle';
 import { type Projection, SimHasher } from '../../src/hashing/simhash';
 import { countDifferentBits } from '../reference/brute-force';
 import { angleBetween, Draws } from '../reference/random';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { distanceFor } from '../../src/codes/angle';
 import { Codes } from '../../src/codes/codes';
 import { scanAll } from '../../src/codes/scan';
-import { distanceFor } from '../../src/hashing/angle';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { neighborLists, neighborListsAsync } from '../../src/join/neighbor-lists';
 import { collection, SHAPES } from '../groups/collections';

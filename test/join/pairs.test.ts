@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Item, runSteps, streamItems } from '../../src/base/steps';
+import { catchProbability } from '../../src/codes/angle';
 import { Codes } from '../../src/codes/codes';
 import { blocksOf, choicesOf, mankuLayout, type TableLayout } from '../../src/codes/pigeonhole';
-import { catchProbability } from '../../src/hashing/angle';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { join } from '../../src/join/join';
 import { pairsInOrder } from '../../src/join/pair-order';

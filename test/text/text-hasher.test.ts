@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
 import { FormatError } from '../../src/base/format-error';
-import type { AngleEstimate } from '../../src/hashing/angle';
+import type { AngleEstimate } from '../../src/codes/angle';
 import { SimHasher } from '../../src/hashing/simhash';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import type { FrequencyTable } from '../../src/text/frequency-table';

@@ -3,8 +3,8 @@
  * recall against speed, sizes of groups.
  */
 
+import { cosineOf } from '../../codes/angle';
 import type { Chart } from '../../explorer/messages';
-import { cosineOf } from '../../hashing/angle';
 import type { GroupSizes } from '../../measure/group-sizes';
 import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
 import type { SpeedCurve } from '../../measure/speed-curve';

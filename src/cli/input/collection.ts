@@ -4,7 +4,7 @@
  * texts are not held. Also the rows in blocks, to be written.
  */
 
-import { type Measure, measureOf } from '../../hashing/measure';
+import { type Measure, measureOf } from '../../codes/measure';
 import { liveRows } from '../../measure/rows';
 import {
   Codes,

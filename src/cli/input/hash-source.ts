@@ -4,7 +4,7 @@
  * all-zero vector get a null code, are counted, and match nothing. Errors name the row of the file.
  */
 
-import { measureOf } from '../../hashing/measure';
+import { measureOf } from '../../codes/measure';
 import { vectorAt } from '../../measure/rows';
 import {
   type BitOrder,

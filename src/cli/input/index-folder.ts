@@ -5,7 +5,7 @@
  */
 
 import { readdir, stat } from 'node:fs/promises';
-import { measureOf } from '../../hashing/measure';
+import { measureOf } from '../../codes/measure';
 import { liveRows } from '../../measure/rows';
 import { type Id, IndexFolder, type SimHashIndex } from '../../node';
 import type { Call } from '../call';

@@ -11,7 +11,7 @@ import {
   JACCARD,
   type Measure,
   widestAt,
-} from '../../hashing/measure';
+} from '../../codes/measure';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { type Codes, pairs, type SparseMatrix } from '../../node';
 import type { Call } from '../call';

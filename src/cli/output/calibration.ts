@@ -4,8 +4,8 @@
  */
 
 import { basename } from 'node:path';
+import { cosineOf } from '../../codes/angle';
 import type { Held, Section } from '../../explorer/messages';
-import { cosineOf } from '../../hashing/angle';
 import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
 import type { PairTally } from '../../measure/pair-tally';
 import { cosineChart, distanceChart, sharesOf, stepName, usedSteps } from '../explore/charts';

@@ -3,7 +3,7 @@
  * shell, excerpts of texts. The same in every locale.
  */
 
-import type { Measure } from '../../hashing/measure';
+import type { Measure } from '../../codes/measure';
 
 /** 1234567 as `1,234,567`. */
 export function grouped(value: number | bigint): string {

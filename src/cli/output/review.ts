@@ -3,7 +3,7 @@
  * pairs that are widest apart, which are the first to be wrong.
  */
 
-import type { Measure } from '../../hashing/measure';
+import type { Measure } from '../../codes/measure';
 import type { DedupPlan } from '../../node';
 import { counted, differing, excerpt, grouped, similarityWords } from './figures';
 import { aligned } from './table';

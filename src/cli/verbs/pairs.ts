@@ -4,7 +4,7 @@
  */
 
 import { noColumn } from '../../base/nearest-name';
-import type { Measure } from '../../hashing/measure';
+import type { Measure } from '../../codes/measure';
 import type { PairWish } from '../../join/pair-wish';
 import { noPairs } from '../../join/pairs';
 import {

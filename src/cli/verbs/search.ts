@@ -4,7 +4,7 @@
  * has a name: its id where it has one, else its number.
  */
 
-import { type Measure, measureOf } from '../../hashing/measure';
+import { type Measure, measureOf } from '../../codes/measure';
 import { isMissing, vectorAt } from '../../measure/rows';
 import {
   Codes,

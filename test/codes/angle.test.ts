@@ -8,7 +8,7 @@ import {
   estimateAngle,
   expectedDistance,
   wilson,
-} from '../../src/hashing/angle';
+} from '../../src/codes/angle';
 import { Draws } from '../reference/random';
 
 /** Share of differing bits at a cosine (Charikar 2002). */
