@@ -65,7 +65,7 @@ for (const row of rows) {
     const distance = near.distances[i];
     console.log(
       `  ${name(other).padEnd(20)} distance ${String(distance).padStart(3)}` +
-        `   cosine: estimated ${estimateAngle(distance, codes.bits).cosine.toFixed(2)}` +
+        `   cosine: estimated ${estimateAngle(distance, codes.bits).estimatedCosine.toFixed(2)}` +
         `, exact ${cosines.get(other).toFixed(2)}`,
     );
   });

@@ -43,7 +43,7 @@ export function reaches(similarity: number, least: number): boolean {
 
 export interface AngleEstimate {
   readonly angle: number;
-  readonly cosine: number;
+  readonly estimatedCosine: number;
   /** Standard errors, by propagation to first order. */
   readonly angleError: number;
   readonly cosineError: number;
@@ -57,9 +57,9 @@ export interface AngleEstimate {
  * truth with probability `confidence` (.95 by default).
  *
  * @example
- * const { cosine, cosineInterval } = estimateAngle(20, 256);
+ * const { estimatedCosine, cosineInterval } = estimateAngle(20, 256);
  * const [low, high] = cosineInterval.map((limit) => limit.toFixed(2));
- * console.log(cosine.toFixed(2), low, high); // 0.97 0.93 0.99
+ * console.log(estimatedCosine.toFixed(2), low, high); // 0.97 0.93 0.99
  */
 export function estimateAngle(
   distance: number,
@@ -73,7 +73,7 @@ export function estimateAngle(
   const angleError = Math.PI * Math.sqrt((share * (1 - share)) / bits);
   return {
     angle,
-    cosine: Math.cos(angle),
+    estimatedCosine: Math.cos(angle),
     angleError,
     cosineError: Math.sin(angle) * angleError,
     angleInterval: [Math.PI * low, Math.PI * high],

@@ -31,6 +31,11 @@ export const JACCARD: Measure = {
   shareOf: (jaccard) => (1 - jaccard) / 2,
 };
 
+/** The name of what a distance estimates, as columns have it. */
+export function estimatedName({ name }: Measure): 'estimatedCosine' | 'estimatedJaccard' {
+  return name === 'cosine' ? 'estimatedCosine' : 'estimatedJaccard';
+}
+
 /** The measure of codes of a projection; of codes made elsewhere the cosine. */
 export function measureOf(projection: string | undefined): Measure {
   return projection === 'minwise' ? JACCARD : COSINE;
@@ -43,7 +48,7 @@ function jaccardOf(distance: number, bits: number): number {
 }
 
 export interface JaccardEstimate {
-  readonly jaccard: number;
+  readonly estimatedJaccard: number;
   /** Standard error. */
   readonly jaccardError: number;
   /** Wilson's interval of the share of differing bits, as similarities. */
@@ -55,9 +60,9 @@ export interface JaccardEstimate {
  * and an interval that covers the truth with probability `confidence` (.95 by default).
  *
  * @example
- * const { jaccard, jaccardInterval } = estimateJaccard(20, 256);
+ * const { estimatedJaccard, jaccardInterval } = estimateJaccard(20, 256);
  * const [low, high] = jaccardInterval.map((limit) => limit.toFixed(2));
- * console.log(jaccard.toFixed(2), low, high); // 0.84 0.76 0.90
+ * console.log(estimatedJaccard.toFixed(2), low, high); // 0.84 0.76 0.90
  */
 export function estimateJaccard(
   distance: number,
@@ -65,11 +70,11 @@ export function estimateJaccard(
   options?: { confidence?: number },
 ): JaccardEstimate {
   const { confidence = 0.95 } = checkOptions('options', options, ['confidence']);
-  const jaccard = jaccardOf(distance, bits);
+  const estimatedJaccard = jaccardOf(distance, bits);
   const [low, high] = wilson(distance, bits, confidence);
   const share = distance / bits;
   return {
-    jaccard,
+    estimatedJaccard,
     jaccardError: 2 * Math.sqrt((share * (1 - share)) / bits),
     jaccardInterval: [Math.max(0, 1 - 2 * high), Math.max(0, 1 - 2 * low)],
   };

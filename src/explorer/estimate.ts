@@ -15,9 +15,9 @@ export function estimateOf(
   bits: number,
 ): Estimate {
   if (measure === 'Jaccard similarity') {
-    const { jaccard, jaccardInterval } = estimateJaccard(distance, bits);
-    return { similarity: jaccard, interval: jaccardInterval };
+    const { estimatedJaccard, jaccardInterval } = estimateJaccard(distance, bits);
+    return { similarity: estimatedJaccard, interval: jaccardInterval };
   }
-  const { cosine, cosineInterval } = estimateAngle(distance, bits);
-  return { similarity: cosine, interval: cosineInterval };
+  const { estimatedCosine, cosineInterval } = estimateAngle(distance, bits);
+  return { similarity: estimatedCosine, interval: cosineInterval };
 }

@@ -24,13 +24,13 @@ export interface SearchResult<I extends Id = Id> {
   readonly rows: Uint32Array;
   readonly ids: readonly I[];
   readonly distances: Uint16Array;
-  /** By rank: exact, or estimated from weights or from the distance; NaN with 'minwise'. */
-  readonly cosines: Float64Array;
-  /**
-   * Jaccard similarities, of an index by projection 'minwise': of rank 'exact' those of the held
-   * sets, else estimated from the distance.
-   */
-  readonly jaccards?: Float64Array;
+  /** Exact cosines of the held vectors, with rank 'exact'; else null. */
+  readonly cosines: Float64Array | null;
+  /** Cosines estimated from weights or from the distance, with another rank; else null. */
+  readonly estimatedCosines: Float64Array | null;
+  /** In place of both, of an index by projection 'minwise': Jaccard similarities of held sets. */
+  readonly jaccards?: Float64Array | null;
+  readonly estimatedJaccards?: Float64Array | null;
   readonly rank: Rank;
   readonly explain?: Explanation;
 }
@@ -79,6 +79,12 @@ export function bestRank(parts: SearchParts, query: Query): Rank {
 
 /** Queries per pass of a scan by distance. */
 const TOGETHER = 128;
+
+/** The similarities of a result, exact or estimated. */
+export function similaritiesOf(found: SearchResult): Float64Array {
+  const { cosines, estimatedCosines, jaccards, estimatedJaccards } = found;
+  return (cosines ?? estimatedCosines ?? jaccards ?? estimatedJaccards) as Float64Array;
+}
 
 /** The answers to queries, null ones having none, one result after the other. */
 export function* answers(
@@ -299,10 +305,11 @@ function resultOf(
 ): SearchResult {
   const ids: Id[] = [];
   for (let i = 0; i < rows.length; i++) ids.push(parts.ids.idOf(rows[i]));
-  const result = { rows, ids, distances, cosines: similarities, rank };
-  if (parts.measure !== JACCARD) return result;
-  const cosines = new Float64Array(rows.length).fill(Number.NaN);
-  return { ...result, cosines, jaccards: similarities };
+  const [exact, estimated] = rank === 'exact' ? [similarities, null] : [null, similarities];
+  const found = { rows, ids, distances, rank };
+  if (parts.measure !== JACCARD) return { ...found, cosines: exact, estimatedCosines: estimated };
+  const none = { cosines: null, estimatedCosines: null };
+  return { ...found, ...none, jaccards: exact, estimatedJaccards: estimated };
 }
 
 export function explained(

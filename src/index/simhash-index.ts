@@ -367,7 +367,12 @@ export class SimHashIndex<I extends Id = Id> {
 
 /** What codes of sets say of an angle. */
 const NO_ANGLE: Comparison['estimate'] = {
-  ...{ angle: Number.NaN, cosine: Number.NaN, angleError: Number.NaN, cosineError: Number.NaN },
+  ...{
+    angle: Number.NaN,
+    estimatedCosine: Number.NaN,
+    angleError: Number.NaN,
+    cosineError: Number.NaN,
+  },
   ...{ angleInterval: [Number.NaN, Number.NaN], cosineInterval: [Number.NaN, Number.NaN] },
 };
 

@@ -15,7 +15,7 @@ interface Pair {
   id_b?: string | number;
   distance: number;
   cosine?: number;
-  cosine_estimate?: number;
+  estimatedCosine?: number;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-pairs-'));
@@ -86,7 +86,7 @@ describe('halfspace pairs', () => {
     expect(bare(found)).toEqual(allPairs(codes, null, 5));
     for (const pair of found) {
       expect([pair.id_a, pair.id_b]).toEqual([`row-${pair.a}`, `row-${pair.b}`]);
-      expect(pair.cosine_estimate).toBeCloseTo(Math.cos((Math.PI * pair.distance) / 64), 6);
+      expect(pair.estimatedCosine).toBeCloseTo(Math.cos((Math.PI * pair.distance) / 64), 6);
     }
   });
 
@@ -106,7 +106,7 @@ describe('halfspace pairs', () => {
     expect((await run(args)).code).toBe(0);
     const table = tableFromIPC(readFileSync(at('pairs.arrows')));
     expect(table.schema.fields.map(({ name }) => name)).toEqual([
-      ...['a', 'b', 'id_a', 'id_b', 'distance', 'cosine_estimate'],
+      ...['a', 'b', 'id_a', 'id_b', 'distance', 'estimatedCosine'],
     ]);
     const [a, b, distance] = ['a', 'b', 'distance'].map((name) => [
       ...(table.getChild(name) ?? []),
@@ -276,7 +276,7 @@ describe('halfspace pairs', () => {
     await writeCodes(at('two.arrow'), Codes.from(Uint8Array.of(0, 255), { bits: 8 }));
     const args = ['pairs', at('two.arrow'), '--max-distance', '1', '-o', at('none.csv')];
     expect((await run(args)).code).toBe(0);
-    expect(readFileSync(at('none.csv'), 'utf8').trim()).toBe('a,b,distance,cosine_estimate');
+    expect(readFileSync(at('none.csv'), 'utf8').trim()).toBe('a,b,distance,estimatedCosine');
   });
 
   it.each([

@@ -94,7 +94,7 @@ it('similarities of stdin are estimated, and said to be', async () => {
   const { stdout, stderr } = await run(words, { input });
   expect(stderr).toContain('Jaccard similarity 0.7 or more is taken as within 38 of 256 bits');
   const first = JSON.parse(stdout.split('\n')[0]);
-  expect(first).toHaveProperty('jaccard_estimate');
+  expect(first).toHaveProperty('estimatedJaccard');
 });
 
 it('an index of sets is searched by Jaccard similarity', async () => {

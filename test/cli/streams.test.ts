@@ -92,7 +92,7 @@ describe('a stream without rows', () => {
     expect(names(codes)).toEqual(['id', 'code']);
     const found = join(folder, 'pairs.arrows');
     expect((await run(['pairs', codes, '--max-distance', '3', '-q', '-o', found])).code).toBe(0);
-    expect(names(found)).toEqual(['a', 'b', 'id_a', 'id_b', 'distance', 'cosine_estimate']);
+    expect(names(found)).toEqual(['a', 'b', 'id_a', 'id_b', 'distance', 'estimatedCosine']);
   });
 });
 

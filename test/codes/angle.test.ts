@@ -192,7 +192,7 @@ describe('an estimate', () => {
       const share = distance / bits;
       const error = Math.sqrt((share * (1 - share)) / bits);
       expect(found.angle).toBe(angleOf(distance, bits));
-      expect(found.cosine).toBe(cosineOf(distance, bits));
+      expect(found.estimatedCosine).toBe(cosineOf(distance, bits));
       expect(found.angleError).toBeCloseTo(Math.PI * error, 12);
       expect(found.cosineError).toBeCloseTo(Math.sin(Math.PI * share) * Math.PI * error, 12);
     }

@@ -371,7 +371,10 @@ const angle: Run = (draws) => {
   const estimate = api.estimateAngle(distance, bits);
   checkEqual(estimate.angle, (Math.PI * distance) / bits, 'the angle');
   const [low, high] = estimate.cosineInterval;
-  check(low <= estimate.cosine && estimate.cosine <= high, `${low} ${estimate.cosine} ${high}`);
+  check(
+    low <= estimate.estimatedCosine && estimate.estimatedCosine <= high,
+    `${low} ${estimate.estimatedCosine} ${high}`,
+  );
   const share = catchProbability(cosine, bits, distance);
   check(share >= 0 && share <= 1, `catchProbability ${share}`);
   if (probability <= 0) return;

@@ -140,9 +140,9 @@ it('a text is the set of its tokens', () => {
 
 describe('estimateJaccard', () => {
   it('gives the similarity, its standard error and an interval', () => {
-    expect(estimateJaccard(0, 100)).toMatchObject({ jaccard: 1, jaccardError: 0 });
-    expect(estimateJaccard(50, 100).jaccard).toBe(0);
-    expect(estimateJaccard(80, 100).jaccard).toBe(0);
+    expect(estimateJaccard(0, 100)).toMatchObject({ estimatedJaccard: 1, jaccardError: 0 });
+    expect(estimateJaccard(50, 100).estimatedJaccard).toBe(0);
+    expect(estimateJaccard(80, 100).estimatedJaccard).toBe(0);
     expect(estimateJaccard(10, 100).jaccardError).toBeCloseTo(0.06, 12);
     const [low, high] = estimateJaccard(10, 100).jaccardInterval;
     expect(low).toBeCloseTo(1 - 2 * 0.1744, 3); // Wilson's interval of 10 in 100: .0552 to .1744

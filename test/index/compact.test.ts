@@ -94,7 +94,7 @@ class Life {
     const { ids, cosines } = index.search(query, { k: 5, method: 'scan', oversample: 1000 });
     const best = rows.map(({ id }) => index.compare(id, ids[0] ?? id).cosine);
     expect(ids.length).toBe(Math.min(5, rows.length));
-    expect([...cosines]).toEqual([...cosines].sort((a, b) => b - a));
+    expect([...(cosines ?? [])]).toEqual([...(cosines ?? [])].sort((a, b) => b - a));
     expect(best.every((cosine) => cosine !== null)).toBe(true);
   }
 }

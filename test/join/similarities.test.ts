@@ -102,19 +102,23 @@ describe('an index of sets', () => {
   const query = { indices: sets[7], values: sets[7].map(() => 1) };
 
   it('finds by exact similarity, best first', () => {
-    const { rows, jaccards, cosines } = index.within(query, { minJaccard: 0.4, maxDistance: 512 });
+    const { rows, jaccards, cosines, estimatedCosines, estimatedJaccards } = index.within(query, {
+      minJaccard: 0.4,
+      maxDistance: 512,
+    });
     const truth = sets
       .map((set, row) => ({ row, jaccard: jaccardOf(sets[7], set) }))
       .filter(({ jaccard }) => jaccard >= 0.4)
       .sort((a, b) => b.jaccard - a.jaccard || a.row - b.row);
     expect(Array.from(rows, (row, i) => ({ row, jaccard: jaccards?.[i] }))).toEqual(truth);
-    expect(cosines.every(Number.isNaN)).toBe(true);
+    expect([cosines, estimatedCosines, estimatedJaccards]).toEqual([null, null, null]);
   });
 
   it('searches by distance, and estimates the similarity', () => {
-    const { ids, distances, jaccards, rank } = index.search(query, { k: 3 });
+    const { ids, distances, jaccards, estimatedJaccards, rank } = index.search(query, { k: 3 });
     expect([ids[0], distances[0], rank]).toEqual([7, 0, 'hamming']);
-    expect(jaccards).toEqual(
+    expect(jaccards).toBeNull();
+    expect(estimatedJaccards).toEqual(
       Float64Array.from(distances, (distance) => Math.max(0, 1 - distance / 256)),
     );
     expect(index.searchAll([query], { k: 3 })[0].ids).toEqual(ids);

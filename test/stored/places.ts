@@ -1,6 +1,7 @@
 /** Index folders of every kind, and the searches that all places of an index must answer alike. */
 
 import { join } from 'node:path';
+import { similaritiesOf } from '../../src/index/search';
 import {
   type DenseMatrix,
   type Filter,
@@ -132,6 +133,8 @@ export function searchesOf(kind: Kind): Asked[] {
 }
 
 /** What a search found, without times. */
-export function found({ rows, ids, distances, cosines, rank }: SearchResult) {
-  return { rows: [...rows], ids: [...ids], distances: [...distances], cosines: [...cosines], rank };
+export function found(result: SearchResult) {
+  const { rows, ids, distances, rank } = result;
+  const similarities = [...similaritiesOf(result)];
+  return { rows: [...rows], ids: [...ids], distances: [...distances], similarities, rank };
 }

@@ -6,6 +6,7 @@
 import { basename } from 'node:path';
 import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../../explorer/messages';
 import { checksOf } from '../../groups/dedup';
+import { similaritiesOf } from '../../index/search';
 import { rowsOf } from '../../join/source';
 import { liveRows, vectorAt } from '../../measure/rows';
 import {
@@ -225,7 +226,7 @@ export class Explored {
     const isExact = found.rank === 'exact';
     const hits = cards.flatMap((card, i) => {
       // A text that shares no word with the query is not found by it.
-      const similarity = (found.jaccards ?? found.cosines)[i];
+      const similarity = similaritiesOf(found)[i];
       if (text !== undefined && isExact && similarity <= 0) return [];
       return [{ ...card, distance: found.distances[i], similarity }];
     });

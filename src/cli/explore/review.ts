@@ -250,7 +250,9 @@ export class Review {
 
 /** The similarity of two rows: of what is held, else as the distance estimates it. */
 function similarityOf({ cosine, estimate, jaccard }: Comparison): number {
-  return jaccard === undefined ? (cosine ?? estimate.cosine) : (jaccard.exact ?? jaccard.jaccard);
+  return jaccard === undefined
+    ? (cosine ?? estimate.estimatedCosine)
+    : (jaccard.exact ?? jaccard.estimatedJaccard);
 }
 
 /** By name the rows of each group of two or more, ascending. */

@@ -34,6 +34,8 @@ export function* clusterRows(
   const medoids = clusters.map(({ medoid }) => codes.at(medoid));
   const names = clusters.map(({ medoid }) => labelOf(medoid));
   const cosineOf = centroids && cosinesTo(centroids, sums ?? source, isOfBits ? 'bits' : 'vectors');
+  const estimated = sums === null ? 'cosine' : 'estimatedCosine';
+  const cosineName = isOfBits ? 'cosineOfBits' : estimated;
   let firstRow = 0;
   for (const row of rowBlocks(rows)) {
     const cluster = Int32Array.from(row, (one) => labels[one]);
@@ -50,7 +52,7 @@ export function* clusterRows(
       cluster,
       medoid: Array.from(row, (one, i) => clusters[cluster[i]]?.medoid === one),
       distance,
-      ...(cosineOf !== null && { cosine }),
+      ...(cosineOf !== null && { [cosineName]: cosine }),
       label: Array.from(cluster, (one) => names[one] ?? null),
     };
     yield RowBatch.of(columns, { firstRow });

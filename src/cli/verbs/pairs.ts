@@ -4,7 +4,7 @@
  */
 
 import { noColumn } from '../../base/nearest-name';
-import type { Measure } from '../../codes/measure';
+import { estimatedName, type Measure } from '../../codes/measure';
 import type { PairWish } from '../../join/pair-wish';
 import { noPairs } from '../../join/pairs';
 import {
@@ -163,7 +163,7 @@ function sayPlan(call: Call, plan: PairsWork, { bits, measure }: Collection): vo
 /** Of estimates; more would be noise, since 65,535 bits err in the third digit. */
 const DIGITS = 6;
 
-/** Makes the columns of batch after batch; `cosine` is exact, `cosine_estimate` of the bits. */
+/** Makes the columns of batch after batch; `cosine` is exact, `estimatedCosine` of the bits. */
 function pairColumns(
   { bits, measure }: { readonly bits: number; readonly measure: Measure },
   idsOf: { a: Ids | null; b: Ids | null },
@@ -179,7 +179,7 @@ function pairColumns(
       ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
       ...(idsOf.b && { id_b: idsAt(idsOf.b, b) }),
       distance: distances,
-      [exact === null ? `${measure.name}_estimate` : measure.name]:
+      [exact === null ? estimatedName(measure) : measure.name]:
         exact ?? Float64Array.from(distances, (distance) => estimates[distance]),
     };
     return columns;

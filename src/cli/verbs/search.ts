@@ -4,7 +4,8 @@
  * has a name: its id where it has one, else its number.
  */
 
-import { type Measure, measureOf } from '../../codes/measure';
+import { estimatedName, type Measure, measureOf } from '../../codes/measure';
+import { similaritiesOf } from '../../index/search';
 import { isMissing, vectorAt } from '../../measure/rows';
 import {
   Codes,
@@ -56,12 +57,16 @@ export async function run(call: Call): Promise<0 | 1> {
   for await (const queries of queriesOf(call, folder, index)) {
     const results = await answers(call, index, { queries, allowed, ...request });
     const found = foundRows(queries.names, results, request.k);
+    const isExact = isRankedExactly(index, queries, request);
     const columns: Record<string, ColumnData> = {
       query: columnOfIds(found.map((one) => one.query)),
       rank: Int32Array.from(found, ({ rank }) => rank),
       id: columnOfIds(found.map(({ id }) => id)),
       distance: Int32Array.from(found, ({ distance }) => distance),
-      [measure.name]: Float64Array.from(found, ({ similarity }) => similarity),
+      [isExact ? measure.name : estimatedName(measure)]: Float64Array.from(
+        found,
+        ({ similarity }) => similarity,
+      ),
     };
     const rows = found.map(({ row }) => row);
     for (const name of shown) {
@@ -143,7 +148,7 @@ async function answers(call: Call, index: SimHashIndex, asked: Asked): Promise<S
 /** The answer to a query without a code. */
 const NOTHING: SearchResult = {
   ...{ rows: new Uint32Array(), ids: [], distances: new Uint16Array() },
-  ...{ cosines: new Float64Array(), rank: 'hamming' },
+  ...{ cosines: null, estimatedCosines: new Float64Array(), rank: 'hamming' },
 };
 
 /** What was done for a query, in a line. */
@@ -159,12 +164,24 @@ function explained({ method, why, codesCompared, reranked, probes, milliseconds 
 
 /** The neighbours of all queries, at most `k` of each. */
 function foundRows(names: readonly Id[], results: readonly SearchResult[], k: number) {
-  return results.flatMap(({ rows, ids, distances, cosines, jaccards }, i) =>
-    Array.from(rows.subarray(0, k), (row, j) => {
-      const figures = { row, distance: distances[j], similarity: (jaccards ?? cosines)[j] };
+  return results.flatMap((result, i) => {
+    const { rows, ids, distances } = result;
+    const similarities = similaritiesOf(result);
+    return Array.from(rows.subarray(0, k), (row, j) => {
+      const figures = { row, distance: distances[j], similarity: similarities[j] };
       return { query: names[i], rank: j + 1, id: ids[j], ...figures };
-    }),
-  );
+    });
+  });
+}
+
+/** True where the similarities of the answers are those of held vectors. */
+function isRankedExactly(
+  index: SimHashIndex,
+  { vectors }: Queries,
+  { maxDistance, rank = 'exact' }: SearchRequest,
+): boolean {
+  const isByVectors = index.vectors !== 'none' && !(vectors instanceof Codes);
+  return isByVectors && rank === 'exact' && maxDistance === undefined;
 }
 
 /** Ids as a column of one type: row numbers and small ids as integers, else strings. */

@@ -73,8 +73,8 @@ class _Counted:
 
 
 def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=None):
-    """The k nearest rows of an index to each query, whose ids are of the type of the index's: a DataFrame of query, rank, id, distance and
-    cosine, ordered by cosine, then id. Every shard is searched by one task, with all queries."""
+    """The k nearest rows of an index to each query, whose ids are of the type of the index's: a DataFrame of query, rank, id, distance,
+    cosine (exact) and estimatedCosine, one of which is null, ordered by cosine, then id. Every shard is searched by one task, with all queries."""
     storage, root = fs.FileSystem.from_uri(path)
     with storage.open_input_stream(f"{root}/index.json") as file:
         index = json.loads(file.read())
@@ -88,22 +88,24 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
         name = names[first.column("shard")[0].as_py()]
         asked = (one.select(["id", "source"]) for one in itertools.chain([first], batches))
         of_ids = first.schema.field("id").type
-        kinds = [("query", of_ids), ("id", of_ids), ("distance", pa.int32()), ("cosine", pa.float64())]
+        kinds = [("query", of_ids), ("id", of_ids), ("distance", pa.int32()), ("cosine", pa.float64()), ("estimatedCosine", pa.float64())]
         source, root = fs.FileSystem.from_uri(path)
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(f"{folder}/{name}")
             fs.copy_files(f"{root}/{name}", f"{folder}/{name}", source_filesystem=source)
             for found in stream(["search", f"{folder}/{name}", *words], asked):
-                columns = [found.column(name).cast(kind) for name, kind in kinds]
+                there = found.schema.names
+                none = [None] * found.num_rows
+                columns = [found.column(name).cast(kind) if name in there else pa.array(none, kind) for name, kind in kinds]
                 yield pa.RecordBatch.from_arrays(columns, [name for name, _ in kinds])
 
     asked = queries.select(F.col(id).alias("id"), F.col(vector or text).alias("source"))
     each = asked.withColumn("shard", F.explode(F.sequence(F.lit(0), F.lit(len(names) - 1))))
     name = asked.schema["id"].dataType.simpleString()
     found = each.repartitionById(len(names), "shard").mapInArrow(
-        search, f"query {name}, id {name}, distance int, cosine double"
+        search, f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
     )
-    best = Window.partitionBy("query").orderBy(F.desc("cosine"), "distance", "id")
+    best = Window.partitionBy("query").orderBy(F.coalesce("cosine", "estimatedCosine").desc(), "distance", "id")
     ranked = found.withColumn("rank", F.row_number().over(best)).where(F.col("rank") <= k)
-    return ranked.select("query", "rank", "id", "distance", "cosine")
+    return ranked.select("query", "rank", "id", "distance", "cosine", "estimatedCosine")
 
