@@ -115,7 +115,8 @@ function quality(codes) {
   let error = 0;
   for (const [i, [a, b]] of pairs.entries()) {
     error += Math.abs(
-      estimateAngle(hammingDistance(codes.at(a), codes.at(b)), bits).estimatedCosine - pairCosines[i],
+      estimateAngle(hammingDistance(codes.at(a), codes.at(b)), bits).estimatedCosine -
+        pairCosines[i],
     );
   }
   return {
