@@ -6,7 +6,17 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import {
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { ignore, readExactly, syncFolder, writeSynced } from '../formats/file-io';
@@ -23,6 +33,7 @@ import {
   parseManifest,
   temporaryName,
 } from '../stored/manifest';
+import { GenerationFile } from './generation-file';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -105,6 +116,13 @@ export async function prepareFolder(folder: string): Promise<void> {
   throw new Error(`${folder} holds other files and no index: name an empty folder`);
 }
 
+/** A file of a generation that is being written. */
+export interface OpenFile {
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Ends it; it has so many rows. */
+  end(rows: number): Promise<FolderFile>;
+}
+
 /** One save: its files, then all at once its manifest. */
 export class GenerationWriter {
   readonly generation: number;
@@ -112,6 +130,8 @@ export class GenerationWriter {
   readonly #base: Manifest | null;
   readonly #token = randomBytes(6).toString('hex');
   readonly #written: string[] = [];
+  /** Files that are being written. */
+  readonly #open = new Set<Pick<GenerationFile, 'abandon'>>();
   /** The files of this generation so far. */
   readonly added: FolderFile[] = [];
 
@@ -124,13 +144,43 @@ export class GenerationWriter {
 
   /** Writes a file of this generation. */
   async add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile> {
+    const file = await this.create(kind);
+    await file.write([bytes]);
+    return file.end(rows);
+  }
+
+  /** Begins a file of this generation. */
+  async create(kind: FileKind): Promise<OpenFile> {
     const part = this.#written.length;
     const name = fileName({ kind, generation: this.generation, part, token: this.#token });
     this.#written.push(name);
-    await writeSynced(join(this.#folder, name), bytes);
-    const file = { name, kind, rows, bytes: bytes.length, checksum: fileChecksum(bytes) };
-    this.added.push(file);
-    return file;
+    const file = await GenerationFile.create(join(this.#folder, name));
+    this.#open.add(file);
+    return {
+      write: (chunks) => file.write(chunks),
+      end: async (rows) => {
+        const checksum = await file.end();
+        this.#open.delete(file);
+        const made = { name, kind, rows, bytes: file.bytes, checksum };
+        this.added.push(made);
+        return made;
+      },
+    };
+  }
+
+  /** Creates a file that is gone before the commit. */
+  async temporary(): Promise<{ handle: FileHandle; name: string }> {
+    const { generation } = this;
+    const name = temporaryName({ generation, part: this.#written.length, token: this.#token });
+    this.#written.push(name);
+    const handle = await open(join(this.#folder, name), 'wx+');
+    this.#open.add({ abandon: () => handle.close().catch(() => undefined) });
+    return { handle, name };
+  }
+
+  async removeTemporary({ handle, name }: { handle: FileHandle; name: string }): Promise<void> {
+    await handle.close();
+    await rm(join(this.#folder, name), { force: true });
   }
 
   /** Makes this the newest generation, or throws and leaves the folder as it was. */
@@ -208,6 +258,7 @@ export class GenerationWriter {
 
   /** Takes back what was written; returns what to tell of the failure. */
   async abandon(error: unknown): Promise<unknown> {
+    for (const file of this.#open) await file.abandon();
     for (const name of this.#written) {
       await rm(join(this.#folder, name), { force: true }).catch(() => undefined);
     }

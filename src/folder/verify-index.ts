@@ -8,9 +8,12 @@ import { join } from 'node:path';
 import { checkOptions, wrongType } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { ByteSource } from '../formats/byte-source';
+import { eachPiece } from '../formats/file-io';
 import { DistinctCodes } from '../index/distinct/distinct-codes';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import {
+  FileChecksum,
   FOLDER_VERSION,
   type FolderFile,
   type Manifest,
@@ -18,9 +21,10 @@ import {
   type Segment,
   segmentsOf,
 } from '../stored/manifest';
+import { type ByteFile, openArrowFile } from '../table/arrow/batches';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
-import { openTable } from '../table/sealed/sealed-table';
+import { bucketsFromArrow } from '../table/sealed/look-up-tables';
 import { blocksFromArrow, checkBlocks } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
@@ -138,16 +142,44 @@ async function wholeManifest(folder: string, generation: number | undefined): Pr
   return manifest;
 }
 
+/** Files of any size, which are checked batch by batch. */
+const STREAMED = { rows: 'segment', vectors: 'vectors', hashes: 'hashes' } as const;
+
 /** Its size, its checksum, those of its batches and columns, and how many rows it has. */
 export async function checkFile(
   folder: string,
   file: FolderFile,
   version: number = FOLDER_VERSION,
 ): Promise<void> {
-  const bytes = await readFolderFile(folder, file);
-  const rows = rowsIn(bytes, file, { path: join(folder, file.name), version });
+  const path = join(folder, file.name);
+  const isStreamed = file.kind in STREAMED && version > 1;
+  const rows = isStreamed
+    ? await rowsPassing(path, file)
+    : rowsIn(await readFolderFile(folder, file), file, path);
   if (rows === file.rows) return;
   throw new Error(`${rows} rows, the manifest says ${file.rows}`);
+}
+
+/** The rows of a file of which memory holds a batch; its checksums are compared. */
+async function rowsPassing(path: string, file: FolderFile): Promise<number> {
+  const checksum = new FileChecksum();
+  await eachPiece(path, file.bytes, (piece) => checksum.add(piece));
+  if (checksum.text !== file.checksum) {
+    throw new FormatError('damaged: it fails its checksum', path);
+  }
+  const source = await ByteSource.open(path);
+  try {
+    const opened = await openArrowFile((await source?.randomAccess()) as ByteFile, path);
+    const header = JSON.parse(opened.header ?? '{}');
+    if (header.kind !== STREAMED[file.kind as 'rows']) {
+      throw new FormatError(`it holds no ${file.kind}, its schema does not say so`, path);
+    }
+    let rows = 0;
+    for await (const batch of opened.batches()) rows += batch.count;
+    return rows;
+  } finally {
+    await source?.close();
+  }
 }
 
 /** That the table of blocks says what is in the files of rows and vectors. */
@@ -163,15 +195,9 @@ async function checkSegment(
   });
 }
 
-function rowsIn(
-  bytes: Uint8Array,
-  { kind, rows }: FolderFile,
-  { path, version }: { path: string; version: number },
-): number {
+function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
   if (kind === 'blocks') return blocksFromArrow(bytes, path).count;
-  if (kind === 'vectors' || (kind === 'rows' && version > 1)) {
-    return openTable(bytes, path, { kind: kind === 'rows' ? 'segment' : kind }).count;
-  }
+  if (kind === 'buckets') return bucketsFromArrow(bytes, path).rows.length;
   if (kind === 'rows') {
     let count = 0;
     for (const batch of indexFromArrow(bytes, path, { kind: 'rows' }).batches())

@@ -21,13 +21,13 @@ import {
 import { RowSet } from '../stored/row-set';
 import type { RowBatch } from '../table/row-batch';
 import { columnsToArrow } from '../table/sealed/carried-columns';
-import { segmentToArrow } from '../table/sealed/segment-tables';
 import { centroidsToArrow, removedToArrow } from '../table/sealed/small-tables';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import { CarriedColumns } from './carried-columns';
 import { GenerationWriter } from './generations';
 import type { Origin } from './origin';
+import { SegmentWriter } from './segment-writer';
 import { isSegment, planSegments, type Range, rangeOf } from './segments';
 import { checkFile } from './verify-index';
 
@@ -58,7 +58,7 @@ export interface SaveRequest {
 /** Saves an index that was opened from a folder a moment ago as the folder's next generation. */
 export type Commit = (wish: Partial<SaveRequest>) => Promise<void>;
 
-/** A segment has about so many bytes: what a save holds in memory twice. */
+/** A segment has about so many bytes. */
 const FILE_BYTES = 2 ** 30;
 /** What a row takes next to its code and its vector: an id, numbers. */
 const ROW_BYTES = 32;
@@ -160,14 +160,12 @@ class Generation {
     const { firstRow, nextRow } = isRenumbered ? { firstRow: first, nextRow: end } : range;
     this.#refuseIfChanged();
     const count = end - first;
-    const { layout, blocks } = this.#rows.segment(first, end);
     const { report: _, ...header } = headerOf(this.#parts, this.#rows.nextRow);
-    const equals = layout.hasFirsts ? 'first' : 'none';
-    const bytes = segmentToArrow({ ...header, firstRow, equals }, layout, blocks);
-    const file = await this.#writer.add('rows', bytes.rows, count);
-    files.push({ ...file, firstRow, nextRow });
-    if (bytes.vectors !== null) files.push(await this.#writer.add('vectors', bytes.vectors, count));
-    files.push(await this.#writer.add('blocks', bytes.blocks, bytes.blockCount));
+    const { layout, blocks } = this.#rows.segment(first, end);
+    const place = { firstRow, nextRow, count };
+    const segment = await SegmentWriter.open(this.#writer, { header, layout }, place);
+    for (const block of blocks) await segment.add(block);
+    files.push(...(await segment.end()));
     for (let i = first; i < end; i++) held.add(live[i]);
     if (this.#carried === null) return;
     const columns = columnsToArrow(await this.#carried.rows(first, end));

@@ -204,15 +204,40 @@ export async function readWhole(path: string): Promise<Uint8Array> {
   }
 }
 
+/** Pieces of a file whose length is known, each but the last of 1 MiB; valid until the next. */
+export async function eachPiece(
+  path: string,
+  byteLength: number,
+  take: (piece: Uint8Array) => void,
+): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    refuseOtherSize((await file.stat()).size, byteLength, path);
+    const piece = new Uint8Array(2 ** 20);
+    for (let at = 0; at === 0 || at < byteLength; at += piece.length) {
+      const length = Math.min(piece.length, byteLength - at);
+      if ((await fill(file, piece.subarray(0, length), at)) < length) {
+        throw new FormatError('cut short while it was read', path);
+      }
+      take(piece.subarray(0, length));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function refuseOtherSize(size: number, byteLength: number, path: string): void {
+  if (size === byteLength) return;
+  const how = size < byteLength ? 'cut short' : 'damaged';
+  throw new FormatError(`${how}: ${size} bytes, the manifest says ${byteLength}`, path);
+}
+
 /** All bytes of a file whose length is known: it is compared before memory is taken. */
 export async function readExactly(path: string, byteLength: number): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    if (size !== byteLength) {
-      const how = size < byteLength ? 'cut short' : 'damaged';
-      throw new FormatError(`${how}: ${size} bytes, the manifest says ${byteLength}`, path);
-    }
+    refuseOtherSize(size, byteLength, path);
     if (size > constants.MAX_LENGTH) {
       const most = constants.MAX_LENGTH;
       throw new FormatError(`${size} bytes, this engine holds at most ${most} in one piece`, path);

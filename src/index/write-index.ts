@@ -110,7 +110,7 @@ export class SavedRows {
   }
 
   /** The blocks of a segment with rows by their places among those that are there. */
-  segment(first: number, end: number): { layout: SegmentLayout; blocks: SegmentRows[] } {
+  segment(first: number, end: number): { layout: SegmentLayout; blocks: Generator<SegmentRows> } {
     return segmentOf(this.#parts, {
       rows: this.live.subarray(first, end),
       renumbered: this.isRenumbered ? this.live : null,

@@ -28,11 +28,11 @@ export interface RowsToSave {
   readonly partitionOf: Uint32Array | null;
 }
 
-/** The blocks of some rows, one or more, and what they are made of. */
+/** The blocks of some rows, one or more, made one by one, and what they are made of. */
 export function segmentOf(
   parts: IndexParts,
   { rows, renumbered, partitionOf }: RowsToSave,
-): { layout: SegmentLayout; blocks: SegmentRows[] } {
+): { layout: SegmentLayout; blocks: Generator<SegmentRows> } {
   const { distinctCodes, vectors, hasher, partitions } = parts;
   const partitionOfRow = (row: number) => {
     if (!distinctCodes.hasCode(row)) return NO_PARTITION;
@@ -63,16 +63,17 @@ export function segmentOf(
     };
   };
   const most = maxBlockRows(parts);
-  const blocks: SegmentRows[] = [];
-  for (let i = 0; i + 1 < starts.length; i++) {
-    for (let first = starts[i]; first < starts[i + 1]; ) {
-      const wanted = Math.min(starts[i + 1], first + most);
-      const end = vectors?.endOf(order, first, wanted) ?? wanted;
-      blocks.push(blockOf(first, end));
-      first = end;
+  function* blocks(): Generator<SegmentRows> {
+    for (let i = 0; i + 1 < starts.length; i++) {
+      for (let first = starts[i]; first < starts[i + 1]; ) {
+        const wanted = Math.min(starts[i + 1], first + most);
+        const end = vectors?.endOf(order, first, wanted) ?? wanted;
+        yield blockOf(first, end);
+        first = end;
+      }
     }
   }
-  return { layout, blocks };
+  return { layout, blocks: blocks() };
 }
 
 function maxBlockRows({ partitions, hasher, distinctCodes }: IndexParts): number {

@@ -26,7 +26,8 @@ export interface TextSettings {
 }
 
 export const FILE_KINDS = [
-  ...(['rows', 'vectors', 'blocks', 'columns', 'centres', 'removed', 'frequencies'] as const),
+  ...(['rows', 'vectors', 'blocks', 'hashes', 'buckets', 'columns'] as const),
+  ...(['centres', 'removed', 'frequencies'] as const),
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
@@ -92,15 +93,29 @@ export function manifestGeneration(name: string): number | null {
   return found === undefined ? null : Number(found);
 }
 
-const PIECE_BYTES = 2 ** 20;
+/** Bytes of a file that are hashed together. */
+export const PIECE_BYTES = 2 ** 20;
 
 /** xxHash64, chained over pieces of 1 MiB: the hash before is the seed. 16 hexadecimal digits. */
 export function fileChecksum(bytes: Uint8Array): string {
-  let hash = 0n;
+  const pieces = new FileChecksum();
   for (let at = 0; at === 0 || at < bytes.length; at += PIECE_BYTES) {
-    hash = checksum(bytes.subarray(at, at + PIECE_BYTES), hash);
+    pieces.add(bytes.subarray(at, at + PIECE_BYTES));
   }
-  return hash.toString(16).padStart(16, '0');
+  return pieces.text;
+}
+
+/** The same of a file that comes piece by piece, each but the last of PIECE_BYTES. */
+export class FileChecksum {
+  #hash = 0n;
+
+  add(piece: Uint8Array): void {
+    this.#hash = checksum(piece, this.#hash);
+  }
+
+  get text(): string {
+    return this.#hash.toString(16).padStart(16, '0');
+  }
 }
 
 export function manifestText(manifest: Omit<Manifest, 'version' | 'checksum'>): string {
@@ -166,17 +181,21 @@ function checkSegments(manifest: Manifest): void {
   }
   checkInteger('nextRow', manifest.index.nextRow, nextRow, 2 ** 32);
   const hasVectors = manifest.version > 1 && manifest.index.keep !== 'none';
-  for (const [kind, least] of [
-    ['columns', 0],
-    ['vectors', hasVectors ? rows.length : 0],
-    ['blocks', manifest.version > 1 ? rows.length : 0],
+  const isOfSegments = manifest.version > 1;
+  const hashes = filesOf(manifest, 'hashes').length;
+  for (const [kind, least, most] of [
+    ['columns', 0, rows.length],
+    ['vectors', hasVectors ? rows.length : 0, hasVectors ? rows.length : 0],
+    ['blocks', isOfSegments ? rows.length : 0, isOfSegments ? rows.length : 0],
+    ['hashes', 0, isOfSegments ? rows.length : 0],
+    ['buckets', hashes, hashes],
   ] as const) {
     const files = filesOf(manifest, kind);
-    const most = kind === 'columns' ? rows.length : least;
     checkInteger(`files of ${kind}`, files.length, least, most);
     if (files.length > 0) checkInteger(`files of ${kind}`, files.length, rows.length, rows.length);
     files.forEach((file, i) => {
-      if (kind !== 'blocks') checkInteger(`rows of ${kind}`, file.rows, rows[i].rows, rows[i].rows);
+      if (kind !== 'columns' && kind !== 'vectors') return;
+      checkInteger(`rows of ${kind}`, file.rows, rows[i].rows, rows[i].rows);
     });
   }
   for (const kind of ['centres', 'removed', 'frequencies'] as const) {
@@ -199,19 +218,24 @@ export interface Segment {
   readonly vectors: FolderFile | null;
   /** Null in version 1. */
   readonly blocks: FolderFile | null;
+  /** Rows by the hashes of their ids and codes, and where the buckets of that file are. */
+  readonly hashes: FolderFile | null;
+  readonly buckets: FolderFile | null;
 }
 
 export function segmentsOf(manifest: Manifest): Segment[] {
-  const [columns, vectors, blocks] = (['columns', 'vectors', 'blocks'] as const).map((kind) => {
-    return filesOf(manifest, kind);
-  });
+  const kinds = ['columns', 'vectors', 'blocks', 'hashes', 'buckets'] as const;
+  const files = kinds.map((kind) => [kind, filesOf(manifest, kind)] as const);
   return filesOf(manifest, 'rows').map((rows, i) => ({
-    ...{ rows, columns: columns[i] ?? null },
-    ...{ vectors: vectors[i] ?? null, blocks: blocks[i] ?? null },
+    rows,
+    ...(Object.fromEntries(files.map(([kind, all]) => [kind, all[i] ?? null])) as Others),
   }));
 }
 
+type Others = Omit<Segment, 'rows'>;
+
 /** The files of a segment, in the order in which manifests list them. */
-export function filesOfSegment({ rows, vectors, blocks, columns }: Segment): FolderFile[] {
-  return [rows, vectors, blocks, columns].filter((file) => file !== null);
+export function filesOfSegment(segment: Segment): FolderFile[] {
+  const { rows, vectors, blocks, hashes, buckets, columns } = segment;
+  return [rows, vectors, blocks, hashes, buckets, columns].filter((file) => file !== null);
 }

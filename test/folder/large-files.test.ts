@@ -124,7 +124,7 @@ describe('the files of a large index', () => {
     const full = [0, 300].map((firstRow) => ({
       rows: { rows: 300, firstRow, nextRow: firstRow + 300 } as Segment['rows'],
       columns: null,
-      ...{ vectors: null, blocks: null },
+      ...{ vectors: null, blocks: null, hashes: null, buckets: null },
     }));
     expect(planned(full, live, 300)).toEqual([...full, { firstRow: 600, nextRow: 900 }]);
   });
@@ -144,6 +144,8 @@ describe('the files of a large index', () => {
           columns: null,
           vectors: null,
           blocks: null,
+          hashes: null,
+          buckets: null,
         };
       });
       most = Math.max(most, segments.length);

@@ -214,7 +214,7 @@ describe('columns next to the rows', () => {
       /the carried columns are title: Utf8, size: Float64; those given are title: Utf8/,
     );
     expect((await IndexFolder.open(folder)).generation).toBe(1);
-    expect(readdirSync(folder)).toHaveLength(5);
+    expect(readdirSync(folder)).toHaveLength(7);
   });
 });
 

@@ -36,6 +36,10 @@ export class BodyReader {
     return this.#take(Uint32Array, this.count);
   }
 
+  uint64(): BigUint64Array {
+    return this.#take(BigUint64Array, this.count);
+  }
+
   /** `width` numbers a row. */
   float32(width = 1): Float32Array {
     return this.#take(Float32Array, this.count * width);

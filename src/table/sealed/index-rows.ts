@@ -19,8 +19,8 @@ import {
   readRows,
   type TableBatch,
   type TableRows,
-  writeTable,
 } from './sealed-table';
+import { writeTable } from './table-writer';
 
 /** The schema's JSON: what `Header` says, and what the index adds. */
 export type IndexHeader = Header & Readonly<Record<string, unknown>>;

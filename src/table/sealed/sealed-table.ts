@@ -7,7 +7,6 @@
 
 import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apache-arrow';
 import type { Ids } from '../../base/ids';
-import { arrowBytes } from '../arrow/bytes';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
 import type { Column } from '../columns/builder';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
@@ -121,17 +120,6 @@ export function sealed(
     return sealer.next(columns?.map(({ data }) => data) ?? null);
   });
   return { schema, batches: records };
-}
-
-/** The bytes of an Arrow file of a table, given batch by batch. */
-export function writeTable(
-  columns: readonly ColumnSchema[],
-  header: TableHeader,
-  batches: Iterable<TableBatch>,
-): Uint8Array {
-  const made = Array.from(batches, ({ count, rows }) => columnsOf(columns, rows, count));
-  const { schema, batches: records } = sealed(header, made);
-  return arrowBytes('file', schema, records);
 }
 
 /** A table that was opened, and passed its checksums. */

@@ -7,7 +7,6 @@
 
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
 import { checksum } from '../../kernels/kernels';
-import { arrowBytes } from '../arrow/bytes';
 import { bodiesOf } from '../arrow/messages';
 import { asArrow } from '../arrow/source';
 import { BodyReader } from './body-reader';
@@ -18,15 +17,8 @@ import {
   SPARSE_COLUMNS,
   sparseTable,
 } from './index-rows';
-import {
-  type ColumnSchema,
-  columnsOf,
-  openTable,
-  readNumbers,
-  sealed,
-  type TableBatch,
-  writeTable,
-} from './sealed-table';
+import { type ColumnSchema, openTable, readNumbers, type TableBatch } from './sealed-table';
+import { TableWriter, writeTable } from './table-writer';
 
 /** In place of a partition, of rows without a code. */
 export const NO_PARTITION = 0xffff_ffff;
@@ -100,57 +92,59 @@ const BLOCKS: readonly ColumnSchema[] = [
   { name: 'vectors_checksum', type: 'uint64' },
 ];
 
-/** The bytes of the files of a segment; `vectors` is null where none are held. */
-export interface SegmentBytes {
-  readonly rows: Uint8Array;
-  readonly vectors: Uint8Array | null;
-  readonly blocks: Uint8Array;
-  readonly blockCount: number;
-}
+/** The files of a segment as they grow, a block at a time; a segment has one block or more. */
+export class SegmentTables {
+  readonly rows: TableWriter;
+  /** Null where no vectors are held. */
+  readonly vectors: TableWriter | null;
+  readonly #layout: SegmentLayout;
+  readonly #partitions: number[] = [];
+  readonly #counts: number[] = [];
 
-/** Blocks as files; `header` is that of an index file. A segment has one block or more. */
-export function segmentToArrow(
-  header: Omit<IndexHeader, 'version'>,
-  layout: SegmentLayout,
-  blocks: readonly SegmentRows[],
-): SegmentBytes {
-  const rows = tableBytes({ kind: 'segment', ...header }, ROWS(layout), blocks.map(rowsBatch));
-  const hasVectors = layout.keep !== 'none';
-  const vectors = hasVectors
-    ? tableBytes({ kind: 'vectors' }, VECTORS(layout), blocks.map(vectorsBatch))
-    : null;
-  const bodies = bodiesIn(rows);
-  const vectorBodies = vectors === null ? null : bodiesIn(vectors);
-  const numbers = (of: (block: SegmentRows, i: number) => number) =>
-    Uint32Array.from(blocks, (block, i) => of(block, i));
-  const big = (of: (i: number) => number | bigint) =>
-    BigUint64Array.from(blocks, (_, i) => BigInt(of(i)));
-  const table: TableBatch = {
-    count: blocks.length,
-    rows: {
-      partition: numbers(({ partition }) => partition),
-      rows: numbers(({ count }) => count),
-      at: big((i) => bodies[i].at),
-      bytes: numbers((_, i) => bodies[i].length),
-      checksum: big((i) => bodies[i].checksum),
-      vectors_at: big((i) => vectorBodies?.[i].at ?? 0),
-      vectors_bytes: numbers((_, i) => vectorBodies?.[i].length ?? 0),
-      vectors_checksum: big((i) => vectorBodies?.[i].checksum ?? 0),
-    },
-  };
-  const { bits, dimensions, keep, id, hasFirsts, residualBytes } = layout;
-  const told = { kind: 'blocks', bits, dimensions, keep, id, hasFirsts, residualBytes };
-  return { rows, vectors, blocks: writeTable(BLOCKS, told, [table]), blockCount: blocks.length };
-}
+  /** `header` is that of an index file. */
+  constructor(header: Omit<IndexHeader, 'version'>, layout: SegmentLayout) {
+    this.#layout = layout;
+    this.rows = new TableWriter(ROWS(layout), { kind: 'segment', ...header });
+    this.vectors =
+      layout.keep === 'none' ? null : new TableWriter(VECTORS(layout), { kind: 'vectors' });
+  }
 
-function tableBytes(
-  header: object,
-  columns: readonly ColumnSchema[],
-  batches: readonly TableBatch[],
-): Uint8Array {
-  const made = batches.map(({ count, rows }) => columnsOf(columns, rows, count));
-  const { schema, batches: records } = sealed({ ...header }, made);
-  return arrowBytes('file', schema, records);
+  /** Blocks so far. */
+  get count(): number {
+    return this.#counts.length;
+  }
+
+  /** Bytes of the files of rows and of vectors. */
+  add(block: SegmentRows): { rows: Uint8Array[]; vectors: Uint8Array[] } {
+    this.#partitions.push(block.partition);
+    this.#counts.push(block.count);
+    const vectors = this.vectors?.add(vectorsBatch(block)) ?? [];
+    return { rows: this.rows.add(rowsBatch(block)), vectors };
+  }
+
+  /** The file that says where blocks are, when the others have ended. */
+  blocks(): Uint8Array {
+    const { count } = this;
+    const [rows, vectors] = [this.rows.bodies, this.vectors?.bodies];
+    const big = (of: (i: number) => number | bigint) =>
+      BigUint64Array.from({ length: count }, (_, i) => BigInt(of(i)));
+    const table: TableBatch = {
+      count,
+      rows: {
+        partition: Uint32Array.from(this.#partitions),
+        rows: Uint32Array.from(this.#counts),
+        at: big((i) => rows[i].at),
+        bytes: Uint32Array.from(rows, ({ length }) => length),
+        checksum: big((i) => rows[i].checksum),
+        vectors_at: big((i) => vectors?.[i].at ?? 0),
+        vectors_bytes: Uint32Array.from(rows, (_, i) => vectors?.[i].length ?? 0),
+        vectors_checksum: big((i) => vectors?.[i].checksum ?? 0),
+      },
+    };
+    const { bits, dimensions, keep, id, hasFirsts, residualBytes } = this.#layout;
+    const told = { kind: 'blocks', bits, dimensions, keep, id, hasFirsts, residualBytes };
+    return writeTable(BLOCKS, told, [table]);
+  }
 }
 
 function rowsBatch(block: SegmentRows): TableBatch {
@@ -274,7 +268,7 @@ export interface BlockRows {
 
 /** The rows of block `i` from its body, which begins on 8 bytes. Throws where it is too short. */
 export function readBlock(
-  { layout, rows, partitions }: BlockTable,
+  { layout, rows, partitions }: Pick<BlockTable, 'layout' | 'rows' | 'partitions'>,
   i: number,
   body: Uint8Array,
 ): BlockRows {
@@ -304,7 +298,7 @@ export function readBlock(
 
 /** All vectors of block `i`. */
 export function readVectors(
-  { layout, rows }: BlockTable,
+  { layout, rows }: Pick<BlockTable, 'layout' | 'rows'>,
   i: number,
   body: Uint8Array,
 ): Pick<IndexRows, 'vectors' | 'scales' | 'sparse'> {

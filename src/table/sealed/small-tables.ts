@@ -5,7 +5,8 @@
 
 import { checkInteger } from '../../base/check';
 import { type ArrowSource, asArrow } from '../arrow/source';
-import { batchRanges, type ColumnSchema, openTable, readNumbers, writeTable } from './sealed-table';
+import { batchRanges, type ColumnSchema, openTable, readNumbers } from './sealed-table';
+import { writeTable } from './table-writer';
 
 const REMOVED: ColumnSchema = { name: 'row', type: 'uint32' };
 

@@ -1,0 +1,115 @@
+/**
+ * Bytes in buckets, of which memory holds some: when these are full, all are appended to a
+ * temporary file of the generation, bucket by bucket. A bucket is read as it was added, in order.
+ * The file is gone at the end, and after a kill the next writer of the folder deletes it.
+ */
+
+import type { FileHandle } from 'node:fs/promises';
+import { fill } from '../formats/file-io';
+import type { GenerationWriter } from './generations';
+
+/** Bytes of one write. */
+const WRITE_BYTES = 2 ** 22;
+
+interface Bucket {
+  held: Uint8Array;
+  length: number;
+  /** Where its bytes are in the file, and how many: pairs. */
+  readonly extents: number[];
+}
+
+export class Spill {
+  readonly #writer: GenerationWriter;
+  readonly #limit: number;
+  readonly #buckets = new Map<number, Bucket>();
+  #file: { readonly handle: FileHandle; readonly name: string } | null = null;
+  /** Bytes of the file, and those that memory holds. */
+  #written = 0;
+  #held = 0;
+
+  /** Holds about `limit` bytes. */
+  constructor(writer: GenerationWriter, limit: number) {
+    this.#writer = writer;
+    this.#limit = limit;
+  }
+
+  /** Copies bytes to the end of a bucket; `settle` must be called now and then. */
+  add(bucket: number, bytes: Uint8Array): void {
+    let own = this.#buckets.get(bucket);
+    if (own === undefined) {
+      own = { held: new Uint8Array(), length: 0, extents: [] };
+      this.#buckets.set(bucket, own);
+    }
+    const length = own.length + bytes.length;
+    if (length > own.held.length) {
+      const grown = new Uint8Array(Math.max(length, 2 * own.held.length, 64));
+      grown.set(own.held.subarray(0, own.length));
+      this.#held += grown.length - own.held.length;
+      own.held = grown;
+    }
+    own.held.set(bytes, own.length);
+    own.length = length;
+  }
+
+  /** Writes what is held, where that is more than the limit. */
+  async settle(): Promise<void> {
+    if (this.#held <= this.#limit) return;
+    this.#file ??= await this.#writer.temporary();
+    const room = new Uint8Array(WRITE_BYTES);
+    let filled = 0;
+    const put = async () => {
+      for (let at = 0; at < filled; ) {
+        const { handle } = this.#file as { handle: FileHandle };
+        const { bytesWritten } = await handle.write(room, at, filled - at, this.#written);
+        at += bytesWritten;
+        this.#written += bytesWritten;
+      }
+      filled = 0;
+    };
+    for (const number of [...this.#buckets.keys()].sort((a, b) => a - b)) {
+      const own = this.#buckets.get(number) as Bucket;
+      if (own.length === 0) continue;
+      own.extents.push(this.#written + filled, own.length);
+      for (let from = 0; from < own.length; ) {
+        const some = own.held.subarray(from, Math.min(own.length, from + WRITE_BYTES - filled));
+        room.set(some, filled);
+        filled += some.length;
+        from += some.length;
+        if (filled === WRITE_BYTES) await put();
+      }
+      own.held = new Uint8Array();
+      own.length = 0;
+    }
+    await put();
+    this.#held = 0;
+  }
+
+  /** The bytes of a bucket, a copy that begins on 8 bytes. */
+  async read(bucket: number): Promise<Uint8Array> {
+    const { held, length, extents } = this.#buckets.get(bucket) ?? EMPTY;
+    let total = length;
+    for (let i = 1; i < extents.length; i += 2) total += extents[i];
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(total).buffer);
+    let at = 0;
+    for (let i = 0; i < extents.length; i += 2) {
+      const part = bytes.subarray(at, at + extents[i + 1]);
+      const { handle, name } = this.#file as { handle: FileHandle; name: string };
+      if ((await fill(handle, part, extents[i])) < part.length) {
+        throw new Error(`${name} was cut short while it was written`);
+      }
+      at += part.length;
+    }
+    bytes.set(held.subarray(0, length), at);
+    return bytes;
+  }
+
+  /** Deletes the file. */
+  async close(): Promise<void> {
+    this.#buckets.clear();
+    const file = this.#file;
+    this.#file = null;
+    if (file !== null) await this.#writer.removeTemporary(file);
+  }
+}
+
+const EMPTY: Bucket = { held: new Uint8Array(), length: 0, extents: [] };

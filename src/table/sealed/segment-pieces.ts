@@ -1,0 +1,194 @@
+/**
+ * Rows of segments on their way into another segment: read from a block, cut, joined, and put into
+ * a temporary file in the layout of a block's body. Nothing here looks at what the rows are.
+ */
+
+import type { Ids } from '../../base/ids';
+import { bytesPerCode } from '../../codes/codes';
+import type { SparseColumns } from './index-rows';
+import {
+  type BlockRows,
+  NO_PARTITION,
+  readBlock,
+  readVectors,
+  type SegmentLayout,
+  type SegmentRows,
+} from './segment-tables';
+
+type Vectors = Pick<SegmentRows, 'vectors' | 'scales' | 'sparse'>;
+export const NO_VECTORS: Vectors = { vectors: null, scales: null, sparse: null };
+
+/** A block that was read, as it is written. */
+export function rowsOfBlock(
+  layout: SegmentLayout,
+  block: BlockRows,
+  vectors: Vectors,
+): SegmentRows {
+  const { count, partition, rows, firsts, residuals, residualScales, checks } = block;
+  const isNull = partition === NO_PARTITION;
+  return {
+    ...{ count, partition, rows, firsts, residuals, residualScales, checks, ...vectors },
+    ids: idsOf(layout.id, count, block.idAt),
+    codes: isNull ? new Uint8Array(count * bytesPerCode(layout.bits)) : block.codes,
+    validity: isNull ? new Uint8Array(Math.ceil(count / 8)) : null,
+  };
+}
+
+function idsOf(type: string | null, length: number, idAt: BlockRows['idAt']): Ids | null {
+  if (type === null || idAt === null) return null;
+  const ids = Array.from({ length }, (_, i) => idAt(i));
+  return idArray(type, ids);
+}
+
+/** Ids as the array of their type. */
+function idArray(type: string, ids: readonly (string | number | bigint)[]): Ids {
+  if (type === 'Int64') return BigInt64Array.from(ids as bigint[]);
+  if (type === 'Uint64') return BigUint64Array.from(ids as bigint[]);
+  if (type === 'Int32') return Int32Array.from(ids as number[]);
+  return type === 'Uint32' ? Uint32Array.from(ids as number[]) : (ids as string[]);
+}
+
+/** Some rows, by their places, ascending. */
+export function picked(given: SegmentRows, places: Uint32Array): SegmentRows {
+  const { count, partition, ids, firsts, residualScales, checks, scales, sparse } = given;
+  if (places.length === count) return given;
+  const wide = <T extends Joinable>(from: T | null | undefined): T | null => {
+    if (!from) return null;
+    const width = from.length / count;
+    const to = new (from.constructor as new (length: number) => T)(places.length * width);
+    places.forEach((p, i) => {
+      to.set(from.subarray(p * width, (p + 1) * width) as never, i * width);
+    });
+    return to;
+  };
+  return {
+    ...{ count: places.length, partition, rows: wide(given.rows) as Uint32Array },
+    ids: Array.isArray(ids) ? Array.from(places, (p) => ids[p]) : wide(ids as Int32Array | null),
+    ...{ firsts: wide(firsts), residualScales: wide(residualScales), checks: wide(checks) },
+    ...{ scales: wide(scales), sparse: sparse && pickedSparse(sparse, places) },
+    ...{ codes: wide(given.codes) as Uint8Array, residuals: wide(given.residuals) },
+    vectors: wide(given.vectors as Int8Array | null),
+    validity: given.validity && new Uint8Array(Math.ceil(places.length / 8)),
+  };
+}
+
+function pickedSparse({ offsets, indices, weights }: SparseColumns, places: Uint32Array) {
+  return joinedSparse(
+    Array.from(places, (p) => {
+      const [from, to] = [offsets[p], offsets[p + 1]];
+      return {
+        offsets: Int32Array.of(0, to - from),
+        indices: indices.subarray(from, to),
+        weights: weights.subarray(from, to),
+      };
+    }),
+  );
+}
+
+/** Rows of one partition, one after another. */
+export function joined(pieces: readonly SegmentRows[]): SegmentRows {
+  const [first] = pieces;
+  if (pieces.length === 1) return first;
+  const count = pieces.reduce((sum, piece) => sum + piece.count, 0);
+  const all = <T extends Joinable>(of: (piece: SegmentRows) => T | null | undefined) =>
+    of(first) ? arrays(pieces.map((piece) => of(piece) as T)) : null;
+  return {
+    ...{ count, partition: first.partition, rows: all(({ rows }) => rows) as Uint32Array },
+    ids: Array.isArray(first.ids)
+      ? pieces.flatMap(({ ids }) => ids as string[])
+      : all(({ ids }) => ids as Int32Array),
+    ...{ firsts: all(({ firsts }) => firsts), codes: all(({ codes }) => codes) as Uint8Array },
+    ...{ residuals: all((one) => one.residuals), checks: all(({ checks }) => checks) },
+    ...{ residualScales: all((one) => one.residualScales), scales: all(({ scales }) => scales) },
+    vectors: all((piece) => piece.vectors as Int8Array),
+    sparse: first.sparse && joinedSparse(pieces.map(({ sparse }) => sparse as SparseColumns)),
+    validity: first.validity && new Uint8Array(Math.ceil(count / 8)),
+  };
+}
+
+type Joinable = Uint8Array | Int8Array | Uint32Array | Int32Array | Float32Array | BigUint64Array;
+
+function arrays<T extends Joinable>(parts: readonly T[]): T {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const all = new (parts[0].constructor as new (length: number) => T)(length);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part as never, at);
+    at += part.length;
+  }
+  return all;
+}
+
+function joinedSparse(parts: readonly SparseColumns[]): SparseColumns {
+  const rows = parts.reduce((sum, { offsets }) => sum + offsets.length - 1, 0);
+  const offsets = new Int32Array(rows + 1);
+  let at = 0;
+  for (const part of parts) {
+    const before = offsets[at];
+    for (let i = 1; i < part.offsets.length; i++) offsets[++at] = before + part.offsets[i];
+  }
+  return {
+    offsets,
+    indices: arrays(parts.map(({ indices }) => indices)),
+    weights: arrays(parts.map(({ weights }) => weights)),
+  };
+}
+
+/** Numbers before a piece in a temporary file: rows, partition, bytes of both bodies. */
+const HEAD = 4;
+
+/** Rows as bytes, a multiple of 8: the bodies that a block of them would have. */
+export function pieceBytes(given: SegmentRows): Uint8Array {
+  const { count, partition, rows, ids, firsts, residuals, residualScales, checks, sparse } = given;
+  const { codes, vectors, scales } = given;
+  const entries = sparse && rows.map((_, i) => sparse.offsets[i + 1] - sparse.offsets[i]);
+  const own = [rows, ...idBuffers(ids), firsts, residuals, residualScales, checks, entries];
+  if (partition !== NO_PARTITION) own.push(codes);
+  const others = sparse
+    ? [sparse.offsets, sparse.indices, sparse.offsets, sparse.weights]
+    : [vectors, scales];
+  const [first, second] = [sizeOf(own), sizeOf(others)];
+  const bytes = new Uint8Array(4 * HEAD + first + second);
+  new Uint32Array(bytes.buffer, 0, HEAD).set([count, partition, first, second]);
+  let at = 4 * HEAD;
+  for (const part of [...own, ...others]) {
+    if (!part) continue;
+    bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
+    at += padded(part.byteLength);
+  }
+  return bytes;
+}
+
+type Buffers = readonly (ArrayBufferView | null | undefined)[];
+const padded = (bytes: number) => Math.ceil(bytes / 8) * 8;
+const sizeOf = (parts: Buffers) =>
+  parts.reduce((sum, part) => sum + padded(part?.byteLength ?? 0), 0);
+
+function idBuffers(ids: Ids | null): (ArrayBufferView | null)[] {
+  if (!Array.isArray(ids)) return [ids as ArrayBufferView | null];
+  const texts = (ids as readonly string[]).map((id) => Buffer.from(id));
+  const offsets = new Int32Array(texts.length + 1);
+  texts.forEach((text, i) => {
+    offsets[i + 1] = offsets[i] + text.length;
+  });
+  return [offsets, arrays<Uint8Array>([new Uint8Array(), ...texts])];
+}
+
+/** The pieces in bytes, which begin on 8 bytes, in order. */
+export function* piecesIn(layout: SegmentLayout, bytes: Uint8Array): Generator<SegmentRows> {
+  for (let at = 0; at < bytes.length; ) {
+    const [count, partition, first, second] = new Uint32Array(
+      bytes.buffer,
+      bytes.byteOffset + at,
+      HEAD,
+    );
+    at += 4 * HEAD;
+    const table = {
+      ...{ layout, rows: Uint32Array.of(count), partitions: Uint32Array.of(partition) },
+    };
+    const block = readBlock(table, 0, bytes.subarray(at, at + first));
+    const body = bytes.subarray(at + first, at + first + second);
+    yield rowsOfBlock(layout, block, second === 0 ? NO_VECTORS : readVectors(table, 0, body));
+    at += first + second;
+  }
+}
