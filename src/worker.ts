@@ -5,6 +5,7 @@
 
 import { HASHING } from './hashing/hash-batch';
 import { SCANNING } from './index/scan-task';
+import { JOINING } from './join/join-task';
 import { TILING } from './join/tile-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
 import { NEAREST_IN_GROUP, NEAREST_IN_TREE } from './k-means/two-level';
@@ -13,6 +14,7 @@ import { type AnyTask, serve } from './threads/serve';
 
 const tasks = [
   HASHING,
+  JOINING,
   NEAREST_CENTROIDS,
   NEAREST_IN_GROUP,
   NEAREST_IN_TREE,

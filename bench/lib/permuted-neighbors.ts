@@ -63,7 +63,10 @@ const DIGIT_BITS = 11;
 
 /** The distinct codes in the order of their bits, the first bit of `bits` first. */
 function sorted({ memory, count }: Distinct, bits: Uint32Array): Uint32Array {
-  const { words, codes } = memory;
+  const {
+    words,
+    arrays: { codes },
+  } = memory;
   const bitOf = (code: number, bit: number) =>
     (codes[code * words + (bit >> 5)] >>> (bit & 31)) & 1;
   const keys = new Uint32Array(count);
@@ -120,7 +123,7 @@ function compare(
   const limits = new Uint32Array(count);
   for (let i = 0; i < count; i++) {
     const from = order[i] * words;
-    for (let w = 0; w < words; w++) target[i * words + w] = memory.codes[from + w];
+    for (let w = 0; w < words; w++) target[i * words + w] = memory.arrays.codes[from + w];
     limits[i] = found.limitOf(order[i]);
   }
   const half = Math.ceil(window / 2);

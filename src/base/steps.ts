@@ -45,10 +45,30 @@ export function checkThreads(name: string, threads: unknown): 'auto' | number {
 /** Yielded where work must not be stopped: what its steps change belongs together. */
 export const GO_ON = Symbol('go on');
 
+type Progress = (done: number, total: number) => readonly [done: number, total: number] | null;
+
 /** A step that other threads can take: `runStepsAsync` waits for `run`, others go on at once. */
 export abstract class Elsewhere {
   /** False within work that must not be stopped. */
   mayStop = true;
+  #progress: Progress = (done, total) => [done, total];
+
+  /** Reports progress in other numbers from now on, or none. */
+  mapProgress(map: Progress | null): void {
+    const before = this.#progress;
+    this.#progress = (done, total) => {
+      const inner = map && before(done, total);
+      return inner && map(...inner);
+    };
+  }
+
+  protected progressTo(report: (done: number, total: number) => void) {
+    return (done: number, total: number) => {
+      const mapped = this.#progress(done, total);
+      if (mapped !== null) report(...mapped);
+    };
+  }
+
   abstract run(call: LongCall): Promise<void>;
 }
 
@@ -74,6 +94,16 @@ export function* unstopped<T>(steps: Steps<T>): Steps<T> {
       result.value.mayStop = false;
       yield result.value;
     } else yield GO_ON;
+  }
+}
+
+/** The same work with its progress in other numbers, or none of it. */
+export function* withProgress<T>(steps: Steps<T>, map: Progress | null): Steps<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (value instanceof Elsewhere) value.mapProgress(map);
+    yield Array.isArray(value) ? (map?.(value[0], value[1]) ?? undefined) : value;
   }
 }
 

@@ -5,12 +5,14 @@
  * joined by their other bits.
  */
 
-import { lowerBound, toStarts } from '../base/arrays';
-import type { Steps } from '../base/steps';
+import { lowerBound } from '../base/arrays';
+import { type Steps, withProgress } from '../base/steps';
 import type { BitRun } from '../codes/pigeonhole';
 import { ENTRY, HIT, JoinMemory } from '../kernels/joins/join-memory';
-import type { JoinKernel, JoinKey, Runs } from '../kernels/joins/joins.scalar';
-import { hammingKernel, joinKernel, type KernelName } from '../kernels/kernels';
+import { JOIN_WORK_AT } from '../kernels/joins/joins.wasm';
+import { joinKernel, type KernelName } from '../kernels/kernels';
+import { inParallel } from '../threads/parallel';
+import { BucketJob } from './bucket-job';
 import {
   chooseMethod,
   type JoinMethod,
@@ -20,6 +22,7 @@ import {
   maxTables,
   runsWithout,
 } from './join-layout';
+import { JOINING, type JoinPart, type JoinState, type Near } from './join-task';
 
 /** Distinct codes, the first `count` of a memory that the join kernels read. */
 export interface JoinCodes {
@@ -59,7 +62,7 @@ interface Around {
   readonly rejects: readonly (readonly BitRun[])[];
 }
 
-/** Rows, and comparisons, between two steps: some milliseconds. */
+/** Rows that are copied, and comparisons, between two steps: some milliseconds. */
 const STEP_ROWS = 2 ** 18;
 const STEP_COMPARISONS = 2 ** 22;
 const SAMPLE = 1024;
@@ -107,64 +110,40 @@ function* joinTables(
   take: TakeHits,
 ): Steps<void> {
   const { memory, count } = codes;
-  const kernel = joinKernel(wanted.kernel);
   const total = layout.length * count;
-  const budget = comparisonsOfStep(memory, wanted);
+  const { range, kernel, maxDistance } = wanted;
   for (const [t, table] of layout.entries()) {
-    yield* sorted(codes, joinKeyOf(table, count), kernel);
     const required = [...around.required, ...table];
     const rejects = [...around.rejects, ...layout.slice(0, t)];
-    [required, ...rejects].forEach((runs, i) => {
-      memory.masks.set(maskOf(runs, memory.words), i * memory.words);
-    });
-    const state: Runs = {
-      ...{ maxDistance: wanted.maxDistance, rejects: rejects.length },
-      ...{ fromCode: 0, toCode: count, next: 0, place: 0, longEnd: 0, budget: 0 },
-    };
-    while (state.next < count) {
-      [state.fromCode, state.toCode] = wanted.range();
-      state.budget = budget;
-      const found = kernel.runs(memory, count, state);
-      if (found > 0) take(memory.hits, found);
-      if (state.longEnd > 0) {
-        const inside = { runs: runsWithout(around.runs, table), required, rejects };
-        yield* joinLong(codes, state.next, state.longEnd, wanted, inside, take);
-        state.next = state.longEnd;
-      }
-      yield [t * count + state.next, total];
+    setMasks(memory, required, rejects);
+    const near = { maxDistance, rejects: rejects.length };
+    const work = { kind: 'pairs', key: joinKeyOf(table, count), near } as const;
+    const progress = (done: number) => [t * count + done, total] as const;
+    const client = { range, take, progress, budget: comparisonsOfStep(memory, wanted) };
+    const job = new BucketJob(memory, count, { work, kernel }, client);
+    yield* inParallel(job);
+    for (const [first, end] of job.long) {
+      const inside = { runs: runsWithout(around.runs, table), required, rejects };
+      yield* withProgress(joinLong(codes, first, end, wanted, inside, take), null);
     }
   }
+}
+
+/** Writes the bits in which pairs must agree, and those in which they must not. */
+function setMasks(
+  { arrays: { masks }, words }: JoinMemory,
+  required: readonly BitRun[],
+  rejects: readonly (readonly BitRun[])[],
+): void {
+  [required, ...rejects].forEach((runs, i) => {
+    masks.set(maskOf(runs, words), i * words);
+  });
 }
 
 /** Comparisons between two steps: fewer of wide codes, and in plain loops. */
 function comparisonsOfStep({ words }: JoinMemory, { kernel }: Pick<JoinWanted, 'kernel'>): number {
   const slowness = joinKernel(kernel).name === 'scalar' ? 16 : 1;
   return Math.max(1024, Math.floor((2 * STEP_COMPARISONS) / words / slowness));
-}
-
-/** Sorts the memory's entries by the bucket of a key, those of a bucket by distinct code. */
-function* sorted({ memory, count }: JoinCodes, key: JoinKey, kernel: JoinKernel): Steps<void> {
-  const { entries, sorted: other, counts } = memory;
-  counts.fill(0);
-  for (let first = 0; first < count; first += STEP_ROWS) {
-    kernel.keysInto(memory, first, Math.min(count, first + STEP_ROWS), key);
-    yield undefined;
-  }
-  const { lowBits, highBits } = key;
-  const low = { shift: 0, mask: 2 ** lowBits - 1 };
-  const high = { shift: lowBits, mask: 2 ** highBits - 1 };
-  const lows = counts.subarray(0, 2 ** lowBits);
-  const highs = counts.subarray(2 ** lowBits, 2 ** lowBits + 2 ** highBits);
-  for (const [from, to, digit, offsets] of [
-    [entries, other, low, lows],
-    [other, entries, high, highs],
-  ] as const) {
-    toStarts(offsets);
-    for (let first = 0; first < count; first += STEP_ROWS) {
-      kernel.scatter(from, first, Math.min(count, first + STEP_ROWS), to, digit, offsets);
-      yield undefined;
-    }
-  }
 }
 
 /** A run of entries that is too long to be compared in pairs: a join over the bits left. */
@@ -177,13 +156,14 @@ function* joinLong(
   take: TakeHits,
 ): Steps<void> {
   const distincts = new Uint32Array(end - first);
-  const { words } = memory;
+  const { arrays, words } = memory;
   const masks = around.rejects.length + 1 + maxTables(wanted.maxDistance);
-  const inner = new JoinMemory(distincts.length, memory.bytesPerCode, masks);
+  const inner = JoinMemory.allocate(distincts.length, arrays.bytesPerCode, masks);
   for (let i = 0; i < distincts.length; i++) {
-    const distinct = memory.entries[ENTRY * (first + i)];
+    const distinct = arrays.entries[ENTRY * (first + i)];
     distincts[i] = distinct;
-    for (let w = 0; w < words; w++) inner.codes[i * words + w] = memory.codes[distinct * words + w];
+    const [from, to] = [distinct * words, i * words];
+    for (let w = 0; w < words; w++) inner.arrays.codes[to + w] = arrays.codes[from + w];
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
   const codes = { memory: inner, count: distincts.length, bits };
@@ -199,8 +179,7 @@ function* joinLong(
     }
     take(hits, count);
   };
-  const steps = joinAs(codes, method, { ...wanted, range }, around, takeInner);
-  for (let step = steps.next(); !step.done; step = steps.next()) yield undefined;
+  yield* joinAs(codes, method, { ...wanted, range }, around, takeInner);
 }
 
 /** Compares all codes with all, in blocks of queries. */
@@ -210,56 +189,48 @@ function* joinAll(
   { required, rejects }: Around,
   take: TakeHits,
 ): Steps<void> {
-  const { words, codes, hits } = memory;
-  const bytesPerCode = 4 * words;
-  const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
-  const scan = hammingKernel(kernel, bytesPerCode);
-  const needed = maskOf(required, words);
-  const masks = rejects.map((runs) => maskOf(runs, words));
-  const isWanted = (a: number, b: number) =>
-    differs(codes, a * words, b * words, needed) === false &&
-    masks.every((mask) => differs(codes, a * words, b * words, mask));
-  let found = 0;
-  for (let query = range()[0]; query < Math.min(count, range()[1]); query += QUERIES) {
-    const some = Math.min(QUERIES, Math.min(count, range()[1]) - query);
-    const queries = bytes.slice(query * bytesPerCode, (query + some) * bytesPerCode);
-    const limits = new Uint32Array(some).fill(maxDistance + 1);
-    const step = Math.max(QUERIES, Math.floor(comparisonsOfStep(memory, { kernel }) / some));
-    for (let first = query; first < count; first += step) {
-      const rows = Math.min(step, count - first);
-      scan.hitsOfMany(bytes, first, rows, queries, limits, (i, other, distance) => {
-        const distinct = query + i;
-        if (other <= distinct || !isWanted(distinct, other)) return;
-        hits[HIT * found] = distinct;
-        hits[HIT * found + 1] = other;
-        hits[HIT * found + 2] = distance;
-        if (HIT * ++found < hits.length) return;
-        take(hits, found);
-        found = 0;
-      });
-      if (found > 0) take(hits, found);
-      found = 0;
-      yield [query * count + first * some, count * count];
-    }
+  setMasks(memory, required, rejects);
+  const near: Near = { maxDistance, rejects: rejects.length };
+  const state: JoinState = { arrays: memory.arrays, kernel, work: { kind: 'all', near } };
+  const rows = Math.ceil(comparisonsOfStep(memory, { kernel }) / QUERIES);
+  const blockOf = (code: number) => Math.ceil(code / QUERIES);
+  const from = Math.floor(range()[0] / QUERIES);
+  /** Of each block of queries from the first on, the parts before it. */
+  const before = [0];
+  for (let block = from; block < blockOf(count); block++) {
+    before.push((before.at(-1) as number) + Math.ceil((count - block * QUERIES) / rows));
   }
-}
-
-/** Whether two codes, whose first words are at `a` and `b`, differ in a bit of the mask. */
-function differs(codes: Uint32Array, a: number, b: number, mask: Uint32Array): boolean {
-  for (let w = 0; w < mask.length; w++) {
-    if (((codes[a + w] ^ codes[b + w]) & mask[w]) !== 0) return true;
-  }
-  return false;
+  let block = 0; // parts are asked for in order
+  yield* inParallel({
+    task: JOINING,
+    state,
+    get count() {
+      const end = blockOf(Math.min(count, range()[1])) - from;
+      return Math.max(before[block], before[Math.max(0, end)]);
+    },
+    part(i): JoinPart {
+      while (before[block + 1] <= i) block++;
+      const query = (from + block) * QUERIES;
+      const first = query + (i - before[block]) * rows;
+      const end = Math.min(count, first + rows);
+      return { stage: 'all', query, queries: Math.min(QUERIES, count - query), first, end };
+    },
+    take(found, i) {
+      if (found.count > 0) take(found.hits, found.count);
+      return [i + 1, before[before.length - 1]];
+    },
+    scratchBytes: JOIN_WORK_AT + memory.workBytes,
+  });
 }
 
 /** Codes at equal distances, by which the method is chosen. */
 function sampleOf({ memory, count }: JoinCodes): JoinSample {
-  const { words } = memory;
+  const { arrays, words } = memory;
   const size = Math.min(count, SAMPLE);
   const codes = new Uint32Array(size * words);
   for (let i = 0; i < size; i++) {
     const from = Math.floor((i * count) / size) * words;
-    codes.set(memory.codes.subarray(from, from + words), i * words);
+    codes.set(arrays.codes.subarray(from, from + words), i * words);
   }
   return { codes, words, count: size, longestRun: memory.longestRun };
 }

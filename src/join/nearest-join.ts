@@ -145,7 +145,7 @@ class Comparison {
     for (let at = this.#asked; at < count; at++) {
       limits[at] = this.#limitOf(order[at]);
       const from = order[at] * width;
-      for (let w = 0; w < width; w++) words[at * width + w] = memory.codes[from + w];
+      for (let w = 0; w < width; w++) words[at * width + w] = memory.arrays.codes[from + w];
       if (at % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
   }

@@ -6,7 +6,7 @@
  */
 
 import { grown } from '../base/arrays';
-import { Item, type Steps, type Stream } from '../base/steps';
+import { Item, type Steps, type Stream, withProgress } from '../base/steps';
 import { HIT } from '../kernels/joins/join-memory';
 import { type JoinWanted, join } from './join';
 import type { JoinMethod } from './join-layout';
@@ -48,10 +48,9 @@ export function* pairsInOrder(
   const out = new Batches();
   for (let from = left.start; from < left.end; from = held.to) {
     held.begin(from, order.isFirstOnly);
-    for (const step of heldIn(codes, method, order, held)) {
-      if (!Array.isArray(step)) yield undefined;
-      else yield [from + ((held.to - from) * step[0]) / step[1], left.end];
-    }
+    yield* withProgress(heldIn(codes, method, order, held), (done, total) => {
+      return [from + ((held.to - from) * done) / total, left.end];
+    });
     if (held.isEmpty && codes.distinctOfRow === null) continue;
     held.sort();
     for (let row = from; row < held.to; row++) {

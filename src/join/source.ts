@@ -8,6 +8,7 @@
 import { lowerBound } from '../base/arrays';
 import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
+import { newSecret } from '../base/secret';
 import type { Steps } from '../base/steps';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import { catchingDistance, checkLeast, type LeastSimilarity, widestAt } from '../codes/measure';
@@ -15,9 +16,11 @@ import { partsOf, SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
-import { JoinMemory } from '../kernels/joins/join-memory';
+import { JoinMemory, MAX_BUCKET_BITS } from '../kernels/joins/join-memory';
 import { joinKernel, type KernelName } from '../kernels/kernels';
+import { inParallel } from '../threads/parallel';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
+import { BucketJob } from './bucket-job';
 import type { PairBits } from './join';
 import { maxTables } from './join-layout';
 
@@ -175,6 +178,8 @@ function widthOf(vectors: RowVectors | null): string | undefined {
 export const NONE = 0xffff_ffff;
 
 const STEP_ROWS = 2 ** 16;
+/** Least bits of a hash by which equal codes are found. */
+const MIN_HASH_BITS = 8;
 
 /** The distinct codes of one collection or of two, and where their rows are. */
 export interface Distinct {
@@ -261,45 +266,41 @@ export function* distinctOf(
   left: Codes,
   right: Codes | null,
   maxDistance: number,
-  kernelName?: KernelName,
+  kernel?: KernelName,
   { differ }: Pick<PairBits, 'differ'> = { differ: [] },
 ): Steps<Distinct> {
-  const { bits, bytesPerCode } = left;
   const total = left.count + (right?.count ?? 0);
-  const memory = new JoinMemory(total, bytesPerCode, 1 + differ.length + maxTables(maxDistance));
-  const kernel = joinKernel(kernelName);
-  let mask = 63;
-  while (mask + 1 < (4 / 3) * total) mask = 2 * mask + 1;
-  let distinctOfRow: Uint32Array | null = null;
-  let count = 0;
-  let firstDistinct: number | null = null;
-  const distincts = new Uint32Array(STEP_ROWS);
-  const rows = new Uint32Array(STEP_ROWS);
-  for (const { codes, firstRow } of inOrderOfSize(left, right)) {
-    for (let from = 0; from < codes.count; from += STEP_ROWS) {
-      const to = Math.min(codes.count, from + STEP_ROWS);
-      const here = copyInto(memory, count, codes, from, to, rows);
-      const before = count;
-      count = kernel.distinctInto(memory, count, count + here, count, mask, distincts);
-      const isPlain = before === firstRow + from && count === before + to - from;
-      if (distinctOfRow === null && !isPlain) {
-        distinctOfRow = new Uint32Array(total).fill(NONE);
-        for (let row = 0; row < before; row++) distinctOfRow[row] = row; // all plain so far
+  const masks = 1 + differ.length + maxTables(maxDistance);
+  const memory = JoinMemory.allocate(total, left.bytesPerCode, masks, total);
+  const sources = inOrderOfSize(left, right);
+  const ends: number[] = [];
+  for (const { codes } of sources) ends.push(yield* copyInto(memory, ends.at(-1) ?? 0, codes));
+  const present = ends.at(-1) as number;
+  let distincts = ends;
+  const hasEqual = yield* findEqual(memory, present, kernel);
+  if (hasEqual) distincts = yield* numbered(memory, ends, kernel);
+  const { firsts } = memory.arrays;
+  let distinctOfRow: Uint32Array | null = hasEqual ? firsts : null;
+  if (present < total || sources[0].firstRow > 0) {
+    distinctOfRow = new Uint32Array(total).fill(NONE);
+    let code = 0;
+    for (const { codes, firstRow } of sources) {
+      for (let row = 0; row < codes.count; row++) {
+        if (row % STEP_ROWS === 0) yield undefined;
+        if (codes.isNull(row)) continue;
+        distinctOfRow[firstRow + row] = hasEqual ? firsts[code] : code;
+        code++;
       }
-      for (let i = 0; distinctOfRow !== null && i < here; i++) {
-        distinctOfRow[firstRow + rows[i]] = distincts[i];
-      }
-      yield undefined;
     }
-    firstDistinct ??= count;
   }
+  const count = distincts.at(-1) as number;
   const leftRows = new DistinctRows(distinctOfRow, 0, left.count, count);
   const rightRows = right ? new DistinctRows(distinctOfRow, left.count, total, count) : leftRows;
-  const codes = { memory, bits, count, distinctOfRow, firstDistinct: firstDistinct ?? 0 };
-  return { ...codes, left: leftRows, right: rightRows };
+  const found = { memory, bits: left.bits, count, distinctOfRow, firstDistinct: distincts[0] };
+  return { ...found, left: leftRows, right: rightRows };
 }
 
-/** The smaller collection first: then only its distinct codes are looked up among all. */
+/** The smaller collection first: then its distinct codes have the numbers below the others. */
 function inOrderOfSize(left: Codes, right: Codes | null) {
   const first = { codes: left, firstRow: 0 };
   if (right === null) return [first];
@@ -307,33 +308,59 @@ function inOrderOfSize(left: Codes, right: Codes | null) {
   return right.count < left.count ? [second, first] : [first, second];
 }
 
-/**
- * Copies the codes of rows `from` to `to - 1` without null ones, to the memory from code `first`
- * on; `rows` gets the rows copied. Returns how many they are.
- */
-function copyInto(
-  memory: JoinMemory,
-  first: number,
-  codes: Codes,
-  from: number,
-  to: number,
-  rows: Uint32Array,
-): number {
+/** Copies the codes that are not null to the memory from code `first` on; returns their end. */
+function* copyInto(memory: JoinMemory, first: number, codes: Codes): Steps<number> {
   const { bytes, bytesPerCode } = codes;
   const stride = 4 * memory.words;
-  const target = new Uint8Array(memory.codes.buffer, memory.codes.byteOffset + first * stride);
-  if (stride === bytesPerCode && codes.validity === null) {
-    target.set(bytes.subarray(from * stride, to * stride));
-    for (let row = from; row < to; row++) rows[row - from] = row;
-    return to - from;
-  }
+  const { buffer, byteOffset } = memory.arrays.codes;
+  const target = new Uint8Array(buffer, byteOffset + first * stride);
   let count = 0;
-  for (let row = from; row < to; row++) {
-    if (codes.isNull(row)) continue;
-    const at = count * stride;
-    for (let i = 0; i < bytesPerCode; i++) target[at + i] = bytes[row * bytesPerCode + i];
-    target.fill(0, at + bytesPerCode, at + stride);
-    rows[count++] = row;
+  for (let from = 0; from < codes.count; from += STEP_ROWS) {
+    const to = Math.min(codes.count, from + STEP_ROWS);
+    yield undefined;
+    if (stride === bytesPerCode && codes.validity === null) {
+      target.set(bytes.subarray(from * stride, to * stride), from * stride);
+      count = to;
+      continue;
+    }
+    for (let row = from; row < to; row++) {
+      if (codes.isNull(row)) continue;
+      const at = count++ * stride;
+      for (let i = 0; i < bytesPerCode; i++) target[at + i] = bytes[row * bytesPerCode + i];
+    }
   }
-  return count;
+  return first + count;
+}
+
+/** Finds the first equal code of each of the first `count`; false where all are distinct. */
+function* findEqual(memory: JoinMemory, count: number, kernel?: KernelName): Steps<boolean> {
+  const bits = Math.min(MAX_BUCKET_BITS, Math.max(MIN_HASH_BITS, 32 - Math.clz32(count)));
+  const low = { shift: 32 - bits, bits: Math.ceil(bits / 2) };
+  const work = { kind: 'equal', secret: newSecret(), low } as const;
+  let found = 0;
+  const take = (_: Uint32Array, equal: number) => {
+    found += equal;
+  };
+  yield* inParallel(new BucketJob(memory, count, { work, kernel }, { take }));
+  return found > 0;
+}
+
+/** Numbers the distinct codes in the order of rows; returns how many there are up to each end. */
+function* numbered(
+  memory: JoinMemory,
+  ends: readonly number[],
+  kernel?: KernelName,
+): Steps<number[]> {
+  const { numberInto } = joinKernel(kernel);
+  let found = 0;
+  let from = 0;
+  const counts: number[] = [];
+  for (const end of ends) {
+    for (; from < end; from = Math.min(end, from + STEP_ROWS)) {
+      found = numberInto(memory, from, Math.min(end, from + STEP_ROWS), found);
+      yield undefined;
+    }
+    counts.push(found);
+  }
+  return counts;
 }

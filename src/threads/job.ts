@@ -17,10 +17,12 @@ export interface Task<S, P, R> {
 export interface Job<S, P, R> {
   readonly task: Task<S, P, R>;
   readonly state: S;
-  /** Number of parts, each some milliseconds of work. */
+  /** Number of parts, each some milliseconds of work; may change while results are taken. */
   readonly count: number;
   /** The part number `i`; asked for in order. */
   part(i: number): P;
+  /** How many results must have been taken before part `i` is asked for; none without it. */
+  after?(i: number): number;
   /** Takes the results, in the order of the parts, and returns the progress where it is known. */
   take(result: R, i: number): readonly [done: number, total: number] | undefined;
   /** Does a part on the calling thread, where that has what `open` would make. */

@@ -17,7 +17,7 @@ export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<void> {
   const step = new ParallelStep(job);
   if (job.count > 1) yield step;
   if (step.isDone) return;
-  const run = job.here ?? job.task.open(job.state);
+  const run = job.here?.bind(job) ?? job.task.open(job.state);
   for (let i = 0; i < job.count; i++) yield job.take(run(job.part(i)), i);
 }
 
@@ -43,7 +43,7 @@ class ParallelStep<S, P, R> extends Elsewhere {
     pool ??= await loadPool();
     this.isDone = await pool.runJob(this.#job, wanted, {
       ...(this.mayStop && signal && { signal }),
-      ...(onProgress && { onProgress }),
+      ...(onProgress && { onProgress: this.progressTo(onProgress) }),
     });
   }
 }

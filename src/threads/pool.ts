@@ -209,12 +209,12 @@ class JobRun<S, P, R> implements Client {
 
   /** Sends parts to a worker until it has enough. */
   #feed(worker: WorkerThread): void {
-    const { count } = this.#job;
     const most = this.#taken + RESULTS_AHEAD * this.#workers.length;
     for (;;) {
       const busy = this.#busy.get(worker);
       if (busy === undefined || busy >= PARTS_AHEAD || this.#isStopped) return;
-      if (this.#next === Math.min(count, most)) return;
+      if (this.#next >= Math.min(this.#job.count, most)) return;
+      if (this.#taken < (this.#job.after?.(this.#next) ?? 0)) return;
       const part = new Packed(this.#job.part(this.#next), 'part', this.#memories, this.#spare);
       const { value, transfer: copies } = part;
       worker.post({ kind: 'part', job: this.#number, part: this.#next, value, copies }, copies);
@@ -250,7 +250,7 @@ class JobRun<S, P, R> implements Client {
 
   /** Ends when no worker is at work any more: then nothing reads the shared memories. */
   #endWhenDone(): void {
-    const isDone = this.#taken === this.#job.count || this.#isStopped;
+    const isDone = this.#taken >= this.#job.count || this.#isStopped;
     const busy = [...this.#busy.values()].reduce((sum, parts) => sum + parts, 0);
     if (!isDone || busy > 0) return;
     for (const worker of this.#busy.keys()) {

@@ -28,68 +28,13 @@ function hashOf(code: usize, words: usize, a: u64, b: u64, c: u64): u32 {
   return <u32>(hash ^ (hash >> 32));
 }
 
-/** Codes whose places in the table are requested together. */
-const TOGETHER: u32 = 64;
-
-/** Writes each code's index in the table, and reads the entry there and the code it names. */
-export function lookUp(
-  codes: usize, words: usize, first: u32, end: u32, table: usize, mask: u32, a: u32, b: u32, c: u32,
-  places: usize,
-): u64 {
-  const stride = words << 3;
-  let sum: u64 = 0;
-  for (let row = first; row < end; row++) {
-    const at = hashOf(codes + <usize>row * stride, words, a, b, c) & mask;
-    store<u32>(places + (<usize>(row - first) << 2), at);
-    sum += load<u32>(table + (<usize>at << 2));
-  }
-  for (let i: u32 = 0; i < end - first; i++) {
-    const held = load<u32>(table + (<usize>load<u32>(places + (<usize>i << 2)) << 2));
-    if (held != 0) sum += load<u64>(codes + <usize>(held - 1) * stride);
-  }
-  return sum;
-}
-
-/** See distinctInto of joins.scalar.ts; `table` has `mask` + 1 entries, 0 where free. */
-export function distinctInto(
-  codes: usize, words: usize, first: u32, end: u32, found: u32, table: usize, mask: u32,
-  a: u32, b: u32, c: u32, distinct: usize,
-): u32 {
-  const stride = words << 3;
-  let looked = first;
-  for (let row = first; row < end; row++) {
-    const out = distinct + (<usize>(row - first) << 2);
-    if (row == looked) {
-      looked = min(row + TOGETHER, end);
-      lookUp(codes, words, row, looked, table, mask, a, b, c, out);
-    }
-    const code = codes + <usize>row * stride;
-    let at = load<u32>(out);
-    let held: u32 = 0;
-    while (true) {
-      held = load<u32>(table + (<usize>at << 2));
-      if (held == 0 || isEqual(codes + <usize>(held - 1) * stride, code, words)) break;
-      at = (at + 1) & mask;
-    }
-    if (held == 0) {
-      if (found != row) memory.copy(codes + <usize>found * stride, code, stride);
-      held = ++found;
-      store<u32>(table + (<usize>at << 2), held);
-    }
-    store<u32>(out, held - 1);
-  }
-  return found;
-}
-
-/** See keysInto of joins.scalar.ts; `counts` has the low digits' counts, then the high ones'. */
+/** See keysInto of joins.scalar.ts. */
 export function keysInto(
   codes: usize, words: usize, first: u32, end: u32, parts: usize, partCount: u32, hashShift: u32,
   lowBits: u32, entries: usize, counts: usize,
 ): void {
   const stride = words << 3;
   const partsEnd = parts + <usize>partCount * 12;
-  const lowMask: u32 = (1 << lowBits) - 1;
-  const high = counts + (<usize>(lowMask + 1) << 2);
   for (let row = first; row < end; row++) {
     const code = codes + <usize>row * stride;
     let bucket: u32 = 0;
@@ -99,27 +44,119 @@ export function keysInto(
       bucket = rotl<u32>(bucket, 32 - right) ^ value;
     }
     if (hashShift > 0) bucket = ((bucket ^ (bucket >> 15)) * 0x9e37_79b1) >> hashShift;
-    store<u32>(entries + (<usize>row << 3), row);
-    store<u32>(entries + (<usize>row << 3), bucket, 4);
-    const low = counts + (<usize>(bucket & lowMask) << 2);
-    store<u32>(low, load<u32>(low) + 1);
-    const other = high + (<usize>(bucket >> lowBits) << 2);
-    store<u32>(other, load<u32>(other) + 1);
+    list(entries, row, bucket, counts + (<usize>(bucket >> lowBits) << 2));
   }
 }
 
-/** Moves entries to where `offsets`, by a digit of their bucket, says; these go up. */
+/** Writes an entry, and counts it. */
+@inline
+function list(entries: usize, row: u32, bucket: u32, count: usize): void {
+  store<u64>(entries + (<usize>row << 3), <u64>row | (<u64>bucket << 32));
+  store<u32>(count, load<u32>(count) + 1);
+}
+
+/** See hashesInto of joins.scalar.ts. */
+export function hashesInto(
+  codes: usize, words: usize, first: u32, end: u32, a: u32, b: u32, c: u32, shift: u32,
+  entries: usize, counts: usize,
+): void {
+  const stride = words << 3;
+  for (let row = first; row < end; row++) {
+    const hash = hashOf(codes + <usize>row * stride, words, a, b, c);
+    list(entries, row, hash, counts + (<usize>(hash >> shift) << 2));
+  }
+}
+
+/** Moves entries to where `offsets`, by the bits of their bucket above `shift`, says. */
 export function scatter(
-  from: usize, first: u32, end: u32, to: usize, shift: u32, mask: u32, offsets: usize,
+  from: usize, first: u32, end: u32, to: usize, shift: u32, offsets: usize,
 ): void {
   const last = from + (<usize>end << 3);
   for (let at = from + (<usize>first << 3); at < last; at += 8) {
     const entry = load<u64>(at);
-    const place = offsets + (<usize>((<u32>(entry >> 32) >> shift) & mask) << 2);
+    const place = offsets + (<usize>(<u32>(entry >> 32) >> shift) << 2);
     const next = load<u32>(place);
     store<u32>(place, next + 1);
     store<u64>(to + (<usize>next << 3), entry);
   }
+}
+
+/** See sortLow of joins.scalar.ts; `counts` has room for all values of the digit. */
+export function sortLow(
+  from: usize, first: u32, end: u32, to: usize, shift: u32, bits: u32, counts: usize,
+): void {
+  const mask: u32 = (1 << bits) - 1;
+  const above = shift + bits;
+  const stop = from + (<usize>end << 3);
+  let start = from + (<usize>first << 3);
+  while (start < stop) {
+    const high = load<u32>(start, 4) >> above;
+    memory.fill(counts, 0, (<usize>mask + 1) << 2);
+    let last = start;
+    while (last < stop && load<u32>(last, 4) >> above == high) {
+      const count = counts + (<usize>((load<u32>(last, 4) >> shift) & mask) << 2);
+      store<u32>(count, load<u32>(count) + 1);
+      last += 8;
+    }
+    let sum = <u32>((start - from) >> 3);
+    for (let low: u32 = 0; low <= mask; low++) {
+      const count = counts + (<usize>low << 2);
+      const before = sum;
+      sum += load<u32>(count);
+      store<u32>(count, before);
+    }
+    for (let at = start; at < last; at += 8) {
+      const entry = load<u64>(at);
+      const place = counts + (<usize>((<u32>(entry >> 32) >> shift) & mask) << 2);
+      const next = load<u32>(place);
+      store<u32>(place, next + 1);
+      store<u64>(to + (<usize>next << 3), entry);
+    }
+    start = last;
+  }
+}
+
+/** See equalsInto of joins.scalar.ts. */
+export function equalsInto(
+  codes: usize, words: usize, entries: usize, first: u32, end: u32, shift: u32, firsts: usize,
+): u32 {
+  const stride = words << 3;
+  const stop = entries + (<usize>end << 3);
+  let start = entries + (<usize>first << 3);
+  let found: u32 = 0;
+  for (let at = start; at < stop; at += 8) {
+    const hash = load<u32>(at, 4);
+    if (load<u32>(start, 4) >> shift != hash >> shift) start = at;
+    for (let other = start; other < at; other += 8) {
+      if (load<u32>(other, 4) != hash) continue;
+      const code = load<u32>(at);
+      const equal = load<u32>(other);
+      if (!isEqual(codes + <usize>equal * stride, codes + <usize>code * stride, words)) continue;
+      store<u32>(firsts + (<usize>code << 2), equal + 1);
+      found++;
+      break;
+    }
+  }
+  return found;
+}
+
+/** See numberInto of joins.scalar.ts. */
+export function numberInto(
+  codes: usize, words: usize, firsts: usize, first: u32, end: u32, found: u32,
+): u32 {
+  const stride = words << 3;
+  for (let row = first; row < end; row++) {
+    const out = firsts + (<usize>row << 2);
+    const before = load<u32>(out);
+    if (before > 0) {
+      store<u32>(out, load<u32>(firsts + (<usize>(before - 1) << 2)));
+      continue;
+    }
+    const code = codes + <usize>row * stride;
+    if (found != row) memory.copy(codes + <usize>found * stride, code, stride);
+    store<u32>(out, found++);
+  }
+  return found;
 }
 
 /** Whether two codes agree in the first mask, and in none of the others. */

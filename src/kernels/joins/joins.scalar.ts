@@ -5,7 +5,7 @@
  * same order.
  */
 
-import { scrambled } from '../../base/secret';
+import { type Secret, scrambled } from '../../base/secret';
 import { bitCount } from '../hamming/hamming.scalar';
 import { ENTRY, HIT, type JoinMemory } from './join-memory';
 
@@ -40,34 +40,52 @@ export interface Runs {
 export interface JoinKernel {
   readonly name: string;
 
+  /** Writes entries `first` to `end - 1`, and counts the higher digits of their buckets. */
+  keysInto(memory: JoinMemory, first: number, end: number, key: JoinKey, counts: Uint32Array): void;
+
   /**
-   * Removes duplicates from codes `first` to `end - 1`, `found` being the number of distinct codes
-   * before them: moves each new one to position `found`, `found + 1`, ..., and writes the position
-   * of each code's equal to `distinct`. Returns the number of distinct codes. `mask` + 1 is a power
-   * of two above the number of codes. The entries serve as a hash table from the first call to the
-   * last; they must be 0 before the first.
+   * The same with hashes of whole codes as buckets, 32 bits each, of which the higher digit lies
+   * above `shift`.
    */
-  distinctInto(
+  hashesInto(
     memory: JoinMemory,
     first: number,
     end: number,
-    found: number,
-    mask: number,
-    distinct: Uint32Array,
-  ): number;
+    hash: { secret: Secret; shift: number },
+    counts: Uint32Array,
+  ): void;
 
-  /** Writes entries `first` to `end - 1`, and counts the digits of their buckets. */
-  keysInto(memory: JoinMemory, first: number, end: number, key: JoinKey): void;
-
-  /** Copies entries to the positions that `offsets` has for their digit, and advances these. */
+  /** Copies entries to the positions of `sorted` that `offsets` has for the bits above `shift`. */
   scatter(
-    from: Uint32Array,
+    memory: JoinMemory,
     first: number,
     end: number,
-    to: Uint32Array,
-    digit: { shift: number; mask: number },
+    shift: number,
     offsets: Uint32Array,
   ): void;
+
+  /**
+   * Copies `sorted` from `first` to `end - 1`, whole values of the higher digit in order, to the
+   * entries, those of each value in the order of the lower digit: `bits` bits above `shift`.
+   */
+  sortLow(
+    memory: JoinMemory,
+    first: number,
+    end: number,
+    digit: { shift: number; bits: number },
+  ): void;
+
+  /**
+   * Finds equal codes among entries whose buckets agree above `shift`: writes `firsts` of those
+   * that have an equal code before them, and returns how many they are.
+   */
+  equalsInto(memory: JoinMemory, first: number, end: number, shift: number): number;
+
+  /**
+   * Numbers codes `first` to `end - 1` by their `firsts`, which become numbers; new ones are moved
+   * to their place from `found` on. Returns how many there are with those before.
+   */
+  numberInto(memory: JoinMemory, first: number, end: number, found: number): number;
 
   /**
    * Goes through `memory.entries` up to `end` and writes to `memory.hits` the pairs of equal bucket
@@ -94,51 +112,88 @@ export function bucketOf(codes: Uint32Array, at: number, { parts, hashShift }: J
 export const scalarJoins: JoinKernel = {
   name: 'scalar',
 
-  distinctInto({ codes, words, entries, sorted, secret }, first, end, found, mask, distinct) {
-    const half = entries.length;
-    const table = (at: number) => (at < half ? entries[at] : sorted[at - half]);
-    let count = found;
-    for (let row = first; row < end; row++) {
-      const from = row * words;
+  keysInto(memory, first, end, key, counts) {
+    const { codes, entries } = memory.arrays;
+    for (let code = first; code < end; code++) {
+      const bucket = bucketOf(codes, code * memory.words, key);
+      entries[ENTRY * code] = code;
+      entries[ENTRY * code + 1] = bucket;
+      counts[bucket >>> key.lowBits]++;
+    }
+  },
+
+  hashesInto({ arrays, words }, first, end, { secret, shift }, counts) {
+    const { codes, entries } = arrays;
+    for (let code = first; code < end; code++) {
       let hash = 0;
-      for (let w = 0; w < words; w++) hash = scrambled(hash ^ codes[from + w], secret);
-      let at = hash & mask;
-      for (; table(at) !== 0; at = (at + 1) & mask) {
-        if (isEqual(codes, (table(at) - 1) * words, from, words)) break;
+      for (let w = 0; w < words; w++) hash = scrambled(hash ^ codes[code * words + w], secret);
+      entries[ENTRY * code] = code;
+      entries[ENTRY * code + 1] = hash;
+      counts[hash >>> shift]++;
+    }
+  },
+
+  scatter({ arrays: { entries, sorted } }, first, end, shift, offsets) {
+    for (let i = first; i < end; i++) {
+      const at = offsets[entries[ENTRY * i + 1] >>> shift]++;
+      sorted[ENTRY * at] = entries[ENTRY * i];
+      sorted[ENTRY * at + 1] = entries[ENTRY * i + 1];
+    }
+  },
+
+  sortLow({ arrays: { entries, sorted }, lows }, first, end, { shift, bits }) {
+    const mask = 2 ** bits - 1;
+    for (let from = first, to = first; from < end; from = to) {
+      const high = sorted[ENTRY * from + 1] >>> (shift + bits);
+      lows.fill(0, 0, mask + 1);
+      for (; to < end && sorted[ENTRY * to + 1] >>> (shift + bits) === high; to++) {
+        lows[(sorted[ENTRY * to + 1] >>> shift) & mask]++;
       }
-      if (table(at) === 0) {
-        codes.copyWithin(count * words, from, from + words);
-        count++;
-        if (at < half) entries[at] = count;
-        else sorted[at - half] = count;
+      for (let low = 0, sum = from; low <= mask; low++) {
+        const before = sum;
+        sum += lows[low];
+        lows[low] = before;
       }
-      distinct[row - first] = table(at) - 1;
+      for (let i = from; i < to; i++) {
+        const at = lows[(sorted[ENTRY * i + 1] >>> shift) & mask]++;
+        entries[ENTRY * at] = sorted[ENTRY * i];
+        entries[ENTRY * at + 1] = sorted[ENTRY * i + 1];
+      }
+    }
+  },
+
+  equalsInto({ arrays: { codes, entries, firsts }, words }, first, end, shift) {
+    let found = 0;
+    for (let start = first, i = first; i < end; i++) {
+      const [code, hash] = [entries[ENTRY * i], entries[ENTRY * i + 1]];
+      if (entries[ENTRY * start + 1] >>> shift !== hash >>> shift) start = i;
+      for (let j = start; j < i; j++) {
+        const other = entries[ENTRY * j];
+        if (entries[ENTRY * j + 1] !== hash) continue;
+        if (!isEqual(codes, other * words, code * words, words)) continue;
+        firsts[code] = other + 1;
+        found++;
+        break;
+      }
+    }
+    return found;
+  },
+
+  numberInto({ arrays: { codes, firsts }, words }, first, end, found) {
+    let count = found;
+    for (let code = first; code < end; code++) {
+      const before = firsts[code];
+      firsts[code] = before === 0 ? count : firsts[before - 1];
+      if (before > 0) continue;
+      codes.copyWithin(count * words, code * words, (code + 1) * words);
+      count++;
     }
     return count;
   },
 
-  keysInto({ codes, words, entries, counts }, first, end, key) {
-    const { lowBits } = key;
-    const low = 2 ** lowBits;
-    for (let code = first; code < end; code++) {
-      const bucket = bucketOf(codes, code * words, key);
-      entries[ENTRY * code] = code;
-      entries[ENTRY * code + 1] = bucket;
-      counts[bucket & (low - 1)]++;
-      counts[low + (bucket >>> lowBits)]++;
-    }
-  },
-
-  scatter(from, first, end, to, { shift, mask }, offsets) {
-    for (let i = first; i < end; i++) {
-      const at = offsets[(from[ENTRY * i + 1] >>> shift) & mask]++;
-      to[ENTRY * at] = from[ENTRY * i];
-      to[ENTRY * at + 1] = from[ENTRY * i + 1];
-    }
-  },
-
   runs(memory, end, state) {
-    const { entries, longestRun } = memory;
+    const { longestRun } = memory;
+    const { entries } = memory.arrays;
     state.longEnd = 0;
     let found = 0;
     while (state.next < end && state.budget > 0) {
@@ -170,7 +225,7 @@ export const scalarJoins: JoinKernel = {
 
 /** Writes a hit if two codes are near and the masks allow it; returns 1, or else 0. */
 function hitInto(
-  { codes, words, masks, hits }: JoinMemory,
+  { arrays: { codes, masks }, words, hits }: JoinMemory,
   code: number,
   other: number,
   { maxDistance, rejects }: Runs,

@@ -1,0 +1,150 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { alea } from '../../src/base/random';
+import { Codes } from '../../src/codes/codes';
+import { dedup, dedupAsync } from '../../src/groups/dedup';
+import { groupRows, groupRowsAsync } from '../../src/groups/row-groups';
+import { type PairsOptions, pairs } from '../../src/join/pairs';
+import { closeThreads } from '../../src/threads/parallel';
+
+const THREADS = [1, 2, 3, 5];
+const BYTES = 8;
+
+afterAll(closeThreads);
+
+/** Codes that are uniform, near some of 300, equal to some of 300, or share 40 of 64 bits. */
+const KINDS = {
+  uniform: (random: () => number) => () => 256 * random(),
+  clustered: nearSome(0.15),
+  duplicates: nearSome(0),
+  skewed: (random: () => number) => (byte: number) => (byte < 5 ? 7 : 256 * random()),
+};
+
+function nearSome(share: number) {
+  return (random: () => number) => {
+    const some = Uint8Array.from({ length: 300 * BYTES }, () => 256 * random());
+    let from = 0;
+    return (byte: number) => {
+      if (byte === 0) from = BYTES * Math.floor(300 * random());
+      const flipped = random() < share ? 1 << Math.floor(8 * random()) : 0;
+      return some[from + byte] ^ flipped;
+    };
+  };
+}
+
+function codesOf(kind: keyof typeof KINDS, count: number, seed: string): Codes {
+  const random = alea(seed);
+  const draw = KINDS[kind](random);
+  const bytes = Uint8Array.from({ length: BYTES * count }, (_, i) => draw(i % BYTES));
+  const validity = new Uint8Array(Math.ceil(count / 8)).fill(0xef);
+  return Codes.from(bytes, { bits: 8 * BYTES, ...(kind === 'uniform' && { validity }) });
+}
+
+/** Pairs by comparing all with all, in order. */
+function bruteForce(left: Codes, right: Codes | null, maxDistance: number): number[][] {
+  const words = (codes: Codes) => new Uint32Array(codes.bytes.slice().buffer);
+  const [ours, theirs] = [words(left), words(right ?? left)];
+  const found: number[][] = [];
+  const ones = (word: number) => {
+    let count = 0;
+    for (let rest = word; rest !== 0; rest &= rest - 1) count++;
+    return count;
+  };
+  for (let a = 0; a < left.count; a++) {
+    if (left.isNull(a)) continue;
+    for (let b = right === null ? a + 1 : 0; b < (right ?? left).count; b++) {
+      if ((right ?? left).isNull(b)) continue;
+      const distance =
+        ones(ours[2 * a] ^ theirs[2 * b]) + ones(ours[2 * a + 1] ^ theirs[2 * b + 1]);
+      if (distance <= maxDistance) found.push([a, b, distance]);
+    }
+  }
+  return found;
+}
+
+async function listed(left: Codes, right: Codes | null, options: PairsOptions) {
+  const found: number[][] = [];
+  const all = right === null ? pairs(left, options) : pairs(left, right, options);
+  for await (const { a, b, distances } of all) {
+    for (let i = 0; i < a.length; i++) found.push([a[i], b[i], distances[i]]);
+  }
+  return found;
+}
+
+const CASES = [
+  ['uniform', [0, 3, 18]],
+  ['clustered', [0, 3, 9]],
+  ['duplicates', [0, 9]],
+  ['skewed', [0, 3]],
+] as const;
+
+describe.each(CASES)('pairs of %s codes', (kind, maxDistances) => {
+  const codes = codesOf(kind, 2000, 'these');
+  const others = codesOf(kind, 1000, 'those');
+
+  it.each(maxDistances)('within %i are those of brute force', async (maxDistance) => {
+    const expected = bruteForce(codes, null, maxDistance);
+    for (const threads of THREADS) {
+      expect(await listed(codes, null, { maxDistance, threads })).toEqual(expected);
+    }
+  });
+
+  it('of two collections are those of brute force', async () => {
+    const expected = bruteForce(codes, others, 4);
+    for (const threads of THREADS) {
+      expect(await listed(codes, others, { maxDistance: 4, threads })).toEqual(expected);
+      const back = await listed(others, codes, { maxDistance: 4, threads });
+      expect(back.map(([a, b, distance]) => [b, a, distance]).sort(byRows)).toEqual(expected);
+    }
+  });
+
+  it('come in equal batches from every kernel, with the first of equal rows alone', async () => {
+    const request = { maxDistance: 5, equal: 'first' } as const;
+    const expected = [...pairs(codes, { ...request, kernel: 'scalar' })];
+    for (const threads of THREADS) {
+      const found = [];
+      for await (const batch of pairs(codes, { ...request, threads })) found.push(batch);
+      expect(found).toEqual(expected);
+    }
+  });
+
+  it('make equal groups and plans', async () => {
+    const options = { maxDistance: 3, grouping: 'components' } as const;
+    const groups = groupRows(codes, options);
+    const plan = dedup(codes, options);
+    for (const threads of THREADS) {
+      expect(await groupRowsAsync(codes, { ...options, threads })).toEqual(groups);
+      expect(await dedupAsync(codes, { ...options, threads })).toEqual(plan);
+    }
+  });
+});
+
+function byRows(one: number[], other: number[]): number {
+  return one[0] - other[0] || one[1] - other[1];
+}
+
+it('progress of threads rises to its end, as without them', async () => {
+  const codes = codesOf('clustered', 20_000, 'progress');
+  for (const threads of [1, 3]) {
+    const seen: number[][] = [];
+    const onProgress = (done: number, total: number) => seen.push([done, total]);
+    await listed(codes, null, { maxDistance: 3, threads, onProgress });
+    expect(seen.length).toBeGreaterThan(3);
+    for (const [i, [done, total]] of seen.entries()) {
+      expect(done).toBeLessThanOrEqual(total);
+      expect(done).toBeGreaterThanOrEqual(seen[Math.max(0, i - 1)][0]);
+    }
+  }
+});
+
+it('a signal stops a join on threads, and the next join is right', async () => {
+  const codes = codesOf('skewed', 30_000, 'stopped');
+  const controller = new AbortController();
+  const options = { maxDistance: 6, threads: 2, signal: controller.signal };
+  const stopped = listed(codes, null, {
+    ...options,
+    onProgress: () => controller.abort(new Error('enough')),
+  });
+  await expect(stopped).rejects.toThrow('enough');
+  const few = codesOf('skewed', 500, 'next');
+  expect(await listed(few, null, { maxDistance: 6, threads: 2 })).toEqual(bruteForce(few, null, 6));
+});
