@@ -28,11 +28,14 @@ export function pythonChild(python, script) {
   return new JsonChild(python, [fileURLToPath(new URL(`python/${script}`, bench))], ONE_THREAD);
 }
 
-/** The interpreter of bench/.venv, made on demand, or null; BENCH_PYTHON names one to use as it is. */
-export function findPython() {
+/**
+ * The interpreter of bench/.venv, made on demand, or null; BENCH_PYTHON names one to use as it is,
+ * which has these modules.
+ */
+export function findPython(modules = 'faiss, numpy, pyarrow, usearch') {
   try {
     if (!process.env.BENCH_PYTHON) return pythonEnvironment(bench);
-    const imports = ['-c', 'import faiss, numpy, pyarrow, usearch'];
+    const imports = ['-c', `import ${modules}`];
     execFileSync(process.env.BENCH_PYTHON, imports, { stdio: ['ignore', 'ignore', 'pipe'] });
     return process.env.BENCH_PYTHON;
   } catch (error) {

@@ -6,8 +6,9 @@
 
 import { isValid } from '../base/bitmap';
 import { bytesPerCode } from '../codes/codes';
-import { type KernelName, sumsKernel } from '../kernels/kernels';
-import { minwiseCodesInto } from '../kernels/minwise/minwise.scalar';
+import { type KernelName, minwiseKernel, sumsKernel } from '../kernels/kernels';
+import type { MinwiseKernel } from '../kernels/minwise/minwise.scalar';
+import { type SetMemory, setMemory } from '../kernels/minwise/set-memory';
 import {
   ALL_ZERO,
   type DenseRows,
@@ -59,11 +60,13 @@ const PART_WORDS = 2 ** 19;
 export class RowHasher {
   readonly settings: HashSettings;
   readonly #kernel: SumsKernel;
+  readonly #sets: MinwiseKernel;
   readonly #rule: Rule;
 
   constructor(settings: HashSettings) {
     this.settings = settings;
     this.#kernel = sumsKernel(settings.kernel);
+    this.#sets = minwiseKernel(settings.kernel);
     const { bits, seed, projection, pattern } = settings;
     const isGiven = pattern !== undefined || projection === 'direct';
     this.#rule = { projection: isGiven ? 'given' : projection, bits, seed } as Rule;
@@ -79,8 +82,7 @@ export class RowHasher {
       ? this.#dense({ count, width: matrix.dimensions, values: matrix.values })
       : this.#sparse(matrix, count, firstRow);
     if ('width' in rows) this.#kernel.denseCodesInto(this.#rule, rows, bytes, flags);
-    else if (this.settings.projection === 'minwise')
-      minwiseCodesInto(this.#rule, rows, bytes, flags);
+    else if (this.settings.projection === 'minwise') this.#setCodesInto(rows, bytes, flags);
     else this.#kernel.sparseCodesInto(this.#rule, rows, bytes, flags);
     for (let i = 0; i < count; i++) {
       const isPresent = isValid(matrix.validity, i);
@@ -90,6 +92,17 @@ export class RowHasher {
       isNull[i] = 1;
     }
     return { bytes, isNull };
+  }
+
+  /** Codes of the sets of dimensions whose value is not zero. */
+  #setCodesInto(rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void {
+    const width = bytesPerCode(this.settings.bits);
+    for (let row = 0; row < rows.count; row++) {
+      const memory = setMemory();
+      flags[row] = readMembers(rows, row, memory);
+      const code = codes.subarray(row * width, (row + 1) * width);
+      this.#sets.codeInto(this.settings, memory, code);
+    }
   }
 
   /** The codes of one vector as a row. */
@@ -211,6 +224,24 @@ export class RowHasher {
     if (this.settings.zero === 'error') throw allZero(row);
     return false;
   }
+}
+
+/** Adds a row's dimensions whose value is not zero to a set; returns the flags of the row. */
+function readMembers(rows: SparseRows, row: number, memory: SetMemory): number {
+  const { dimensions, values } = rows;
+  const [from, to] = [rows.offsets[row], rows.offsets[row + 1]];
+  memory.reserve(to - from);
+  const isWide = dimensions instanceof BigUint64Array;
+  const words = isWide
+    ? new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length)
+    : dimensions;
+  let areFinite = true;
+  for (let i = from; i < to; i++) {
+    if (values[i] === 0) continue;
+    areFinite &&= Number.isFinite(values[i]);
+    memory.addMember(isWide ? words[2 * i] : words[i], isWide ? words[2 * i + 1] : 0);
+  }
+  return (areFinite ? 0 : NOT_FINITE) | (memory.memberCount === 0 ? ALL_ZERO : 0);
 }
 
 /** Rows `first` to `end - 1` of a matrix as a matrix; views where the arrays have them. */

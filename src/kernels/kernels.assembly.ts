@@ -10,6 +10,7 @@ export * from './hamming/hamming.assembly';
 export * from './sums/signs.assembly';
 export { hitsOfTile, planesInto, slicesInto } from './hamming/slices.assembly';
 export * from './joins/joins.assembly';
+export * from './minwise/minwise.assembly';
 export { largestInto, orderInto, productsInto } from './products/products.assembly';
 export { residualTablesInto, rotate, twoBitsInto } from './rotation/rotation.assembly';
 export * from './sums/sums.assembly';

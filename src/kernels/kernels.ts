@@ -12,6 +12,8 @@ import { popcnt8Hamming, popcnt64Hamming } from './hamming/hamming.wasm';
 import { type JoinKernel, scalarJoins } from './joins/joins.scalar';
 import { wasmJoins } from './joins/joins.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
+import { type MinwiseKernel, scalarMinwise } from './minwise/minwise.scalar';
+import { wasmMinwise } from './minwise/minwise.wasm';
 import { type ProductsKernel, scalarProducts } from './products/products.scalar';
 import { wasmProducts } from './products/products.wasm';
 import { type ResidualKernel, scalarResiduals } from './residuals/residuals.scalar';
@@ -63,6 +65,10 @@ export function productsKernel(choice?: KernelName): ProductsKernel {
 
 export function joinKernel(choice?: KernelName): JoinKernel {
   return resolveKernel(choice) === 'scalar' ? scalarJoins : wasmJoins;
+}
+
+export function minwiseKernel(choice?: KernelName): MinwiseKernel {
+  return resolveKernel(choice) === 'scalar' ? scalarMinwise : wasmMinwise;
 }
 
 export function tileKernel(choice?: KernelName): TileKernel {

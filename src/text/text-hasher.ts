@@ -27,8 +27,17 @@ import { inParallel } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
 import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
-import { HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
-import { recipeOf, type TokenRecipe, type Tokens, tokensOf, tokensOfRecipe, words } from './tokens';
+import { hashOfTokens, SetReader } from './text-set';
+import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
+import {
+  recipeOf,
+  type TokenRecipe,
+  type Tokens,
+  tokensOf,
+  tokensOfRecipe,
+  words,
+  wordsOfShingle,
+} from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
@@ -107,6 +116,8 @@ export class TextHasher {
   /** What another thread needs to make the same hasher; without tokens that it cannot have. */
   readonly #settings: Omit<TextState, 'frequencies'> | null;
   readonly #vocabulary: Vocabulary;
+  /** Reads texts where only the set of their shingles counts; else null. */
+  readonly #sets: SetReader | null;
   readonly #order = new HashOrder();
   /** Of the frequencies, when weights were last made. */
   #version = 0;
@@ -142,7 +153,11 @@ export class TextHasher {
     }
     this.#frequencies = frequencies ?? null;
     const stops = new Set(checkTexts(stopWords, 'stopWords'));
-    this.#vocabulary = new Vocabulary(this.hashName, stops);
+    this.#vocabulary = new Vocabulary(hashOfTokens(projection, tokens, this.hashName), stops);
+    const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
+    const isSet = projection === 'minwise' && this.hashName === 'xxhash64' && isPlain;
+    const shingle = isSet ? wordsOfShingle(tokens) : null;
+    this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, kernel);
     const { tokensName, hashName: hash } = this;
     const { counting, empty } = given;
     const own = { bits, seed, projection, tokensName, counting, keywords, hash, empty, kernel };
@@ -158,15 +173,13 @@ export class TextHasher {
   /** Counts in how many texts each word occurs. One pass; memory grows with distinct words only. */
   fit(texts: Iterable<string>): FrequencyTable {
     const table = new FrequencyTable({ tokens: this.tokensName, hash: this.hashName });
-    for (const text of checkTexts(texts)) {
-      const found = this.#read(text);
-      table.addDocument(found, this.#vocabulary);
-    }
+    for (const text of checkTexts(texts)) table.addDocument(this.#read(text), this.#vocabulary);
     return table;
   }
 
   /** The sparse vector of a text: each word's weight at the dimension of its hash, ascending. */
   vectorize(text: string): SparseVector {
+    if (this.#sets !== null) return this.#sets.vectorOf(text, (n) => this.#countOf(n));
     const numbers = this.#weighed(text);
     const halves = new Uint32Array(2 * numbers.length);
     const values = new Float64Array(numbers.length);
@@ -226,8 +239,7 @@ export class TextHasher {
         return [ends[i], texts.length];
       },
     });
-    const { bits, origin } = this.hasher;
-    return Codes.join(found, { bits, origin });
+    return Codes.join(found, this.#kind);
   }
 
   /**
@@ -237,12 +249,16 @@ export class TextHasher {
   *hashPart(texts: Iterable<string>, firstRow: number): Steps<Codes> {
     const parts: Codes[] = [];
     yield* eachItem(this.#hashing(texts, firstRow), (codes) => parts.push(codes));
-    const { bits, origin } = this.hasher;
-    return Codes.join(parts, { bits, origin });
+    return Codes.join(parts, this.#kind);
+  }
+
+  get #kind() {
+    return { bits: this.hasher.bits, origin: this.hasher.origin };
   }
 
   /** A step for each text, and for each part of a batch that is hashed. */
   *#hashing(texts: Iterable<string>, firstRow = 0): Stream<Codes> {
+    if (this.#sets !== null) return yield* this.#sets.hashing(texts, firstRow);
     const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
     const batch = new TextBatch();
     let row = firstRow;
@@ -292,7 +308,7 @@ export class TextHasher {
     const vocabulary = this.#vocabulary;
     vocabulary.begin();
     if (this.#tokens === words) readWords(text, vocabulary);
-    else for (const token of tokensOf(this.#tokens, text)) vocabulary.count(checkToken(token));
+    else for (const token of tokensOf(this.#tokens, text)) vocabulary.count(token);
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
 
@@ -336,9 +352,13 @@ export class TextHasher {
       weight = this.#inverseFrequency(number);
       weights[number] = weight;
     }
-    const count = counts[number];
-    if (this.#counting === 'binary') return weight;
-    return (this.#counting === 'raw' ? count : 1 + logOf(count)) * weight;
+    return this.#countOf(counts[number]) * weight;
+  }
+
+  /** What a word counts that occurs so often. */
+  #countOf(occurrences: number): number {
+    if (this.#counting === 'binary') return 1;
+    return this.#counting === 'raw' ? occurrences : 1 + logOf(occurrences);
   }
 
   /** ln((1 + documents) / (1 + documents with the word)) + 1, as scikit-learn smooths it. */
@@ -359,10 +379,7 @@ interface TextState {
   readonly frequencies: FrequencyEntries | null;
 }
 
-interface TextPart {
-  readonly texts: readonly string[];
-  readonly firstRow: number;
-}
+type TextPart = { readonly texts: readonly string[]; readonly firstRow: number };
 
 type PartCodes = Pick<Codes, 'bytes' | 'validity'>;
 
@@ -380,16 +397,4 @@ export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
 function codesOfPart(hasher: TextHasher, texts: readonly string[], firstRow: number): PartCodes {
   const { bytes, validity } = runSteps(hasher.hashPart(texts, firstRow), {});
   return { bytes, validity };
-}
-
-function checkToken(token: unknown): string {
-  if (typeof token === 'string') return token;
-  throw new TypeError(`"tokens" gave a ${typeof token}, not a string`);
-}
-
-/** Throws unless the texts are iterable; a string is, but by its characters. */
-function checkTexts(texts: Iterable<string>, name = 'texts'): Iterable<string> {
-  const isNoList = typeof texts === 'string' || ArrayBuffer.isView(texts);
-  if (!isNoList && typeof texts?.[Symbol.iterator] === 'function') return texts;
-  throw wrongType(name, 'texts, as in an array', texts);
 }

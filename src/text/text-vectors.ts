@@ -5,6 +5,7 @@
  */
 
 import { grown } from '../base/arrays';
+import { wrongType } from '../base/check';
 import type { SparseMatrix } from '../vectors/vectors';
 import type { Vocabulary } from './vocabulary';
 
@@ -125,4 +126,11 @@ export class TextBatch {
     this.#offsets = [0];
     return taken;
   }
+}
+
+/** Throws unless the texts are iterable; a string is, but by its characters. */
+export function checkTexts(texts: Iterable<string>, name = 'texts'): Iterable<string> {
+  const isNoList = typeof texts === 'string' || ArrayBuffer.isView(texts);
+  if (!isNoList && typeof texts?.[Symbol.iterator] === 'function') return texts;
+  throw wrongType(name, 'texts, as in an array', texts);
 }

@@ -21,6 +21,20 @@ export type TokenRecipe =
   | { readonly kind: 'shingles'; readonly count: number; readonly of: TokenRecipe };
 const recipes = /* @__PURE__ */ new WeakMap<Tokens, TokenRecipe>();
 
+const shingled = /* @__PURE__ */ new WeakSet<Tokens>();
+
+/** Whether the tokens are shingles, whose parts stand between blanks. */
+export function areShingles(tokens: Tokens): boolean {
+  return shingled.has(tokens);
+}
+
+/** How many words make a token, where tokens are runs of `words`; null for others. */
+export function wordsOfShingle(tokens: Tokens): number | null {
+  const recipe = recipeOf(tokens);
+  if (recipe?.kind === 'words') return 1;
+  return recipe?.kind === 'shingles' && recipe.of.kind === 'words' ? recipe.count : null;
+}
+
 export function recipeOf(tokens: Tokens): TokenRecipe | null {
   return tokens === words ? { kind: 'words' } : (recipes.get(tokens) ?? null);
 }
@@ -121,6 +135,7 @@ export function shingles(count: number, of: Tokens = words): Tokens {
     }
     if (isShort && held.length > 0) yield held.join(' ');
   });
+  shingled.add(tokens);
   const recipe = recipeOf(of);
   if (recipe !== null) recipes.set(tokens, { kind: 'shingles', count, of: recipe });
   return tokens;

@@ -3,18 +3,11 @@
  * its 64-bit hash. Words follow Zipf's law, so most of a text are known already and need no
  * hashing; they are found by their code units, without making a string. Memory is bounded: a full
  * vocabulary is emptied before the next text.
- *
- * `readWords` counts the words of a text as `words` splits it: most UTF-16 code units become one
- * letter whatever stands next to them, and are looked up in a table that is filled as they occur.
- * Stretches with other, "odd", code units are left to `words`: marks and what they compose with
- * (NFKC), surrogates, the Greek sigma (whose lower case depends on what follows), and characters
- * that become several letters. The result is the same as that of `words`.
  */
 
 import { grown } from '../base/arrays';
 import { newSecret } from '../base/secret';
-import { DENSE_LETTER, LETTER, normal, words } from './tokens';
-import { hashUnits, type WordHash } from './word-hash';
+import { APART, DENSE, eachStretch, kindTable, LETTER_BITS } from './letters';
 
 /** A vocabulary is full at so many words, or code units of all its words. */
 const MAX_WORDS = 2 ** 18;
@@ -33,7 +26,7 @@ function placeOf(key: number): number {
 }
 
 export class Vocabulary {
-  readonly #hash: WordHash;
+  readonly #hash: (units: Uint16Array) => bigint;
   readonly #stopWords: ReadonlySet<string>;
   #size = 0;
   /** The halves of each word's hash, by word number. */
@@ -60,7 +53,8 @@ export class Vocabulary {
   /** A hash table of pairs (key, word number + 1, or 0 where free), at most half full. */
   #places = new Int32Array(2 * 2048);
 
-  constructor(hash: WordHash, stopWords: ReadonlySet<string>) {
+  /** `hash` is that of a word's code units. */
+  constructor(hash: (units: Uint16Array) => bigint, stopWords: ReadonlySet<string>) {
     this.#hash = hash;
     const [start, multiplier] = newSecret();
     this.keyStart = start | 0;
@@ -78,6 +72,9 @@ export class Vocabulary {
 
   /** Counts an occurrence of a word. */
   count(word: string): void {
+    if (typeof word !== 'string') {
+      throw new TypeError(`"tokens" gave a ${typeof word}, not a string`);
+    }
     const { length } = word;
     while (length > this.spelled.length) this.spelled = grown(this.spelled);
     let key = this.keyStart;
@@ -140,7 +137,7 @@ export class Vocabulary {
     this.#starts[number + 1] = to;
     while (to > this.#units.length) this.#units = grown(this.#units);
     for (let i = 0; i < length; i++) this.#units[from + i] = this.spelled[i];
-    const hash = hashUnits(this.#units.subarray(from, to), this.#hash);
+    const hash = this.#hash(this.#units.subarray(from, to));
     this.lows[number] = Number(hash & 0xffff_ffffn);
     this.highs[number] = Number(hash >> 32n);
     if (this.#size === this.lows.length) this.#grow();
@@ -178,63 +175,13 @@ export class Vocabulary {
   }
 }
 
-/** The kind of a code unit: its letter in lower case, `DENSE` + its letter, `APART` or `ODD`. */
-const APART = 0; // separates words
-const DENSE = 0x1_0000; // of a script written without spaces
-const LETTER_BITS = 0xffff;
-const ODD = 0x2_0000;
-const UNKNOWN = 0x4_0000;
-
-let table: Uint32Array | undefined;
-
-/** Kinds by code unit, `UNKNOWN` until one occurs; 256 KB, made by the first text. */
-function kindTable(): Uint32Array {
-  table ??= new Uint32Array(0x1_0000).fill(UNKNOWN);
-  return table;
-}
-
-/**
- * Characters at which a text may be cut: separators of words that neither compose with a neighbour,
- * as < does with a stroke, nor change its case, as an apostrophe may.
- */
-const CUTS = ' \t\n\r!"#$%&()*+,-/;?@[]{|}\u3000、。，！？';
-
-const SIGMA = 'Σ';
-/** Marks, surrogates, and the parts of Hangul syllables. */
-const MAY_COMPOSE = /[\p{M}\p{Cs}\u1100-\u11ff]/u;
-
-/** Counts the words of a text in `vocabulary`, in the order in which they come. */
+/** Counts the words of a text, as `words` splits it, in the order in which they come. */
 export function readWords(text: string, vocabulary: Vocabulary): void {
-  for (let at = 0; at < text.length; ) {
-    const odd = nextOdd(text, at);
-    let end = odd;
-    if (odd < text.length) while (end > at && !CUTS.includes(text[end - 1])) end--;
-    readPlain(text, at, end, vocabulary);
-    at = odd;
-    while (at < text.length && !CUTS.includes(text[at])) at++;
-    if (at > end) for (const word of words(text.slice(end, at))) vocabulary.count(word);
-  }
-}
-
-/** Index of the first odd code unit, or the text's length; fills in kinds on the way. */
-export function nextOdd(text: string, from: number): number {
-  const kinds = kindTable();
-  for (let at = from; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (kinds[unit] < ODD) continue;
-    if (kinds[unit] === UNKNOWN) kinds[unit] = kindOf(String.fromCharCode(unit));
-    if (kinds[unit] === ODD) return at;
-  }
-  return text.length;
-}
-
-function kindOf(character: string): number {
-  const composed = character.normalize('NFKC');
-  if (MAY_COMPOSE.test(composed) || composed.includes(SIGMA)) return ODD;
-  const plain = normal(character);
-  if (!LETTER.test(plain)) return APART;
-  if (plain.length > 1 || MAY_COMPOSE.test(plain)) return ODD;
-  return plain.charCodeAt(0) | (DENSE_LETTER.test(plain) ? DENSE : 0);
+  eachStretch(
+    text,
+    (from, end) => readPlain(text, from, end, vocabulary),
+    (word) => vocabulary.count(word),
+  );
 }
 
 /** Counts the words of a stretch without odd code units, whose kinds are all known. */

@@ -38,7 +38,7 @@ beforeAll(async () => {
   index.optimize({ queries: 100 });
   await nodeLibrary.saveIndex(index, published);
   host = await startHost(published);
-});
+}, 60_000);
 afterAll(async () => {
   await host.close();
   rmSync(published, { recursive: true });

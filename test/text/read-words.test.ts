@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { nextOdd } from '../../src/text/letters';
 import { words } from '../../src/text/tokens';
-import { nextOdd, readWords, Vocabulary } from '../../src/text/vocabulary';
+import { readWords, Vocabulary } from '../../src/text/vocabulary';
+import { hashUnits } from '../../src/text/word-hash';
 import { Draws } from '../reference/random';
 
 /** The quick way to the words of a text, against `words`, which asks the engine for its rules. */
 
-const vocabulary = new Vocabulary('xxhash64', new Set());
+const vocabulary = new Vocabulary((units) => hashUnits(units, 'xxhash64'), new Set());
 
 /** Words and how often they come, in the order in which they come first. */
 function quickly(text: string): [string, number][] {

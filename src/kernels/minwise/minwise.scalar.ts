@@ -7,11 +7,42 @@
  * and the work is O(members + bits log bits). docs/format.md states the bits.
  */
 
-import { ALL_ZERO, NOT_FINITE, type SparseRows } from '../sums/sums.scalar';
-import { halves } from '../xxhash/xxhash.scalar';
+import { halves as halvesOf, hashBytes } from '../xxhash/xxhash.scalar';
+import type { SetMemory } from './set-memory';
+
+export interface MinwiseKernel {
+  readonly name: string;
+
+  /**
+   * Appends to `hashes` the xxHash64 of the UTF-8 bytes of each word in the first `count` letters:
+   * a run of letters below `DENSE`, and of letters from it on each pair of neighbours, or the only
+   * one. A letter of 0 is between words.
+   */
+  readWords(memory: SetMemory, count: number): void;
+
+  /**
+   * Appends to `members` the number of each run of `width` hashes: with the halves of the hashes as
+   * digits, `low` to base LOW and `high` to base HIGH, modulo 2^32. Fewer hashes have none.
+   */
+  readShingles(memory: SetMemory, width: number): void;
+
+  /** Writes the code of the members, which may come repeatedly; all zero where there are none. */
+  codeInto(rule: MinwiseRule, memory: SetMemory, code: Uint8Array): void;
+}
+
+export interface MinwiseRule {
+  readonly bits: number;
+  readonly seed: bigint;
+}
+
+/** Added to a letter of a script written without spaces. */
+export const DENSE = 0x1_0000;
 
 /** 2^32 divided by the golden ratio: rounds are steps of it. */
 const GOLDEN = 0x9e37_79b9;
+/** Bases of the numbers of shingles. */
+const LOW = 0x9e37_79b1;
+const HIGH = 0x85eb_ca77;
 
 /** The finalizer of MurmurHash3 (Austin Appleby, public domain): a bijection of 32 bits. */
 function mixed(value: number): number {
@@ -21,102 +52,102 @@ function mixed(value: number): number {
   return x ^ (x >>> 16);
 }
 
-/**
- * Writes a code of ceil(bits / 8) bytes and a byte of flags for each row. The members of a row's
- * set are its dimensions whose value is not zero.
- */
-export function minwiseCodesInto(
-  { bits, seed }: { readonly bits: number; readonly seed: bigint },
-  rows: SparseRows,
-  codes: Uint8Array,
-  flags: Uint8Array,
-): void {
-  const hashes = new MinHashes(bits, seed);
-  const bytesPerCode = Math.ceil(bits / 8);
-  for (let row = 0; row < rows.count; row++) {
-    flags[row] = hashes.begin(rows, rows.offsets[row], rows.offsets[row + 1]);
-    hashes.codeInto(codes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode));
-  }
+/** The halves of a seed as members meet them. */
+export function seedHalves(seed: bigint): { readonly low: number; readonly high: number } {
+  const { low, high } = halvesOf(seed);
+  const mixedLow = mixed(low ^ GOLDEN);
+  return { low: mixedLow, high: mixed(high ^ mixedLow) };
 }
 
-/** The min-hashes of one set after another. */
-class MinHashes {
-  /** By bit, the round in which it was first drawn, from 1, or 0; and the least value of then. */
-  readonly #rounds: Uint32Array;
-  readonly #values: Uint32Array;
-  /** Of each member two hashes. */
-  #first = new Int32Array(1024);
-  #second = new Int32Array(1024);
-  #count = 0;
-  readonly #seedLow: number;
-  readonly #seedHigh: number;
-
-  constructor(bits: number, seed: bigint) {
-    this.#rounds = new Uint32Array(bits);
-    this.#values = new Uint32Array(bits);
-    const { low, high } = halves(seed);
-    this.#seedLow = mixed(low ^ GOLDEN);
-    this.#seedHigh = mixed(high ^ this.#seedLow);
+/** The number of one run of hashes, given by their halves, low before high. */
+export function shingleNumber(hashes: ArrayLike<number>): { low: number; high: number } {
+  let [low, high] = [0, 0];
+  for (let i = 0; i < hashes.length; i += 2) {
+    low = (Math.imul(low, LOW) + hashes[i]) >>> 0;
+    high = (Math.imul(high, HIGH) + hashes[i + 1]) >>> 0;
   }
+  return { low, high };
+}
 
-  /** Takes the members of a set; returns the flags of its row. */
-  begin({ dimensions, values }: SparseRows, from: number, to: number): number {
-    if (to - from > this.#first.length) {
-      this.#first = new Int32Array(2 * (to - from));
-      this.#second = new Int32Array(2 * (to - from));
-    }
-    const isWide = dimensions instanceof BigUint64Array;
-    const words = isWide
-      ? new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length)
-      : dimensions;
-    let areFinite = true;
-    this.#count = 0;
-    for (let i = from; i < to; i++) {
-      if (values[i] === 0) continue;
-      areFinite &&= Number.isFinite(values[i]);
-      const low = mixed((isWide ? words[2 * i] : words[i]) ^ this.#seedLow);
-      const high = mixed(((isWide ? words[2 * i + 1] : 0) ^ this.#seedHigh) + low);
-      this.#first[this.#count] = mixed(low ^ high);
-      this.#second[this.#count++] = high;
-    }
-    return (areFinite ? 0 : NOT_FINITE) | (this.#count === 0 ? ALL_ZERO : 0);
-  }
+export const scalarMinwise: MinwiseKernel = {
+  name: 'scalar',
 
-  /** Writes the code of the members, which is all zero where there are none. */
-  codeInto(code: Uint8Array): void {
-    const bits = this.#values.length;
-    this.#rounds.fill(0);
-    let missing = this.#count === 0 ? 0 : bits;
-    // From round `bits` on all members draw the same bit, so that an end is certain.
-    for (let round = 0; missing > 0; round++) {
-      missing -= this.#draw(round, round < bits ? -1 : round - bits);
-    }
-    code.fill(0);
-    if (this.#count === 0) return;
-    for (let bit = 0; bit < bits; bit++) code[bit >> 3] |= (this.#values[bit] & 1) << (bit & 7);
-  }
-
-  /** Lets every member draw, `fixed` or a random bit; returns how many bits are drawn at last. */
-  #draw(round: number, fixed: number): number {
-    const [first, second, rounds, values] = [this.#first, this.#second, this.#rounds, this.#values];
-    const bits = values.length;
-    const step = Math.imul(round, GOLDEN);
-    const now = round + 1;
-    let drawn = 0;
-    for (let i = 0; i < this.#count; i++) {
-      const draw = mixed(second[i] + step);
-      // Exact: the product has at most 48 bits.
-      const bit = fixed < 0 ? Math.floor(((draw >>> 0) * bits) / 2 ** 32) : fixed;
-      if (rounds[bit] !== 0 && rounds[bit] !== now) continue;
-      const value = mixed(first[i] ^ draw) >>> 0;
-      if (rounds[bit] === now) {
-        if (value < values[bit]) values[bit] = value;
+  readWords(memory, count) {
+    const { letters } = memory;
+    let spelled: number[] = [];
+    const take = () => {
+      if (spelled.length > 0) memory.addHash(hashBytes(utf8Of(spelled), 0n));
+      spelled = [];
+    };
+    for (let at = 0; at < count; at++) {
+      const letter = letters[at];
+      const before = at === 0 ? 0 : letters[at - 1];
+      if (letter < DENSE) {
+        if (letter === 0 || before >= DENSE) take();
+        if (letter > 0) spelled.push(letter);
         continue;
       }
-      rounds[bit] = now;
-      values[bit] = value;
-      drawn++;
+      if (before < DENSE) take();
+      const isPair = before >= DENSE;
+      const isAlone = !isPair && !(at + 1 < count && letters[at + 1] >= DENSE);
+      if (isPair) spelled.push(before - DENSE);
+      if (isPair || isAlone) {
+        spelled.push(letter - DENSE);
+        take();
+      }
     }
-    return drawn;
+    take();
+  },
+
+  readShingles(memory, width) {
+    memory.reserve(memory.memberCount + Math.max(0, memory.hashCount - width + 1));
+    const { hashes, hashCount } = memory;
+    for (let first = 0; first + width <= hashCount; first++) {
+      const { low, high } = shingleNumber(hashes.subarray(2 * first, 2 * (first + width)));
+      memory.addMember(low, high);
+    }
+  },
+
+  codeInto({ bits, seed }, { members, memberCount }, code) {
+    code.fill(0);
+    if (memberCount === 0) return;
+    const seeds = seedHalves(seed);
+    const first = new Int32Array(memberCount);
+    const second = new Int32Array(memberCount);
+    for (let i = 0; i < memberCount; i++) {
+      const low = mixed(members[2 * i] ^ seeds.low);
+      second[i] = mixed((members[2 * i + 1] ^ seeds.high) + low);
+      first[i] = mixed(low ^ second[i]);
+    }
+    // By bit, the round in which it was first drawn, from 1, or 0; and the least value of then.
+    const rounds = new Uint32Array(bits);
+    const values = new Uint32Array(bits);
+    let missing = bits;
+    // From round `bits` on all members draw the same bit, so that an end is certain.
+    for (let round = 0; missing > 0; round++) {
+      for (let i = 0; i < memberCount; i++) {
+        const draw = mixed(second[i] + Math.imul(round, GOLDEN));
+        // Exact: the product has at most 48 bits.
+        const drawn = Math.floor(((draw >>> 0) * bits) / 2 ** 32);
+        const bit = round < bits ? drawn : round - bits;
+        if (rounds[bit] !== 0 && rounds[bit] !== round + 1) continue;
+        const value = mixed(first[i] ^ draw) >>> 0;
+        if (rounds[bit] === 0) missing--;
+        if (rounds[bit] === 0 || value < values[bit]) values[bit] = value;
+        rounds[bit] = round + 1;
+      }
+    }
+    for (let bit = 0; bit < bits; bit++) code[bit >> 3] |= (values[bit] & 1) << (bit & 7);
+  },
+};
+
+/** UTF-8 of letters, which are never surrogates. */
+function utf8Of(letters: readonly number[]): Uint8Array {
+  const bytes: number[] = [];
+  for (const letter of letters) {
+    if (letter < 0x80) bytes.push(letter);
+    else if (letter < 0x800) bytes.push(0xc0 | (letter >> 6), 0x80 | (letter & 0x3f));
+    else bytes.push(0xe0 | (letter >> 12), 0x80 | ((letter >> 6) & 0x3f), 0x80 | (letter & 0x3f));
   }
+  return Uint8Array.from(bytes);
 }

@@ -1,0 +1,98 @@
+/**
+ * The memory in which a text or a sparse row becomes the code of a set: letters, hashes of words,
+ * and members, one set at a time. It is one for each thread, since nothing outlasts a call, and
+ * lies in a WebAssembly memory where there is one. It grows with the largest set, by 8 bytes a
+ * member.
+ */
+
+import { Arena } from '../memory';
+
+/** Letters that are read at once. */
+export const MAX_LETTERS = 2 ** 16;
+/** Hashes of one reading (each letter may have one), and those that a shingle reaches back. */
+const MAX_HASHES = MAX_LETTERS + 1024;
+
+/** Bytes of a code at 65,535 bits, and per bit a round and a value. */
+const CODE_BYTES = 2 ** 13;
+const DRAW_BYTES = 8 * 2 ** 16;
+/** A word of all letters in UTF-8. */
+const WORD_BYTES = 3 * MAX_LETTERS;
+
+/** Where each part begins. */
+const DRAWS = CODE_BYTES;
+const WORD = DRAWS + DRAW_BYTES;
+const LETTERS = WORD + WORD_BYTES;
+const HASHES = LETTERS + 4 * MAX_LETTERS;
+const MEMBERS = HASHES + 8 * MAX_HASHES;
+
+let shared: SetMemory | undefined;
+
+/** Above so many bytes of members, the memory is released by the next call. */
+const MAX_IDLE_BYTES = 16 << 20;
+
+/** The memory of this thread, emptied. */
+export function setMemory(): SetMemory {
+  if (shared === undefined || shared.members.byteLength > MAX_IDLE_BYTES) shared = new SetMemory();
+  shared.hashCount = 0;
+  shared.memberCount = 0;
+  return shared;
+}
+
+export class SetMemory {
+  readonly #arena = new Arena(MEMBERS + 8 * 1024);
+  hashCount = 0;
+  memberCount = 0;
+  code!: Uint8Array;
+  draws!: Uint8Array;
+  /** Room for the UTF-8 of a word. */
+  word!: Uint8Array;
+  letters!: Uint32Array;
+  /** Halves of the hashes and of the members, low before high. */
+  hashes!: Uint32Array;
+  members!: Uint32Array;
+
+  constructor() {
+    this.#view();
+  }
+
+  /** Whether there is no room for the hashes of another reading. */
+  get isFull(): boolean {
+    return this.hashCount > MAX_HASHES - MAX_LETTERS;
+  }
+
+  /** Makes room for so many members in all; views are made again. */
+  reserve(members: number): void {
+    if (2 * members <= this.members.length) return;
+    this.#arena.reserve(MEMBERS + 8 * Math.ceil(1.5 * members));
+    this.#view();
+  }
+
+  addHash(hash: bigint): void {
+    this.hashes[2 * this.hashCount] = Number(hash & 0xffff_ffffn);
+    this.hashes[2 * this.hashCount++ + 1] = Number(hash >> 32n);
+  }
+
+  addMember(low: number, high: number): void {
+    this.reserve(this.memberCount + 1);
+    this.members[2 * this.memberCount] = low;
+    this.members[2 * this.memberCount++ + 1] = high;
+  }
+
+  /** Keeps only the last `count` hashes. */
+  keepHashes(count: number): void {
+    this.hashes.copyWithin(0, 2 * (this.hashCount - count), 2 * this.hashCount);
+    this.hashCount = count;
+  }
+
+  #view(): void {
+    const { bytes } = this.#arena;
+    const words = (from: number, to: number) =>
+      new Uint32Array(bytes.buffer, bytes.byteOffset + from, (to - from) >> 2);
+    this.code = bytes.subarray(0, DRAWS);
+    this.draws = bytes.subarray(DRAWS, WORD);
+    this.word = bytes.subarray(WORD, LETTERS);
+    this.letters = words(LETTERS, HASHES);
+    this.hashes = words(HASHES, MEMBERS);
+    this.members = words(MEMBERS, bytes.length & ~7);
+  }
+}

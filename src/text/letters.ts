@@ -1,0 +1,75 @@
+/**
+ * UTF-16 code units to letters of words: most become one letter whatever stands next to them, and
+ * are looked up in a table that is filled as they occur. Stretches with other, "odd", code units
+ * are left to `words`: marks and what they compose with (NFKC), surrogates, the Greek sigma (whose
+ * lower case depends on what follows), and characters that become several letters.
+ */
+
+import { DENSE } from '../kernels/minwise/minwise.scalar';
+import { DENSE_LETTER, LETTER, normal, words } from './tokens';
+
+/** The kind of a code unit: its letter in lower case, `DENSE` + its letter, `APART` or `ODD`. */
+export const APART = 0; // separates words
+export { DENSE }; // of a script written without spaces
+export const LETTER_BITS = 0xffff;
+const ODD = 0x2_0000;
+const UNKNOWN = 0x4_0000;
+
+let table: Uint32Array | undefined;
+
+/** Kinds by code unit, `UNKNOWN` until one occurs; 256 KB, made by the first text. */
+export function kindTable(): Uint32Array {
+  table ??= new Uint32Array(0x1_0000).fill(UNKNOWN);
+  return table;
+}
+
+/**
+ * Characters at which a text may be cut: separators of words that neither compose with a neighbour,
+ * as < does with a stroke, nor change its case, as an apostrophe may.
+ */
+const CUTS = ' \t\n\r!"#$%&()*+,-/;?@[]{|}\u3000、。，！？';
+
+const SIGMA = 'Σ';
+/** Marks, surrogates, and the parts of Hangul syllables. */
+const MAY_COMPOSE = /[\p{M}\p{Cs}\u1100-\u11ff]/u;
+
+/**
+ * Calls `readPlain` with the stretches whose code units are letters or separators, and `readOdd`
+ * with the words of the others, in order. A stretch ends between words.
+ */
+export function eachStretch(
+  text: string,
+  readPlain: (from: number, end: number) => void,
+  readOdd: (word: string) => void,
+): void {
+  for (let at = 0; at < text.length; ) {
+    const odd = nextOdd(text, at);
+    let end = odd;
+    if (odd < text.length) while (end > at && !CUTS.includes(text[end - 1])) end--;
+    if (end > at) readPlain(at, end);
+    at = odd;
+    while (at < text.length && !CUTS.includes(text[at])) at++;
+    if (at > end) for (const word of words(text.slice(end, at))) readOdd(word);
+  }
+}
+
+/** Index of the first odd code unit, or the text's length; fills in kinds on the way. */
+export function nextOdd(text: string, from: number): number {
+  const kinds = kindTable();
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (kinds[unit] < ODD) continue;
+    if (kinds[unit] === UNKNOWN) kinds[unit] = kindOf(String.fromCharCode(unit));
+    if (kinds[unit] === ODD) return at;
+  }
+  return text.length;
+}
+
+function kindOf(character: string): number {
+  const composed = character.normalize('NFKC');
+  if (MAY_COMPOSE.test(composed) || composed.includes(SIGMA)) return ODD;
+  const plain = normal(character);
+  if (!LETTER.test(plain)) return APART;
+  if (plain.length > 1 || MAY_COMPOSE.test(plain)) return ODD;
+  return plain.charCodeAt(0) | (DENSE_LETTER.test(plain) ? DENSE : 0);
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
+import { shingles, type Tokens, words } from '../../src/text/tokens';
+import { hashWord } from '../../src/text/word-hash';
+import { Draws } from '../reference/random';
+
+/** Texts that are read as sets of numbers, against the rule of docs/format.md in big integers. */
+
+const MASK = 0xffff_ffffn;
+
+function numberOf(run: readonly string[]): bigint {
+  let [low, high] = [0n, 0n];
+  for (const word of run) {
+    const hash = hashWord(word);
+    low = (low * 0x9e3779b1n + (hash & MASK)) & MASK;
+    high = (high * 0x85ebca77n + (hash >> 32n)) & MASK;
+  }
+  return (high << 32n) | low;
+}
+
+/** Each number and how often it occurs, ascending. */
+function naiveSet(text: string, width: number): [bigint, number][] {
+  const all = [...words(text)];
+  const counts = new Map<bigint, number>();
+  const enter = (run: string[]) => {
+    const number = numberOf(run);
+    counts.set(number, (counts.get(number) ?? 0) + 1);
+  };
+  for (let i = 0; i + width <= all.length; i++) enter(all.slice(i, i + width));
+  if (all.length > 0 && all.length < width) enter(all);
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+const KERNELS = ['scalar', 'auto'] as const;
+const hasherOf = (tokens: Tokens, options?: TextHasherOptions) =>
+  new TextHasher({ bits: 128, tokens, projection: 'minwise', empty: 'null', ...options });
+
+function setOf(hasher: TextHasher, text: string): [bigint, number][] {
+  const { indices, values } = hasher.vectorize(text);
+  return Array.from(indices as BigUint64Array, (one, i) => [one, values[i]]);
+}
+
+const draws = new Draws('text sets');
+const PIECES = [
+  ...['tea', 'Cup', 'a', 'I', 'né', 'naïve', 'ΑΣ', 'ﬁne', '東京都', 'カ', 'か', '한국', 'ก', '😀'],
+  ...[' ', ' ', ' ', ' ', '\n', ', ', '-', '’', '。', '\u0301', '9', 'x_y', 'Ωm', 'İ', '\ud800'],
+];
+const randomText = (length: number) =>
+  Array.from({ length }, () => PIECES[draws.integer(PIECES.length)]).join('');
+
+describe.each(KERNELS)('texts as sets, %s kernel', (kernel) => {
+  it('have the numbers of the rule', () => {
+    for (let trial = 0; trial < 300; trial++) {
+      const text = randomText(draws.integer(60));
+      for (const width of [1, 2, 5]) {
+        const tokens = width === 1 ? words : shingles(width);
+        expect(setOf(hasherOf(tokens, { kernel }), text), text).toEqual(naiveSet(text, width));
+      }
+    }
+  });
+
+  it('have them in texts that are read in several parts, and in words that fill a part', () => {
+    const long = `${randomText(9000)} `;
+    const texts = [
+      long.repeat(4),
+      `${'word '.repeat(20_000)}end`,
+      'x'.repeat(70_000),
+      `${'a '.repeat(40_000)}${'y'.repeat(70_000)} ${'東'.repeat(66_000)} b c`,
+    ];
+    for (const text of texts) {
+      expect(setOf(hasherOf(shingles(3), { kernel }), text)).toEqual(naiveSet(text, 3));
+    }
+  });
+
+  it('have the codes of their vectors, whichever way they are read', () => {
+    const texts = Array.from({ length: 1500 }, () => randomText(draws.integer(30)));
+    const hasher = hasherOf(shingles(2), { kernel });
+    const codes = hasher.hashAll(texts);
+    expect(codes.count).toBe(1500);
+    // A stop word that never occurs: read by way of strings.
+    const spelled = hasherOf(shingles(2), { kernel, stopWords: ['\n'] }).hashAll(texts);
+    expect(spelled.bytes).toEqual(codes.bytes);
+    texts.forEach((text, row) => {
+      const vector = hasher.vectorize(text);
+      expect(codes.isNull(row)).toBe(vector.values.length === 0);
+      if (!codes.isNull(row)) expect(hasher.hasher.hash(vector)).toEqual(codes.at(row));
+    });
+  });
+});
+
+it('stop words, keywords and other tokens give the numbers of the rule too', () => {
+  const text = 'a cup of tea and a cup of milk';
+  const all = setOf(hasherOf(shingles(2)), text).map(([number]) => number);
+  const some = setOf(hasherOf(shingles(2), { stopWords: ['a cup'] }), text);
+  expect(some.map(([number]) => number)).toEqual(
+    all.filter((one) => one !== numberOf(['a', 'cup'])),
+  );
+  const own = shingles(2, (one) => one.split(' '));
+  expect(setOf(hasherOf(own), text)).toEqual(naiveSet(text, 2));
+  const simhash = new TextHasher({ tokens: shingles(2) }).vectorize('green tea');
+  expect([...(simhash.indices as BigUint64Array)]).toEqual([hashWord('green tea')]);
+});
+
+it('refuses what is no text, and counts as it is told', () => {
+  const hasher = hasherOf(words, { counting: 'log' });
+  expect(() => hasher.vectorize(7 as never)).toThrow(TypeError);
+  expect(() => hasher.hashAll([7 as never])).toThrow(TypeError);
+  const [one] = hasher.vectorize('tea tea').values;
+  expect(one).toBeCloseTo(1 + Math.log(2), 14);
+  expect(hasherOf(words, { counting: 'binary' }).vectorize('tea tea').values[0]).toBe(1);
+  const strict = new TextHasher({ projection: 'minwise' });
+  expect(() => strict.hashAll(['tea', ''])).toThrow('row 1: an all-zero vector has no direction');
+});
