@@ -45,7 +45,8 @@ async function measure(set, texts) {
     strings: (count) => secondsOf(() => spelled.hashAll(texts.slice(0, count))),
     ...(child && {
       rensa: async (count) => (await child.ask('run', { engine: 'rensa', count })).seconds,
-      datasketch: async (count) => (await child.ask('run', { engine: 'datasketch', count })).seconds,
+      datasketch: async (count) =>
+        (await child.ask('run', { engine: 'datasketch', count })).seconds,
     }),
   };
   const speeds = Object.fromEntries(Object.keys(engines).map((engine) => [engine, []]));
