@@ -72,23 +72,23 @@ describe('the WebAssembly kernel', () => {
 });
 
 describe.each([scalarRotation, wasmRotation])('tables of products, $name kernel', (kernel) => {
-  it.each([96, 104, 200])('tell the products of levels with the vector, %i wide', (width) => {
+  it.each([96, 104, 200])('tell the products of signs with the vector, %i wide', (width) => {
     const rotation = new Rotation(width, 1n);
     rotation.vector.set(new Draws(width).gaussians(width));
     kernel.tables(rotation);
     const { vector, tables, scales } = rotation;
     const [base, unit] = scales;
-    const levels = [-0.4528, 0.4528, -1.51, 1.51];
     let least = 0;
-    for (let i = 0; i < width; i += 2) {
-      const pair = (bits: number) =>
-        vector[i] * levels[bits & 3] + vector[i + 1] * levels[bits >> 2];
-      const smallest = -1.51 * (Math.abs(vector[i]) + Math.abs(vector[i + 1]));
+    for (let i = 0; i < width; i += 4) {
+      const four = vector.subarray(i, i + 4);
+      const productOf = (bits: number) =>
+        four.reduce((sum, value, j) => sum + ((bits >> j) & 1 ? value : -value), 0);
+      const smallest = four.reduce((sum, value) => sum - Math.abs(value), 0);
       least += smallest;
       for (let bits = 0; bits < 16; bits++) {
-        const entry = tables[8 * i + bits];
+        const entry = tables[4 * i + bits];
         expect(entry).toBeLessThanOrEqual(31);
-        expect(Math.abs(entry - (pair(bits) - smallest) * unit)).toBeLessThan(0.501);
+        expect(Math.abs(entry - (productOf(bits) - smallest) * unit)).toBeLessThan(0.501);
       }
     }
     expect(base / unit).toBeCloseTo(-least, 9);
@@ -111,25 +111,27 @@ describe.each([scalarRotation, wasmRotation])('tables of products, $name kernel'
 });
 
 describe.each([scalarRotation, wasmRotation])('a residual code, $name kernel', (kernel) => {
-  it('has the side of each coordinate, and whether it is far', () => {
+  it('has the side of each coordinate, and behind these the half of each side', () => {
     const rotation = new Rotation(96, 1n);
     rotation.vector.fill(1);
     rotation.vector.set([-1, 3, -3, 0]);
     kernel.encode(rotation);
-    // Bits of each coordinate, the first lowest: 0 near below, 1 near above, 2 far below, 3 far above.
-    expect(rotation.code[0]).toBe((0 << 0) | (3 << 2) | (2 << 4) | (0 << 6));
-    expect(rotation.code[1]).toBe(0b01010101);
+    // Coordinates of 1 are near above: 1, then 0. Near below is 0 and 1, far above 1 and 1, far
+    // below 0 and 0, the first coordinate lowest.
+    expect(rotation.code[0]).toBe(0b1111_0010);
+    expect(rotation.code[12]).toBe(0b0000_1011);
+    expect([rotation.code[1], rotation.code[13]]).toEqual([0xff, 0]);
   });
 
   it('differs from the vector at a right angle to it, by the factor that is returned', () => {
     const rotation = new Rotation(96, 1n);
     rotation.vector.set(new Draws(2).gaussians(96));
     const factor = kernel.encode(rotation);
-    const levels = [-0.4528, 0.4528, -1.51, 1.51];
-    const { vector } = rotation;
+    const { vector, code } = rotation;
+    const signOf = (byte: number, i: number) => ((code[byte + (i >> 3)] >> (i & 7)) & 1 ? 1 : -1);
     let [product, squares] = [0, 0];
     vector.forEach((value, i) => {
-      product += value * factor * levels[(rotation.code[i >> 2] >> (2 * (i & 3))) & 3];
+      product += value * factor * (2 * signOf(0, i) + signOf(12, i));
       squares += value * value;
     });
     expect(product).toBeCloseTo(squares, 9);

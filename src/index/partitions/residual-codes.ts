@@ -9,7 +9,6 @@ import { type KernelName, rotationKernel } from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
 import { ResidualMemory } from '../../kernels/residuals/residual-memory';
 import {
-  BLOCK_ROWS,
   MAX_RESIDUAL_BYTES,
   ONE_WEIGHT,
   type ResidualTables,
@@ -86,9 +85,9 @@ export class ResidualCodes {
 
   /** Copies the residual code at a place to `out[at]..`; returns its scale. */
   copyInto(place: number, out: Uint8Array, at: number): number {
-    const { bytes, floats, bytesPerRow } = this.memory;
-    let from = residualByte(bytesPerRow, place, 0);
-    for (let i = 0; i < bytesPerRow; i++, from += BLOCK_ROWS) out[at + i] = bytes[from];
+    const { memory } = this;
+    const { bytes, floats, bytesPerRow } = memory;
+    for (let i = 0; i < bytesPerRow; i++) out[at + i] = bytes[residualByte(memory, place, i)];
     return floats[residualScale(bytesPerRow, place)];
   }
 
@@ -118,16 +117,16 @@ export class ResidualCodes {
     vector.fill(0, query.length);
     this.#kernel.rotate(this.#rotation);
     this.#kernel.tables(this.#rotation);
-    const [base, entriesPerUnit] = scales;
-    return { tables, base, factor: entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0 };
+    const [zero, entriesPerUnit] = scales;
+    return { tables, zero, factor: entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0 };
   }
 }
 
 /**
- * The relative error of a residual code: the root of (1 - a^2) / a^2, where a^2 = .8825 is the
+ * The relative error of a residual code: the root of (1 - a^2) / a^2, where a^2 = .8812 is the
  * share of a Gaussian's variance that the four levels keep (Max 1960).
  */
-const RELATIVE_ERROR = 0.365;
+const RELATIVE_ERROR = 0.367;
 
 /**
  * Standard error of cosines by residual codes of vectors whose mean cosine with their centroids is
@@ -143,7 +142,7 @@ export function residualBytesOf({ dense }: { dense: DenseVectors | null }): numb
   return widthOf(dense) / 4;
 }
 
-/** A multiple of 8: residual codes take whole pairs of bytes. */
+/** A multiple of 8: both halves of residual codes take whole bytes. */
 function widthOf({ dimensions }: DenseVectors): number {
   return Math.max(MIN_WIDTH, (dimensions + 7) & ~7);
 }

@@ -19,6 +19,7 @@ export class ResidualMemory implements ResidualRows {
   /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
   bytes = new Uint8Array();
   floats = new Float32Array();
+  secondAt = 0;
 
   /** `bytesPerRow` must be even. */
   constructor(bytesPerRow: number, count = 0) {
@@ -38,15 +39,18 @@ export class ResidualMemory implements ResidualRows {
     const byteLength = this.#capacity * (this.bytesPerRow + SCALE_BYTES);
     this.#arena.reserve(byteLength);
     const { buffer, byteOffset } = this.#arena.bytes;
+    const oldEnd = this.bytes.length;
     this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
+    const oldSecondAt = this.secondAt;
+    this.secondAt = this.#capacity * (this.bytesPerRow / 2 + SCALE_BYTES);
+    this.bytes.copyWithin(this.secondAt, oldSecondAt, oldEnd);
+    this.bytes.fill(0, oldSecondAt, Math.min(oldEnd, this.secondAt));
   }
 
   /** Writes the residual code and the scale of a row. */
   set(row: number, code: Uint8Array, scale: number): void {
-    const { bytes } = this;
-    let at = residualByte(this.bytesPerRow, row, 0);
-    for (let i = 0; i < code.length; i++, at += BLOCK_ROWS) bytes[at] = code[i];
+    for (let i = 0; i < code.length; i++) this.bytes[residualByte(this, row, i)] = code[i];
     this.setScale(row, scale);
   }
 

@@ -1,10 +1,11 @@
-// Cosines of a query with residual codes; the formula and the layout are in residuals.scalar.ts.
+// Cosines of a query with residual codes; the formulas and the layout are in residuals.scalar.ts.
 //
 // Fast because a table of 16 bytes fits a register: one swizzle looks up four bits of 16 rows (the
 // method of "fast scan" in FAISS and of ScaNN). Sums of bytes are widened once in four bytes of a
 // row, since 8 entries of at most 31 stay below 256. Two blocks at a time share the loads of the
-// tables. A mask in float32 finds the rows that may be within the limit; only those are weighed one
-// by one, in the operations of the scalar kernel.
+// tables. Masks in float32 find the rows that the sides do not rule out, and of these the rows that
+// may be within the limit; the second halves of codes are read only where there are such rows, and
+// only rows of both masks are weighed one by one, in the operations of the scalar kernel.
 //
 // Blocks are read whole: space for them must exist up to a multiple of 16 rows.
 
@@ -17,6 +18,18 @@ const PART: usize = 64;
 /** Bytes of four scales. */
 const FOUR: usize = 16;
 
+// Places in `work`: 16-bit sums of the sides of two blocks, those of the second halves of one, and
+// the limit when the search came to the current centroid.
+const SECOND: usize = 64;
+const BEFORE: usize = 96;
+
+// Places in `query`, as f32, and of the tables behind them.
+const BASE: usize = 0;
+const FACTOR: usize = 4;
+const SIDE_BASE: usize = 8;
+const SIDE_FACTOR: usize = 12;
+const TABLES: usize = 16;
+
 @inline
 function lowNibbles(bytes: v128, table: v128): v128 {
   return i8x16.swizzle(table, v128.and(bytes, i8x16.splat(15)));
@@ -27,20 +40,16 @@ function highNibbles(bytes: v128, table: v128): v128 {
   return i8x16.swizzle(table, v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
 }
 
-/** What two bytes of each of 16 rows add to their sums. */
+/** What a byte of each of 16 rows adds to their sums. */
 @inline
-function addOf(block: usize, t0: v128, t1: v128, t2: v128, t3: v128): v128 {
-  const a = v128.load(block);
-  const b = v128.load(block, 16);
-  return i8x16.add(
-    i8x16.add(lowNibbles(a, t0), highNibbles(a, t1)),
-    i8x16.add(lowNibbles(b, t2), highNibbles(b, t3)),
-  );
+function addOf(block: usize, low: v128, high: v128): v128 {
+  const bytes = v128.load(block);
+  return i8x16.add(lowNibbles(bytes, low), highNibbles(bytes, high));
 }
 
 /**
- * Sums of the 16 rows of a block as 16-bit integers, to `sums`. Entries are at most 31, so four
- * bytes add at most 248. The loop holds so little that no register is spilled.
+ * Sums of the 16 rows of a block of `bytes` bytes as 16-bit integers, to `sums`. Entries are at most
+ * 31, so four bytes add at most 248. The loop holds so little that no register is spilled.
  */
 export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize): void {
   let first = i16x8.splat(0);
@@ -50,18 +59,9 @@ export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize)
     let some = i8x16.splat(0);
     const part = min(block + PART, end);
     do {
-      some = i8x16.add(
-        some,
-        addOf(
-          block,
-          v128.load(tables),
-          v128.load(tables, 16),
-          v128.load(tables, 32),
-          v128.load(tables, 48),
-        ),
-      );
-      block += 32;
-      tables += 64;
+      some = i8x16.add(some, addOf(block, v128.load(tables), v128.load(tables, 16)));
+      block += 16;
+      tables += 32;
     } while (block < part);
     first = i16x8.add(first, i16x8.extend_low_i8x16_u(some));
     last = i16x8.add(last, i16x8.extend_high_i8x16_u(some));
@@ -84,14 +84,12 @@ export function sumTwoBlocks(
     let b = i8x16.splat(0);
     const part = min(block + PART, end);
     do {
-      const t0 = v128.load(tables);
-      const t1 = v128.load(tables, 16);
-      const t2 = v128.load(tables, 32);
-      const t3 = v128.load(tables, 48);
-      a = i8x16.add(a, addOf(block, t0, t1, t2, t3));
-      b = i8x16.add(b, addOf(block + stride, t0, t1, t2, t3));
-      block += 32;
-      tables += 64;
+      const low = v128.load(tables);
+      const high = v128.load(tables, 16);
+      a = i8x16.add(a, addOf(block, low, high));
+      b = i8x16.add(b, addOf(block + stride, low, high));
+      block += 16;
+      tables += 32;
     } while (block < part);
     first = i16x8.add(first, i16x8.extend_low_i8x16_u(a));
     second = i16x8.add(second, i16x8.extend_high_i8x16_u(a));
@@ -104,55 +102,99 @@ export function sumTwoBlocks(
   v128.store(sums, fourth, 48);
 }
 
-/** 2,048 times the cosines of four rows. */
+/** Which of four rows have more than `least` as 2,048 times their cosine. */
 @inline
-function cosinesOf(sums: v128, scales: usize, base: f32, factor: f32, more: f32): v128 {
-  const products = f32x4.sub(f32x4.convert_i32x4_s(sums), f32x4.splat(base));
-  const scaled = f32x4.mul(products, f32x4.mul(v128.load(scales), f32x4.splat(factor)));
-  return f32x4.add(scaled, f32x4.splat(more));
+function above(sums: v128, scales: usize, formula: usize, more: f32, least: f32): v128 {
+  const products = f32x4.sub(f32x4.convert_i32x4_s(sums), v128.load32_splat(formula));
+  const scaled = f32x4.mul(
+    products, f32x4.mul(v128.load(scales), v128.load32_splat(formula, FACTOR)),
+  );
+  return f32x4.gt(f32x4.add(scaled, f32x4.splat(more)), f32x4.splat(least));
 }
 
-/** Bit i is set when row i may be within the limit, and always when it is. */
+/** Bit i is set when that holds of row i. */
 @inline
-function maskOf(sums: usize, scales: usize, base: f32, factor: f32, more: f32, limit: i32): u32 {
-  const least = f32x4.splat(<f32>(ONE - limit - 1));
-  const first = v128.load(sums);
-  const last = v128.load(sums, 16);
-  const s0 = i32x4.extend_low_i16x8_u(first);
-  const s1 = i32x4.extend_high_i16x8_u(first);
-  const s2 = i32x4.extend_low_i16x8_u(last);
-  const s3 = i32x4.extend_high_i16x8_u(last);
-  const a = f32x4.gt(cosinesOf(s0, scales, base, factor, more), least);
-  const b = f32x4.gt(cosinesOf(s1, scales + FOUR, base, factor, more), least);
-  const c = f32x4.gt(cosinesOf(s2, scales + 2 * FOUR, base, factor, more), least);
-  const d = f32x4.gt(cosinesOf(s3, scales + 3 * FOUR, base, factor, more), least);
+function maskOf(a: v128, b: v128, c: v128, d: v128): u32 {
   return i8x16.bitmask(
     i8x16.narrow_i16x8_s(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d)),
   );
 }
 
+/** The rows whose sides do not rule out that they are within `limit`. */
+function sidesMask(sums: usize, scales: usize, query: usize, more: f32, limit: i32): u32 {
+  const least = <f32>(ONE - limit - 1);
+  const first = v128.load(sums);
+  const last = v128.load(sums, 16);
+  const formula = query + SIDE_BASE;
+  return maskOf(
+    above(i32x4.extend_low_i16x8_u(first), scales, formula, more, least),
+    above(i32x4.extend_high_i16x8_u(first), scales + FOUR, formula, more, least),
+    above(i32x4.extend_low_i16x8_u(last), scales + 2 * FOUR, formula, more, least),
+    above(i32x4.extend_high_i16x8_u(last), scales + 3 * FOUR, formula, more, least),
+  );
+}
+
+/** Twice the first sums and the second ones, of four rows. */
+@inline
+function wholeLow(first: v128, second: v128): v128 {
+  const sides = i32x4.extend_low_i16x8_u(first);
+  return i32x4.add(i32x4.add(sides, sides), i32x4.extend_low_i16x8_u(second));
+}
+
+@inline
+function wholeHigh(first: v128, second: v128): v128 {
+  const sides = i32x4.extend_high_i16x8_u(first);
+  return i32x4.add(i32x4.add(sides, sides), i32x4.extend_high_i16x8_u(second));
+}
+
+/** Bit i is set when row i may be within the limit, and always when it is. */
+function wholeMask(
+  sums: usize, seconds: usize, scales: usize, query: usize, more: f32, limit: i32,
+): u32 {
+  const least = <f32>(ONE - limit - 1);
+  const a = v128.load(sums);
+  const b = v128.load(sums, 16);
+  const c = v128.load(seconds);
+  const d = v128.load(seconds, 16);
+  return maskOf(
+    above(wholeLow(a, c), scales, query, more, least),
+    above(wholeHigh(a, c), scales + FOUR, query, more, least),
+    above(wholeLow(b, d), scales + 2 * FOUR, query, more, least),
+    above(wholeHigh(b, d), scales + 3 * FOUR, query, more, least),
+  );
+}
+
 /** Appends the hits among the 16 rows from `row` on that belong to the range. */
 function takeHits(
-  range: usize, row: u32, sums: usize, scales: usize, base: f32, factor: f32, state: usize,
+  range: usize, row: u32, sums: usize, scales: usize, seconds: usize, bytes: usize,
+  query: usize, work: usize, state: usize,
 ): void {
   const more = load<f32>(range, 12);
-  let mask = maskOf(sums, scales, base, factor, more, load<i32>(state));
+  let mask = sidesMask(sums, scales, query, more, load<i32>(work, BEFORE));
   if (mask == 0) return;
   const first = load<u32>(range);
   const end = first + load<u32>(range, 8);
-  const codes = load<u32>(range, 4) - first;
   if (row < first) mask &= 0xffff << (first & 15);
   if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
+  if (mask == 0) return;
+  const second = work + SECOND;
+  sumBlock(seconds, bytes, query + TABLES, second);
+  mask &= wholeMask(sums, second, scales, query, more, load<i32>(state));
+  const codes = load<u32>(range, 4) - first;
+  const base = load<f32>(query, BASE);
+  const factor = load<f32>(query, FACTOR);
   let next = load<u32>(state, NEXT);
   for (; mask != 0; mask &= mask - 1) {
-    const lane = ctz<u32>(mask);
-    const scale = load<f32>(scales + (<usize>lane << 2));
+    const lane = <usize>ctz<u32>(mask);
+    const scale = load<f32>(scales + (lane << 2));
     if (scale == 0) continue;
-    const sum = <f32>load<u16>(sums + (<usize>lane << 1));
+    const sides = <u32>load<u16>(sums + (lane << 1));
+    const whole: u32 = 2 * sides + <u32>load<u16>(second + (lane << 1));
+    const sum = <f32>whole;
     const cosine = <i32>((sum - base) * (scale * factor) + more);
     const weight = <u32>min(max(ONE - cosine, 0), 2 * ONE);
     if (weight > load<u32>(state)) continue;
-    take(state, next, codes + row + lane, weight);
+    take(state, next, codes + row + <u32>lane, weight);
     next += <u32>HIT;
   }
   store<u32>(state, next, NEXT);
@@ -160,42 +202,51 @@ function takeHits(
 
 /**
  * Hits among the rows of ranges (four 32-bit numbers each, see RANGE in residuals.scalar.ts), as
- * pairs of u32 (code, weight). Returns how many ranges are done: all, unless the space for hits is
- * full, or a range's product with the query is more than `gap` below the limit. Where it is full,
- * the next range is changed to begin where to continue; to tell the other case, the highest bit of
- * the result is set. `begun` is 1 when the first range continues one, or the product, of the call
- * before, else 0. `sums` has 64 bytes.
+ * pairs of u32 (code, weight). `first` and `second` are the addresses of the halves of codes,
+ * `bytes` the bytes of one, `query` those of the formulas and the tables, and `work` has 100 bytes
+ * that stay as they are between calls of a search.
+ *
+ * Returns how many ranges are done: all, unless the space for hits is full, or a range's product
+ * with the query is more than `gap` below the limit. Where it is full, the next range is changed to
+ * begin where to continue; to tell the other case, the highest bit of the result is set. `begun` is
+ * 1 when the first range continues one, or the product, of the call before, else 0.
  */
 export function hitsOfResiduals(
-  residuals: usize, ranges: usize, rangeCount: u32, bytes: usize, tables: usize, base: f32,
-  factor: f32, gap: f32, begun: u32, sums: usize, state: usize,
+  first: usize, second: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
+  gap: f32, begun: u32, work: usize, state: usize,
 ): u32 {
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
-  const stride = BLOCK * (bytes + 4);
+  const stride = <usize>BLOCK * (bytes + 4);
   for (let i: u32 = 0; i < rangeCount; i++, ranges += 16) {
-    const below = <f32>(ONE - load<i32>(state)) - load<f32>(ranges, 12);
-    const isFull = load<u32>(state, HELD) >= load<u32>(state, WANT);
-    const isOther = i == 0 ? begun == 0 : load<u32>(ranges, 12) != load<u32>(ranges - 4);
-    if (below > gap && isFull && isOther) return i | 0x80000000;
-    const first = load<u32>(ranges);
-    const end = first + load<u32>(ranges, 8);
-    for (let row = first & ~15; row < end; row += 2 * BLOCK) {
+    if (i == 0 ? begun == 0 : load<u32>(ranges, 12) != load<u32>(ranges - 4)) {
+      const limit = load<i32>(state);
+      const isFull = load<u32>(state, HELD) >= load<u32>(state, WANT);
+      if (isFull && <f32>(ONE - limit) - load<f32>(ranges, 12) > gap) return i | 0x80000000;
+      store<i32>(work, limit, BEFORE);
+    }
+    const from = load<u32>(ranges);
+    const end = from + load<u32>(ranges, 8);
+    for (let row = from & ~15; row < end; row += 2 * BLOCK) {
       if (load<u32>(state, NEXT) > full) {
-        const done = max(row, first) - first;
-        store<u32>(ranges, first + done);
+        const done = max(row, from) - from;
+        store<u32>(ranges, from + done);
         store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
         store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
         return i;
       }
-      const block = residuals + <usize>row * (bytes + 4);
+      const block = first + <usize>row * (bytes + 4);
       const scales = block + bytes * BLOCK;
+      const half = second + <usize>row * bytes;
       if (end - row <= BLOCK) {
-        sumBlock(block, bytes, tables, sums);
-        takeHits(ranges, row, sums, scales, base, factor, state);
+        sumBlock(block, bytes, query + TABLES, work);
+        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
       } else {
-        sumTwoBlocks(block, stride, bytes, tables, sums);
-        takeHits(ranges, row, sums, scales, base, factor, state);
-        takeHits(ranges, row + BLOCK, sums + 32, scales + stride, base, factor, state);
+        sumTwoBlocks(block, stride, bytes, query + TABLES, work);
+        takeHits(ranges, row, work, scales, half, bytes, query, work, state);
+        const next = half + bytes * BLOCK;
+        takeHits(
+          ranges, row + BLOCK, work + 32, scales + stride, next, bytes, query, work, state,
+        );
       }
     }
   }

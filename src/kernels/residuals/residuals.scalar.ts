@@ -1,23 +1,32 @@
 /**
  * Cosines of a query with residual codes, the scalar kernel. A residual code has two bits of each
- * coordinate of a row's rotated difference from its centroid: on which side of zero, and whether
- * far from it. Four bits at a time look up an integer in a table made for the query. Then
+ * coordinate of a row's rotated difference from its centroid: first the sides of zero on which they
+ * are, then which half of its side each is in. Four bits at a time look up an integer in a table
+ * made for the query; both halves of a code use the same tables. Then
  *
+ *     sum = 2 x first sum + second sum
  *     cosine x 2,048 = (sum - base) x (scale x factor) + the product of query and centroid
  *
  * in float32, each operation rounded in this order, so that every kernel gives equal results; the
  * weight of a row is 2,048 less that, truncated to an integer within 0..4,096.
+ *
+ * Sides alone estimate the cosine with an error of known size (Gao & Long, RaBitQ, SIGMOD 2024): a
+ * row is looked at further only where this estimate, by the same formula with `sideBase` and
+ * `sideFactor` and raised by SURE_OF_SIDES errors, is within the limit as it was when the search
+ * came to the row's centroid. That rules out nine rows of ten, for half the work.
  */
 
 import { FallingLimit, type Hits, sortedHits } from '../hits/hits';
 
 /**
- * Rows in blocks of 16, so that a register holds the same byte of all 16: first byte 0 of each row,
- * then byte 1, ..., behind the last bytes their 16 scales as float32. A row of scale 0 is skipped.
- * `bytesPerRow` is even, because kernels take two bytes of each row at a time.
+ * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first half of their
+ * codes first byte 0 of each row, then byte 1, ..., behind the last bytes their 16 scales as
+ * float32. From `secondAt` on follow blocks of the second halves. A row of scale 0 is skipped.
  */
 export interface ResidualRows {
+  /** An even number. */
   readonly bytesPerRow: number;
+  readonly secondAt: number;
   readonly bytes: Uint8Array;
   /** The same bytes as float32, to read scales. */
   readonly floats: Float32Array;
@@ -27,21 +36,51 @@ export const BLOCK_ROWS = 16;
 export const SCALE_BYTES = 4;
 
 /** Index of byte `i` of a row in `bytes`. */
-export function residualByte(bytesPerRow: number, row: number, i: number): number {
-  return (row & ~15) * (bytesPerRow + SCALE_BYTES) + i * BLOCK_ROWS + (row & 15);
+export function residualByte(
+  { bytesPerRow, secondAt }: Pick<ResidualRows, 'bytesPerRow' | 'secondAt'>,
+  row: number,
+  i: number,
+): number {
+  const half = bytesPerRow / 2;
+  const block = row & ~15;
+  if (i < half) return block * (half + SCALE_BYTES) + i * BLOCK_ROWS + (row & 15);
+  return secondAt + block * half + (i - half) * BLOCK_ROWS + (row & 15);
 }
 
 /** Index of the scale of a row in `floats`. */
 export function residualScale(bytesPerRow: number, row: number): number {
-  const block = (row & ~15) * (bytesPerRow + SCALE_BYTES) + bytesPerRow * BLOCK_ROWS;
+  const half = bytesPerRow / 2;
+  const block = (row & ~15) * (half + SCALE_BYTES) + half * BLOCK_ROWS;
   return block / SCALE_BYTES + (row & 15);
 }
 
-/** For each four bits of a residual code, 16 integers of 0..31: what each value adds to the sum. */
+/** For each four sides, 16 integers of 0..31: what each value adds to a sum. */
 export interface ResidualTables {
   readonly tables: Uint8Array;
-  readonly base: number;
+  /** The sum of integers of a product of 0. */
+  readonly zero: number;
+  /** 2,048 over the integers that make 1. */
   readonly factor: number;
+}
+
+/**
+ * The scale of sides alone over that of whole codes, whose levels are 1 and 3, and the standard
+ * error of products by sides in units of the latter, both for coordinates of a Gaussian.
+ */
+const SIDE_SCALE = 2.2184;
+const SIDE_ERROR = 1.336;
+/** Standard errors by which an estimate by sides must fall short. */
+const SURE_OF_SIDES = 1.5;
+
+/** The numbers of both formulas, in float32. */
+export function formulasOf({ zero, factor }: ResidualTables) {
+  const raised = factor > 0 ? (SURE_OF_SIDES * SIDE_ERROR * ONE_WEIGHT) / (SIDE_SCALE * factor) : 0;
+  return {
+    base: Math.fround(3 * zero),
+    factor: Math.fround(factor),
+    sideBase: Math.fround(zero - raised),
+    sideFactor: Math.fround(SIDE_SCALE * factor),
+  };
 }
 
 /**
@@ -51,7 +90,10 @@ export interface ResidualTables {
  */
 export const RANGE = 4;
 
-/** A search whose limit falls, see hits.ts; it holds all rows seen within the limit. */
+/**
+ * A search whose limit falls, see hits.ts; it holds all rows seen within the limit that the sides
+ * did not rule out.
+ */
 export interface ResidualSearch {
   readonly limit: number;
   readonly held: number;
@@ -77,26 +119,41 @@ export const ONE_WEIGHT = 2048;
 export const MAX_RESIDUAL_WEIGHT = 2 * ONE_WEIGHT;
 /** A gap that ends no search. */
 export const NO_GAP = 2 ** 20;
-/** 2 x 1,024 entries of at most 31 fit a 16-bit sum. */
+/** Two entries of at most 31 for each of 1,024 / 2 bytes fit a 16-bit sum. */
 export const MAX_RESIDUAL_BYTES = 1024;
 
 export const scalarResiduals: ResidualKernel = {
   name: 'scalar',
 
-  search({ bytesPerRow, bytes, floats }, { tables, base, factor }, want, gap = NO_GAP) {
+  search(rows, query, want, gap = NO_GAP) {
+    const { bytesPerRow, bytes, floats } = rows;
+    const { tables } = query;
+    const { base, factor, sideBase, sideFactor } = formulasOf(query);
     const hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
-    const [less, times] = [Math.fround(base), Math.fround(factor)];
     const reach = Math.fround(gap);
-    const weightOf = (row: number, more: number) => {
+    const half = bytesPerRow / 2;
+    const sumOf = (row: number, first: number) => {
       let sum = 0;
-      for (let i = 0; i < bytesPerRow; i++) {
-        const byte = bytes[residualByte(bytesPerRow, row, i)];
+      for (let i = 0; i < half; i++) {
+        const byte = bytes[residualByte(rows, row, first + i)];
         sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
       }
-      const scale = Math.fround(floats[residualScale(bytesPerRow, row)] * times);
-      const product = Math.fround(Math.fround(sum - less) * scale);
-      const cosine = Math.trunc(Math.fround(product + more));
-      return Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT);
+      return sum;
+    };
+    const cosineOf = (sum: number, scale: number, more: number) =>
+      Math.fround(Math.fround(sum * scale) + more);
+    /** The limit when the search came to the current centroid. */
+    let before = hits.limit;
+    const take = (row: number, code: number, more: number) => {
+      const scale = floats[residualScale(bytesPerRow, row)];
+      if (scale === 0) return;
+      const sides = sumOf(row, 0);
+      const first = Math.fround(sides - sideBase);
+      const estimate = cosineOf(first, Math.fround(scale * sideFactor), more);
+      if (!(estimate > ONE_WEIGHT - before - 1)) return;
+      const sum = Math.fround(2 * sides + sumOf(row, half) - base);
+      const cosine = Math.trunc(cosineOf(sum, Math.fround(scale * factor), more));
+      hits.take(code, Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT));
     };
     return {
       get limit() {
@@ -110,13 +167,12 @@ export const scalarResiduals: ResidualKernel = {
         for (let at = 0; at < ranges.length; at += RANGE) {
           const [first, code, count] = ranges.subarray(at, at + RANGE);
           const more = floats32[at + 3];
-          const isOther = at === 0 || ranges[at + 3] !== ranges[at - 1];
-          const below = Math.fround(ONE_WEIGHT - hits.limit - more);
-          if (isOther && hits.held >= want && below > reach) return at / RANGE;
-          for (let i = 0; i < count; i++) {
-            const isThere = floats[residualScale(bytesPerRow, first + i)] !== 0;
-            if (isThere) hits.take(code + i, weightOf(first + i, more));
+          if (at === 0 || ranges[at + 3] !== ranges[at - 1]) {
+            const below = Math.fround(ONE_WEIGHT - hits.limit - more);
+            if (hits.held >= want && below > reach) return at / RANGE;
+            before = hits.limit;
           }
+          for (let i = 0; i < count; i++) take(first + i, code + i, more);
         }
         return ranges.length / RANGE;
       },

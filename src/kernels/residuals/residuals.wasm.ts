@@ -6,6 +6,7 @@
 import { HitState } from '../hits/hit-state';
 import { memoryOf } from '../memory';
 import {
+  formulasOf,
   MAX_RESIDUAL_WEIGHT,
   NO_GAP,
   RANGE,
@@ -17,8 +18,9 @@ import {
 const MAX_RANGES = 4096;
 /** Bit of the kernel's result: a range is farther below the limit than the gap. */
 const ENDED = 1 << 31;
-/** Space for the 16-bit sums of two blocks. */
-const SUMS_BYTES = 64;
+/** Space for 16-bit sums and a limit, and for the numbers of the formulas before the tables. */
+const WORK_BYTES = 112;
+const FORMULA_BYTES = 16;
 
 export const wasmResiduals: ResidualKernel = {
   name: 'wasm',
@@ -27,13 +29,17 @@ export const wasmResiduals: ResidualKernel = {
     const memory = memoryOf(from.bytes);
     if (memory === undefined) return scalarResiduals.search(from, query, want, gap);
     const { kernels, bytes } = memory;
-    const { tables, base, factor } = query;
-    const extraBytes = tables.length + SUMS_BYTES + 4 * RANGE * MAX_RANGES;
+    const { tables } = query;
+    const queryBytes = FORMULA_BYTES + tables.length;
+    const extraBytes = queryBytes + WORK_BYTES + 4 * RANGE * MAX_RANGES;
     const state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
-    const tablesAt = state.extraAt;
-    const sumsAt = tablesAt + tables.length;
-    const rangesAt = sumsAt + SUMS_BYTES;
-    bytes.set(tables, tablesAt);
+    const queryAt = state.extraAt;
+    const workAt = queryAt + queryBytes;
+    const rangesAt = workAt + WORK_BYTES;
+    const { base, factor, sideBase, sideFactor } = formulasOf(query);
+    new Float32Array(bytes.buffer, queryAt, 4).set([base, factor, sideBase, sideFactor]);
+    bytes.set(tables, queryAt + FORMULA_BYTES);
+    const [firstAt, half] = [from.bytes.byteOffset, from.bytesPerRow / 2];
     return {
       get limit() {
         return state.limit;
@@ -50,8 +56,8 @@ export const wasmResiduals: ResidualKernel = {
           for (let done = 0, begun = Number(isSame); ; begun = 1, state.drain()) {
             const nextAt = rangesAt + 4 * RANGE * done;
             const now = kernels.hitsOfResiduals(
-              ...([from.bytes.byteOffset, nextAt, count - done, from.bytesPerRow] as const),
-              ...([tablesAt, base, factor, gap, begun, sumsAt, state.at] as const),
+              ...([firstAt, firstAt + from.secondAt, nextAt, count - done, half] as const),
+              ...([queryAt, gap, begun, workAt, state.at] as const),
             );
             done += now & ~ENDED;
             if ((now & ENDED) !== 0) return first / RANGE + done;

@@ -90,35 +90,42 @@ function fourTimes(product: f64): v128 {
   return i32x4.splat(<i32>product);
 }
 
+/** The sizes of four elements, summed as two and two. */
+@inline
+function sizeOf(at: usize): f64 {
+  return abs(load<f64>(at)) + abs(load<f64>(at, 8)) + (abs(load<f64>(at, 16)) + abs(load<f64>(at, 24)));
+}
+
 /**
- * Writes a table of 16 bytes for each two of `width` elements (see `tables` in rotation.scalar.ts)
+ * Writes a table of 16 bytes for each four of `width` elements (see `tables` in rotation.scalar.ts)
  * to `tables`, and the base and the entries of a unit as f64 to `out`.
  */
 export function residualTablesInto(
-  vector: usize, width: usize, near: f64, far: f64, maxEntry: f64, tables: usize, out: usize,
+  vector: usize, width: usize, maxEntry: f64, tables: usize, out: usize,
 ): void {
   const end = vector + (width << 3);
   let most: f64 = 0;
   let total: f64 = 0;
-  for (let at = vector; at < end; at += PAIR) {
-    const size = far * (abs(load<f64>(at)) + abs(load<f64>(at, 8)));
+  for (let at = vector; at < end; at += 2 * PAIR) {
+    const size = sizeOf(at);
     most = max(most, size);
     total += size;
   }
   const entriesPerUnit = most > 0 ? maxEntry / (2 * most) : 0;
   const unit = entriesPerUnit * FRACTION;
-  for (; vector < end; vector += PAIR, tables += 16) {
+  for (; vector < end; vector += 2 * PAIR, tables += 16) {
+    const least = sizeOf(vector) * unit + FRACTION / 2;
     const a = load<f64>(vector) * unit;
     const b = load<f64>(vector, 8) * unit;
-    const least = far * (abs(a) + abs(b)) + FRACTION / 2;
+    const c = load<f64>(vector, 16) * unit;
+    const d = load<f64>(vector, 24) * unit;
     const low = i32x4(
-      <i32>(a * -near + least), <i32>(a * near + least),
-      <i32>(a * -far + least), <i32>(a * far + least),
+      <i32>(-a - b + least), <i32>(a - b + least), <i32>(b - a + least), <i32>(a + b + least),
     );
-    const t0 = i32x4.shr_s(i32x4.add(low, fourTimes(b * -near)), FRACTION_BITS);
-    const t1 = i32x4.shr_s(i32x4.add(low, fourTimes(b * near)), FRACTION_BITS);
-    const t2 = i32x4.shr_s(i32x4.add(low, fourTimes(b * -far)), FRACTION_BITS);
-    const t3 = i32x4.shr_s(i32x4.add(low, fourTimes(b * far)), FRACTION_BITS);
+    const t0 = i32x4.shr_s(i32x4.add(low, fourTimes(-c - d)), FRACTION_BITS);
+    const t1 = i32x4.shr_s(i32x4.add(low, fourTimes(c - d)), FRACTION_BITS);
+    const t2 = i32x4.shr_s(i32x4.add(low, fourTimes(d - c)), FRACTION_BITS);
+    const t3 = i32x4.shr_s(i32x4.add(low, fourTimes(c + d)), FRACTION_BITS);
     const first = i16x8.narrow_i32x4_s(t0, t1);
     v128.store(tables, i8x16.narrow_i16x8_u(first, i16x8.narrow_i32x4_s(t2, t3)));
   }
@@ -127,12 +134,13 @@ export function residualTablesInto(
 }
 
 /**
- * Writes two bits of each of `width` elements, a multiple of 4, lowest first: whether it is above
- * 0, and whether it is farther from 0 than `far` standard deviations. Returns the scale of the code
- * (see `encode` in rotation.scalar.ts), 0 where the vector is 0.
+ * Writes the first bit of each of `width` elements, a multiple of 8, lowest first, and behind these
+ * the second of each: whether it is above 0, and whether it is that if and only if it is farther
+ * from 0 than `far` standard deviations. Returns the scale of the code (see `encode` in
+ * rotation.scalar.ts), 0 where the vector is 0.
  */
 export function twoBitsInto(
-  vector: usize, width: usize, far: f64, nearLevel: f64, farLevel: f64, code: usize,
+  vector: usize, width: usize, far: f64, farLevel: f64, code: usize,
 ): f64 {
   const end = vector + (width << 3);
   let sums = f64x2.splat(0);
@@ -142,23 +150,25 @@ export function twoBitsInto(
   }
   const squares = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
   const bound = f64x2.splat(far * sqrt<f64>(squares / <f64>width));
-  const near = f64x2.splat(nearLevel);
+  const near = f64x2.splat(1);
   const beyond = f64x2.splat(farLevel);
   const zero = f64x2.splat(0);
+  const second = width >> 3;
   sums = zero;
-  for (; vector < end; vector += 2 * PAIR, code++) {
-    let byte: i32 = 0;
-    for (let half: i32 = 0; half < 2; half++) {
-      const x = v128.load(vector + (<usize>half << 4));
+  for (; vector < end; vector += 4 * PAIR, code++) {
+    let sides: i32 = 0;
+    let halves: i32 = 0;
+    for (let pair: i32 = 0; pair < 4; pair++) {
+      const x = v128.load(vector + (<usize>pair << 4));
       const size = f64x2.abs(x);
       const isFar = f64x2.gt(size, bound);
+      const isAbove = f64x2.gt(x, zero);
       sums = f64x2.add(sums, f64x2.mul(size, v128.bitselect(beyond, near, isFar)));
-      const sides = i64x2.bitmask(f64x2.gt(x, zero));
-      const fars = i64x2.bitmask(isFar);
-      const bits = (sides & 1) | ((fars & 1) << 1) | ((sides & 2) << 1) | ((fars & 2) << 2);
-      byte |= bits << (half << 2);
+      sides |= i64x2.bitmask(isAbove) << (pair << 1);
+      halves |= i64x2.bitmask(v128.not(v128.xor(isAbove, isFar))) << (pair << 1);
     }
-    store<u8>(code, <u8>byte);
+    store<u8>(code, <u8>sides);
+    store<u8>(code + second, <u8>halves);
   }
   const product = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
   return product > 0 ? squares / product : 0;

@@ -14,15 +14,14 @@ import { halves, hashDimension } from '../xxhash/xxhash.scalar';
 const TRANSFORMS = 8;
 
 /**
- * Above FAR standard deviations a coordinate counts as far. The levels are what near and far ones
- * stand for: the four-level quantizer of least squared error for a Gaussian (Max 1960; Lloyd 1982).
+ * Above FAR standard deviations a coordinate counts as far: the uniform quantizer of four levels
+ * with the least squared error for a Gaussian (Max 1960). Levels are -3, -1, 1 and 3, twice the
+ * sign that the first bit stands for and the sign of the second: both bits use the same tables.
  */
-export const FAR = 0.9816;
-export const NEAR_LEVEL = 0.4528;
-export const FAR_LEVEL = 1.51;
+export const FAR = 0.9957;
+export const FAR_LEVEL = 3;
 
-/** By two bits: the side, and whether far. */
-const LEVELS = [-NEAR_LEVEL, NEAR_LEVEL, -FAR_LEVEL, FAR_LEVEL];
+const SIGNS = [-1, 1];
 const ENTRIES = 16;
 /** The largest entry of a table: 8 of them stay below 256. */
 export const MAX_ENTRY = 31;
@@ -39,9 +38,9 @@ export class Rotation {
   readonly vector: Float64Array;
   /** `size` factors for each transform: +1 or -1, over the square root of `size`. */
   readonly flips: Float64Array;
-  /** Two bits of each coordinate, written by `encode`. */
+  /** The first bit of each coordinate, then the second of each, written by `encode`. */
   readonly code: Uint8Array;
-  /** A table of 16 integers for each two coordinates, written by `tables`. */
+  /** A table of 16 integers for each four coordinates, written by `tables`. */
   readonly tables: Uint8Array;
   /** Two numbers that `tables` writes: the base, and how many entries make 1. */
   readonly scales: Float64Array;
@@ -53,7 +52,7 @@ export class Rotation {
     this.size = size;
     const codeBytes = Math.ceil(width / 4);
     const flipCount = TRANSFORMS * size;
-    const tableBytes = ENTRIES * Math.ceil(width / 2);
+    const tableBytes = ENTRIES * Math.ceil(width / 4);
     const floats = width + flipCount + 2;
     const { buffer, byteOffset } = new Arena(8 * floats + tableBytes + codeBytes).bytes;
     this.vector = new Float64Array(buffer, byteOffset, width);
@@ -78,18 +77,19 @@ export interface RotationKernel {
   rotate(rotation: Rotation): void;
 
   /**
-   * Writes two bits of each coordinate of the vector to the rotation's code: whether it is above 0,
-   * and whether it is far. Returns the scale by which the levels of these bits must be multiplied
-   * so that their product with the vector is its squared length, which makes products with queries
-   * unbiased; 0 where the vector is 0. The width must be even.
+   * Writes two bits of each coordinate of the vector to the rotation's code: first of each whether
+   * it is above 0, then of each whether it is nearer to the end of its side, far up or near below.
+   * Returns the scale by which the levels of these bits must be multiplied so that their product
+   * with the vector is its squared length, which makes products with queries unbiased; 0 where the
+   * vector is 0. The width must be a multiple of 8.
    */
   encode(rotation: Rotation): number;
 
   /**
-   * Writes the tables by which products with the vector are added up: for each two coordinates and
-   * each value of their four bits an integer of 0..MAX_ENTRY. A product is the sum of the integers
-   * of a code, less `scales[0]`, over `scales[1]`; that is 0 where the vector is 0. The width must
-   * be even.
+   * Writes the tables by which products with the vector are added up: for each four coordinates and
+   * each value of four bits an integer of 0..MAX_ENTRY. The product with signs is the sum of the
+   * integers of their bits, less `scales[0]`, over `scales[1]`; that is 0 where the vector is 0.
+   * The width must be a multiple of 4.
    */
   tables(rotation: Rotation): void;
 }
@@ -115,36 +115,41 @@ export const scalarRotation: RotationKernel = {
     }
     const squares = even + odd;
     const far = FAR * Math.sqrt(squares / vector.length);
+    const second = vector.length / 8;
     code.fill(0);
     [even, odd] = [0, 0]; // of the products with the levels
     for (let i = 0; i < vector.length; i += 2) {
       const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
-      even += a * (a > far ? FAR_LEVEL : NEAR_LEVEL);
-      odd += b * (b > far ? FAR_LEVEL : NEAR_LEVEL);
-      const bits = Number(vector[i] > 0) | (a > far ? 2 : 0);
-      const more = Number(vector[i + 1] > 0) | (b > far ? 2 : 0);
-      code[i >> 2] |= (bits | (more << 2)) << (2 * (i & 2));
+      even += a * (a > far ? FAR_LEVEL : 1);
+      odd += b * (b > far ? FAR_LEVEL : 1);
+      const [isAbove, isNextAbove] = [vector[i] > 0, vector[i + 1] > 0];
+      const sides = Number(isAbove) | (isNextAbove ? 2 : 0);
+      const halves = Number(isAbove === a > far) | (isNextAbove === b > far ? 2 : 0);
+      code[i >> 3] |= sides << (i & 7);
+      code[second + (i >> 3)] |= halves << (i & 7);
     }
     return even + odd > 0 ? squares / (even + odd) : 0;
   },
 
   tables({ vector, tables, scales }) {
+    const sizeOf = (i: number) => Math.abs(vector[i]) + Math.abs(vector[i + 1]);
     let most = 0;
     let total = 0;
-    for (let i = 0; i < vector.length; i += 2) {
-      const size = FAR_LEVEL * (Math.abs(vector[i]) + Math.abs(vector[i + 1]));
+    for (let i = 0; i < vector.length; i += 4) {
+      const size = sizeOf(i) + sizeOf(i + 2);
       most = Math.max(most, size);
       total += size;
     }
     const entriesPerUnit = most > 0 ? MAX_ENTRY / (2 * most) : 0;
     const unit = entriesPerUnit * FRACTION;
-    for (let i = 0; i < vector.length; i += 2) {
-      const [a, b] = [vector[i] * unit, vector[i + 1] * unit];
-      const least = FAR_LEVEL * (Math.abs(a) + Math.abs(b)) + FRACTION / 2;
+    for (let i = 0; i < vector.length; i += 4) {
+      const least = (sizeOf(i) + sizeOf(i + 2)) * unit + FRACTION / 2;
+      const product = (at: number, bits: number) =>
+        vector[at] * unit * SIGNS[bits & 1] + vector[at + 1] * unit * SIGNS[bits >> 1];
       for (let bits = 0; bits < ENTRIES; bits++) {
-        const low = (a * LEVELS[bits & 3] + least) | 0;
-        const high = (b * LEVELS[bits >> 2]) | 0;
-        tables[8 * i + bits] = (low + high) >> FRACTION_BITS;
+        const low = (product(i, bits & 3) + least) | 0;
+        const high = product(i + 2, bits >> 2) | 0;
+        tables[4 * i + bits] = (low + high) >> FRACTION_BITS;
       }
     }
     scales[0] = total * entriesPerUnit;

@@ -1,17 +1,10 @@
 /**
  * The WebAssembly kernel of rotations, see rotation.assembly.ts. Widths that it does not take,
- * below 4 or no multiple of 4, go to the scalar kernel.
+ * below 4 or no multiple of 4 or 8, go to the scalar kernel.
  */
 
 import { memoryOf } from '../memory';
-import {
-  FAR,
-  FAR_LEVEL,
-  MAX_ENTRY,
-  NEAR_LEVEL,
-  type RotationKernel,
-  scalarRotation,
-} from './rotation.scalar';
+import { FAR, FAR_LEVEL, MAX_ENTRY, type RotationKernel, scalarRotation } from './rotation.scalar';
 
 /** The first two stages of a transform take four elements at a time. */
 const MIN_SIZE = 4;
@@ -30,19 +23,16 @@ export const wasmRotation: RotationKernel = {
   encode(rotation) {
     const { width, vector, code } = rotation;
     const home = memoryOf(vector);
-    if (home === undefined || width % 4 !== 0) return scalarRotation.encode(rotation);
-    return home.kernels.twoBitsInto(
-      ...([vector.byteOffset, width, FAR, NEAR_LEVEL, FAR_LEVEL, code.byteOffset] as const),
-    );
+    if (home === undefined || width % 8 !== 0) return scalarRotation.encode(rotation);
+    return home.kernels.twoBitsInto(vector.byteOffset, width, FAR, FAR_LEVEL, code.byteOffset);
   },
 
   tables(rotation) {
     const { width, vector, tables, scales } = rotation;
     const home = memoryOf(vector);
-    if (home === undefined || width % 2 !== 0) return scalarRotation.tables(rotation);
+    if (home === undefined || width % 4 !== 0) return scalarRotation.tables(rotation);
     home.kernels.residualTablesInto(
-      ...([vector.byteOffset, width, NEAR_LEVEL, FAR_LEVEL, MAX_ENTRY] as const),
-      ...([tables.byteOffset, scales.byteOffset] as const),
+      ...([vector.byteOffset, width, MAX_ENTRY, tables.byteOffset, scales.byteOffset] as const),
     );
   },
 };
