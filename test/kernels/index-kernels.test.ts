@@ -182,10 +182,10 @@ function bitsOf(value: number): number {
 function residualCodes(bytesPerRow: number, count: number) {
   const draws = new Draws(bytesPerRow);
   const memory = new ResidualMemory(bytesPerRow, 10);
-  memory.reserve(count);
   const rows = Array.from({ length: count }, (_, row) => {
     const residualCode = Uint8Array.from({ length: bytesPerRow }, () => byte(draws));
     const scale = row % 7 === 3 ? 0 : Math.fround(0.8 + draws.uniform() / 2);
+    memory.reserve(row + 1); // grows several times, codes in it
     memory.set(row, residualCode, scale);
     return { residualCode, scale };
   });

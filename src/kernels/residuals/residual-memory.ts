@@ -36,13 +36,12 @@ export class ResidualMemory implements ResidualRows {
     if (count <= this.#capacity) return;
     const wanted = this.#capacity === 0 ? count : Math.max(count, 1.25 * this.#capacity);
     this.#capacity = Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS;
+    const [oldSecondAt, oldEnd] = [this.secondAt, this.bytes.length]; // growing detaches the view
     const byteLength = this.#capacity * (this.bytesPerRow + SCALE_BYTES);
     this.#arena.reserve(byteLength);
     const { buffer, byteOffset } = this.#arena.bytes;
-    const oldEnd = this.bytes.length;
     this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
-    const oldSecondAt = this.secondAt;
     this.secondAt = this.#capacity * (this.bytesPerRow / 2 + SCALE_BYTES);
     this.bytes.copyWithin(this.secondAt, oldSecondAt, oldEnd);
     this.bytes.fill(0, oldSecondAt, Math.min(oldEnd, this.secondAt));
@@ -50,7 +49,13 @@ export class ResidualMemory implements ResidualRows {
 
   /** Writes the residual code and the scale of a row. */
   set(row: number, code: Uint8Array, scale: number): void {
-    for (let i = 0; i < code.length; i++) this.bytes[residualByte(this, row, i)] = code[i];
+    const { bytes } = this;
+    const half = this.bytesPerRow / 2;
+    const [first, second] = [residualByte(this, row, 0), residualByte(this, row, half)];
+    for (let i = 0; i < half; i++) {
+      bytes[first + i * BLOCK_ROWS] = code[i];
+      bytes[second + i * BLOCK_ROWS] = code[half + i];
+    }
     this.setScale(row, scale);
   }
 
