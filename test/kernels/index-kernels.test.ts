@@ -251,7 +251,8 @@ describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', 
       expect(Math.abs(limit - limitOf())).toBeLessThan(1.01);
       for (const i of hits) {
         const row = codes[i] - 1000;
-        if (!unsure.has(row)) expect(Math.abs(weights[i] - (found.get(row) ?? -9))).toBeLessThan(1.01);
+        if (!unsure.has(row))
+          expect(Math.abs(weights[i] - (found.get(row) ?? -9))).toBeLessThan(1.01);
       }
       const missed = [...found].filter(([row, weight]) => weight < limit - 1.01 && !seen.has(row));
       expect(missed).toEqual([]);
