@@ -93,7 +93,8 @@ function fourTimes(product: f64): v128 {
 /** The sizes of four elements, summed as two and two. */
 @inline
 function sizeOf(at: usize): f64 {
-  return abs(load<f64>(at)) + abs(load<f64>(at, 8)) + (abs(load<f64>(at, 16)) + abs(load<f64>(at, 24)));
+  const first = abs(load<f64>(at)) + abs(load<f64>(at, 8));
+  return first + (abs(load<f64>(at, 16)) + abs(load<f64>(at, 24)));
 }
 
 /**
