@@ -48,8 +48,8 @@ function addOf(block: usize, low: v128, high: v128): v128 {
 }
 
 /**
- * Sums of the 16 rows of a block of `bytes` bytes as 16-bit integers, to `sums`. Entries are at most
- * 31, so four bytes add at most 248. The loop holds so little that no register is spilled.
+ * Sums of the 16 rows of a block of `bytes` bytes as 16-bit integers, to `sums`. Entries are at
+ * most 31, so four bytes add at most 248. The loop holds so little that no register is spilled.
  */
 export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize): void {
   let first = i16x8.splat(0);

@@ -19,8 +19,8 @@
 import { FallingLimit, type Hits, sortedHits } from '../hits/hits';
 
 /**
- * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first half of their
- * codes first byte 0 of each row, then byte 1, ..., behind the last bytes their 16 scales as
+ * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first half of
+ * their codes first byte 0 of each row, then byte 1, ..., behind the last bytes their 16 scales as
  * float32. From `secondAt` on follow blocks of the second halves. A row of scale 0 is skipped.
  */
 export interface ResidualRows {
