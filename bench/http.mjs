@@ -153,8 +153,9 @@ async function built(count, dimensions) {
   return { folder, queries, truth };
 }
 
-const emptyIndex = (dimensions) =>
-  new SimHashIndex({ bits: 256, projection: 'hadamard', dimensions, vectors: 'int8' });
+function emptyIndex(dimensions) {
+  return new SimHashIndex({ bits: 256, projection: 'hadamard', dimensions, vectors: 'int8' });
+}
 
 /**
  * Vectors as models make of sentences: topics with noise about as long around them, and a spectrum that

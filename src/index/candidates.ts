@@ -10,13 +10,13 @@
 
 import type { Steps } from '../base/steps';
 import { Smallest } from '../base/top-k';
-import type { HitSearch, RowCodes, Search } from '../kernels/hits/hits';
+import type { HitSearch, RowCodes } from '../kernels/hits/hits';
 import { weightedKernel } from '../kernels/kernels';
 import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { Rank, RowFilter } from './index-options';
 import type { Query, SearchedCodes, SearchedPartitions, SearchParts } from './index-parts';
-import { gapOf } from './partitions/gaps';
+import type { Weighed } from './partitions/partitions';
 import {
   type Candidates,
   rankedHits,
@@ -36,14 +36,8 @@ export interface Setting {
 
 type CandidateRequest = Wanted & Setting & { readonly rank: Rank };
 
-/**
- * Weighs the codes of up to `probes` nearest partitions; the search holds the `ask` lightest. Tells
- * how many codes it weighed, of how many partitions.
- */
-type WeighPartitions = (
-  probes: number,
-  ask: number,
-) => { search: Search; codes: number; visited: number };
+/** Weighs the codes of up to `probes` nearest partitions; the search holds the `ask` lightest. */
+type WeighPartitions = (probes: number, ask: number) => Steps<Weighed>;
 
 /** A filter's rows up to so many are all re-ranked. */
 const MAX_FEW_ROWS = 1024;
@@ -65,10 +59,10 @@ export function* findCandidates(
   const few = fewRows(parts.distinctCodes, request.filter);
   if (few !== null) {
     const want = wantOfFew(request, few);
-    return ofFew(parts, query, few, { ...request, want }, work);
+    return yield* ofFew(parts, query, few, { ...request, want }, work);
   }
   if (request.probes === null) return yield* ofAll(parts, query, request, work);
-  return ofPartitions(parts, query, { ...request, probes: request.probes }, work);
+  return yield* ofPartitions(parts, query, { ...request, probes: request.probes }, work);
 }
 
 /** How many candidates of these few rows a search finds. */
@@ -87,18 +81,18 @@ export function fewRows(
   return filter?.rows && filter.rows.length < FEW * distinctCodes.count ? filter.rows : null;
 }
 
-function ofFew(
+function* ofFew(
   parts: SearchParts,
   query: Query,
   rows: readonly number[],
   request: CandidateRequest,
   work: Work,
-): Candidates {
+): Steps<Candidates> {
   const weights = weightsOf(sumsOf(parts, query));
   const some = parts.distinctCodes.gather(rows);
-  const firstRows = some.rows.slice(0, some.count); // the filter may search in turn
+  const first = { rows: some.rows.slice(0, some.count) }; // the filter may search in turn
   const best = new Smallest(request.want);
-  takeLightest(best, parts, firstRows, request, (ask) => {
+  yield* takeLightest(best, parts, first, request, function* (ask) {
     const codes = parts.distinctCodes.gather(rows);
     return weigh(parts, codes, weights, ask, (search) => search.range(0, codes.count));
   });
@@ -119,9 +113,9 @@ function* ofAll(
   const step = Math.max(1024, Math.floor(STEP_BYTES / bytesPerCode));
   for (let first = 0; first < distinctCodes.count; first += step) {
     const end = Math.min(distinctCodes.count, first + step);
-    takeLightest(best, parts, memory.rows, request, (ask) =>
-      weigh(parts, memory, weights, ask, (search) => search.range(first, end)),
-    );
+    yield* takeLightest(best, parts, memory, request, function* (ask) {
+      return weigh(parts, memory, weights, ask, (search) => search.range(first, end));
+    });
     if (end < distinctCodes.count) yield undefined;
   }
   work.codesCompared += distinctCodes.count;
@@ -129,12 +123,12 @@ function* ofAll(
 }
 
 /** Visits further partitions when those asked for hold fewer than k rows. */
-function ofPartitions(
+function* ofPartitions(
   parts: SearchParts,
   query: Query,
   request: CandidateRequest & { readonly probes: number },
   work: Work,
-): Candidates {
+): Steps<Candidates> {
   const partitions = parts.partitions as SearchedPartitions;
   const { unit } = query;
   const isDense = request.rank === 'exact' && unit instanceof Float64Array;
@@ -147,8 +141,8 @@ function ofPartitions(
   let probes = Math.min(request.probes, partitions.count);
   for (;;) {
     let compared = 0;
-    const found = rankedHits(parts, wanted, cosineOf, error, (ask) => {
-      const { search, codes, visited } = weighPartitions(probes, ask);
+    const found = yield* rankedHits(parts, wanted, cosineOf, error, function* (ask) {
+      const { search, codes, visited } = yield* weighPartitions(probes, ask);
       compared = codes;
       work.probes = visited;
       return search;
@@ -171,26 +165,15 @@ function byEstimates(parts: SearchParts, partitions: SearchedPartitions, query: 
   const sums = sumsOf(parts, query);
   const weights = weightsOf(sums);
   const point = partitions.space.queryOf(sums, query.unit);
-  const weighPartitions: WeighPartitions = (probes, ask) => {
-    let codes = 0;
-    const search = weigh(parts, parts.distinctCodes.memory, weights, ask, (shown) => {
-      codes = partitions.visit(partitions.nearest(point, probes).order, shown);
-    });
-    return { search, codes, visited: probes };
-  };
+  const weighPartitions: WeighPartitions = (probes, ask) =>
+    partitions.weighCodes(point, probes, weights, ask);
   return { weighPartitions, cosineOf: weights.cosineOf, error: Number.POSITIVE_INFINITY };
 }
 
-/**
- * Tables and ranges are made at each call, since a filter that searches in turn overwrites them.
- */
 function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighing {
   const point = partitions.space.queryOf([], unit);
-  const weighPartitions: WeighPartitions = (probes, ask) => {
-    const ranges = partitions.ranges(point, probes);
-    const search = partitions.search(unit, ask, gapOf(partitions.gaps, probes));
-    return { search, ...partitions.visitedOf(search.ranges(ranges)) };
-  };
+  const weighPartitions: WeighPartitions = (probes, ask) =>
+    partitions.weighResiduals({ point, unit }, probes, ask);
   const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
   return { weighPartitions, cosineOf, error: partitions.error };
 }

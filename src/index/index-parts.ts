@@ -8,6 +8,7 @@ import { GO_ON, runSteps, type Steps, unstopped } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import { type Measure, measureOf } from '../codes/measure';
 import { SimHasher } from '../hashing/simhash';
+import type { RowCodes } from '../kernels/hits/hits';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { BandMethod } from './bands/band-method';
@@ -15,6 +16,7 @@ import { DistinctCodes } from './distinct/distinct-codes';
 import { type Id, IdTable } from './id-table';
 import { afterChanges, type CheckedOptions, type RecallReport } from './index-options';
 import { groupedByPartition, Partitions } from './partitions/partitions';
+import type { Candidates } from './re-rank';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
@@ -74,18 +76,28 @@ export interface SearchParts
   readonly ids: Pick<IdTable, 'idOf' | 'removals'>;
   readonly distinctCodes: SearchedCodes;
   readonly partitions: SearchedPartitions | null;
+  /** Reads the vectors of candidates `first` to `end - 1`; null where all are in memory. */
+  readonly readVectors: ReadVectors | null;
 }
 
-export type SearchedCodes = Pick<
-  DistinctCodes,
-  | ('bytesPerCode' | 'count' | 'rowCount' | 'hasDuplicates' | 'memory' | 'noteCompared')
-  | ('firstRow' | 'distinctOf' | 'eachRow' | 'distancesOf' | 'gather')
->;
+/** `k` is the number of candidates that are wanted: reading more at once saves waits. */
+export type ReadVectors = (
+  candidates: Candidates,
+  range: { first: number; end: number; k: number },
+) => Steps<void>;
+
+export interface SearchedCodes
+  extends Pick<
+    DistinctCodes,
+    | ('bytesPerCode' | 'count' | 'rowCount' | 'hasDuplicates' | 'noteCompared')
+    | ('firstRow' | 'distinctOf' | 'eachRow' | 'distancesOf' | 'gather')
+  > {
+  readonly memory: RowCodes;
+}
 
 export type SearchedPartitions = Pick<
   Partitions,
-  | ('count' | 'space' | 'residualCodes' | 'gaps' | 'error')
-  | ('nearest' | 'visit' | 'ranges' | 'search' | 'visitedOf')
+  'count' | 'space' | 'residualCodes' | 'error' | 'weighResiduals' | 'weighCodes'
 >;
 
 /**
@@ -124,6 +136,7 @@ export class IndexParts {
   report: RecallReport | null = null;
   /** True when codes were added that this index's own options did not make. */
   isForeign = false;
+  readonly readVectors: ReadVectors | null = null;
   /** How often rows were numbered again. */
   numbering = 0;
   /** The long call that changes the index at present. */

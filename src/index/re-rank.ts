@@ -3,6 +3,7 @@
  * their rows, and to the best of these. Searches by distance end in by-distance.ts.
  */
 
+import type { Steps } from '../base/steps';
 import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
 import type { RowFilter } from './index-options';
@@ -43,25 +44,26 @@ export interface Candidates {
 
 /**
  * The wanted distinct codes among those that a search sees, each by its first row that the filter
- * accepts; `rows` tells the first row of each code. A kernel knows no filter: it is asked for more,
- * and the search is run again, until enough of its hits are accepted.
+ * accepts; `from.rows` tells the first row of each code. A kernel knows no filter: it is asked for
+ * more, and the search is run again, until enough of its hits are accepted.
  */
-export function takeLightest(
+export function* takeLightest(
   best: Smallest,
   parts: SearchParts,
-  rows: Uint32Array,
+  from: { readonly rows: Uint32Array },
   { want, filter }: Wanted,
-  run: (ask: number) => Search,
-): void {
+  run: (ask: number) => Steps<Search>,
+): Steps<void> {
   if (filter === null) {
-    const search = run(want);
-    takeHits(best, rows, search.hits(), search.limit);
+    const search = yield* run(want);
+    takeHits(best, from.rows, search.hits(), search.limit);
     return;
   }
   for (let ask = 4 * want; ; ask *= 8) {
-    const search = run(ask);
+    const search = yield* run(ask);
     const { limit, held } = search;
     const { codes, weights, count } = filter.isUserCode ? copyOf(search.hits()) : search.hits();
+    const { rows } = from;
     const distinctCodes = new Smallest(want);
     let passing = 0;
     for (let i = 0; i < count; i++) {
@@ -91,22 +93,26 @@ function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number):
 }
 
 /** What a search finds, lightest first. */
-export function rankedHits(
+export function* rankedHits(
   parts: SearchParts,
   wanted: Wanted,
   cosineOf: (weight: number) => number,
   error: number,
-  run: (ask: number) => Search,
-): Candidates {
+  run: (ask: number) => Steps<Search>,
+): Steps<Candidates> {
   const { distinctCodes } = parts;
   if (wanted.filter !== null || !wanted.mayTakeTies || distinctCodes.hasDuplicates) {
     const best = new Smallest(wanted.want);
-    takeLightest(best, parts, distinctCodes.memory.rows, wanted, run);
+    yield* takeLightest(best, parts, distinctCodes.memory, wanted, run);
     return rankedRows(parts, best, cosineOf, wanted, error);
   }
-  const { codes, weights, count } = run(wanted.want).hits();
+  const hits = (yield* run(wanted.want)).hits();
   const firstRows = distinctCodes.memory.rows;
-  return { count, codes, firstRows, estimateOf: (i) => cosineOf(weights[i]), error };
+  // While this search waits for vectors, others overwrite hits and rows.
+  const { codes, weights, count } = parts.readVectors === null ? hits : copyOf(hits);
+  const found = { count, estimateOf: (i: number) => cosineOf(weights[i]), error };
+  if (parts.readVectors === null) return { ...found, codes, firstRows };
+  return { ...found, codes: codes.map((code) => firstRows[code]), firstRows: null };
 }
 
 /** The rows of the best distinct codes, at most k of each, in order. */
@@ -169,21 +175,24 @@ let rowsRoom = new Uint32Array(TOGETHER);
  * follow are below the k-th by more than SURE times their likely error, and notes in `work` how
  * many candidates were ranked.
  */
-export function exactBest(
+export function* exactBest(
   parts: SearchParts,
   query: Query,
   candidates: Candidates,
   k: number,
   work: Work,
-): { rows: Uint32Array; cosines: Float64Array } {
+): Steps<Ranked> {
   const { count, estimateOf, error } = candidates;
   const best = new Highest(Math.min(k, count));
-  const step = Number.isFinite(error) ? Math.max(TOGETHER, k) : count;
+  const step = Number.isFinite(error) ? Math.max(TOGETHER, k) : 8 * TOGETHER;
   let done = 0;
   while (done < count && !(done > 0 && estimateOf(done) + SURE * error < best.bound)) {
     let end = Math.min(done + step, count);
     // Equal estimates are ranked together, since their order is not that of the rows.
     while (end < count && estimateOf(end) === estimateOf(end - 1)) end++;
+    if (parts.readVectors !== null) {
+      yield* parts.readVectors(candidates, { first: done, end, k });
+    }
     if (end - done > rowsRoom.length) rowsRoom = new Uint32Array(2 * (end - done));
     const rows = rowsRoom.subarray(0, end - done);
     rowsInto(candidates, done, end, rows);

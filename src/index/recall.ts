@@ -54,7 +54,9 @@ export function* candidatesOf(
   k: number,
   setting: Setting,
 ): Steps<Uint32Array> {
-  return yield* foundOf(parts, asked, k, setting, (candidates) => ranked(candidates).rows);
+  return yield* foundOf(parts, asked, k, setting, function* (candidates) {
+    return ranked(candidates).rows;
+  });
 }
 
 /**
@@ -66,14 +68,14 @@ function* foundOf(
   { row: own, query }: Asked,
   k: number,
   setting: Setting,
-  take: (candidates: Candidates, k: number, work: Work) => Uint32Array,
+  take: (candidates: Candidates, k: number, work: Work) => Steps<Uint32Array>,
 ): Steps<Uint32Array> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = parts.canCompare(query) ? 'exact' : 'estimate';
   const want = setting.want + (own !== null && hasOwnCode(parts, own) ? 1 : 0);
   const wanted = own === null ? k : k + 1;
   const request = { k: wanted, want, filter: null, probes: setting.probes, rank } as const;
-  const rows = take(yield* findCandidates(parts, query, request, work), wanted, work);
+  const rows = yield* take(yield* findCandidates(parts, query, request, work), wanted, work);
   return own === null ? rows : rows.filter((other) => other !== own);
 }
 
@@ -98,11 +100,10 @@ export function* sharesFound(
   let ms = 0;
   for (const [i, one] of asked.entries()) {
     const start = performance.now();
-    const rows = yield* foundOf(parts, one, k, setting, (candidates, wanted, work) =>
-      parts.canCompare(one.query)
-        ? exactBest(parts, one.query, candidates, wanted, work).rows
-        : ranked(candidates).rows,
-    );
+    const rows = yield* foundOf(parts, one, k, setting, function* (candidates, wanted, work) {
+      if (!parts.canCompare(one.query)) return ranked(candidates).rows;
+      return (yield* exactBest(parts, one.query, candidates, wanted, work)).rows;
+    });
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);
     for (const row of rows.subarray(0, k)) if (truth.has(row)) found[i]++;

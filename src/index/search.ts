@@ -161,7 +161,7 @@ function* byCosine(
   const found = performance.now();
   const { k } = asked;
   const best =
-    rank === 'exact' ? exactBest(parts, query, candidates, k, work) : ranked(candidates, k);
+    rank === 'exact' ? yield* exactBest(parts, query, candidates, k, work) : ranked(candidates, k);
   return cosineResult(parts, query, { request, rank, best, work, start, found });
 }
 
@@ -260,17 +260,21 @@ function* byDistanceTogether(
   return found.map((rows, i) => ofDistances(parts, queries[i], rows, request));
 }
 
-/** The result of rows by distance, or by exact similarity of those that reach the least. */
+/**
+ * The result of rows by distance, or by exact similarity of those that reach the least; callers may
+ * know the similarities.
+ */
 export function ofDistances(
   parts: SearchParts,
   query: Query,
   found: RowsByDistance,
   { least }: Request,
   work?: Work,
+  known?: Float64Array,
 ): SearchResult {
   if (least === null) return byEstimate(parts, found);
   if (parts.canCompare(query)) {
-    const all = parts.exactSimilarities(query, found.rows);
+    const all = known ?? parts.exactSimilarities(query, found.rows);
     if (work !== undefined) work.candidates = found.rows.length;
     const near = found.rows.filter((_, i) => all[i] >= least);
     const own = all.filter((similarity) => similarity >= least);

@@ -1,5 +1,6 @@
 /**
- * Partitions in memory, up to a limit: those that were not searched for the longest time make room.
+ * Partitions in memory, up to a limit: those that were read first make room, unless they were
+ * searched since room was made last (second chance).
  * Codes, row numbers and residual codes lie in WebAssembly memories, in pages of PAGE rows, so that
  * the kernels of an index in memory search them where they are. A partition holds the rows of all
  * segments; of rows with equal codes the first stands for all, as in an index in memory.
@@ -17,6 +18,8 @@ import {
   rowPlace,
 } from './block-reader';
 import type { StoredContent } from './content';
+import type { Store } from './needs';
+import type { PassedRow } from './stored-view';
 
 /** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
 export const PAGE = 64;
@@ -33,6 +36,8 @@ interface Further {
 }
 
 interface Entry {
+  /** Whether it was searched since it was read, or since it was passed over. */
+  isUsed: boolean;
   readonly pages: Uint32Array;
   readonly runs: readonly CellRun[];
   readonly blocks: readonly LoadedBlock[];
@@ -50,7 +55,7 @@ export interface CacheCounts {
   evictions: number;
 }
 
-export class PartitionCache {
+export class PartitionCache implements Store<null> {
   readonly codes: CodeMemory;
   readonly residuals: ResidualMemory | null;
   /** Memory that it takes when it is full. */
@@ -60,8 +65,10 @@ export class PartitionCache {
   readonly #reader: BlockReader;
   /** Blocks of each partition. */
   readonly #blocks: BlockName[][];
-  /** In the order of their last search. */
+  /** In the order in which they may make room. */
   readonly #entries = new Map<number, Entry>();
+  /** Those that the last read was for, which stay. */
+  #wanted: ReadonlyMap<number, null> = new Map();
   readonly #free: number[] = [];
   readonly #pageCount: number;
   /** Of each page its entry and the first of its cells there. */
@@ -103,27 +110,58 @@ export class PartitionCache {
     return Math.ceil(rows / PAGE);
   }
 
-  /** True when all of these are here. */
-  has(partitions: Uint32Array): boolean {
-    return partitions.every((partition) => this.#entries.has(partition));
+  /** Those that are not here. */
+  missing(partitions: Uint32Array): Uint32Array {
+    return partitions.filter((partition) => !this.#entries.has(partition));
   }
 
-  /** Reads those partitions that are not here, all at once. They stay until the next call. */
-  async load(partitions: Uint32Array, signal?: AbortSignal): Promise<void> {
-    const missing = partitions.filter((partition) => !this.#entries.has(partition));
-    this.counts.misses += missing.length;
-    this.counts.hits += partitions.length - missing.length;
-    for (const partition of partitions) this.#touch(partition);
-    if (missing.length === 0) return;
-    const wanted = partitions.reduce((sum, partition) => sum + this.#pagesOf(partition), 0);
-    if (wanted > this.#pageCount) {
+  fits(wanted: ReadonlyMap<number, null>): boolean {
+    let pages = 0;
+    for (const partition of wanted.keys()) pages += this.#pagesOf(partition);
+    return pages <= this.#pageCount;
+  }
+
+  /**
+   * Cuts an order of partitions where they do not fit into memory together, never between two of
+   * equal products unless these alone do not fit.
+   */
+  groupsOf(order: Uint32Array, products: Int32Array): { first: number; end: number }[] {
+    const groups = [{ first: 0, end: 0 }];
+    let [pages, tied] = [0, 0];
+    order.forEach((partition, i) => {
+      if (i === 0 || products[i] !== products[i - 1]) tied = i;
+      const own = this.#pagesOf(partition);
+      const last = groups[groups.length - 1];
+      if (pages + own > this.#pageCount && i > 0) {
+        last.end = tied > last.first ? tied : i;
+        groups.push({ first: last.end, end: i });
+        pages = 0;
+        for (let j = last.end; j < i; j++) pages += this.#pagesOf(order[j]);
+      }
+      pages += own;
+      groups[groups.length - 1].end = i + 1;
+    });
+    return groups;
+  }
+
+  async load(wanted: ReadonlyMap<number, null>, signal: AbortSignal | undefined): Promise<void> {
+    const missing: number[] = [];
+    for (const partition of wanted.keys()) {
+      const entry = this.#entries.get(partition);
+      if (entry === undefined) missing.push(partition);
+      else this.#renew(partition, entry);
+    }
+    const most = Math.max(0, ...missing.map((partition) => this.#pagesOf(partition)));
+    if (most > this.#pageCount) {
       const bytes = (this.codes.bytesPerCode + (this.residuals?.bytesPerRow ?? 0) + 8) * PAGE;
-      const has = `a search visits ${partitions.length} partitions of ${wanted * bytes} bytes`;
       throw new RangeError(
-        `"memory" is too small: ${has}, there is room for ${this.#pageCount * bytes}`,
+        `"memory" is too small: a partition has ${most * bytes} bytes, there is room for ` +
+          `${this.#pageCount * bytes}`,
       );
     }
-    const names = Array.from(missing, (partition) => this.#blocks[partition]);
+    this.#wanted = wanted;
+    this.counts.misses += missing.length;
+    const names = missing.map((partition) => this.#blocks[partition]);
     const blocks = await this.#reader.blocks(names.flat(), signal);
     let next = 0;
     missing.forEach((partition, i) => {
@@ -134,11 +172,10 @@ export class PartitionCache {
   }
 
   /** Moves a partition to the end of those that make room. */
-  #touch(partition: number): void {
-    const entry = this.#entries.get(partition);
-    if (entry === undefined) return;
+  #renew(partition: number, entry: Entry): void {
     this.#entries.delete(partition);
     this.#entries.set(partition, entry);
+    entry.isUsed = false;
   }
 
   #put(partition: number, blocks: readonly LoadedBlock[]): void {
@@ -147,7 +184,7 @@ export class PartitionCache {
     const byFirst = new Map<number, Further[]>();
     const runs: CellRun[] = [];
     const entry = {
-      ...{ pages, runs, sources, further: byFirst },
+      ...{ pages, runs, sources, further: byFirst, isUsed: false },
       blocks: blocks.map((block) => ({ ...block, rows: keptRows(block) })),
     };
     this.#entries.set(partition, entry);
@@ -217,6 +254,10 @@ export class PartitionCache {
   #take(count: number): Uint32Array {
     for (const [partition, entry] of this.#entries) {
       if (this.#free.length >= count) break;
+      if (entry.isUsed || this.#wanted.has(partition)) {
+        this.#renew(partition, entry); // comes again at the end of this loop
+        continue;
+      }
       this.#entries.delete(partition);
       this.counts.evictions++;
       for (const page of entry.pages) {
@@ -230,7 +271,9 @@ export class PartitionCache {
 
   /** Cells of a partition that is here, in runs. */
   runsOf(partition: number): readonly CellRun[] {
-    return (this.#entries.get(partition) as Entry).runs;
+    const entry = this.#entries.get(partition) as Entry;
+    entry.isUsed = true;
+    return entry.runs;
   }
 
   /** Further rows of the code at a cell, ascending. */
@@ -248,6 +291,18 @@ export class PartitionCache {
   placeAt(cell: number, further?: Further): RowPlace {
     const { block, place } = this.#locate(cell, further);
     return rowPlace(block, place);
+  }
+
+  /** A copy of all that is known of it. */
+  rowAt(cell: number, further?: Further): PassedRow {
+    const { block, place } = this.#locate(cell, further);
+    const { idAt, rows } = block.rows;
+    const width = this.codes.bytesPerCode;
+    return {
+      ...rowPlace(block, place),
+      ...{ row: rows[place], id: idAt && (() => idAt(place)) },
+      code: this.codes.codes.slice(cell * width, (cell + 1) * width),
+    };
   }
 
   #locate(cell: number, further?: Further) {

@@ -69,8 +69,9 @@ function blockGroups({ segments }: StoredContent): BlockName[][] {
 /** Notes a row that may be a result, so that its id, distance and vector can be had later. */
 function note(view: StoredView, block: LoadedBlock, place: number, width: number): void {
   const { rows, idAt, codes } = block.rows;
+  const id = idAt?.(place);
   view.notePassed({
-    ...{ ...rowPlace(block, place), row: rows[place], id: idAt?.(place) ?? rows[place] },
+    ...{ ...rowPlace(block, place), row: rows[place], id: id === undefined ? null : () => id },
     code: codes.slice(place * width, (place + 1) * width),
   });
 }
@@ -226,12 +227,8 @@ function ranking(
   cosineOf: (weight: number) => number,
   wanted: Wanted,
 ): Candidates {
-  const groupOf = new Map<number, number>();
   const best = new Smallest(wanted.want);
-  groups.forEach(({ weight, rows }, i) => {
-    best.take(weight, rows[0]);
-    for (const row of rows) groupOf.set(row, i);
-  });
-  view.groups = { of: (row) => groupOf.get(row) ?? 0, rows: (code) => groups[code].rows };
+  for (const { weight, rows } of groups) best.take(weight, rows[0]);
+  view.setCodes(groups);
   return rankedRows(view, best, cosineOf, wanted);
 }

@@ -1,17 +1,18 @@
 /**
  * An index whose rows stay in their files: searches read the partitions that they visit and the
  * vectors that they rank, hold them up to a limit, and give what the index in memory gives, to the
- * bit. One search runs at a time; others wait for it.
+ * bit. Searches that are asked for at once read together.
  */
 
 import { checkByteCount } from '../base/byte-count';
 import { checkOptions, wrongValue } from '../base/check';
-import { checkLongCall, LONG_CALL, type LongCall, runSteps } from '../base/steps';
+import { checkLongCall, LONG_CALL, type LongCall, type Steps } from '../base/steps';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import { fewRows, findCandidates, wantOfFew } from '../index/candidates';
 import type { Id } from '../index/id-table';
 import {
+  checkFilter,
   type IndexWithinOptions,
   type Rank,
   type RecallReport,
@@ -21,7 +22,7 @@ import {
 } from '../index/index-options';
 import type { Query } from '../index/index-parts';
 import { queriesOf, queryOf } from '../index/query';
-import { type Candidates, exactBest, ranked, SURE, type Work } from '../index/re-rank';
+import { type Candidates, exactBest, type Ranked, ranked, type Work } from '../index/re-rank';
 import {
   cosineRequest,
   cosineResult,
@@ -35,17 +36,17 @@ import {
 } from '../index/search';
 import { type Request, searchRequest, withinRequest } from '../index/search-request';
 import type { VectorStorage } from '../index/vectors/row-vectors';
-import { integerWidth } from '../kernels/products/products.scalar';
 import type { Vector } from '../vectors/vectors';
 import { BlockReader } from './block-reader';
 import { openContent, type StoredContent } from './content';
+import { SearchQueue } from './needs';
 import { PartitionCache } from './partition-cache';
 import { candidatesPassing, nearestPassing, type Passing } from './passing-blocks';
 import { findRow, readRow } from './row-look-up';
 import type { StoredFiles } from './stored-files';
-import { MissingPartitions } from './stored-partitions';
-import { StoredView } from './stored-view';
-import { MissingVectors, VectorCache } from './vector-cache';
+import { Router } from './stored-partitions';
+import { type Shared, StoredView } from './stored-view';
+import { VectorCache } from './vector-cache';
 
 /** What a stored index has read so far, and how often it needed not to. */
 export interface StoredFigures {
@@ -66,10 +67,8 @@ export interface StoredFigures {
 
 /** The part of the limit that partitions get where not all fits. */
 const PARTITION_SHARE = 0.75;
-/** Queries by distance that are compared while the blocks pass once. */
+/** Queries that read together, or by distance are compared while the blocks pass once. */
 const TOGETHER = 128;
-/** Candidates that are read beyond those that the estimates ask for. */
-const MORE = 32;
 
 type Stopped = { signal?: AbortSignal };
 
@@ -90,10 +89,11 @@ export class StoredIndex<I extends Id = Id> {
   readonly #content: StoredContent;
   readonly #memory: number;
   readonly #reader: BlockReader;
-  readonly #cache: PartitionCache;
-  readonly #vectors: VectorCache;
+  readonly #shared: Shared;
+  /** By which options are checked; each search has its own. */
   readonly #view: StoredView;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SearchQueue();
+  #lastPass: Promise<unknown> = Promise.resolve();
 
   /** @internal */
   constructor(content: StoredContent, memory: number) {
@@ -116,10 +116,11 @@ export class StoredIndex<I extends Id = Id> {
       segments.reduce((all, segment) => all + of(segment), 0);
     const vectorBytes = 1.25 * sum(({ vectors }) => vectors?.bytes ?? 0) + 24 * manifest.rows;
     const limit = Math.max(PARTITION_SHARE * room, room - vectorBytes);
-    const count = centroids === null ? 0 : centroids.length / centroidWidth(content);
-    this.#cache = new PartitionCache(content, this.#reader, limit, count);
-    this.#vectors = new VectorCache(content, this.#reader, room - this.#cache.bytes);
-    this.#view = new StoredView(content, this.#cache, this.#vectors);
+    const router = centroids && new Router(content, centroids);
+    const cache = new PartitionCache(content, this.#reader, limit, router?.count ?? 0);
+    const vectors = new VectorCache(content, this.#reader, room - cache.bytes);
+    this.#shared = { content, router, cache, vectors };
+    this.#view = new StoredView(this.#shared);
   }
 
   /** The rank of searches by vector where no `rank` is given. */
@@ -130,13 +131,14 @@ export class StoredIndex<I extends Id = Id> {
 
   /** What was read since the index was opened. */
   get figures(): StoredFigures {
-    const { counts } = this.#cache;
+    const { cache, vectors } = this.#shared;
+    const { counts } = cache;
     return {
       ...{ memory: this.#memory, fixed: this.#content.bytes },
       ...{ reads: this.#reader.counts.reads, bytesRead: this.#reader.counts.bytes },
       ...{ partitionHits: counts.hits, partitionMisses: counts.misses },
       evictions: counts.evictions,
-      ...{ vectorHits: this.#vectors.hits, vectorMisses: this.#vectors.misses },
+      ...{ vectorHits: vectors.hits, vectorMisses: vectors.misses },
     };
   }
 
@@ -147,8 +149,8 @@ export class StoredIndex<I extends Id = Id> {
   ): Promise<SearchResult<I>> {
     const given = checkOptions('options', options, [...SEARCH_OPTIONS, 'signal']);
     checkLongCall(given as LongCall);
-    const request = searchRequest(this.#view, given);
-    return this.#one(queryOf(this.#view, query), request, given.signal);
+    const asked = { request: searchRequest(this.#view, given), filter: given.filter };
+    return this.#one(queryOf(this.#view, query), asked, given.signal) as Promise<SearchResult<I>>;
   }
 
   /** `search` for each query, one result a query; a null query has no neighbours. */
@@ -157,7 +159,8 @@ export class StoredIndex<I extends Id = Id> {
     options?: SearchOptions<I> & LongCall,
   ): Promise<SearchResult<I>[]> {
     const given = checkOptions('options', options, [...SEARCH_OPTIONS, ...LONG_CALL]);
-    return this.#all(queries, searchRequest(this.#view, given), checkLongCall(given as LongCall));
+    const asked = { request: searchRequest(this.#view, given), filter: given.filter };
+    return this.#all(queries, asked, checkLongCall(given as LongCall));
   }
 
   /** All rows within a distance of a vector's code, or of a code; none is missed. */
@@ -167,8 +170,8 @@ export class StoredIndex<I extends Id = Id> {
   ): Promise<SearchResult<I>> {
     const given = checkOptions('options', options, [...WITHIN_OPTIONS, 'signal']);
     checkLongCall(given as LongCall);
-    const request = withinRequest(this.#view, given);
-    return this.#one(queryOf(this.#view, query), request, given.signal);
+    const asked = { request: withinRequest(this.#view, given), filter: given.filter };
+    return this.#one(queryOf(this.#view, query), asked, given.signal) as Promise<SearchResult<I>>;
   }
 
   /** `within` for each query, one result a query. */
@@ -177,16 +180,18 @@ export class StoredIndex<I extends Id = Id> {
     options: IndexWithinOptions<I> & LongCall,
   ): Promise<SearchResult<I>[]> {
     const given = checkOptions('options', options, [...WITHIN_OPTIONS, ...LONG_CALL]);
-    return this.#all(queries, withinRequest(this.#view, given), checkLongCall(given as LongCall));
+    const asked = { request: withinRequest(this.#view, given), filter: given.filter };
+    return this.#all(queries, asked, checkLongCall(given as LongCall));
   }
 
   /** What is stored of a row; undefined when there is none of this id. Reads until it is found. */
   async get(id: I, options?: Stopped): Promise<IndexRow<I> | undefined> {
     const { signal } = checkLongCall(checkOptions('options', options, ['signal']) as LongCall);
-    return this.#alone(async () => {
-      const found = await findRow(this.#passing(signal), id);
+    return this.#passes(async () => {
+      const passing = this.#passing(this.#view, signal);
+      const found = await findRow(passing, id);
       if (found === null) return undefined;
-      return (await readRow(this.#passing(signal), found)) as IndexRow<I>;
+      return (await readRow(passing, found)) as IndexRow<I>;
     });
   }
 
@@ -195,138 +200,108 @@ export class StoredIndex<I extends Id = Id> {
     return this.#content.files.close();
   }
 
-  async #one(query: Query | null, request: Request, signal: AbortSignal | undefined) {
-    if (query === null) return noResult(this.#view, request) as SearchResult<I>;
-    const result = await this.#alone(() => this.#answer(query, request, signal));
-    return result as SearchResult<I>;
-  }
-
-  async #all(given: RowsToAdd, request: Request, call: LongCall): Promise<SearchResult<I>[]> {
+  async #all(given: RowsToAdd, asked: Asked, call: LongCall): Promise<SearchResult<I>[]> {
     const queries = queriesOf(this.#view, given);
     const results: SearchResult[] = [];
     for (let first = 0; first < queries.count; first += TOGETHER) {
+      call.signal?.throwIfAborted();
       const count = Math.min(TOGETHER, queries.count - first);
       const some = Array.from({ length: count }, (_, i) => queries.at(first + i));
       const isByDistance = (query: Query | null) =>
-        query !== null && rankOf(this.#view, query, request) === 'hamming';
-      if (count > 1 && some.every(isByDistance)) {
-        const all = some as Query[];
-        const found = () => this.#byDistance(all, request, call.signal);
-        results.push(...(await this.#alone(found)));
-      } else {
-        for (const query of some) results.push(await this.#one(query, request, call.signal));
-      }
+        query !== null && rankOf(this.#view, query, asked.request) === 'hamming';
+      const found = some.every(isByDistance)
+        ? this.#byDistance(some as Query[], asked, call.signal)
+        : Promise.all(some.map((query) => this.#one(query, asked, call.signal)));
+      results.push(...(await found));
       call.onProgress?.(first + count, queries.count);
     }
     return results as SearchResult<I>[];
   }
 
-  /** Runs after what was asked before. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(() => {
-      this.#view.begin();
-      return work();
-    });
-    this.#last = turn.catch(() => undefined);
+  /** Runs after the passes before: each holds some MiB of blocks. */
+  #passes<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#lastPass.then(work);
+    this.#lastPass = turn.catch(() => undefined);
     return turn;
   }
 
-  #passing(signal: AbortSignal | undefined): Passing {
-    return { content: this.#content, reader: this.#reader, view: this.#view, signal };
+  #passing(view: StoredView, signal: AbortSignal | undefined): Passing {
+    return { content: this.#content, reader: this.#reader, view, signal };
   }
 
-  async #answer(
-    query: Query,
-    request: Request,
+  /** A view for a search, and the request with its filter asked of the rows of this view. */
+  #begin({ request, filter }: Asked): { view: StoredView; request: Request } {
+    const view = new StoredView(this.#shared);
+    if (typeof filter !== 'function') return { view, request };
+    const own = checkFilter(filter, (accepts, row) => view.accepts(accepts, row));
+    return { view, request: { ...request, filter: own } };
+  }
+
+  async #one(
+    query: Query | null,
+    given: Asked,
     signal: AbortSignal | undefined,
   ): Promise<SearchResult> {
-    const view = this.#view;
+    const { view, request } = this.#begin(given);
+    if (query === null) return noResult(view, request);
     signal?.throwIfAborted();
     const rank = rankOf(view, query, request);
-    if (rank === 'hamming') return (await this.#byDistance([query], request, signal))[0];
+    if (rank === 'hamming') return (await this.#byDistance([query], given, signal))[0];
     const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
     const start = performance.now();
     const asked = cosineRequest(view, request, rank);
     const few = fewRows(view.distinctCodes, request.filter);
-    const candidates =
-      few !== null || asked.probes === null
-        ? await candidatesPassing(
-            this.#passing(signal),
-            query,
-            { ...asked, want: few === null ? asked.want : wantOfFew(asked, few) },
-            work,
-          )
-        : await this.#withPartitions(signal, () => {
-            work.codesCompared = 0;
-            return runSteps(findCandidates(view, query, asked, work), {});
-          });
-    const found = performance.now();
-    const best =
-      rank === 'exact'
-        ? await this.#best(query, candidates, { k: asked.k, work, signal })
-        : ranked(candidates, asked.k);
-    return cosineResult(view, query, { request, rank, best, work, start, found });
-  }
+    const isPass = few !== null || asked.probes === null;
+    const want = few === null ? asked.want : wantOfFew(asked, few);
+    const passed = isPass
+      ? await this.#passes(() => {
+          return candidatesPassing(this.#passing(view, signal), query, { ...asked, want }, work);
+        })
+      : null;
+    return this.#queue.run(rest(), signal);
 
-  /** Runs a search; reads the partitions that it misses, and runs it again. */
-  async #withPartitions<T>(signal: AbortSignal | undefined, run: () => T): Promise<T> {
-    for (;;) {
-      try {
-        return run();
-      } catch (error) {
-        if (!(error instanceof MissingPartitions)) throw error;
-        await this.#cache.load(error.partitions, signal);
-      }
+    function* rest(): Steps<SearchResult> {
+      const candidates = passed ?? (yield* findCandidates(view, query as Query, asked, work));
+      const found = performance.now();
+      const best = yield* bestOf(candidates);
+      return cosineResult(view, query as Query, {
+        request,
+        rank: asked.rank,
+        best,
+        work,
+        start,
+        found,
+      });
     }
-  }
 
-  /** `exactBest`, the vectors being read before: at first those that the estimates ask for. */
-  async #best(
-    query: Query,
-    candidates: Candidates,
-    { k, work, signal }: { k: number; work: Work; signal: AbortSignal | undefined },
-  ) {
-    const { count, estimateOf, error } = candidates;
-    let most = Number.isFinite(error) ? 0 : count;
-    // Both estimates may be wrong by so much: one read of more vectors saves further round trips.
-    const slack = 2 * SURE * error;
-    while (most < count && (most < k || estimateOf(most) + slack >= estimateOf(k - 1))) most++;
-    for (;;) {
-      await this.#loadVectors(ranked(candidates, most).rows, signal);
-      try {
-        return exactBest(this.#view, query, candidates, k, work);
-      } catch (missing) {
-        if (!(missing instanceof MissingVectors)) throw missing;
-        await this.#loadVectors(missing.rows, signal);
-        most = Math.min(count, most + MORE);
-      }
+    function* bestOf(candidates: Candidates): Steps<Ranked> {
+      if (asked.rank === 'estimate') return ranked(candidates, asked.k);
+      return yield* exactBest(view, query as Query, candidates, asked.k, work);
     }
-  }
-
-  async #loadVectors(rows: Uint32Array, signal: AbortSignal | undefined): Promise<void> {
-    const missing = this.#vectors.missing(rows);
-    if (missing.length === 0) return;
-    const places = Array.from(missing, (row) => this.#view.placeOf(row));
-    await this.#vectors.load(missing, places, signal);
   }
 
   async #byDistance(
     queries: readonly Query[],
-    request: Request,
+    given: Asked,
     signal: AbortSignal | undefined,
   ): Promise<SearchResult[]> {
+    const { view, request } = this.#begin(given);
     if (request.method === 'partitions')
       throw methodError('scan', 'bands', 'hamming', request.method);
     const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
     const start = performance.now();
     const codes = queries.map(({ code }) => code);
-    const found = await nearestPassing(this.#passing(signal), codes, request, work);
+    const found = await this.#passes(() => {
+      return nearestPassing(this.#passing(view, signal), codes, request, work);
+    });
     const ready = performance.now();
     const results: SearchResult[] = [];
     for (const [i, query] of queries.entries()) {
-      const isRanked = request.least !== null && this.#view.canCompare(query);
-      if (isRanked) await this.#loadVectors(found[i].rows, signal);
-      const result = ofDistances(this.#view, query, found[i], request, work);
+      const isRanked = request.least !== null && view.canCompare(query);
+      const known = isRanked
+        ? await this.#queue.run(view.allSimilarities(query, found[i].rows), signal)
+        : undefined;
+      const result = ofDistances(view, query, found[i], request, work, known);
       const how = {
         method: 'scan',
         why: 'a stored index compares all codes',
@@ -336,6 +311,12 @@ export class StoredIndex<I extends Id = Id> {
     }
     return results;
   }
+}
+
+/** What a caller asks: the request, checked, and the filter as it was given. */
+interface Asked {
+  readonly request: Request;
+  readonly filter: unknown;
 }
 
 /** How an index is opened whose rows stay where they are. */
@@ -363,8 +344,4 @@ export async function openStored(
     await files.close();
     throw error;
   }
-}
-
-function centroidWidth({ parts }: StoredContent): number {
-  return integerWidth(parts.dense?.dimensions ?? parts.bits);
 }

@@ -1,38 +1,44 @@
 /**
- * A stored index as the functions of a search in memory see it: the rows that the present search
- * knows, by cells of the cache or by blocks that passed. One search at a time uses it.
+ * A stored index as the functions of a search in memory see it: one view a search, with the rows
+ * that this search knows, by cells of the cache or by copies of what blocks said of them.
  */
 
+import type { Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import type { Query, SearchedCodes, SearchParts } from '../index/index-parts';
+import { type Candidates, ranked, SURE } from '../index/re-rank';
 import type { UnitVector } from '../index/vectors/row-vectors';
 import { distance } from '../kernels/hamming/hamming.scalar';
-import { type HitSearch, NO_ROW } from '../kernels/hits/hits';
-import type { ResidualSearch } from '../kernels/residuals/residuals.scalar';
+import { type Hits, NO_ROW } from '../kernels/hits/hits';
 import type { RowPlace } from './block-reader';
 import type { StoredContent } from './content';
+import { Need } from './needs';
 import type { PartitionCache } from './partition-cache';
-import { StoredPartitions } from './stored-partitions';
+import { type Notes, type Router, StoredPartitions } from './stored-partitions';
 import type { VectorCache } from './vector-cache';
 
 /** A row that a search found in a block that is not held. */
 export interface PassedRow extends RowPlace {
   readonly row: number;
-  readonly id: Id;
+  /** Null where rows are the ids. */
+  readonly id: (() => string | number | bigint) | null;
   readonly code: Uint8Array;
 }
 
-/** Rows of each code, where searches see codes by number. */
-export interface CodeGroups {
-  /** Which of the codes a row has. */
-  of(row: number): number;
-  /** Rows of a code, ascending. */
-  rows(code: number): readonly number[];
+/** Vectors that are read together where all of many are ranked. */
+const MAX_READ = 4096;
+
+/** What all searches of an index share. */
+export interface Shared {
+  readonly content: StoredContent;
+  readonly router: Router | null;
+  readonly cache: PartitionCache;
+  readonly vectors: VectorCache;
 }
 
 type Further = ReturnType<PartitionCache['furtherAt']>[number];
 
-export class StoredView implements SearchParts {
+export class StoredView implements SearchParts, Notes {
   readonly bits: number;
   readonly hasher: SearchParts['hasher'];
   readonly mean: SearchParts['mean'];
@@ -47,14 +53,18 @@ export class StoredView implements SearchParts {
   readonly #content: StoredContent;
   readonly #cache: PartitionCache;
   readonly #vectorCache: VectorCache;
-  /** Cells of the rows that the present search has seen. */
+  /** Cells of the rows that the search has found. */
   readonly #cells = new Map<number, number>();
   readonly #further = new Map<number, Further>();
   readonly #passed = new Map<number, PassedRow>();
-  #groups: CodeGroups | null = null;
+  /** Rows of each code, ascending, where codes are no cells; and the code of each row. */
+  #rowsOfCode: Map<number, readonly number[]> | null = null;
+  readonly #codeOfRow = new Map<number, number>();
+  /** The row of each code, where codes are no cells. */
+  #rowOfCode: Uint32Array | null = null;
 
-  constructor(content: StoredContent, cache: PartitionCache, vectors: VectorCache) {
-    const { parts, centroids } = content;
+  constructor({ content, router, cache, vectors }: Shared) {
+    const { parts } = content;
     this.#content = content;
     this.#cache = cache;
     this.#vectorCache = vectors;
@@ -68,21 +78,40 @@ export class StoredView implements SearchParts {
     this.vectors = parts.vectors;
     this.ids = { idOf: (row) => this.#idOf(row), removals: 0 };
     this.distinctCodes = this.#codes();
-    this.partitions = centroids && new NotingPartitions(content, centroids, cache, this);
+    this.partitions = router && new StoredPartitions(content, router, cache, this);
   }
 
-  /** Forgets the rows of the search before. */
-  begin(): void {
-    this.#cells.clear();
-    this.#further.clear();
-    this.#passed.clear();
-    this.#groups = null;
-    this.#vectorCache.begin();
+  noteCells({ codes, weights, count }: Hits, limit: number): void {
+    const { rows } = this.#cache.codes;
+    for (let i = 0; i < count; i++) {
+      if (weights[i] <= limit) this.#cells.set(rows[codes[i]], codes[i]);
+    }
   }
 
-  /** Notes which row is at a cell that a search has found. */
-  note(cell: number): void {
-    this.#cells.set(this.#cache.codes.rows[cell], cell);
+  noteGroup({ codes, weights, count }: Hits, limit: number, base: number): void {
+    const { rows } = this.#cache.codes;
+    const all = new Uint32Array(base + rows.length);
+    if (this.#rowOfCode !== null && base > 0) all.set(this.#rowOfCode);
+    all.set(rows, base);
+    this.#rowOfCode = all;
+    if (base === 0) this.#rowsOfCode = null; // the search begins again
+    for (let i = 0; i < count; i++) {
+      if (weights[i] > limit || codes[i] < base) continue;
+      const cell = codes[i] - base;
+      const further = this.#cache.furtherAt(cell).map((one) => this.#cache.rowAt(cell, one));
+      this.#addCode(codes[i], [this.#cache.rowAt(cell), ...further]);
+    }
+  }
+
+  /** Notes the rows of a code, ascending: from now on codes are those that are noted. */
+  #addCode(code: number, rows: readonly PassedRow[]): void {
+    this.#rowsOfCode ??= new Map();
+    const numbers = rows.map(({ row }) => row);
+    this.#rowsOfCode.set(code, numbers);
+    for (const one of rows) {
+      this.#codeOfRow.set(one.row, code);
+      this.#passed.set(one.row, one);
+    }
   }
 
   /** Notes a row of a block that passes. */
@@ -100,9 +129,12 @@ export class StoredView implements SearchParts {
     for (const row of this.#passed.keys()) if (!rows.has(row)) this.#passed.delete(row);
   }
 
-  /** By which codes the rows that passed are ranked. */
-  set groups(groups: CodeGroups) {
-    this.#groups = groups;
+  /** The rows of codes that passed, by which they are ranked. */
+  setCodes(groups: readonly { readonly rows: readonly number[] }[]): void {
+    this.#rowsOfCode = new Map(groups.map(({ rows }, code) => [code, rows]));
+    groups.forEach(({ rows }, code) => {
+      for (const row of rows) this.#codeOfRow.set(row, code);
+    });
   }
 
   accepts(filter: (id: Id, row: number) => unknown, row: number): boolean {
@@ -113,7 +145,55 @@ export class StoredView implements SearchParts {
     return this.#content.parts.canCompare(query);
   }
 
-  /** Throws MissingVectors where vectors are not in memory. */
+  /** Reads vectors of candidates before they are ranked: at first those that estimates ask for. */
+  *readVectors(
+    candidates: Candidates,
+    { first, end, k }: { first: number; end: number; k: number },
+  ): Steps<void> {
+    const { count, estimateOf, error } = candidates;
+    let most = end;
+    // Both estimates may be wrong by so much: one read of more vectors saves further waits.
+    const least = Math.min(k, count) - 1;
+    const slack = 2 * SURE * error;
+    while (first === 0 && most < count && estimateOf(most) + slack >= estimateOf(least)) most++;
+    const { rows } = ranked(
+      candidates,
+      Math.min(most, Math.max(end, first + this.#vectorCache.ahead)),
+    );
+    yield* this.loaded(rows.subarray(first));
+  }
+
+  /** Waits until the vectors of rows that the search has found are in memory. */
+  *loaded(rows: Uint32Array): Steps<void> {
+    for (;;) {
+      const missing = this.#vectorCache.missing(rows);
+      if (missing.length === 0) return;
+      this.#keepCells();
+      const wanted = new Map(Array.from(rows, (row) => [row, this.placeOf(row)]));
+      yield new Need(this.#vectorCache, wanted);
+    }
+  }
+
+  /** `exactSimilarities` of any number of rows, whose vectors are read some at a time. */
+  *allSimilarities(query: Query, rows: Uint32Array): Steps<Float64Array> {
+    const all = new Float64Array(rows.length);
+    const most = Math.max(1, Math.min(this.#vectorCache.ahead, MAX_READ));
+    for (let first = 0; first < rows.length; first += most) {
+      const some = rows.subarray(first, first + most);
+      yield* this.loaded(some);
+      all.set(this.exactSimilarities(query, some), first);
+    }
+    return all;
+  }
+
+  /** Copies what is known of rows by their cells, which others may take from now on. */
+  #keepCells(): void {
+    for (const [row, cell] of this.#cells) {
+      this.#passed.set(row, this.#cache.rowAt(cell, this.#further.get(row)));
+    }
+    this.#cells.clear();
+  }
+
   exactCosines({ unit }: Query, rows: Uint32Array): Float64Array {
     return this.#vectorCache.cosinesOf(rows, unit as UnitVector);
   }
@@ -124,7 +204,7 @@ export class StoredView implements SearchParts {
     return this.#vectorCache.jaccardsOf(rows, query.set);
   }
 
-  /** Where rows are that the present search has seen. */
+  /** Where rows are that the search has found. */
   placeOf(row: number): RowPlace {
     const passed = this.#passed.get(row);
     if (passed !== undefined) return passed;
@@ -138,7 +218,9 @@ export class StoredView implements SearchParts {
   #idOf(row: number): Id {
     if (this.#content.header.ids === 'row') return row;
     const passed = this.#passed.get(row);
-    const id = passed?.id ?? this.#cache.idAt(this.#cellOf(row), this.#further.get(row));
+    const id = passed?.id
+      ? passed.id()
+      : this.#cache.idAt(this.#cellOf(row), this.#further.get(row));
     return this.#content.header.ids === 'number' ? Number(id) : id;
   }
 
@@ -158,10 +240,10 @@ export class StoredView implements SearchParts {
     return further;
   }
 
-  /** Rows of a code, ascending: of a group, or of a cell. */
+  /** Rows of a code, ascending. */
   *#rowsOf(code: number): Generator<number> {
-    if (this.#groups !== null) {
-      yield* this.#groups.rows(code);
+    if (this.#rowsOfCode !== null) {
+      yield* this.#rowsOfCode.get(code) ?? [];
       return;
     }
     yield this.#cache.codes.rows[code];
@@ -171,14 +253,20 @@ export class StoredView implements SearchParts {
   #codes(): SearchedCodes {
     const { header, parts } = this.#content;
     const cache = this.#cache;
+    const rowOfCode = () => this.#rowOfCode ?? cache.codes.rows;
     return {
       bytesPerCode: parts.distinctCodes.bytesPerCode,
       count: header.distinct ?? 0,
       rowCount: header.nextRow,
       hasDuplicates: header.shared ?? false,
-      memory: cache.codes,
+      memory: {
+        ...{ bytesPerCode: cache.codes.bytesPerCode, codes: cache.codes.codes },
+        get rows() {
+          return rowOfCode();
+        },
+      },
       noteCompared: () => undefined,
-      distinctOf: (row) => this.#groups?.of(row) ?? this.#cellOf(row),
+      distinctOf: (row) => this.#codeOfRow.get(row) ?? this.#cellOf(row),
       firstRow: (code, filter) => {
         for (const row of this.#rowsOf(code)) {
           if (filter === null || filter.accepts(row)) return row;
@@ -191,49 +279,6 @@ export class StoredView implements SearchParts {
       distancesOf: (rows, code) => Uint16Array.from(rows, (row) => this.#distance(row, code)),
       gather: () => {
         throw new Error('rows of a filter are found by blocks');
-      },
-    };
-  }
-}
-
-/** Partitions whose hits are noted by the rows that they stand for. */
-class NotingPartitions extends StoredPartitions {
-  readonly #view: StoredView;
-
-  constructor(
-    content: StoredContent,
-    centroids: Int16Array,
-    cache: PartitionCache,
-    view: StoredView,
-  ) {
-    super(content, centroids, cache);
-    this.#view = view;
-  }
-
-  override visit(partitions: Uint32Array, search: HitSearch): number {
-    const codes = super.visit(partitions, search);
-    const found = search.hits(); // more than once is harmless: nothing is taken out
-    for (let i = 0; i < found.count; i++) {
-      if (found.weights[i] <= search.limit) this.#view.note(found.codes[i]);
-    }
-    return codes;
-  }
-
-  override search(query: Float64Array, want: number, gap: number): ResidualSearch {
-    const search = super.search(query, want, gap);
-    const hits = () => {
-      const found = search.hits();
-      for (let i = 0; i < found.count; i++) this.#view.note(found.codes[i]);
-      return found;
-    };
-    return {
-      ranges: (ranges) => search.ranges(ranges),
-      hits,
-      get limit() {
-        return search.limit;
-      },
-      get held() {
-        return search.held;
       },
     };
   }

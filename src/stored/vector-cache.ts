@@ -16,18 +16,12 @@ import type { SparseUnit } from '../vectors/sparse-unit';
 import type { SparseMatrix } from '../vectors/vectors';
 import type { BlockReader, RowPlace } from './block-reader';
 import type { StoredContent } from './content';
-
-/** Thrown where vectors are not in memory: read them, and rank again. */
-export class MissingVectors extends Error {
-  constructor(readonly rows: Uint32Array) {
-    super('vectors are not in memory');
-  }
-}
+import type { Store } from './needs';
 
 /** One memory holds less than 4 GiB. */
 const MAX_BYTES = 2 ** 32 - 2 ** 21;
 
-export class VectorCache {
+export class VectorCache implements Store<RowPlace> {
   readonly #kind: string;
   readonly #width: number;
   readonly #kernel: KernelName | undefined;
@@ -38,14 +32,14 @@ export class VectorCache {
   /** By row its cell and 1; pages of it that no row touches take no memory. */
   readonly #cellOf: Uint32Array;
   readonly #rowOf: Uint32Array;
-  /** The search that used a cell last; 0 once the hand has passed it. */
-  readonly #usedBy: Float64Array;
+  /** 1 where a cell was used since the hand has passed it. */
+  readonly #isUsed: Uint8Array;
   #hand = 0;
   #filled = 0;
-  /** Sparse vectors of the present search, and by row where they are among them. */
+  /** Sparse vectors, all forgotten at once where they are too many; and where each row's is. */
   #sparse = new SparseVectors();
   readonly #sparseOf = new Map<number, number>();
-  #search = 1;
+  readonly #limit: number;
   hits = 0;
   misses = 0;
 
@@ -55,6 +49,7 @@ export class VectorCache {
     this.#width = parts.dense?.dimensions ?? 0;
     this.#kernel = parts.kernel;
     this.#reader = reader;
+    this.#limit = limit;
     const rowBytes = this.#rowBytes + 24;
     const most = Math.floor(Math.min(limit, MAX_BYTES) / rowBytes);
     this.#cellCount = this.#width === 0 ? 0 : Math.min(header.nextRow, most);
@@ -68,18 +63,20 @@ export class VectorCache {
     this.#norms = new Float64Array(this.#cellCount);
     this.#cellOf = new Uint32Array(this.#width === 0 ? 0 : header.nextRow);
     this.#rowOf = new Uint32Array(this.#cellCount);
-    this.#usedBy = new Float64Array(this.#cellCount);
+    this.#isUsed = new Uint8Array(this.#cellCount);
   }
 
   get #rowBytes(): number {
     return this.#width * (this.#kind === 'float32' ? 4 : 1);
   }
 
-  /** Vectors that were used by searches before may make room from now on. */
-  begin(): void {
-    this.#search++;
-    this.#sparse = new SparseVectors();
-    this.#sparseOf.clear();
+  /** Vectors that may well be read before it is known that they are needed. */
+  get ahead(): number {
+    return this.#kind === 'sparse' ? Number.POSITIVE_INFINITY : this.#cellCount >> 1;
+  }
+
+  fits(wanted: ReadonlyMap<number, RowPlace>): boolean {
+    return this.#kind === 'sparse' || wanted.size <= this.#cellCount;
   }
 
   /** Those of some rows that are not here. */
@@ -88,14 +85,14 @@ export class VectorCache {
     return rows.filter((row) => {
       const cell = this.#cellOf[row];
       if (cell === 0) return true;
-      this.#usedBy[cell - 1] = this.#search;
+      this.#isUsed[cell - 1] = 1;
       return false;
     });
   }
 
   /** Cosines with a query of length 1, as RowVectors.cosinesOf gives them. */
   cosinesOf(rows: Uint32Array, query: UnitVector): Float64Array {
-    this.#refuseMissing(rows);
+    this.hits += rows.length;
     if (this.#kind === 'sparse') {
       return this.#sparse.cosinesOf(this.#sparseRows(rows), query as SparseUnit);
     }
@@ -110,34 +107,35 @@ export class VectorCache {
 
   /** Jaccard similarities with a set, the only row of a matrix. */
   jaccardsOf(rows: Uint32Array, set: SparseMatrix): Float64Array {
-    this.#refuseMissing(rows);
+    this.hits += rows.length;
     const queries = new SparseVectors();
     queries.append(set, 0, 1, () => true);
     const own = this.#sparseRows(rows);
     return Float64Array.from(own, (row) => this.#sparse.jaccardOf(row, queries, 0));
   }
 
-  #refuseMissing(rows: Uint32Array): void {
-    const missing = this.missing(rows);
-    if (missing.length > 0) throw new MissingVectors(missing);
-    this.hits += rows.length;
-  }
-
   #sparseRows(rows: Uint32Array): Uint32Array {
     return rows.map((row) => this.#sparseOf.get(row) as number);
   }
 
-  /** Reads vectors; `rows[i]` is at `places[i]`. */
-  async load(rows: Uint32Array, places: readonly RowPlace[], signal?: AbortSignal): Promise<void> {
-    this.misses += rows.length;
-    if (this.#kind === 'sparse') return this.#loadSparse(rows, places, signal);
-    if (rows.length > this.#cellCount) {
-      const wanted = rows.length * this.#rowBytes;
+  async load(
+    wanted: ReadonlyMap<number, RowPlace>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    if (!this.fits(wanted)) {
       throw new RangeError(
-        `"memory" is too small: a search ranks vectors of ${wanted} bytes, there is room for ` +
-          `${this.#cellCount * this.#rowBytes}`,
+        `"memory" is too small: a search ranks vectors of ${wanted.size * this.#rowBytes} bytes, ` +
+          `there is room for ${this.#cellCount * this.#rowBytes}`,
       );
     }
+    if (this.#kind === 'sparse' && this.#sparse.bytes > this.#limit) {
+      this.#sparse = new SparseVectors();
+      this.#sparseOf.clear();
+    }
+    const rows = this.missing(Uint32Array.from(wanted.keys()));
+    const places = Array.from(rows, (row) => wanted.get(row) as RowPlace);
+    this.misses += rows.length;
+    if (this.#kind === 'sparse') return this.#loadSparse(rows, places, signal);
     const read = await readVectorsAt(this.#reader, places, this.#rowBytes, signal);
     read.forEach((bytes, i) => {
       const { buffer, byteOffset } = bytes;
@@ -146,12 +144,12 @@ export class VectorCache {
           ? new Float32Array(buffer, byteOffset, this.#width)
           : new Int8Array(buffer, byteOffset, this.#width);
       this.#checkVector(places[i], [values]);
-      const cell = this.#takeCell();
+      const cell = this.#takeCell(wanted);
       this.#values.set(values, cell * this.#width);
       this.#norms[cell] = lengthOf(values);
       this.#cellOf[rows[i]] = cell + 1;
       this.#rowOf[cell] = rows[i];
-      this.#usedBy[cell] = this.#search;
+      this.#isUsed[cell] = 1;
     });
   }
 
@@ -164,26 +162,25 @@ export class VectorCache {
     throw new FormatError(`damaged: vector ${place} of block ${block} fails its checksum`, file);
   }
 
-  /** A cell that the present search does not use; cells used since the hand passed stay once. */
-  #takeCell(): number {
+  /** A cell of none of these rows; those that were used since the hand passed stay once. */
+  #takeCell(wanted: ReadonlyMap<number, RowPlace>): number {
     if (this.#filled < this.#cellCount) return this.#filled++;
-    for (let tries = 0; tries <= 2 * this.#cellCount; tries++) {
+    for (;;) {
       const cell = this.#hand;
       this.#hand = (this.#hand + 1) % this.#cellCount;
-      if (this.#usedBy[cell] === this.#search) continue;
-      if (this.#usedBy[cell] === 0) {
+      if (wanted.has(this.#rowOf[cell])) continue;
+      if (this.#isUsed[cell] === 0) {
         this.#cellOf[this.#rowOf[cell]] = 0;
         return cell;
       }
-      this.#usedBy[cell] = 0;
+      this.#isUsed[cell] = 0;
     }
-    throw new RangeError('"memory" is too small for the vectors that one search ranks');
   }
 
   async #loadSparse(
     rows: Uint32Array,
     places: readonly RowPlace[],
-    signal?: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<void> {
     const wanted = places.flatMap(({ segment, block, entries }) => {
       const file = segment.vectors as NonNullable<typeof segment.vectors>;

@@ -15,3 +15,14 @@ export function fileOf(folder: string, kind: string): string {
   const found = files.find((file: { kind: string; name: string }) => file.kind === kind);
   return join(folder, found.name);
 }
+
+/** The files of a folder as bytes in memory. */
+export function bytesIn(folder: string): Map<string, Uint8Array> {
+  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+/** The same as a page has files that a person chose. */
+export function blobsIn(folder: string): Map<string, Blob> {
+  const files = [...bytesIn(folder)];
+  return new Map(files.map(([name, bytes]) => [name, new Blob([bytes as BlobPart])]));
+}

@@ -6,8 +6,13 @@
 
 import type { Steps } from '../../base/steps';
 import type { SimHasher } from '../../hashing/simhash';
-import type { HitSearch } from '../../kernels/hits/hits';
-import { type KernelName, productsKernel, residualKernel } from '../../kernels/kernels';
+import type { HitSearch, Search } from '../../kernels/hits/hits';
+import {
+  type KernelName,
+  productsKernel,
+  residualKernel,
+  weightedKernel,
+} from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
 import {
   BLOCK_ROWS,
@@ -15,10 +20,11 @@ import {
   RANGE,
   type ResidualSearch,
 } from '../../kernels/residuals/residuals.scalar';
+import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
 import type { ResidualColumns } from '../../table/sealed/index-rows';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
-import { measuredGaps } from './gaps';
+import { gapOf, measuredGaps } from './gaps';
 import { type Middle, ResidualCodes, standardError } from './residual-codes';
 import { type Space, spaceOf } from './space';
 
@@ -44,6 +50,19 @@ export interface Grouping {
   readonly gaps?: readonly number[] | undefined;
   /** Residual codes that need not be made, by row. */
   readonly residuals?: ResidualColumns | null;
+}
+
+/** A query of partitions: as integers among the centroids, and its vector of length 1. */
+export interface PartitionQuery {
+  readonly point: Int16Array;
+  readonly unit: Float64Array;
+}
+
+/** A search that has seen the codes of some partitions: how many, and of how many partitions. */
+export interface Weighed {
+  readonly search: Search;
+  readonly codes: number;
+  readonly visited: number;
 }
 
 export class Partitions {
@@ -221,8 +240,34 @@ export class Partitions {
     return { order, products };
   }
 
+  /** Weighs the distinct codes in the partitions nearest to a point; holds the `ask` lightest. */
+  *weighCodes(
+    point: Int16Array,
+    probes: number,
+    weights: WeightTables,
+    ask: number,
+  ): Steps<Weighed> {
+    const { memory } = this.#distinctCodes;
+    const search = weightedKernel(this.#kernel).search(memory, weights, ask);
+    return {
+      search,
+      codes: this.#visit(this.nearest(point, probes).order, search),
+      visited: probes,
+    };
+  }
+
+  /**
+   * The same by residual codes, ending early as gaps.ts says. Tables and ranges are made at each
+   * call, since a filter that searches in turn overwrites them.
+   */
+  *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
+    const ranges = this.ranges(point, probes);
+    const search = this.search(unit, ask, gapOf(this.gaps, probes));
+    return { search, ...this.#visitedOf(search.ranges(ranges)) };
+  }
+
   /** Shows the distinct codes of partitions to a search; returns how many. */
-  visit(partitions: Uint32Array, search: HitSearch): number {
+  #visit(partitions: Uint32Array, search: HitSearch): number {
     let count = 0;
     for (const partition of partitions) {
       const first = this.starts[partition];
@@ -273,7 +318,7 @@ export class Partitions {
   }
 
   /** Residual codes and partitions among the first so many of the ranges that were made last. */
-  visitedOf(ranges: number): { codes: number; visited: number } {
+  #visitedOf(ranges: number): { codes: number; visited: number } {
     let codes = 0;
     for (let i = 0; i < ranges; i++) codes += this.#ranges[RANGE * i + 2];
     let visited = 0;

@@ -16,9 +16,6 @@ const NEXT_HIT = 3;
 const HITS_END = 4;
 const COUNTS = 16;
 
-/** Shared by all searches so that its arrays, once grown, are not allocated again. */
-const list = /* @__PURE__ */ new HitList();
-
 export class HitState {
   /** Address of the state. */
   readonly at: number;
@@ -28,6 +25,8 @@ export class HitState {
   readonly #buffer: ArrayBuffer;
   readonly #state: Uint32Array;
   readonly #hitsAt: number;
+  /** Hits that were moved out of the memory; most searches need none. */
+  #list: HitList | null = null;
 
   /** Begins a search for the `want` lightest codes, of weights 0 to `maxWeight`. */
   constructor(
@@ -46,7 +45,6 @@ export class HitState {
     this.#state[WANT] = want;
     this.#state[NEXT_HIT] = this.#hitsAt;
     this.#state[HITS_END] = free + SCAN_BYTES;
-    list.count = 0;
   }
 
   get limit(): number {
@@ -59,21 +57,22 @@ export class HitState {
 
   /** Moves the hits within the limit to the list of the search and frees their space. */
   drain(): HitList {
+    this.#list ??= new HitList();
     const hits = (this.#state[NEXT_HIT] - this.#hitsAt) / 4;
     const pairs = new Uint32Array(this.#buffer, this.#hitsAt, hits);
     const { limit } = this;
     for (let i = 0; i < hits; i += 2) {
-      if (pairs[i + 1] <= limit) list.push(pairs[i], pairs[i + 1]);
+      if (pairs[i + 1] <= limit) this.#list.push(pairs[i], pairs[i + 1]);
     }
     this.#state[NEXT_HIT] = this.#hitsAt;
-    return list;
+    return this.#list;
   }
 
   /** Ends the search: the hits within the limit by weight, equal ones as they were seen. */
   sorted(): Hits {
     const end = this.#state[NEXT_HIT];
     const most = (end - this.#hitsAt) / 8;
-    if (list.count > 0 || end + 8 * most > this.#state[HITS_END]) {
+    if (this.#list !== null || end + 8 * most > this.#state[HITS_END]) {
       return sortedHits(this.drain(), this.limit);
     }
     const count = this.#kernels.sortHits(this.at, this.#hitsAt, end) >>> 0;

@@ -104,6 +104,8 @@ export interface ResidualSearch {
    * equal products: those of one centroid are seen together. Returns how many ranges were seen.
    */
   ranges(ranges: Uint32Array): number;
+  /** What hits() may give so far, in no order: valid until the next ranges. */
+  seen(): Hits;
   /** Ends the search: the rows within the limit by weight, equal ones as they were seen. */
   hits(): Hits;
 }
@@ -176,6 +178,7 @@ export const scalarResiduals: ResidualKernel = {
         }
         return ranges.length / RANGE;
       },
+      seen: () => hits.list,
       hits: () => sortedHits(hits.list, hits.limit),
     };
   },

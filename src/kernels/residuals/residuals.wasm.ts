@@ -66,6 +66,7 @@ export const wasmResiduals: ResidualKernel = {
         }
         return ranges.length / RANGE;
       },
+      seen: () => state.drain(),
       hits: () => state.sorted(),
     };
   },

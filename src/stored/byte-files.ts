@@ -1,0 +1,65 @@
+/**
+ * The files of an index that a page or a program has at hand: bytes in memory, or the files that a
+ * person has chosen, of which only the ranges that searches need are read.
+ */
+
+import { wrongType } from '../base/check';
+import { FormatError } from '../base/format-error';
+import { manifestGeneration, manifestName } from './manifest';
+import type { ByteRange, NamedFile, StoredFiles } from './stored-files';
+
+/** By the name of each file its bytes. A `Blob` is read by ranges; a `File` is one. */
+export type FilesAtHand = ReadonlyMap<string, Uint8Array | Blob>;
+
+export class ByteFiles implements StoredFiles {
+  readonly place = 'files';
+  readonly #files: FilesAtHand;
+
+  constructor(files: FilesAtHand) {
+    for (const [name, bytes] of files) {
+      if (bytes instanceof Uint8Array || bytes instanceof Blob) continue;
+      throw wrongType(`files["${name}"]`, 'bytes or a Blob', bytes);
+    }
+    this.#files = new Map(files);
+  }
+
+  async manifest(generation: number | undefined) {
+    const own = Array.from(this.#files.keys(), manifestGeneration).filter((one) => one !== null);
+    const newest = generation ?? Math.max(0, ...own);
+    const name = manifestName(newest);
+    const file = this.#files.get(name);
+    return file === undefined
+      ? null
+      : { name, generation: newest, bytes: await bytesOf(file, 0, sizeOf(file)) };
+  }
+
+  async read({ name, bytes }: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal) {
+    const path = `${this.place}/${name}`;
+    const file = this.#files.get(name);
+    if (file === undefined) throw new FormatError('it is missing, the manifest names it', path);
+    const size = sizeOf(file);
+    if (size !== bytes) {
+      const how = size < bytes ? 'cut short' : 'damaged';
+      throw new FormatError(`${how}: ${size} bytes, the manifest says ${bytes}`, path);
+    }
+    const read = ({ at, length }: ByteRange) =>
+      bytesOf(file, at, at + length).catch((cause) => {
+        throw new FormatError(`cannot be read: ${(cause as Error).message}`, path, { cause });
+      });
+    const results = await Promise.all(ranges.map(read));
+    signal?.throwIfAborted();
+    return results;
+  }
+
+  async close(): Promise<void> {}
+}
+
+function sizeOf(file: Uint8Array | Blob): number {
+  return file instanceof Uint8Array ? file.length : file.size;
+}
+
+/** A copy: whoever gave the bytes may change them. */
+async function bytesOf(file: Uint8Array | Blob, from: number, end: number): Promise<Uint8Array> {
+  if (file instanceof Uint8Array) return new Uint8Array(file.subarray(from, end));
+  return new Uint8Array(await file.slice(from, end).arrayBuffer());
+}
