@@ -54,28 +54,27 @@ export function* candidatesOf(
   k: number,
   setting: Setting,
 ): Steps<Uint32Array> {
-  return yield* foundOf(parts, asked, k, setting, function* (candidates) {
-    return ranked(candidates).rows;
-  });
+  const { candidates } = yield* candidatesFor(parts, asked, k, setting);
+  return withoutOwn(asked, ranked(candidates).rows);
 }
 
-/**
- * What `take` makes of the candidates that a search finds, without the query's own row. Rows of one
- * code count as one candidate.
- */
-function* foundOf(
+/** The candidates that a search finds, of which the query's own row is one more than is wanted. */
+function* candidatesFor(
   parts: IndexParts,
   { row: own, query }: Asked,
   k: number,
   setting: Setting,
-  take: (candidates: Candidates, k: number, work: Work) => Steps<Uint32Array>,
-): Steps<Uint32Array> {
+): Steps<{ candidates: Candidates; wanted: number; work: Work }> {
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = parts.canCompare(query) ? 'exact' : 'estimate';
+  // Rows of one code count as one candidate.
   const want = setting.want + (own !== null && hasOwnCode(parts, own) ? 1 : 0);
   const wanted = own === null ? k : k + 1;
   const request = { k: wanted, want, filter: null, probes: setting.probes, rank } as const;
-  const rows = yield* take(yield* findCandidates(parts, query, request, work), wanted, work);
+  return { candidates: yield* findCandidates(parts, query, request, work), wanted, work };
+}
+
+function withoutOwn({ row: own }: Asked, rows: Uint32Array): Uint32Array {
   return own === null ? rows : rows.filter((other) => other !== own);
 }
 
@@ -100,10 +99,11 @@ export function* sharesFound(
   let ms = 0;
   for (const [i, one] of asked.entries()) {
     const start = performance.now();
-    const rows = yield* foundOf(parts, one, k, setting, function* (candidates, wanted, work) {
-      if (!parts.canCompare(one.query)) return ranked(candidates).rows;
-      return (yield* exactBest(parts, one.query, candidates, wanted, work)).rows;
-    });
+    const { candidates, wanted, work } = yield* candidatesFor(parts, one, k, setting);
+    const best = parts.canCompare(one.query)
+      ? yield* exactBest(parts, one.query, candidates, wanted, work)
+      : ranked(candidates);
+    const rows = withoutOwn(one, best.rows);
     ms += performance.now() - start;
     const truth = new Set(one.neighbors);
     for (const row of rows.subarray(0, k)) if (truth.has(row)) found[i]++;

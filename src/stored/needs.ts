@@ -59,7 +59,10 @@ export class SearchQueue {
         resolve: (value) => one.end(() => resolve(value as T)),
         reject: (error) => one.end(() => reject(error)),
       };
-      if (signal?.aborted) return stop();
+      if (signal?.aborted) {
+        stop();
+        return;
+      }
       signal?.addEventListener('abort', stop);
       this.#waiting.push(one);
       if (!this.#isAtWork) this.#work();
@@ -107,9 +110,9 @@ function advance(one: Waiting): void {
   try {
     for (;;) {
       const { done, value } = one.steps.next();
-      if (done) return one.resolve(value);
-      if (!(value instanceof Need)) continue;
-      one.need = value;
+      if (done) one.resolve(value);
+      else if (value instanceof Need) one.need = value;
+      else continue;
       return;
     }
   } catch (error) {

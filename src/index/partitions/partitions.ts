@@ -241,6 +241,7 @@ export class Partitions {
   }
 
   /** Weighs the distinct codes in the partitions nearest to a point; holds the `ask` lightest. */
+  // biome-ignore lint/correctness/useYield: where rows are in files, it waits for them
   *weighCodes(
     point: Int16Array,
     probes: number,
@@ -260,6 +261,7 @@ export class Partitions {
    * The same by residual codes, ending early as gaps.ts says. Tables and ranges are made at each
    * call, since a filter that searches in turn overwrites them.
    */
+  // biome-ignore lint/correctness/useYield: as above
   *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
     const ranges = this.ranges(point, probes);
     const search = this.search(unit, ask, gapOf(this.gaps, probes));
