@@ -16,7 +16,7 @@ import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { Rank, RowFilter } from './index-options';
 import type { Query, SearchedCodes, SearchedPartitions, SearchParts } from './index-parts';
-import type { Weighed } from './partitions/partitions';
+import type { Weighed } from './partitions/gaps';
 import {
   type Candidates,
   rankedHits,

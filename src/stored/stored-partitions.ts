@@ -6,10 +6,9 @@
 
 import type { Steps } from '../base/steps';
 import type { SearchedPartitions } from '../index/index-parts';
-import { gapOf } from '../index/partitions/gaps';
-import type { PartitionQuery, Weighed } from '../index/partitions/partitions';
+import { gapOf, type Weighed } from '../index/partitions/gaps';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
-import { type Space, spaceOf } from '../index/partitions/space';
+import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
 import { FallingLimit, type Hits } from '../kernels/hits/hits';
 import { productsKernel, residualKernel, weightedKernel } from '../kernels/kernels';
 import { UNIT } from '../kernels/products/products.scalar';

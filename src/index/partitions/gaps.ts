@@ -7,6 +7,7 @@
  */
 
 import type { Steps } from '../../base/steps';
+import type { Search } from '../../kernels/hits/hits';
 import {
   NO_GAP,
   ONE_WEIGHT,
@@ -31,6 +32,13 @@ interface Searched {
   readonly space: Pick<Space, 'queryOf'>;
   ranges(query: Int16Array, probes: number): Uint32Array;
   search(query: Float64Array, want: number, gap: number): ResidualSearch;
+}
+
+/** A search that has seen the codes of some partitions: how many, and of how many partitions. */
+export interface Weighed {
+  readonly search: Search;
+  readonly codes: number;
+  readonly visited: number;
 }
 
 /** The gaps after 1, 2, 4, 8, ... partitions, in units of 1 / 2,048, for the rows given. */

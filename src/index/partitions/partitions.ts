@@ -6,7 +6,7 @@
 
 import type { Steps } from '../../base/steps';
 import type { SimHasher } from '../../hashing/simhash';
-import type { HitSearch, Search } from '../../kernels/hits/hits';
+import type { HitSearch } from '../../kernels/hits/hits';
 import {
   type KernelName,
   productsKernel,
@@ -24,9 +24,9 @@ import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
 import type { ResidualColumns } from '../../table/sealed/index-rows';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
-import { gapOf, measuredGaps } from './gaps';
+import { gapOf, measuredGaps, type Weighed } from './gaps';
 import { type Middle, ResidualCodes, standardError } from './residual-codes';
-import { type Space, spaceOf } from './space';
+import { type PartitionQuery, type Space, spaceOf } from './space';
 
 /** Residual codes between two steps: some milliseconds. */
 const STEP_CODES = 1024;
@@ -50,19 +50,6 @@ export interface Grouping {
   readonly gaps?: readonly number[] | undefined;
   /** Residual codes that need not be made, by row. */
   readonly residuals?: ResidualColumns | null;
-}
-
-/** A query of partitions: as integers among the centroids, and its vector of length 1. */
-export interface PartitionQuery {
-  readonly point: Int16Array;
-  readonly unit: Float64Array;
-}
-
-/** A search that has seen the codes of some partitions: how many, and of how many partitions. */
-export interface Weighed {
-  readonly search: Search;
-  readonly codes: number;
-  readonly visited: number;
 }
 
 export class Partitions {

@@ -20,6 +20,12 @@ export interface Space {
   queryOf(sums: ArrayLike<number>, unit: UnitVector | null): Int16Array;
 }
 
+/** A query of partitions: as integers among the centroids, and its vector of length 1. */
+export interface PartitionQuery {
+  readonly point: Int16Array;
+  readonly unit: Float64Array;
+}
+
 /** The space of an index's distinct codes, in this or another order of them. */
 export function spaceOf(
   { dense, bits }: { dense: DenseVectors | null; bits: number },
