@@ -15,16 +15,15 @@ import { weightedKernel } from '../kernels/kernels';
 import { ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { Rank, RowFilter } from './index-options';
-import type { Query, SearchedCodes, SearchedPartitions, SearchParts } from './index-parts';
+import type {
+  Candidates,
+  Query,
+  SearchedCodes,
+  SearchedPartitions,
+  SearchParts,
+} from './index-parts';
 import type { Weighed } from './partitions/gaps';
-import {
-  type Candidates,
-  rankedHits,
-  rankedRows,
-  takeLightest,
-  type Wanted,
-  type Work,
-} from './re-rank';
+import { rankedHits, rankedRows, takeLightest, type Wanted, type Work } from './re-rank';
 
 /** How to search. */
 export interface Setting {

@@ -16,7 +16,6 @@ import { DistinctCodes } from './distinct/distinct-codes';
 import { type Id, IdTable } from './id-table';
 import { afterChanges, type CheckedOptions, type RecallReport } from './index-options';
 import { groupedByPartition, Partitions } from './partitions/partitions';
-import type { Candidates } from './re-rank';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
@@ -78,6 +77,17 @@ export interface SearchParts
   readonly partitions: SearchedPartitions | null;
   /** Reads the vectors of candidates `first` to `end - 1`; null where all are in memory. */
   readonly readVectors: ReadVectors | null;
+}
+
+/** Rows, likeliest first, each looked up when it is asked for. Valid until the next search. */
+export interface Candidates {
+  readonly count: number;
+  /** The first row of each code; null where `codes` are rows themselves. */
+  readonly firstRows: Uint32Array | null;
+  readonly codes: ArrayLike<number>;
+  readonly estimateOf: (i: number) => number;
+  /** Likely error of an estimate, see `exactBest`; infinite where nothing is known of it. */
+  readonly error: number;
 }
 
 /** `k` is the number of candidates that are wanted: reading more at once saves waits. */

@@ -7,7 +7,7 @@ import type { Steps } from '../base/steps';
 import { Highest, keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
 import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
 import type { RowFilter } from './index-options';
-import type { Query, SearchParts } from './index-parts';
+import type { Candidates, Query, SearchParts } from './index-parts';
 
 export interface Wanted {
   readonly k: number;
@@ -29,17 +29,6 @@ export interface Work {
 export interface Ranked {
   readonly rows: Uint32Array;
   readonly cosines: Float64Array;
-}
-
-/** The same, each row looked up when it is asked for. Valid until the next search. */
-export interface Candidates {
-  readonly count: number;
-  /** The first row of each code; null where `codes` are rows themselves. */
-  readonly firstRows: Uint32Array | null;
-  readonly codes: ArrayLike<number>;
-  readonly estimateOf: (i: number) => number;
-  /** Likely error of an estimate, see `exactBest`; infinite where nothing is known of it. */
-  readonly error: number;
 }
 
 /**

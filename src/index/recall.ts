@@ -8,8 +8,8 @@ import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { findCandidates, type Setting } from './candidates';
 import type { QueryRecall } from './index-options';
-import type { IndexParts } from './index-parts';
-import { type Candidates, exactBest, ranked, type Work } from './re-rank';
+import type { Candidates, IndexParts } from './index-parts';
+import { exactBest, ranked, type Work } from './re-rank';
 import type { Asked } from './truth';
 
 /** A query with its true neighbours. */

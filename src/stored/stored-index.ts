@@ -20,9 +20,9 @@ import {
   type SearchOptions,
   WITHIN_OPTIONS,
 } from '../index/index-options';
-import type { Query } from '../index/index-parts';
+import type { Candidates, Query } from '../index/index-parts';
 import { queriesOf, queryOf } from '../index/query';
-import { type Candidates, exactBest, type Ranked, ranked, type Work } from '../index/re-rank';
+import { exactBest, type Ranked, ranked, type Work } from '../index/re-rank';
 import {
   cosineRequest,
   cosineResult,

@@ -5,8 +5,8 @@
 
 import type { Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
-import type { Query, SearchedCodes, SearchParts } from '../index/index-parts';
-import { type Candidates, ranked, SURE } from '../index/re-rank';
+import type { Candidates, Query, SearchedCodes, SearchParts } from '../index/index-parts';
+import { ranked, SURE } from '../index/re-rank';
 import type { UnitVector } from '../index/vectors/row-vectors';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { type Hits, NO_ROW } from '../kernels/hits/hits';
