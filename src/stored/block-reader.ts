@@ -28,6 +28,14 @@ export interface RowPlace extends BlockName {
   readonly entries: readonly [before: number, own: number, all: number] | null;
 }
 
+/** A row that a search found in a block that is not held. */
+export interface PassedRow extends RowPlace {
+  readonly row: number;
+  /** Null where rows are the ids. */
+  readonly id: (() => string | number | bigint) | null;
+  readonly code: Uint8Array;
+}
+
 /** What was read so far. */
 export interface ReadCounts {
   reads: number;

@@ -14,12 +14,12 @@ import {
   type BlockName,
   type BlockReader,
   type LoadedBlock,
+  type PassedRow,
   type RowPlace,
   rowPlace,
 } from './block-reader';
 import type { StoredContent } from './content';
 import type { Store } from './needs';
-import type { PassedRow } from './stored-view';
 
 /** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
 export const PAGE = 64;

@@ -10,20 +10,12 @@ import { ranked, SURE } from '../index/re-rank';
 import type { UnitVector } from '../index/vectors/row-vectors';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { type Hits, NO_ROW } from '../kernels/hits/hits';
-import type { RowPlace } from './block-reader';
+import type { PassedRow, RowPlace } from './block-reader';
 import type { StoredContent } from './content';
 import { Need } from './needs';
 import type { PartitionCache } from './partition-cache';
 import { type Notes, type Router, StoredPartitions } from './stored-partitions';
 import type { VectorCache } from './vector-cache';
-
-/** A row that a search found in a block that is not held. */
-export interface PassedRow extends RowPlace {
-  readonly row: number;
-  /** Null where rows are the ids. */
-  readonly id: (() => string | number | bigint) | null;
-  readonly code: Uint8Array;
-}
 
 /** Vectors that are read together where all of many are ranked. */
 const MAX_READ = 4096;
