@@ -68,7 +68,7 @@ export class SegmentWriter {
     this.#vectors = vectors;
     this.#spill = new Spill(writer, place.memory ?? HELD_BYTES);
     this.#codes = bucketCount(place.count);
-    this.#ids = layout.id === null ? 0 : this.#codes;
+    this.#ids = this.#codes;
     this.#bytesPerCode = Math.ceil(layout.bits / 8);
   }
 
@@ -95,10 +95,8 @@ export class SegmentWriter {
     const { count, ids, rows, codes, partition } = block;
     const width = this.#bytesPerCode;
     for (let i = 0; i < count; i++) {
-      if (ids !== null) {
-        const hash = hashOfId(ids[i]);
-        this.#note(bucketOf(hash, this.#ids), hash, rows[i], number);
-      }
+      const idHash = hashOfId(ids?.[i] ?? rows[i]);
+      this.#note(bucketOf(idHash, this.#ids), idHash, rows[i], number);
       if (partition === NO_PARTITION) continue;
       const hash = hashOfCode(codes.subarray(i * width, (i + 1) * width));
       this.#note(this.#ids + bucketOf(hash, this.#codes), hash, rows[i], number);

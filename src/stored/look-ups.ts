@@ -42,6 +42,14 @@ export class LookUps {
     this.#reader = reader;
   }
 
+  /** Whether ids have hashes in all segments; of rows without ids, early folders have none. */
+  async hasIds(signal?: AbortSignal): Promise<boolean> {
+    if (!hasLookUps(this.#content.manifest)) return false;
+    const { segments } = this.#content;
+    const tables = await Promise.all(segments.map((one) => this.#tableOf(one, signal)));
+    return tables.every(({ ids }) => ids > 0);
+  }
+
   /** All rows with one of these hashes, segment by segment; removed rows are left out. */
   async *find(
     of: 'ids' | 'codes',

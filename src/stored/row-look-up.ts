@@ -1,11 +1,16 @@
-/** A row of a stored index by its id: blocks pass until it is found, then its vector is read. */
+/**
+ * A row of a stored index by its id: found by the hash of the id, which names its block; where
+ * files have no hashes, blocks pass until it is found. Then its vector is read.
+ */
 
 import { FormatError } from '../base/format-error';
 import type { Id } from '../index/id-table';
 import type { IndexRow } from '../index/search';
 import { checksum } from '../kernels/kernels';
+import { hashOfId } from '../table/sealed/look-up-tables';
 import { NO_PARTITION, readVectors } from '../table/sealed/segment-tables';
-import { type RowPlace, rowPlace } from './block-reader';
+import { type LoadedBlock, type RowPlace, rowPlace } from './block-reader';
+import type { LookUps } from './look-ups';
 import { type Passing, passingBlocks } from './passing-blocks';
 
 interface FoundRow {
@@ -15,21 +20,43 @@ interface FoundRow {
   readonly place: RowPlace;
 }
 
-export async function findRow(passing: Passing, id: Id): Promise<FoundRow | null> {
-  const { content, view } = passing;
+/** The row of an id: by its hash, or where files have no hashes, by all blocks that may have it. */
+export async function findRow(
+  passing: Passing,
+  lookUps: LookUps,
+  id: Id,
+): Promise<FoundRow | null> {
+  const { content, reader, signal } = passing;
   const kind = content.header.ids;
   if (kind !== (typeof id === 'number' && kind === 'row' ? 'row' : typeof id)) return null;
-  const width = view.distinctCodes.bytesPerCode;
-  for await (const block of passingBlocks(passing)) {
-    const { rows, count, idAt, codes, partition } = block.rows;
-    for (let place = 0; place < count; place++) {
-      const own = idAt?.(place) ?? rows[place];
-      if ((kind === 'number' ? Number(own) : own) !== id || content.removed.has(rows[place]))
-        continue;
-      const code =
-        partition === NO_PARTITION ? null : codes.slice(place * width, (place + 1) * width);
-      return { row: rows[place], id, code, place: rowPlace(block, place) };
+  const isNumber = typeof id === 'number';
+  if (isNumber && !Number.isSafeInteger(id)) return null;
+  if (await lookUps.hasIds(signal)) {
+    for await (const { segment, block } of lookUps.find('ids', [hashOfId(id)], signal)) {
+      const [read] = await reader.blocks([{ segment, block }], signal);
+      const found = inBlock(passing, read, id);
+      if (found !== null) return found;
     }
+    return null;
+  }
+  for await (const block of passingBlocks(passing)) {
+    const found = inBlock(passing, block, id);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function inBlock({ content, view }: Passing, block: LoadedBlock, id: Id): FoundRow | null {
+  const kind = content.header.ids;
+  const width = view.distinctCodes.bytesPerCode;
+  const { rows, count, idAt, codes, partition } = block.rows;
+  for (let place = 0; place < count; place++) {
+    const own = idAt?.(place) ?? rows[place];
+    if ((kind === 'number' ? Number(own) : own) !== id || content.removed.has(rows[place]))
+      continue;
+    const code =
+      partition === NO_PARTITION ? null : codes.slice(place * width, (place + 1) * width);
+    return { row: rows[place], id, code, place: rowPlace(block, place) };
   }
   return null;
 }

@@ -39,6 +39,7 @@ import type { VectorStorage } from '../index/vectors/row-vectors';
 import type { Vector } from '../vectors/vectors';
 import { BlockReader } from './block-reader';
 import { openContent, type StoredContent } from './content';
+import { LookUps } from './look-ups';
 import { SearchQueue } from './needs';
 import { PartitionCache } from './partition-cache';
 import { candidatesPassing, nearestPassing, type Passing } from './passing-blocks';
@@ -93,6 +94,7 @@ export class StoredIndex<I extends Id = Id> {
   /** By which options are checked; each search has its own. */
   readonly #view: StoredView;
   readonly #queue = new SearchQueue();
+  readonly #lookUps: LookUps;
   #lastPass: Promise<unknown> = Promise.resolve();
 
   /** @internal */
@@ -119,6 +121,7 @@ export class StoredIndex<I extends Id = Id> {
     const router = centroids && new Router(content, centroids);
     const cache = new PartitionCache(content, this.#reader, limit, router?.count ?? 0);
     const vectors = new VectorCache(content, this.#reader, room - cache.bytes);
+    this.#lookUps = new LookUps(content, this.#reader);
     this.#shared = { content, router, cache, vectors };
     this.#view = new StoredView(this.#shared);
   }
@@ -184,12 +187,12 @@ export class StoredIndex<I extends Id = Id> {
     return this.#all(queries, asked, checkLongCall(given as LongCall));
   }
 
-  /** What is stored of a row; undefined when there is none of this id. Reads until it is found. */
+  /** What is stored of a row; undefined when there is none of this id. */
   async get(id: I, options?: Stopped): Promise<IndexRow<I> | undefined> {
     const { signal } = checkLongCall(checkOptions('options', options, ['signal']) as LongCall);
     return this.#passes(async () => {
       const passing = this.#passing(this.#view, signal);
-      const found = await findRow(passing, id);
+      const found = await findRow(passing, this.#lookUps, id);
       if (found === null) return undefined;
       return (await readRow(passing, found)) as IndexRow<I>;
     });

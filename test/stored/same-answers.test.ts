@@ -91,7 +91,12 @@ describe.each(KINDS)('$name', (kind) => {
     const ids = memory.search(at(0), { k: 3 }).ids;
     const nullRow = memory.idOf(5);
     for (const id of [...ids, nullRow ?? ids[0]]) {
-      for (const one of stored) expect(await one.get(id)).toEqual(memory.get(id));
+      for (const one of stored) {
+        const { bytesRead } = one.figures;
+        expect(await one.get(id)).toEqual(memory.get(id));
+        // A bucket of each segment, and one block with its vectors.
+        expect(one.figures.bytesRead - bytesRead).toBeLessThan(700_000);
+      }
     }
     const removed = [memory.idOf(2), 'none', 2n ** 40n, -1].filter((id) => id !== undefined);
     for (const id of removed.filter((one) => !memory.has(one))) {

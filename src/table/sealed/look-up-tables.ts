@@ -36,7 +36,7 @@ export interface HashedRows {
 
 /** Where the buckets of a segment are: first those of ids, then those of codes. */
 export interface BucketTable {
-  /** How many there are, powers of two; no ids where rows go by their numbers. */
+  /** How many there are, powers of two; of early folders without ids none of ids. */
   readonly ids: number;
   readonly codes: number;
   readonly rows: Uint32Array;
