@@ -3,9 +3,8 @@
  * keys and + - work too; with the lasso on, or Shift held, a drag draws a line around points.
  */
 
+import type { Place } from './marks';
 import type { Camera } from './scatter';
-
-type Place = readonly [x: number, y: number];
 
 /** What happens on the map. */
 export interface CameraEvents {

@@ -12,8 +12,10 @@ const RANGE = ['00224e', '35456c', '666970', '948e77', 'c8b866', 'fee838'].map(c
 /** What has no category, and none of the first ones. */
 const GREY: Colour = [140, 144, 150];
 
-function colourOf(hex: string): Colour {
-  return [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Colour;
+/** A colour of six hexadecimal digits, with or without a #. */
+export function colourOf(hex: string): Colour {
+  const digits = hex.trim().replace('#', '');
+  return [0, 2, 4].map((at) => Number.parseInt(digits.slice(at, at + 2), 16)) as unknown as Colour;
 }
 
 /** The colour of a category as the page writes it. */

@@ -136,7 +136,6 @@ export class MapView {
     app.change({ colour: column });
     setLink({ colour: column });
     this.pane.colour(answer);
-    this.pane.only(null);
   }
 
   #toggle(entry: number): void {
@@ -297,13 +296,7 @@ export class MapView {
         <button aria-label="Zoom out" @click=${() => control.zoom(1 / 1.6)}>−</button>
         <button @click=${() => control.reset()}>All</button>
       </div>
-      ${
-        map === null
-          ? making(`${this.app.state.status.label || 'drawing the map'} …`)
-          : this.pane.isDrawn
-            ? nothing
-            : making('This browser has no WebGL, so there is no map.')
-      }`;
+      ${map === null ? making(`${this.app.state.status.label || 'drawing the map'} …`) : nothing}`;
   }
 
   #legend(): TemplateResult | typeof nothing {

@@ -1,6 +1,7 @@
 /**
- * Points drawn by WebGL, up to millions: places of 16 bits, a colour of a palette and whether a
- * point is faded. While the view moves, an even part of many points is drawn, all when it rests.
+ * Points drawn into pixels by plain loops, all of them in each frame. With 1,000,000 points that is
+ * some 30 times as fast as WebGL where a browser has no graphics card to draw with, and as fast as
+ * a screen shows where it has one (bench/explore.mjs).
  */
 
 /** What is in the middle of the view, in units of places, and pixels of the page for each unit. */
@@ -12,176 +13,175 @@ export interface Camera {
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** Points drawn while the view moves. */
-const MOVING_POINTS = 40_000;
+/** Points in the order in which they are drawn, each with the pixel of its colour. */
+export interface Inked {
+  readonly x: Uint16Array;
+  readonly y: Uint16Array;
+  readonly ink: Uint32Array;
+}
 
-const VERTEX = `
-attribute vec2 place;
-attribute float colour;
-attribute float faded;
-uniform vec2 middle;
-uniform vec2 scale;
-uniform float size;
-uniform sampler2D palette;
-varying vec4 shade;
-void main() {
-  gl_Position = vec4((place - middle) * scale, 0.0, 1.0);
-  gl_PointSize = faded > 0.5 ? max(1.0, size * 0.8) : size;
-  vec4 own = texture2D(palette, vec2((colour + 0.5) / 256.0, 0.5));
-  shade = vec4(own.rgb, faded > 0.5 ? 0.13 : 0.85);
-}`;
-const FRAGMENT = `
-precision mediump float;
-uniform float isRound;
-varying vec4 shade;
-void main() {
-  float alpha = 1.0;
-  if (isRound > 0.5) {
-    float far = length(gl_PointCoord - 0.5);
-    alpha = 1.0 - smoothstep(0.40, 0.5, far);
-    if (alpha <= 0.0) discard;
+/** Pixels around what is seen, so that points at its edge are drawn whole. */
+export const MARGIN = 16;
+/** How much of its colour a faded point keeps. */
+const FADED = 0.16;
+
+/** A colour as a pixel: red in the lowest byte, as every engine that runs browsers has it. */
+export const pixelOf = ([red, green, blue]: Colour) =>
+  (red | (green << 8) | (blue << 16) | 0xff00_0000) >>> 0;
+
+export interface InkOptions {
+  /** By point the number of its colour. */
+  readonly values: Uint8Array;
+  readonly palette: readonly Colour[];
+  readonly ground: Colour;
+  /** By point 1 where it is not faded; null where none is. */
+  readonly isShown: Uint8Array | null;
+}
+
+/** Colours the points; faded ones come first, so that they cover no others. */
+export function inked(x: Uint16Array, y: Uint16Array, options: InkOptions): Inked {
+  const { values, palette, ground, isShown } = options;
+  const strong = Uint32Array.from({ length: 256 }, (_, i) => pixelOf(palette[i] ?? ground));
+  if (isShown === null) return { x, y, ink: Uint32Array.from(values, (value) => strong[value]) };
+  const pale = Uint32Array.from({ length: 256 }, (_, i) => {
+    const mixed = (palette[i] ?? ground).map((part, at) => {
+      return Math.round(FADED * part + (1 - FADED) * ground[at]);
+    });
+    return pixelOf(mixed as unknown as Colour);
+  });
+  const [own, ink] = [new Uint32Array(x.length), new Uint32Array(x.length)];
+  let count = 0;
+  for (const wanted of [0, 1]) {
+    const colours = wanted === 0 ? pale : strong;
+    for (let i = 0; i < x.length; i++) {
+      if (isShown[i] !== wanted) continue;
+      ink[count] = colours[values[i]];
+      own[count++] = i;
+    }
   }
-  gl_FragColor = vec4(shade.rgb, shade.a * alpha);
-}`;
+  return { x: Uint16Array.from(own, (i) => x[i]), y: Uint16Array.from(own, (i) => y[i]), ink };
+}
 
-/** A canvas of points. */
+/** Pixels of an image, its lines one after another. */
+export interface Canvas {
+  readonly pixels: Uint32Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * Draws points over what is there. A point `size` pixels across is a square up to 2, then a disc
+ * with a soft edge. One that is not wholly on the canvas is left out.
+ */
+export function paint(
+  { pixels, width, height }: Canvas,
+  { x, y, ink }: Inked,
+  { x: middleX, y: middleY, scale, size }: Camera & { readonly size: number },
+): void {
+  const stamp = stampOf(size);
+  const [half, isDot] = [stamp.length >> 1, stamp.length === 1];
+  const [left, top] = [width / 2 - middleX * scale, height / 2 - middleY * scale];
+  const [lastX, lastY] = [width - stamp.length, height - stamp.length];
+  for (let i = 0; i < ink.length; i++) {
+    const column = Math.floor(x[i] * scale + left) - half;
+    const line = Math.floor(y[i] * scale + top) - half;
+    if (column < 0 || line < 0 || column > lastX || line > lastY) continue;
+    const at = line * width + column;
+    if (isDot) pixels[at] = ink[i];
+    else stampAt(pixels, at, { width, stamp, ink: ink[i] });
+  }
+}
+
+interface StampOptions {
+  readonly width: number;
+  readonly stamp: readonly Uint16Array[];
+  readonly ink: number;
+}
+
+function stampAt(pixels: Uint32Array, from: number, { width, stamp, ink }: StampOptions): void {
+  for (let row = 0, start = from; row < stamp.length; row++, start += width) {
+    const covers = stamp[row];
+    for (let i = 0; i < covers.length; i++) {
+      const cover = covers[i];
+      if (cover === 256) pixels[start + i] = ink;
+      else if (cover > 0) pixels[start + i] = mixed(pixels[start + i], ink, cover);
+    }
+  }
+}
+
+/** `cover` parts of 256 of one pixel over another; red and blue are mixed in one product. */
+function mixed(below: number, above: number, cover: number): number {
+  const rest = 256 - cover;
+  const redBlue = ((below & 0xff00ff) * rest + (above & 0xff00ff) * cover) >>> 8;
+  const green = ((below & 0x00ff00) * rest + (above & 0x00ff00) * cover) >>> 8;
+  return ((redBlue & 0xff00ff) | (green & 0x00ff00) | 0xff00_0000) >>> 0;
+}
+
+/** By line and column of a point how much of the pixel it covers, of 256. */
+export function stampOf(size: number): readonly Uint16Array[] {
+  if (size <= 2) {
+    const side = Math.max(1, Math.round(size));
+    return Array.from({ length: side }, () => new Uint16Array(side).fill(256));
+  }
+  const side = Math.ceil(size) | 1;
+  const middle = (side - 1) / 2;
+  return Array.from({ length: side }, (_, row) =>
+    Uint16Array.from({ length: side }, (_, column) => {
+      const inside = size / 2 + 0.5 - Math.hypot(row - middle, column - middle);
+      return Math.round(256 * Math.max(0, Math.min(1, inside)));
+    }),
+  );
+}
+
+/** A canvas on the page with points on it. */
 export class Scatter {
-  readonly #gl: WebGLRenderingContext;
-  readonly #program: WebGLProgram;
-  readonly #buffers: Record<'place' | 'colour' | 'faded', WebGLBuffer>;
-  #count = 0;
-  /** By position in the order of drawing its point: any part of them is spread evenly. */
-  #order: Uint32Array = new Uint32Array();
+  readonly element = document.createElement('canvas');
+  readonly #context: CanvasRenderingContext2D;
+  #image: ImageData | null = null;
+  /** What is in the image. */
+  #camera: Camera | null = null;
+  #points: Inked | null = null;
 
-  private constructor(
-    readonly canvas: HTMLCanvasElement,
-    gl: WebGLRenderingContext,
-  ) {
-    this.#gl = gl;
-    this.#program = programOf(gl);
-    this.#buffers = { place: buffer(gl), colour: buffer(gl), faded: buffer(gl) };
-    gl.useProgram(this.#program);
-    gl.enable(gl.BLEND);
-    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+  constructor() {
+    // Each frame is made of pixels in memory: a graphics card would only have to give them back.
+    const options = { alpha: false, willReadFrequently: true };
+    this.#context = this.element.getContext('2d', options) as CanvasRenderingContext2D;
   }
 
-  /** Null where the browser has no WebGL. */
-  static on(canvas: HTMLCanvasElement): Scatter | null {
-    const options = { antialias: false, alpha: true, premultipliedAlpha: false };
-    const gl = canvas.getContext('webgl', options) as WebGLRenderingContext | null;
-    return gl && new Scatter(canvas, gl);
-  }
-
-  /** Takes new points, none of them faded. */
-  points(x: Uint16Array, y: Uint16Array): void {
-    const { length } = x;
-    this.#count = length;
-    this.#order = evenOrder(length);
-    const places = new Uint16Array(2 * length);
-    this.#order.forEach((point, i) => {
-      places[2 * i] = x[point];
-      places[2 * i + 1] = y[point];
-    });
-    this.#fill('place', places);
-    this.fade(null);
-  }
-
-  /** A colour of the palette for each point. */
-  colours(values: Uint8Array, palette: readonly Colour[]): void {
-    const gl = this.#gl;
-    this.#fill(
-      'colour',
-      Uint8Array.from(this.#order, (point) => values[point]),
+  /**
+   * Draws the points on the ground, and returns where marks are drawn over them, in pixels of the
+   * page from the left upper corner of what is seen. The same points and camera are drawn once.
+   */
+  draw(camera: Camera, points: Inked, ground: number): CanvasRenderingContext2D {
+    const { element } = this;
+    const context = this.#context;
+    const ratio = Math.min(2, devicePixelRatio || 1);
+    const [width, height] = [element.clientWidth, element.clientHeight].map((side) =>
+      Math.max(1, Math.round(side * ratio)),
     );
-    const texels = new Uint8Array(256 * 4);
-    palette.forEach(([red, green, blue], i) => {
-      texels.set([red, green, blue, 255], 4 * i);
-    });
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels);
-  }
-
-  /** Fades the points that are not shown; null shows all. */
-  fade(isShown: Uint8Array | null): void {
-    const values = Uint8Array.from(this.#order, (point) =>
-      isShown === null ? 0 : 1 - isShown[point],
-    );
-    this.#fill('faded', values);
-  }
-
-  #fill(name: 'place' | 'colour' | 'faded', values: Uint8Array | Uint16Array): void {
-    const gl = this.#gl;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffers[name]);
-    gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
-  }
-
-  /** Draws the points as the camera sees them, a part of them while it moves. */
-  draw({ x, y, scale }: Camera, isMoving: boolean): void {
-    const [gl, { canvas }] = [this.#gl, this];
-    const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (canvas.width !== wide) canvas.width = wide;
-    if (canvas.height !== high) canvas.height = high;
-    gl.viewport(0, 0, wide, high);
-    gl.clearColor(0, 0, 0, 0);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    if (this.#count === 0) return;
-    const at = (name: string) => gl.getUniformLocation(this.#program, name);
-    gl.uniform2f(at('middle'), x, y);
-    gl.uniform2f(at('scale'), (2 * scale) / width, (-2 * scale) / height);
-    const size = pointSize(this.#count, scale) * ratio;
-    gl.uniform1f(at('size'), size);
-    gl.uniform1f(at('isRound'), size > 2.5 ? 1 : 0);
-    this.#attribute('place', 2, gl.UNSIGNED_SHORT);
-    this.#attribute('colour', 1, gl.UNSIGNED_BYTE);
-    this.#attribute('faded', 1, gl.UNSIGNED_BYTE);
-    gl.drawArrays(gl.POINTS, 0, isMoving ? Math.min(this.#count, MOVING_POINTS) : this.#count);
-  }
-
-  #attribute(name: 'place' | 'colour' | 'faded', size: number, type: number): void {
-    const gl = this.#gl;
-    const at = gl.getAttribLocation(this.#program, name);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffers[name]);
-    gl.enableVertexAttribArray(at);
-    gl.vertexAttribPointer(at, size, type, false, 0, 0);
+    const isNew = element.width !== width || element.height !== height || this.#image === null;
+    if (isNew) {
+      element.width = width;
+      element.height = height;
+    }
+    const image = isNew ? context.createImageData(width, height) : (this.#image as ImageData);
+    this.#image = image;
+    if (isNew || camera !== this.#camera || points !== this.#points) {
+      const pixels = new Uint32Array(image.data.buffer).fill(ground);
+      const size = ratio * pointSize(points.ink.length, camera.scale);
+      const view = { ...camera, scale: ratio * camera.scale, size };
+      paint({ pixels, width, height }, points, view);
+      this.#camera = camera;
+      this.#points = points;
+    }
+    context.putImageData(image, 0, 0);
+    context.setTransform(ratio, 0, 0, ratio, MARGIN * ratio, MARGIN * ratio);
+    return context;
   }
 }
 
 /** Pixels across a point: larger where there are few, and when the view is near. */
 function pointSize(count: number, scale: number): number {
-  const base = count > 300_000 ? 1.3 : count > 50_000 ? 1.9 : count > 5_000 ? 3 : 5;
+  const base = count > 300_000 ? 1 : count > 50_000 ? 1.9 : count > 5_000 ? 3 : 5;
   return Math.min(12, base * Math.max(1, Math.sqrt(scale / 0.015)));
-}
-
-function buffer(gl: WebGLRenderingContext): WebGLBuffer {
-  return gl.createBuffer() as WebGLBuffer;
-}
-
-function programOf(gl: WebGLRenderingContext): WebGLProgram {
-  const program = gl.createProgram() as WebGLProgram;
-  for (const [type, text] of [
-    [gl.VERTEX_SHADER, VERTEX],
-    [gl.FRAGMENT_SHADER, FRAGMENT],
-  ] as const) {
-    const shader = gl.createShader(type) as WebGLShader;
-    gl.shaderSource(shader, text);
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-  }
-  gl.linkProgram(program);
-  return program;
-}
-
-/** All numbers below `count`, in steps of about the golden section of it. */
-function evenOrder(count: number): Uint32Array {
-  let step = Math.max(1, Math.floor(count * 0.618));
-  while (count > 1 && divisor(step, count) !== 1) step++;
-  return Uint32Array.from({ length: count }, (_, i) => (i * step) % count);
-}
-
-function divisor(a: number, b: number): number {
-  return b === 0 ? a : divisor(b, a % b);
 }

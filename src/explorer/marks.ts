@@ -1,0 +1,92 @@
+/**
+ * What is drawn over the points of the map: names of clusters or of rows that were found, rings
+ * around these, the line of a lasso. Of two names that would cover each other the first one stays.
+ */
+
+import { MARGIN } from './scatter';
+
+export type Place = readonly [x: number, y: number];
+
+/** A name at a place: in the middle of it, or to the right of a point. */
+export interface Name {
+  readonly text: string;
+  readonly at: Place;
+  /** Pixels from the place to the name; null for a name in the middle. */
+  readonly gap: number | null;
+}
+
+/** A circle around a point. */
+export interface Ring {
+  readonly at: Place;
+  readonly radius: number;
+  readonly width: number;
+}
+
+export interface Marks {
+  readonly names: readonly Name[];
+  readonly rings: readonly Ring[];
+  readonly lasso: readonly Place[];
+}
+
+/** Most characters of a name, and pixels from one line of names to the next. */
+const MAX_NAME = 32;
+const LINE = 17;
+
+/** Draws marks in pixels of the page; colours come from the page's theme. */
+export function drawMarks(
+  context: CanvasRenderingContext2D,
+  { names, rings, lasso }: Marks,
+  colourOf: (name: string) => string,
+): void {
+  drawNames(context, names, colourOf);
+  for (const { at, radius, width } of rings) {
+    for (const [colour, wide] of [
+      ['--paper', width + 3],
+      ['--ink', width],
+    ] as const) {
+      context.strokeStyle = colourOf(colour);
+      context.lineWidth = wide;
+      context.beginPath();
+      context.arc(...at, radius, 0, 2 * Math.PI);
+      context.stroke();
+    }
+  }
+  if (lasso.length < 2) return;
+  context.beginPath();
+  for (const place of lasso) context.lineTo(...place);
+  context.closePath();
+  context.fillStyle = colourOf('--wash');
+  context.fill();
+  context.strokeStyle = colourOf('--accent');
+  context.lineWidth = 2;
+  context.stroke();
+}
+
+function drawNames(
+  context: CanvasRenderingContext2D,
+  names: readonly Name[],
+  colourOf: (name: string) => string,
+): void {
+  const boxes: [left: number, right: number, y: number][] = [];
+  context.font = '600 13px system-ui, sans-serif';
+  context.textBaseline = 'middle';
+  context.lineWidth = 4;
+  context.lineJoin = 'round';
+  context.strokeStyle = colourOf('--ground');
+  context.fillStyle = colourOf('--ink');
+  const end = context.canvas.clientWidth - 2 * MARGIN;
+  for (const { text, at, gap } of names) {
+    const shown = text.length > MAX_NAME ? `${text.slice(0, MAX_NAME - 1)}…` : text;
+    const wide = context.measureText(shown).width;
+    const [x, y] = at;
+    if (x < 0 || x > end) continue;
+    const left = gap === null ? Math.max(4, Math.min(end - wide - 4, x - wide / 2)) : x + gap;
+    const box = [left - (gap ?? 0) - 6, left + wide + 6] as const;
+    if (boxes.some(([l, r, other]) => box[0] < r && box[1] > l && Math.abs(other - y) < LINE)) {
+      continue;
+    }
+    boxes.push([...box, y]);
+    context.strokeText(shown, left, y);
+    context.fillText(shown, left, y);
+  }
+}
