@@ -41,25 +41,25 @@ export interface InkOptions {
 /** Colours the points; faded ones come first, so that they cover no others. */
 export function inked(x: Uint16Array, y: Uint16Array, options: InkOptions): Inked {
   const { values, palette, ground, isShown } = options;
-  const strong = Uint32Array.from({ length: 256 }, (_, i) => pixelOf(palette[i] ?? ground));
-  if (isShown === null) return { x, y, ink: Uint32Array.from(values, (value) => strong[value]) };
-  const pale = Uint32Array.from({ length: 256 }, (_, i) => {
-    const mixed = (palette[i] ?? ground).map((part, at) => {
-      return Math.round(FADED * part + (1 - FADED) * ground[at]);
+  const pixels = (share: number) =>
+    Uint32Array.from({ length: 256 }, (_, i) => {
+      const parts = (palette[i] ?? ground).map((part, at) => {
+        return Math.round(share * part + (1 - share) * ground[at]);
+      });
+      return pixelOf(parts as unknown as Colour);
     });
-    return pixelOf(mixed as unknown as Colour);
-  });
-  const [own, ink] = [new Uint32Array(x.length), new Uint32Array(x.length)];
+  const all = { x: x.slice(), y: y.slice(), ink: new Uint32Array(x.length) };
   let count = 0;
-  for (const wanted of [0, 1]) {
-    const colours = wanted === 0 ? pale : strong;
+  for (const wanted of isShown === null ? [1] : [0, 1]) {
+    const colours = pixels(wanted === 0 ? FADED : 1);
     for (let i = 0; i < x.length; i++) {
-      if (isShown[i] !== wanted) continue;
-      ink[count] = colours[values[i]];
-      own[count++] = i;
+      if (isShown !== null && isShown[i] !== wanted) continue;
+      all.x[count] = x[i];
+      all.y[count] = y[i];
+      all.ink[count++] = colours[values[i]];
     }
   }
-  return { x: Uint16Array.from(own, (i) => x[i]), y: Uint16Array.from(own, (i) => y[i]), ink };
+  return all;
 }
 
 /** Pixels of an image, its lines one after another. */
