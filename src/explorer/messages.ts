@@ -6,6 +6,12 @@
 /** Bytes of a typed array, lowest byte first, as base64. */
 export type Packed = string;
 
+/** What makes rows near in a plan: bits that may differ, or the least similarity of sets. */
+export interface Nearness {
+  readonly by: 'distance' | 'jaccard';
+  readonly usual: number;
+}
+
 /** What is explored; sent first. */
 export interface About {
   readonly title: string;
@@ -22,6 +28,7 @@ export interface About {
   readonly textColumn: string | null;
   /** The plan that is reviewed, or would be made: a path. Null where none can be. */
   readonly plan: string | null;
+  readonly nearness: Nearness;
 }
 
 /** Work that is not done yet, or failed. */
@@ -156,9 +163,9 @@ export interface DecideRequest {
   readonly after: { readonly kept: readonly number[]; readonly isReviewed: boolean };
 }
 
-/** What a plan would be at a distance. */
+/** What a plan would be at a distance or similarity. */
 export interface PreviewAnswer {
-  readonly maxDistance: number;
+  readonly near: number;
   readonly groups: number;
   readonly dropped: number;
   /** Rows that the plan under review treats otherwise; null where there is none. */
@@ -232,8 +239,8 @@ export interface Questions {
   review: [null, ReviewAnswer];
   group: [{ readonly group: number }, GroupAnswer];
   decide: [DecideRequest, GroupAnswer];
-  preview: [{ readonly maxDistance: number }, PreviewAnswer];
-  plan: [{ readonly maxDistance: number }, ReviewAnswer];
+  preview: [{ readonly near: number }, PreviewAnswer];
+  plan: [{ readonly near: number }, ReviewAnswer];
 }
 
 export type Question = keyof Questions;

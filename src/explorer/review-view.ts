@@ -6,9 +6,16 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { App } from './app';
-import { counted, grouped, percentText } from './format';
+import { counted, grouped, percentText, shareText } from './format';
 import { memberCard } from './member-card';
-import type { GroupAnswer, GroupLine, Member, PreviewAnswer, ReviewAnswer } from './messages';
+import type {
+  About,
+  GroupAnswer,
+  GroupLine,
+  Member,
+  PreviewAnswer,
+  ReviewAnswer,
+} from './messages';
 import { Late } from './source';
 
 /** A group's rows to keep, and whether it was looked at. */
@@ -46,7 +53,7 @@ export class ReviewView {
   #chosen = 0;
   #undo: Step[] = [];
   #preview: PreviewAnswer | null = null;
-  #distance: number | null = null;
+  #near: number | null = null;
   #work: Promise<unknown> = Promise.resolve();
 
   constructor(readonly app: App) {
@@ -236,46 +243,38 @@ export class ReviewView {
     </p>`;
   }
 
-  /** The distance within which rows are near: what to expect of it, and what it would change. */
-  #threshold({ exists }: ReviewAnswer): TemplateResult | typeof nothing {
+  /** What is near: what to expect of it, and what it would change. */
+  #threshold({ exists }: ReviewAnswer): TemplateResult {
     const { health, about } = this.app.state;
-    const bits = about?.bits ?? 1;
-    const value = this.#distance ?? health?.recommended ?? Math.round((5 / 32) * bits);
-    const line = health?.thresholds[value];
-    const preview = this.#preview?.maxDistance === value ? this.#preview : null;
+    const { bits, nearness } = about as About;
+    const isDistance = nearness.by === 'distance';
+    const usual = (isDistance && health?.recommended) || nearness.usual;
+    const value = this.#near ?? usual;
+    const [max, step] = isDistance ? [Math.round(bits / 3), 1] : [1, 0.01];
     return html`<details class="threshold" ?open=${!exists}>
-      <summary>${exists ? 'Another distance' : 'Distance'}</summary>
+      <summary>${exists ? 'Another threshold' : 'What is near?'}</summary>
       <label
-        ><span>Rows are near within <b>${value}</b> of ${bits} bits</span>
+        ><span
+          >${
+            isDistance
+              ? html`Rows within <b>${value}</b> of ${bits} bits`
+              : html`Texts at a Jaccard similarity of <b>${shareText(value, 2)}</b> or more`
+          }</span
+        >
         <input
           type="range"
           min="0"
-          max=${Math.round(bits / 3)}
+          max=${max}
+          step=${step}
           .value=${String(value)}
           @input=${(event: Event) => {
-            this.#distance = Number((event.target as HTMLInputElement).value);
+            this.#near = Number((event.target as HTMLInputElement).value);
             this.app.redraw();
           }}
           @change=${() => void this.#ask(value)}
         />
       </label>
-      <p class="note" role="status">
-        ${
-          line === undefined
-            ? 'What to expect is measured where vectors are held …'
-            : `Of pairs at cosine ${health?.minCosine} or more: precision ` +
-              `${percentText(line.precision)}, recall ${percentText(line.recall)}.`
-        }
-        ${
-          preview === null
-            ? nothing
-            : `${counted(preview.groups, 'group')}, ${counted(preview.dropped, 'row')} to drop${
-                preview.changed === null
-                  ? ''
-                  : `; ${counted(preview.changed, 'row')} treated otherwise than now`
-              }.`
-        }
-      </p>
+      <p class="note" role="status">${this.#expected(value)} ${this.#changes(value)}</p>
       <button type="button" @click=${() => void this.#ask(value)}>What would change?</button>
       <button type="button" class="main" @click=${() => void this.#make(value)}>
         ${exists ? 'Make the plan again' : 'Make a plan'}
@@ -283,15 +282,40 @@ export class ReviewView {
     </details>`;
   }
 
-  async #ask(maxDistance: number): Promise<void> {
-    this.#distance = maxDistance;
-    const preview = await this.app.attempt(() => this.app.source.ask('preview', { maxDistance }));
-    this.#preview = preview ?? null;
+  #expected(value: number): string {
+    const { health, about } = this.app.state;
+    if (about?.nearness.by === 'jaccard') {
+      return (
+        'The share of their pairs of words that two texts have in common. Each pair is checked ' +
+        'exactly: precision 100 %, recall 99 % or more.'
+      );
+    }
+    const line = health?.thresholds[value];
+    if (line === undefined) return 'What to expect is measured where vectors are held …';
+    const { precision, recall } = line;
+    return (
+      `Of pairs at cosine ${health?.minCosine} or more: precision ${percentText(precision)}, ` +
+      `recall ${percentText(recall)}.`
+    );
+  }
+
+  #changes(value: number): string {
+    const preview = this.#preview;
+    if (preview?.near !== value) return '';
+    const { groups, dropped, changed } = preview;
+    const now = changed === null ? '' : `; ${counted(changed, 'row')} treated otherwise than now`;
+    return `${counted(groups, 'group')}, ${counted(dropped, 'row')} to drop${now}.`;
+  }
+
+  async #ask(near: number): Promise<void> {
+    this.#near = near;
+    this.#preview =
+      (await this.app.attempt(() => this.app.source.ask('preview', { near }))) ?? null;
     this.app.redraw();
   }
 
-  async #make(maxDistance: number): Promise<void> {
-    const review = await this.app.attempt(() => this.app.source.ask('plan', { maxDistance }));
+  async #make(near: number): Promise<void> {
+    const review = await this.app.attempt(() => this.app.source.ask('plan', { near }));
     this.#preview = null;
     if (review !== undefined) await this.#take(review);
   }

@@ -160,7 +160,7 @@ class Rows implements RowWriter {
 }
 
 /** The encoder of a format. */
-async function encoderOf(
+export async function encoderOf(
   format: OutputFormat,
   { header, delimiter = ',', formulas = 'keep' }: EncoderOptions,
 ): Promise<RowEncoder> {

@@ -1,10 +1,20 @@
 /** Dedup plans and pairs as files: rows like others, in the formats that rows have. */
 
+import { checkOptions } from '../base/check';
+import { checkIds } from '../base/ids';
 import type { DedupPlan } from '../groups/dedup';
-import { PLAN_COLUMNS, type PlanTableOptions, planBatches, planOf } from '../groups/plan-table';
+import {
+  PLAN_COLUMNS,
+  type PlanPart,
+  type PlanTableOptions,
+  planBatches,
+  planOf,
+} from '../groups/plan-table';
 import { noPairs, type PairBatch, type Pairs } from '../join/pairs';
 import { RowBatch } from '../table/row-batch';
-import { type CreateRowsOptions, createRows } from './create-rows';
+import { batchRanges } from '../table/sealed/sealed-table';
+import { type CreateRowsOptions, createRows, encoderOf } from './create-rows';
+import { openOutput } from './file-io';
 import { openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
@@ -55,30 +65,64 @@ export async function writePlan(
   plan: DedupPlan,
   options?: PlanTableOptions,
 ): Promise<void> {
+  const { ids } = checkOptions('options', options, ['ids']);
+  await savePlan(path, plan, { ids });
+}
+
+/** Formats whose rows are the same bytes wherever they lie. */
+const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl'];
+/** Rows that are encoded together where they are kept: a decision encodes so many again. */
+const KEPT_ROWS = 2048;
+
+export interface SavePlanOptions extends PlanTableOptions {
+  /**
+   * Encoded rows of an earlier save, by `blockOf`; filled here. What changed must be taken out, so
+   * that a plan that is saved often costs little more than the writing of its bytes.
+   */
+  blocks?: (readonly Uint8Array[] | undefined)[];
+}
+
+/** Where the encoded row is among the blocks. */
+export const blockOf = (row: number) => Math.floor(row / KEPT_ROWS);
+
+/** As `writePlan`, by what an earlier save has encoded. */
+export async function savePlan(
+  path: string,
+  plan: DedupPlan,
+  { ids: given, blocks }: SavePlanOptions,
+): Promise<void> {
+  const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
+  const kept = OF_LINES.includes(format) ? blocks : undefined;
   const isArrow = format === 'arrow' || format === 'arrows';
   const header = isArrow ? ({ kind: 'plan' } as const) : undefined;
-  await writeRows(path, { format, header }, planRows(plan, format, options));
+  if (kept === undefined) {
+    await writeRows(path, { format, header }, planRows(plan, format, { ids }));
+    return;
+  }
+  const output = await openOutput(path, { force: true, inputs: [] });
+  try {
+    for (const [first, end] of batchRanges(plan.count, KEPT_ROWS)) {
+      const at = blockOf(first);
+      if (kept[at] === undefined) {
+        const encoder = await encoderOf(format as 'csv' | 'jsonl', { formulas: 'text' });
+        const [batch] = planRows(plan, format, { ids, first, end });
+        // The first part is what stands before all rows.
+        kept[at] = (await encoder.encode(batch)).slice(at === 0 ? 0 : 1);
+      }
+      await output.write(kept[at]);
+    }
+    await output.close();
+  } catch (error) {
+    await output.abort();
+    throw error;
+  }
 }
 
 /** Texts have six digits, and CSV has a column `cosine` also where no similarity is known. */
-function* planRows(
-  plan: DedupPlan,
-  format: RowFormat | null,
-  options?: PlanTableOptions,
-): Generator<RowBatch> {
+function planRows(plan: DedupPlan, format: RowFormat | null, part: PlanPart): Generator<RowBatch> {
   const isText = format === 'csv' || format === 'jsonl' || format === 'json';
-  const rounded = (exact: Float64Array | null) =>
-    exact?.map((similarity) => Number(similarity.toFixed(6))) ?? null;
-  const [cosines, jaccards] = [rounded(plan.cosines), rounded(plan.jaccards)];
-  for (const batch of planBatches(isText ? { ...plan, cosines, jaccards } : plan, options)) {
-    if (cosines !== null || jaccards !== null || format !== 'csv') yield batch;
-    else {
-      const checks = Uint32Array.from(batch.values('check') as number[]);
-      const none = new Array<null>(batch.count).fill(null);
-      yield batch.without(['check']).with({ cosine: none, check: checks });
-    }
-  }
+  return planBatches(plan, { ...part, isText, hasCosine: format === 'csv' });
 }
 
 async function writeRows(

@@ -49,10 +49,12 @@ export interface DedupPlan {
   readonly jaccards: Float64Array | null;
   /** By row a checksum: FNV-1a of the code's bytes, 32 bits, unless others were given. */
   readonly checks: Uint32Array;
+  /** By row 1 where a person has looked at its group; not there where none is asked to. */
+  readonly reviewed?: Uint8Array;
 }
 
 /** FNV-1a of no bytes: the checksum of a null row. */
-const NULL_CHECK = 0x811c_9dc5;
+export const NULL_CHECK = 0x811c_9dc5;
 
 /**
  * Throws, naming the first row that differs, unless these are the checksums of the plan's rows. A

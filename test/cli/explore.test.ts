@@ -127,7 +127,7 @@ describe('the server', () => {
       ['colours', { column: '__proto__' }, 'no column "__proto__"'],
       ['group', { group: 0 }, '"group" expected a group of the plan'],
       ['decide', { group: 0 }, '"before" expected'],
-      ['plan', { maxDistance: 1e4 }, '"maxDistance" expected an integer'],
+      ['plan', { near: 1e4 }, '"near" expected a number'],
     ] as const) {
       const { status, answer } = await post(served.address, question, asked);
       expect([question, status, answer]).toEqual([
@@ -162,7 +162,7 @@ describe('decisions', () => {
     const cwd = await docs();
     const source = readFileSync(join(cwd, 'docs.jsonl'));
     let served = await explore(WORDS, cwd);
-    const made = await ask<Review>(served, 'plan', { maxDistance: 40 });
+    const made = await ask<Review>(served, 'plan', { near: 0.6 });
     expect([made.exists, made.groups.length]).toEqual([true, GROUPS + 1]);
     const three = made.groups.find(({ size }) => size === 3) as Review['groups'][0];
     const all = await decide(served, three.group, ({ members }) => members.map(({ row }) => row));
@@ -232,7 +232,7 @@ describe('decisions', () => {
   it('of two pages, or of a page and an editor, never overwrite each other', async () => {
     const cwd = await docs();
     const served = await explore(WORDS, cwd);
-    const { groups } = await ask<Review>(served, 'plan', { maxDistance: 40 });
+    const { groups } = await ask<Review>(served, 'plan', { near: 0.6 });
     const group = await ask<Group>(served, 'group', { group: groups[0].group });
     const rows = group.members.map(({ row }) => row);
     const before = { kept: keptOf(group), isReviewed: false };
@@ -256,7 +256,7 @@ describe('decisions', () => {
     const cwd = await docs();
     const path = join(cwd, 'docs-plan.jsonl');
     let served = await explore(WORDS, cwd);
-    const { groups } = await ask<Review>(served, 'plan', { maxDistance: 40 });
+    const { groups } = await ask<Review>(served, 'plan', { near: 0.6 });
     for (let round = 0; round < 4; round++) {
       const answered: number[] = [];
       const deciding = (async () => {
@@ -276,7 +276,7 @@ describe('decisions', () => {
         expect(own.every((kept) => kept === 1)).toBe(true);
       }
       served = await explore(WORDS, cwd);
-      await ask(served, 'plan', { maxDistance: 40 });
+      await ask(served, 'plan', { near: 0.6 });
     }
   });
 });

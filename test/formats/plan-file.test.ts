@@ -145,7 +145,7 @@ describe('a plan as text', () => {
     ['csv', (text: string) => text.slice(0, text.lastIndexOf(',')), /line 51: 6 cells, but 7/],
     ['csv', (text: string) => text.replace('\n1,', '\n"1,'), /line 3: a broken quote/],
     ['csv', (text: string) => text.replace('\n1,', '\n0,'), /row 0 is there twice/],
-    ['csv', (text: string) => text.replace('\n1,', '\n99,'), /row 99 of a plan for 50 rows/],
+    ['csv', (text: string) => text.replace('\n1,', '\n9999,'), /row 9999 of a plan of 50 lines/],
     ['csv', (text: string) => text.replace('\n1,', '\n1.5,'), /record 1: "row" expected an/],
     ['jsonl', (text: string) => text.replace('{"row":1,', '{"row":1,,'), /line 2: .*JSON/],
     [

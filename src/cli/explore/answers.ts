@@ -3,12 +3,13 @@
  * checked. What takes long (the map, the figures of health) is made once, at the first question.
  */
 
-import { checkInteger, checkOneOf, wrongType } from '../../base/check';
+import { checkInteger, checkNumber, checkOneOf, wrongType } from '../../base/check';
 import type { Question, Questions, RowsAnswer, SearchRequest } from '../../explorer/messages';
 import type { Call } from '../call';
-import { type Explored, planPathOf } from './explored';
+import type { Explored } from './explored';
 import { healthOf } from './health';
 import { coloursOf, mapAnswer, mapOf, packed } from './map-file';
+import type { PlanFile } from './plan-file';
 import { Review } from './review';
 import type { Answer } from './server';
 
@@ -24,16 +25,17 @@ type Answers = {
 };
 
 /** Answers questions about what is explored. */
-export function answersOf(call: Call, explored: Explored): Answer {
+export function answersOf(call: Call, explored: Explored, planFile: PlanFile): Answer {
   const map = once(() => mapOf(call, explored, { seed: 0, clusters: call.number('clusters') }));
   const mapped = once(async () => mapAnswer(explored, await map()));
   const health = once(() => healthOf(call, explored));
-  const planPath = planPathOf(call, explored.path);
-  const review = once(() => Review.open(explored, planPath));
-  const bits = explored.index.bits;
-  const distanceOf = (asked: Given) => checkInteger('maxDistance', asked.maxDistance, 0, bits);
+  const review = once(() => Review.open(explored, planFile));
+  const nearOf = ({ near }: Given) =>
+    explored.nearness.by === 'distance'
+      ? checkInteger('near', near, 0, explored.index.bits)
+      : checkNumber('near', near, 0, 1);
   const answers: Answers = {
-    about: () => explored.about(planPath),
+    about: () => explored.about(planFile.path),
     rows: (asked) => rowsAnswer(explored, asked),
     cards: ({ rows }) => explored.cardsOf(rowsOf(explored, rows)),
     search: (asked) => explored.search(searchOf(explored, asked)),
@@ -49,8 +51,8 @@ export function answersOf(call: Call, explored: Explored): Answer {
     review: async () => (await review()).answer(),
     group: async ({ group }) => (await review()).group(group),
     decide: async (asked) => (await review()).decide(decisionOf(asked)),
-    preview: async (asked) => (await review()).preview(call, distanceOf(asked)),
-    plan: async (asked) => (await review()).make(call, distanceOf(asked)),
+    preview: async (asked) => (await review()).preview(call, nearOf(asked)),
+    plan: async (asked) => (await review()).make(call, nearOf(asked)),
   };
   return async (question, asked) => {
     const names = Object.keys(answers) as (keyof Answers)[];

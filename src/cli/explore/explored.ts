@@ -4,24 +4,26 @@
  */
 
 import { basename } from 'node:path';
-import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../../explorer/messages';
+import { JACCARD, widestAt } from '../../codes/measure';
+import type {
+  About,
+  Card,
+  Nearness,
+  SearchAnswer,
+  SearchRequest,
+  WhyAnswer,
+} from '../../explorer/messages';
 import { checksOf } from '../../groups/dedup';
 import { similaritiesOf } from '../../index/search';
 import { rowsOf } from '../../join/source';
 import { liveRows, vectorAt } from '../../measure/rows';
-import {
-  type Id,
-  type IndexFolder,
-  type RowBatch,
-  readPlan,
-  type SimHashIndex,
-  type TextHasher,
-} from '../../node';
+import type { DedupPlan, Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
 import type { Call } from '../call';
 import { parseFilter, placesThatMeet } from '../input/filter';
 import { rowsOfTexts } from '../input/hash-source';
 import { carriedName, idNamed, isIndexFolder, openFolder } from '../input/index-folder';
 import { buildIndex } from '../input/index-rows';
+import { NEAR_TEXT_JACCARD, NEAR_TEXT_SHARE } from '../input/nearness';
 import { textHasherOf } from '../input/texts';
 import { excerpt } from '../output/figures';
 import { type WordSearch, wordSearch } from './word-search';
@@ -39,16 +41,14 @@ export function planPathOf(call: Call, path: string): string {
 }
 
 /**
- * Whether the plan compared texts as sets, as `dedup` does: its texts are then hashed as sets too.
- * False where it cannot be read: the review says why.
+ * Opens what is explored; reading a file takes the hashing options of the call. Texts are compared
+ * as `dedup` compares them, as sets, unless there is a plan that compares them otherwise.
  */
-async function isPlanOfSets(path: string): Promise<boolean> {
-  const plan = await readPlan(path).catch(() => null);
-  return plan !== null && plan.jaccards !== null;
-}
-
-/** Opens what is explored; reading a file takes the hashing options of the call. */
-export async function openExplored(call: Call, path: string): Promise<Explored> {
+export async function openExplored(
+  call: Call,
+  path: string,
+  plan: DedupPlan | null,
+): Promise<Explored> {
   if (await isIndexFolder(path)) {
     const folder = await openFolder(call, path);
     const index = await call.long(`opening ${basename(path)}`, (work) => folder.index(work));
@@ -60,7 +60,7 @@ export async function openExplored(call: Call, path: string): Promise<Explored> 
     const hashedColumn = told === undefined ? null : carriedName(call, folder, told);
     return new Explored({ path, folder, index, columns, hasher, hashedColumn });
   }
-  const areTextsSets = await isPlanOfSets(planPathOf(call, path));
+  const areTextsSets = plan === null || plan.jaccards !== null;
   const building = { isWhole: true, areTextsSets };
   const { source, index, columns = null } = await buildIndex(call, path, building);
   const { text, columns: hashed } = source.choice;
@@ -123,8 +123,18 @@ export class Explored {
       measure: index.hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
       dimensions: index.dimensions ?? null,
       columns: (this.#columns?.columns ?? []).map(({ name, type }) => ({ name, type })),
-      ...{ textColumn: this.textColumn, plan },
+      ...{ textColumn: this.textColumn, plan, nearness: this.nearness },
     };
+  }
+
+  /** What is near without a choice of the user: as `dedup` takes it. */
+  get nearness(): Nearness {
+    const { bits, vectors, hasher } = this.index;
+    if (hasher.projection !== 'minwise') {
+      return { by: 'distance', usual: Math.round(NEAR_TEXT_SHARE * bits) };
+    }
+    if (vectors !== 'none') return { by: 'jaccard', usual: NEAR_TEXT_JACCARD };
+    return { by: 'distance', usual: widestAt(JACCARD, NEAR_TEXT_JACCARD, bits) };
   }
 
   /** A checksum of the code of each row, removed ones included: by it plans and maps are known. */

@@ -1,11 +1,11 @@
 /**
  * The review of a plan: groups of near rows, and the decisions of a person about them. A decision
  * is a group's rows to keep; every other row of it is dropped, as a duplicate of the nearest row
- * that is kept. It is answered when the plan's file has it, and the file is whole at any moment.
- * Decisions of two pages, or of an editor, never overwrite each other.
+ * that is kept. It is answered when the plan's file has it. Decisions of two pages, or of an
+ * editor, never overwrite each other.
  */
 
-import { stat } from 'node:fs/promises';
+import { catchingDistance, JACCARD } from '../../codes/measure';
 import type {
   DecideRequest,
   GroupAnswer,
@@ -14,20 +14,13 @@ import type {
   PreviewAnswer,
   ReviewAnswer,
 } from '../../explorer/messages';
-import { checkPlan } from '../../groups/dedup';
-import {
-  type Comparison,
-  type DedupPlan,
-  dedupAsync,
-  type Id,
-  type Ids,
-  openRows,
-  readPlan,
-  writePlan,
-} from '../../node';
+import { checkPlan, NULL_CHECK } from '../../groups/dedup';
+import { type Comparison, type DedupPlan, dedupAsync, type Id, type Ids } from '../../node';
 import type { Call } from '../call';
 import { idsOfIndex } from '../input/collection';
+import { CAUGHT } from '../input/nearness';
 import type { Explored } from './explored';
+import type { PlanFile } from './plan-file';
 import { Conflict } from './server';
 
 /** Members of a group that are shown. */
@@ -36,67 +29,62 @@ const MAX_MEMBERS = 200;
 /** A plan in memory, and its file. */
 export class Review {
   readonly #explored: Explored;
-  readonly path: string;
+  readonly #file: PlanFile;
   #plan: DedupPlan | null = null;
-  /** By row 1 where its group was looked at. */
-  #reviewed: Uint8Array = new Uint8Array();
   /** By name of a group its rows, of groups of two or more. */
   #groups = new Map<number, number[]>();
-  /** The file as we last read or wrote it. */
-  #known: string | null = null;
-  #saving: Promise<void> | null = null;
-  #next: Promise<void> | null = null;
 
-  private constructor(explored: Explored, path: string) {
+  private constructor(explored: Explored, file: PlanFile) {
     this.#explored = explored;
-    this.path = path;
+    this.#file = file;
   }
 
   /** The review of a plan's file; without the file, of a plan that is made later. */
-  static async open(explored: Explored, path: string): Promise<Review> {
-    const review = new Review(explored, path);
-    if ((await stateOf(path)) !== null) await review.#read();
+  static async open(explored: Explored, file: PlanFile): Promise<Review> {
+    const review = new Review(explored, file);
+    const plan = await file.read();
+    if (plan !== null) review.#take(review.#checked(plan));
     return review;
   }
 
-  async #read(): Promise<void> {
-    const { path } = this;
-    const known = await stateOf(path);
-    const plan = await readPlan(path);
+  /** A plan of these rows; rows of an index that were removed need not be in the file. */
+  #checked(plan: DedupPlan): DedupPlan {
+    const checks = this.#explored.checks();
+    const all = withRows(plan, checks.length);
     try {
-      checkPlan(plan, this.#explored.checks());
+      checkPlan(all, checks);
     } catch (error) {
       const why = (error as Error).message;
       throw new RangeError(
-        `${path} is not a plan for these rows: ${why}. Open them with the options that made it`,
+        `${this.#file.path} is not a plan for these rows: ${why}. Open them with the options ` +
+          'that made it',
       );
     }
-    this.#take(plan, await reviewedOf(path, plan.count));
-    this.#known = known;
+    return all;
   }
 
-  #take(plan: DedupPlan, reviewed: Uint8Array): void {
-    this.#plan = plan;
-    this.#reviewed = reviewed;
+  #take(plan: DedupPlan): DedupPlan {
+    this.#plan = { ...plan, reviewed: plan.reviewed ?? new Uint8Array(plan.count) };
     this.#groups = groupsOf(plan);
+    return this.#plan;
   }
 
   /** The plan, all groups of two or more, in the order of their names. */
   answer(): ReviewAnswer {
     const plan = this.#plan;
     return {
-      ...{ file: this.path, exists: plan !== null, rows: this.#explored.rows.length },
+      ...{ file: this.#file.path, exists: plan !== null, rows: this.#explored.rows.length },
       dropped: plan === null ? 0 : plan.kept.reduce((sum, kept) => sum + 1 - kept, 0),
       groups: [...this.#groups].map(([group, rows]) => this.#line(group, rows)),
     };
   }
 
   #line(group: number, rows: readonly number[]): GroupLine {
-    const { distances } = this.#plan as DedupPlan;
+    const { distances, reviewed } = this.#plan as DedupPlan;
     return {
       ...{ group, size: rows.length },
       widest: rows.reduce((most, row) => Math.max(most, distances[row]), 0),
-      isReviewed: rows.every((row) => this.#reviewed[row] === 1),
+      isReviewed: rows.every((row) => reviewed?.[row] === 1),
     };
   }
 
@@ -141,24 +129,25 @@ export class Review {
     for (const row of toKeep) {
       if (!rows.includes(row)) throw new RangeError(`row ${row} is not in group ${group}`);
     }
-    await this.#checkFile();
-    this.#keep(rows, toKeep);
-    for (const row of rows) this.#reviewed[row] = Number(after.isReviewed);
+    await this.#file.check();
+    this.#keep(rows, toKeep, after.isReviewed);
     try {
-      await this.#save();
+      await this.#file.save(this.#plan as DedupPlan, this.#ids(), rows);
     } catch (error) {
-      await this.#read(); // what was decided is not in the file
+      const plan = await this.#file.readAgain(); // what was decided is not in the file
+      if (plan !== null) this.#take(this.#checked(plan));
       throw error;
     }
     return this.group(group);
   }
 
   /** Keeps these rows of a group; the others duplicate the nearest of them. */
-  #keep(rows: readonly number[], toKeep: ReadonlySet<number>): void {
-    const { kept, duplicateOf, distances, cosines, jaccards } = this.#plan as DedupPlan;
+  #keep(rows: readonly number[], toKeep: ReadonlySet<number>, isReviewed: boolean): void {
+    const { kept, duplicateOf, distances, cosines, jaccards, reviewed } = this.#plan as DedupPlan;
     const exact = cosines ?? jaccards;
     const { index } = this.#explored;
     for (const row of rows) {
+      if (reviewed !== undefined) reviewed[row] = Number(isReviewed);
       kept[row] = Number(toKeep.has(row));
       if (toKeep.has(row)) {
         duplicateOf[row] = row;
@@ -178,67 +167,46 @@ export class Review {
     }
   }
 
-  /** What the plan would be within a distance. */
-  async preview(call: Call, maxDistance: number): Promise<PreviewAnswer> {
-    const plan = await this.#planned(call, maxDistance);
+  /** What the plan would be with another nearness. */
+  async preview(call: Call, near: number): Promise<PreviewAnswer> {
+    const plan = await this.#planned(call, near);
     const old = this.#plan?.kept;
     const changed = old && plan.kept.reduce((sum, kept, row) => sum + Number(kept !== old[row]), 0);
     return {
-      ...{ maxDistance, groups: groupsOf(plan).size },
+      ...{ near, groups: groupsOf(plan).size },
       dropped: plan.kept.reduce((sum, kept) => sum + 1 - kept, 0),
       changed: changed ?? null,
     };
   }
 
-  /** Makes the plan within a distance; groups of the same rows keep what was decided of them. */
-  async make(call: Call, maxDistance: number): Promise<ReviewAnswer> {
-    const plan = await this.#planned(call, maxDistance);
-    const old = { plan: this.#plan, reviewed: this.#reviewed, groups: this.#groups };
-    await this.#checkFile();
-    this.#take(plan, new Uint8Array(plan.count));
+  /** Makes the plan; groups of the same rows keep what was decided of them. */
+  async make(call: Call, near: number): Promise<ReviewAnswer> {
+    const plan = await this.#planned(call, near);
+    const old = { plan: this.#plan, groups: this.#groups };
+    await this.#file.check();
+    const taken = this.#take(plan);
     for (const [group, rows] of this.#groups) {
       const before = old.groups.get(group);
       const isSame = before?.length === rows.length && rows.every((row, i) => row === before[i]);
-      if (!isSame || old.plan === null || old.reviewed[rows[0]] !== 1) continue;
-      this.#keep(rows, new Set(rows.filter((row) => old.plan?.kept[row] === 1)));
-      for (const row of rows) this.#reviewed[row] = 1;
+      if (!isSame || old.plan?.reviewed?.[rows[0]] !== 1) continue;
+      this.#keep(rows, new Set(rows.filter((row) => old.plan?.kept[row] === 1)), true);
     }
-    await this.#save();
+    await this.#file.save(taken, this.#ids());
     return this.answer();
   }
 
-  #planned(call: Call, maxDistance: number): Promise<DedupPlan> {
-    const { index } = this.#explored;
-    return call.long('grouping', (work) => dedupAsync(index, { maxDistance, ...work }));
-  }
-
-  /** Throws where the file is not as we left it: another program has changed it. */
-  async #checkFile(): Promise<void> {
-    if (this.#saving === null && (await stateOf(this.path)) !== this.#known) {
-      throw new Conflict(`${this.path} was changed by another program: start again to read it`);
-    }
-  }
-
-  /** Saves what is decided by now. While a save runs, all later decisions wait for one more. */
-  #save(): Promise<void> {
-    const write = async () => {
-      const options = { ids: this.#ids(), reviewed: this.#reviewed.slice() };
-      await writePlan(this.path, copied(this.#plan as DedupPlan), options);
-      this.#known = await stateOf(this.path);
-    };
-    if (this.#saving === null) {
-      this.#saving = write().finally(() => {
-        this.#saving = null;
-      });
-      return this.#saving;
-    }
-    this.#next ??= this.#saving
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = null;
-        return this.#save();
-      });
-    return this.#next;
+  /** As `dedup` plans it: near within a distance, or at a similarity that is checked exactly. */
+  #planned(call: Call, near: number): Promise<DedupPlan> {
+    const { index, nearness } = this.#explored;
+    const { bits } = index;
+    const options =
+      nearness.by === 'distance'
+        ? { maxDistance: near }
+        : {
+            minJaccard: near,
+            maxDistance: catchingDistance(JACCARD, { least: near, bits, probability: CAUGHT }),
+          };
+    return call.long('grouping', (work) => dedupAsync(index, { ...options, ...work }));
   }
 
   /** The ids of the rows, where they are more than the numbers of rows. */
@@ -267,33 +235,25 @@ function groupsOf({ groups }: DedupPlan): Map<number, number[]> {
   return all;
 }
 
-/** A plan that stays as it is while later decisions change the other. */
-function copied(plan: DedupPlan): DedupPlan {
-  const { kept, duplicateOf, distances, cosines, jaccards } = plan;
-  return {
-    ...plan,
-    ...{ kept: kept.slice(), duplicateOf: duplicateOf.slice(), distances: distances.slice() },
-    ...{ cosines: cosines?.slice() ?? null, jaccards: jaccards?.slice() ?? null },
+/** A plan with rows behind its own that have no code, as an index has where it has removed them. */
+function withRows(plan: DedupPlan, count: number): DedupPlan {
+  if (plan.count >= count) return plan;
+  const wider = <T extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(
+    values: T,
+    own: (row: number) => number,
+  ): T => {
+    const all = new (values.constructor as new (length: number) => T)(count);
+    all.set(values);
+    for (let row = plan.count; row < count; row++) all[row] = own(row);
+    return all;
   };
-}
-
-/** By row whether a plan's file says that its group was looked at. */
-async function reviewedOf(path: string, count: number): Promise<Uint8Array> {
-  const reviewed = new Uint8Array(count);
-  const reader = await openRows(path);
-  await reader.close();
-  if (!reader.columns.some(({ name }) => name === 'reviewed')) return reviewed;
-  for await (const batch of await openRows(path, { columns: ['row', 'reviewed'] })) {
-    const marks = batch.values('reviewed');
-    batch.values('row').forEach((row, i) => {
-      reviewed[Number(row)] = Number(marks[i] === true || marks[i] === 'true' || marks[i] === 1);
-    });
-  }
-  return reviewed;
-}
-
-/** What changes whenever another program writes a file; null where there is none. */
-async function stateOf(path: string): Promise<string | null> {
-  const found = await stat(path, { bigint: true }).catch(() => null);
-  return found && `${found.ino} ${found.size} ${found.mtimeNs}`;
+  const exact = (values: Float64Array | null) => values && wider(values, () => 1);
+  return {
+    ...{ count, groups: wider(plan.groups, (row) => row), kept: wider(plan.kept, () => 1) },
+    duplicateOf: wider(plan.duplicateOf, (row) => row),
+    distances: wider(plan.distances, () => 0),
+    ...{ cosines: exact(plan.cosines), jaccards: exact(plan.jaccards) },
+    checks: wider(plan.checks, () => NULL_CHECK),
+    ...(plan.reviewed && { reviewed: wider(plan.reviewed, () => 0) }),
+  };
 }

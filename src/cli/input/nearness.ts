@@ -24,11 +24,11 @@ import type { HashSource } from './hash-source';
  * Jaccard similarity: it won bench `text-settings`, whose copies have 1 to 10 % of the words
  * replaced.
  */
-const NEAR_TEXT_JACCARD = 0.6;
+export const NEAR_TEXT_JACCARD = 0.6;
 /** The same of codes of hyperplanes, as a share of the bits: 40 of 256, a cosine of .88. */
-const NEAR_TEXT_SHARE = 5 / 32;
+export const NEAR_TEXT_SHARE = 5 / 32;
 /** Share of the pairs at the least similarity that candidates must catch. */
-const CAUGHT = 0.99;
+export const CAUGHT = 0.99;
 
 /** What rows must meet to be near, as options of `pairs` and `dedup`. */
 export interface Nearness {

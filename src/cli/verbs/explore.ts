@@ -10,8 +10,9 @@ import { basename } from 'node:path';
 import type { Status } from '../../explorer/messages';
 import type { Call } from '../call';
 import { answersOf } from '../explore/answers';
-import { openExplored } from '../explore/explored';
+import { openExplored, planPathOf } from '../explore/explored';
 import { servedPage } from '../explore/page-file';
+import { PlanFile } from '../explore/plan-file';
 import { startServer } from '../explore/server';
 
 /** Serves until it is stopped; fails where the input cannot be opened. */
@@ -37,8 +38,10 @@ export async function run(call: Call): Promise<0> {
   await call.print(`${server.address}\n`);
   call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   if (call.has('open')) openBrowser(server.address);
-  const explored = await openExplored(call, path);
-  answers = answersOf(call, explored);
+  const planFile = new PlanFile(planPathOf(call, path));
+  // A plan that cannot be read is named by the review.
+  const explored = await openExplored(call, path, await planFile.read().catch(() => null));
+  answers = answersOf(call, explored, planFile);
   status = { phase: 'ready', label: '', share: null };
   call.onProgress = (label, share) => {
     status = { phase: 'ready', label, share };

@@ -1,0 +1,94 @@
+/**
+ * The file of the plan under review: read once, then written whole at each decision, by rows that
+ * were encoded before. It is the old plan or the new one at any moment, and what another program
+ * writes into it is never written over.
+ */
+
+import { stat } from 'node:fs/promises';
+import { blockOf, savePlan } from '../../formats/plan-file';
+import { type DedupPlan, type Ids, readPlan } from '../../node';
+import { Conflict } from './server';
+
+export class PlanFile {
+  readonly path: string;
+  #plan: Promise<DedupPlan | null> | null = null;
+  /** The file as we last read or wrote it. */
+  #known: string | null = null;
+  /** Rows of the file as bytes; of blocks in `#changed` they are those of an earlier plan. */
+  #blocks: Uint8Array[][] = [];
+  #changed = new Set<number>();
+  #saving: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** The plan as it was read first; null where there is no file. What failed is tried again. */
+  read(): Promise<DedupPlan | null> {
+    this.#plan ??= this.readAgain().catch((error) => {
+      this.#plan = null;
+      throw error;
+    });
+    return this.#plan;
+  }
+
+  async readAgain(): Promise<DedupPlan | null> {
+    this.#blocks = [];
+    this.#known = await stateOf(this.path);
+    return this.#known === null ? null : readPlan(this.path);
+  }
+
+  /** Throws where the file is not as we left it: another program has changed it. */
+  async check(): Promise<void> {
+    if (this.#saving === null && (await stateOf(this.path)) !== this.#known) {
+      throw new Conflict(`${this.path} was changed by another program: start again to read it`);
+    }
+  }
+
+  /**
+   * Saves what the plan is by now, of which these rows are changed; all without them. While a save
+   * runs, all later ones wait for one more.
+   */
+  save(plan: DedupPlan, ids: Ids | undefined, rows?: readonly number[]): Promise<void> {
+    if (rows === undefined) this.#blocks = [];
+    for (const row of rows ?? []) this.#changed.add(blockOf(row));
+    if (this.#saving === null) {
+      this.#saving = this.#write(plan, ids).finally(() => {
+        this.#saving = null;
+      });
+      return this.#saving;
+    }
+    this.#next ??= this.#saving
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null;
+        return this.save(plan, ids, []);
+      });
+    return this.#next;
+  }
+
+  async #write(plan: DedupPlan, ids: Ids | undefined): Promise<void> {
+    for (const block of this.#changed) delete this.#blocks[block];
+    this.#changed = new Set();
+    // Decisions may follow while this is written: they are of the next save.
+    await savePlan(this.path, copied(plan), { ids, blocks: this.#blocks });
+    this.#known = await stateOf(this.path);
+  }
+}
+
+function copied(plan: DedupPlan): DedupPlan {
+  const { kept, duplicateOf, distances, cosines, jaccards, reviewed } = plan;
+  return {
+    ...plan,
+    ...{ kept: kept.slice(), duplicateOf: duplicateOf.slice(), distances: distances.slice() },
+    ...{ cosines: cosines?.slice() ?? null, jaccards: jaccards?.slice() ?? null },
+    ...(reviewed !== undefined && { reviewed: reviewed.slice() }),
+  };
+}
+
+/** What changes whenever another program writes a file; null where there is none. */
+async function stateOf(path: string): Promise<string | null> {
+  const found = await stat(path, { bigint: true }).catch(() => null);
+  return found && `${found.ino} ${found.size} ${found.mtimeNs}`;
+}
