@@ -135,7 +135,7 @@ try {
   for (const size of SIZES) {
     const path = await indexOf(size);
     const start = performance.now();
-    const { child, address, ask } = await serve(path);
+    const { child, ask } = await serve(path);
     await ask('map');
     const made = (performance.now() - start) / 1000;
     child.kill('SIGINT');
