@@ -30,7 +30,7 @@ const INTEGERS = {
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
 export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'reviewed'];
-/** Rows of a plan for each of its lines: an index may have removed that many, a file has them all. */
+/** Rows of a plan for each of its lines: an index may have removed the others. */
 const MAX_ROWS_PER_LINE = 64;
 
 /** Action of a row by its `kept`. */
