@@ -6,7 +6,8 @@
 
 import type { LongCall } from '../base/steps';
 import type { RecallReport, SearchOptions } from '../index/index-options';
-import type { SimHashIndex } from '../index/simhash-index';
+import type { Explanation } from '../index/search';
+import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import { trueNeighbors } from './brute-force';
 import { othersOf } from './recall';
 import { heldOf, type IndexSample } from './rows';
@@ -16,6 +17,8 @@ export interface SpeedPoint {
   /** Share of the k nearest that are found. */
   readonly recall: number;
   readonly queriesPerSecond: number;
+  /** What a query reads: codes or residual codes, centroids, and vectors that are re-ranked. */
+  readonly bytes: number;
   /** Partitions visited; null for a scan of all codes. */
   readonly probes: number | null;
   /** Rows re-ranked for each of k; null where none are. */
@@ -110,12 +113,14 @@ function measured(
   { truth, setting, count, k }: Measuring,
 ): SpeedPoint {
   const milliseconds = new Float64Array(count);
-  let [found, wanted] = [0, 0];
+  let [found, wanted, bytes] = [0, 0, 0];
+  const bytesOf = bytesPerQuery(index);
   for (let query = 0; query < count; query++) {
     const asked = index.get(queries.ids[query])?.vector ?? queries.codes.at(query);
     const start = performance.now();
-    const answer = index.search(asked, { ...setting, k: k + 1 });
+    const answer = index.search(asked, { ...setting, k: k + 1, explain: true });
     milliseconds[query] = performance.now() - start;
+    bytes += bytesOf(answer.explain as Explanation);
     const others = othersOf(answer.rows, queries.rows[query], k);
     found += truth === null ? k : others.filter((row) => truth[query].has(row)).length;
     wanted += truth === null ? k : truth[query].size;
@@ -123,7 +128,23 @@ function measured(
   return {
     recall: found / Math.max(1, wanted),
     queriesPerSecond: 1000 / Math.max(1e-3, milliseconds.sort()[count >> 1]),
+    bytes: bytes / Math.max(1, count),
     probes: setting.probes ?? null,
     oversample: setting.oversample ?? null,
   };
+}
+
+/** The bytes that a query reads, by what it compared. */
+function bytesPerQuery(index: SimHashIndex): (explained: Explanation) => number {
+  const { bits, bytes, count } = index;
+  const { partitions } = partsOf(index);
+  const code = Math.ceil(bits / 8);
+  const vector = bytes.vectors / Math.max(1, count);
+  const inOrder = Math.max(1, partitions?.starts.at(-1) ?? 0);
+  const residual = partitions?.residualCodes?.bytes;
+  const perCode = residual === undefined ? code : residual / inOrder;
+  const centroids = partitions?.centroids.byteLength ?? 0;
+  return ({ method, codesCompared, reranked }) =>
+    reranked * vector +
+    (method === 'partitions' ? centroids + codesCompared * perCode : codesCompared * code);
 }

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { SimHashIndex } from '../../src/index';
-import { IndexFolder, openRows, readPlan, saveIndex } from '../../src/node';
+import { dedup, SimHashIndex } from '../../src/index';
+import { IndexFolder, openRows, readPlan, saveIndex, writePlan } from '../../src/node';
 import { Draws } from '../reference/random';
 import { expectAccessible, hasChromium, openAddress, overflow, watched } from './explore/browser';
 import { ask, explore, post, type Served } from './explore/serve';
@@ -228,6 +228,100 @@ describe('decisions', () => {
       }
     },
   );
+
+  it('of texts begin with the plan that dedup makes without options', async () => {
+    const cwd = await docs();
+    expect((await run(['dedup', ...WORDS, '-o', 'theirs.jsonl'], { cwd })).code).toBe(0);
+    const served = await explore(WORDS, cwd);
+    const about = await ask<{ nearness: { by: string; usual: number } }>(served, 'about', null);
+    expect(about.nearness.by).toBe('jaccard');
+    await ask(served, 'plan', { near: about.nearness.usual });
+    const [own, theirs] = await Promise.all(
+      ['docs-plan.jsonl', 'theirs.jsonl'].map((name) => readPlan(join(cwd, name))),
+    );
+    const { reviewed, ...plan } = own;
+    expect(reviewed).toEqual(new Uint8Array(own.count));
+    // Explore writes plans as people read them, with six digits.
+    const jaccards = theirs.jaccards?.map((one) => Number(one.toFixed(6))) ?? null;
+    expect(plan).toEqual({ ...theirs, jaccards });
+    expect(plan.kept.filter((kept) => kept === 0).length).toBeGreaterThan(GROUPS);
+  });
+
+  it('go on with a plan of an index that has removed rows', async () => {
+    const cwd = await ownFolder();
+    const draws = new Draws('removed');
+    const index = new SimHashIndex<string>({ bits: 64, dimensions: 8, vectors: 'float32' });
+    for (let i = 0; i < 40; i++) {
+      const vector = draws.gaussians(8);
+      index.add(vector, `row ${i}`);
+      index.add(vector, `copy ${i}`);
+    }
+    for (const id of ['row 0', 'copy 7', 'copy 39']) index.remove(id); // the first and the last too
+    await saveIndex(index, join(cwd, 'some.hs'));
+    const words = ['dedup', 'some.hs', '--max-distance', '2', '-o', 'some-plan.jsonl', '-q'];
+    expect((await run(words, { cwd })).code).toBe(0);
+    const before = rowsOf<{ id: string }>(readFileSync(join(cwd, 'some-plan.jsonl'), 'utf8'));
+    expect(before).toHaveLength(77);
+    const served = await explore(['some.hs', '-q'], cwd);
+    const { groups, rows } = await ask<Review & { rows: number }>(served, 'review', null);
+    expect([rows, groups.length]).toEqual([77, 37]);
+    await decide(served, groups[3].group, ({ members }) => members.map(({ row }) => row));
+    const plan = await readPlan(join(cwd, 'some-plan.jsonl'));
+    const own = [...plan.kept.keys()].filter((row) => plan.groups[row] === groups[3].group);
+    expect(own.map((row) => plan.kept[row])).toEqual([1, 1]);
+    const again = await explore(['some.hs', '-q'], cwd);
+    expect(
+      (await ask<Review>(again, 'review', null)).groups.filter((g) => g.isReviewed),
+    ).toHaveLength(1);
+  });
+
+  it('of 200,000 rows are whole whenever the server is killed', {
+    ...FULL,
+    timeout: 240_000,
+  }, async () => {
+    const cwd = await ownFolder();
+    const count = 200_000;
+    const draws = new Draws('many rows');
+    const values = draws.gaussians(4 * (count / 2));
+    // Row 2i and row 2i + 1 are equal.
+    const doubled = Float32Array.from({ length: 4 * count }, (_, at) => {
+      return values[4 * Math.floor(at / 8) + (at % 4)];
+    });
+    const index = new SimHashIndex({ bits: 64, dimensions: 4, seed: 3 });
+    index.addAll({ values: doubled, dimensions: 4 });
+    const codes = Array.from({ length: count }, (_, row) => row);
+    const pairs = codes.map((row) => row - (row % 2));
+    const plan = {
+      ...{ count, groups: Uint32Array.from(pairs), duplicateOf: Uint32Array.from(pairs) },
+      kept: Uint8Array.from(codes, (row) => 1 - (row % 2)),
+      ...{ distances: new Uint16Array(count), cosines: null, jaccards: null },
+      checks: dedup(index, { maxDistance: 0 }).checks,
+    };
+    await saveIndex(index, join(cwd, 'many.hs'));
+    const path = join(cwd, 'many-plan.jsonl');
+    await writePlan(path, plan);
+    const kept = plan.kept.slice();
+    for (let round = 0; round < 3; round++) {
+      const served = await explore(['many.hs', '-q'], cwd);
+      await ask<Review>(served, 'review', null);
+      const first = 20 * round;
+      for (const row of [0, 2, 4].map((i) => first + i)) {
+        await decide(served, row, () => [row + 1]);
+        kept.set([0, 1], row);
+      }
+      // A decision is on its way when the server is killed, after less or more of its save.
+      const last = first + 10;
+      const late = decide(served, last, () => [last + 1]).catch(() => null);
+      setTimeout(() => served.child.kill('SIGKILL'), 5 + 40 * round);
+      const answered = (await late) !== null;
+      await served.stopped;
+      const after = await readPlan(path);
+      const changed = codes.filter((row) => kept[row] !== after.kept[row]);
+      expect([[], [last, last + 1]]).toContainEqual(changed);
+      if (answered) expect(changed).toHaveLength(2);
+      kept.set(after.kept);
+    }
+  });
 
   it('of two pages, or of a page and an editor, never overwrite each other', async () => {
     const cwd = await docs();

@@ -7,9 +7,9 @@ import { cosineOf } from '../../codes/angle';
 import type { Chart } from '../../explorer/messages';
 import type { GroupSizes } from '../../measure/group-sizes';
 import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
-import type { SpeedCurve } from '../../measure/speed-curve';
+import type { SpeedCurve, SpeedPoint } from '../../measure/speed-curve';
 import { estimateAngle, type RecallReport } from '../../node';
-import { grouped } from '../output/figures';
+import { counted, grouped } from '../output/figures';
 
 /** "40–47", or "40" where a step is one distance. */
 export function stepName({ from, to }: DistanceStep): string {
@@ -112,29 +112,65 @@ export function thresholdChart(
   };
 }
 
-/** Recall against speed: a line for each method, and what `optimize` measured. */
-export function speedChart(curve: SpeedCurve | null, report: RecallReport | null): Chart {
-  const points = (curve?.points ?? []).map(({ recall, queriesPerSecond, probes }) => {
-    return { recall, queriesPerSecond, name: probes === null ? 'scan' : 'partitions' };
+/** A figure of searches against their recall: a line for each method, and the chosen setting. */
+export function recallChart(
+  curve: SpeedCurve | null,
+  report: RecallReport | null,
+  figure: 'queriesPerSecond' | 'bytes',
+): Chart {
+  const points = (curve?.points ?? []).map((point) => {
+    const { recall, probes } = point;
+    return { recall, y: point[figure], name: probes === null ? 'scan' : 'partitions' };
   });
-  if (report !== null && report.queriesPerSecond > 0) {
+  const chosen = curve?.points.find((point) => isChosen(point, report));
+  if (figure === 'queriesPerSecond' && report !== null && report.queriesPerSecond > 0) {
     const { recall, queriesPerSecond } = report;
-    points.push({ recall, queriesPerSecond, name: 'measured by optimize' });
+    points.push({ recall, y: queriesPerSecond, name: 'measured by optimize' });
+  } else if (chosen !== undefined) {
+    points.push({ recall: chosen.recall, y: chosen[figure], name: 'chosen by optimize' });
   }
   const x = [...new Set(points.map(({ recall }) => recall))].sort((a, b) => a - b);
+  const isSpeed = figure === 'queriesPerSecond';
+  const [what, better] = isSpeed
+    ? ['Queries a second', 'Further up is faster']
+    : ['Bytes that a query reads', 'Further down reads less'];
   return {
-    ...{ kind: 'points', xLabel: 'recall', yLabel: 'queries a second', isLogY: true },
+    ...{ kind: 'points', xLabel: 'recall', isLogY: true },
+    yLabel: isSpeed ? 'queries a second' : 'bytes a query',
     description:
-      `Queries a second by recall of the ${curve?.k ?? report?.k} nearest. Further up is ` +
-      'faster, further right finds more of the true neighbours.',
+      `${what} by recall of the ${curve?.k ?? report?.k} nearest. ${better}, further right finds ` +
+      'more of the true neighbours.',
     x,
     series: [...new Set(points.map(({ name }) => name))].map((name) => ({
       name,
       y: x.map((recall) => {
         const own = points.filter((point) => point.name === name && point.recall === recall);
-        return own.length === 0 ? null : Math.max(...own.map((point) => point.queriesPerSecond));
+        if (own.length === 0) return null;
+        const values = own.map(({ y }) => y);
+        return isSpeed ? Math.max(...values) : Math.min(...values);
       }),
     })),
+  };
+}
+
+/** Whether a setting is the one that searches without options take. */
+export function isChosen({ probes, oversample }: SpeedPoint, report: RecallReport | null): boolean {
+  if (report === null) return false;
+  const wanted = report.method === 'scan' ? null : report.probes;
+  return probes === wanted && oversample === report.oversample;
+}
+
+/** How many partitions there are of each size. */
+export function partitionChart(sizes: readonly number[]): Chart {
+  const most = Math.max(...sizes);
+  const width = Math.max(1, Math.ceil((most + 1) / 40));
+  const bins = new Array<number>(Math.floor(most / width) + 1).fill(0);
+  for (const size of sizes) bins[Math.floor(size / width)]++;
+  return {
+    ...{ kind: 'bars', xLabel: 'distinct codes of a partition', yLabel: 'partitions' },
+    description: `Histogram of the sizes of ${counted(sizes.length, 'partition')}.`,
+    x: bins.map((_, i) => (i + 0.5) * width - 0.5),
+    series: [{ name: 'partitions', y: bins }],
   };
 }
 

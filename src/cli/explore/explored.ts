@@ -55,7 +55,8 @@ export async function openExplored(
     const columns = await folder.columns();
     const frequencies = await folder.frequencies();
     const hasher =
-      folder.text && (await textHasherOf(call, { settings: folder.text, frequencies }));
+      folder.text &&
+      (await textHasherOf(call, { settings: folder.text, frequencies }, index.hasher));
     const told = call.text('text');
     const hashedColumn = told === undefined ? null : carriedName(call, folder, told);
     return new Explored({ path, folder, index, columns, hasher, hashedColumn });
@@ -66,7 +67,7 @@ export async function openExplored(
   const { text, columns: hashed } = source.choice;
   const hashedColumn = text === null ? null : hashed[0];
   return new Explored({
-    ...{ path, folder: null, index, columns, hasher: text?.hasher ?? null, hashedColumn },
+    ...{ path, folder: null, index, columns, hasher: source.textHasher, hashedColumn },
     isByPhrases: text !== null && text.settings.tokens !== 'words',
   });
 }

@@ -7,11 +7,20 @@ import type { HealthAnswer, Section } from '../../explorer/messages';
 import { ENOUGH_PAIRS } from '../../measure/calibrate';
 import { PairTally, total } from '../../measure/pair-tally';
 import type { SpeedCurve } from '../../measure/speed-curve';
+import type { RecallReport } from '../../node';
 import type { Call } from '../call';
 import { bytesText, counted, excerpt, fixed, grouped, percent, plain } from '../output/figures';
 import { coverageWords, recallWords } from '../output/recall';
 import { jsonOf } from '../output/table';
-import { cosineChart, distanceChart, groupChart, speedChart, thresholdChart } from './charts';
+import {
+  cosineChart,
+  distanceChart,
+  groupChart,
+  isChosen,
+  partitionChart,
+  recallChart,
+  thresholdChart,
+} from './charts';
 import type { Explored } from './explored';
 import {
   type FolderState,
@@ -80,7 +89,10 @@ function folderSections({ facts, files, problems }: FolderState): Section[] {
       table: { head: ['property', 'value'], rows: facts.map(([name, value]) => [name, value]) },
     },
     {
-      ...{ name: 'files', heading: 'Files', sentences: [] },
+      ...{ name: 'files', heading: 'Files' },
+      sentences: [
+        `Rows are in ${counted(files.filter(({ kind }) => kind === 'rows').length, 'segment')}.`,
+      ],
       table: {
         head: ['file', 'holds', 'rows', 'size'],
         rows: files.map(({ name, kind, rows, size }) => [name, kind, grouped(rows), size]),
@@ -98,6 +110,7 @@ function measuredSections(measured: Measured, nameOf: (row: number) => string): 
     ...speedSection(measured),
     ...distanceSections(measured),
     ...groupSection(measured, nameOf),
+    ...partitionSection(measured),
     {
       ...{
         name: 'memory',
@@ -122,7 +135,8 @@ function speedSection({ recall, curve, options }: Measured): Section[] {
       `optimize measured that searches find ${recallWords(recall)}, ` +
         `at ${grouped(Math.round(queriesPerSecond))} queries a second; ${coverageWords(recall)}; ` +
         `${plain(wanted)} was wanted${reached ? '' : ' and not reached'}. Since then ` +
-        `${counted(recall.rowsAdded, 'row')} came and ${grouped(recall.rowsRemoved)} went.`,
+        `${counted(recall.rowsAdded, 'row')} came and ${grouped(recall.rowsRemoved)} went` +
+        `${recall.stale ? ', more than a tenth: measure again by index.remeasure()' : ''}.`,
     );
   }
   if (curve?.truth === 'cosine') {
@@ -138,24 +152,43 @@ function speedSection({ recall, curve, options }: Measured): Section[] {
         `median of ${grouped(curve.queries)}.`,
     );
   }
-  const isDrawn = curve?.truth === 'cosine' || (recall !== null && recall.queriesPerSecond > 0);
-  return [
-    {
-      ...{ name: 'speed', heading: 'Recall against speed', sentences },
-      ...(isDrawn && { chart: speedChart(curve, recall) }),
-      ...(curve?.truth === 'cosine' && { table: settingsTable(curve) }),
-    },
-  ];
+  const isMeasured = curve?.truth === 'cosine';
+  const isDrawn = isMeasured || (recall !== null && recall.queriesPerSecond > 0);
+  const speed: Section = {
+    ...{ name: 'speed', heading: 'Recall against speed', sentences },
+    ...(isDrawn && { chart: recallChart(curve, recall, 'queriesPerSecond') }),
+    ...(isMeasured && { table: settingsTable(curve, recall) }),
+  };
+  if (!isMeasured) return [speed];
+  const read = 'Codes or residual codes, centroids, and the vectors that are re-ranked.';
+  const bytes = { name: 'bytes', heading: 'Recall against bytes', sentences: [read] };
+  return [speed, { ...bytes, chart: recallChart(curve, recall, 'bytes') }];
 }
 
-/** With which setting each point of the curve was measured. */
-function settingsTable({ points }: SpeedCurve) {
+/** How evenly the rows lie in partitions. */
+function partitionSection({ partitions }: Measured): Section[] {
+  if (partitions.length === 0) return [];
+  const sizes = [...partitions].sort((a, b) => a - b);
+  const at = (share: number) => grouped(sizes[Math.floor(share * (sizes.length - 1))]);
+  const sentence =
+    `${counted(sizes.length, 'partition')} of ${at(0)} to ${at(1)} distinct codes, half of them ` +
+    `of ${at(0.25)} to ${at(0.75)}. A search visits those that are nearest to its query.`;
+  const heading = 'Sizes of partitions';
+  return [{ name: 'partition', heading, sentences: [sentence], chart: partitionChart(sizes) }];
+}
+
+/** With which setting each point of the curve was measured; the chosen one has a mark. */
+function settingsTable({ points }: SpeedCurve, report: RecallReport | null) {
   return {
-    head: ['method', 'partitions visited', 're-ranked of each k', 'recall', 'queries a second'],
-    rows: points.map(({ probes, oversample, recall, queriesPerSecond }) => [
-      ...(probes === null ? ['scan', 'all'] : ['partitions', grouped(probes)]),
-      oversample === null ? '–' : plain(oversample),
-      ...[fixed(recall, 3), grouped(Math.round(queriesPerSecond))],
+    head: [
+      ...['method', 'partitions visited', 're-ranked of each k', 'recall'],
+      ...['queries a second', 'bytes a query', 'chosen'],
+    ],
+    rows: points.map((point) => [
+      ...(point.probes === null ? ['scan', 'all'] : ['partitions', grouped(point.probes)]),
+      point.oversample === null ? '–' : plain(point.oversample),
+      ...[fixed(point.recall, 3), grouped(Math.round(point.queriesPerSecond))],
+      ...[grouped(Math.round(point.bytes)), isChosen(point, report) ? 'yes' : ''],
     ]),
   };
 }

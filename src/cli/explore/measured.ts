@@ -2,6 +2,7 @@
  * What is measured of an index, and what its folder says of itself: the figures behind the page.
  */
 
+import { partsOf } from '../../index/simhash-index';
 import { cosinesOf } from '../../measure/brute-force';
 import { type Recommended, recommendedOf } from '../../measure/calibrate';
 import { type GroupSizes, groupSizes } from '../../measure/group-sizes';
@@ -61,6 +62,8 @@ export interface Measured {
   /** Memory by what it holds. */
   readonly bytes: IndexBytes;
   readonly recall: RecallReport | null;
+  /** Distinct codes of each partition; empty where the index has none. */
+  readonly partitions: readonly number[];
   /** Null where it is not measured. */
   readonly curve: SpeedCurve | null;
   /** Null below two rows, as what follows from it. */
@@ -86,6 +89,7 @@ export async function measure(
   const base = {
     ...{ options, bits: index.bits, rank: index.rank, rows: rows.length, recall },
     ...{ sampled: sample.rows.length, hasVectors: vectors !== null, bytes: index.bytes },
+    partitions: partitionSizes(index),
   };
   if (sample.rows.length < 2) {
     const nothing = { curve: null, tally: null, calibrated: null, groups: null };
@@ -107,6 +111,13 @@ export async function measure(
     ? await call.long('timing searches', (work) => speedCurve(index, { rows, sample, ...work }))
     : null;
   return { ...base, curve, tally, calibrated, groups };
+}
+
+function partitionSizes(index: SimHashIndex): number[] {
+  const { partitions } = partsOf(index);
+  if (partitions === null) return [];
+  const { count, starts } = partitions;
+  return Array.from({ length: count }, (_, p) => starts[p + 1] - starts[p]);
 }
 
 /** For each row of a sample that has one, the distance to the nearest row of the whole index. */

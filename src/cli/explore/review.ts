@@ -212,7 +212,9 @@ export class Review {
   /** The ids of the rows, where they are more than the numbers of rows. */
   #ids(): Ids | undefined {
     const { index, rows } = this.#explored;
-    return rows.some((row) => index.idOf(row) !== row) ? idsOfIndex(index, rows) : undefined;
+    return rows.some((row) => index.idOf(row) !== row)
+      ? idsOfIndex(index, rows, this.#plan?.count)
+      : undefined;
   }
 }
 

@@ -212,8 +212,12 @@ export function idsAt(ids: Ids, rows: Uint32Array): Ids {
  * By row the ids of an index, those of removed rows empty: strings where one is, else integers of
  * the narrowest type that holds all.
  */
-export function idsOfIndex(index: SimHashIndex, rows: Uint32Array): Ids {
-  const all: (Id | undefined)[] = Array((rows.at(-1) ?? -1) + 1).fill(undefined);
+export function idsOfIndex(
+  index: SimHashIndex,
+  rows: Uint32Array,
+  count = (rows.at(-1) ?? -1) + 1,
+): Ids {
+  const all: (Id | undefined)[] = Array(count).fill(undefined);
   for (const row of rows) all[row] = index.idOf(row);
   if (all.some((id) => typeof id === 'string')) return all.map((id) => String(id ?? ''));
   const integers = all.map((id) => BigInt(id ?? 0));

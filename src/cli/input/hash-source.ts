@@ -32,7 +32,13 @@ import {
   type SourceColumns,
   type SourceKind,
 } from './open-input';
-import { readFrequencies, type TextTerms, textHasherOf, textSettingsOf } from './texts';
+import {
+  readFrequencies,
+  type TextTerms,
+  textHasherOf,
+  textHashersOf,
+  textSettingsOf,
+} from './texts';
 
 /** Width of a code: an estimated cosine has a standard error of .1 at 0, less near 1. */
 export const DEFAULT_BITS = 256;
@@ -58,7 +64,7 @@ interface Choice extends SourceColumns {
   readonly path: string;
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
-  readonly text: (TextTerms & { readonly hasher: TextHasher }) | null;
+  readonly text: (TextTerms & { readonly hasherLike: (like: SimHasher) => TextHasher }) | null;
 }
 
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
@@ -103,7 +109,9 @@ export class HashSource {
   async again(): Promise<HashSource> {
     const { path, columns } = this.choice;
     const reader = await openInput(this.call, path, columns);
-    return new HashSource(this.call, reader, { ...this.choice, idColumn: null });
+    const again = new HashSource(this.call, reader, { ...this.choice, idColumn: null });
+    again.#isOfSets = this.#isOfSets;
+    return again;
   }
 
   /** The rows, with progress, until Ctrl-C. */
@@ -130,11 +138,18 @@ export class HashSource {
     const all = batch.texts(columns[0]);
     const texts =
       wanted === undefined ? all : all.map((one, i) => (wanted(batch.firstRow + i) ? one : null));
-    for (const vectors of rowsOfTexts(text.hasher, texts)) {
+    for (const vectors of rowsOfTexts(this.textHasher as TextHasher, texts)) {
       const count = vectors.offsets.length - 1;
       yield { firstRow, count, vectors };
       firstRow += count;
     }
+  }
+
+  /** How texts become the vectors whose codes are made here; null where the rows are no texts. */
+  get textHasher(): TextHasher | null {
+    const { text } = this.choice;
+    if (text !== null) this.#textHasher ??= text.hasherLike(this.hasherFor(NO_ROWS));
+    return this.#textHasher;
   }
 
   #vectorsOf(batch: RowBatch): Piece['vectors'] {
@@ -202,9 +217,8 @@ export class HashSource {
     const parts: Codes[] = [];
     if (text !== null && sums === undefined) {
       // Threads split and weigh the texts too.
-      this.#textHasher ??= await textHasherOf(this.call, text, this.hasherFor(NO_ROWS));
       const texts = batch.texts(columns[0]).map((one) => one ?? '');
-      const hasher = this.#textHasher;
+      const hasher = this.textHasher as TextHasher;
       return this.named(batch.firstRow, () => hasher.hashAllAsync(texts, { signal }));
     }
     for (const { firstRow, vectors } of this.piecesOf(batch)) {
@@ -349,8 +363,8 @@ export async function openSource(
   if (source.kind !== 'text') return new HashSource(call, reader, { ...choice, text: null });
   const settings = text?.settings ?? textSettingsOf(call);
   const frequencies = text ? text.frequencies : await frequenciesOf(call, choice);
-  const hasher = await textHasherOf(call, { settings, frequencies });
-  return new HashSource(call, reader, { ...choice, text: { settings, frequencies, hasher } });
+  const hasherLike = await textHashersOf(call, { settings, frequencies });
+  return new HashSource(call, reader, { ...choice, text: { settings, frequencies, hasherLike } });
 }
 
 /** A table that was made before, or one of the input's own texts; null without `--tf-idf`. */

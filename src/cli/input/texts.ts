@@ -43,19 +43,31 @@ export function textSettingsOf(call: Call): TextSettings {
 /** What splits and weighs texts by such settings, and hashes them as `like` does where given. */
 export async function textHasherOf(
   call: Call,
-  { settings, frequencies }: TextTerms,
+  terms: TextTerms,
   like?: SimHasher,
 ): Promise<TextHasher> {
+  return (await textHashersOf(call, terms))(like);
+}
+
+/** The same for several hashers of vectors: a text is another vector where it is a set. */
+export async function textHashersOf(
+  call: Call,
+  { settings, frequencies }: TextTerms,
+): Promise<(like?: SimHasher) => TextHasher> {
   const { tokens, stopWords: language, counting, hash, keywords } = settings;
-  return new TextHasher({
-    ...(like && { bits: like.bits, seed: like.seed }),
-    ...(like && { projection: like.projection as TextHasherOptions['projection'] }),
+  const options = {
     tokens: await tokensOf(call, tokens),
     stopWords: language === undefined ? undefined : await stopWords(language),
     counting: counting as Counting | undefined,
     hash: hash as WordHash | undefined,
-    ...{ keywords, frequencies: frequencies ?? undefined, empty: 'null' },
-  });
+    ...{ keywords, frequencies: frequencies ?? undefined, empty: 'null' as const },
+  };
+  return (like) =>
+    new TextHasher({
+      ...options,
+      ...(like && { bits: like.bits, seed: like.seed }),
+      ...(like && { projection: like.projection as TextHasherOptions['projection'] }),
+    });
 }
 
 /** What splits texts, by the words of --tokens; `jieba` loads its dictionary. */

@@ -128,7 +128,8 @@ async function sampleRows(
       }
     }
   }
-  const drawn = text === null ? rows.result() : vectorsOfTexts(text.hasher, texts.result());
+  const drawn =
+    text === null ? rows.result() : vectorsOfTexts(source.textHasher as TextHasher, texts.result());
   const vectors = drawn.flatMap(({ row, value }) =>
     source.named(0, () => hasDirection(value, row)) ? [value as Vector] : [],
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/cli/call';
-import { groupChart, speedChart } from '../../../src/cli/explore/charts';
+import { groupChart, partitionChart, recallChart } from '../../../src/cli/explore/charts';
 import { healthAnswer } from '../../../src/cli/explore/health';
 import { type Measured, measure } from '../../../src/cli/explore/measured';
 import { type DenseMatrix, dedup, hammingDistance, SimHashIndex } from '../../../src/index';
@@ -120,7 +120,7 @@ describe.each(['float32', 'none'] as const)('a report of an index that keeps %s'
     const last = curve.points[curve.points.length - 1];
     expect(last.recall).toBe(1); // 50 × 10 rows are all of them
     expect(curve.truth).toBe(keep === 'none' ? 'distance' : 'cosine');
-    const chart = speedChart(curve, null);
+    const chart = recallChart(curve, null, 'queriesPerSecond');
     expect(chart.x).toEqual([...new Set(curve.points.map(({ recall }) => recall))]);
     expect(chart.series.map(({ name }) => name)).toEqual(['scan']);
     const recalls = curve.points.map(({ recall }) => recall);
@@ -155,9 +155,25 @@ it('a report of an optimized index has a line for its partitions', async () => {
     report.curve?.points.flatMap(({ probes }) => (probes === null ? [] : [probes])) ?? [];
   expect(visits.length).toBeGreaterThan(1);
   expect(visits).toContain(measured.probes);
-  const { series } = speedChart(report.curve, report.recall);
+  const { series } = recallChart(report.curve, report.recall, 'queriesPerSecond');
   const names = series.map(({ name }) => name);
   expect(names).toEqual(['partitions', 'scan', 'measured by optimize']);
+  const bytes = recallChart(report.curve, report.recall, 'bytes');
+  expect(bytes.series.map(({ name }) => name)).toEqual([
+    ...['partitions', 'scan', 'chosen by optimize'],
+  ]);
+  // A scan reads every code, of 8 bytes, and ever more vectors; few partitions read less than that.
+  const scans = report.curve?.points.filter(({ probes }) => probes === null) ?? [];
+  for (const { bytes, oversample } of scans) {
+    expect(bytes).toBeGreaterThanOrEqual(8 * 6000 + 8 * 10 * (oversample ?? 0));
+  }
+  expect(report.curve?.points[0].bytes).toBeLessThan(scans[0].bytes);
+  expect(report.partitions).toHaveLength(measured.partitions);
+  const codes = Array.from({ length: 6000 }, (_, row) => String(index.get(row)?.code));
+  const distinct = new Set(codes).size;
+  expect(report.partitions.reduce((sum, size) => sum + size, 0)).toBe(distinct);
+  const { y } = partitionChart(report.partitions).series[0];
+  expect(y.reduce((sum: number, count) => sum + (count ?? 0), 0)).toBe(measured.partitions);
   expect(textOf(report)).toContain('optimize measured that searches find');
 });
 
