@@ -32,13 +32,7 @@ import {
   type SourceColumns,
   type SourceKind,
 } from './open-input';
-import {
-  readFrequencies,
-  type TextTerms,
-  textHasherOf,
-  textHashersOf,
-  textSettingsOf,
-} from './texts';
+import { readFrequencies, type TextTerms, textHashersOf, textSettingsOf } from './texts';
 
 /** Width of a code: an estimated cosine has a standard error of .1 at 0, less near 1. */
 export const DEFAULT_BITS = 256;
@@ -379,7 +373,8 @@ async function frequenciesOf(
     call.misuse('--tf-idf reads its input twice, stdin comes once: give --frequencies FILE');
   }
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
-  const hasher = await textHasherOf(call, { settings: textSettingsOf(call), frequencies: null });
+  const terms = { settings: textSettingsOf(call), frequencies: null };
+  const hasher = (await textHashersOf(call, terms))();
   const table = hasher.fit([]);
   for await (const batch of batchesOf(call, await openInput(call, path, columns))) {
     table.merge(hasher.fit(batch.texts(columns[0]).map((text) => text ?? '')));
