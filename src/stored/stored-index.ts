@@ -5,7 +5,7 @@
  */
 
 import { checkByteCount } from '../base/byte-count';
-import { checkOptions, wrongValue } from '../base/check';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, type Steps } from '../base/steps';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
@@ -44,6 +44,7 @@ import { SearchQueue } from './needs';
 import { PartitionCache } from './partition-cache';
 import { candidatesPassing, nearestPassing, type Passing } from './passing-blocks';
 import { findRow, readRow } from './row-look-up';
+import { StoredColumns } from './stored-columns';
 import type { StoredFiles } from './stored-files';
 import { Router } from './stored-partitions';
 import { type Shared, StoredView } from './stored-view';
@@ -95,6 +96,7 @@ export class StoredIndex<I extends Id = Id> {
   readonly #view: StoredView;
   readonly #queue = new SearchQueue();
   readonly #lookUps: LookUps;
+  readonly #columns: StoredColumns;
   #lastPass: Promise<unknown> = Promise.resolve();
 
   /** @internal */
@@ -122,6 +124,7 @@ export class StoredIndex<I extends Id = Id> {
     const cache = new PartitionCache(content, this.#reader, limit, router?.count ?? 0);
     const vectors = new VectorCache(content, this.#reader, room - cache.bytes);
     this.#lookUps = new LookUps(content, this.#reader);
+    this.#columns = new StoredColumns(content, this.#reader);
     this.#shared = { content, router, cache, vectors };
     this.#view = new StoredView(this.#shared);
   }
@@ -196,6 +199,38 @@ export class StoredIndex<I extends Id = Id> {
       if (found === null) return undefined;
       return (await readRow(passing, found)) as IndexRow<I>;
     });
+  }
+
+  /**
+   * Values of carried columns, by name: of the rows given, in their order, or of all rows that are
+   * there, ascending. Reads these columns and no others.
+   */
+  async columns(
+    names: readonly string[],
+    options?: Stopped & { rows?: ArrayLike<number> },
+  ): Promise<Record<string, unknown[]>> {
+    const { rows, ...call } = checkOptions('options', options, ['rows', 'signal']);
+    const { signal } = checkLongCall(call as LongCall);
+    const wanted = rows === undefined ? await this.#columns.rows(signal) : Uint32Array.from(rows);
+    return this.#columns.valuesOf(names, wanted, signal);
+  }
+
+  /** The rows, ascending, whose value of a carried column is accepted: a filter of searches. */
+  async rowsWhere(
+    column: string,
+    accepts: (value: unknown) => boolean,
+    options?: Stopped,
+  ): Promise<Uint32Array> {
+    if (typeof accepts !== 'function') throw wrongType('accepts', 'a function', accepts);
+    const { signal } = checkLongCall(checkOptions('options', options, ['signal']) as LongCall);
+    const rows = await this.#columns.rows(signal);
+    const { [column]: values } = await this.#columns.valuesOf([column], rows, signal);
+    return rows.filter((_, i) => accepts(values[i]));
+  }
+
+  /** Names of the carried columns. */
+  get columnNames(): readonly string[] {
+    return this.#content.manifest.columns.map(({ name }) => name);
   }
 
   /** Closes the files; searches that wait fail. */

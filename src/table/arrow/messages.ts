@@ -192,7 +192,7 @@ export function* walkBlock<T extends { header: number }>(
 }
 
 /** Walks bytes in memory from `at` on, before `last`; `at` moves to where the walk ended. */
-class Cursor {
+export class Cursor {
   constructor(
     readonly bytes: Uint8Array,
     public at: number,
@@ -232,17 +232,6 @@ export function verifyArrow(bytes: Uint8Array): number {
   }
 }
 
-/** Where the bodies of the batches of a sound file lie. */
-export function bodiesOf(file: Uint8Array): { at: number; length: number }[] {
-  const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
-  const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);
-  return blocks.map((block) => {
-    const cursor = new Cursor(file, block.offset, start);
-    const { bodyBytes } = cursor.run(walkBlock(block, walkHead()));
-    return { at: cursor.at, length: bodyBytes };
-  });
-}
-
 function hasMagic(bytes: Uint8Array, at: number): boolean {
   for (let i = 0; i < MAGIC.length; i++) if (bytes[at + i] !== MAGIC.charCodeAt(i)) return false;
   return true;
@@ -266,6 +255,7 @@ export function footerStart(tail: Uint8Array, byteCount: number): number {
 export interface Block {
   readonly header: 2 | 3;
   readonly offset: number;
+  readonly metadataBytes: number;
 }
 
 /** The content of a footer, verified. */
@@ -307,7 +297,7 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
       }
       if (seen.has(offset)) throw new Error(`the footer names the message at ${offset} twice`);
       seen.add(offset);
-      blocks.push({ header, offset });
+      blocks.push({ header, offset, metadataBytes });
     }
   }
   return { blocks, columns, schemaAt, version };

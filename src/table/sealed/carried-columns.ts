@@ -3,11 +3,15 @@
  * one file have the same columns; each may be null, and dictionaries become plain columns.
  */
 
+import { type DataType, type Field, Type } from 'apache-arrow';
+import { FormatError } from '../../base/format-error';
+import { bodiesOf, type Span } from '../arrow/bodies';
 import { concatenated } from '../arrow/bytes';
+import { footerStart, readFooter, TAIL_BYTES } from '../arrow/messages';
 import { asArrow } from '../arrow/source';
 import { ArrowWriter } from '../arrow/writer';
 import { RowBatch } from '../row-batch';
-import { headerText } from './seal';
+import { checkColumn, headerText } from './seal';
 import { batchRanges, openTable } from './sealed-table';
 
 const KIND = 'columns';
@@ -48,4 +52,60 @@ export function columnsFromArrow(
       return whole.without(others.map(({ name }) => name));
     });
   });
+}
+
+/** Bytes of a file from `at` on. */
+type ReadRanges = (ranges: readonly Span[]) => Promise<readonly Uint8Array[]>;
+
+/**
+ * One column of such a file, of which nothing else is read but where its batches are; compared with
+ * its checksums. What is not read takes address space, and no memory.
+ */
+export async function carriedColumn(
+  file: { readonly path: string; readonly bytes: number },
+  name: string,
+  read: ReadRanges,
+): Promise<RowBatch[]> {
+  const { path, bytes } = file;
+  const image = new Uint8Array(bytes);
+  const fill = async (ranges: readonly Span[]) => {
+    const own = ranges.filter(({ length }) => length > 0);
+    for (const [i, part] of (await read(own)).entries()) image.set(part, own[i].at);
+  };
+  const whole = (at: number) => ({ at, length: bytes - at });
+  // Most footers are short: one read has them.
+  const guess = Math.max(0, bytes - FOOTER_BYTES);
+  await fill([{ at: 0, length: Math.min(8, bytes) }, whole(guess)]);
+  const start = asArrow(path, () => footerStart(image.subarray(-TAIL_BYTES), bytes));
+  if (start < guess) await fill([whole(start)]);
+  const { blocks } = asArrow(path, () => {
+    return readFooter(image.subarray(start, -TAIL_BYTES), start);
+  });
+  await fill(blocks.map(({ offset, metadataBytes }) => ({ at: offset, length: metadataBytes })));
+  const open = () => openTable(image, path, { kind: KIND, isSound: true });
+  const { fields } = open().schema;
+  const at = fields.findIndex((field) => field.name === name);
+  if (at < 0) throw new FormatError(`there is no column "${name}"`, path);
+  const before = fields.slice(0, at).reduce((sum, field) => sum + bufferCount(field), 0);
+  const end = before + bufferCount(fields[at]);
+  const bodies = asArrow(path, () => bodiesOf(image));
+  await fill(bodies.flatMap(({ buffers }) => buffers.slice(before, end)));
+  asArrow(path, () => {
+    for (const [i, batch] of open().batches.entries()) checkColumn(batch, at, i);
+  });
+  return columnsFromArrow(image, path, { names: [name], isSound: true });
+}
+
+/** Footers of most files are shorter. */
+const FOOTER_BYTES = 2 ** 15;
+
+/** The buffers of a column in a batch, as the format lists them. */
+function bufferCount({ type }: Field): number {
+  const { typeId, children } = type as DataType;
+  const own: Partial<Record<Type, number>> = {
+    ...{ [Type.Null]: 0, [Type.Struct]: 1, [Type.FixedSizeList]: 1 },
+    ...{ [Type.Utf8]: 3, [Type.Binary]: 3, [Type.LargeUtf8]: 3, [Type.LargeBinary]: 3 },
+  };
+  const below: readonly Field[] = typeId === Type.Dictionary ? [] : (children ?? []);
+  return below.reduce((sum, child) => sum + bufferCount(child), own[typeId] ?? 2);
 }

@@ -111,12 +111,19 @@ export class SealChecker {
       );
     }
     if (seal.schema !== schemaChecksum(schema)) throw new Error('damaged: the schema was changed');
-    schema.fields.forEach((field, i) => {
-      if (seal.columns[i] !== columnChecksum(batch.data.children[i])) {
-        throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
-      }
+    schema.fields.forEach((_, i) => {
+      checkColumn(batch, i, this.#index);
     });
   }
+}
+
+/** Fails unless column `i` of a batch is the one that was sealed. */
+export function checkColumn(batch: RecordBatch, i: number, index: number): void {
+  const name = `batch ${index}`;
+  const seal = parse(batch.metadata.get(KEY), name) as Seal;
+  if (seal.columns?.[i] === columnChecksum(batch.data.children[i])) return;
+  const field = batch.schema.fields[i];
+  throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
 }
 
 /**

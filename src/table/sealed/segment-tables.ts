@@ -7,7 +7,7 @@
 
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
 import { checksum } from '../../kernels/kernels';
-import { bodiesOf } from '../arrow/messages';
+import { bodiesOf } from '../arrow/bodies';
 import { asArrow } from '../arrow/source';
 import { BodyReader } from './body-reader';
 import {

@@ -1,0 +1,115 @@
+/**
+ * The carried columns of a stored index: of each column that is asked for its own ranges are read,
+ * and no others. Values are found by row: a file of columns has the rows of its segment, ascending.
+ */
+
+import { lowerBound } from '../base/arrays';
+import { wrongValue } from '../base/check';
+import { RowBatch } from '../table/row-batch';
+import { carriedColumn } from '../table/sealed/carried-columns';
+import type { BlockReader } from './block-reader';
+import type { StoredContent, StoredSegment } from './content';
+import { passingBlocks } from './passing-blocks';
+import type { ByteRange } from './stored-files';
+
+export class StoredColumns {
+  readonly #content: StoredContent;
+  readonly #reader: BlockReader;
+  /** Of segments whose row numbers have gaps, the rows. */
+  readonly #rows = new Map<StoredSegment, Uint32Array>();
+
+  constructor(content: StoredContent, reader: BlockReader) {
+    this.#content = content;
+    this.#reader = reader;
+  }
+
+  /** By name the values of columns, one a row of those given; each row must be there. */
+  async valuesOf(
+    names: readonly string[],
+    rows: Uint32Array,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown[]>> {
+    const known = this.#content.manifest.columns.map(({ name }) => name);
+    for (const name of names) {
+      if (known.includes(name)) continue;
+      throw wrongValue('names', `some of ${known.join(', ') || 'no columns'}`, name);
+    }
+    const all = names.map((name): [string, unknown[]] => [name, new Array(rows.length)]);
+    let found = 0;
+    for (const segment of this.#content.segments) {
+      const { firstRow = 0, nextRow = 0 } = segment.rows;
+      const own = [...rows.keys()].filter((i) => rows[i] >= firstRow && rows[i] < nextRow);
+      if (own.length === 0) continue;
+      const places = await this.#placesOf(segment, own, rows, signal);
+      for (const [name, values] of all) {
+        const column = (await this.#column(segment, name, signal)).select(places).values(name);
+        for (const [at, i] of own.entries()) values[i] = column[at];
+      }
+      found += own.length;
+    }
+    if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
+    return Object.fromEntries(all);
+  }
+
+  /** All rows that are there, ascending. */
+  async rows(signal?: AbortSignal): Promise<Uint32Array> {
+    const all: number[] = [];
+    for (const segment of this.#content.segments) {
+      for (const row of await this.#rowsOf(segment, signal)) {
+        if (!this.#content.removed.has(row)) all.push(row);
+      }
+    }
+    return Uint32Array.from(all);
+  }
+
+  async #column(segment: StoredSegment, name: string, signal?: AbortSignal): Promise<RowBatch> {
+    const file = segment.columns;
+    if (file === null) throw wrongValue('names', 'columns of all segments', name);
+    const path = this.#reader.pathOf(file);
+    const read = (ranges: readonly ByteRange[]) =>
+      this.#reader.ranges(
+        ranges.map((range) => ({ file, range })),
+        signal,
+      );
+    return RowBatch.join(await carriedColumn({ path, bytes: file.bytes }, name, read));
+  }
+
+  async #placesOf(
+    segment: StoredSegment,
+    own: readonly number[],
+    rows: Uint32Array,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint32Array> {
+    const there = await this.#rowsOf(segment, signal);
+    return Uint32Array.from(own, (i) => {
+      const place = lowerBound(there, rows[i]);
+      if (there[place] === rows[i] && !this.#content.removed.has(rows[i])) return place;
+      throw wrongValue('rows', 'rows of the index', rows[i]);
+    });
+  }
+
+  /** The rows of a segment, removed ones included, ascending. */
+  async #rowsOf(segment: StoredSegment, signal: AbortSignal | undefined): Promise<Uint32Array> {
+    const known = this.#rows.get(segment);
+    if (known !== undefined) return known;
+    const { firstRow = 0, nextRow = 0, rows: count } = segment.rows;
+    const rows = new Uint32Array(count);
+    if (nextRow - firstRow === count) {
+      for (let i = 0; i < count; i++) rows[i] = firstRow + i;
+    } else {
+      let at = 0;
+      const content = { ...this.#content, segments: [segment] };
+      for await (const { rows: block } of passingBlocks({
+        content,
+        reader: this.#reader,
+        signal,
+      })) {
+        rows.set(block.rows, at);
+        at += block.count;
+      }
+      rows.sort();
+    }
+    this.#rows.set(segment, rows);
+    return rows;
+  }
+}
