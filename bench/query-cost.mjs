@@ -8,11 +8,11 @@ import { fromSource } from './lib/from-source.mjs';
 import { generator } from './lib/random.mjs';
 import { announce, printTable, short } from './lib/table.mjs';
 
-const { SimHashIndex, partsOf, queryOf, gapOf, exactBest } = await fromSource(`
+const { SimHashIndex, partsOf, queryOf, gapOf, exactBest, MARGIN, runSteps } = await fromSource(`
   export { SimHashIndex, partsOf } from '../../src/index/simhash-index';
   export { queryOf } from '../../src/index/query';
   export { gapOf } from '../../src/index/partitions/gaps';
-  export { exactBest } from '../../src/index/re-rank';
+  export { exactBest, MARGIN } from '../../src/index/re-rank';
 `);
 
 const BITS = 256;
@@ -74,7 +74,7 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
     const firstRows = parts.distinctCodes.memory.rows;
     const estimateOf = (i) => 1 - hits.weights[i] / 2048;
     const found = { ...hits, firstRows, estimateOf, error: partitions.error };
-    exactBest(parts, ready, found, K, work);
+    runSteps(exactBest(parts, ready, found, { k: K, margin: MARGIN }, work), {});
     const ranked = performance.now();
     seen.codes += codes;
     seen.ranked += work.candidates;

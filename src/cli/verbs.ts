@@ -102,7 +102,10 @@ export const VERBS: readonly Verb[] = [
           "Only rows with: category = 'animal' and year >= 2000 (=, !=, <, <=, >, >=, in)",
         '--rank HOW: hamming|estimate|exact':
           'By distance, estimated cosine or exact cosine (the best that the index can)',
-        '--explain': 'Say what was done for each query, and how long it took',
+        '--recall R: number 0<..1':
+          'Of an optimized index: go on until this share of the neighbours is expected to be found',
+        '--explain':
+          'Say for each query what was done, how long it took, and how much it probably missed',
         '--columns NAMES: list': 'Columns of the index to show (on a terminal the first text)',
       }),
       ...OUTPUT_OPTIONS,

@@ -33,6 +33,12 @@ export interface Setting {
   readonly want: number;
 }
 
+/** How to search and to re-rank. */
+export interface FullSetting extends Setting {
+  /** Standard errors by which estimates fall short where re-ranking ends; see `exactBest`. */
+  readonly margin: number;
+}
+
 type CandidateRequest = Wanted & Setting & { readonly rank: Rank };
 
 /** Weighs the codes of up to `probes` nearest partitions; the search holds the `ask` lightest. */

@@ -12,6 +12,7 @@ import type { Codes } from '../codes/codes';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
 import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
 import { MAX_ROWS } from './distinct/distinct-codes';
+import type { DoubtModel } from './doubt';
 import type { Id } from './id-table';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
@@ -90,14 +91,20 @@ export interface SearchOptions<I extends Id = Id> {
   probes?: number;
   /** Only these rows: their numbers, or a function of id and row that returns true for them. */
   filter?: Filter<I>;
-  /** True to get the method, the work and the time it took with the result. */
+  /**
+   * Share of this query's neighbours that must be found, as far as the search can tell: it ends
+   * with less work where that is enough, and goes on, up to four times the measured setting, where
+   * it is not. After `optimize`, for the k measured there.
+   */
+  recall?: number;
+  /** True to get the method, the work, the time it took and what it expects to have missed. */
   explain?: boolean;
 }
 
 export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
 
 export const SEARCH_OPTIONS = [
-  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'explain'],
+  ...['k', 'rank', 'method', 'oversample', 'probes', 'filter', 'recall', 'explain'],
 ];
 
 /** `maxDistance`, or the least similarity, or both must be given. */
@@ -213,6 +220,10 @@ export interface RecallReport extends EvaluationRecall {
   readonly partitions: number;
   readonly probes: number;
   readonly oversample: number;
+  /** Standard errors by which an estimate must fall short where re-ranking ends early. */
+  readonly margin: number;
+  /** Settings that `recall` of a search picks from, with what tells how much they miss. */
+  readonly doubt: readonly DoubtModel[];
   /** Which rows took no part in training, for `remeasure`. */
   readonly seed: number;
   readonly heldOutShare: number;

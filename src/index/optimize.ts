@@ -12,13 +12,15 @@ import type { Steps } from '../base/steps';
 import { allocateCentroids } from '../k-means/k-means';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { inParallel } from '../threads/parallel';
-import type { Setting } from './candidates';
+import type { FullSetting } from './candidates';
+import { doubtOf, withMargin } from './choice';
+import type { DoubtModel } from './doubt';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
 import type { EvaluationRecall, RecallReport } from './index-options';
 import type { CodeOrder, IndexParts } from './index-parts';
 import { groupedByPartition, Partitions } from './partitions/partitions';
 import { type Space, spaceOf } from './partitions/space';
-import { type Evaluated, reaching, recallOf, sharesFound, USUAL_LEVEL } from './recall';
+import { type Evaluated, type Found, reaching, recallOf, sharesFound, USUAL_LEVEL } from './recall';
 import type { TruthBy } from './truth';
 import { chosen, type Target } from './tuning';
 import type { DenseVectors } from './vectors/dense-vectors';
@@ -71,7 +73,8 @@ export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport
   const half = Math.ceil(Math.min(source.isGiven ? source.left : wanted.queries, source.left) / 2);
   let choosing = yield* source.next(Math.min(half, MAX_CHOOSING));
   for (let retry = 0; ; retry++) {
-    const choice = yield* chosen(trial, choosing, wanted);
+    const cheapest = yield* chosen(trial, choosing, wanted);
+    const { choice, found } = yield* withMargin(trial, choosing, cheapest, wanted);
     const isLast = source.left === 0; // of a single query
     const judging = isLast ? choosing : yield* source.next(source.isGiven ? source.left : half);
     const figures = yield* measured(trial, source, judging, choice, wanted);
@@ -81,7 +84,9 @@ export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport
     }
     const partitions = choice.probes === null ? null : trial.partitions;
     const others = source.isGiven ? yield* measuredByRows(trial, heldOut, choice, wanted) : null;
-    const report = reportOf(trial, wanted, { choice, figures, others, heldOut });
+    const seen = isLast ? [figures.found] : [found, figures.found];
+    const doubt = yield* doubtOf(trial, choice, seen, judging, wanted.k);
+    const report = reportOf(trial, wanted, { choice, figures, others, heldOut, doubt });
     parts.setOrder({ distinctCodes: trial.distinctCodes, partitions });
     parts.report = report;
     return report;
@@ -91,8 +96,8 @@ export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport
 /** Measures the setting of an optimized index again. */
 export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<RecallReport> {
   const report = parts.report as RecallReport;
-  const { k, oversample, method, probes, seed, heldOutShare } = report;
-  const choice = { probes: method === 'scan' ? null : probes, want: oversample * k };
+  const { k, oversample, method, probes, seed, heldOutShare, margin } = report;
+  const choice = { probes: method === 'scan' ? null : probes, want: oversample * k, margin };
   const heldOut = new HeldOut(seed, heldOutShare);
   const { wanted: recall, wantedCoverage: coverage } = report;
   const wanted = { ...evaluating, recall, coverage, k, seed: String(seed), partitions: undefined };
@@ -100,7 +105,8 @@ export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<Rec
   const some = yield* source.next(source.isGiven ? source.left : evaluating.queries);
   const figures = yield* measured(parts, source, some, choice, wanted);
   const others = source.isGiven ? yield* measuredByRows(parts, heldOut, choice, wanted) : null;
-  parts.report = reportOf(parts, wanted, { choice, figures, others, heldOut });
+  const doubt = yield* doubtOf(parts, choice, [figures.found], some, k);
+  parts.report = reportOf(parts, wanted, { choice, figures, others, heldOut, doubt });
   return parts.report;
 }
 
@@ -235,6 +241,8 @@ function inTurn(
 
 interface Figures {
   readonly recall: EvaluationRecall;
+  /** What the searches found. */
+  readonly found: Found;
   readonly reached: boolean;
   /** Milliseconds a query. */
   readonly ms: number;
@@ -247,12 +255,13 @@ function* measured(
   parts: IndexParts,
   source: Source,
   judging: readonly Evaluated[],
-  setting: Setting,
+  setting: FullSetting,
   { k, recall: wanted, coverage, precision, given, vectors }: Wanted,
 ): Steps<Figures> {
-  let { shares, ms } = yield* sharesFound(parts, judging, k, setting);
+  let seen = yield* sharesFound(parts, judging, k, setting);
   const level = coverage === null ? USUAL_LEVEL : wanted;
   for (;;) {
+    const { shares, ms } = seen;
     const found = recallOf(shares, level);
     const [low, high] = found.interval;
     const isNarrow = precision === null || high - low <= precision;
@@ -262,11 +271,15 @@ function* measured(
       const recall = { ...found, source: source.isGiven ? 'queries' : 'rows', truth } as const;
       const share = coverage === null ? found.recall : mean(reaching(shares, wanted));
       const reached = share >= (coverage ?? wanted);
-      return { recall, reached, ms, isTrained: source.isTrained };
+      return { recall, found: seen, reached, ms, isTrained: source.isTrained };
     }
     const more = yield* source.next(shares.length);
     const further = yield* sharesFound(parts, more, k, setting);
-    shares = Float64Array.from([...shares, ...further.shares]);
+    seen = {
+      shares: Float64Array.from([...shares, ...further.shares]),
+      signs: [...seen.signs, ...further.signs],
+      ms,
+    };
   }
 }
 
@@ -274,7 +287,7 @@ function* measured(
 function* measuredByRows(
   parts: IndexParts,
   heldOut: HeldOut,
-  setting: Setting,
+  setting: FullSetting,
   wanted: Wanted,
 ): Steps<EvaluationRecall> {
   const byRows = { ...wanted, given: null };
@@ -291,14 +304,16 @@ function reportOf(
     figures,
     others,
     heldOut,
+    doubt,
   }: {
-    choice: Setting;
+    choice: FullSetting;
     figures: Figures;
     others: EvaluationRecall | null;
     heldOut: HeldOut;
+    doubt: readonly DoubtModel[];
   },
 ): RecallReport {
-  const { probes, want } = choice;
+  const { probes, want, margin } = choice;
   const { k, recall, coverage } = wanted;
   return {
     wanted: recall,
@@ -314,6 +329,7 @@ function reportOf(
     partitions: probes === null ? 0 : (parts.partitions?.count ?? 0),
     probes: probes ?? 0,
     oversample: Math.ceil(want / k),
+    ...{ margin, doubt },
     seed: Number(BigInt.asUintN(32, BigInt(wanted.seed))),
     heldOutShare: probes === null ? 1 : heldOut.share,
     rows: parts.distinctCodes.liveCount,

@@ -161,21 +161,21 @@ let rowsRoom = new Uint32Array(TOGETHER);
 
 /**
  * The k rows of the highest exact cosines among the candidates. Ends where the estimates that
- * follow are below the k-th by more than SURE times their likely error, and notes in `work` how
+ * follow are below the k-th by more than `margin` times their likely error, and notes in `work` how
  * many candidates were ranked.
  */
 export function* exactBest(
   parts: SearchParts,
   query: Query,
   candidates: Candidates,
-  k: number,
+  { k, margin }: { readonly k: number; readonly margin: number },
   work: Work,
 ): Steps<Ranked> {
   const { count, estimateOf, error } = candidates;
   const best = new Highest(Math.min(k, count));
   const step = Number.isFinite(error) ? Math.max(TOGETHER, k) : 8 * TOGETHER;
   let done = 0;
-  while (done < count && !(done > 0 && estimateOf(done) + SURE * error < best.bound)) {
+  while (done < count && !(done > 0 && estimateOf(done) + margin * error < best.bound)) {
     let end = Math.min(done + step, count);
     // Equal estimates are ranked together, since their order is not that of the rows.
     while (end < count && estimateOf(end) === estimateOf(end - 1)) end++;
@@ -195,10 +195,12 @@ export function* exactBest(
 }
 
 /**
- * Standard errors by which an estimate must fall short. On GloVe 2.25 leaves out 45 % of the
- * candidates, and .05 % of the neighbours with them.
+ * Standard errors by which an estimate must fall short where nothing else was measured. On GloVe
+ * 2.25 leaves out 45 % of the candidates, and .05 % of the neighbours with them; at 200 dimensions
+ * .3 %, so that `optimize` takes a wider margin where the wanted recall needs it.
  */
-export const SURE = 2.25;
+export const MARGIN = 2.25;
+export const WIDER_MARGINS = [3.5, 8] as const;
 
 /** The k rows of the highest cosines, then row. */
 export function bestByCosine(

@@ -6,15 +6,24 @@
 
 import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
-import { findCandidates, type Setting } from './candidates';
+import { type FullSetting, findCandidates, type Setting } from './candidates';
+import { type Signs, signsOf } from './doubt';
 import type { QueryRecall } from './index-options';
 import type { Candidates, IndexParts } from './index-parts';
-import { exactBest, ranked, type Work } from './re-rank';
+import { exactBest, type Ranked, ranked, type Work } from './re-rank';
 import type { Asked } from './truth';
 
 /** A query with its true neighbours. */
 export interface Evaluated extends Asked {
   readonly neighbors: Uint32Array;
+}
+
+/** What searches found of their queries' neighbours; queries without any are left out. */
+export interface Found {
+  readonly shares: Float64Array;
+  readonly signs: readonly Signs[];
+  /** Milliseconds a query. */
+  readonly ms: number;
 }
 
 /** Chance that a stated coverage is too high. */
@@ -55,7 +64,7 @@ export function* candidatesOf(
   setting: Setting,
 ): Steps<Uint32Array> {
   const { candidates } = yield* candidatesFor(parts, asked, k, setting);
-  return withoutOwn(asked, ranked(candidates).rows);
+  return withoutOwn(asked, ranked(candidates)).rows;
 }
 
 /** The candidates that a search finds, of which the query's own row is one more than is wanted. */
@@ -74,8 +83,11 @@ function* candidatesFor(
   return { candidates: yield* findCandidates(parts, query, request, work), wanted, work };
 }
 
-function withoutOwn({ row: own }: Asked, rows: Uint32Array): Uint32Array {
-  return own === null ? rows : rows.filter((other) => other !== own);
+/** What was found, but for the query's own row. */
+function withoutOwn({ row: own }: Asked, found: Ranked): Ranked {
+  if (own === null) return found;
+  const isOther = (_: unknown, i: number) => found.rows[i] !== own;
+  return { rows: found.rows.filter(isOther), cosines: found.cosines.filter(isOther) };
 }
 
 /** True when no other row has the code of this one. */
@@ -88,27 +100,33 @@ function hasOwnCode({ distinctCodes }: IndexParts, row: number): boolean {
   return others === 0;
 }
 
-/** The shares that searches find, query by query, and the milliseconds that one takes. */
+/** What searches find, query by query, with their signs, and the milliseconds that one takes. */
 export function* sharesFound(
   parts: IndexParts,
   asked: readonly Evaluated[],
   k: number,
-  setting: Setting,
-): Steps<{ shares: Float64Array; ms: number }> {
+  setting: FullSetting,
+): Steps<Found> {
   const found = new Uint32Array(asked.length);
+  const signs: Signs[] = [];
   let ms = 0;
   for (const [i, one] of asked.entries()) {
     const start = performance.now();
     const { candidates, wanted, work } = yield* candidatesFor(parts, one, k, setting);
-    const best = parts.canCompare(one.query)
-      ? yield* exactBest(parts, one.query, candidates, wanted, work)
+    const all = parts.canCompare(one.query)
+      ? yield* exactBest(parts, one.query, candidates, { ...setting, k: wanted }, work)
       : ranked(candidates);
-    const rows = withoutOwn(one, best.rows);
+    const best = withoutOwn(one, all);
     ms += performance.now() - start;
+    if (one.neighbors.length > 0) {
+      const rank = parts.canCompare(one.query) ? 'exact' : 'estimate';
+      signs.push(signsOf(parts, { want: setting.want, candidates, best, rank }));
+    }
+    const { rows } = best;
     const truth = new Set(one.neighbors);
     for (const row of rows.subarray(0, k)) if (truth.has(row)) found[i]++;
     yield undefined;
   }
   const sizes = asked.map(({ neighbors }) => neighbors.length);
-  return { shares: sharesOf(found, sizes), ms: ms / Math.max(1, asked.length) };
+  return { shares: sharesOf(found, sizes), signs, ms: ms / Math.max(1, asked.length) };
 }

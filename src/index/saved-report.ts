@@ -4,6 +4,7 @@
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType } from '../base/check';
+import { type DoubtModel, SIGNS } from './doubt';
 import {
   afterChanges,
   type EvaluationRecall,
@@ -11,6 +12,7 @@ import {
   RANKS,
   type RecallReport,
 } from './index-options';
+import { MARGIN } from './re-rank';
 
 /** A report as files have it. */
 export type SavedReport = Omit<RecallReport, 'method' | 'reached'> & {
@@ -27,7 +29,7 @@ const NAMES = [
 /** What reports lack that were written before 0.2, by rows that took part in training. */
 const OF_BEFORE = {
   ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
-  ...{ warnings: [], seed: 0, heldOutShare: 1 },
+  ...{ warnings: [], seed: 0, heldOutShare: 1, margin: MARGIN, doubt: [] },
 } as const;
 
 const MAX_COUNT = 2 ** 32;
@@ -59,11 +61,28 @@ export function reportOf(saved: SavedReport): RecallReport {
   }
   checkNumber('report.queriesPerSecond', report.queriesPerSecond, 0, Number.MAX_VALUE);
   checkNumber('report.heldOutShare', report.heldOutShare, 0, 1);
+  checkNumber('report.margin', report.margin, 0, MAX_COUNT);
+  checkDoubt(report.doubt);
   const { warnings } = report;
   if (!Array.isArray(warnings) || !warnings.every((one) => typeof one === 'string')) {
     throw wrongType('report.warnings', 'an array of strings', warnings);
   }
   return afterChanges(report, {});
+}
+
+function checkDoubt(doubt: readonly DoubtModel[]): void {
+  if (!Array.isArray(doubt)) throw wrongType('report.doubt', 'an array', doubt);
+  doubt.forEach((model: DoubtModel, i) => {
+    const name = `report.doubt[${i}]`;
+    if (typeof model !== 'object' || model === null) throw wrongType(name, 'an object', model);
+    checkInteger(`${name}.probes`, model.probes, 0, MAX_COUNT);
+    checkInteger(`${name}.oversample`, model.oversample, 1, MAX_COUNT);
+    const { weights } = model;
+    if (!Array.isArray(weights) || weights.length !== SIGNS) {
+      throw wrongType(`${name}.weights`, `${SIGNS} numbers`, weights);
+    }
+    for (const weight of weights) checkNumber(`${name}.weights`, weight, -MAX_COUNT, MAX_COUNT);
+  });
 }
 
 function checkRecall(name: string, found: EvaluationRecall): void {

@@ -32,6 +32,8 @@ export interface Request {
   readonly oversample: number | null;
   readonly probes: number | null;
   readonly filter: RowFilter | null;
+  /** Share of this query's neighbours that must be found; null for the measured setting. */
+  readonly recall: number | null;
   readonly isExplained: boolean;
 }
 
@@ -56,8 +58,27 @@ export function searchRequest(parts: SearchParts, given: SearchOptions<never>): 
     oversample: oversample === undefined ? null : checkNumber('oversample', oversample, 1, 2 ** 32),
     probes: probes === undefined ? null : checkInteger('probes', probes, 1, 2 ** 32),
     filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
+    recall: recallOf(parts, given),
     isExplained: given.explain === true,
   };
+}
+
+/** Throws where nothing was measured that could say when so much is found. */
+function recallOf(parts: SearchParts, given: SearchOptions<never>): number | null {
+  const { recall, k = SEARCH_DEFAULTS.k } = given;
+  if (recall === undefined) return null;
+  if (checkNumber('recall', recall, 0, 1) === 0) throw wrongValue('recall', 'a number above 0', 0);
+  for (const name of ['probes', 'oversample', 'method', 'filter', 'rank'] as const) {
+    if (given[name] !== undefined) {
+      throw new TypeError(`"recall" takes the place of "${name}": leave one of them out`);
+    }
+  }
+  const { report } = parts;
+  if (report === null || report.doubt.length === 0) {
+    throw new Error('"recall" needs optimize(), which measures how much a search misses');
+  }
+  if (k !== report.k) throw wrongValue('k', `${report.k}, for which recall was measured`, k);
+  return recall;
 }
 
 export function withinRequest(parts: SearchParts, given: IndexWithinOptions<never>): Request {
@@ -69,6 +90,7 @@ export function withinRequest(parts: SearchParts, given: IndexWithinOptions<neve
     oversample: null,
     probes: null,
     filter: checkFilter(given.filter, (filter, row) => parts.accepts(filter, row)),
+    recall: null,
     isExplained: given.explain === true,
   };
 }

@@ -11,11 +11,12 @@ import {
   nearestByDistance,
   type RowsByDistance,
 } from './by-distance';
-import { findCandidates, type Setting } from './candidates';
+import { type FullSetting, findCandidates, type Setting } from './candidates';
+import { type Done, type DoubtModel, missingShare, signsOf } from './doubt';
 import type { Id } from './id-table';
 import { type Method, type Rank, SEARCH_DEFAULTS } from './index-options';
 import type { IndexParts, Query, SearchParts } from './index-parts';
-import { bestByCosine, exactBest, type Ranked, ranked, type Work } from './re-rank';
+import { bestByCosine, exactBest, MARGIN, type Ranked, ranked, type Work } from './re-rank';
 import type { Request } from './search-request';
 import type { KeptSparseVector } from './vectors/row-vectors';
 
@@ -44,6 +45,11 @@ export interface Explanation {
   readonly reranked: number;
   /** Partitions visited. */
   readonly probes: number;
+  /**
+   * How many of the k nearest are expected to be missing, by what `optimize` measured: 0 of exact
+   * searches, null where nothing was measured of this k, rank and setting, or with a filter.
+   */
+  readonly expectedMissing: number | null;
   /** The bands that this search built, once for all that follow; null otherwise. */
   readonly built: BuiltBands | null;
   /** Milliseconds to find candidates, and to rank them. */
@@ -156,25 +162,71 @@ function* byCosine(
   work: Work,
 ): Steps<SearchResult> {
   const start = performance.now();
-  const asked = cosineRequest(parts, request, rank);
-  const candidates = yield* findCandidates(parts, query, asked, work);
-  const found = performance.now();
-  const { k } = asked;
-  const best =
-    rank === 'exact' ? yield* exactBest(parts, query, candidates, k, work) : ranked(candidates, k);
-  return cosineResult(parts, query, { request, rank, best, work, start, found });
+  for (const asked of cosineRequests(parts, request, rank)) {
+    const candidates = yield* findCandidates(parts, query, asked, work);
+    const found = performance.now();
+    const { k } = asked;
+    const best =
+      rank === 'exact'
+        ? yield* exactBest(parts, query, candidates, asked, work)
+        : ranked(candidates, k);
+    const missing = missingOf(parts, asked, { candidates, best });
+    if (isFound(asked, missing)) {
+      return cosineResult(parts, query, { request, rank, best, missing, work, start, found });
+    }
+  }
+  throw new Error('a search has a last setting');
 }
 
 /** A search by cosine as it runs: with its setting, and a k that kernels can count. */
-export function cosineRequest(
+export interface CosineRequest extends Request, FullSetting {
+  readonly rank: 'estimate' | 'exact';
+  /** The model of this setting; null where it was not measured. */
+  readonly doubt: DoubtModel | null;
+  /** True of the last setting that is tried. */
+  readonly isLast: boolean;
+}
+
+/** The settings that a search tries, cheapest first: one, but where a recall is wanted. */
+export function cosineRequests(
   parts: SearchParts,
   request: Request,
   rank: 'estimate' | 'exact',
-): Request & Setting & { readonly rank: 'estimate' | 'exact' } {
+): CosineRequest[] {
   if (request.method === 'bands') throw methodError('scan', 'partitions', rank, request.method);
+  const { report } = parts;
   // Kernels count in 32 bits, in which a larger k would be a small one.
   const k = Math.max(1, Math.min(request.k, parts.distinctCodes.rowCount));
-  return { ...request, ...settingOf(parts, { ...request, k }, rank), k, rank };
+  const asked = { ...request, k, rank, margin: report?.margin ?? MARGIN };
+  const isMeasured = report?.k === request.k && report.rank === rank && request.filter === null;
+  const models = isMeasured ? report.doubt : [];
+  if (request.recall !== null) {
+    return models.map((doubt, i) => {
+      const setting = settingOf(parts, { ...asked, ...doubt }, rank);
+      return { ...asked, ...setting, doubt, isLast: i === models.length - 1 };
+    });
+  }
+  const setting = settingOf(parts, asked, rank);
+  const isSame = ({ probes, oversample }: DoubtModel) => {
+    const { want } = settingOf(parts, { ...asked, oversample }, rank);
+    return probes === (setting.probes ?? 0) && want === setting.want;
+  };
+  return [{ ...asked, ...setting, doubt: models.find(isSame) ?? null, isLast: true }];
+}
+
+/** How many of the k a search has probably missed; null where nothing was measured. */
+export function missingOf(
+  parts: SearchParts,
+  { doubt, want, k, recall, isExplained, rank }: CosineRequest,
+  done: Pick<Done, 'candidates' | 'best'>,
+): number | null {
+  if (doubt === null || (recall === null && !isExplained)) return null;
+  return k * missingShare(doubt.weights, signsOf(parts, { ...done, want, rank }));
+}
+
+/** True where a search need not go on with its next setting. */
+export function isFound({ k, recall, isLast }: CosineRequest, missing: number | null): boolean {
+  return isLast || recall === null || missing === null || missing <= (1 - recall) * k;
 }
 
 /** What a search by cosine found, and when: began, had candidates. */
@@ -182,6 +234,7 @@ export interface FoundByCosine {
   readonly request: Request;
   readonly rank: 'estimate' | 'exact';
   readonly best: Ranked;
+  readonly missing: number | null;
   readonly work: Work;
   readonly start: number;
   readonly found: number;
@@ -190,19 +243,24 @@ export interface FoundByCosine {
 export function cosineResult(
   parts: SearchParts,
   query: Query,
-  { request, rank, best, work, start, found }: FoundByCosine,
+  { request, rank, best, missing, work, start, found }: FoundByCosine,
 ): SearchResult {
   const { rows, cosines } = best;
   const distances = parts.distinctCodes.distancesOf(rows, query.code);
   const result = resultOf(parts, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const method = work.probes > 0 ? 'partitions' : 'scan';
-  const how = { method, why: whyOf(parts, request, method), built: null } as const;
+  const why = whyOf(parts, request, method);
+  const how = { method, why, built: null, expectedMissing: missing } as const;
   return explained(result, how, work, start, found);
 }
 
 /** How to search: as measured by `optimize`, or as told. */
-function settingOf(parts: SearchParts, request: Request, rank: Rank): Setting {
+function settingOf(
+  parts: SearchParts,
+  request: Pick<Request, 'method' | 'k' | 'oversample' | 'probes'>,
+  rank: Rank,
+): Setting {
   const { method, k, oversample } = request;
   const { report, partitions } = parts;
   const isPartitioned =
@@ -216,7 +274,8 @@ function settingOf(parts: SearchParts, request: Request, rank: Rank): Setting {
   };
 }
 
-function whyOf(parts: SearchParts, { method, filter }: Request, ran: string): string {
+function whyOf(parts: SearchParts, { method, filter, recall }: Request, ran: string): string {
+  if (recall !== null) return `until recall ${recall} is expected`;
   if (method !== 'auto') return 'as asked for';
   if (ran === 'partitions') {
     return `measured by optimize(): recall ${parts.report?.recall.toFixed(3)}`;
@@ -243,7 +302,8 @@ function* byDistance(
   const result = ofDistances(parts, query, found.rows, request, work);
   if (!request.isExplained) return result;
   const { method, why, built } = found;
-  return explained(result, { method, why, built }, work, start, ranked);
+  const how = { method, why, built, expectedMissing: 0 };
+  return explained(result, how, work, start, ranked);
 }
 
 function* byDistanceTogether(
@@ -318,7 +378,7 @@ function resultOf(
 
 export function explained(
   result: SearchResult,
-  how: Pick<Explanation, 'method' | 'why' | 'built'>,
+  how: Pick<Explanation, 'method' | 'why' | 'built' | 'expectedMissing'>,
   work: Work,
   start: number,
   found: number,

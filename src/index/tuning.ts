@@ -22,6 +22,8 @@ export interface Target {
 export interface Choice extends Setting {
   /** False where no setting finds enough: then this one finds most. */
   readonly isEnough: boolean;
+  /** The shares that the queries found, added up. */
+  readonly found: number;
 }
 
 /** Chance that queries which are drawn again find less than they must. */
@@ -87,7 +89,6 @@ function leastProbes(places: readonly number[][], target: Target, count: number)
 }
 
 interface Candidate extends Choice {
-  readonly found: number;
   readonly cost: number;
 }
 

@@ -22,13 +22,16 @@ import {
 } from '../index/index-options';
 import type { Candidates, Query } from '../index/index-parts';
 import { queriesOf, queryOf } from '../index/query';
-import { exactBest, type Ranked, ranked, type Work } from '../index/re-rank';
+import { exactBest, ranked, type Work } from '../index/re-rank';
 import {
-  cosineRequest,
+  type CosineRequest,
+  cosineRequests,
   cosineResult,
   explained,
   type IndexRow,
+  isFound,
   methodError,
+  missingOf,
   noResult,
   ofDistances,
   rankOf,
@@ -287,34 +290,32 @@ export class StoredIndex<I extends Id = Id> {
     if (rank === 'hamming') return (await this.#byDistance([query], given, signal))[0];
     const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
     const start = performance.now();
-    const asked = cosineRequest(view, request, rank);
-    const few = fewRows(view.distinctCodes, request.filter);
-    const isPass = few !== null || asked.probes === null;
-    const want = few === null ? asked.want : wantOfFew(asked, few);
-    const passed = isPass
-      ? await this.#passes(() => {
-          return candidatesPassing(this.#passing(view, signal), query, { ...asked, want }, work);
-        })
-      : null;
-    return this.#queue.run(rest(), signal);
+    for (const asked of cosineRequests(view, request, rank)) {
+      const few = fewRows(view.distinctCodes, request.filter);
+      const isPass = few !== null || asked.probes === null;
+      const want = few === null ? asked.want : wantOfFew(asked, few);
+      const passed = isPass
+        ? await this.#passes(() => {
+            return candidatesPassing(this.#passing(view, signal), query, { ...asked, want }, work);
+          })
+        : null;
+      const result = await this.#queue.run(rest(asked, passed), signal);
+      if (result !== null) return result;
+    }
+    throw new Error('a search has a last setting');
 
-    function* rest(): Steps<SearchResult> {
+    /** Null where the search must go on with its next setting. */
+    function* rest(asked: CosineRequest, passed: Candidates | null): Steps<SearchResult | null> {
       const candidates = passed ?? (yield* findCandidates(view, query as Query, asked, work));
       const found = performance.now();
-      const best = yield* bestOf(candidates);
-      return cosineResult(view, query as Query, {
-        request,
-        rank: asked.rank,
-        best,
-        work,
-        start,
-        found,
-      });
-    }
-
-    function* bestOf(candidates: Candidates): Steps<Ranked> {
-      if (asked.rank === 'estimate') return ranked(candidates, asked.k);
-      return yield* exactBest(view, query as Query, candidates, asked.k, work);
+      const best =
+        asked.rank === 'estimate'
+          ? ranked(candidates, asked.k)
+          : yield* exactBest(view, query as Query, candidates, asked, work);
+      const missing = missingOf(view, asked, { candidates, best });
+      if (!isFound(asked, missing)) return null;
+      const how = { request, rank: asked.rank, best, missing, work, start, found };
+      return cosineResult(view, query as Query, how);
     }
   }
 
@@ -344,6 +345,7 @@ export class StoredIndex<I extends Id = Id> {
         method: 'scan',
         why: 'a stored index compares all codes',
         built: null,
+        expectedMissing: 0,
       } as const;
       results.push(request.isExplained ? explained(result, how, work, start, ready) : result);
     }

@@ -6,7 +6,7 @@
 import type { Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import type { Candidates, Query, SearchedCodes, SearchParts } from '../index/index-parts';
-import { ranked, SURE } from '../index/re-rank';
+import { MARGIN, ranked } from '../index/re-rank';
 import type { UnitVector } from '../index/vectors/row-vectors';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { type Hits, NO_ROW } from '../kernels/hits/hits';
@@ -146,7 +146,7 @@ export class StoredView implements SearchParts, Notes {
     let most = end;
     // Both estimates may be wrong by so much: one read of more vectors saves further waits.
     const least = Math.min(k, count) - 1;
-    const slack = 2 * SURE * error;
+    const slack = 2 * (this.report?.margin ?? MARGIN) * error;
     while (first === 0 && most < count && estimateOf(most) + slack >= estimateOf(least)) most++;
     const { rows } = ranked(
       candidates,

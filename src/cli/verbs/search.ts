@@ -86,6 +86,8 @@ interface SearchRequest {
   /** Undefined where the nearest rows are wanted, however far they are. */
   readonly maxDistance: number | undefined;
   readonly rank: Rank | undefined;
+  /** Share of each query's neighbours that must be found. */
+  readonly recall: number | undefined;
 }
 
 /** Without a distance or a cosine the nearest rows are wanted; a cosine is taken as a distance. */
@@ -99,7 +101,11 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }): Search
     );
   }
   const k = call.number('k') ?? (isWithin ? Number.MAX_SAFE_INTEGER : 10);
-  return { k, maxDistance, rank };
+  const recall = call.number('recall');
+  if (isWithin && recall !== undefined) {
+    call.misuse(`--max-distance and --${LEAST.join(', --')} miss nothing: leave out --recall`);
+  }
+  return { k, maxDistance, rank, recall };
 }
 
 /** The columns of `--columns`; without it, on a terminal, the first of texts. */
@@ -119,12 +125,12 @@ interface Asked extends SearchRequest {
 
 /** An answer for each query: all at once, or one by one with --explain, which times each. */
 async function answers(call: Call, index: SimHashIndex, asked: Asked): Promise<SearchResult[]> {
-  const { queries, allowed, k, maxDistance, rank } = asked;
+  const { queries, allowed, k, maxDistance, rank, recall } = asked;
   const self = queries.self && new Set(queries.self);
   const filter =
     allowed?.filter((row) => !self?.has(row)) ??
     (self ? (_: unknown, row: number) => !self.has(row) : undefined);
-  const nearest = { filter, k, rank };
+  const nearest = { filter, k, rank, recall };
   const within = { filter, maxDistance: maxDistance ?? 0 };
   const isNearest = maxDistance === undefined;
   if (!call.has('explain')) {
@@ -152,12 +158,14 @@ const NOTHING: SearchResult = {
 };
 
 /** What was done for a query, in a line. */
-function explained({ method, why, codesCompared, reranked, probes, milliseconds }: Explanation) {
+function explained(done: Explanation) {
+  const { method, why, codesCompared, reranked, probes, milliseconds, expectedMissing } = done;
   return [
     `method ${method} (${why})`,
     `${codesCompared} codes compared`,
     ...(probes > 0 ? [`${probes} partitions visited`] : []),
     ...(reranked > 0 ? [`${reranked} rows ranked by cosine`] : []),
+    ...(expectedMissing === null ? [] : [`${expectedMissing.toFixed(2)} probably missing`]),
     `${milliseconds.find.toFixed(2)} ms to find, ${milliseconds.rank.toFixed(2)} ms to rank`,
   ].join(', ');
 }

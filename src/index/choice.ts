@@ -1,0 +1,77 @@
+/**
+ * What follows the choice of a setting: how early its re-ranking may end, and models of how much
+ * its searches miss, and those with cheaper and dearer settings.
+ */
+
+import { mean } from '../base/mean-limits';
+import type { Steps } from '../base/steps';
+import type { FullSetting } from './candidates';
+import { type DoubtModel, fittedDoubt } from './doubt';
+import type { IndexParts } from './index-parts';
+import { MARGIN, WIDER_MARGINS } from './re-rank';
+import { type Evaluated, type Found, sharesFound } from './recall';
+import type { Choice, Target } from './tuning';
+
+/** Share of the wanted recall's doubt that the early end of re-ranking may cost. */
+const MAX_MARGIN_COST = 1 / 20;
+/** Settings of searches for a recall, in units of the chosen one, and queries that measure them. */
+const DOUBT_SETTINGS = [1 / 2, 1, 2, 4] as const;
+const DOUBT_QUERIES = 250;
+/** Most candidates for each of k of these settings. */
+const MAX_DOUBT_WANT = 256;
+/**
+ * The setting with the narrowest margin that costs few neighbours, or with the one that costs the
+ * fewest, and what it finds.
+ */
+export function* withMargin(
+  parts: IndexParts,
+  choosing: readonly Evaluated[],
+  cheapest: Choice,
+  { k, recall }: Target,
+): Steps<{ choice: FullSetting & Choice; found: Found }> {
+  const atMost = MAX_MARGIN_COST * (1 - recall);
+  let best: { choice: FullSetting & Choice; found: Found; cost: number } | null = null;
+  for (const margin of [MARGIN, ...WIDER_MARGINS]) {
+    const choice = { ...cheapest, margin };
+    const found = yield* sharesFound(parts, choosing, k, choice);
+    const cost =
+      (cheapest.found - mean(found.shares) * found.shares.length) /
+      Math.max(1, found.shares.length);
+    if (best === null || cost < best.cost - atMost) best = { choice, found, cost };
+    if (cost <= atMost) break;
+  }
+  return best as NonNullable<typeof best>;
+}
+
+/** What tells how much searches miss, with the chosen setting and with cheaper and dearer ones. */
+export function* doubtOf(
+  parts: IndexParts,
+  choice: FullSetting,
+  seen: readonly Found[],
+  judging: readonly Evaluated[],
+  k: number,
+): Steps<DoubtModel[]> {
+  const { partitions, distinctCodes } = parts;
+  const some = judging.slice(0, DOUBT_QUERIES);
+  const models: DoubtModel[] = [];
+  const most = Math.max(choice.want, k, Math.min(MAX_DOUBT_WANT * k, distinctCodes.rowCount));
+  for (const times of DOUBT_SETTINGS) {
+    const { probes, margin } = choice;
+    const isByRank = parts.vectors !== null;
+    const want = isByRank ? Math.min(most, Math.max(1, times) * choice.want) : choice.want;
+    const visited = partitions?.count ?? 0;
+    const setting = {
+      probes: probes === null ? null : Math.max(1, Math.min(visited, Math.round(times * probes))),
+      ...{ want, margin },
+    };
+    const isChosen = times === 1;
+    const isSame = setting.probes === probes && setting.want === choice.want;
+    if (isSame && !isChosen) continue;
+    const found = isChosen ? seen : [yield* sharesFound(parts, some, k, setting)];
+    const missing = found.flatMap(({ shares }) => Array.from(shares, (share) => 1 - share));
+    const signs = found.flatMap((one) => one.signs);
+    models.push(fittedDoubt(isChosen ? choice : setting, k, signs, missing));
+    yield undefined;
+  }
+  return models;
+}
