@@ -10,6 +10,7 @@ import { announce, printTable, short } from './lib/table.mjs';
 
 const { SimHashIndex, partsOf, queryOf, gapOf, exactBest, MARGIN, runSteps } = await fromSource(`
   export { SimHashIndex, partsOf } from '../../src/index/simhash-index';
+  export { runSteps } from '../../src/base/steps';
   export { queryOf } from '../../src/index/query';
   export { gapOf } from '../../src/index/partitions/gaps';
   export { exactBest, MARGIN } from '../../src/index/re-rank';
