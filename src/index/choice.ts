@@ -6,7 +6,8 @@
 import { mean } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import type { FullSetting } from './candidates';
-import { type DoubtModel, fittedDoubt } from './doubt';
+import { fittedDoubt } from './doubt';
+import type { DoubtModel } from './index-options';
 import type { IndexParts } from './index-parts';
 import { MARGIN, WIDER_MARGINS } from './re-rank';
 import { type Evaluated, type Found, sharesFound } from './recall';

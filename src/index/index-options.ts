@@ -12,7 +12,6 @@ import type { Codes } from '../codes/codes';
 import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../hashing/simhash';
 import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
 import { MAX_ROWS } from './distinct/distinct-codes';
-import type { DoubtModel } from './doubt';
 import type { Id } from './id-table';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
@@ -200,6 +199,15 @@ export interface EvaluationRecall extends QueryRecall {
    * Where only int8 vectors are known, the digits that rounding took are drawn at random.
    */
   readonly truth: 'cosine' | 'distance' | 'given';
+}
+
+/** A setting, and the weights of signs of a search with it: see doubt.ts. */
+export interface DoubtModel {
+  /** Partitions to visit; 0 for a scan. */
+  readonly probes: number;
+  /** Candidates for each of k. */
+  readonly oversample: number;
+  readonly weights: readonly number[];
 }
 
 /** What `optimize` chose, and what queries found with it that did not choose. */

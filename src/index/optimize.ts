@@ -14,9 +14,8 @@ import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-le
 import { inParallel } from '../threads/parallel';
 import type { FullSetting } from './candidates';
 import { doubtOf, withMargin } from './choice';
-import type { DoubtModel } from './doubt';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
-import type { EvaluationRecall, RecallReport } from './index-options';
+import type { DoubtModel, EvaluationRecall, RecallReport } from './index-options';
 import type { CodeOrder, IndexParts } from './index-parts';
 import { groupedByPartition, Partitions } from './partitions/partitions';
 import { type Space, spaceOf } from './partitions/space';

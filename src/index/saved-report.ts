@@ -4,9 +4,10 @@
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType } from '../base/check';
-import { type DoubtModel, SIGNS } from './doubt';
+import { SIGNS } from './doubt';
 import {
   afterChanges,
+  type DoubtModel,
   type EvaluationRecall,
   type QueryRecall,
   RANKS,

@@ -12,9 +12,9 @@ import {
   type RowsByDistance,
 } from './by-distance';
 import { type FullSetting, findCandidates, type Setting } from './candidates';
-import { type Done, type DoubtModel, missingShare, signsOf } from './doubt';
+import { type Done, missingShare, signsOf } from './doubt';
 import type { Id } from './id-table';
-import { type Method, type Rank, SEARCH_DEFAULTS } from './index-options';
+import { type DoubtModel, type Method, type Rank, SEARCH_DEFAULTS } from './index-options';
 import type { IndexParts, Query, SearchParts } from './index-parts';
 import { bestByCosine, exactBest, MARGIN, type Ranked, ranked, type Work } from './re-rank';
 import type { Request } from './search-request';
