@@ -49,9 +49,9 @@ const MAX_PARTITIONS = 8192;
  * Partitions per square root of the distinct codes: with fewer, partitions are large; with more,
  * finding the nearest centroids takes long.
  */
-const PARTITIONS_PER_ROOT = 3.5;
+const PARTITIONS_PER_ROOT = 5;
 /** Rows that train a centroid. */
-const SAMPLE_PER_CENTROID = 64;
+const SAMPLE_PER_CENTROID = 40;
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
 /** Times that a setting is chosen again, with more queries, when it was not enough for others. */

@@ -155,7 +155,7 @@ export function ranked(candidates: Candidates, most = candidates.count): Ranked 
 }
 
 /** Candidates whose exact cosines are computed together, so that reads of memory overlap. */
-const TOGETHER = 32;
+const TOGETHER = 16;
 /** Rows of so many candidates: to make an array takes longer than to fill it. */
 let rowsRoom = new Uint32Array(TOGETHER);
 

@@ -230,7 +230,7 @@ describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', 
         const before = limitOf();
         for (const row of live.filter((one) => one >= first && one < end)) {
           const { bySides, error, whole } = cosines[row];
-          const over = bySides + more + 1.5 * error - (ONE_WEIGHT - before - 1);
+          const over = bySides + more + error - (ONE_WEIGHT - before - 1);
           if (over <= 0 && over > -1) unsure.add(row); // either, by rounding
           const weight = ONE_WEIGHT - whole - more;
           if (over > 0) found.set(row, Math.min(Math.max(weight, 0), 2 * ONE_WEIGHT));

@@ -70,7 +70,7 @@ export interface ResidualTables {
 const SIDE_SCALE = 2.2184;
 const SIDE_ERROR = 1.336;
 /** Standard errors by which an estimate by sides must fall short. */
-const SURE_OF_SIDES = 1.5;
+const SURE_OF_SIDES = 1;
 
 /** The numbers of both formulas, in float32. */
 export function formulasOf({ zero, factor }: ResidualTables) {
