@@ -109,7 +109,8 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
     // Transforms of the code and of the residual codes' rotation, two additions an instruction.
     floor(8 * dimensions, (4 * Math.ceil(BITS / size) + 8) * (size / 2) * Math.log2(size)),
     floor(0, (partitions.count * width * 3) / 8),
-    floor(codes * (width / 4 + 4), (codes * (width / 4) * 10) / 16),
+    // Of the first halves of residual codes: the second of few rows are looked at.
+    floor(codes * (width / 8 + 4), (codes * (width / 8) * 10) / 16),
     floor(8 * want, 2 * want),
     floor(4 * ranked * dimensions, (ranked * dimensions * 4) / 2),
     floor(32 * K, 32 * K),
