@@ -5,6 +5,9 @@
 
 import { HASHING } from './hashing/hash-batch';
 import { SCANNING } from './index/scan-task';
+import { SEARCHING } from './index/search-task';
+import { NEAREST_ROWS } from './index/truth-task';
+import { COMPARING } from './join/exact-task';
 import { JOINING } from './join/join-task';
 import { TILING } from './join/tile-task';
 import { NEAREST_CENTROIDS } from './k-means/k-means';
@@ -13,12 +16,15 @@ import { TEXT_HASHING } from './text/text-hasher';
 import { type AnyTask, serve } from './threads/serve';
 
 const tasks = [
+  COMPARING,
   HASHING,
   JOINING,
   NEAREST_CENTROIDS,
   NEAREST_IN_GROUP,
   NEAREST_IN_TREE,
+  NEAREST_ROWS,
   SCANNING,
+  SEARCHING,
   TEXT_HASHING,
   TILING,
 ];

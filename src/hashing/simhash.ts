@@ -125,6 +125,11 @@ export class SimHasher {
     this.#rows = new RowHasher({ ...settings, pattern: this.#pattern });
   }
 
+  /** With these options the same hasher is made again. */
+  get options(): SimHasherOptions {
+    return this.#rows.settings as SimHasherOptions;
+  }
+
   /** What a file of codes records so that matching codes can be made; undefined with `pattern`. */
   get origin(): CodeOrigin | undefined {
     if (this.#pattern !== undefined) return undefined;

@@ -166,14 +166,16 @@ export class IndexParts {
   }
 
   /** The parts of an empty index. */
-  static of({ hasher: given, vectors: storage, mean }: CheckedOptions): IndexParts {
+  static of(
+    { hasher: given, vectors: storage, mean }: CheckedOptions,
+    ids = new IdTable(),
+  ): IndexParts {
     const hasher = new SimHasher(given);
     // Resolved once: a search asks for its kernels several times.
     const kernel = hammingKernel(given.kernel, hasher.bytesPerCode).name as KernelName;
     const vectors = noVectors(storage, hasher.dimensions, kernel);
     const distinctCodes = new DistinctCodes(hasher.bytesPerCode);
     const bandMethod = new BandMethod(hasher.bits);
-    const ids = new IdTable();
     return new IndexParts({ hasher, mean, kernel, ids, vectors, bandMethod, distinctCodes });
   }
 

@@ -4,6 +4,7 @@ import { isValid } from '../base/bitmap';
 import { wrongType, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
 import { Codes, checkUnusedBits } from '../codes/codes';
+import { rowsOfMatrix } from '../hashing/row-hasher';
 import type { SimHasher } from '../hashing/simhash';
 import { canonicalRows } from '../vectors/sparse-rows';
 import { SparseUnit } from '../vectors/sparse-unit';
@@ -125,11 +126,20 @@ export function matrixOf(
   throw wrongValue(name, `a multiple of ${dimensions} values`, values.length);
 }
 
-/** The queries of a batch, one by one; null ones have no neighbours. */
+/** Queries of a batch: null ones have no neighbours. */
+export interface Queries {
+  readonly count: number;
+  at(index: number): Query | null;
+  /** A part of the vectors as another thread takes them; undefined for codes. */
+  slice?(first: number, end: number): VectorBatch;
+}
+
+/** The queries of a batch, one by one; errors name them from `first` on. */
 export function queriesOf(
   parts: SearchParts,
   given: VectorBatch | Float32Array | Float64Array | Codes,
-): { count: number; at(index: number): Query | null } {
+  first = 0,
+): Queries {
   const batch = isFlat(given) ? matrixOf(parts.hasher, given, 'queries') : given;
   if (batch instanceof Codes) {
     if (batch.bits !== parts.bits)
@@ -142,7 +152,8 @@ export function queriesOf(
     const { values, dimensions } = batch as DenseMatrix;
     const count = checkDenseMatrix(batch as DenseMatrix, 'queries');
     const at = (i: number) => values.subarray(i * dimensions, (i + 1) * dimensions);
-    return ofRows(parts, batch, count, at);
+    const slice = (from: number, end: number) => rowsOfMatrix(batch as DenseMatrix, from, end);
+    return { ...ofRows(parts, batch, count, at, first), slice };
   }
   if (isSparseMatrix(batch)) {
     const { offsets, indices, values } = batch as SparseMatrix;
@@ -151,11 +162,14 @@ export function queriesOf(
       indices: indices.slice(offsets[i], offsets[i + 1]) as never,
       values: values.slice(offsets[i], offsets[i + 1]),
     });
-    return ofRows(parts, batch, count, at);
+    const slice = (from: number, end: number) => rowsOfMatrix(batch as SparseMatrix, from, end);
+    return { ...ofRows(parts, batch, count, at, first), slice };
   }
   if (!Array.isArray(batch))
     throw wrongType('queries', 'a matrix, codes or an array of vectors', batch);
-  return ofRows(parts, {}, batch.length, (i) => batch[i]);
+  const rows = batch as readonly Vector[];
+  const slice = (from: number, end: number) => rows.slice(from, end) as VectorBatch;
+  return { ...ofRows(parts, {}, rows.length, (i) => rows[i], first), slice };
 }
 
 function ofRows(
@@ -163,10 +177,12 @@ function ofRows(
   { validity }: { validity?: Uint8Array | null },
   count: number,
   at: (index: number) => Vector,
-) {
+  first: number,
+): Queries {
   return {
     count,
-    at: (i: number) => (isValid(validity, i) ? queryOf(parts, at(i), `queries[${i}]`) : null),
+    at: (i: number) =>
+      isValid(validity, i) ? queryOf(parts, at(i), `queries[${first + i}]`) : null,
   };
 }
 

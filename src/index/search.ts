@@ -361,7 +361,8 @@ function byEstimate(parts: SearchParts, found: RowsByDistance): SearchResult {
   return resultOf(parts, found, estimates, 'hamming');
 }
 
-function resultOf(
+/** A result with the ids of its rows. */
+export function resultOf(
   parts: SearchParts,
   { rows, distances }: RowsByDistance,
   similarities: Float64Array,

@@ -48,6 +48,7 @@ import {
   type SearchResult,
 } from './search';
 import { type Request, searchRequest, withinRequest } from './search-request';
+import { isByCosine, searchElsewhere } from './search-task';
 import type { VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
@@ -262,8 +263,12 @@ export class SimHashIndex<I extends Id = Id> {
   }
 
   *#answering(queries: RowsToAdd, request: Request): Steps<SearchResult<I>[]> {
-    const all = yield* answers(this.#parts, queriesOf(this.#parts, queries), request);
-    return all as SearchResult<I>[];
+    const parts = this.#parts;
+    const asked = queriesOf(parts, queries);
+    const found = isByCosine(parts, asked, request)
+      ? yield* searchElsewhere(parts, asked, request)
+      : null;
+    return (found ?? (yield* answers(parts, asked, request))) as SearchResult<I>[];
   }
 
   /** All rows within a distance of a vector's code, or of a code; none is missed. */

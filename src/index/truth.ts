@@ -10,11 +10,12 @@ import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { Highest, rowOf, Smallest, weightOf } from '../base/top-k';
 import { roundInto } from '../k-means/points';
-import { productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
+import { inParallel } from '../threads/parallel';
 import { distinctCollector, scanDistinct } from './by-distance';
 import type { IndexParts, Query } from './index-parts';
 import { bestByCosine } from './re-rank';
+import { leastBefore, MIN_PRODUCT, NEAREST_ROWS, PRODUCT_STEP } from './truth-task';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { cosineOf, SparseVectors } from './vectors/sparse-vectors';
 
@@ -30,14 +31,12 @@ export interface TruthBy {
   readonly vectors: DenseVectors | null;
 }
 
-/** Rows of a block; the first are fewer, since nothing is known yet of what is too far. */
-const BLOCK_ROWS = 512;
+/** Rows of a part; the first are fewer, since nothing is known yet of what is too far. */
+const PART_ROWS = 4096;
+const MIN_ROWS = 512;
 const FIRST_ROWS = 32;
 /** Looked at by cosine, in units of k. */
 const SPARE = 4;
-/** Weights of products in the order of `Smallest`, which is exact below 2^21. */
-const PRODUCT_STEP = 2 ** 11;
-const MIN_PRODUCT = -(2 ** 31);
 
 /** Rows of sparse vectors between two steps. */
 const SPARSE_ROWS = 512;
@@ -77,33 +76,38 @@ function* byCosine(
   k: number,
 ): Steps<Uint32Array[]> {
   const { distinctCodes } = parts;
+  const { rowCount } = distinctCodes;
   const width = integerWidth(vectors.dimensions);
   const rounded = new Int16Array(asked.length * width);
   asked.forEach(({ query }, i) => {
     roundInto(query.unit as Float64Array, 1, rounded, i * width);
   });
-  const best = Array.from(asked, () => new Smallest(SPARE * k + 1));
+  const want = SPARE * k + 1;
+  const best = Array.from(asked, () => new Smallest(want));
   const least = new Int32Array(asked.length).fill(MIN_PRODUCT);
-  const block = new Int16Array(BLOCK_ROWS * width);
-  const kernel = productsKernel(parts.kernel);
-  for (let first = 0, count = 0; first < distinctCodes.rowCount; first += count) {
-    count = Math.min(BLOCK_ROWS, Math.max(FIRST_ROWS, first), distinctCodes.rowCount - first);
-    for (let i = 0; i < count; i++) {
-      if (!distinctCodes.hasCode(first + i)) block.fill(0, i * width, (i + 1) * width);
-      else roundInto(vectors.valuesAt(first + i), vectors.normOf(first + i), block, i * width);
-    }
-    const rows = { values: block, width };
-    kernel.productsOfMany(rows, 0, count, rounded, least, (row, here, query, products, at) => {
-      for (let i = 0; i < here; i++) {
-        if (products[at + i] < least[query] || !distinctCodes.hasCode(first + row + i)) continue;
-        const weight = Math.ceil((2 ** 31 - products[at + i]) / PRODUCT_STEP);
-        best[query].take(weight, first + row + i);
-        const enough = 2 ** 31 - PRODUCT_STEP * (weightOf(best[query].bound) + 1);
-        least[query] = Math.max(MIN_PRODUCT, enough);
-      }
-    });
-    yield [first + count, distinctCodes.rowCount];
+  const ends = [Math.min(FIRST_ROWS, rowCount)];
+  for (let end = ends[0]; end < rowCount; ends.push(end)) {
+    end = Math.min(rowCount, end + Math.min(PART_ROWS, Math.max(MIN_ROWS, end)));
   }
+  yield* inParallel({
+    task: NEAREST_ROWS,
+    state: { vectors: vectors.state, queries: rounded, width, want, kernel: parts.kernel },
+    count: ends.length,
+    part(i) {
+      const [first, end] = [ends[i - 1] ?? 0, ends[i]];
+      const there = (_: unknown, row: number) => Number(distinctCodes.hasCode(first + row));
+      return { first, end, isThere: Uint8Array.from({ length: end - first }, there), least };
+    },
+    take(found, i) {
+      for (const [query, end] of found.ends.entries()) {
+        for (let at = found.ends[query - 1] ?? 0; at < end; at++) {
+          best[query].take(weightOf(found.keys[at]), rowOf(found.keys[at]));
+        }
+        least[query] = leastBefore(best[query].bound);
+      }
+      return [ends[i], rowCount];
+    },
+  });
   const random = alea('lost digits');
   const neighbors: Uint32Array[] = [];
   for (const [i, one] of asked.entries()) {

@@ -10,6 +10,7 @@ import type { Ids } from '../base/ids';
 import { indexToArrow as bytesOf, type IndexRows, type RowRuns } from '../table/sealed/index-rows';
 import type { SegmentLayout, SegmentRows } from '../table/sealed/segment-tables';
 import { MAX_ROWS } from './distinct/distinct-codes';
+import { codesOf, firstsOf } from './distinct/row-codes';
 import type { IdKind } from './id-table';
 import type { IndexParts } from './index-parts';
 import { type SavedReport, savedReport } from './saved-report';
@@ -92,7 +93,7 @@ export class SavedRows {
   slice(first: number, end: number, firstRow: number): SavedSlice {
     const rows = this.live.subarray(first, end);
     const hasGaps = rows.length > 0 && rows[rows.length - 1] !== firstRow + rows.length - 1;
-    const firsts = this.#parts.distinctCodes.firstsOf(rows);
+    const firsts = firstsOf(this.#parts.distinctCodes, rows);
     const columns: RowsToWrite = {
       numbers: hasGaps && !this.isRenumbered ? rows : null,
       // They would name rows by numbers that are no more.
@@ -123,7 +124,7 @@ export class SavedRows {
     const end = from + rows.length;
     const partitionOf = this.#partitionOf;
     return {
-      ...{ count: rows.length, ...distinctCodes.codesOf(rows) },
+      ...{ count: rows.length, ...codesOf(distinctCodes, rows) },
       rows: numbers?.slice(from, end) ?? null,
       firsts: firsts?.slice(from, end) ?? null,
       ids: ids && (ids.slice(from, end) as Ids),

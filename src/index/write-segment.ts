@@ -12,6 +12,7 @@ import {
   type SegmentRows,
   vectorChecks,
 } from '../table/sealed/segment-tables';
+import { codesOf, firstsOf } from './distinct/row-codes';
 import type { IndexParts } from './index-parts';
 
 /** Bytes of a block of an index without partitions. */
@@ -41,7 +42,7 @@ export function segmentOf(
   const { order, starts } = byPartition(rows, partitionOfRow, partitions?.count ?? 1);
   const numbered = (some: Uint32Array) =>
     renumbered === null ? some : some.map((row) => lowerBound(renumbered, row));
-  const firsts = distinctCodes.firstsOf(order);
+  const firsts = firstsOf(distinctCodes, order);
   const ids = parts.ids.columnOf(order);
   const residualBytes = partitions?.residualCodes?.memory.bytesPerRow ?? 0;
   const layout: SegmentLayout = {
@@ -56,7 +57,7 @@ export function segmentOf(
       ...{ count: some.length, partition, rows: numbered(some) },
       ids: ids && (ids.slice(first, end) as Ids),
       firsts: firsts && numbered(firsts.slice(first, end)),
-      ...distinctCodes.codesOf(some),
+      ...codesOf(distinctCodes, some),
       ...columns,
       checks: vectorChecks(columns, some.length),
       ...residualsOf(parts, some, partition, residualBytes),

@@ -5,10 +5,12 @@
  */
 
 import { wrongType, wrongValue } from '../base/check';
+import type { Steps } from '../base/steps';
 import { type Measure, measureOf } from '../codes/measure';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
+import { inParallel } from '../threads/parallel';
 import {
   checkDenseMatrix,
   checkSparseMatrix,
@@ -17,7 +19,11 @@ import {
   isSparseMatrix,
   type SparseMatrix,
 } from '../vectors/vectors';
+import { COMPARING, type RowPairs, similaritiesOfRows } from './exact-task';
 import type { Rows } from './source';
+
+/** Pairs of a part: some milliseconds. */
+const PART_PAIRS = 4096;
 
 /** The rows with the vectors of a matrix, one a row; an empty sparse row is near to none. */
 export function withVectors(
@@ -58,23 +64,48 @@ export function exactMeasure({ codes, vectors }: Rows): Measure | null {
 /** Exact similarities of pairs of rows with vectors. Quick where pairs of an `a` adjoin. */
 export function similaritiesOf(
   { name }: Measure,
-  [left, right]: readonly [Rows, Rows],
+  both: readonly [Rows, Rows],
   a: Uint32Array,
   b: Uint32Array,
 ): Float64Array {
-  const [ours, theirs] = [left.vectors as RowVectors, right.vectors as RowVectors];
-  const one = left.vectorOf === null ? a : a.map((row) => (left.vectorOf as Uint32Array)[row]);
-  const other = right.vectorOf === null ? b : b.map((row) => (right.vectorOf as Uint32Array)[row]);
+  return similaritiesOfRows(name === 'jaccard', vectorsOf(both), ownRows(both, { a, b }));
+}
+
+/** The same in parts that threads share. */
+export function* similaritiesInSteps(
+  { name }: Measure,
+  both: readonly [Rows, Rows],
+  { a, b }: RowPairs,
+): Steps<Float64Array> {
+  const isJaccard = name === 'jaccard';
+  const vectors = vectorsOf(both);
+  const [left, right] = vectors;
   const found = new Float64Array(a.length);
-  if (name === 'jaccard') {
-    const [sets, otherSets] = [ours as SparseVectors, theirs as SparseVectors];
-    for (let i = 0; i < a.length; i++) found[i] = sets.jaccardOf(one[i], otherSets, other[i]);
-    return found;
-  }
-  for (let from = 0, to = 0; from < a.length; from = to) {
-    while (to < a.length && one[to] === one[from]) to++;
-    const unit = ours.unitOf(one[from]);
-    found.set(theirs.cosinesOf(other.subarray(from, to), unit), from);
-  }
+  yield* inParallel({
+    task: COMPARING,
+    get state() {
+      return { isJaccard, left: left.state, right: left === right ? null : right.state };
+    },
+    count: Math.ceil(a.length / PART_PAIRS),
+    part(i) {
+      const [from, to] = [i * PART_PAIRS, (i + 1) * PART_PAIRS];
+      return ownRows(both, { a: a.subarray(from, to), b: b.subarray(from, to) });
+    },
+    here: (pairs) => ({ found: similaritiesOfRows(isJaccard, vectors, pairs) }),
+    take(part, i) {
+      found.set(part.found, i * PART_PAIRS);
+      return undefined;
+    },
+  });
   return found;
+}
+
+function vectorsOf([left, right]: readonly [Rows, Rows]): readonly [RowVectors, RowVectors] {
+  return [left.vectors as RowVectors, right.vectors as RowVectors];
+}
+
+/** Pairs by the rows whose vectors are held. */
+function ownRows([left, right]: readonly [Rows, Rows], { a, b }: RowPairs): RowPairs {
+  const own = (rows: Uint32Array, of: Uint32Array | null) => of && rows.map((row) => of[row]);
+  return { a: own(a, left.vectorOf) ?? a, b: own(b, right.vectorOf) ?? b };
 }

@@ -10,6 +10,7 @@ import {
   Item,
   LONG_CALL,
   type LongCall,
+  type Steps,
   type Stream,
   streamItems,
   streamItemsAsync,
@@ -18,7 +19,7 @@ import { reaches } from '../codes/angle';
 import { Codes } from '../codes/codes';
 import { catchShare, checkLeast, type Measure } from '../codes/measure';
 import { SimHashIndex } from '../index/simhash-index';
-import { similaritiesOf, withVectors } from './exact';
+import { similaritiesInSteps, similaritiesOf, withVectors } from './exact';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
@@ -190,24 +191,29 @@ function* batches(request: Request): Stream<PairBatch> {
       yield step;
       continue;
     }
-    const near = exact === null ? step.value : nearExactly(request, step.value, exact);
+    const near = exact === null ? step.value : yield* nearExactly(request, step.value, exact);
     const found = forest?.grownBy(near) ?? near;
     if (found.a.length === 0) continue;
-    const similarities =
-      exact === null ? null : similaritiesOf(exact, [left, right ?? left], found.a, found.b);
+    let similarities = exact === null ? null : (near as NearPairs).similarities;
+    if (forest !== null && exact !== null) {
+      similarities = similaritiesOf(exact, [left, right ?? left], found.a, found.b);
+    }
     yield new Item(withSimilarities(found, exact, similarities));
   }
 }
 
+type NearPairs = OrderedBatch & { readonly similarities: Float64Array };
+
 /** The pairs of a batch whose exact similarity is large enough. */
-function nearExactly(
+function* nearExactly(
   { left, right, asked }: Request,
   { a, b, distances }: OrderedBatch,
   measure: Measure,
-): OrderedBatch {
-  const found = similaritiesOf(measure, [left, right ?? left], a, b);
+): Steps<NearPairs> {
+  const found = yield* similaritiesInSteps(measure, [left, right ?? left], { a, b });
   const isNear = (_: number, i: number) => reaches(found[i], asked?.least as number);
-  return { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
+  const near = { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
+  return { ...near, similarities: found.filter(isNear) };
 }
 
 /** The one batch where there are no pairs: outputs have their columns nevertheless. */

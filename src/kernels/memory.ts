@@ -208,6 +208,16 @@ export class Arena {
   }
 }
 
+/** Zeroed values outside of the kernels' memories that other threads read in place. */
+export function sharedValues<T>(
+  Type: { new (buffer: ArrayBufferLike): T; readonly BYTES_PER_ELEMENT: number },
+  length: number,
+): T {
+  const byteLength = length * Type.BYTES_PER_ELEMENT;
+  const isPossible = sharedModule() !== null;
+  return new Type(isPossible ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength));
+}
+
 /** A memory, or null where there is no WebAssembly or the engine refuses so many bytes. */
 function newMemory(byteLength: number, isShared: boolean): LinearMemory | null {
   if (kernelModule() === null) return null;

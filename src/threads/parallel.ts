@@ -12,13 +12,18 @@ import type { Job } from './job';
 const MIN_PARTS = 4;
 const MIN_PARTS_COLD = 12;
 
-/** Does a job: on other threads where the caller's runner can wait for them, else here. */
-export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<void> {
+/**
+ * Does a job: on other threads where the caller's runner can wait for them, else here. False where
+ * it was not done at all.
+ */
+export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<boolean> {
   const step = new ParallelStep(job);
   if (job.count > 1) yield step;
-  if (step.isDone) return;
+  if (step.isDone) return true;
+  if (job.isElsewhere) return false;
   const run = job.here?.bind(job) ?? job.task.open(job.state);
   for (let i = 0; i < job.count; i++) yield job.take(run(job.part(i)), i);
+  return true;
 }
 
 const loadPool = () => import('./pool');

@@ -5,12 +5,12 @@
  * another order: at the latest when more than half are empty.
  */
 
-import { grown } from '../../base/arrays';
 import { isValid } from '../../base/bitmap';
 import { runSteps, type Steps } from '../../base/steps';
 import { CodeMemory } from '../../kernels/hamming/code-memory';
 import { distance } from '../../kernels/hamming/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../../kernels/hits/hits';
+import { sharedValues } from '../../kernels/memory';
 import { CodeTable, isEqual, type KnownCodes, NOT_FOUND } from './code-table';
 import { SharedRows } from './shared-rows';
 
@@ -37,7 +37,7 @@ export class DistinctCodes {
   #count = 0;
   /** Distinct codes whose rows are all removed. */
   emptyCount = 0;
-  #distinctOfRow = new Uint32Array(64);
+  #distinctOfRow: Uint32Array = sharedValues(Uint32Array, 64);
   #rowCount = 0;
   #liveCount = 0;
   /** The rows of a distinct code beyond its first. */
@@ -53,6 +53,24 @@ export class DistinctCodes {
   constructor(bytesPerCode: number) {
     this.bytesPerCode = bytesPerCode;
     this.#memory = new CodeMemory(bytesPerCode);
+  }
+
+  /** The codes of another thread, to be searched. */
+  static over(state: DistinctCodes['state']): DistinctCodes {
+    const other = new DistinctCodes(state.memory.bytesPerCode);
+    other.#memory = state.memory as CodeMemory;
+    [other.#count, other.#rowCount] = [state.count, state.rowCount];
+    other.#distinctOfRow = state.distinctOfRow;
+    other.#more = SharedRows.over(state.more);
+    return other;
+  }
+
+  /** What searches on other threads read, in place where there is much of it. */
+  get state() {
+    const { codes, rows, bytesPerCode } = this.#memory;
+    const counts = { count: this.#count, rowCount: this.#rowCount };
+    const [distinctOfRow, more] = [this.#distinctOfRow, this.#more.state];
+    return { memory: { codes, rows, bytesPerCode }, ...counts, distinctOfRow, more };
   }
 
   /** Distinct codes, empty ones included. */
@@ -251,38 +269,6 @@ export class DistinctCodes {
     return distinct;
   }
 
-  /** The first row with the code of each of some rows; null where that is always the row itself. */
-  firstsOf(rows: Uint32Array): Uint32Array | null {
-    if (!this.hasDuplicates) return null;
-    const isOwn = (row: number) => this.#distinctOfRow[row] === NULL_ROW;
-    const first = (row: number) => (isOwn(row) ? row : this.#memory.rows[this.#distinctOfRow[row]]);
-    const firsts = rows.map(first);
-    return firsts.every((one, i) => one === rows[i]) ? null : firsts;
-  }
-
-  /** The codes of some rows one after another, and which are not null; null where all are there. */
-  codesOf(rows: Uint32Array): { codes: Uint8Array; validity: Uint8Array | null } {
-    const { bytesPerCode } = this;
-    const codes = new Uint8Array(rows.length * bytesPerCode);
-    let validity: Uint8Array | null = null;
-    for (let i = 0; i < rows.length; ) {
-      const distinct = this.#distinctOfRow[rows[i]];
-      if (distinct === NULL_ROW) {
-        validity ??= new Uint8Array(Math.ceil(rows.length / 8)).fill(0xff);
-        validity[i >> 3] &= ~(1 << (i & 7));
-        i++;
-        continue;
-      }
-      let end = i + 1;
-      while (end < rows.length && this.#distinctOfRow[rows[end]] === distinct + end - i) end++;
-      const from = distinct * bytesPerCode;
-      const run = this.#memory.codes.subarray(from, from + (end - i) * bytesPerCode);
-      codes.set(run, i * bytesPerCode);
-      i = end;
-    }
-    return { codes, validity };
-  }
-
   /** Rows that are not there, in place of removed ones. */
   skip(count: number): void {
     this.#reserveRows(this.#rowCount + count);
@@ -361,7 +347,7 @@ export class DistinctCodes {
     other.#count = order.length;
     other.#rowCount = kept?.length ?? this.#rowCount;
     other.#liveCount = this.#liveCount;
-    other.#distinctOfRow = new Uint32Array(other.#rowCount);
+    other.#distinctOfRow = sharedValues(Uint32Array, other.#rowCount);
     const { codes } = this.#memory;
     const { codes: copies, rows } = other.#memory;
     const places = new Uint32Array(this.#count);
@@ -385,7 +371,9 @@ export class DistinctCodes {
   #reserveRows(count: number): void {
     if (count <= this.#distinctOfRow.length) return;
     const room = Math.max(count, Math.ceil(1.25 * this.#distinctOfRow.length));
-    this.#distinctOfRow = grown(this.#distinctOfRow, room);
+    const more = sharedValues(Uint32Array, room);
+    more.set(this.#distinctOfRow);
+    this.#distinctOfRow = more;
   }
 
   /**

@@ -32,6 +32,19 @@ export class SharedRows {
   #linkCount = 0;
   #free = NONE;
 
+  /** The lists of another thread, to be read. */
+  static over({ lists, links, size }: SharedRows['state']): SharedRows {
+    const shared = new SharedRows();
+    shared.#lists = lists;
+    shared.#links = links;
+    shared.#size = size;
+    return shared;
+  }
+
+  get state() {
+    return { lists: this.#lists, links: this.#links, size: this.#size };
+  }
+
   /** Distinct codes that have rows here. */
   get size(): number {
     return this.#size;

@@ -14,6 +14,7 @@ import {
   weightedKernel,
 } from '../../kernels/kernels';
 import { UNIT } from '../../kernels/products/products.scalar';
+import { ResidualMemory } from '../../kernels/residuals/residual-memory';
 import {
   BLOCK_ROWS,
   ONE_WEIGHT,
@@ -52,6 +53,15 @@ export interface Grouping {
   readonly residuals?: ResidualColumns | null;
 }
 
+/** Partitions as other threads read them in place. */
+export interface PartitionState extends Grouping {
+  readonly nearness: number;
+  readonly gaps: readonly number[];
+  readonly late: readonly number[][];
+  readonly lateIn: readonly number[];
+  readonly residualCodes: { readonly bytes: Uint8Array; readonly bytesPerRow: number } | null;
+}
+
 export class Partitions {
   readonly count: number;
   readonly centroids: Int16Array;
@@ -78,6 +88,7 @@ export class Partitions {
     origin: Origin,
     distinctCodes: DistinctCodes,
     { centroids, starts }: Grouping,
+    made?: ResidualMemory | undefined,
   ) {
     const { dense, bits, kernel, hasher } = origin;
     this.#distinctCodes = distinctCodes;
@@ -87,11 +98,34 @@ export class Partitions {
     this.starts = starts;
     this.#places = blocksOf(starts);
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
-    this.residualCodes = ResidualCodes.of(encoded, this.#places[this.count]);
+    this.residualCodes = ResidualCodes.of(encoded, made ?? this.#places[this.count]);
     this.#late = Array.from({ length: this.count }, () => []);
     this.#kernel = kernel;
     this.#order = new Uint32Array(this.count);
     this.#products = new Int32Array(this.count);
+  }
+
+  /** The partitions of another thread, to be searched. */
+  static over(origin: Origin, distinctCodes: DistinctCodes, state: PartitionState): Partitions {
+    const { residualCodes, nearness, gaps, late, lateIn } = state;
+    const memory = residualCodes === null ? undefined : ResidualMemory.over(residualCodes);
+    const partitions = new Partitions(origin, distinctCodes, state, memory);
+    partitions.#nearness = nearness;
+    partitions.#gaps = gaps;
+    for (const [p, own] of late.entries()) partitions.#late[p].push(...own);
+    partitions.#lateIn.push(...lateIn);
+    return partitions;
+  }
+
+  get state(): PartitionState {
+    const { centroids, starts, nearness, gaps, residualCodes } = this;
+    return {
+      ...{ centroids, starts, nearness, gaps, late: this.#late, lateIn: this.#lateIn },
+      residualCodes: residualCodes && {
+        bytes: residualCodes.memory.bytes,
+        bytesPerRow: residualCodes.memory.bytesPerRow,
+      },
+    };
   }
 
   /** Partitions with the residual codes of all their distinct codes. */

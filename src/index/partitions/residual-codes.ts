@@ -38,7 +38,7 @@ export class ResidualCodes {
   /** Null where no vectors are kept, or too wide ones. */
   static of(
     { vectors, seed, kernel }: { vectors: DenseVectors | null; seed: bigint; kernel?: KernelName },
-    places: number,
+    places: number | ResidualMemory,
   ): ResidualCodes | null {
     if (vectors === null || residualBytesOf({ dense: vectors }) === 0) return null;
     return new ResidualCodes(vectors, new Rotation(widthOf(vectors), seed), places, kernel);
@@ -47,10 +47,11 @@ export class ResidualCodes {
   private constructor(
     vectors: DenseVectors,
     rotation: Rotation,
-    places: number,
+    places: number | ResidualMemory,
     kernel: KernelName | undefined,
   ) {
-    this.memory = new ResidualMemory(rotation.width / 4, places);
+    const isMade = typeof places !== 'number';
+    this.memory = isMade ? places : new ResidualMemory(rotation.width / 4, places);
     this.#vectors = vectors;
     this.#rotation = rotation;
     this.#kernel = rotationKernel(kernel);

@@ -7,7 +7,7 @@
 import { lengthOf } from '../../base/length';
 import type { RowValues } from '../../kernels/dots/dots.scalar';
 import { dotsKernel, type KernelName } from '../../kernels/kernels';
-import { Arena } from '../../kernels/memory';
+import { Arena, sharedValues } from '../../kernels/memory';
 import type { DenseMatrix } from '../../vectors/vectors';
 import type { RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
@@ -15,17 +15,28 @@ import type { RowVectors, UnitVector, VectorColumns } from './row-vectors';
 const PART_BYTES = 2 ** 28;
 const MAX_INT8 = 127;
 
+/** Vectors as other threads read them in place; rows that are added later are not among them. */
+export interface DenseState {
+  readonly kind: 'float32' | 'int8';
+  readonly dimensions: number;
+  readonly kernel: KernelName;
+  readonly count: number;
+  readonly parts: readonly Uint8Array[];
+  readonly norms: Float64Array;
+  readonly scales: Float32Array;
+}
+
 export class DenseVectors implements RowVectors {
   readonly kind: 'float32' | 'int8';
   readonly dimensions: number;
   readonly #rowsPerPart: number;
-  readonly #parts: Arena[] = [];
+  readonly #parts: Pick<Arena, 'bytes' | 'reserve'>[] = [];
   readonly #kernel: KernelName;
-  #norms = new Float64Array(64);
+  #norms: Float64Array = sharedValues(Float64Array, 64);
   /** Room for the answers of `cosinesOf`, and the norms of their rows. */
   #cosines = new Float64Array(256);
   #normsOfRows = new Float64Array(256);
-  #scales = new Float32Array(0);
+  #scales: Float32Array = sharedValues(Float32Array, 0);
   #count = 0;
 
   constructor(kind: 'float32' | 'int8', dimensions: number, kernel: KernelName = 'auto') {
@@ -35,7 +46,30 @@ export class DenseVectors implements RowVectors {
     let rows = 1;
     while (2 * rows * this.#rowBytes <= PART_BYTES) rows *= 2;
     this.#rowsPerPart = rows;
-    if (kind === 'int8') this.#scales = new Float32Array(this.#norms.length);
+    if (kind === 'int8') this.#scales = sharedValues(Float32Array, this.#norms.length);
+  }
+
+  static over({ kind, dimensions, kernel, ...state }: DenseState): DenseVectors {
+    const vectors = new DenseVectors(kind, dimensions, kernel);
+    for (const bytes of state.parts)
+      vectors.#parts.push({ bytes, reserve: () => undefined } as never);
+    vectors.#norms = state.norms;
+    vectors.#scales = state.scales;
+    vectors.#count = state.count;
+    return vectors;
+  }
+
+  get state(): DenseState {
+    const { kind, dimensions } = this;
+    const parts = this.#parts.map(({ bytes }) => bytes);
+    const [norms, scales] = [this.#norms, this.#scales];
+    return {
+      ...{ kind, dimensions, kernel: this.#kernel },
+      count: this.#count,
+      parts,
+      norms,
+      scales,
+    };
   }
 
   get #rowBytes(): number {
@@ -113,7 +147,7 @@ export class DenseVectors implements RowVectors {
   reserve(more: number): void {
     const count = this.#count + more;
     for (let first = 0, part = 0; first < count; first += this.#rowsPerPart, part++) {
-      this.#parts[part] ??= new Arena();
+      this.#parts[part] ??= new Arena(0, true);
       const rows = Math.min(this.#rowsPerPart, count - first);
       const room = this.#parts[part].bytes.length;
       const wanted = rows * this.#rowBytes + 8;
@@ -121,11 +155,11 @@ export class DenseVectors implements RowVectors {
     }
     if (count <= this.#norms.length) return;
     const room = Math.max(count, Math.ceil(1.25 * this.#norms.length));
-    const norms = new Float64Array(room);
+    const norms = sharedValues(Float64Array, room);
     norms.set(this.#norms);
     this.#norms = norms;
     if (this.kind === 'float32') return;
-    const scales = new Float32Array(room);
+    const scales = sharedValues(Float32Array, room);
     scales.set(this.#scales);
     this.#scales = scales;
   }

@@ -6,6 +6,8 @@
 import type { IndexRows } from '../../table/sealed/index-rows';
 import type { SparseUnit } from '../../vectors/sparse-unit';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
+import type { DenseState } from './dense-vectors';
+import type { SparseState } from './sparse-vectors';
 
 /** What vectors an index holds: dense ones as 'float32' or 'int8', sparse ones, or none. */
 export type VectorStorage = 'none' | 'float32' | 'int8' | 'sparse';
@@ -25,6 +27,8 @@ export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
 
 export interface RowVectors {
   readonly kind: 'float32' | 'int8' | 'sparse';
+  /** What `over` of the class makes vectors of that another thread reads. */
+  readonly state: DenseState | SparseState;
   /** Memory that the rows take, in bytes. */
   readonly bytes: number;
   /**

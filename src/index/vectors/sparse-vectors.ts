@@ -4,6 +4,7 @@
  */
 
 import { lengthOf } from '../../base/length';
+import { sharedValues } from '../../kernels/memory';
 import type { SparseColumns } from '../../table/sealed/index-rows';
 import { canonicalRows } from '../../vectors/sparse-rows';
 import { type Entries, SparseUnit } from '../../vectors/sparse-unit';
@@ -18,8 +19,19 @@ const BYTES_PER_ENTRY = 12;
 const MAX_GATHERED = 2 ** 25;
 const BYTES_PER_ROW = 20;
 
+/** Vectors as other threads read them in place. */
+export interface SparseState {
+  readonly kind: 'sparse';
+  readonly parts: readonly Part[];
+  readonly partOf: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly counts: Uint32Array;
+  readonly norms: Float64Array;
+  readonly rowCount: number;
+}
+
 interface Part extends Entries {
-  readonly halves: Uint32Array<ArrayBuffer>;
+  readonly halves: Uint32Array;
   readonly weights: Float32Array;
 }
 
@@ -29,14 +41,31 @@ export class SparseVectors implements RowVectors {
   /** Entries in the last part. */
   #filled = 0;
   /** By row: its part, where it begins there, how many entries it has, its length. */
-  #partOf = new Uint32Array(64);
-  #starts = new Uint32Array(64);
-  #counts = new Uint32Array(64);
-  #norms = new Float64Array(64);
+  #partOf: Uint32Array = sharedValues(Uint32Array, 64);
+  #starts: Uint32Array = sharedValues(Uint32Array, 64);
+  #counts: Uint32Array = sharedValues(Uint32Array, 64);
+  #norms: Float64Array = sharedValues(Float64Array, 64);
   #rowCount = 0;
   #entryCount = 0;
   /** Room for the answers of `cosinesOf`. */
   #cosines = new Float64Array(256);
+
+  static over(state: SparseState): SparseVectors {
+    const vectors = new SparseVectors();
+    vectors.#parts.push(...state.parts);
+    vectors.#partOf = state.partOf;
+    vectors.#starts = state.starts;
+    vectors.#counts = state.counts;
+    vectors.#norms = state.norms;
+    vectors.#rowCount = state.rowCount;
+    return vectors;
+  }
+
+  get state(): SparseState {
+    const [parts, partOf, starts] = [this.#parts, this.#partOf, this.#starts];
+    const { kind, rowCount } = this;
+    return { kind, parts, partOf, starts, counts: this.#counts, norms: this.#norms, rowCount };
+  }
 
   get rowCount(): number {
     return this.#rowCount;
@@ -98,7 +127,10 @@ export class SparseVectors implements RowVectors {
     if (last === undefined || this.#filled + entries > last.weights.length) {
       const usual = Math.max(MIN_ENTRIES, Math.min(MAX_ENTRIES, this.#entryCount));
       const room = Math.max(entries, usual);
-      this.#parts.push({ halves: new Uint32Array(2 * room), weights: new Float32Array(room) });
+      this.#parts.push({
+        halves: sharedValues(Uint32Array, 2 * room),
+        weights: sharedValues(Float32Array, room),
+      });
       this.#filled = 0;
     }
     const count = this.#rowCount + rows;
@@ -136,7 +168,7 @@ export class SparseVectors implements RowVectors {
 
   at(row: number): KeptSparseVector {
     const { part, from, to } = this.entriesOf(row);
-    const halves = part.halves.slice(2 * from, 2 * to);
+    const halves = Uint32Array.from(part.halves.subarray(2 * from, 2 * to));
     return { indices: new BigUint64Array(halves.buffer), values: part.weights.slice(from, to) };
   }
 
@@ -220,7 +252,7 @@ export function halvesOf(dimensions: Uint32Array | BigUint64Array): Uint32Array 
 }
 
 function withRoom<T extends Uint32Array | Float64Array>(from: T, room: number): T {
-  const to = new (from.constructor as Uint32ArrayConstructor)(room);
+  const to = sharedValues(from.constructor as Uint32ArrayConstructor, room);
   to.set(from);
   return to as unknown as T;
 }

@@ -14,8 +14,17 @@ import {
 
 export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
-  readonly #arena = new Arena();
+  readonly #arena = new Arena(0, true);
   #capacity = 0;
+  /** The codes of another thread, to be read. */
+  static over({ bytes, bytesPerRow }: Pick<ResidualRows, 'bytes' | 'bytesPerRow'>): ResidualMemory {
+    const memory = new ResidualMemory(bytesPerRow);
+    memory.bytes = bytes as Uint8Array<ArrayBuffer>;
+    const length = bytes.length / SCALE_BYTES;
+    memory.floats = new Float32Array(memory.bytes.buffer, bytes.byteOffset, length);
+    return memory;
+  }
+
   /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
   bytes = new Uint8Array();
   floats = new Float32Array();

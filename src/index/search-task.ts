@@ -1,0 +1,110 @@
+/**
+ * Searches by cosine for many queries, in parts that threads share. Threads read the arrays of the
+ * index in place; the calling thread looks up the ids of what they found.
+ */
+
+import { runSteps, type Steps } from '../base/steps';
+import type { Task } from '../threads/job';
+import { inParallel } from '../threads/parallel';
+import type { VectorBatch } from '../vectors/vectors';
+import type { Rank } from './index-options';
+import type { IndexParts } from './index-parts';
+import { type Queries, queriesOf } from './query';
+import { answer, noResult, rankOf, resultOf, type SearchResult, similaritiesOf } from './search';
+import type { Request } from './search-request';
+import { type IndexState, partsOver, stateOf } from './shared-index';
+
+interface SearchState {
+  readonly index: IndexState;
+  readonly request: Request;
+}
+
+interface SearchPart {
+  readonly batch: VectorBatch;
+  /** The number of the first query. */
+  readonly first: number;
+}
+
+/** The answers to the queries of a part, one after another. */
+interface Answers {
+  readonly ends: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly distances: Uint16Array;
+  readonly cosines: Float64Array;
+  readonly ranks: readonly string[];
+}
+
+/** Queries of a part: some milliseconds, or some tens where many rows are ranked. */
+const TOGETHER = 16;
+
+export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
+  name: 'searching',
+  open({ index, request }) {
+    const parts = partsOver(index);
+    return ({ batch, first }) => {
+      const queries = queriesOf(parts, batch, first);
+      const results = Array.from({ length: queries.count }, (_, i) => {
+        const query = queries.at(i);
+        return query === null
+          ? noResult(parts, request)
+          : runSteps(answer(parts, query, request), {});
+      });
+      let end = 0;
+      const ends = Uint32Array.from(results, ({ rows }) => {
+        end += rows.length;
+        return end;
+      });
+      const [rows, distances] = [new Uint32Array(end), new Uint16Array(end)];
+      const cosines = new Float64Array(end);
+      for (const [i, result] of results.entries()) {
+        const from = ends[i] - result.rows.length;
+        rows.set(result.rows, from);
+        distances.set(result.distances, from);
+        cosines.set(similaritiesOf(result), from);
+      }
+      return { ends, rows, distances, cosines, ranks: results.map(({ rank }) => rank) };
+    };
+  },
+};
+
+/**
+ * The answers to all queries by other threads; null where they cannot help: with a filter of the
+ * caller, with explanations, or where rows were removed meanwhile.
+ */
+export function* searchElsewhere(
+  parts: IndexParts,
+  { count, slice }: Queries,
+  request: Request,
+): Steps<SearchResult[] | null> {
+  if (slice === undefined || request.filter !== null || request.isExplained) return null;
+  const { removals } = parts.ids;
+  const results: SearchResult[] = [];
+  const isDone = yield* inParallel({
+    task: SEARCHING,
+    get state() {
+      return { index: stateOf(parts), request };
+    },
+    count: Math.ceil(count / TOGETHER),
+    part(i) {
+      const first = i * TOGETHER;
+      return { batch: slice(first, Math.min(count, first + TOGETHER)), first };
+    },
+    take({ ends, rows, distances, cosines, ranks }) {
+      for (const [i, end] of ends.entries()) {
+        const from = ends[i - 1] ?? 0;
+        const found = { rows: rows.slice(from, end), distances: distances.slice(from, end) };
+        results.push(resultOf(parts, found, cosines.slice(from, end), ranks[i] as Rank));
+      }
+      return [results.length, count];
+    },
+    isElsewhere: true,
+  });
+  return isDone && parts.ids.removals === removals ? results : null;
+}
+
+/** Whether all that a search of many queries does is by cosine. */
+export function isByCosine(parts: IndexParts, queries: Queries, request: Request): boolean {
+  if (queries.slice === undefined || request.rank === 'hamming' || queries.count < 2) return false;
+  const first = queries.at(0);
+  return first !== null && rankOf(parts, first, request) !== 'hamming';
+}

@@ -1,0 +1,46 @@
+/**
+ * An index as other threads search it: the arrays that they read in place, and the parts that are
+ * made of them there. Rows stand for their ids, which stay with the calling thread.
+ */
+
+import type { SimHasherOptions } from '../hashing/simhash';
+import { DistinctCodes } from './distinct/distinct-codes';
+import { IdTable } from './id-table';
+import { IndexParts } from './index-parts';
+import { type PartitionState, Partitions } from './partitions/partitions';
+import { DenseVectors } from './vectors/dense-vectors';
+import type { RowVectors } from './vectors/row-vectors';
+import { SparseVectors } from './vectors/sparse-vectors';
+
+export type VectorState = RowVectors['state'];
+
+export type IndexState = Pick<IndexParts, 'mean' | 'isForeign' | 'report'> & {
+  readonly hasher: SimHasherOptions;
+  readonly distinctCodes: DistinctCodes['state'];
+  readonly vectors: VectorState | null;
+  readonly partitions: PartitionState | null;
+};
+
+export function stateOf(parts: IndexParts): IndexState {
+  const { mean, isForeign, report, hasher, distinctCodes, vectors, partitions } = parts;
+  return {
+    ...{ mean, isForeign, report, hasher: hasher.options, distinctCodes: distinctCodes.state },
+    ...{ vectors: vectors?.state ?? null, partitions: partitions?.state ?? null },
+  };
+}
+
+export function partsOver(state: IndexState): IndexParts {
+  const { mean, isForeign, report, vectors, partitions } = state;
+  const parts = IndexParts.of({ hasher: state.hasher, vectors: 'none', mean }, new IdTable('row'));
+  parts.distinctCodes = DistinctCodes.over(state.distinctCodes);
+  parts.vectors = vectors && vectorsOver(vectors);
+  parts.partitions = partitions && Partitions.over(parts, parts.distinctCodes, partitions);
+  parts.isForeign = isForeign;
+  parts.report = report;
+  return parts;
+}
+
+/** Vectors of another thread. */
+export function vectorsOver(state: VectorState): RowVectors {
+  return state.kind === 'sparse' ? SparseVectors.over(state) : DenseVectors.over(state);
+}

@@ -1,0 +1,46 @@
+/** Exact similarities of pairs of rows, in parts that threads share. */
+
+import { type VectorState, vectorsOver } from '../index/shared-index';
+import type { RowVectors } from '../index/vectors/row-vectors';
+import type { SparseVectors } from '../index/vectors/sparse-vectors';
+import type { Task } from '../threads/job';
+
+export interface PairState {
+  readonly isJaccard: boolean;
+  readonly left: VectorState;
+  /** Null where it is the left one. */
+  readonly right: VectorState | null;
+}
+
+/** Rows of pairs, those of the same `a` next to each other where that can be. */
+export interface RowPairs {
+  readonly a: Uint32Array;
+  readonly b: Uint32Array;
+}
+
+export const COMPARING: Task<PairState, RowPairs, { readonly found: Float64Array }> = {
+  name: 'comparing',
+  open({ isJaccard, left, right }) {
+    const ours = vectorsOver(left);
+    const both = [ours, right === null ? ours : vectorsOver(right)] as const;
+    return (pairs) => ({ found: similaritiesOfRows(isJaccard, both, pairs) });
+  },
+};
+
+export function similaritiesOfRows(
+  isJaccard: boolean,
+  [ours, theirs]: readonly [RowVectors, RowVectors],
+  { a, b }: RowPairs,
+): Float64Array {
+  const found = new Float64Array(a.length);
+  if (isJaccard) {
+    const [sets, otherSets] = [ours as SparseVectors, theirs as SparseVectors];
+    for (let i = 0; i < a.length; i++) found[i] = sets.jaccardOf(a[i], otherSets, b[i]);
+    return found;
+  }
+  for (let from = 0, to = 0; from < a.length; from = to) {
+    while (to < a.length && a[to] === a[from]) to++;
+    found.set(theirs.cosinesOf(b.subarray(from, to), ours.unitOf(a[from])), from);
+  }
+  return found;
+}
