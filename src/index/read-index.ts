@@ -27,7 +27,8 @@ import {
 import type { Id, IdKind } from './id-table';
 import type { SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
-import { groupedByPartition, Partitions } from './partitions/partitions';
+import { groupedByPartition } from './partitions/grouped';
+import { Partitions } from './partitions/partitions';
 import { residualBytesOf } from './partitions/residual-codes';
 import { reportOf } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';

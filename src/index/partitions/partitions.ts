@@ -119,13 +119,10 @@ export class Partitions {
 
   get state(): PartitionState {
     const { centroids, starts, nearness, gaps, residualCodes } = this;
-    return {
-      ...{ centroids, starts, nearness, gaps, late: this.#late, lateIn: this.#lateIn },
-      residualCodes: residualCodes && {
-        bytes: residualCodes.memory.bytes,
-        bytesPerRow: residualCodes.memory.bytesPerRow,
-      },
-    };
+    const { bytes, bytesPerRow } = residualCodes?.memory ?? {};
+    const late = { late: this.#late, lateIn: this.#lateIn };
+    const held = bytes && bytesPerRow ? { bytes, bytesPerRow } : null;
+    return { ...{ centroids, starts, nearness, gaps }, ...late, residualCodes: held };
   }
 
   /** Partitions with the residual codes of all their distinct codes. */
@@ -401,29 +398,4 @@ function blocksOf(starts: Uint32Array): Uint32Array {
     places[p] = places[p - 1] + BLOCK_ROWS * blocks;
   }
   return places;
-}
-
-/**
- * The distinct codes in the order of their partitions, without empty ones, and where each starts;
- * `kept` as `rearranged` takes it.
- */
-export function* groupedByPartition(
-  distinctCodes: DistinctCodes,
-  partitionOf: Uint32Array,
-  count: number,
-  kept: Uint32Array | null = null,
-): Steps<{ distinctCodes: DistinctCodes; starts: Uint32Array }> {
-  const starts = new Uint32Array(count + 1);
-  for (let distinct = 0; distinct < distinctCodes.count; distinct++) {
-    if (!distinctCodes.isEmpty(distinct)) starts[partitionOf[distinct] + 1]++;
-  }
-  yield undefined;
-  for (let p = 0; p < count; p++) starts[p + 1] += starts[p];
-  const order = new Uint32Array(starts[count]);
-  const next = starts.slice(0, count);
-  for (let distinct = 0; distinct < distinctCodes.count; distinct++) {
-    if (!distinctCodes.isEmpty(distinct)) order[next[partitionOf[distinct]]++] = distinct;
-  }
-  yield undefined;
-  return { distinctCodes: yield* distinctCodes.rearranged(order, kept), starts };
 }
