@@ -69,7 +69,7 @@ export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
 
 /**
  * The answers to all queries by other threads; null where they cannot help: with a filter of the
- * caller, with explanations, or where rows were removed meanwhile.
+ * caller, with explanations, or where rows came or went meanwhile.
  */
 export function* searchElsewhere(
   parts: IndexParts,
@@ -78,6 +78,7 @@ export function* searchElsewhere(
 ): Steps<SearchResult[] | null> {
   if (slice === undefined || request.filter !== null || request.isExplained) return null;
   const { removals } = parts.ids;
+  const { rowCount } = parts.distinctCodes;
   const results: SearchResult[] = [];
   const isDone = yield* inParallel({
     task: SEARCHING,
@@ -99,7 +100,8 @@ export function* searchElsewhere(
     },
     isElsewhere: true,
   });
-  return isDone && parts.ids.removals === removals ? results : null;
+  const isSame = parts.ids.removals === removals && parts.distinctCodes.rowCount === rowCount;
+  return isDone && isSame ? results : null;
 }
 
 /** Whether all that a search of many queries does is by cosine. */

@@ -59,7 +59,7 @@ export interface PartitionState extends Grouping {
   readonly gaps: readonly number[];
   readonly late: readonly number[][];
   readonly lateIn: readonly number[];
-  readonly residualCodes: { readonly bytes: Uint8Array; readonly bytesPerRow: number } | null;
+  readonly residualCodes: ResidualMemory['state'] | null;
 }
 
 export class Partitions {
@@ -119,9 +119,8 @@ export class Partitions {
 
   get state(): PartitionState {
     const { centroids, starts, nearness, gaps, residualCodes } = this;
-    const { bytes, bytesPerRow } = residualCodes?.memory ?? {};
     const late = { late: this.#late, lateIn: this.#lateIn };
-    const held = bytes && bytesPerRow ? { bytes, bytesPerRow } : null;
+    const held = residualCodes?.memory.state ?? null;
     return { ...{ centroids, starts, nearness, gaps }, ...late, residualCodes: held };
   }
 

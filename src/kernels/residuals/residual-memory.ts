@@ -16,15 +16,6 @@ export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
   readonly #arena = new Arena(0, true);
   #capacity = 0;
-  /** The codes of another thread, to be read. */
-  static over({ bytes, bytesPerRow }: Pick<ResidualRows, 'bytes' | 'bytesPerRow'>): ResidualMemory {
-    const memory = new ResidualMemory(bytesPerRow);
-    memory.bytes = bytes as Uint8Array<ArrayBuffer>;
-    const length = bytes.length / SCALE_BYTES;
-    memory.floats = new Float32Array(memory.bytes.buffer, bytes.byteOffset, length);
-    return memory;
-  }
-
   /** The blocks of all rows that fit, and the same bytes as floats. `reserve` replaces them. */
   bytes = new Uint8Array();
   floats = new Float32Array();
@@ -34,6 +25,20 @@ export class ResidualMemory implements ResidualRows {
   constructor(bytesPerRow: number, count = 0) {
     this.bytesPerRow = bytesPerRow;
     this.reserve(count);
+  }
+
+  /** The codes of another thread, to be read. */
+  static over({ bytes, bytesPerRow, secondAt }: ResidualMemory['state']): ResidualMemory {
+    const memory = new ResidualMemory(bytesPerRow);
+    memory.bytes = bytes;
+    memory.floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCALE_BYTES);
+    memory.secondAt = secondAt;
+    return memory;
+  }
+
+  get state() {
+    const { bytes, bytesPerRow, secondAt } = this;
+    return { bytes, bytesPerRow, secondAt };
   }
 
   get byteLength(): number {
