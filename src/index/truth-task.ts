@@ -7,7 +7,8 @@ import { Smallest, weightOf } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import type { Task } from '../threads/job';
-import { type DenseState, DenseVectors } from './vectors/dense-vectors';
+import { DenseVectors } from './vectors/dense-vectors';
+import type { DenseState } from './vectors/row-vectors';
 
 /** Vectors by row, and queries of `width` integers. */
 export interface TruthState {

@@ -1,4 +1,4 @@
-/** The codes of rows, as files hold them: row by row, those that share one with an earlier marked. */
+/** The codes of rows as files hold them, and which rows share the code of an earlier one. */
 
 import { type DistinctCodes, NULL_ROW } from './distinct-codes';
 

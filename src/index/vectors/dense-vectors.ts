@@ -9,22 +9,11 @@ import type { RowValues } from '../../kernels/dots/dots.scalar';
 import { dotsKernel, type KernelName } from '../../kernels/kernels';
 import { Arena, sharedValues } from '../../kernels/memory';
 import type { DenseMatrix } from '../../vectors/vectors';
-import type { RowVectors, UnitVector, VectorColumns } from './row-vectors';
+import type { DenseState, RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
 /** Rows of a part take at most so much. */
 const PART_BYTES = 2 ** 28;
 const MAX_INT8 = 127;
-
-/** Vectors as other threads read them in place; rows that are added later are not among them. */
-export interface DenseState {
-  readonly kind: 'float32' | 'int8';
-  readonly dimensions: number;
-  readonly kernel: KernelName;
-  readonly count: number;
-  readonly parts: readonly Uint8Array[];
-  readonly norms: Float64Array;
-  readonly scales: Float32Array;
-}
 
 export class DenseVectors implements RowVectors {
   readonly kind: 'float32' | 'int8';

@@ -3,11 +3,10 @@
  * are named by their numbers in the index; those that are null or removed are all-zero here.
  */
 
+import type { KernelName } from '../../kernels/kernels';
 import type { IndexRows } from '../../table/sealed/index-rows';
-import type { SparseUnit } from '../../vectors/sparse-unit';
+import type { Entries, SparseUnit } from '../../vectors/sparse-unit';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
-import type { DenseState } from './dense-vectors';
-import type { SparseState } from './sparse-vectors';
 
 /** What vectors an index holds: dense ones as 'float32' or 'int8', sparse ones, or none. */
 export type VectorStorage = 'none' | 'float32' | 'int8' | 'sparse';
@@ -24,6 +23,34 @@ export interface KeptSparseVector {
 
 /** The columns of an index file that hold vectors. */
 export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
+
+/** Vectors as other threads read them in place; rows that are added later are not among them. */
+export interface DenseState {
+  readonly kind: 'float32' | 'int8';
+  readonly dimensions: number;
+  readonly kernel: KernelName;
+  readonly count: number;
+  readonly parts: readonly Uint8Array[];
+  readonly norms: Float64Array;
+  readonly scales: Float32Array;
+}
+
+/** Entries of many sparse rows. */
+export interface SparsePart extends Entries {
+  readonly halves: Uint32Array;
+  readonly weights: Float32Array;
+}
+
+/** Vectors as other threads read them in place. */
+export interface SparseState {
+  readonly kind: 'sparse';
+  readonly parts: readonly SparsePart[];
+  readonly partOf: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly counts: Uint32Array;
+  readonly norms: Float64Array;
+  readonly rowCount: number;
+}
 
 export interface RowVectors {
   readonly kind: 'float32' | 'int8' | 'sparse';

@@ -7,9 +7,16 @@ import { lengthOf } from '../../base/length';
 import { sharedValues } from '../../kernels/memory';
 import type { SparseColumns } from '../../table/sealed/index-rows';
 import { canonicalRows } from '../../vectors/sparse-rows';
-import { type Entries, SparseUnit } from '../../vectors/sparse-unit';
+import { SparseUnit } from '../../vectors/sparse-unit';
 import type { SparseMatrix } from '../../vectors/vectors';
-import type { KeptSparseVector, RowVectors, UnitVector, VectorColumns } from './row-vectors';
+import type {
+  KeptSparseVector,
+  RowVectors,
+  SparsePart,
+  SparseState,
+  UnitVector,
+  VectorColumns,
+} from './row-vectors';
 
 /** Entries of a part: no fewer than the first, and no more than the second but for longer rows. */
 const MIN_ENTRIES = 1024;
@@ -19,25 +26,9 @@ const BYTES_PER_ENTRY = 12;
 const MAX_GATHERED = 2 ** 25;
 const BYTES_PER_ROW = 20;
 
-/** Vectors as other threads read them in place. */
-export interface SparseState {
-  readonly kind: 'sparse';
-  readonly parts: readonly Part[];
-  readonly partOf: Uint32Array;
-  readonly starts: Uint32Array;
-  readonly counts: Uint32Array;
-  readonly norms: Float64Array;
-  readonly rowCount: number;
-}
-
-interface Part extends Entries {
-  readonly halves: Uint32Array;
-  readonly weights: Float32Array;
-}
-
 export class SparseVectors implements RowVectors {
   readonly kind = 'sparse';
-  readonly #parts: Part[] = [];
+  readonly #parts: SparsePart[] = [];
   /** Entries in the last part. */
   #filled = 0;
   /** By row: its part, where it begins there, how many entries it has, its length. */
@@ -173,7 +164,7 @@ export class SparseVectors implements RowVectors {
   }
 
   /** Where the entries of a row are. */
-  entriesOf(row: number): { part: Part; from: number; to: number } {
+  entriesOf(row: number): { part: SparsePart; from: number; to: number } {
     const from = this.#starts[row];
     // A row that was skipped has no entries, and no part perhaps.
     return { part: this.#parts[this.#partOf[row]], from, to: from + this.#counts[row] };
