@@ -149,7 +149,7 @@ class OnSpark(unittest.TestCase):
     def test_plans_equal_those_of_the_command_row_for_row(self):
         table = pa.table({"id": pa.array([f"r{i:04}" for i in range(300)]), "body": texts(300)})
         rows = spark.createDataFrame(table.to_pandas(), "id string, body string").repartition(3)
-        words = ["dedup", "--text", "body", "--measure", "cosine", "--bits", "64", "--max-distance", "9", "--keep", "longest"]
+        words = ["dedup", "--all-rows", "--text", "body", "--measure", "cosine", "--bits", "64", "--max-distance", "9", "--keep", "longest"]
         made = on_one_machine(table, *words)
         names = [row["id"] for row in made]
         expected = [

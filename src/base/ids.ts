@@ -40,3 +40,12 @@ function checkIdArray(ids: readonly unknown[]): Ids {
   const isNarrow = integers.every((id) => id === (id | 0));
   return isNarrow ? Int32Array.from(integers) : BigInt64Array.from(integers, BigInt);
 }
+
+/** The ids of some rows, in an array of the type of `ids`. */
+export function idsAt(ids: Ids, rows: Uint32Array): Ids {
+  if (Array.isArray(ids)) return Array.from(rows, (row) => ids[row]);
+  const numbers = ids as Int32Array;
+  const some = new (numbers.constructor as Int32ArrayConstructor)(rows.length);
+  for (let i = 0; i < rows.length; i++) some[i] = numbers[rows[i]];
+  return some;
+}

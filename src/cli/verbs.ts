@@ -157,6 +157,7 @@ export const VERBS: readonly Verb[] = [
           'highest:COLUMN, medoid, random or random:SEED',
         '--extend PLAN':
           'Go on with a plan for the same file, which has new rows behind the old ones now',
+        '--all-rows': 'A line for each row in the order of IN, in place of those of groups',
         '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
       }),
       ...NEAR_HASHING_OPTIONS,

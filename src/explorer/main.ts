@@ -26,9 +26,10 @@ const VIEWS: readonly (readonly [view: View, name: string])[] = [
   ['figures', 'Figures'],
 ];
 
-/** The views that this page has: one in a file cannot save decisions. */
+/** The views that this page has; one in a file reviews only a plan that it holds. */
 function views() {
   if (held === null) return VIEWS;
+  if (held.review) return VIEWS.filter(([name]) => name === 'review');
   return VIEWS.filter(([name]) => name === 'figures' || (name === 'map' && held.map !== null));
 }
 
@@ -101,7 +102,8 @@ async function ready(): Promise<boolean> {
 async function start(): Promise<void> {
   const link = linkOf(location.hash);
   if (held !== null && held.map === null) {
-    open('figures');
+    app.change({ about: held.about });
+    open(held.review ? 'review' : 'figures');
     return;
   }
   app.redraw();

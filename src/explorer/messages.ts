@@ -245,6 +245,27 @@ export interface Questions {
 
 export type Question = keyof Questions;
 
+/** A line of a plan, as its file has it. */
+export interface PlanLine {
+  readonly row: number;
+  readonly id?: unknown;
+  readonly group: number;
+  action: 'keep' | 'drop';
+  duplicate_of: number;
+  distance: number;
+  cosine?: number | null;
+  jaccard?: number | null;
+}
+
+/** A plan on a page in one file. */
+export interface HeldReview {
+  readonly lines: readonly PlanLine[];
+  /** Their codes, lsb first. */
+  readonly codes: Packed;
+  /** By row the texts of the groups that are shown. */
+  readonly texts: readonly (readonly [row: number, text: string])[];
+}
+
 /** What a page in one file holds, in place of a server. */
 export interface Held {
   readonly title: string;
@@ -254,4 +275,6 @@ export interface Held {
   readonly cards: readonly Card[];
   readonly codes: Packed | null;
   readonly health: HealthAnswer;
+  /** Of a page that `dedup` wrote. */
+  readonly review?: HeldReview;
 }

@@ -227,7 +227,7 @@ export class ReviewView {
           max=${Math.max(1, review.groups.length)}
           .value=${done}
         ></progress>
-        ${this.#threshold(review)}
+        ${this.app.source.review?.saving() ?? this.#threshold(review)}
       </section>
       ${review.exists && this.#group !== null ? this.#body() : this.#empty(review)}
     </main>`;

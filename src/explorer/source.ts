@@ -2,6 +2,7 @@
 
 import { Codes, scan } from '../index';
 import { estimateOf } from './estimate';
+import { HeldReview } from './held-review';
 import type { Card, Held, Question, Questions, SearchAnswer, SearchRequest } from './messages';
 import { bytesOf } from './packed';
 
@@ -10,6 +11,8 @@ export interface Source {
   ask<Q extends Question>(question: Q, asked: Questions[Q][0]): Promise<Questions[Q][1]>;
   /** Null where a server answers. */
   readonly held: Held | null;
+  /** The plan that the page holds; null where it holds none. */
+  readonly review: HeldReview | null;
 }
 
 /** A question that came too late: another page has changed what it is of. */
@@ -17,9 +20,10 @@ export class Late extends Error {}
 
 /** What the page holds, else the server that it came from. */
 export function sourceOf(held: Held | null): Source {
-  return held === null
-    ? { ask: askServer, held }
-    : { ask: (...asked) => askHeld(held, ...asked), held };
+  if (held === null) return { ask: askServer, held, review: null };
+  const { about } = held;
+  const review = held.review && about ? new HeldReview(held.review, about) : null;
+  return { ask: (...asked) => askHeld(held, review, ...asked), held, review };
 }
 
 async function askServer<Q extends Question>(
@@ -42,6 +46,7 @@ async function askServer<Q extends Question>(
 /** Rows that the page lists without a query. */
 async function askHeld<Q extends Question>(
   held: Held,
+  review: HeldReview | null,
   question: Q,
   asked: Questions[Q][0],
 ): Promise<Questions[Q][1]> {
@@ -55,6 +60,9 @@ async function askHeld<Q extends Question>(
     rows: () => rowsHeld(cards, given),
     cards: () => (given as Questions['cards'][0]).rows.flatMap((row) => cardOf(cards, row) ?? []),
     search: () => searchHeld(held, given),
+    review: () => review?.answer() ?? null,
+    group: () => review?.group((given as Questions['group'][0]).group) ?? null,
+    decide: () => review?.decide(given) ?? null,
   };
   const answer = answers[question]?.();
   if (answer === undefined || answer === null) {

@@ -31,8 +31,11 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
   bits?: number;
   /** 'msb' where the maker of the codes packs the highest bit of a byte first. */
   bitOrder?: BitOrder;
-  /** The ids of the plan's rows, by row; this column of the source must have the same. */
-  ids?: { readonly column: string; readonly values: ArrayLike<string | null> };
+  /**
+   * The ids of the plan's rows, by row; this column of the source must have the same, but where
+   * one is undefined.
+   */
+  ids?: { readonly column: string; readonly values: ArrayLike<string | null | undefined> };
   /** Files that the output must not be, besides the source. */
   inputs?: readonly string[];
   /** By the output's extension by default, else that of the source. */
@@ -213,7 +216,7 @@ function checkIds(
 ): void {
   const own = batch.values(column);
   for (let i = 0, row = batch.firstRow; i < own.length && row < values.length; i++, row++) {
-    if (String(own[i]) === String(values[row])) continue;
+    if (values[row] === undefined || String(own[i]) === String(values[row])) continue;
     const wanted = `the plan was made for ${values[row]}`;
     throw new FormatError(`row ${row}: its "${column}" is ${own[i]}, ${wanted}`, source);
   }

@@ -1,9 +1,11 @@
 /** Dedup plans and pairs as files: rows like others, in the formats that rows have. */
 
-import { checkOptions } from '../base/check';
+import { checkOneOf, checkOptions } from '../base/check';
 import { checkIds } from '../base/ids';
 import type { DedupPlan } from '../groups/dedup';
 import {
+  doubtfulRows,
+  listedRows,
   PLAN_COLUMNS,
   type PlanPart,
   type PlanTableOptions,
@@ -65,8 +67,9 @@ export async function writePlan(
   plan: DedupPlan,
   options?: PlanTableOptions,
 ): Promise<void> {
-  const { ids } = checkOptions('options', options, ['ids']);
-  await savePlan(path, plan, { ids });
+  const { ids, rows = 'all' } = checkOptions('options', options, ['ids', 'rows']);
+  checkOneOf('rows', rows, ['all', 'groups']);
+  await savePlan(path, plan, { ids, rows });
 }
 
 /** Formats whose rows are the same bytes wherever they lie. */
@@ -89,7 +92,7 @@ export const blockOf = (row: number) => Math.floor(row / KEPT_ROWS);
 export async function savePlan(
   path: string,
   plan: DedupPlan,
-  { ids: given, blocks }: SavePlanOptions,
+  { ids: given, blocks, rows: which = 'all' }: SavePlanOptions,
 ): Promise<void> {
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
@@ -97,7 +100,8 @@ export async function savePlan(
   const isArrow = format === 'arrow' || format === 'arrows';
   const header = isArrow ? ({ kind: 'plan' } as const) : undefined;
   if (kept === undefined) {
-    await writeRows(path, { format, header }, planRows(plan, format, { ids }));
+    const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
+    await writeRows(path, { format, header }, planRows(plan, format, { ids, rows }));
     return;
   }
   const output = await openOutput(path, { force: true, inputs: [] });
@@ -106,7 +110,8 @@ export async function savePlan(
       const at = blockOf(first);
       if (kept[at] === undefined) {
         const encoder = await encoderOf(format as 'csv' | 'jsonl', { formulas: 'text' });
-        const [batch] = planRows(plan, format, { ids, first, end });
+        const rows = listedRows(plan, [first, end]);
+        const [batch] = planRows(plan, format, { ids, rows });
         // The first part is what stands before all rows.
         kept[at] = (await encoder.encode(batch)).slice(at === 0 ? 0 : 1);
       }
@@ -119,10 +124,9 @@ export async function savePlan(
   }
 }
 
-/** Texts have six digits, and CSV has a column `cosine` also where no similarity is known. */
+/** In texts similarities have six digits. */
 function planRows(plan: DedupPlan, format: RowFormat | null, part: PlanPart): Generator<RowBatch> {
-  const isText = format === 'csv' || format === 'jsonl' || format === 'json';
-  return planBatches(plan, { ...part, isText, hasCosine: format === 'csv' });
+  return planBatches(plan, { ...part, isText: ['csv', 'jsonl', 'json'].includes(format ?? '') });
 }
 
 async function writeRows(

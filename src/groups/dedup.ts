@@ -51,6 +51,11 @@ export interface DedupPlan {
   readonly checks: Uint32Array;
   /** By row 1 where a person has looked at its group; not there where none is asked to. */
   readonly reviewed?: Uint8Array;
+  /**
+   * 1 where the plan says what becomes of a row; absent where it does so of all. The others have no
+   * checksum, and are kept.
+   */
+  readonly listed?: Uint8Array;
 }
 
 /** FNV-1a of no bytes: the checksum of a null row. */
@@ -65,7 +70,9 @@ export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
     throw new Error(`the plan is for ${plan.count} rows, the source has ${checks.length}`);
   }
   const isOther = (check: number, row: number) =>
-    check !== plan.checks[row] && !(check === NULL_CHECK && plan.kept[row] === 0);
+    check !== plan.checks[row] &&
+    !(check === NULL_CHECK && plan.kept[row] === 0) &&
+    plan.listed?.[row] !== 0;
   const row = checks.findIndex(isOther);
   if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
 }
@@ -140,13 +147,15 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   if (checks !== undefined && checks.length !== count) {
     throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
   }
+  const plan = blankPlan(added, known);
   if (known !== null) {
     if (request.keep === 'medoid') {
       throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
     }
-    checkPlan(known.plan, checks?.subarray(0, first) ?? checksOf(known.rows.codes));
+    const own = checks?.subarray(0, first) ?? checksOf(known.rows.codes);
+    checkPlan(known.plan, own);
+    plan.checks.set(own);
   }
-  const plan = blankPlan(added, known);
   plan.checks.set(checks?.subarray(first) ?? checksOf(added.codes), first);
   let left = yield* preferred(added, request);
   if (known !== null) {
@@ -205,7 +214,7 @@ function blankPlan(added: Rows, known: Known | null): DedupPlan {
     checks: new Uint32Array(count),
   };
   if (known === null) return plan;
-  for (const field of ['groups', 'kept', 'duplicateOf', 'distances', 'checks'] as const) {
+  for (const field of ['groups', 'kept', 'duplicateOf', 'distances'] as const) {
     plan[field].set(known.plan[field]);
   }
   plan.cosines?.set(known.plan.cosines as Float64Array);

@@ -1,13 +1,14 @@
 /**
- * A dedup plan as rows that people read and edit, one a row of the source: row, id, group, action,
- * duplicate_of, distance, cosine or jaccard, check and perhaps reviewed, in any format that rows
- * have. Read back, each row is there once, in any order, and its action is "keep" or "drop"; rows
- * between them that an index has removed are kept, and have no code.
+ * A dedup plan as rows that people read and edit: row, id, group, action, duplicate_of, distance,
+ * cosine or jaccard, text, check, rows (how many the source has) and perhaps reviewed, in any
+ * format that rows have. Read back, lines may be in any order, and rows of the source that have
+ * none are kept: a person deleted them, or an index has removed the rows.
  */
 
 import { FormatError } from '../base/format-error';
-import type { Ids } from '../base/ids';
+import { type Ids, idsAt } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
+import { ascending } from '../join/source';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import { type DedupPlan, NULL_CHECK } from './dedup';
@@ -16,6 +17,8 @@ import { type DedupPlan, NULL_CHECK } from './dedup';
 export interface PlanTableOptions {
   /** The ids of the rows, for people who read the plan. */
   ids?: Ids | readonly number[];
+  /** 'all', in their order, or those of groups of two or more, the most doubtful group first. */
+  rows?: 'all' | 'groups';
 }
 
 /** Columns of integers that a plan must have, and the largest value of each. */
@@ -29,63 +32,104 @@ const INTEGERS = {
 
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
-export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'reviewed'];
-/** Rows of a plan for each of its lines: an index may have removed the others. */
+export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rows', 'reviewed'];
+/** Plans of before have no column `rows`: rows without a line are those that an index removed. */
+const ROWS = { rows: 0xffff_ffff } as const;
 const MAX_ROWS_PER_LINE = 64;
+/** Rows of a plan of few lines, for which 30 bytes each are allocated. */
+const MAX_UNLISTED = 2 ** 26;
 
 /** Action of a row by its `kept`. */
 const ACTIONS = ['drop', 'keep'] as const;
 
-/** How a plan's columns look. */
-export interface PlanLook {
+/** What the lines of some rows have besides the plan. */
+export interface LineExtras {
+  readonly ids?: Ids | null | undefined;
+  readonly texts?: readonly string[] | undefined;
   /** Similarities have six digits. */
   readonly isText?: boolean;
-  /** There is a column `cosine` also where no similarity is known. */
-  readonly hasCosine?: boolean;
 }
 
-/** Some rows of a plan: those of the source with these numbers, whose ids are `ids`. */
-export function planBatch(
-  plan: DedupPlan,
-  rows: Uint32Array,
-  ids: Ids | null,
-  { isText = false, hasCosine = false }: PlanLook = {},
-): RowBatch {
-  const { groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
+/** The lines of some rows of a plan. */
+export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras): RowBatch {
+  const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
+  const { ids, texts, isText = false } = extras;
   const rounded = (exact: Float64Array) =>
     Float64Array.from(rows, (row) => (isText ? Number(exact[row].toFixed(6)) : exact[row]));
-  const isUnknown = hasCosine && cosines === null && jaccards === null;
   return RowBatch.of({
     row: rows,
-    ...(ids !== null && { id: ids }),
+    ...(ids && { id: ids }),
     group: rows.map((row) => groups[row]),
     action: Array.from(rows, (row) => ACTIONS[kept[row]]),
     duplicate_of: rows.map((row) => duplicateOf[row]),
     distance: Uint16Array.from(rows, (row) => distances[row]),
     ...(cosines !== null && { cosine: rounded(cosines) }),
     ...(jaccards !== null && { jaccard: rounded(jaccards) }),
-    ...(isUnknown && { cosine: new Array<null>(rows.length).fill(null) }),
+    ...(texts && { text: texts }),
     check: rows.map((row) => checks[row]),
+    rows: rows.map(() => count),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
   });
 }
 
-/** A part of a plan's rows, by default all, and the ids of all rows. */
-export interface PlanPart extends PlanLook {
+/** Lines of a plan, and the ids of all rows. */
+export interface PlanPart {
   readonly ids?: Ids | undefined;
-  readonly first?: number;
-  readonly end?: number;
+  readonly isText?: boolean;
+  /** Rows by number, by default all of which the plan says something. */
+  readonly rows?: Uint32Array;
 }
 
-/** Rows of a plan, batch by batch; a plan without rows is one empty batch. */
+/** Lines of a plan, batch by batch; a plan without lines is one empty batch. */
 export function* planBatches(
   plan: DedupPlan,
-  { ids, first: from = 0, end: to = plan.count, ...look }: PlanPart = {},
+  { ids, isText, rows: all = listedRows(plan) }: PlanPart = {},
 ): Generator<RowBatch> {
-  for (const [first, end] of batchRanges(to - from)) {
-    const rows = Uint32Array.from({ length: end - first }, (_, i) => from + first + i);
-    yield planBatch(plan, rows, ids?.slice(from + first, from + end) ?? null, look);
+  for (const [first, end] of batchRanges(all.length)) {
+    const rows = all.subarray(first, end);
+    yield planBatch(plan, rows, { ids: ids && idsAt(ids, rows), ...(isText && { isText }) });
   }
+}
+
+/** The rows of a plan, or of a part of it, that it says something of, ascending. */
+export function listedRows({ count, listed }: DedupPlan, [first, end] = [0, count]): Uint32Array {
+  const all = Uint32Array.from({ length: end - first }, (_, i) => first + i);
+  return listed === undefined ? all : all.filter((row) => listed[row] === 1);
+}
+
+/**
+ * The rows of groups of two or more, those of a group together: the one first that has a dropped
+ * row with the least similarity or, where that is not known, the largest distance. In a group kept
+ * rows come first, then the others by doubt. Of a plan without groups the first row, so that its
+ * lines say how many rows there are.
+ */
+export function doubtfulRows(plan: DedupPlan): Uint32Array {
+  const { count, groups, kept, distances } = plan;
+  const exact = plan.cosines ?? plan.jaccards;
+  const doubtOf = (row: number) => {
+    if (kept[row] === 1) return Number.NEGATIVE_INFINITY;
+    return exact === null ? distances[row] : -exact[row];
+  };
+  const sizes = new Map<number, number>();
+  const doubts = new Map<number, number>();
+  for (let row = 0; row < count; row++) {
+    const group = groups[row];
+    sizes.set(group, (sizes.get(group) ?? 0) + 1);
+    const doubt = doubtOf(row);
+    if (doubt > (doubts.get(group) ?? Number.NEGATIVE_INFINITY)) doubts.set(group, doubt);
+  }
+  const doubtOfGroup = (row: number) => doubts.get(groups[row]) ?? Number.NEGATIVE_INFINITY;
+  const order = (a: number, b: number) => Number(a > b) - Number(a < b);
+  const rows = ascending(count).filter((row) => (sizes.get(groups[row]) as number) > 1);
+  if (rows.length === 0) return ascending(Math.min(1, count));
+  return rows.sort(
+    (a, b) =>
+      order(doubtOfGroup(b), doubtOfGroup(a)) ||
+      groups[a] - groups[b] ||
+      kept[b] - kept[a] ||
+      order(doubtOf(b), doubtOf(a)) ||
+      a - b,
+  );
 }
 
 /** The plan of rows as `planBatches` makes them, edited or not; `file` is named in errors. */
@@ -95,16 +139,17 @@ export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
     if (!names.includes(name)) throw new FormatError(noColumn(name, names).message, file);
   }
   const valuesOf = (name: string) => batches.flatMap((batch) => batch.values(name));
-  const integers = (name: keyof typeof INTEGERS) =>
+  const most = { ...INTEGERS, ...ROWS };
+  const integers = (name: keyof typeof most) =>
     Uint32Array.from(valuesOf(name), (value, i) => {
       const integer = numberOf(value);
-      if (Number.isInteger(integer) && integer >= 0 && integer <= INTEGERS[name]) return integer;
-      const expected = `"${name}" expected an integer in 0..${INTEGERS[name]}`;
+      if (Number.isInteger(integer) && integer >= 0 && integer <= most[name]) return integer;
+      const expected = `"${name}" expected an integer in 0..${most[name]}`;
       throw new FormatError(`record ${i}: ${expected}, got ${value}`, file);
     });
-  const lines = linesOf(integers('row'), file);
-  const count = lines.length;
-  /** By row its value; of a row that is not there what `own` says. */
+  const count = names.includes('rows') ? countOf(integers('rows'), file) : null;
+  const lines = linesOf(integers('row'), count, file);
+  /** By row its value; of a row without a line what `own` says. */
   const inOrder = <T>(values: ArrayLike<T>, own: (row: number) => T) =>
     Array.from(lines, (line, row) => (line < 0 ? own(row) : values[line]));
   const actions = inOrder(valuesOf('action'), () => 'keep');
@@ -116,10 +161,14 @@ export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
   // A row that someone decided to keep duplicates none.
   const ofDropped = (values: ArrayLike<number>, own: (row: number) => number) =>
     inOrder(values, own).map((value, row) => (kept[row] === 1 ? own(row) : value));
-  const duplicateOf = Uint32Array.from(ofDropped(integers('duplicate_of'), (row) => row));
-  const beyond = duplicateOf.findIndex((other) => other >= count);
+  const itself = (row: number) => row;
+  const duplicateOf = Uint32Array.from(ofDropped(integers('duplicate_of'), itself));
+  const beyond = duplicateOf.findIndex((other) => other >= lines.length);
   if (beyond >= 0) {
-    throw new FormatError(`row ${beyond} duplicates row ${duplicateOf[beyond]} of ${count}`, file);
+    throw new FormatError(
+      `row ${beyond} duplicates row ${duplicateOf[beyond]} of ${lines.length}`,
+      file,
+    );
   }
   const similarities = (name: string) => {
     const found = names.includes(name) ? valuesOf(name).map(numberOf) : [];
@@ -127,17 +176,28 @@ export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
     return isThere ? Float64Array.from(ofDropped(found, () => 1)) : null;
   };
   const isMark = (mark: unknown) => Number(mark === true || mark === 'true' || mark === 1);
+  const areAll = lines.every((line) => line >= 0);
   return {
-    ...{ count, kept, duplicateOf },
-    groups: Uint32Array.from(inOrder(integers('group'), (row) => row)),
+    ...{ count: lines.length, kept, duplicateOf },
+    groups: Uint32Array.from(inOrder(integers('group'), itself)),
     checks: Uint32Array.from(inOrder(integers('check'), () => NULL_CHECK)),
     distances: Uint16Array.from(ofDropped(integers('distance'), () => 0)),
     cosines: similarities('cosine'),
     jaccards: similarities('jaccard'),
+    ...(!areAll && { listed: Uint8Array.from(lines, (line) => Number(line >= 0)) }),
     ...(names.includes('reviewed') && {
       reviewed: Uint8Array.from(inOrder(valuesOf('reviewed').map(isMark), () => 0)),
     }),
   };
+}
+
+/** How many rows the source has, which every line says. */
+function countOf(counts: Uint32Array, file: string): number {
+  if (counts.length === 0) throw new FormatError('no line is left: it would keep all rows', file);
+  const other = counts.findIndex((count) => count !== counts[0]);
+  if (other < 0) return counts[0];
+  const found = `"rows" is ${counts[other]}, and ${counts[0]} in the first`;
+  throw new FormatError(`record ${other}: ${found}`, file);
 }
 
 /** Programs may have turned a column of numbers into texts. NaN for what is no number. */
@@ -147,13 +207,15 @@ function numberOf(value: unknown): number {
 }
 
 /** For each row of the source, where it is among the lines of the plan; -1 where it is not. */
-function linesOf(rows: Uint32Array, file: string): Int32Array {
-  const count = rows.reduce((most, row) => Math.max(most, row + 1), 0);
-  if (count > MAX_ROWS_PER_LINE * rows.length) {
+function linesOf(rows: Uint32Array, given: number | null, file: string): Int32Array {
+  const count = given ?? rows.reduce((most, row) => Math.max(most, row + 1), 0);
+  const most = MAX_ROWS_PER_LINE * rows.length;
+  if (count > Math.max(most, given === null ? 0 : MAX_UNLISTED)) {
     throw new FormatError(`row ${count - 1} of a plan of ${rows.length} lines`, file);
   }
   const lines = new Int32Array(count).fill(-1);
   rows.forEach((row, line) => {
+    if (row >= count) throw new FormatError(`row ${row} of a plan for ${count} rows`, file);
     if (lines[row] >= 0) throw new FormatError(`row ${row} is there twice`, file);
     lines[row] = line;
   });

@@ -20,13 +20,21 @@ import {
 import { estimateAngle } from '../codes/angle';
 import { Codes, hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';
-import { type Projection, SimHasher } from '../hashing/simhash';
-import type { KernelName } from '../kernels/kernels';
+import { SimHasher } from '../hashing/simhash';
 import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
 import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
+import {
+  COUNTINGS,
+  type Counting,
+  KINDS,
+  OPTIONS,
+  PROJECTIONS,
+  TEXT_HASHER_DEFAULTS,
+  type TextHasherOptions,
+} from './text-hasher-options';
 import { hashOfTokens, SetReader } from './text-set';
 import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
 import {
@@ -41,57 +49,7 @@ import {
 import { readWords, Vocabulary } from './vocabulary';
 import { WORD_HASHES, type WordHash } from './word-hash';
 
-/** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
-const COUNTINGS = ['raw', 'log', 'binary'] as const;
-export type Counting = (typeof COUNTINGS)[number];
-
-export interface TextHasherOptions {
-  /** Width of a code, 1 to 65,535. */
-  bits?: number;
-  /** An integer from 0 to 2^64 - 1. */
-  seed?: number | bigint;
-  /**
-   * 'direct': a word's own hash is its pattern (at most 64 bits), as in most text simhashes.
-   * 'minwise': codes of the set of words, whose distance estimates the Jaccard similarity.
-   */
-  projection?: Exclude<Projection, 'hadamard'>;
-  /** A function from a text to its tokens. */
-  tokens?: Tokens;
-  /** The name that frequency tables record for tokens of your own. */
-  tokensName?: string;
-  /** Tokens that are dropped. */
-  stopWords?: Iterable<string>;
-  /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
-  counting?: Counting;
-  /** Weights words by inverse document frequency. The table may grow: weights follow it. */
-  frequencies?: FrequencyTable;
-  /** Keeps only this many words of a text, those of the largest weights. */
-  keywords?: number;
-  /** The hash of a word. */
-  hash?: WordHash;
-  /** What a text without words becomes: an error, or a null code. */
-  empty?: 'error' | 'null';
-  /** Forces a kernel; all give equal codes. */
-  kernel?: KernelName;
-}
-
-const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
-const PROJECTIONS = ['signs', 'gaussian', 'direct', 'minwise'] as const;
-
-/** The options that a hasher has where none are given. */
-export const TEXT_HASHER_DEFAULTS = {
-  bits: 64,
-  seed: 0,
-  projection: 'signs',
-  counting: 'raw',
-  hash: 'xxhash64',
-  empty: 'error',
-} as const;
-
-const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'stopWords', 'counting'],
-  ...['frequencies', 'keywords', 'hash', 'empty', 'kernel'],
-];
+export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
 
 /**
  * Turns texts into sparse vectors and codes: a word is the dimension of its hash, weighted by its

@@ -13,11 +13,15 @@ import {
   TextHasher,
 } from '../../src/index';
 import { readCodes, readPlan, saveIndex, writeCodes } from '../../src/node';
-import { rowsOf, run, runInTerminal } from './run';
+import { rowsOf, run as runCommand, runInTerminal } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-dedup-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const at = (name: string) => join(folder, name);
+
+/** Plans with all rows, unless a test is of the lines that people get. */
+const run: typeof runCommand = (words, options) =>
+  runCommand(words.includes('--apply') ? words : [...words, '--all-rows'], options);
 
 interface PlanLine {
   row: number;
@@ -99,6 +103,44 @@ describe('the whole job', () => {
     const args = ['--apply', at('edited.jsonl'), '-o', at('kept-41.jsonl')];
     expect((await run(['dedup', at('docs.jsonl'), ...args])).code).toBe(0);
     expect(readFileSync(at('kept-41.jsonl'), 'utf8')).toBe(`${records.slice(0, 41).join('\n')}\n`);
+  });
+
+  it('gives people the groups, the most doubtful first, and applies what they leave', async () => {
+    const args = ['dedup', at('docs.jsonl'), '--text', 'body', '-o', at('short.csv')];
+    expect((await runCommand(args)).code).toBe(0);
+    const [heading, ...lines] = readFileSync(at('short.csv'), 'utf8').trimEnd().split('\n');
+    expect(heading).toBe('row,id,group,action,duplicate_of,distance,jaccard,text,check,rows');
+    expect(lines).toHaveLength(50);
+    const cells = lines.map((line) => line.split(','));
+    const dropped = cells.filter(([, , , action]) => action === 'drop');
+    const doubts = dropped.map(([, , , , , , jaccard]) => Number(jaccard));
+    expect(doubts).toEqual([...doubts].sort((a, b) => a - b));
+    for (const [row, id, , , , , , text, , count] of cells) {
+      expect([id, count]).toEqual([`d${row}`, '65']);
+      expect(text.length).toBe(160);
+      expect(texts[Number(row)].startsWith(text.slice(0, -1))).toBe(true);
+    }
+    // The person keeps the first copy by deleting its line.
+    const gone = Number(dropped[0][0]);
+    const left = lines.filter((line) => !line.startsWith(`${gone},`));
+    writeFileSync(at('short.csv'), [heading, ...left].join('\n'));
+    const applied = await runCommand([
+      ...['dedup', at('docs.jsonl'), '--apply', at('short.csv'), '-o', at('short-kept.jsonl')],
+    ]);
+    expect(applied.stderr).toContain('65 rows: 41 kept');
+    const kept = records.filter((_, row) => row < 40 || row === gone);
+    expect(readFileSync(at('short-kept.jsonl'), 'utf8')).toBe(`${kept.join('\n')}\n`);
+  });
+
+  it('a plan of rows without near ones is applied too', async () => {
+    writeFileSync(at('apart.jsonl'), records.slice(0, 9).join('\n'));
+    const args = ['dedup', at('apart.jsonl'), '--text', 'body', '-o', at('apart.csv')];
+    expect((await runCommand(args)).code).toBe(0);
+    expect(readFileSync(at('apart.csv'), 'utf8').trimEnd().split('\n')).toHaveLength(2);
+    const applied = await runCommand([
+      ...['dedup', at('apart.jsonl'), '--apply', at('apart.csv'), '-o', at('apart-kept.jsonl')],
+    ]);
+    expect(applied.stderr).toContain('9 rows: 9 kept');
   });
 
   it('shows only the review on a terminal, and changes nothing', async () => {
@@ -370,7 +412,12 @@ describe('refusals', () => {
     ['a rule without a column', ['--keep', 'lowest'], 2, /--keep lowest:COLUMN/],
     ['a column that is not there', ['--keep', 'lowest:x'], 1, /no column "x"/],
     ['a grouping that is none', ['--grouping', 'ring'], 2, /star, components, complete/],
-    ['a plan that --apply would not read', ['-o', 'plan.parquet'], 2, /\.jsonl, \.csv or \.arrow/],
+    [
+      'a plan that --apply would not read',
+      ['-o', 'plan.parquet'],
+      2,
+      /\.jsonl, \.csv, \.arrow or \.html/,
+    ],
     ['a plan that is not there', ['--apply', 'no.csv', '-o', 'out.jsonl'], 1, /no\.csv/],
     ['a plan without an output', ['--apply', 'no.csv'], 2, /-o OUT is missing/],
   ])('of %s', async (_, args, code, message) => {

@@ -231,7 +231,9 @@ describe('decisions', () => {
 
   it('of texts begin with the plan that dedup makes without options', async () => {
     const cwd = await docs();
-    expect((await run(['dedup', ...WORDS, '-o', 'theirs.jsonl'], { cwd })).code).toBe(0);
+    expect((await run(['dedup', ...WORDS, '--all-rows', '-o', 'theirs.jsonl'], { cwd })).code).toBe(
+      0,
+    );
     const served = await explore(WORDS, cwd);
     const about = await ask<{ nearness: { by: string; usual: number } }>(served, 'about', null);
     expect(about.nearness.by).toBe('jaccard');
@@ -258,8 +260,8 @@ describe('decisions', () => {
     }
     for (const id of ['row 0', 'copy 7', 'copy 39']) index.remove(id); // the first and the last too
     await saveIndex(index, join(cwd, 'some.hs'));
-    const words = ['dedup', 'some.hs', '--max-distance', '2', '-o', 'some-plan.jsonl', '-q'];
-    expect((await run(words, { cwd })).code).toBe(0);
+    const words = ['dedup', 'some.hs', '--max-distance', '2', '--all-rows', '-q'];
+    expect((await run([...words, '-o', 'some-plan.jsonl'], { cwd })).code).toBe(0);
     const before = rowsOf<{ id: string }>(readFileSync(join(cwd, 'some-plan.jsonl'), 'utf8'));
     expect(before).toHaveLength(77);
     const served = await explore(['some.hs', '-q'], cwd);

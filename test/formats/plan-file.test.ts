@@ -19,7 +19,7 @@ import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
 import { applyPlan } from '../../src/formats/apply-plan';
 import { readPlan, writePairs, writePlan } from '../../src/formats/plan-file';
-import { dedup } from '../../src/groups/dedup';
+import { checkPlan, dedup } from '../../src/groups/dedup';
 import { pairs } from '../../src/join/pairs';
 import { codesFromArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
@@ -109,7 +109,7 @@ describe('a plan as text', () => {
     const row = plan.kept.indexOf(0);
     const { groups, duplicateOf, distances, checks } = plan;
     expect(line).toBe(
-      [row, groups[row], 'drop', duplicateOf[row], distances[row], '', checks[row]].join(),
+      [row, groups[row], 'drop', duplicateOf[row], distances[row], checks[row], 50].join(),
     );
   });
 
@@ -136,6 +136,48 @@ describe('a plan as text', () => {
     expect(read.kept.filter((one, i) => one !== plan.kept[i])).toHaveLength(1);
   });
 
+  it('keeps the rows whose lines a person deleted', async () => {
+    const [heading, ...lines] = (await textOf('plan.csv')).trimEnd().split('\n');
+    const gone = plan.kept.indexOf(0);
+    const left = lines.filter((line) => !line.startsWith(`${gone},`));
+    const read = await readText('plan.csv', [heading, ...left].join('\n'));
+    expect(read.count).toBe(plan.count);
+    expect([read.kept[gone], read.duplicateOf[gone], read.groups[gone]]).toEqual([1, gone, gone]);
+    expect(read.listed).toEqual(plan.kept.map((_, row) => Number(row !== gone)));
+    const others = (values: ArrayLike<number>) => Array.from(values).filter((_, i) => i !== gone);
+    expect(others(read.kept)).toEqual(others(plan.kept));
+    // What is not listed is not compared; another row still is.
+    const checks = plan.checks.slice();
+    checks[gone]++;
+    checkPlan(read, checks);
+    checks[(gone + 1) % 50]++;
+    expect(() => checkPlan(read, checks)).toThrow(/is not the one that the plan was made for/);
+    await expect(readText('plan.csv', heading)).rejects.toThrow(/no line is left/);
+    const other = left.map((line, i) => (i === 3 ? line.replace(/,50$/, ',51') : line));
+    await expect(readText('plan.csv', [heading, ...other].join('\n'))).rejects.toThrow(
+      /record 3: "rows" is 51, and 50 in the first/,
+    );
+  });
+
+  it('has the lines of groups alone, the most doubtful group first', async () => {
+    await writePlan(path('plan.jsonl'), plan, { rows: 'groups' });
+    const lines = readFileSync(path('plan.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const sizeOf = (group: number) => plan.groups.filter((one) => one === group).length;
+    const rows = lines.map(({ row }) => row);
+    expect([...rows].sort((a, b) => a - b)).toEqual(
+      Array.from(plan.groups.keys()).filter((row) => sizeOf(plan.groups[row]) > 1),
+    );
+    const widest = (group: number) =>
+      Math.max(...plan.distances.filter((_, row) => plan.groups[row] === group));
+    const groups = [...new Set<number>(lines.map(({ group }) => group))];
+    expect(groups.map(widest)).toEqual(groups.map(widest).sort((a, b) => b - a));
+    const read = await readPlan(path('plan.jsonl'));
+    expect({ ...read, listed: 0, checks: 0 }).toEqual({ ...plan, listed: 0, checks: 0 });
+  });
+
   it.each([
     [
       'csv',
@@ -145,7 +187,7 @@ describe('a plan as text', () => {
     ['csv', (text: string) => text.slice(0, text.lastIndexOf(',')), /line 51: 6 cells, but 7/],
     ['csv', (text: string) => text.replace('\n1,', '\n"1,'), /line 3: a broken quote/],
     ['csv', (text: string) => text.replace('\n1,', '\n0,'), /row 0 is there twice/],
-    ['csv', (text: string) => text.replace('\n1,', '\n9999,'), /row 9999 of a plan of 50 lines/],
+    ['csv', (text: string) => text.replace('\n1,', '\n9999,'), /row 9999 of a plan for 50 rows/],
     ['csv', (text: string) => text.replace('\n1,', '\n1.5,'), /record 1: "row" expected an/],
     ['jsonl', (text: string) => text.replace('{"row":1,', '{"row":1,,'), /line 2: .*JSON/],
     [

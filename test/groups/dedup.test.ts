@@ -127,7 +127,8 @@ describe('as rows', () => {
   it('has the columns that people expect', () => {
     const [{ columns }] = planBatches(plan, { ids });
     const names = columns.map(({ name }) => name);
-    expect(names).toEqual(['row', 'id', 'group', 'action', 'duplicate_of', 'distance', 'check']);
+    const own = ['row', 'id', 'group', 'action', 'duplicate_of', 'distance', 'check', 'rows'];
+    expect(names).toEqual(own);
   });
 });
 

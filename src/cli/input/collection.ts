@@ -199,15 +199,6 @@ function joinedIds(parts: readonly Ids[]): Ids {
   return Array.isArray(parts[0]) ? (parts as string[][]).flat() : joined(parts);
 }
 
-/** The ids of some rows, in an array of the type of `ids`. */
-export function idsAt(ids: Ids, rows: Uint32Array): Ids {
-  if (Array.isArray(ids)) return Array.from(rows, (row) => ids[row]);
-  const numbers = ids as Int32Array;
-  const some = new (numbers.constructor as Int32ArrayConstructor)(rows.length);
-  for (let i = 0; i < rows.length; i++) some[i] = numbers[rows[i]];
-  return some;
-}
-
 /**
  * By row the ids of an index, those of removed rows empty: strings where one is, else integers of
  * the narrowest type that holds all.

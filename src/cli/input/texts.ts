@@ -94,13 +94,14 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
 }
 
 /**
- * The texts of a few rows, read again from the input, which did not hold them: by row. None where
- * the rows are no texts or came by a stream.
+ * The texts of some rows, or what `cut` leaves of each, read again from the input, which did not
+ * hold them: by row. None where the rows are no texts or came by a stream.
  */
 export async function textsOfRows(
   call: Call,
   { path, textColumn }: { readonly path: string; readonly textColumn: string | null },
   rows: readonly number[],
+  cut = (_row: number, text: string) => text,
 ): Promise<ReadonlyMap<number, string>> {
   const texts = new Map<number, string>();
   if (textColumn === null || path === '-' || rows.length === 0) return texts;
@@ -116,7 +117,8 @@ export async function textsOfRows(
       if (next < wanted.length && wanted[next] < end) {
         const all = batch.texts(textColumn);
         for (; wanted[next] < end; next++) {
-          texts.set(wanted[next], all[wanted[next] - batch.firstRow] ?? '');
+          const row = wanted[next];
+          texts.set(row, cut(row, all[row - batch.firstRow] ?? ''));
         }
       }
       if (next === wanted.length) break;

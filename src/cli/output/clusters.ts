@@ -4,11 +4,12 @@
  * cluster has -1, and no cosine.
  */
 
+import { idsAt } from '../../base/ids';
 import { runSteps } from '../../base/steps';
 import { pointsOf } from '../../clustering/cluster-source';
 import { rowsOf } from '../../join/source';
 import { type Cluster, hammingDistance, RowBatch } from '../../node';
-import { type Collection, idsAt, rowBlocks } from '../input/collection';
+import { type Collection, rowBlocks } from '../input/collection';
 import { counted, excerpt, grouped } from './figures';
 import { lineSetter } from './table';
 

@@ -54,12 +54,15 @@ async function idsToCompare(
   return null;
 }
 
-/** By row the ids that a plan's file has; null where it has none. */
-async function idsOfPlan(path: string, count: number): Promise<(string | null)[] | null> {
+/** By row the ids that a plan's file has, undefined without a line; null where it has no ids. */
+async function idsOfPlan(
+  path: string,
+  count: number,
+): Promise<(string | null | undefined)[] | null> {
   const plan = await openRows(path);
   await plan.close();
   if (!plan.columns.some(({ name }) => name === 'id')) return null;
-  const ids: (string | null)[] = Array(count).fill(null);
+  const ids: (string | null | undefined)[] = Array(count).fill(undefined);
   const columns = ['row', 'id'];
   for await (const batch of await openRows(path, { columns, types: { id: 'text' } })) {
     const own = batch.values('id');

@@ -7,7 +7,6 @@ import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { bitmapOf } from '../../base/bitmap';
 import { isMatch, shardsOf } from '../../formats/shards';
-import { planBatch } from '../../groups/plan-table';
 import {
   Codes,
   type DedupPlan,
@@ -18,20 +17,20 @@ import {
   readPlan,
 } from '../../node';
 import type { Call } from '../call';
-import { type Collection, idsAt, readCollection, rowBlocks } from '../input/collection';
+import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { checkNearness, nearnessOf } from '../input/nearness';
 import { columnOf } from '../input/open-input';
-import { textsOfRows } from '../input/texts';
 import { commandLine } from '../output/figures';
-import { reviewOf, reviewText, shownRows } from '../output/review';
-import { isForPeople, openOutput } from '../output/rows';
+import { writePlanned } from '../output/plan';
+import { type Review, reviewOf, reviewText, shownRows } from '../output/review';
+import { isForPeople, openOutput, PageFile } from '../output/rows';
 import { applyPlanOf } from './apply-plan';
 
 /** Besides the codes: an order of the rows, groups, the plan, bands of the join. */
 const PLAN_BYTES_PER_ROW = 80;
 /** Names of plans that --apply and --extend read. */
-const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
+const PLAN_NAME = /\.(jsonl|csv|arrow|html)$/i;
 
 /** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
@@ -45,11 +44,14 @@ async function makePlan(call: Call, input: string): Promise<0> {
   const rule = new KeepRule(call);
   const target = call.text('output');
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
-    call.misuse(`--output expected a plan's name, .jsonl, .csv or .arrow, got "${target}"`);
+    call.misuse(
+      `--output expected a plan's name, one in .jsonl, .csv, .arrow or .html, got "${target}"`,
+    );
   }
+  const page = target?.endsWith('.html') ? await PageFile.named(call, [input]) : null;
   const writer = isForPeople(call)
     ? null
-    : await openOutput(call, { inputs: [input], header: { kind: 'plan' } });
+    : (page ?? (await openOutput(call, { inputs: [input], header: { kind: 'plan' } })));
   const oldPath = call.text('extend');
   const old = oldPath === undefined ? null : await readPlan(oldPath);
   const rows = await readCollection(call, input, {
@@ -72,12 +74,10 @@ async function makePlan(call: Call, input: string): Promise<0> {
     keep: rule.keep(old?.count),
   };
   const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
-  for (const row of rowBlocks(rows)) {
-    const ids = rows.ids && idsAt(rows.ids, row);
-    await writer?.write(planBatch(plan, row, ids));
-  }
-  await writer?.close();
-  await sayReview(call, { input, plan, rows });
+  const review = reviewOf(plan, rows.there?.length ?? rows.count);
+  const shown = call.has('quiet') ? [] : shownRows(plan, review);
+  const texts = await writePlanned(call, { input, plan, rows, shown }, writer);
+  if (!call.has('quiet')) await sayReview(call, { input, plan, rows, review, texts });
   return 0;
 }
 
@@ -117,13 +117,12 @@ interface Made {
   readonly input: string;
   readonly plan: DedupPlan;
   readonly rows: Collection;
+  readonly review: Review;
+  readonly texts: ReadonlyMap<number, string>;
 }
 
 /** Shows what would go, and the command that makes it so. */
-async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void> {
-  if (call.has('quiet')) return;
-  const review = reviewOf(plan, rows.there?.length ?? rows.count);
-  const texts = await textsOfRows(call, rows, shownRows(plan, review));
+async function sayReview(call: Call, { input, plan, rows, review, texts }: Made): Promise<void> {
   const { ids } = rows;
   const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
   call.say(`\n${reviewText(plan, review, { ...rows, nameOf, texts })}\n`);
@@ -139,10 +138,14 @@ async function sayReview(call: Call, { input, plan, rows }: Made): Promise<void>
     const shards = input === '-' ? null : await shardsOf(input);
     const name = shards === null ? keptName(input, isFolder) : keptFolder(input);
     const [file, kept] = input === '-' ? ['IN', 'OUT'] : [input, name];
-    const words = ['halfspace', 'dedup', file, '--apply', target, '-o', kept];
+    const made = target.endsWith('.html') ? 'plan.jsonl' : target;
+    const words = ['halfspace', 'dedup', file, '--apply', made, '-o', kept];
     call.say(
-      `Nothing is changed. Read ${target}, turn "drop" to "keep" where you think otherwise, then:` +
-        `\n  ${commandLine(words)}`,
+      target.endsWith('.html')
+        ? `Nothing is changed. Open ${target} in a browser, decide, save plan.jsonl, then:` +
+            `\n  ${commandLine(words)}`
+        : `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you ` +
+            `think otherwise, then:\n  ${commandLine(words)}`,
     );
   }
 }

@@ -3,6 +3,7 @@
  * memory; the pairs stream through it batch by batch, so there may be any number of them.
  */
 
+import { idsAt } from '../../base/ids';
 import { noColumn } from '../../base/nearest-name';
 import { estimatedName, type Measure } from '../../codes/measure';
 import type { PairWish } from '../../join/pair-wish';
@@ -16,7 +17,7 @@ import {
   RowBatch,
 } from '../../node';
 import type { Call } from '../call';
-import { type Collection, idsAt, readCollection } from '../input/collection';
+import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { isIndexFolder } from '../input/index-folder';
 import { checkNearness, estimatedNearness, nearnessOf } from '../input/nearness';

@@ -219,18 +219,22 @@ async function* queriesOf(
   if (ways.length !== 1) {
     call.misuse('say what to search for: QUERIES (a file, or -), --row-id IDS or --query TEXT');
   }
-  if (call.has('query')) yield await textQuery(call, folder);
+  if (call.has('query')) yield await textQuery(call, folder, index);
   else if (call.has('row-id')) yield* rowQueries(call, index);
   else yield* fileQueries(call, folder, input);
 }
 
 /** The text of --query, read as the texts of the index were. */
-async function textQuery(call: Call, folder: IndexFolder): Promise<Queries> {
+async function textQuery(
+  call: Call,
+  folder: IndexFolder,
+  { hasher: like }: SimHashIndex,
+): Promise<Queries> {
   if (folder.text === null) {
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
   }
   const frequencies = await folder.frequencies();
-  const hasher = await textHasherOf(call, { settings: folder.text, frequencies });
+  const hasher = await textHasherOf(call, { settings: folder.text, frequencies }, like);
   const text = call.text('query') as string;
   const [vectors] = rowsOfTexts(hasher, [text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);

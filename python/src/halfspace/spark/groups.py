@@ -67,7 +67,7 @@ def dedup(
     codes = codes.localCheckpoint()
     near = pairs(codes, max_distance, forest=True, cell_rows=cell_rows)
     grouped = codes.join(components(near), "id")
-    words = ["dedup", "-", "-q", *options(max_distance=max_distance, grouping=grouping, keep=rule)]
+    words = ["dedup", "-", "-q", "--all-rows", *options(max_distance=max_distance, grouping=grouping, keep=rule)]
     plan = _planned(grouped, words)
     single = codes.select("id").join(plan.select("id"), "id", "left_anti")
     alone = [F.col("id"), F.col("id"), F.lit("keep"), F.col("id"), F.lit(0)]

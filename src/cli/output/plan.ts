@@ -1,0 +1,140 @@
+/**
+ * Where the plan of `dedup` goes: lines of the groups for people, most doubtful first, with the
+ * beginning of each text; all rows for programs; or a page on which the groups are reviewed.
+ */
+
+import { idsAt } from '../../base/ids';
+import type { HeldReview, PlanLine } from '../../explorer/messages';
+import { doubtfulRows, planBatch } from '../../groups/plan-table';
+import { heldOf } from '../../measure/rows';
+import {
+  Codes,
+  type DedupPlan,
+  type RowBatch,
+  type RowWriter,
+  type SimHashIndex,
+} from '../../node';
+import type { Call } from '../call';
+import { packed } from '../explore/map-file';
+import { singlePage } from '../explore/page-file';
+import { type Collection, rowBlocks } from '../input/collection';
+import { textsOfRows } from '../input/texts';
+import { excerpt, similarityWords } from './figures';
+import { PageFile } from './rows';
+
+/** Characters of a text in a line of a plan, and on a page. */
+const LINE_WIDTH = 160;
+const PAGE_WIDTH = 20_000;
+/** Rows of a page: with texts of usual length some tens of megabytes. */
+const PAGE_ROWS = 10_000;
+/** Lines that are made at once. */
+const BLOCK = 8192;
+
+/** A plan and the rows that it is for. */
+export interface Planned {
+  readonly input: string;
+  readonly plan: DedupPlan;
+  readonly rows: Collection;
+  /** Rows whose texts are wanted whole, for the review. */
+  readonly shown: readonly number[];
+}
+
+/**
+ * Writes the plan's lines, or its page, and returns texts of the rows of `shown`. The input is read
+ * once more for texts.
+ */
+export async function writePlanned(
+  call: Call,
+  planned: Planned,
+  target: RowWriter | PageFile | null,
+): Promise<ReadonlyMap<number, string>> {
+  const { plan, rows } = planned;
+  const shown = new Set(planned.shown);
+  const blocks = target === null ? [] : [...blocksOf(call, planned)];
+  const isPage = target instanceof PageFile;
+  const withTexts = target !== null && (isPage || !call.has('all-rows'));
+  const seen = withTexts ? pageRows(plan, blocks, isPage ? PAGE_ROWS : plan.count) : [];
+  const texts = await textsOfRows(call, rows, [...new Set([...shown, ...seen])], (row, text) => {
+    if (shown.has(row)) return text;
+    return isPage ? text.slice(0, PAGE_WIDTH) : excerpt(text, LINE_WIDTH);
+  });
+  const isText = !call.has('all-rows');
+  const batchOf = (block: Uint32Array) => {
+    const own = Array.from(block, (row) => excerpt(texts.get(row) ?? '', LINE_WIDTH));
+    const ids = rows.ids && idsAt(rows.ids, block);
+    return planBatch(plan, block, {
+      ids,
+      isText,
+      ...(withTexts && texts.size > 0 && { texts: own }),
+    });
+  };
+  if (isPage) await target.write(await pageOf(planned, blocks.map(batchOf), { texts, seen }));
+  else if (target !== null) {
+    for (const block of blocks) await target.write(batchOf(block));
+    await target.close();
+  }
+  return texts;
+}
+
+/** The rows that have lines: those of groups, of plans for programs all. */
+function* blocksOf(call: Call, { plan, rows }: Planned): Generator<Uint32Array> {
+  if (call.has('all-rows')) return yield* rowBlocks(rows);
+  const all = doubtfulRows(plan);
+  for (let at = 0; at === 0 || at < all.length; at += BLOCK) yield all.slice(at, at + BLOCK);
+}
+
+/** The rows of the first groups, `most` or a few more, since groups stay whole. */
+function pageRows({ groups }: DedupPlan, blocks: readonly Uint32Array[], most: number): number[] {
+  const rows: number[] = [];
+  for (const block of blocks) {
+    for (const row of block) {
+      if (rows.length >= most && groups[row] !== groups[rows[rows.length - 1]]) return rows;
+      rows.push(row);
+    }
+  }
+  return rows;
+}
+
+/** The page of a plan. It holds all lines, so that what it saves is whole; texts of some. */
+async function pageOf(
+  { input, plan, rows }: Planned,
+  batches: readonly RowBatch[],
+  { texts, seen }: { texts: ReadonlyMap<number, string>; seen: readonly number[] },
+): Promise<string> {
+  const lines = batches.flatMap((batch) => {
+    const columns = batch.without(['text']).columns.map(({ name }) => name);
+    const values = columns.map((name) => batch.values(name));
+    return Array.from({ length: batch.count }, (_, i) => {
+      const cells = columns.map((name, j) => [name, plain(values[j][i])]);
+      return Object.fromEntries(cells) as PlanLine;
+    });
+  });
+  const at = Uint32Array.from(lines, ({ row }) => row);
+  const review: HeldReview = {
+    lines,
+    codes: packed(codesOf(rows, at).bytes),
+    texts: seen.map((row) => [row, (texts.get(row) ?? '').slice(0, PAGE_WIDTH)]),
+  };
+  const title = `near-duplicates of ${input}`;
+  const about = {
+    ...{ title, rows: plan.count, bits: rows.bits, hasText: false, dimensions: null },
+    measure: similarityWords(rows.measure) as 'cosine' | 'Jaccard similarity',
+    ...{ columns: [], textColumn: rows.textColumn, plan: null },
+    nearness: { by: 'distance', usual: 0 } as const,
+  };
+  const health = { sections: [], thresholds: [], recommended: null, minCosine: 1 };
+  return singlePage({ title, about, map: null, cards: [], codes: null, health, review });
+}
+
+function codesOf({ source, bits }: Collection, rows: Uint32Array): Codes {
+  if (!(source instanceof Codes)) return heldOf(source as SimHashIndex, rows).codes;
+  const { bytes, bytesPerCode } = source;
+  const some = new Uint8Array(rows.length * bytesPerCode);
+  rows.forEach((row, i) => {
+    some.set(bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode), i * bytesPerCode);
+  });
+  return Codes.from(some, { bits });
+}
+
+/** A value that JSON can hold. */
+const plain = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);

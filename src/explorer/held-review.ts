@@ -1,0 +1,142 @@
+/**
+ * The review of a plan on a page in one file: decisions stay on the page until they are saved as a
+ * plan, `plan.jsonl`, which `halfspace dedup --apply` takes. Lines of groups that the page does not
+ * show are in it as they are.
+ */
+
+import { html, type TemplateResult } from 'lit-html';
+import { Codes } from '../index';
+import type {
+  DecideRequest,
+  HeldReview as Given,
+  GroupAnswer,
+  GroupLine,
+  Member,
+  PlanLine,
+  ReviewAnswer,
+} from './messages';
+import { bytesOf } from './packed';
+
+export class HeldReview {
+  readonly #lines: readonly PlanLine[];
+  readonly #rows: number;
+  readonly #codes: Codes;
+  readonly #texts: ReadonlyMap<number, string>;
+  /** By name of a group where its lines are; in the order of the lines. */
+  readonly #groups = new Map<number, number[]>();
+  readonly #reviewed = new Set<number>();
+  /** Whether something was decided since the plan was saved. */
+  #isUnsaved = false;
+
+  constructor({ lines, codes, texts }: Given, about: { rows: number; bits: number }) {
+    this.#lines = lines;
+    this.#rows = about.rows;
+    this.#codes = Codes.from(bytesOf(codes), { bits: about.bits });
+    this.#texts = new Map(texts);
+    window.addEventListener('beforeunload', (event) => {
+      if (this.#isUnsaved) event.preventDefault();
+    });
+    lines.forEach(({ group }, at) => {
+      const known = this.#groups.get(group);
+      if (known === undefined) this.#groups.set(group, [at]);
+      else known.push(at);
+    });
+  }
+
+  answer(): ReviewAnswer {
+    const shown = [...this.#groups].filter(([, places]) => this.#isShown(places));
+    return {
+      ...{ file: 'plan.jsonl', exists: true, rows: this.#rows },
+      dropped: this.#lines.filter(({ action }) => action === 'drop').length,
+      groups: shown.map(([group, places]) => this.#line(group, places)),
+    };
+  }
+
+  #isShown(places: readonly number[]): boolean {
+    return places.length > 1 && this.#texts.has(this.#lines[places[0]].row);
+  }
+
+  #line(group: number, places: readonly number[]): GroupLine {
+    const widest = Math.max(...places.map((at) => this.#lines[at].distance));
+    return { group, size: places.length, widest, isReviewed: this.#reviewed.has(group) };
+  }
+
+  group(group: number): GroupAnswer {
+    const places = this.#groups.get(group) ?? [];
+    const lines = places.map((at) => this.#lines[at]);
+    return {
+      ...this.#line(group, places),
+      rows: lines.map(({ row }) => row),
+      kept: lines.filter(({ action }) => action === 'keep').map(({ row }) => row),
+      members: lines.map((line) => this.#member(line)),
+    };
+  }
+
+  #member(line: PlanLine): Member {
+    const isKept = line.action === 'keep';
+    const text = this.#texts.get(line.row) ?? '';
+    return {
+      ...{ row: line.row, id: String(line.id ?? `row ${line.row}`), isKept },
+      ...{ duplicateOf: line.duplicate_of, distance: line.distance },
+      similarity: isKept ? null : (line.jaccard ?? line.cosine ?? null),
+      texts: text === '' ? [] : [['text', text]],
+    };
+  }
+
+  /** Keeps the rows of a decision; the others of the group duplicate the nearest of them. */
+  decide({ group, after }: DecideRequest): GroupAnswer {
+    const places = this.#groups.get(group) ?? [];
+    const kept = places.filter((at) => after.kept.includes(this.#lines[at].row));
+    for (const at of places) {
+      const line = this.#lines[at];
+      const before = line.duplicate_of;
+      line.action = kept.includes(at) ? 'keep' : 'drop';
+      if (line.action === 'keep') this.#duplicate(line, line.row, 0, 1);
+      else if (before === line.row || !kept.some((other) => this.#lines[other].row === before)) {
+        const distances = kept.map((other) => this.#codes.distance(at, other));
+        const least = Math.min(...distances);
+        const nearest = this.#lines[kept[distances.indexOf(least)]].row;
+        this.#duplicate(line, nearest, least, null);
+      }
+    }
+    if (after.isReviewed) this.#reviewed.add(group);
+    else this.#reviewed.delete(group);
+    this.#isUnsaved = true;
+    return this.group(group);
+  }
+
+  #duplicate(line: PlanLine, row: number, distance: number, similarity: number | null): void {
+    line.duplicate_of = row;
+    line.distance = distance;
+    if (line.jaccard !== undefined) line.jaccard = similarity;
+    if (line.cosine !== undefined) line.cosine = similarity;
+  }
+
+  /** The button that saves the plan. */
+  saving(): TemplateResult {
+    return html`<p>
+      <button type="button" class="main" @click=${() => this.#save()}>Save the plan</button>
+      <span class="note"
+        >for <code>halfspace dedup IN --apply plan.jsonl -o OUT</code>; a page that is closed before
+        forgets its decisions</span
+      >
+    </p>`;
+  }
+
+  #save(): void {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([this.text()], { type: 'application/jsonl' }));
+    link.download = 'plan.jsonl';
+    link.click();
+    this.#isUnsaved = false;
+  }
+
+  /** The plan as it is decided now, as JSON lines. */
+  text(): string {
+    const marked = this.#lines.map((line) => {
+      const isReviewed = this.#reviewed.has(line.group);
+      return JSON.stringify({ ...line, reviewed: isReviewed });
+    });
+    return `${marked.join('\n')}\n`;
+  }
+}

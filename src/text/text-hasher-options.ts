@@ -1,0 +1,59 @@
+/** The options of `TextHasher`, their defaults and choices. */
+
+import type { Projection } from '../hashing/row-hasher';
+import type { KernelName } from '../kernels/kernels';
+import type { FrequencyTable } from './frequency-table';
+import type { Tokens } from './tokens';
+import type { WordHash } from './word-hash';
+
+/** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
+export const COUNTINGS = ['raw', 'log', 'binary'] as const;
+export type Counting = (typeof COUNTINGS)[number];
+
+export interface TextHasherOptions {
+  /** Width of a code, 1 to 65,535. */
+  bits?: number;
+  /** An integer from 0 to 2^64 - 1. */
+  seed?: number | bigint;
+  /**
+   * 'direct': a word's own hash is its pattern (at most 64 bits), as in most text simhashes.
+   * 'minwise': codes of the set of words, whose distance estimates the Jaccard similarity.
+   */
+  projection?: Exclude<Projection, 'hadamard'>;
+  /** A function from a text to its tokens. */
+  tokens?: Tokens;
+  /** The name that frequency tables record for tokens of your own. */
+  tokensName?: string;
+  /** Tokens that are dropped. */
+  stopWords?: Iterable<string>;
+  /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
+  counting?: Counting;
+  /** Weights words by inverse document frequency. The table may grow: weights follow it. */
+  frequencies?: FrequencyTable;
+  /** Keeps only this many words of a text, those of the largest weights. */
+  keywords?: number;
+  /** The hash of a word. */
+  hash?: WordHash;
+  /** What a text without words becomes: an error, or a null code. */
+  empty?: 'error' | 'null';
+  /** Forces a kernel; all give equal codes. */
+  kernel?: KernelName;
+}
+
+export const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
+export const PROJECTIONS = ['signs', 'gaussian', 'direct', 'minwise'] as const;
+
+/** The options that a hasher has where none are given. */
+export const TEXT_HASHER_DEFAULTS = {
+  bits: 64,
+  seed: 0,
+  projection: 'signs',
+  counting: 'raw',
+  hash: 'xxhash64',
+  empty: 'error',
+} as const;
+
+export const OPTIONS = [
+  ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'stopWords', 'counting'],
+  ...['frequencies', 'keywords', 'hash', 'empty', 'kernel'],
+];
