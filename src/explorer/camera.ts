@@ -20,7 +20,7 @@ export interface CameraEvents {
 /** Places of the map across a side. */
 export const SIDE = 65_536;
 const MAX_ZOOM = 400;
-/** Pixels at the right that the legend covers. */
+/** Pixels across the legend. */
 const LEGEND = 240;
 /** Pixels that a pointer may move in a click. */
 const CLICK = 5;
@@ -65,17 +65,20 @@ export class CameraControl {
     return [this.#element.clientWidth, this.#element.clientHeight];
   }
 
+  /** Pixels at the right that the legend covers: none on a phone. */
+  get #covered(): number {
+    return this.#size()[0] > 2 * LEGEND ? LEGEND : 0;
+  }
+
   /** The scale at which the whole map is seen. */
   get whole(): number {
     const [width, height] = this.#size();
-    return (0.92 * Math.max(50, Math.min(width, height))) / SIDE;
+    return (0.92 * Math.max(50, Math.min(width - this.#covered, height))) / SIDE;
   }
 
   reset(): void {
     const scale = this.whole;
-    const [width, height] = this.#size();
-    const side = width > height + LEGEND ? LEGEND / 2 / scale : 0;
-    this.to({ x: SIDE / 2 + side, y: SIDE / 2, scale });
+    this.to({ x: SIDE / 2 + this.#covered / 2 / scale, y: SIDE / 2, scale });
   }
 
   to({ x, y, scale }: Camera): void {

@@ -174,7 +174,7 @@ export class MapView {
   #form(): TemplateResult {
     const { queryKind, query, filter, about, isBusy } = this.app.state;
     const isHeld = this.app.source.held !== null;
-    const hints = { text: 'green tea', id: 'an id', vector: '0.12, −0.4, …' };
+    const hints = { text: 'some words', id: 'an id', vector: '0.12, −0.4, …' };
     const names = about?.columns.map(({ name }) => name) ?? [];
     return html`<form
       class="search"

@@ -38,7 +38,6 @@ export function drawMarks(
   { names, rings, lasso }: Marks,
   colourOf: (name: string) => string,
 ): void {
-  drawNames(context, names, colourOf);
   for (const { at, radius, width } of rings) {
     for (const [colour, wide] of [
       ['--paper', width + 3],
@@ -51,6 +50,7 @@ export function drawMarks(
       context.stroke();
     }
   }
+  drawNames(context, names, colourOf);
   if (lasso.length < 2) return;
   context.beginPath();
   for (const place of lasso) context.lineTo(...place);

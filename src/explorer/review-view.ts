@@ -216,7 +216,11 @@ export class ReviewView {
     return html`<main class="review">
       <section class="progress" aria-label="Progress">
         <div class="status" role="status">
-          <b>${grouped(done)} of ${counted(review.groups.length, 'group')} reviewed</b>
+          <b>${
+            review.exists
+              ? `${grouped(done)} of ${counted(review.groups.length, 'group')} reviewed`
+              : 'No plan yet'
+          }</b>
           <span class="note"
             >${grouped(review.dropped)} of ${counted(review.rows, 'row')} to drop ·
             <span dir="auto">${review.file}</span></span
@@ -238,7 +242,7 @@ export class ReviewView {
       ${
         exists
           ? 'This plan has no groups of two or more rows.'
-          : 'No plan yet: choose a distance above and make one. The rows are never changed.'
+          : 'The plan says which rows to keep, and is written to a file. The rows are never changed.'
       }
     </p>`;
   }

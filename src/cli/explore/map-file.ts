@@ -98,19 +98,33 @@ export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
   };
 }
 
-/** Places in 0..65,535, the same scale both ways. */
+/** Share of the rows at each end of an axis that may lie far out, and the room for them. */
+const FAR = { share: 0.03, room: 0.15 } as const;
+
+/**
+ * Places in 0..65,535, the same scale both ways. What lies far from all others is drawn nearer to
+ * them, in its order: else a few rows would leave little of the map to the rest.
+ */
 function scaled({ x, y }: PlacedRows): [Uint16Array, Uint16Array] {
   const sides = [x, y].map((values) => {
-    const low = values.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
-    const high = values.reduce((most, one) => Math.max(most, one), Number.NEGATIVE_INFINITY);
-    return { values, low, length: high - low };
+    const sorted = values.slice().sort();
+    const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+    const [low, high] = [at(FAR.share), at(1 - FAR.share)];
+    const room = FAR.room * (high - low);
+    const near = (beyond: number) => (room === 0 ? beyond : (room * beyond) / (room + beyond));
+    const drawn = values.map((value) => {
+      if (value > high) return high + near(value - high);
+      return value < low ? low - near(low - value) : value;
+    });
+    const from = low - near(low - at(0));
+    return { drawn, from, length: high + near(at(1) - high) - from };
   });
   const longest = Math.max(sides[0].length, sides[1].length) || 1;
-  const [across, up] = sides.map(({ values, low, length }) => {
-    const from = (longest - length) / 2 - low;
-    const places = new Uint16Array(values.length);
+  const [across, up] = sides.map(({ drawn, from, length }) => {
+    const shift = (longest - length) / 2 - from;
+    const places = new Uint16Array(drawn.length);
     for (let i = 0; i < places.length; i++) {
-      places[i] = Math.round((WIDTH * (values[i] + from)) / longest);
+      places[i] = Math.max(0, Math.min(WIDTH, Math.round((WIDTH * (drawn[i] + shift)) / longest)));
     }
     return places;
   });
