@@ -7,7 +7,14 @@ import { describe, expect, it } from 'vitest';
 import { dedup, SimHashIndex } from '../../src/index';
 import { IndexFolder, openRows, readPlan, saveIndex, writePlan } from '../../src/node';
 import { Draws } from '../reference/random';
-import { expectAccessible, hasChromium, openAddress, overflow, watched } from './explore/browser';
+import {
+  expectAccessible,
+  hasChromium,
+  layoutShift,
+  openAddress,
+  overflow,
+  watched,
+} from './explore/browser';
 import { ask, explore, post, type Served } from './explore/serve';
 import { command, ownFolder, rowsOf, run } from './run';
 
@@ -433,6 +440,7 @@ describe.skipIf(!hasChromium)('the page', () => {
   it('searches, filters, draws around rows, and is restored by its link', async () => {
     const { page, requests, problems, served } = await open();
     expect(await status(page)).toBe(`${GROUPS * 2 + 8 + 4} rows`);
+    expect(await layoutShift(page)).toBeLessThan(0.01);
     await page.fill('#query', 'otherwise w1x17');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.hits li');
@@ -562,6 +570,8 @@ describe.skipIf(!hasChromium)('the page', () => {
       await page.waitForSelector('.member');
       await page.click('nav >> text=Figures');
       await page.waitForSelector('.uplot');
+      // Making the plan closes the panel of its threshold; nothing else moves.
+      expect(await layoutShift(page)).toBeLessThan(0.02);
       for (const [width, height, colorScheme] of [
         [1280, 800, 'light'],
         [1280, 800, 'dark'],
@@ -575,6 +585,75 @@ describe.skipIf(!hasChromium)('the page', () => {
           expect([view, width, await overflow(page)]).toEqual([view, width, 0]);
         }
       }
+    },
+  );
+
+  it('leaves the map to be seen on a phone: its legend opens over a part of it', FULL, async () => {
+    const served = await explore(WORDS, await docs());
+    const phone = { viewport: { width: 390, height: 780 }, hasTouch: true };
+    const { page } = await openAddress(served.address, phone);
+    const legend = page.locator('.legend');
+    await legend.waitFor();
+    expect(await page.locator('.legend li').first().isVisible()).toBe(false);
+    await page.click('.legend summary');
+    await page.locator('.legend li').first().waitFor();
+    const [box, map] = [await legend.boundingBox(), await page.locator('.map').boundingBox()];
+    if (box === null || map === null) throw new Error('both are on the page');
+    expect(box.x).toBeGreaterThanOrEqual(0);
+    expect(box.x + box.width).toBeLessThanOrEqual(390);
+    expect(box.y).toBeGreaterThanOrEqual(map.y);
+    expect(box.y + box.height).toBeLessThanOrEqual(map.y + map.height);
+    expect([await overflow(page), map.width]).toEqual([0, 390]);
+    await expectAccessible(page);
+  });
+
+  it('is not given to another token, or another name of this machine', FULL, async () => {
+    const served = await explore(WORDS, await docs());
+    const { origin, port, pathname } = new URL(served.address);
+    // The names of a site of others lead to this machine: DNS rebinding.
+    const args = ['--host-resolver-rules=MAP evil.example 127.0.0.1'];
+    const { page } = await openAddress(`${origin}/wrong-token/`, { args });
+    const shown = async (address: string) => {
+      const response = await page.goto(address);
+      return [response?.status(), (await page.locator('body').textContent())?.slice(0, 8)];
+    };
+    expect(await shown(`${origin}/wrong-token/`)).toEqual([403, 'refused:']);
+    expect(await shown(`http://evil.example:${port}${pathname}`)).toEqual([403, 'refused:']);
+    // A page of others in the same browser asks.
+    const asked = await page.evaluate(async (address) => {
+      const body = {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: 'null',
+      };
+      return fetch(`${address}ask/about`, body).then(
+        (response) => response.status,
+        () => 'blocked',
+      );
+    }, served.address);
+    expect(asked).toBe('blocked');
+    expect((await shown(served.address))[0]).toBe(200);
+  });
+
+  it(
+    'says so when the server is killed in the middle of a save; the plan is whole',
+    FULL,
+    async () => {
+      const { page, served, cwd } = await open();
+      await page.click('nav >> text=Review');
+      await page.click('button:text("Make a plan")');
+      await page.waitForSelector('.member');
+      const before = await readPlan(join(cwd, 'docs-plan.jsonl'));
+      const asked = page.waitForRequest(/ask.decide/);
+      await page.keyboard.press('k');
+      await asked;
+      served.child.kill('SIGKILL');
+      await served.stopped;
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('[role=alert]:has-text("is halfspace explore still running?")');
+      const after = await readPlan(join(cwd, 'docs-plan.jsonl'));
+      const changed = [...after.kept.keys()].filter((row) => after.kept[row] !== before.kept[row]);
+      expect([0, 2]).toContain(changed.length);
     },
   );
 });

@@ -27,13 +27,13 @@ export interface OpenPage {
   readonly problems: readonly string[];
 }
 
-/** Opens an address in a browser of its own. */
+/** Opens an address in a browser of its own, which may have further arguments. */
 export async function openAddress(
   address: string,
-  options: BrowserContextOptions = {},
+  { args = [], ...options }: BrowserContextOptions & { readonly args?: readonly string[] } = {},
 ): Promise<OpenPage> {
   const browser: Browser = await chromium.launch({
-    ...{ executablePath: executable, args: ARGUMENTS },
+    ...{ executablePath: executable, args: [...ARGUMENTS, ...args] },
   });
   onTestFinished(() => browser.close());
   const context = await browser.newContext({
@@ -96,4 +96,18 @@ export function overflow(page: Page): Promise<number> {
     const { scrollWidth, clientWidth } = document.documentElement;
     return scrollWidth - clientWidth;
   });
+}
+
+/** How far parts of the page have jumped since it was opened, but by what a person did. */
+export function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        new PerformanceObserver((list) => {
+          const shifts = list.getEntries() as (PerformanceEntry & { value: number })[];
+          resolve(shifts.reduce((sum, { value }) => sum + value, 0));
+        }).observe({ type: 'layout-shift', buffered: true });
+        setTimeout(() => resolve(0), 500); // there was none
+      }),
+  );
 }
