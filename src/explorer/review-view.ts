@@ -61,16 +61,14 @@ export class ReviewView {
   }
 
   async start(): Promise<void> {
-    if (this.#review === null) await this.#load();
+    if (this.#review === null) {
+      const review = await this.app.attempt(() => this.app.source.ask('review', null));
+      if (review !== undefined) await this.#take(review);
+    }
     if (this.app.state.health === null) {
       const health = await this.app.source.ask('health', null).catch(() => null);
       if (health !== null) this.app.change({ health });
     }
-  }
-
-  async #load(): Promise<void> {
-    const review = await this.app.attempt(() => this.app.source.ask('review', null));
-    if (review !== undefined) await this.#take(review);
   }
 
   async #take(review: ReviewAnswer): Promise<void> {
@@ -178,7 +176,6 @@ export class ReviewView {
     d: ({ members }) => this.#drop(members[this.#chosen].row),
     s: ({ members, kept }) => this.#keep([...new Set([...kept, members[this.#chosen].row])]),
     a: ({ rows }) => this.#keep(rows),
-    n: () => this.#next(),
     Enter: () => this.#next(),
     p: () => this.#open(Math.max(0, this.#at - 1)),
     u: () => this.#undoLast(),
