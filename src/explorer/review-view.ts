@@ -18,18 +18,6 @@ import type {
 } from './messages';
 import { Late } from './source';
 
-/** A group's rows to keep, and whether it was looked at. */
-interface Decided {
-  readonly kept: readonly number[];
-  readonly isReviewed: boolean;
-}
-
-interface Step {
-  readonly group: number;
-  readonly before: Decided;
-  readonly after: Decided;
-}
-
 type Order = 'doubt' | 'size';
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
@@ -51,7 +39,7 @@ export class ReviewView {
   #group: GroupAnswer | null = null;
   /** The row of the group that keys act on. */
   #chosen = 0;
-  #undo: Step[] = [];
+  #undo: DecideRequest[] = [];
   #preview: PreviewAnswer | null = null;
   #near: number | null = null;
   #work: Promise<unknown> = Promise.resolve();
@@ -101,7 +89,7 @@ export class ReviewView {
   }
 
   /** Sends a decision; of one that came too late the group is shown as it is. */
-  async #decide(step: Step, isUndo = false): Promise<boolean> {
+  async #decide(step: DecideRequest, isUndo = false): Promise<boolean> {
     const answer = await this.app.attempt(async () => {
       try {
         return await this.app.source.ask('decide', step);
