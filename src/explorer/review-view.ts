@@ -10,6 +10,7 @@ import { counted, grouped, percentText, shareText } from './format';
 import { memberCard } from './member-card';
 import type {
   About,
+  DecideRequest,
   GroupAnswer,
   GroupLine,
   Member,
