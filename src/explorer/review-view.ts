@@ -228,7 +228,7 @@ export class ReviewView {
       ${
         exists
           ? 'This plan has no groups of two or more rows.'
-          : 'The plan says which rows to keep, and is written to a file. The rows are never changed.'
+          : 'A plan says which rows to keep, in a file. The rows are never changed.'
       }
     </p>`;
   }
