@@ -32,3 +32,10 @@ export function toStarts(counts: Uint32Array): number {
   }
   return sum;
 }
+
+/** Whether two arrays have the same bytes. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}

@@ -94,7 +94,7 @@ export class CarriedColumns {
 }
 
 /** A column of nulls alone fits every type. */
-function refuseOthers(
+export function refuseOthers(
   added: RowBatch,
   given: readonly ColumnInfo[],
   before: readonly ColumnInfo[],

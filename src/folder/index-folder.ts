@@ -32,11 +32,13 @@ import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
+import { canStream, type NewBatch } from './folder-change';
 import { FolderFiles } from './folder-files';
 import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
 import { loadIndex, type OpenedFolder, removedRows, runsOf } from './load-index';
 import { folderPath, originOf } from './origin';
 import { save } from './save-index';
+import { appendStored, compactStored, removeStored, type StoredAppend } from './stored-operations';
 import {
   type FolderHealth,
   type OpenIndexOptions,
@@ -210,34 +212,92 @@ export class IndexFolder {
     if (columns !== undefined && !(columns instanceof RowBatch)) {
       throw wrongType('columns', 'a RowBatch', columns);
     }
-    return this.change(call.signal, async (index, commit) => {
-      if (replace) for (const id of ids ?? []) index.remove(id);
-      const before = index.count;
-      const firstRow = await index.addAllAsync(batch, ids, call);
-      const added = index.count - before;
-      if (columns !== undefined && columns.count !== added) {
-        throw wrongValue('columns', `${added} rows, as are new`, columns.count);
-      }
-      await commit({ addedColumns: columns });
-      return firstRow;
-    });
+    const rows = [{ vectors: batch, ids, columns }];
+    return this.appendAll(rows, { replace, ...call });
+  }
+
+  /**
+   * The same of many batches, one after another: memory holds a part of them. They are read again
+   * where another writer is first, unless they can be read once only. @internal
+   */
+  async appendAll(
+    batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
+    options: StoredAppend,
+  ): Promise<number> {
+    const mayRepeat = Array.isArray(batches);
+    return this.#newest(
+      async (base) => {
+        const { manifest, firstRow } = await appendStored(this.path, base, batches, options);
+        this.#manifest = manifest;
+        return firstRow;
+      },
+      async () => {
+        await this.change(options.signal, (_, commit) => commit({ isWhole: true }));
+        return this.appendAll(batches, options);
+      },
+      mayRepeat ? MAX_WRITERS : 0,
+    );
   }
 
   /** Removes rows of the newest generation by their ids; returns how many were there. */
   async remove(ids: Iterable<Id>): Promise<number> {
     const all = [...ids];
-    return this.change(undefined, async (index, commit) => {
-      let count = 0;
-      for (const id of all) count += Number(index.remove(id));
-      if (count > 0) await commit({});
-      return count;
-    });
+    return this.#newest(
+      async (base) => {
+        if (!canStream(base, Math.max(0, base.rows - all.length))) return null;
+        const { manifest, count } = await removeStored(this.path, base, all);
+        this.#manifest = manifest ?? base;
+        return count;
+      },
+      () =>
+        this.change(undefined, async (index, commit) => {
+          let count = 0;
+          for (const id of all) count += Number(index.remove(id));
+          if (count > 0) await commit({});
+          return count;
+        }),
+    );
   }
 
-  /** Writes all rows again, without those that were removed, to as few files as possible. */
+  /**
+   * Writes rows again, without those that were removed, to as few files as possible; files that
+   * need it not stay.
+   */
   async compact(options?: LongCall): Promise<void> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
-    await this.change(call.signal, (_, commit) => commit({ isWhole: true, given: call }));
+    await this.#newest(
+      async (base) => {
+        this.#manifest = await compactStored(this.path, base);
+        return true;
+      },
+      async () => {
+        await this.change(call.signal, (_, commit) => commit({ isWhole: true, given: call }));
+        return true;
+      },
+    );
+  }
+
+  /**
+   * Changes the newest generation where it is, again where another writer is first; or `inMemory`,
+   * where its format is too old for that, or rows must be numbered again.
+   */
+  async #newest<T>(
+    work: (base: Manifest) => Promise<T | null>,
+    inMemory: () => Promise<T>,
+    tries = MAX_WRITERS,
+  ): Promise<T> {
+    for (let left = tries; ; left--) {
+      const base = await newestManifest(this.path);
+      if (base === null || !canStream(base)) return inMemory();
+      try {
+        return (await work(base)) ?? (await inMemory());
+      } catch (error) {
+        // Files may be gone too, where another writer has saved twice.
+        const now = await newestManifest(this.path).catch(() => null);
+        const isLate = error instanceof LostError || now?.checksum !== base.checksum;
+        if (!isLate || left === 0) throw error;
+      }
+    }
   }
 
   /** Changes the index of the newest generation, again where another is first. @internal */

@@ -31,15 +31,11 @@ export interface SegmentsNow {
 export function planSegments({ segments, live, nextRow, rowsPerFile }: SegmentsNow): SegmentPlan {
   const countOf = ({ firstRow, nextRow: end }: Range) =>
     lowerBound(live, end) - lowerBound(live, firstRow);
-  const keeps = segments.map(({ rows }) => 2 * countOf(rangeOf(rows)) >= rows.rows);
   const written = segments.at(-1)?.rows.nextRow ?? 0;
-  let pending = countOf({ firstRow: written, nextRow });
-  for (let i = segments.length - 1; i >= 0 && pending > 0; i--) {
-    const { rows } = segments[i];
-    if (keeps[i] && (rows.rows > pending || rows.rows >= rowsPerFile)) break;
-    keeps[i] = false;
-    pending += countOf(rangeOf(rows));
-  }
+  const keeps = keptSegments(segments, {
+    ...{ rowsPerFile, added: countOf({ firstRow: written, nextRow }) },
+    liveIn: ({ rows }) => countOf(rangeOf(rows)),
+  });
   const parts: (Segment | Range)[] = [];
   let firstRow = 0;
   segments.forEach((segment, i) => {
@@ -50,6 +46,26 @@ export function planSegments({ segments, live, nextRow, rowsPerFile }: SegmentsN
   });
   parts.push(...cut({ firstRow, nextRow }, live, rowsPerFile));
   return { parts };
+}
+
+/** Which segments stay: not those that lost half of their rows, nor those that new rows take. */
+export function keptSegments(
+  segments: readonly Segment[],
+  {
+    added,
+    rowsPerFile,
+    liveIn,
+  }: { added: number; rowsPerFile: number; liveIn: (segment: Segment) => number },
+): boolean[] {
+  const keeps = segments.map((segment) => 2 * liveIn(segment) >= segment.rows.rows);
+  let pending = added;
+  for (let i = segments.length - 1; i >= 0 && pending > 0; i--) {
+    const { rows } = segments[i];
+    if (keeps[i] && (rows.rows > pending || rows.rows >= rowsPerFile)) break;
+    keeps[i] = false;
+    pending += liveIn(segments[i]);
+  }
+  return keeps;
 }
 
 export function isSegment(part: Segment | Range): part is Segment {

@@ -84,6 +84,13 @@ export class Spill {
     this.#held = 0;
   }
 
+  /** Buckets `first` to `end - 1` that have bytes, ascending. */
+  bucketsFrom(first: number, end: number): number[] {
+    return [...this.#buckets.keys()]
+      .filter((one) => one >= first && one < end)
+      .sort((a, b) => a - b);
+  }
+
   /** The bytes of a bucket, a copy that begins on 8 bytes. */
   async read(bucket: number): Promise<Uint8Array> {
     const { held, length, extents } = this.#buckets.get(bucket) ?? EMPTY;

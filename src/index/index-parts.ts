@@ -188,6 +188,11 @@ export class IndexParts {
     return other;
   }
 
+  /** The same without rows, of which it is known what ids they have; checks rows to come. */
+  emptyWith(ids: IdTable): IndexParts {
+    return new IndexParts({ ...this, ids });
+  }
+
   /** Uses another order of the codes from now on. */
   setOrder({ distinctCodes, partitions }: CodeOrder): void {
     this.distinctCodes = distinctCodes;

@@ -63,7 +63,7 @@ export function segmentOf(
       ...residualsOf(parts, some, partition, residualBytes),
     };
   };
-  const most = maxBlockRows(parts);
+  const most = maxBlockRows(parts, partitions !== null);
   function* blocks(): Generator<SegmentRows> {
     for (let i = 0; i + 1 < starts.length; i++) {
       for (let first = starts[i]; first < starts[i + 1]; ) {
@@ -77,11 +77,14 @@ export function segmentOf(
   return { layout, blocks: blocks() };
 }
 
-function maxBlockRows({ partitions, hasher, distinctCodes }: IndexParts): number {
+/** Rows of a block, at most. */
+export function maxBlockRows(
+  { hasher, distinctCodes }: IndexParts,
+  isPartitioned: boolean,
+): number {
   const byVectors = Math.floor(VECTOR_BYTES / (4 * (hasher.dimensions ?? 1)));
   const { bytesPerCode } = distinctCodes;
-  const byCodes =
-    partitions === null ? Math.ceil(BLOCK_BYTES / (bytesPerCode + 8)) : MAX_BLOCK_ROWS;
+  const byCodes = isPartitioned ? MAX_BLOCK_ROWS : Math.ceil(BLOCK_BYTES / (bytesPerCode + 8));
   return Math.max(1, Math.min(MAX_BLOCK_ROWS, byVectors, byCodes));
 }
 
@@ -117,7 +120,7 @@ function residualsOf(
 }
 
 /** The type of a column of these ids, as Arrow calls it. */
-function typeOf(ids: Ids | null): string | null {
+export function typeOf(ids: Ids | null): string | null {
   if (ids === null) return null;
   if (ids instanceof Int32Array) return 'Int32';
   if (ids instanceof Uint32Array) return 'Uint32';

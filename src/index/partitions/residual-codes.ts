@@ -18,6 +18,9 @@ import {
 import { Rotation, type RotationKernel } from '../../kernels/rotation/rotation.scalar';
 import type { DenseVectors } from '../vectors/dense-vectors';
 
+/** The vectors that are encoded. */
+type Encoded = Pick<DenseVectors, 'dimensions' | 'valuesAt' | 'normOf'>;
+
 /** Narrower vectors are filled up with zeros. */
 const MIN_WIDTH = 96;
 /** Of a vector that is as its centroid: a scale that is not that of a removed row. */
@@ -31,13 +34,13 @@ export interface Middle {
 
 export class ResidualCodes {
   readonly memory: ResidualMemory;
-  readonly #vectors: DenseVectors;
+  readonly #vectors: Encoded;
   readonly #rotation: Rotation;
   readonly #kernel: RotationKernel;
 
   /** Null where no vectors are kept, or too wide ones. */
   static of(
-    { vectors, seed, kernel }: { vectors: DenseVectors | null; seed: bigint; kernel?: KernelName },
+    { vectors, seed, kernel }: { vectors: Encoded | null; seed: bigint; kernel?: KernelName },
     places: number | ResidualMemory,
   ): ResidualCodes | null {
     if (vectors === null || residualBytesOf({ dense: vectors }) === 0) return null;
@@ -45,7 +48,7 @@ export class ResidualCodes {
   }
 
   private constructor(
-    vectors: DenseVectors,
+    vectors: Encoded,
     rotation: Rotation,
     places: number | ResidualMemory,
     kernel: KernelName | undefined,
@@ -138,12 +141,12 @@ export function standardError(width: number, nearness: number): number {
 }
 
 /** Bytes of a residual code of an index of these vectors; 0 where there are none. */
-export function residualBytesOf({ dense }: { dense: DenseVectors | null }): number {
+export function residualBytesOf({ dense }: { dense: Pick<Encoded, 'dimensions'> | null }): number {
   if (dense === null || widthOf(dense) > 4 * MAX_RESIDUAL_BYTES) return 0;
   return widthOf(dense) / 4;
 }
 
 /** A multiple of 8: both halves of residual codes take whole bytes. */
-function widthOf({ dimensions }: DenseVectors): number {
+function widthOf({ dimensions }: Pick<Encoded, 'dimensions'>): number {
   return Math.max(MIN_WIDTH, (dimensions + 7) & ~7);
 }

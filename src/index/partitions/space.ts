@@ -26,15 +26,21 @@ export interface PartitionQuery {
   readonly unit: Float64Array;
 }
 
+/** The vectors of rows, and the codes that have points. */
+type Vectors = Pick<DenseVectors, 'dimensions' | 'valuesAt' | 'normOf'>;
+type PointCodes = Pick<DistinctCodes, 'codeAt'> & {
+  readonly memory: { readonly rows: Uint32Array };
+};
+
 /** The space of an index's distinct codes, in this or another order of them. */
 export function spaceOf(
-  { dense, bits }: { dense: DenseVectors | null; bits: number },
-  distinctCodes: DistinctCodes,
+  { dense, bits }: { dense: Vectors | null; bits: number },
+  distinctCodes: PointCodes,
 ): Space {
   return dense === null ? codeSpace(distinctCodes, bits) : vectorSpace(distinctCodes, dense);
 }
 
-function vectorSpace(distinctCodes: DistinctCodes, vectors: DenseVectors): Space {
+function vectorSpace(distinctCodes: PointCodes, vectors: Vectors): Space {
   const width = integerWidth(vectors.dimensions);
   return {
     width,
@@ -50,7 +56,7 @@ function vectorSpace(distinctCodes: DistinctCodes, vectors: DenseVectors): Space
   };
 }
 
-function codeSpace(distinctCodes: DistinctCodes, bits: number): Space {
+function codeSpace(distinctCodes: PointCodes, bits: number): Space {
   const width = integerWidth(bits);
   const one = Math.floor(UNIT / Math.sqrt(bits));
   return {

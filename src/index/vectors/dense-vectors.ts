@@ -246,6 +246,23 @@ export class DenseVectors implements RowVectors {
   }
 }
 
+/** Rows of a matrix as the columns that `gather` makes of them, without an index. */
+export function denseColumns(
+  kind: 'float32' | 'int8',
+  { values, dimensions }: DenseMatrix,
+  rows: Uint32Array,
+): VectorColumns {
+  const vectors = new (kind === 'float32' ? Float32Array : Int8Array)(rows.length * dimensions);
+  const scales = kind === 'int8' ? new Float32Array(rows.length) : null;
+  rows.forEach((row, i) => {
+    const vector = values.subarray(row * dimensions, (row + 1) * dimensions);
+    const to = vectors.subarray(i * dimensions, (i + 1) * dimensions);
+    if (scales === null) to.set(vector);
+    else scales[i] = roundToBytes(vector, to as Int8Array);
+  });
+  return { vectors, scales, sparse: null };
+}
+
 /** Rounds to -127..127, the largest value to the ends; returns the scale. */
 function roundToBytes(vector: Float32Array | Float64Array, out: Int8Array): number {
   let most = 0;

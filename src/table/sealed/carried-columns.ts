@@ -15,10 +15,12 @@ import { checkColumn, headerText } from './seal';
 import { batchRanges, openTable } from './sealed-table';
 
 const KIND = 'columns';
+/** The schema's JSON of such a file. */
+export const COLUMNS_HEADER = headerText({ kind: KIND });
 
 /** The bytes of an Arrow file. Throws where batches differ in names or types of columns. */
 export function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
-  const writer = new ArrowWriter('file', headerText({ kind: KIND }));
+  const writer = new ArrowWriter('file', COLUMNS_HEADER);
   const parts = batches.flatMap((batch) => {
     const ranges = Array.from(batchRanges(batch.count));
     return ranges.flatMap(([first, end]) => writer.write(batch.slice(first, end)));

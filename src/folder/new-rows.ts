@@ -1,0 +1,234 @@
+/**
+ * Rows on their way into a folder, of which memory holds a part: checked and hashed batch by batch,
+ * written to a temporary file as they come, and compared by their ids and codes with each other and
+ * with the rows that are there.
+ */
+
+import { wrongValue } from '../base/check';
+import type { Ids } from '../base/ids';
+import { type LongCall, runStepsAsync } from '../base/steps';
+import { additionOf, type RowsToAdd } from '../index/add-rows';
+import { type Id, type IdKind, IdTable } from '../index/id-table';
+import type { Addition, IndexParts } from '../index/index-parts';
+import { denseColumns } from '../index/vectors/dense-vectors';
+import { SparseVectors } from '../index/vectors/sparse-vectors';
+import { typeOf } from '../index/write-segment';
+import { hashOfCode, hashOfId } from '../table/sealed/look-up-tables';
+import { pieceBytes, piecesIn } from '../table/sealed/segment-pieces';
+import {
+  NO_PARTITION,
+  type SegmentLayout,
+  type SegmentRows,
+  vectorChecks,
+} from '../table/sealed/segment-tables';
+import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
+import type { GenerationWriter } from './generations';
+import { HashGroups } from './hash-groups';
+import { Spill } from './spill';
+
+/** Rows that are taken together. */
+const PIECE_ROWS = 8192;
+/** Bytes of rows that memory holds. */
+const ROW_BYTES = 2 ** 26;
+
+export interface NewRowsOptions {
+  /** Of an index without rows, by whose options rows are checked and hashed. */
+  readonly parts: IndexParts;
+  /** What the ids of the rows before are; null without rows. */
+  readonly ids: IdKind | null;
+  /** The number of the first row. */
+  readonly firstRow: number;
+  /** Bytes that memory may hold. */
+  readonly memory: number;
+}
+
+export class NewRows {
+  count = 0;
+  /** Rows that have a code. */
+  codedCount = 0;
+  isForeign = false;
+  ids: IdKind | null;
+  readonly firstRow: number;
+  /** Types of the ids, as Arrow calls them. */
+  readonly idTypes = new Set<string | null>();
+  readonly parts: IndexParts;
+  /** Rows by the hashes of their ids, and of their codes. */
+  readonly byId: HashGroups;
+  readonly byCode: HashGroups;
+  readonly #pieces: { readonly id: string | null; readonly count: number }[] = [];
+  readonly #rows: Spill;
+
+  constructor(writer: GenerationWriter, { parts, ids, firstRow, memory }: NewRowsOptions) {
+    this.parts = parts;
+    this.ids = ids;
+    this.firstRow = firstRow;
+    this.#rows = new Spill(writer, Math.min(ROW_BYTES, memory / 8));
+    this.byId = new HashGroups(writer, memory / 8);
+    this.byCode = new HashGroups(writer, memory / 8);
+  }
+
+  /** Adds a batch, or throws where a row of it is refused. */
+  async add(batch: RowsToAdd, ids: unknown, call: LongCall): Promise<void> {
+    const empty = this.parts.emptyWith(new IdTable(this.ids));
+    empty.isForeign = this.count > 0 ? this.isForeign : this.parts.isForeign;
+    const addition = await runStepsAsync(additionOf(empty, batch, ids, true), call);
+    const { count } = addition.codes;
+    if (count === 0) return;
+    const isFirst = this.ids === null && this.count === 0;
+    if (!isFirst && addition.isForeign !== (this.count > 0 ? this.isForeign : this.parts.isForeign))
+      throw new Error('these codes were made otherwise than those of the index');
+    this.isForeign = addition.isForeign;
+    this.ids ??= addition.ids === null ? 'row' : (typeof addition.ids[0] as IdKind);
+    if (this.firstRow + this.count + count > 2 ** 31)
+      throw wrongValue('rows', 'at most 2^31', this.count + count);
+    const table = new IdTable(this.ids);
+    table.append(addition.ids, count);
+    for (let first = 0; first < count; first += PIECE_ROWS) {
+      call.signal?.throwIfAborted();
+      const places = Uint32Array.from(
+        { length: Math.min(PIECE_ROWS, count - first) },
+        (_, i) => first + i,
+      );
+      await this.#take(addition, places, table.columnOf(places));
+    }
+  }
+
+  async #take(addition: Addition, places: Uint32Array, ids: Ids | null): Promise<void> {
+    const { codes } = addition;
+    const id = typeOf(ids);
+    const number = this.#pieces.length;
+    const firstRow = this.firstRow + this.count;
+    for (const isNull of [false, true]) {
+      const some = places.filter((place) => codes.isNull(place) === isNull);
+      if (some.length === 0) continue;
+      const columns = vectorsOf(this.parts, addition, some, isNull);
+      const rows = some.map((place) => firstRow + place - places[0]);
+      const own =
+        ids &&
+        ownOf(
+          ids,
+          some.map((place) => place - places[0]),
+        );
+      const piece: SegmentRows = {
+        ...{ count: some.length, partition: isNull ? NO_PARTITION : 0, rows, ids: own },
+        ...{ codes: codesOf(addition, some), validity: null, ...columns },
+        ...{ residuals: null, residualScales: null, checks: vectorChecks(columns, some.length) },
+      };
+      this.#rows.add(number, pieceBytes(piece));
+      this.#note(piece);
+    }
+    this.#pieces.push({ id, count: places.length });
+    this.idTypes.add(id);
+    this.count += places.length;
+    await this.#rows.settle();
+    await this.byId.settle();
+    await this.byCode.settle();
+  }
+
+  #note({ rows, ids, codes, partition, count }: SegmentRows): void {
+    const width = codes.length / count;
+    for (let i = 0; i < count; i++) {
+      if (ids !== null) {
+        const id = ids[i];
+        const bytes = typeof id === 'string' ? Buffer.from(id) : bytesOfInteger(id);
+        this.byId.add(hashOfId(id), rows[i], bytes);
+      }
+      if (partition === NO_PARTITION) continue;
+      this.codedCount++;
+      const code = codes.subarray(i * width, (i + 1) * width);
+      this.byCode.add(hashOfCode(code), rows[i], code);
+    }
+  }
+
+  /** How the pieces are laid out. */
+  layoutOf(id: string | null): SegmentLayout {
+    const { bits, hasher, vectors } = this.parts;
+    return {
+      ...{ bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
+      ...{ id, hasFirsts: false, residualBytes: 0 },
+    };
+  }
+
+  /** Rows of each piece. */
+  get pieceCounts(): number[] {
+    return this.#pieces.map(({ count }) => count);
+  }
+
+  /** How many pieces there are: rows that came one after another. */
+  get pieceCount(): number {
+    return this.#pieces.length;
+  }
+
+  /** The rows of a piece: those that have a code, and those that have none. */
+  async piece(number: number): Promise<SegmentRows[]> {
+    const layout = this.layoutOf(this.#pieces[number].id);
+    return [...piecesIn(layout, await this.#rows.read(number))];
+  }
+
+  /** Frees ids and codes, which were compared. */
+  async closeGroups(): Promise<void> {
+    await this.byId.close();
+    await this.byCode.close();
+  }
+
+  async close(): Promise<void> {
+    await this.closeGroups();
+    await this.#rows.close();
+  }
+
+  /** The id of bytes that were noted. */
+  idOf(bytes: Uint8Array): Id {
+    if (this.ids === 'string') return Buffer.from(bytes).toString();
+    const integer = new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0, true);
+    if (this.ids === 'number') return Number(integer);
+    return this.idTypes.has('Uint64') ? BigInt.asUintN(64, integer) : integer;
+  }
+}
+
+function bytesOfInteger(id: number | bigint): Uint8Array {
+  return new Uint8Array(BigInt64Array.of(BigInt(id)).buffer);
+}
+
+function vectorsOf(
+  { vectors }: IndexParts,
+  addition: Addition,
+  places: Uint32Array,
+  isNull: boolean,
+): Pick<SegmentRows, 'vectors' | 'scales' | 'sparse'> {
+  if (vectors === null) return { vectors: null, scales: null, sparse: null };
+  if (vectors.kind !== 'sparse') {
+    const columns = denseColumns(vectors.kind, addition.vectors as DenseMatrix, places);
+    if (!isNull) return columns;
+    columns.vectors?.fill(0);
+    columns.scales?.fill(0);
+    return columns;
+  }
+  const sparse = new SparseVectors();
+  for (const place of places) {
+    sparse.append(addition.vectors as SparseMatrix, place, place + 1, () => !isNull);
+  }
+  return sparse.gather(Uint32Array.from(places, (_, i) => i));
+}
+
+function codesOf({ codes }: Addition, places: Uint32Array): Uint8Array {
+  const { bytesPerCode } = codes;
+  const all = new Uint8Array(places.length * bytesPerCode);
+  places.forEach((place, i) => {
+    all.set(codes.at(place), i * bytesPerCode);
+  });
+  return all;
+}
+
+function ownOf(ids: Ids, places: Uint32Array): Ids {
+  if (Array.isArray(ids)) return Array.from(places, (place) => ids[place]);
+  const own = (ids as Int32Array).slice(0, places.length);
+  places.forEach((place, i) => {
+    own[i] = (ids as Int32Array)[place];
+  });
+  return own;
+}
+
+/** The error for an id that is there already. */
+export function twice(id: Id): RangeError {
+  return wrongValue('ids', 'ids that are not there yet', id);
+}

@@ -1,0 +1,181 @@
+/** Appending, removing and compacting without loading an index: what `IndexFolder` offers. */
+
+import type { LongCall, Steps } from '../base/steps';
+import type { Id } from '../index/id-table';
+import type { IndexHeader } from '../index/write-index';
+import { productsKernel } from '../kernels/kernels';
+import { integerWidth } from '../kernels/products/products.scalar';
+import { type Manifest, segmentsOf } from '../stored/manifest';
+import { hashOfCode } from '../table/sealed/look-up-tables';
+import { columnsOfFile, NewColumns } from './column-stream';
+import { replacedRows, sharedCodes } from './compared-rows';
+import { type Cut, FolderChange, type NewBatch } from './folder-change';
+import { NewRows } from './new-rows';
+import { type Centroids, NewSegments } from './new-segments';
+import { type FoundRow, type OldRows, wantedId } from './old-rows';
+
+/** Bytes that a change holds, where no limit is given. */
+export const USUAL_MEMORY = 2 ** 29;
+
+export interface StoredAppend extends LongCall {
+  readonly replace: boolean;
+  readonly memory?: number;
+}
+
+/** Appends rows; returns the manifest, and the first of their numbers. */
+export function appendStored(
+  folder: string,
+  base: Manifest,
+  batches: AsyncIterable<NewBatch> | Iterable<NewBatch>,
+  { replace, memory = USUAL_MEMORY, ...call }: StoredAppend,
+): Promise<{ manifest: Manifest; firstRow: number }> {
+  const work = async (change: FolderChange) => {
+    const { writer, old } = change;
+    const { index } = base;
+    const { parts } = old.content;
+    const firstRow = index.nextRow;
+    const rows = new NewRows(writer, { parts, ids: index.ids, firstRow, memory });
+    const columns = new NewColumns(writer, base.columns, await withoutRows(folder, base));
+    for await (const batch of batches) {
+      const before = rows.count;
+      await rows.add(batch.vectors, batch.ids, call);
+      const added = rows.count - before;
+      await columns.add(batch.columns, added);
+    }
+    const replaced = await replacedRows(rows, old, replace);
+    const emptied = await emptiedCodes(old, replaced, change);
+    const shared = await sharedCodes(rows, old, (row) => !change.isLive(row));
+    await rows.closeGroups();
+    const centroids = centroidsOf(old, index);
+    const segments = new NewSegments(writer, { rows, shared, centroids, memory: memory / 4 });
+    const cuts = cutsOf(rows, change.rowsPerFile(segments.layout));
+    await segments.assign(
+      cuts.map(({ firstPiece }) => firstPiece),
+      call,
+    );
+    const outcome = {
+      index: {
+        ...{
+          ...index,
+          nextRow: firstRow + rows.count,
+          ids: rows.ids,
+          isForeign: index.isForeign || rows.isForeign,
+        },
+        distinct: (index.distinct ?? 0) - emptied + shared.distinct,
+        shared: index.shared === true || shared.firsts !== null,
+      },
+      ...{ rowsAdded: rows.count, columns: columns.columns, removed: numbersOf(replaced) },
+    };
+    const incoming = { segments, columns, cuts };
+    const manifest = await change.commit(outcome, { incoming });
+    return { manifest, firstRow };
+  };
+  return FolderChange.run(folder, base, { memory, work });
+}
+
+/** Removes rows by their ids; returns the manifest, null where none is there, and how many were. */
+export function removeStored(
+  folder: string,
+  base: Manifest,
+  ids: readonly Id[],
+): Promise<{ manifest: Manifest | null; count: number }> {
+  const work = async (change: FolderChange) => {
+    const { old } = change;
+    const found = await rowsOfIds(old, ids);
+    if (found.length === 0) return { manifest: null, count: 0 };
+    const removed = numbersOf(found);
+    const emptied = await emptiedCodes(old, found, change);
+    const index = { ...base.index, distinct: (base.index.distinct ?? 0) - emptied };
+    const outcome = { index, rowsAdded: 0, columns: base.columns, removed };
+    return { manifest: await change.commit(outcome, {}), count: removed.length };
+  };
+  return FolderChange.run(folder, base, { memory: USUAL_MEMORY, work });
+}
+
+/** Merges segments, and drops removed rows. */
+export function compactStored(folder: string, base: Manifest): Promise<Manifest> {
+  const work = (change: FolderChange) => {
+    const { index, columns } = base;
+    const outcome = { index, rowsAdded: 0, columns, removed: new Uint32Array() };
+    return change.commit(outcome, { isWhole: true });
+  };
+  return FolderChange.run(folder, base, { memory: USUAL_MEMORY, work });
+}
+
+/** The rows of ids, each once. */
+export async function rowsOfIds(old: OldRows, ids: readonly Id[]): Promise<FoundRow[]> {
+  const kind = old.content.header.ids;
+  const own = [...new Set(ids)].filter((id) => typeof id === (kind === 'row' ? 'number' : kind));
+  if (kind !== 'row') return old.withIds(own.map(wantedId));
+  const rows = (own as number[]).filter(
+    (row) => Number.isInteger(row) && row >= 0 && row < 2 ** 32,
+  );
+  return old.numbered(Uint32Array.from(rows).sort());
+}
+
+function numbersOf(found: readonly FoundRow[]): Uint32Array {
+  return Uint32Array.from(found, ({ row }) => row).sort();
+}
+
+/** Removes rows from a change; returns how many codes have no row any more. */
+async function emptiedCodes(
+  old: OldRows,
+  found: readonly FoundRow[],
+  change: FolderChange,
+): Promise<number> {
+  change.remove(Uint32Array.from(found, ({ row }) => row));
+  const coded = found.filter(({ code }) => code.length > 0);
+  if (old.content.header.shared !== true) return coded.length;
+  const codes = new Map(coded.map(({ code }) => [hashOfCode(code), code]));
+  const wanted = Array.from(codes, ([hash, bytes]) => ({ hash, bytes }));
+  const there = new Set<number>();
+  for (const { asked, row } of await old.withCodes(wanted)) {
+    if (change.isLive(row)) there.add(asked);
+  }
+  return wanted.length - there.size;
+}
+
+/** Centroids of a folder, of which the nearest is found as an index in memory finds it. */
+function centroidsOf({ content }: OldRows, { nearness = 0 }: IndexHeader): Centroids | null {
+  const { centroids, parts } = content;
+  if (centroids === null) return null;
+  const rows = { values: centroids, width: integerWidth(parts.dense?.dimensions ?? parts.bits) };
+  const kernel = productsKernel(parts.kernel);
+  return {
+    values: centroids,
+    nearness,
+    *nearest(points, out): Steps<void> {
+      const most = 256;
+      for (let first = 0; first < out.length; first += most) {
+        const some = points.subarray(first * rows.width, (first + most) * rows.width);
+        kernel.nearestInto(rows, some, out.subarray(first, first + most));
+        yield undefined;
+      }
+    },
+  };
+}
+
+/** Pieces of segments of so many rows. */
+export function cutsOf(rows: NewRows, rowsPerFile: number): Cut[] {
+  const cuts: Cut[] = [];
+  let firstPiece = 0;
+  let firstRow = rows.firstRow;
+  let nextRow = firstRow;
+  rows.pieceCounts.forEach((count, piece) => {
+    if (nextRow > firstRow && nextRow + count - firstRow > rowsPerFile) {
+      cuts.push({ firstPiece, endPiece: piece, firstRow, nextRow });
+      [firstPiece, firstRow] = [piece, nextRow];
+    }
+    nextRow += count;
+  });
+  if (nextRow > firstRow) cuts.push({ firstPiece, endPiece: rows.pieceCount, firstRow, nextRow });
+  return cuts;
+}
+
+/** The carried columns as the last segment has them, without rows. */
+async function withoutRows(folder: string, base: Manifest) {
+  const file = segmentsOf(base).at(-1)?.columns ?? null;
+  if (file === null || base.columns.length === 0) return null;
+  for await (const batch of columnsOfFile(folder, file)) return batch.slice(0, 0);
+  return null;
+}
