@@ -1,7 +1,10 @@
 /** Entry point for Node: everything of the library, and files. */
 
-export { type AppendOptions, IndexFolder, openIndex } from './folder/index-folder';
+export type { BuildOptions } from './folder/build-index';
+export type { NewBatch } from './folder/folder-change';
+export { IndexFolder, openIndex } from './folder/index-folder';
 export { saveIndex } from './folder/save-index';
+export type { AppendOptions } from './folder/stored-operations';
 export type { FolderHealth, FolderProblem, OpenIndexOptions } from './folder/verify-index';
 export type { SaveIndexOptions } from './folder/write-generation';
 export { type Applied, type ApplyOptions, applyPlan } from './formats/apply-plan';

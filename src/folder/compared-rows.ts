@@ -32,7 +32,10 @@ export async function replacedRows(
       else refuse(heads[found.asked].row, heads[found.asked].bytes);
     }
   }
-  if (refused !== null) throw twice(rows.idOf((refused as { bytes: Uint8Array }).bytes));
+  if (refused !== null) {
+    const { row, bytes } = refused as { row: number; bytes: Uint8Array };
+    throw twice(row - rows.firstRow, rows.idOf(bytes));
+  }
   return replaced;
 }
 

@@ -5,19 +5,13 @@
  */
 
 import type { RowsToAdd } from '../index/add-rows';
-import { afterChanges } from '../index/index-options';
-import { reportOf, savedReport } from '../index/saved-report';
-import { type IndexHeader, maxRowNumbers } from '../index/write-index';
+import type { IndexParts } from '../index/index-parts';
+import { maxRowNumbers } from '../index/write-index';
 import { maxBlockRows } from '../index/write-segment';
+import type { BlockReader } from '../stored/block-reader';
 import type { StoredSegment } from '../stored/content';
 import { hasLookUps } from '../stored/look-ups';
-import {
-  FOLDER_VERSION,
-  type FolderFile,
-  filesOf,
-  filesOfSegment,
-  type Manifest,
-} from '../stored/manifest';
+import { FOLDER_VERSION, type FolderFile, filesOfSegment, type Manifest } from '../stored/manifest';
 import { RowSet } from '../stored/row-set';
 import type { RowBatch } from '../table/row-batch';
 import type { SegmentLayout } from '../table/sealed/segment-tables';
@@ -26,7 +20,7 @@ import { merged, SegmentCursor, widestId } from './block-cursor';
 import { columnsOfFile, liveColumns, type NewColumns, writeColumns } from './column-stream';
 import { GenerationWriter } from './generations';
 import type { NewSegments } from './new-segments';
-import { OldRows } from './old-rows';
+import type { OldRows } from './old-rows';
 import { SegmentWriter } from './segment-writer';
 import { keptSegments, rangeOf } from './segments';
 import { checkFile } from './verify-index';
@@ -62,50 +56,59 @@ export function canStream(manifest: Manifest, rows = manifest.rows): boolean {
   return manifest.index.nextRow <= maxRowNumbers(rows);
 }
 
-/** What a change does to the manifest, next to its files. */
-export interface Outcome {
-  readonly index: IndexHeader;
+/** What a change does to the manifest, next to its segments. */
+export interface Outcome extends Pick<Manifest, 'index' | 'columns' | 'text'> {
   readonly rowsAdded: number;
-  readonly columns: Manifest['columns'];
   /** Rows that the change removes, ascending. */
   readonly removed: Uint32Array;
+  /** Centroids and frequencies. */
+  readonly others: readonly FolderFile[];
+}
+
+/** What a change begins with; `old` is null where the folder's rows are replaced. */
+export interface ChangeStart {
+  readonly folder: string;
+  readonly base: Manifest | null;
+  readonly old: OldRows | null;
+  /** Of an index without rows. */
+  readonly parts: IndexParts;
+  readonly memory: number;
 }
 
 export class FolderChange {
   readonly folder: string;
-  readonly base: Manifest;
   readonly writer: GenerationWriter;
-  readonly old: OldRows;
   readonly memory: number;
+  readonly #start: ChangeStart;
   readonly #removed = new RowSet();
+  readonly #before: RowSet;
 
-  private constructor(folder: string, base: Manifest, old: OldRows, memory: number) {
-    this.folder = folder;
-    this.base = base;
-    this.old = old;
-    this.memory = memory;
-    this.writer = new GenerationWriter(folder, base);
+  private constructor(start: ChangeStart) {
+    this.folder = start.folder;
+    this.memory = start.memory;
+    this.#start = start;
+    this.#before = start.old?.content.removed ?? new RowSet();
+    this.writer = new GenerationWriter(start.folder, start.base);
   }
 
   /** Runs a change of the generation `base`; what fails leaves the folder as it was. */
-  static async run<T>(
-    folder: string,
-    base: Manifest,
-    { memory, work }: { memory: number; work: (change: FolderChange) => Promise<T> },
-  ): Promise<T> {
-    const old = await OldRows.open(folder, base.generation);
-    const change = new FolderChange(folder, base, old, memory);
+  static async run<T>(start: ChangeStart, work: (change: FolderChange) => Promise<T>): Promise<T> {
+    const change = new FolderChange(start);
     try {
       return await work(change);
     } catch (error) {
       throw await change.writer.abandon(error);
     } finally {
-      await old.close();
+      await start.old?.close();
     }
   }
 
+  get #segments(): readonly StoredSegment[] {
+    return this.#start.old?.segments ?? [];
+  }
+
   /** Rows that are there, after those that were removed by this change. */
-  isLive = (row: number): boolean => !this.old.content.removed.has(row) && !this.#removed.has(row);
+  isLive = (row: number): boolean => !this.#before.has(row) && !this.#removed.has(row);
 
   /** Notes rows that are removed. */
   remove(rows: Uint32Array): void {
@@ -122,17 +125,17 @@ export class FolderChange {
   }
 
   #sparseBytes(): number {
-    const vectors = filesOf(this.base, 'vectors');
+    const vectors = this.#segments.flatMap((segment) => segment.vectors ?? []);
     const rows = vectors.reduce((sum, file) => sum + file.rows, 0);
     return vectors.reduce((sum, file) => sum + file.bytes, 0) / Math.max(1, rows) || 4096;
   }
 
-  /** Writes segments and the manifest; without new rows, `isWhole` merges all that can be. */
-  async commit(
+  /** Writes segments; without new rows, `isWhole` merges all that can be. */
+  async write(
     outcome: Outcome,
     { incoming = null, isWhole = false }: { incoming?: Incoming | null; isWhole?: boolean },
-  ): Promise<Manifest> {
-    const { segments } = this.old;
+  ): Promise<Content> {
+    const segments = this.#segments;
     const added = outcome.rowsAdded;
     const liveIn = (segment: StoredSegment) => segment.rows.rows - this.#removedIn(segment).length;
     const sample = incoming?.segments.layout ?? segments[0]?.table.layout;
@@ -164,12 +167,12 @@ export class FolderChange {
       await flush(cut);
     }
     await flush(null);
-    return this.#publish(outcome, files, dropped);
+    return this.#content(outcome, files, dropped);
   }
 
   /** Segments that a compaction leaves: alone in their place, and without removed rows. */
   #keptWhole(rowsPerFile: number, liveIn: (segment: StoredSegment) => number): boolean[] {
-    const { segments } = this.old;
+    const segments = this.#segments;
     const counts = segments.map(liveIn);
     return segments.map(({ rows }, i) => {
       const neighbors = [counts[i - 1], counts[i + 1]].filter((count) => count !== undefined);
@@ -180,7 +183,7 @@ export class FolderChange {
 
   #removedIn({ rows }: StoredSegment): Uint32Array {
     const { firstRow, nextRow } = rangeOf(rows);
-    const before = this.old.content.removed.within(firstRow, nextRow);
+    const before = this.#before.within(firstRow, nextRow);
     const now = this.#removed.within(firstRow, nextRow);
     return now.length === 0 ? before : Uint32Array.from(new Set([...before, ...now])).sort();
   }
@@ -204,13 +207,18 @@ export class FolderChange {
     const firstRow = group[0]?.rows.firstRow ?? (cut as Cut).firstRow;
     const nextRow = cut?.nextRow ?? group.at(-1)?.rows.nextRow ?? 0;
     const held = group.map(() => new RowSet());
-    const cursors = group.map((one, i) => new SegmentCursor(this.old.reader, one, held[i]));
+    const cursors = group.map(
+      (one, i) => new SegmentCursor(this.#start.old?.reader as BlockReader, one, held[i]),
+    );
     const fresh =
       cut && incoming?.segments.cursor(incoming.cuts.indexOf(cut), cut.firstPiece, cut.endPiece);
     const { report: _, distinct: __, shared: ___, ...header } = outcome.index;
     const place = { firstRow, nextRow, count, memory: this.memory / 4 };
     const segment = await SegmentWriter.open(this.writer, { header, layout }, place);
-    const rowsPerBlock = maxBlockRows(this.old.content.parts, this.old.content.centroids !== null);
+    const rowsPerBlock = maxBlockRows(
+      this.#start.parts,
+      outcome.others.some(({ kind }) => kind === 'centres'),
+    );
     const blocks = merged(fresh ? [...cursors, fresh] : cursors, {
       ...{ layout, rowsPerBlock, isLive: this.isLive, firstRow },
     });
@@ -238,27 +246,29 @@ export class FolderChange {
     yield* incoming.columns.batches(cut.firstRow - start, cut.nextRow - start);
   }
 
-  async #publish(outcome: Outcome, files: FolderFile[], dropped: RowSet): Promise<Manifest> {
-    const { base, writer } = this;
-    files.push(...filesOf(base, 'centres'));
+  /** What the manifest says, without a report. */
+  async #content(outcome: Outcome, segments: FolderFile[], dropped: RowSet): Promise<Content> {
+    const { index, columns, text, others } = outcome;
     const all = new Set<number>(outcome.removed);
-    for (const row of this.old.content.removed.within(0, base.index.nextRow)) all.add(row);
+    for (const row of this.#before.within(0, index.nextRow)) all.add(row);
     const removed = Uint32Array.from(all)
       .sort()
       .filter((row) => !dropped.has(row));
+    const files = [...segments, ...others.filter(({ kind }) => kind === 'centres')];
     if (removed.length > 0) {
-      files.push(await writer.add('removed', removedToArrow(removed), removed.length));
+      files.push(await this.writer.add('removed', removedToArrow(removed), removed.length));
     }
-    files.push(...filesOf(base, 'frequencies'));
-    for (const file of writer.added) await checkFile(this.folder, file);
+    files.push(...others.filter(({ kind }) => kind !== 'centres'));
     const held = files.reduce((sum, { kind, rows }) => (kind === 'rows' ? sum + rows : sum), 0);
-    const changes = { rowsAdded: outcome.rowsAdded, rowsRemoved: outcome.removed.length };
-    const { report } = outcome.index;
-    const index = {
-      ...outcome.index,
-      report: report && savedReport(afterChanges(reportOf(report), changes)),
-    };
-    const { columns } = outcome;
-    return writer.commit({ rows: held - removed.length, index, text: base.text, columns, files });
+    return { rows: held - removed.length, index, text, columns, files };
+  }
+
+  /** Reads back what was written, and makes it the newest generation. */
+  async publish(content: Content): Promise<Manifest> {
+    for (const file of this.writer.added) await checkFile(this.folder, file);
+    return this.writer.commit(content);
   }
 }
+
+/** A manifest before it is written. */
+export type Content = Omit<Manifest, 'version' | 'generation' | 'previous' | 'checksum'>;

@@ -21,8 +21,6 @@ import {
   filesOf,
   type Manifest,
   manifestName,
-  type Segment,
-  segmentsOf,
   type TextSettings,
 } from '../stored/manifest';
 import { type OpenStoredOptions, openStored, type StoredIndex } from '../stored/stored-index';
@@ -32,13 +30,21 @@ import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { VectorBatch } from '../vectors/vectors';
+import { type BuildOptions, buildStored } from './build-index';
 import { canStream, type NewBatch } from './folder-change';
 import { FolderFiles } from './folder-files';
 import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
-import { loadIndex, type OpenedFolder, removedRows, runsOf } from './load-index';
+import { carriedColumns, loadIndex, type OpenedFolder, removedRows } from './load-index';
 import { folderPath, originOf } from './origin';
 import { save } from './save-index';
-import { appendStored, compactStored, removeStored, type StoredAppend } from './stored-operations';
+import {
+  type AppendOptions,
+  appendStored,
+  compactStored,
+  idsAmong,
+  removeStored,
+  type StoredAppend,
+} from './stored-operations';
 import {
   type FolderHealth,
   type OpenIndexOptions,
@@ -84,13 +90,6 @@ export async function openIndex(
       if (!(error instanceof GoneError) || left === 0 || generation !== undefined) throw error;
     }
   }
-}
-
-export interface AppendOptions extends LongCall {
-  /** Of the new rows, where the folder carries columns. */
-  columns?: RowBatch;
-  /** Removes rows that have the ids of new ones, in the same generation. */
-  replace?: boolean;
 }
 
 /**
@@ -139,6 +138,21 @@ export class IndexFolder {
       throw new FormatError(`no index: it has no ${missing}`, folder);
     }
     return new IndexFolder((await folderPath(folder)) ?? folder, manifest);
+  }
+
+  /**
+   * Builds an index in a folder of more rows than memory holds, batch by batch, all or nothing;
+   * takes the options of `SimHashIndex` and a limit of memory. With `optimize` rows are partitioned
+   * as by `SimHashIndex.optimize`, and recall is measured by searches of the folder.
+   */
+  static async build(
+    folder: string,
+    rows: Iterable<NewBatch> | AsyncIterable<NewBatch>,
+    options: BuildOptions,
+  ): Promise<IndexFolder> {
+    if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+    await buildStored(folder, rows, options);
+    return IndexFolder.open(folder);
   }
 
   /**
@@ -237,6 +251,18 @@ export class IndexFolder {
       },
       mayRepeat ? MAX_WRITERS : 0,
     );
+  }
+
+  /** Which of these ids rows of the newest generation have. @internal */
+  async among(ids: readonly Id[]): Promise<ReadonlySet<Id>> {
+    const found = await this.#newest(
+      (base) => idsAmong(this.path, base, ids),
+      async () => {
+        const index = await openIndex(this.path);
+        return ids.filter((id) => index.has(id));
+      },
+    );
+    return new Set(found);
   }
 
   /** Removes rows of the newest generation by their ids; returns how many were there. */
@@ -341,46 +367,10 @@ export class IndexFolder {
     for (const name of names ?? []) {
       if (!known.includes(name)) throw wrongValue('names', `some of ${known.join(', ')}`, name);
     }
-    const removed = await this.removedRows();
-    const batches: RowBatch[] = [];
-    for (const segment of segmentsOf(this.#manifest)) {
-      if (segment.columns === null) continue;
-      const read = await this.columnsOf(segment.columns, names);
-      const gone = await this.#placesIn(segment, removed);
-      let first = 0;
-      for (const batch of read) {
-        const there = Uint32Array.from({ length: batch.count }, (_, place) => place);
-        const kept = there.filter((place) => !gone.has(first + place));
-        batches.push(kept.length < batch.count ? batch.select(kept) : batch);
-        first += batch.count;
-      }
-    }
-    if (batches.length === 0) return null;
-    return RowBatch.join(batches);
-  }
-
-  /** The places of removed rows in a file of rows. */
-  async #placesIn(segment: Segment, removed: Uint32Array): Promise<Set<number>> {
-    const { rows: file } = segment;
-    const { firstRow = 0, nextRow = 0 } = file;
-    const own = removed.filter((row) => row >= firstRow && row < nextRow);
-    if (own.length === 0) return new Set();
-    if (nextRow - firstRow === file.rows) return new Set(Array.from(own, (row) => row - firstRow));
-    const wanted = new Set(own);
-    const places = new Set<number>();
-    let place = 0;
-    for (const { rows, count } of await runsOf(this.#opened, segment, await this.#read(file))) {
-      for (let i = 0; i < count; i++, place++) {
-        if (wanted.has(rows?.[i] ?? firstRow + place)) places.add(place);
-      }
-    }
-    return places;
-  }
-
-  /** The carried columns of one file, as they were written. */
-  async columnsOf(file: FolderFile, names?: readonly string[]): Promise<RowBatch[]> {
-    const path = join(this.path, file.name);
-    return columnsFromArrow(await this.#read(file), path, { names, isSound: true });
+    return carriedColumns(this.#opened, async (file) => {
+      const path = join(this.path, file.name);
+      return columnsFromArrow(await this.#read(file), path, { names, isSound: true });
+    });
   }
 
   /** The table of document frequencies; null where there is none. */

@@ -17,6 +17,7 @@ import {
   segmentsOf,
 } from '../stored/manifest';
 import { RowSet } from '../stored/row-set';
+import { RowBatch } from '../table/row-batch';
 import { type IndexRows, indexFromArrow } from '../table/sealed/index-rows';
 import { blocksFromArrow } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
@@ -102,6 +103,50 @@ export async function removedRows({ path, manifest, read }: OpenedFolder): Promi
   const rows = removedFromArrow(await read(file), join(path, file.name));
   if (rows.length === file.rows) return rows;
   throw new FormatError(`${rows.length} rows, the manifest says ${file.rows}`, file.name);
+}
+
+/** The carried columns of the rows that are there, in their order; null where none are carried. */
+export async function carriedColumns(
+  folder: OpenedFolder,
+  read: (file: FolderFile) => Promise<RowBatch[]>,
+): Promise<RowBatch | null> {
+  const removed = await removedRows(folder);
+  const batches: RowBatch[] = [];
+  for (const segment of segmentsOf(folder.manifest)) {
+    if (segment.columns === null) continue;
+    const own = await read(segment.columns);
+    const gone = await placesIn(folder, segment, removed);
+    let first = 0;
+    for (const batch of own) {
+      const there = Uint32Array.from({ length: batch.count }, (_, place) => place);
+      const kept = there.filter((place) => !gone.has(first + place));
+      batches.push(kept.length < batch.count ? batch.select(kept) : batch);
+      first += batch.count;
+    }
+  }
+  return batches.length === 0 ? null : RowBatch.join(batches);
+}
+
+/** The places of removed rows in a file of rows. */
+async function placesIn(
+  folder: OpenedFolder,
+  segment: Segment,
+  removed: Uint32Array,
+): Promise<Set<number>> {
+  const { rows: file } = segment;
+  const { firstRow = 0, nextRow = 0 } = file;
+  const own = removed.filter((row) => row >= firstRow && row < nextRow);
+  if (own.length === 0) return new Set();
+  if (nextRow - firstRow === file.rows) return new Set(Array.from(own, (row) => row - firstRow));
+  const wanted = new Set(own);
+  const places = new Set<number>();
+  let place = 0;
+  for (const { rows, count } of await runsOf(folder, segment, await folder.read(file))) {
+    for (let i = 0; i < count; i++, place++) {
+      if (wanted.has(rows?.[i] ?? firstRow + place)) places.add(place);
+    }
+  }
+  return places;
 }
 
 /** Fails where files cannot hold their rows. */

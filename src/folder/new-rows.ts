@@ -71,7 +71,9 @@ export class NewRows {
   async add(batch: RowsToAdd, ids: unknown, call: LongCall): Promise<void> {
     const empty = this.parts.emptyWith(new IdTable(this.ids));
     empty.isForeign = this.count > 0 ? this.isForeign : this.parts.isForeign;
-    const addition = await runStepsAsync(additionOf(empty, batch, ids, true), call);
+    const addition = await runStepsAsync(additionOf(empty, batch, ids, true), call).catch((error) =>
+      Promise.reject(countedOn(error, this.count)),
+    );
     const { count } = addition.codes;
     if (count === 0) return;
     const isFirst = this.ids === null && this.count === 0;
@@ -228,7 +230,15 @@ function ownOf(ids: Ids, places: Uint32Array): Ids {
   return own;
 }
 
-/** The error for an id that is there already. */
-export function twice(id: Id): RangeError {
-  return wrongValue('ids', 'ids that are not there yet', id);
+/** The error for an id that is there already, by its place among all new rows. */
+export function twice(place: number, id: Id): RangeError {
+  return wrongValue(`ids[${place}]`, 'an id that is not there yet', id);
+}
+
+/** An error of a row of a batch, of which others came before. */
+function countedOn(error: unknown, before: number): unknown {
+  if (!(error instanceof Error) || before === 0) return error;
+  const count = (_: string, head: string, row: string) => `${head}${Number(row) + before}`;
+  error.message = error.message.replace(/^(row |"ids"\[)(\d+)/, count);
+  return error;
 }

@@ -1,7 +1,7 @@
 /**
- * New rows as blocks of segments: where there are centroids, each row goes to its partition, with a
- * residual code, by a temporary file; rows of one code go to the partition of the first. Where there
- * are none, the rows stay in the order in which they came.
+ * New rows as blocks of segments: where there are centroids, each row goes to its partition, with
+ * a residual code, by a temporary file; rows of one code go to the partition of the first. Where
+ * there are none, the rows stay in the order in which they came.
  */
 
 import { lengthOf } from '../base/length';

@@ -78,7 +78,7 @@ export class OldRows {
     });
   }
 
-  /** Rows by their numbers, ascending, where rows are the ids: blocks are read until all are found. */
+  /** Rows by their numbers, ascending: blocks are read until all are found. */
   async numbered(rows: Uint32Array): Promise<FoundRow[]> {
     const found: FoundRow[] = [];
     for (const segment of this.segments) {

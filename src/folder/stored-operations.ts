@@ -2,20 +2,30 @@
 
 import type { LongCall, Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
+import { afterChanges } from '../index/index-options';
+import { reportOf, savedReport } from '../index/saved-report';
 import type { IndexHeader } from '../index/write-index';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth } from '../kernels/products/products.scalar';
-import { type Manifest, segmentsOf } from '../stored/manifest';
+import { filesOf, type Manifest, segmentsOf } from '../stored/manifest';
+import type { RowBatch } from '../table/row-batch';
 import { hashOfCode } from '../table/sealed/look-up-tables';
 import { columnsOfFile, NewColumns } from './column-stream';
 import { replacedRows, sharedCodes } from './compared-rows';
 import { type Cut, FolderChange, type NewBatch } from './folder-change';
 import { NewRows } from './new-rows';
 import { type Centroids, NewSegments } from './new-segments';
-import { type FoundRow, type OldRows, wantedId } from './old-rows';
+import { type FoundRow, OldRows, wantedId } from './old-rows';
 
 /** Bytes that a change holds, where no limit is given. */
 export const USUAL_MEMORY = 2 ** 29;
+
+export interface AppendOptions extends LongCall {
+  /** Of the new rows, where the folder carries columns. */
+  columns?: RowBatch;
+  /** Removes rows that have the ids of new ones, in the same generation. */
+  replace?: boolean;
+}
 
 export interface StoredAppend extends LongCall {
   readonly replace: boolean;
@@ -29,8 +39,8 @@ export function appendStored(
   batches: AsyncIterable<NewBatch> | Iterable<NewBatch>,
   { replace, memory = USUAL_MEMORY, ...call }: StoredAppend,
 ): Promise<{ manifest: Manifest; firstRow: number }> {
-  const work = async (change: FolderChange) => {
-    const { writer, old } = change;
+  const work = async (change: FolderChange, old: OldRows) => {
+    const { writer } = change;
     const { index } = base;
     const { parts } = old.content;
     const firstRow = index.nextRow;
@@ -63,14 +73,16 @@ export function appendStored(
         },
         distinct: (index.distinct ?? 0) - emptied + shared.distinct,
         shared: index.shared === true || shared.firsts !== null,
+        report: changed(base, { rowsAdded: rows.count, rowsRemoved: replaced.length }),
       },
+      ...{ text: base.text, others: othersOf(base) },
       ...{ rowsAdded: rows.count, columns: columns.columns, removed: numbersOf(replaced) },
     };
     const incoming = { segments, columns, cuts };
-    const manifest = await change.commit(outcome, { incoming });
+    const manifest = await change.publish(await change.write(outcome, { incoming }));
     return { manifest, firstRow };
   };
-  return FolderChange.run(folder, base, { memory, work });
+  return changing(folder, base, memory, work);
 }
 
 /** Removes rows by their ids; returns the manifest, null where none is there, and how many were. */
@@ -79,38 +91,81 @@ export function removeStored(
   base: Manifest,
   ids: readonly Id[],
 ): Promise<{ manifest: Manifest | null; count: number }> {
-  const work = async (change: FolderChange) => {
-    const { old } = change;
-    const found = await rowsOfIds(old, ids);
+  const work = async (change: FolderChange, old: OldRows) => {
+    const found = await rowsOfIds(old, idsOfKind(old, ids));
     if (found.length === 0) return { manifest: null, count: 0 };
     const removed = numbersOf(found);
     const emptied = await emptiedCodes(old, found, change);
-    const index = { ...base.index, distinct: (base.index.distinct ?? 0) - emptied };
-    const outcome = { index, rowsAdded: 0, columns: base.columns, removed };
-    return { manifest: await change.commit(outcome, {}), count: removed.length };
+    const distinct = (base.index.distinct ?? 0) - emptied;
+    const report = changed(base, { rowsRemoved: removed.length });
+    const outcome = {
+      ...{ index: { ...base.index, distinct, report }, columns: base.columns, text: base.text },
+      ...{ rowsAdded: 0, removed, others: othersOf(base) },
+    };
+    const manifest = await change.publish(await change.write(outcome, {}));
+    return { manifest, count: removed.length };
   };
-  return FolderChange.run(folder, base, { memory: USUAL_MEMORY, work });
+  return changing(folder, base, USUAL_MEMORY, work);
 }
 
 /** Merges segments, and drops removed rows. */
 export function compactStored(folder: string, base: Manifest): Promise<Manifest> {
-  const work = (change: FolderChange) => {
-    const { index, columns } = base;
-    const outcome = { index, rowsAdded: 0, columns, removed: new Uint32Array() };
-    return change.commit(outcome, { isWhole: true });
+  const work = async (change: FolderChange) => {
+    const { index, columns, text } = base;
+    const others = othersOf(base);
+    const outcome = { index, columns, text, rowsAdded: 0, others, removed: new Uint32Array() };
+    return change.publish(await change.write(outcome, { isWhole: true }));
   };
-  return FolderChange.run(folder, base, { memory: USUAL_MEMORY, work });
+  return changing(folder, base, USUAL_MEMORY, work);
 }
 
-/** The rows of ids, each once. */
-export async function rowsOfIds(old: OldRows, ids: readonly Id[]): Promise<FoundRow[]> {
-  const kind = old.content.header.ids;
+/** Opens the rows of a generation, and changes it. */
+async function changing<T>(
+  folder: string,
+  base: Manifest,
+  memory: number,
+  work: (change: FolderChange, old: OldRows) => Promise<T>,
+): Promise<T> {
+  const old = await OldRows.open(folder, base.generation);
+  const start = { folder, base, old, memory, parts: old.content.parts };
+  return FolderChange.run(start, (change) => work(change, old));
+}
+
+/** Files that a change leaves as they are. */
+function othersOf(base: Manifest) {
+  return [...filesOf(base, 'centres'), ...filesOf(base, 'frequencies')];
+}
+
+/** The report of `optimize`, with what came and went since. */
+function changed({ index }: Manifest, changes: { rowsAdded?: number; rowsRemoved?: number }) {
+  return index.report && savedReport(afterChanges(reportOf(index.report), changes));
+}
+
+/** Which of these ids the rows of a folder have. */
+export async function idsAmong(folder: string, base: Manifest, ids: readonly Id[]): Promise<Id[]> {
+  const old = await OldRows.open(folder, base.generation);
+  try {
+    const own = idsOfKind(old, ids);
+    return (await rowsOfIds(old, own)).map(({ asked }) => own[asked]);
+  } finally {
+    await old.close();
+  }
+}
+
+/** Ids that rows of the folder can have, each once; row numbers ascend. */
+function idsOfKind({ content }: OldRows, ids: readonly Id[]): readonly Id[] {
+  const kind = content.header.ids;
   const own = [...new Set(ids)].filter((id) => typeof id === (kind === 'row' ? 'number' : kind));
-  if (kind !== 'row') return old.withIds(own.map(wantedId));
-  const rows = (own as number[]).filter(
-    (row) => Number.isInteger(row) && row >= 0 && row < 2 ** 32,
-  );
-  return old.numbered(Uint32Array.from(rows).sort());
+  if (kind === 'number') return own.filter((id) => Number.isSafeInteger(id));
+  if (kind === 'bigint') return own.filter((id) => BigInt.asIntN(65, id as bigint) === id);
+  if (kind !== 'row') return own;
+  const rows = (own as number[]).filter((row) => Number.isInteger(row) && row >= 0);
+  return rows.filter((row) => row < 2 ** 32).sort((a, b) => a - b);
+}
+
+function rowsOfIds(old: OldRows, own: readonly Id[]): Promise<FoundRow[]> {
+  if (old.content.header.ids !== 'row') return old.withIds(own.map(wantedId));
+  return old.numbered(Uint32Array.from(own as number[]));
 }
 
 function numbersOf(found: readonly FoundRow[]): Uint32Array {

@@ -38,7 +38,7 @@ export class HeldOut {
   }
 
   /** The rows that are held out, in random order. */
-  rowsOf({ distinctCodes }: IndexParts): Uint32Array {
+  rowsOf({ distinctCodes }: { distinctCodes: { rowsWithCodes(): Uint32Array } }): Uint32Array {
     const rows = distinctCodes.rowsWithCodes().filter((row) => this.has(row));
     const hashes = new Map(Array.from(rows, (row) => [row, shareAt(this.#seed, row)]));
     return rows.sort((a, b) => (hashes.get(a) as number) - (hashes.get(b) as number));

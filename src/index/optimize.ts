@@ -44,7 +44,7 @@ export interface Wanted extends Target, Evaluating {
 }
 
 /** A scan of fewer distinct codes takes no longer than to find their partitions. */
-const MIN_CODES = 4096;
+export const MIN_CODES = 4096;
 const MAX_PARTITIONS = 8192;
 /**
  * Partitions per square root of the distinct codes: with fewer, partitions are large; with more,
@@ -52,7 +52,9 @@ const MAX_PARTITIONS = 8192;
  */
 const PARTITIONS_PER_ROOT = 5;
 /** Rows that train a centroid. */
-const SAMPLE_PER_CENTROID = 40;
+export const SAMPLE_PER_CENTROID = 40;
+/** Fewest that are drawn. */
+export const MIN_DRAWN = 2 ** 14;
 /** Rows between two steps. */
 const STEP_ROWS = 4096;
 /** Times that a setting is chosen again, with more queries, when it was not enough for others. */
@@ -111,8 +113,10 @@ export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<Rec
 }
 
 /** How many rows are held out: those that may be asked for, if others remain for training. */
-function heldOutFor(parts: IndexParts, { queries, precision, given, partitions, seed }: Wanted) {
-  const { distinctCodes } = parts;
+export function heldOutFor(
+  { distinctCodes }: { distinctCodes: { count: number; liveCount: number } },
+  { queries, precision, given, partitions, seed }: Wanted,
+): HeldOut {
   const hash = Number(BigInt.asUintN(32, BigInt(seed)));
   if (partitions === undefined && distinctCodes.count < MIN_CODES) return new HeldOut(hash, 1);
   const retries = given === null ? MAX_RETRIES * queries : 0;
@@ -133,7 +137,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   const usual = usualPartitions(used.length);
   const count = Math.min(wanted.partitions ?? usual, trained.length);
   const space = spaceOf(parts, distinctCodes);
-  const most = Math.max(SAMPLE_PER_CENTROID * count, 2 ** 14);
+  const most = Math.max(SAMPLE_PER_CENTROID * count, MIN_DRAWN);
   const drawnCodes = yield* drawn(trained, most, alea(wanted.seed));
   const sample = allocateCentroids(drawnCodes.length, space.width); // threads read them in place
   for (let i = 0; i < drawnCodes.length; i++) {
@@ -182,7 +186,7 @@ function* nearestCentroids(
 }
 
 /** The power of two nearest to a multiple of the root of the distinct codes. */
-function usualPartitions(distinctCodes: number): number {
+export function usualPartitions(distinctCodes: number): number {
   const wanted = PARTITIONS_PER_ROOT * Math.sqrt(distinctCodes);
   let count = 1;
   while (count < MAX_PARTITIONS && count * Math.SQRT2 < wanted) count *= 2;
@@ -239,7 +243,14 @@ function inTurn(
   };
 }
 
-interface Figures {
+/** What a report tells of its index. */
+interface Reported {
+  readonly vectors: unknown;
+  readonly partitions: { readonly count: number } | null;
+  readonly distinctCodes: { readonly liveCount: number };
+}
+
+export interface Figures {
   readonly recall: EvaluationRecall;
   /** What the searches found. */
   readonly found: Found;
@@ -296,9 +307,9 @@ function* measuredByRows(
   return (yield* measured(parts, source, some, setting, byRows)).recall;
 }
 
-function reportOf(
-  parts: IndexParts,
-  wanted: Wanted,
+export function reportOf(
+  parts: Reported,
+  wanted: Pick<Wanted, 'k' | 'recall' | 'coverage' | 'seed'>,
   {
     choice,
     figures,
@@ -307,7 +318,7 @@ function reportOf(
     doubt,
   }: {
     choice: FullSetting;
-    figures: Figures;
+    figures: Omit<Figures, 'found'>;
     others: EvaluationRecall | null;
     heldOut: HeldOut;
     doubt: readonly DoubtModel[];
@@ -339,7 +350,7 @@ function reportOf(
   };
 }
 
-function warningsOf({ recall, isTrained }: Figures): string[] {
+function warningsOf({ recall, isTrained }: Omit<Figures, 'found'>): string[] {
   const warnings: string[] = [];
   if (recall.queries < FEW_QUERIES) {
     warnings.push(`${recall.queries} evaluation queries say little: give ${FEW_QUERIES} or more`);

@@ -46,15 +46,57 @@ export function leastBefore(bound: number): number {
   return Math.max(MIN_PRODUCT, 2 ** 31 - PRODUCT_STEP * (weightOf(bound) + 1));
 }
 
+/** The rows whose products with queries are largest, block by block. */
+export class LargestProducts {
+  readonly #queries: Int16Array;
+  readonly #width: number;
+  readonly #best: readonly Smallest[];
+  readonly #least: Int32Array;
+  readonly #kernel: KernelName | undefined;
+
+  /** `queries` one after another; `want` rows are held for each, of at least these products. */
+  constructor(
+    queries: Int16Array,
+    { width, want, kernel }: Pick<TruthState, 'width' | 'want' | 'kernel'>,
+    least: ArrayLike<number> = new Int32Array(queries.length / width).fill(MIN_PRODUCT),
+  ) {
+    this.#queries = queries;
+    this.#width = width;
+    this.#best = Array.from(least, () => new Smallest(want));
+    this.#least = Int32Array.from(least);
+    this.#kernel = kernel;
+  }
+
+  /** Compares the points of a block; `rowOf` is the row of each, null where it has none. */
+  take(block: Int16Array, count: number, rowOf: (i: number) => number | null): void {
+    const rows = { values: block, width: this.#width };
+    const [best, least] = [this.#best, this.#least];
+    const kernel = productsKernel(this.#kernel);
+    kernel.productsOfMany(rows, 0, count, this.#queries, least, (from, here, query, found, at) => {
+      for (let i = 0; i < here; i++) {
+        if (found[at + i] < least[query]) continue;
+        const row = rowOf(from + i);
+        if (row === null) continue;
+        best[query].take(weightOfProduct(found[at + i]), row);
+        const limit = leastBefore(best[query].bound);
+        if (limit > least[query]) least[query] = limit;
+      }
+    });
+  }
+
+  /** By query the keys of weight and row, as `Smallest` has them. */
+  get keys(): Float64Array[] {
+    return this.#best.map((one) => one.result());
+  }
+}
+
 export const NEAREST_ROWS: Task<TruthState, TruthPart, Nearest> = {
   name: 'nearest rows',
-  open({ vectors: state, queries, width, want, kernel: name }) {
+  open({ vectors: state, queries, width, want, kernel }) {
     const vectors = DenseVectors.over(state);
-    const kernel = productsKernel(name);
     const block = new Int16Array(BLOCK_ROWS * width);
-    return ({ first, end, isThere, least: given }) => {
-      const least = given.slice();
-      const best = Array.from(least, () => new Smallest(want));
+    return ({ first, end, isThere, least }) => {
+      const largest = new LargestProducts(queries, { width, want, kernel }, least);
       for (let from = first; from < end; from += BLOCK_ROWS) {
         const count = Math.min(BLOCK_ROWS, end - from);
         for (let i = 0; i < count; i++) {
@@ -62,18 +104,9 @@ export const NEAREST_ROWS: Task<TruthState, TruthPart, Nearest> = {
           if (isThere[from - first + i] === 0) block.fill(0, to, to + width);
           else roundInto(vectors.valuesAt(from + i), vectors.normOf(from + i), block, to);
         }
-        const rows = { values: block, width };
-        kernel.productsOfMany(rows, 0, count, queries, least, (row, here, query, products, at) => {
-          for (let i = 0; i < here; i++) {
-            const place = from - first + row + i;
-            if (products[at + i] < least[query] || isThere[place] === 0) continue;
-            best[query].take(weightOfProduct(products[at + i]), first + place);
-            const limit = leastBefore(best[query].bound);
-            if (limit > least[query]) least[query] = limit;
-          }
-        });
+        largest.take(block, count, (i) => (isThere[from - first + i] === 0 ? null : from + i));
       }
-      const found = best.map((one) => one.result());
+      const found = largest.keys;
       let sum = 0;
       const ends = Uint32Array.from(found, ({ length }) => {
         sum += length;

@@ -80,7 +80,7 @@ export function* chosen(
 }
 
 /** The least number of probes whose partitions hold enough, or all of them. */
-function leastProbes(places: readonly number[][], target: Target, count: number): number {
+export function leastProbes(places: readonly number[][], target: Target, count: number): number {
   const sizes = places.map(({ length }) => length);
   return leastOf(1, count, (probes) => {
     const within = places.map((own) => own.filter((place) => place < probes).length);
@@ -113,7 +113,7 @@ function candidateWith(
   const enough = isFound(most);
   const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
   const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
-  return { probes, want, isEnough: enough, found, cost: costOf(parts, { probes, want }) };
+  return { probes, want, isEnough: enough, found, cost: costOf(sizesOf(parts), { probes, want }) };
 }
 
 /** The least integer for which a condition holds that holds for `high`, and for all above one. */
@@ -127,15 +127,36 @@ function leastOf(low: number, high: number, holds: (value: number) => boolean): 
   return from;
 }
 
-function costOf(parts: IndexParts, { probes, want }: Setting): number {
-  const { partitions, distinctCodes, dense } = parts;
-  const dimensions = dense?.dimensions ?? parts.bits;
-  const ranked = parts.vectors === null ? 0 : want * (RANKED_ROW + RANKED_VALUE * dimensions);
-  const code = CODE + (CODE_BYTE * parts.bits) / 8;
-  if (probes === null || partitions === null) return distinctCodes.count * code + ranked;
-  const near = partitions.residualCodes === null ? code : CODE + (CODE_BYTE * dimensions) / 4;
-  const routing = partitions.count * partitions.space.width * ROUTED_VALUE;
-  return routing + (probes / partitions.count) * distinctCodes.count * near + ranked;
+/** What the cost of a search depends on. */
+export interface SearchSizes {
+  readonly codes: number;
+  readonly bits: number;
+  /** Of the vectors; of the codes, where no dense ones are held. */
+  readonly dimensions: number;
+  readonly isRanked: boolean;
+  readonly partitions: { count: number; width: number; isByResidual: boolean } | null;
+}
+
+function sizesOf({ partitions, distinctCodes, dense, bits, vectors }: IndexParts): SearchSizes {
+  return {
+    ...{ codes: distinctCodes.count, bits, dimensions: dense?.dimensions ?? bits },
+    isRanked: vectors !== null,
+    partitions: partitions && {
+      ...{ count: partitions.count, width: partitions.space.width },
+      isByResidual: partitions.residualCodes !== null,
+    },
+  };
+}
+
+/** Nanoseconds that a search takes, about. */
+export function costOf(sizes: SearchSizes, { probes, want }: Setting): number {
+  const { codes, bits, dimensions, isRanked, partitions } = sizes;
+  const ranked = isRanked ? want * (RANKED_ROW + RANKED_VALUE * dimensions) : 0;
+  const code = CODE + (CODE_BYTE * bits) / 8;
+  if (probes === null || partitions === null) return codes * code + ranked;
+  const near = partitions.isByResidual ? CODE + (CODE_BYTE * dimensions) / 4 : code;
+  const routing = partitions.count * partitions.width * ROUTED_VALUE;
+  return routing + (probes / partitions.count) * codes * near + ranked;
 }
 
 /**

@@ -152,6 +152,10 @@ function failing<A extends unknown[], R>(name: string, call: (...args: A) => Pro
 export const readdir = failing('readdir', real.readdir as (path: string) => Promise<string[]>);
 export const readFile = failing('readFile', real.readFile as (path: string) => Promise<Buffer>);
 export const stat = failing('stat', real.stat as (path: string) => ReturnType<typeof real.stat>);
+export const statfs = failing(
+  'statfs',
+  real.statfs as (path: string) => ReturnType<typeof real.statfs>,
+);
 export const lstat = failing(
   'lstat',
   real.lstat as (path: string) => ReturnType<typeof real.lstat>,

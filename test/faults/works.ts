@@ -125,6 +125,33 @@ const folder: Work = {
   expected: (state) => (state === 0 ? null : inWords(state, modelOf(state))),
 };
 
+/** Builds of as many rows as a limit makes spill, each in the place of the one before. */
+const build: Work = {
+  name: 'build',
+  prepare: () => undefined,
+  async step(root, from) {
+    const vectors = vectorsOf(from + 1).map((vector, i) => vector.map((value) => value * (i + 1)));
+    const batches = vectors.map((vector, i) => ({ vectors: [vector], ids: [`${from + 1}/${i}`] }));
+    await api.IndexFolder.build(join(root, 'docs.hs'), batches, {
+      ...{ bits: 24, dimensions: DIMENSIONS, vectors: 'int8', zero: 'null' },
+      ...{ memory: 1000, replace: true, optimize: { k: 1, queries: 2, partitions: 1 } },
+    });
+  },
+  async found(root) {
+    const path = join(root, 'docs.hs');
+    if (!existsSync(path)) return null;
+    try {
+      const index = await (await api.IndexFolder.open(path)).index();
+      return `${index.count} rows, the first is ${String(index.idOf(0))}`;
+    } catch (error) {
+      if (/no manifest/.test((error as Error).message)) return null; // no build was committed
+      throw error;
+    }
+  },
+  expected: (state) =>
+    state === 0 ? null : `${vectorsOf(state).length} rows, the first is ${state}/0`,
+};
+
 const ROWS = 40;
 /** Rows of a source, and a plan over them that is another one in every state. */
 const codes = api.Codes.from(new Draws('source').bytes(ROWS), { bits: 8 });
@@ -215,7 +242,7 @@ const rows = file(
   (state) => numbersOf(state).join(),
 );
 
-export const WORKS: readonly Work[] = [folder, plan, applied, codeFile, rows];
+export const WORKS: readonly Work[] = [folder, build, plan, applied, codeFile, rows];
 
 /** A writer as it must not be, by which the faults themselves are tested. */
 const inPlace = file(

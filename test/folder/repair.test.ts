@@ -11,20 +11,24 @@ import {
   saveIndex,
 } from '../../src/node';
 
-/** While it is set, every second file is written with its first byte changed: a bad disk. */
+/** While it is set, files have another byte than was written: a bad disk. */
 const disk = vi.hoisted(() => ({ isBad: false }));
-vi.mock('../../src/formats/file-io', async (original) => {
-  const real = (await original()) as typeof import('../../src/formats/file-io');
-  return {
-    ...real,
-    writeSynced: (path: string, bytes: Uint8Array) => {
-      if (!disk.isBad || !path.endsWith('.arrow')) return real.writeSynced(path, bytes);
-      return real.writeSynced(
-        path,
-        Uint8Array.from(bytes, (byte, at) => (at === 900 ? byte ^ 1 : byte)),
-      );
-    },
+vi.mock('../../src/folder/generation-file', async (original) => {
+  const { GenerationFile } =
+    (await original()) as typeof import('../../src/folder/generation-file');
+  const create = async (path: string) => {
+    const file = await GenerationFile.create(path);
+    const end = file.end.bind(file);
+    file.end = async () => {
+      const checksum = await end();
+      const bytes = readFileSync(path);
+      bytes[900] ^= 1;
+      if (disk.isBad) writeFileSync(path, bytes);
+      return checksum;
+    };
+    return file;
   };
+  return { GenerationFile: { create } };
 });
 
 const root = mkdtempSync(join(tmpdir(), 'halfspace-repair-'));

@@ -42,19 +42,32 @@ export function refuseOtherSettings(call: Call, folder: IndexFolder): void {
   }
 }
 
+/** What says which ids there are: an index, or a set. */
+interface KnownIds {
+  has(id: Id): boolean;
+}
+
+/** The ids that a text may name. */
+export function idsNamed(text: string): Id[] {
+  return /^[+-]?\d+$/.test(text) ? [text, Number(text), BigInt(text)] : [text];
+}
+
 /** The id that a text names, of the kind that the index has. */
-export function idNamed(index: SimHashIndex, text: string): Id | undefined {
-  const candidates: Id[] = [text];
-  if (/^[+-]?\d+$/.test(text)) candidates.push(Number(text), BigInt(text));
-  return candidates.find((id) => index.has(id));
+export function idNamed(index: KnownIds, text: string): Id | undefined {
+  return idsNamed(text).find((id) => index.has(id));
+}
+
+/** The parts of a word of the command line between commas. */
+export function wordParts(word: string): string[] {
+  return word.split(',').map((part) => part.trim());
 }
 
 /**
  * What a word of the command line names: itself where the index has that id, else its parts between
  * commas. Where it has both, the word could mean either and is refused.
  */
-export function partsOf(call: Call, index: SimHashIndex, word: string): readonly string[] {
-  const parts = word.split(',').map((part) => part.trim());
+export function partsOf(call: Call, index: KnownIds, word: string): readonly string[] {
+  const parts = wordParts(word);
   if (parts.length === 1 || idNamed(index, word) === undefined) return parts;
   if (parts.every((part) => idNamed(index, part) !== undefined)) {
     call.misuse(`"${word}" is an id, and a list of ids: the index has them all`);

@@ -3,13 +3,16 @@
  * a folder, hashed by its settings and with columns of its types, in one generation.
  */
 
+import { parseBytes } from '../../base/byte-count';
 import {
   type ColumnData,
   type DenseMatrix,
   type Ids,
-  type IndexFolder,
+  IndexFolder,
+  type NewBatch,
   RowBatch,
   SimHashIndex,
+  type SimHashIndexOptions,
   type VectorStorage,
 } from '../../node';
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
@@ -63,7 +66,7 @@ export async function buildIndex(
       if (index === null) {
         const need = needOf(call, { rows: rows ?? 0, storage, source, piece, carried });
         checkMemory(call, rows, need);
-        index = emptyIndex(source, piece.vectors, storage);
+        index = new SimHashIndex(optionsFor(source, piece.vectors, storage));
       }
       if (isMeasured && storage === 'none') given.push(piece.vectors as DenseMatrix);
       await addPiece(source, index, piece);
@@ -119,18 +122,18 @@ function checkStorage(call: Call, storage: VectorStorage, kind: SourceKind): voi
   call.misuse(`--vectors ${storage} is for ${what}: ${instead}`);
 }
 
-/** An index for rows like these; codes say themselves how they were made. */
-function emptyIndex(
+/** Of an index for rows like these; codes say themselves how they were made. */
+function optionsFor(
   source: HashSource,
   vectors: Piece['vectors'],
   storage: VectorStorage,
-): SimHashIndex {
+): SimHashIndexOptions {
   if ('bytesPerCode' in vectors) {
     const { bits, origin } = vectors;
-    return new SimHashIndex({ bits, seed: origin && BigInt(origin.seed) });
+    return { bits, ...(origin && { seed: BigInt(origin.seed) }) };
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-  return new SimHashIndex({ ...source.optionsFor(dimensions), vectors: storage, zero: 'null' });
+  return { ...source.optionsFor(dimensions), vectors: storage, zero: 'null' };
 }
 
 /**
@@ -147,29 +150,64 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   }
   const carried = carriedAs(call, source, folder);
   await source.narrow(carried);
-  const batches: RowBatch[] = [];
-  const pieces: RowsWithIds[] = [];
-  const { vectors: storage = 'none', mean } = folder.options;
-  const needsVectors = storage !== 'none' || mean !== undefined;
-  const hasher = source.hashAs(folder.options);
-  for await (const batch of source) {
-    for (const piece of withIds(source, batch)) {
-      const { firstRow, vectors } = piece;
-      const isReady = needsVectors || 'bytesPerCode' in vectors;
-      const own = isReady ? vectors : source.named(firstRow, () => hasher.hashAll(vectors));
-      pieces.push({ ...piece, vectors: own });
-    }
-    if (carried.length > 0) batches.push(only(batch, carried));
-  }
-  const joint = joinColumns(batches);
-  const columns = joint && typedLike(joint, folder);
+  source.hashAs(folder.options);
+  const rows = batchesFor(source, carried, (batch) => typedLike(batch, folder));
   await call.long(`writing ${path}`, ({ signal }) =>
-    folder.change(signal, async (index, commit) => {
-      // All old rows go first: an id that is twice in the input must still be refused.
-      for (const { ids } of replace ? pieces : []) for (const id of ids ?? []) index.remove(id);
-      for (const piece of pieces) await addPiece(source, index, piece);
-      await commit({ addedColumns: columns });
-    }),
+    source.named(0, () => folder.appendAll(rows, { replace, ...(signal && { signal }) })),
+  );
+}
+
+/** The rows of a source as a folder takes them, with their carried columns. */
+async function* batchesFor(
+  source: HashSource,
+  carried: readonly string[],
+  typed: (batch: RowBatch) => RowBatch = (batch) => batch,
+): AsyncGenerator<NewBatch> {
+  for await (const batch of source) {
+    const columns = carried.length > 0 ? typed(only(batch, carried)) : undefined;
+    for (const { firstRow, count, vectors, ids } of withIds(source, batch)) {
+      const at = firstRow - batch.firstRow;
+      yield { vectors, ids: ids ?? undefined, columns: columns?.slice(at, at + count) };
+    }
+  }
+}
+
+/** Builds an index of an input in a folder, within --memory. */
+export async function buildFolder(call: Call, input: string, folder: string): Promise<void> {
+  const source = await openSource(call, input);
+  const { kind } = source.choice;
+  const isOptimized = call.has('optimize');
+  const usual = kind === 'vector' && isOptimized ? 'int8' : 'none';
+  const storage = (call.text('vectors') ?? usual) as VectorStorage;
+  checkStorage(call, storage, kind);
+  if (isOptimized && storage !== 'int8' && storage !== 'float32') {
+    call.misuse('--memory with --optimize is for dense vectors, held as --vectors int8 or float32');
+  }
+  const carried = carriedColumns(call, source);
+  await source.narrow(carried);
+  const expectedRows = (await rowsToCome(source.reader)) ?? undefined;
+  const rows = batchesFor(source, carried);
+  const first = await rows.next();
+  if (first.done) call.fail(`${source.reader.file} has no rows`);
+  const all = (async function* () {
+    yield first.value;
+    yield* rows;
+  })();
+  const { settings: text, frequencies } = source.choice.text ?? {};
+  const memory = parseBytes(call.text('memory') ?? '');
+  if (memory === null) {
+    call.misuse(`--memory expected a size as 800M or 2G, got "${call.text('memory')}"`);
+  }
+  const optimize = { recall: call.number('recall') ?? 0.95, k: call.number('k') ?? 10 };
+  await call.long(`building ${folder}`, (long) =>
+    source.named(0, () =>
+      IndexFolder.build(folder, all, {
+        ...optionsFor(source, first.value.vectors as Piece['vectors'], storage),
+        ...{ memory, replace: call.has('force'), text, expectedRows, ...long },
+        ...(isOptimized && { optimize }),
+        ...(frequencies && { frequencies }),
+      }),
+    ),
   );
 }
 

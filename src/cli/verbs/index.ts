@@ -10,12 +10,20 @@ import {
   type Id,
   IndexFolder,
   openIndex,
+  type RecallReport,
   type SimHashIndex,
   saveIndex,
 } from '../../node';
 import type { Call } from '../call';
-import { idNamed, isIndexFolder, openFolder, partsOf } from '../input/index-folder';
-import { appendRows, buildIndex } from '../input/index-rows';
+import {
+  idNamed,
+  idsNamed,
+  isIndexFolder,
+  openFolder,
+  partsOf,
+  wordParts,
+} from '../input/index-folder';
+import { appendRows, buildFolder, buildIndex } from '../input/index-rows';
 import { counted, grouped, percent } from '../output/figures';
 import { coverageWords, recallWords } from '../output/recall';
 
@@ -27,6 +35,9 @@ export async function run(call: Call): Promise<0 | 1> {
   const input = call.onlyInput();
   const output = call.text('output');
   if (call.has('replace') && !call.has('append')) call.misuse('--replace is for --append');
+  if (call.has('memory') && (output === undefined || call.has('append'))) {
+    call.misuse('--memory is for a new index: halfspace index IN -o DIR --memory 2G');
+  }
   for (const name of ['recall', 'k']) {
     if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
   }
@@ -54,6 +65,12 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
   if (!call.has('force') && (await isIndexFolder(folder))) {
     call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
   }
+  if (call.has('memory')) {
+    await buildFolder(call, input, folder);
+    const report = (await IndexFolder.open(folder)).report;
+    if (report !== null) sayReport(call, report);
+    return;
+  }
   const { source, index, columns, vectors } = await buildIndex(call, input);
   if (call.has('optimize')) await optimize(call, index, vectors);
   const { settings: text, frequencies } = source.choice.text ?? {};
@@ -78,23 +95,30 @@ async function changeFolder(call: Call, folder: string): Promise<void> {
 
 /** Removes all rows that --remove names, or none where one of them is not there. */
 async function removeRows(call: Call, folder: string): Promise<void> {
-  const index = await openIndex(folder, { signal: call.signal });
+  const words = call.list('remove');
+  const isFile = (part: string) => part.startsWith('@');
+  const files = new Map<string, string[]>();
+  for (const part of words.flatMap(wordParts).filter(isFile)) {
+    files.set(part, (await readFile(part.slice(1), 'utf8')).split(/\r?\n/));
+  }
+  const texts = [...words, ...words.flatMap(wordParts), ...[...files.values()].flat()];
+  const opened = await IndexFolder.open(folder);
+  const known = await opened.among([...new Set(texts)].flatMap(idsNamed));
   const ids = new Set<Id>();
   const missing: string[] = [];
   const take = (text: string, shown: string) => {
-    const id = idNamed(index, text);
+    const id = idNamed(known, text);
     if (id === undefined) missing.push(shown);
     else ids.add(id);
   };
-  for (const part of call.list('remove').flatMap((word) => partsOf(call, index, word))) {
-    if (!part.startsWith('@')) {
+  for (const part of words.flatMap((word) => partsOf(call, known, word))) {
+    if (!isFile(part)) {
       take(part, part);
       continue;
     }
-    const file = part.slice(1);
-    (await readFile(file, 'utf8')).split(/\r?\n/).forEach((line, i) => {
+    files.get(part)?.forEach((line, i) => {
       // The line is not shown: the file may not be the one that was meant, and hold secrets.
-      if (line !== '') take(line, `in line ${i + 1} of ${file}`);
+      if (line !== '') take(line, `in line ${i + 1} of ${part.slice(1)}`);
     });
   }
   if (missing.length > 0) {
@@ -102,7 +126,7 @@ async function removeRows(call: Call, folder: string): Promise<void> {
     const rest = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
     call.fail(`${folder} has no rows of the ids ${some}${rest}; nothing was removed`);
   }
-  await (await IndexFolder.open(folder)).remove(ids);
+  await opened.remove(ids);
 }
 
 async function optimizeFolder(call: Call, folder: string): Promise<void> {
@@ -131,7 +155,13 @@ async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): P
         '--bits or a lower --recall',
     );
   }
-  const missed = report.reached ? '' : `, below the wanted ${percent(recall)}`;
+  sayReport(call, report);
+}
+
+/** Says what searches find, and how fast. */
+function sayReport(call: Call, report: RecallReport): void {
+  const finds = `finds ${recallWords(report)}`;
+  const missed = report.reached ? '' : `, below the wanted ${percent(report.wanted)}`;
   const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
   call.say(`${finds}${missed}; ${coverageWords(report)}; ${speed}`);
   for (const warning of report.warnings) call.say(warning);

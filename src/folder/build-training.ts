@@ -1,0 +1,177 @@
+/**
+ * Centroids for a build: trained on a sample of distinct codes, drawn as `optimize` draws it, so
+ * that the same rows and seed give the centroids of an index in memory. Rows that are held out of
+ * it measure what searches find.
+ */
+
+import { wrongValue } from '../base/check';
+import { drawn } from '../base/draw';
+import { lengthOf } from '../base/length';
+import { alea } from '../base/random';
+import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
+import type { HeldOut } from '../index/evaluation';
+import {
+  heldOutFor,
+  MIN_CODES,
+  MIN_DRAWN,
+  SAMPLE_PER_CENTROID,
+  usualPartitions,
+  type Wanted,
+} from '../index/optimize';
+import { allocateCentroids } from '../k-means/k-means';
+import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
+import { UNIT } from '../kernels/products/products.scalar';
+import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
+import { inParallel } from '../threads/parallel';
+import type { SharedCodes } from './compared-rows';
+import type { NewRows } from './new-rows';
+import { type Centroids, PieceVectors } from './new-segments';
+
+/** Rows whose mean nearness to their centroids is taken for that of all. */
+const NEARNESS_ROWS = 2 ** 14;
+/** Fewest vectors that train a centroid. */
+const MIN_SAMPLE = 16;
+/** Points that a thread takes together. */
+const PART_POINTS = 2048;
+
+export interface TrainingRequest {
+  readonly shared: SharedCodes;
+  readonly wanted: Wanted;
+  readonly memory: number;
+  readonly call: LongCall;
+}
+
+export class Training {
+  private constructor(
+    readonly centroids: Centroids & { readonly width: number; readonly count: number },
+    readonly heldOut: HeldOut,
+    readonly vectors: PieceVectors,
+  ) {}
+
+  /** Null where a scan of so few codes takes no longer. */
+  static async of(rows: NewRows, request: TrainingRequest): Promise<Training | null> {
+    const { shared, wanted, memory, call } = request;
+    const counts = { count: shared.distinct, liveCount: rows.count };
+    if (wanted.partitions === undefined && shared.distinct < MIN_CODES) return null;
+    const heldOut = heldOutFor({ distinctCodes: counts }, wanted);
+    const distinct = await distinctRows(rows, shared);
+    const others = distinct.filter((row) => !heldOut.has(row));
+    const trained = others.length > 0 ? others : distinct;
+    const usual = usualPartitions(distinct.length);
+    const count = Math.min(wanted.partitions ?? usual, trained.length);
+    const vectors = new PieceVectors(rows);
+    const { width } = vectors.space;
+    const each = Math.min(SAMPLE_PER_CENTROID, Math.floor(memory / 2 / (2 * width * count)));
+    if (each < Math.min(MIN_SAMPLE, trained.length / count)) {
+      const needs = `at least ${4 * MIN_SAMPLE * width * count} to train ${count} centroids`;
+      throw wrongValue('memory', needs, memory);
+    }
+    const least = each === SAMPLE_PER_CENTROID ? MIN_DRAWN : 0;
+    const most = Math.max(each * count, least);
+    const order = await runStepsAsync(drawn(trained, most, alea(wanted.seed)), call);
+    const every = Math.ceil(distinct.length / NEARNESS_ROWS);
+    const probed = distinct.filter((_, i) => i % every === 0);
+    const sample = allocateCentroids(order.length, width); // threads read them in place
+    const near = await gather(rows, vectors, { order, sample, probed, call });
+    const tree = await runStepsAsync(
+      trainTree(sample, width, { count, seed: wanted.seed, kernel: rows.parts.kernel }),
+      call,
+    );
+    const nearness = meanNearness(near, tree, width);
+    const { centroids: values } = tree;
+    const nearest = (points: Int16Array, out: Uint32Array) => nearestIn(tree, points, out);
+    return new Training({ values, nearness, nearest, width, count }, heldOut, vectors);
+  }
+}
+
+/** Rows that are the first of their code, ascending. */
+async function distinctRows(rows: NewRows, { firsts }: SharedCodes): Promise<Uint32Array> {
+  const found = new Uint32Array(rows.count);
+  let count = 0;
+  for (let number = 0; number < rows.pieceCount; number++) {
+    for (const { partition, rows: own } of await rows.piece(number)) {
+      if (partition === NO_PARTITION) continue;
+      for (const row of own) if (firsts === null || firsts[row] === row) found[count++] = row;
+    }
+  }
+  return found.subarray(0, count);
+}
+
+/** Vectors at length 1, and their points. */
+interface Near {
+  readonly units: Float32Array;
+  readonly points: Int16Array;
+}
+
+/** Puts the points of drawn rows into the sample, in their order; returns those of others. */
+async function gather(
+  rows: NewRows,
+  vectors: PieceVectors,
+  {
+    order,
+    sample,
+    probed,
+    call,
+  }: { order: Uint32Array; sample: Int16Array; probed: Uint32Array; call: LongCall },
+): Promise<Near> {
+  const { width } = vectors.space;
+  const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
+  const probeOf = new Map(Array.from(probed, (row, place) => [row, place]));
+  const units = new Float32Array(probed.length * width);
+  const points = new Int16Array(probed.length * width);
+  for (let number = 0; number < rows.pieceCount; number++) {
+    call.signal?.throwIfAborted();
+    for (const piece of await rows.piece(number)) {
+      if (piece.partition === NO_PARTITION) continue;
+      vectors.piece = piece;
+      piece.rows.forEach((row, i) => {
+        const place = placeOf.get(row);
+        if (place !== undefined) vectors.space.vectorInto(i, sample, place * width);
+        const probe = probeOf.get(row);
+        if (probe === undefined) return;
+        vectors.space.vectorInto(i, points, probe * width);
+        units.set(unitOf(piece, i), probe * width);
+      });
+    }
+  }
+  return { units, points };
+}
+
+function unitOf({ vectors, count }: SegmentRows, i: number): Float32Array {
+  const width = (vectors?.length ?? 0) / count;
+  const own = vectors?.subarray(i * width, (i + 1) * width) ?? new Float32Array();
+  const norm = lengthOf(own);
+  return Float32Array.from(own, (value) => (norm > 0 ? value / norm : 0));
+}
+
+/** The mean cosine of vectors with their centroids. */
+function meanNearness({ units, points }: Near, tree: CentroidTree, width: number): number {
+  const count = points.length / width;
+  const nearest = new Uint32Array(count);
+  tree.nearestInto(points, nearest);
+  let sum = 0;
+  for (let i = 0; i < count; i++) {
+    const at = nearest[i] * width;
+    let product = 0;
+    for (let j = 0; j < width; j++) product += units[i * width + j] * tree.centroids[at + j];
+    sum += product / UNIT;
+  }
+  return Math.max(0, sum / Math.max(1, count));
+}
+
+function* nearestIn(tree: CentroidTree, points: Int16Array, out: Uint32Array): Steps<void> {
+  const { width } = tree.state;
+  yield* inParallel({
+    task: NEAREST_IN_TREE,
+    state: tree.state,
+    count: Math.ceil(out.length / PART_POINTS),
+    part(i) {
+      const first = i * PART_POINTS;
+      return { points: points.slice(first * width, (first + PART_POINTS) * width), first };
+    },
+    take(found, i) {
+      out.set(found, i * PART_POINTS);
+      return undefined;
+    },
+  });
+}

@@ -1,0 +1,278 @@
+/**
+ * The setting of a build, and what it finds: held-out rows are searched for in the files as they
+ * will be published, by the search that users run. Their true neighbours come from two passes over
+ * all rows: integer products find what can be near, cosines of these decide.
+ */
+
+import { lengthOf } from '../base/length';
+import { mean } from '../base/mean-limits';
+import type { LongCall } from '../base/steps';
+import { rowOf } from '../base/top-k';
+import type { RecallReport } from '../index/index-options';
+import { type Figures, reportOf, type Wanted } from '../index/optimize';
+import { MARGIN } from '../index/re-rank';
+import { reaching, recallOf, sharesOf, USUAL_LEVEL } from '../index/recall';
+import { LargestProducts } from '../index/truth-task';
+import { costOf, isEnough, leastProbes } from '../index/tuning';
+import { productsKernel } from '../kernels/kernels';
+import { manifestName, manifestText } from '../stored/manifest';
+import { openStored, type StoredIndex } from '../stored/stored-index';
+import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
+import type { Training } from './build-training';
+import type { Content } from './folder-change';
+import { FolderFiles } from './folder-files';
+import type { NewRows } from './new-rows';
+
+/** Candidates of a query whose cosines are computed, for each of k. */
+const SPARE = 8;
+/** Points that are compared together. */
+const BLOCK = 512;
+/** Candidates for each of k, of which the fewest that are enough are chosen. */
+const OVERSAMPLES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+/** Probes that are tried: the fewest that can be enough, and up to twice as many. */
+const PROBE_RATIO = 2 ** (1 / 3);
+const MORE_PROBES = 4;
+
+export interface BuildToMeasure {
+  readonly folder: string;
+  readonly content: Content;
+  readonly rows: NewRows;
+  readonly training: Training;
+  readonly wanted: Wanted;
+  readonly memory: number;
+  readonly call: LongCall;
+  partitionOf(row: number): number;
+}
+
+/** A query: a held-out row with its vector and the rows nearest to it. */
+interface Asked {
+  readonly row: number;
+  readonly vector: Float32Array;
+  neighbors: Uint32Array;
+}
+
+export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
+  const { folder, content, memory, wanted, training, rows } = build;
+  const asked = await heldOutRows(build);
+  await findNeighbors(build, asked);
+  const half = Math.ceil(asked.length / 2);
+  const [choosing, judging] = [asked.slice(0, half), asked.slice(half)];
+  const index = await openStored(new UnpublishedFiles(folder, content), { memory });
+  try {
+    const choice = await chosen(build, index, choosing);
+    const start = performance.now();
+    const own = judging.length > 0 ? judging : choosing;
+    const shares = await sharesFound(index, own, wanted.k, choice);
+    const ms = (performance.now() - start) / own.length;
+    const level = wanted.coverage === null ? USUAL_LEVEL : wanted.recall;
+    const recall = { ...recallOf(shares, level), source: 'rows', truth: 'cosine' } as const;
+    const share = wanted.coverage === null ? recall.recall : mean(reaching(shares, wanted.recall));
+    const reached = share >= (wanted.coverage ?? wanted.recall);
+    const figures: Omit<Figures, 'found'> = { recall, reached, ms, isTrained: false };
+    const told = {
+      ...{ vectors: rows.parts.vectors, partitions: training.centroids },
+      distinctCodes: { liveCount: rows.count },
+    };
+    const { heldOut } = training;
+    return reportOf(told, wanted, {
+      ...{ choice: { ...choice, margin: MARGIN }, figures, others: null, heldOut, doubt: [] },
+    });
+  } finally {
+    await index.close();
+  }
+}
+
+/** Files whose manifest is not written yet. */
+class UnpublishedFiles extends FolderFiles {
+  constructor(
+    folder: string,
+    readonly content: Content,
+  ) {
+    super(folder);
+  }
+
+  override async manifest() {
+    const text = manifestText({ generation: 1, previous: null, ...this.content });
+    return { name: manifestName(1), generation: 1, bytes: Buffer.from(text) };
+  }
+}
+
+/** All rows that have a code, piece by piece. */
+async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRows> {
+  for (let number = 0; number < rows.pieceCount; number++) {
+    call.signal?.throwIfAborted();
+    for (const piece of await rows.piece(number)) {
+      if (piece.partition !== NO_PARTITION) yield piece;
+    }
+  }
+}
+
+/** Rows that took no part in training, in the order in which they are asked for. */
+async function heldOutRows(build: BuildToMeasure): Promise<Asked[]> {
+  const { training, wanted } = build;
+  const found: number[] = [];
+  for await (const { rows } of pieces(build)) {
+    for (const row of rows) if (training.heldOut.has(row)) found.push(row);
+  }
+  const distinctCodes = { rowsWithCodes: () => Uint32Array.from(found) };
+  const order = training.heldOut.rowsOf({ distinctCodes }).subarray(0, wanted.queries);
+  const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
+  const asked = new Array<Asked>(order.length);
+  for await (const piece of pieces(build)) {
+    piece.rows.forEach((row, i) => {
+      const place = placeOf.get(row);
+      if (place === undefined) return;
+      asked[place] = { row, vector: vectorAt(piece, i), neighbors: new Uint32Array() };
+    });
+  }
+  return asked;
+}
+
+/** A row's vector, as it is held. */
+function vectorAt({ vectors, scales, count }: SegmentRows, i: number): Float32Array {
+  const width = (vectors?.length ?? 0) / count;
+  const own = vectors?.subarray(i * width, (i + 1) * width) ?? new Float32Array();
+  const scale = scales?.[i] ?? 1;
+  return Float32Array.from(own, (value) => value * scale);
+}
+
+async function findNeighbors(build: BuildToMeasure, asked: readonly Asked[]): Promise<void> {
+  const { rows, training, wanted } = build;
+  const { vectors } = training;
+  const { width } = vectors.space;
+  const queries = new Int16Array(asked.length * width);
+  asked.forEach(({ vector }, i) => {
+    queries.set(vectors.space.queryOf([], unitOf(vector)), i * width);
+  });
+  const want = SPARE * (wanted.k + 1);
+  const largest = new LargestProducts(queries, { width, want, kernel: rows.parts.kernel });
+  let done = 0;
+  for await (const piece of pieces(build)) {
+    vectors.piece = piece;
+    const points = vectors.points(piece.count);
+    for (let first = 0; first < piece.count; first += BLOCK) {
+      const count = Math.min(BLOCK, piece.count - first);
+      const block = points.subarray(first * width, (first + count) * width);
+      largest.take(block, count, (i) => piece.rows[first + i]);
+    }
+    done += piece.count;
+    build.call.onProgress?.(done, rows.codedCount);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const asking = new Map<number, number[]>();
+  largest.keys.forEach((keys, query) => {
+    for (const key of keys) {
+      const row = rowOf(key);
+      const others = asking.get(row);
+      if (others === undefined) asking.set(row, [query]);
+      else others.push(query);
+    }
+  });
+  const units = asked.map(({ vector }) => unitOf(vector));
+  const near: { row: number; cosine: number }[][] = asked.map(() => []);
+  for await (const piece of pieces(build)) {
+    piece.rows.forEach((row, i) => {
+      const own = asking.get(row);
+      if (own === undefined) return;
+      const unit = unitOf(vectorAt(piece, i));
+      for (const query of own) {
+        if (asked[query].row === row) continue;
+        let cosine = 0;
+        for (let j = 0; j < unit.length; j++) cosine += unit[j] * units[query][j];
+        near[query].push({ row, cosine });
+      }
+    });
+  }
+  for (const [query, one] of asked.entries()) {
+    const sorted = near[query].sort((a, b) => b.cosine - a.cosine || a.row - b.row);
+    one.neighbors = Uint32Array.from(sorted.slice(0, wanted.k), ({ row }) => row);
+  }
+}
+
+function unitOf(vector: Float32Array): Float64Array {
+  const length = lengthOf(vector);
+  return Float64Array.from(vector, (value) => (length > 0 ? value / length : 0));
+}
+
+interface Choice {
+  readonly probes: number;
+  readonly want: number;
+}
+
+/** The cheapest setting that finds enough, or the one that finds most. */
+async function chosen(
+  { training, wanted, rows, content, partitionOf }: BuildToMeasure,
+  index: StoredIndex,
+  asked: readonly Asked[],
+): Promise<Choice> {
+  const { centroids, vectors } = training;
+  const { values, width, count } = centroids;
+  const order = new Uint32Array(count);
+  const products = new Int32Array(count);
+  const places = asked.map(({ vector, neighbors }) => {
+    const point = vectors.space.queryOf([], unitOf(vector));
+    productsKernel(rows.parts.kernel).orderInto({ values, width }, point, order, products);
+    const placeOf = new Uint32Array(count);
+    order.forEach((partition, place) => {
+      placeOf[partition] = place;
+    });
+    return Array.from(neighbors, (row) => placeOf[partitionOf(row)]);
+  });
+  const least = leastProbes(places, wanted, count);
+  const sizes = {
+    ...{ codes: content.index.distinct ?? rows.count, bits: rows.parts.bits },
+    ...{ dimensions: rows.parts.hasher.dimensions ?? 0, isRanked: true },
+    partitions: { count, width, isByResidual: vectors.residualCodes !== null },
+  };
+  let best: (Choice & { cost: number; isEnough: boolean; found: number }) | null = null;
+  for (let step = 0; step < MORE_PROBES; step++) {
+    const probes = Math.min(count, Math.ceil(least * PROBE_RATIO ** step));
+    const seen = new Map<number, Float64Array>();
+    const shares = async (at: number) => {
+      const want = OVERSAMPLES[at] * wanted.k;
+      const found = seen.get(at) ?? (await sharesFound(index, asked, wanted.k, { probes, want }));
+      seen.set(at, found);
+      return found;
+    };
+    let [low, high] = [0, OVERSAMPLES.length - 1];
+    const enough = isEnough(await shares(high), wanted);
+    while (enough && low < high) {
+      const middle = (low + high) >> 1;
+      if (isEnough(await shares(middle), wanted)) high = middle;
+      else low = middle + 1;
+    }
+    const want = OVERSAMPLES[high] * wanted.k;
+    const found = (await shares(high)).reduce((sum, share) => sum + share, 0);
+    const one = { probes, want, isEnough: enough, found, cost: costOf(sizes, { probes, want }) };
+    const isBetter =
+      best === null ||
+      (one.isEnough && (!best.isEnough || one.cost < best.cost)) ||
+      (!one.isEnough && !best.isEnough && one.found > best.found);
+    if (isBetter) best = one;
+    if (probes === count) break;
+  }
+  return best as Choice;
+}
+
+/** The shares of their neighbours that searches find. */
+async function sharesFound(
+  index: StoredIndex,
+  asked: readonly Asked[],
+  k: number,
+  { probes, want }: Choice,
+): Promise<Float64Array> {
+  const oversample = Math.ceil(want / k);
+  const options = { k: k + 1, method: 'partitions', probes, oversample } as const;
+  const queries = asked.map(({ vector }) => vector);
+  const results = await index.searchAll(queries, options);
+  const found = results.map(({ rows }, i) => {
+    const { row: own, neighbors } = asked[i];
+    const truth = new Set(neighbors);
+    return rows
+      .filter((row) => row !== own)
+      .subarray(0, k)
+      .filter((row) => truth.has(row)).length;
+  });
+  const sizes = asked.map(({ neighbors }) => neighbors.length);
+  return sharesOf(found, sizes);
+}

@@ -1,0 +1,90 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { partsOf } from '../../src/index/simhash-index';
+import { IndexFolder, openIndex, SimHashIndex } from '../../src/node';
+import { clustered, DIMENSIONS, found } from '../stored/places';
+import { temporaryFolder } from './collection';
+
+/** An index that is built in a folder batch by batch, next to the same rows in memory. */
+
+const root = await temporaryFolder();
+const COUNT = 6000;
+const OPTIONS = { bits: 64, dimensions: DIMENSIONS, vectors: 'int8', zero: 'null' } as const;
+const OPTIMIZE = { recall: 0.9, k: 5, queries: 60, partitions: 32 };
+const values = clustered(3, COUNT);
+values.fill(0, 7 * DIMENSIONS, 8 * DIMENSIONS);
+const idOf = (row: number) => `row ${row} é`;
+const ids = Array.from({ length: COUNT }, (_, row) => idOf(row));
+
+function* batches(step = 700, all = ids) {
+  for (let first = 0; first < COUNT; first += step) {
+    const end = Math.min(COUNT, first + step);
+    const own = values.subarray(first * DIMENSIONS, end * DIMENSIONS);
+    yield { vectors: { values: own, dimensions: DIMENSIONS }, ids: all.slice(first, end) };
+  }
+}
+
+const queries = Array.from({ length: 20 }, (_, i) => {
+  return values.slice(300 * i * DIMENSIONS, (300 * i + 1) * DIMENSIONS).map((v) => v + 0.01);
+});
+
+describe('a build', () => {
+  it('has the centroids and the partitions of an index in memory, and answers like it', async () => {
+    const folder = join(root, 'equal.hs');
+    const built = await IndexFolder.build(folder, batches(), {
+      ...{ ...OPTIONS, optimize: OPTIMIZE, memory: '300KB' },
+    });
+    const index = new SimHashIndex<string>(OPTIONS);
+    index.addAll({ values, dimensions: DIMENSIONS }, ids);
+    index.optimize(OPTIMIZE);
+    const read = await openIndex(folder);
+    const own = partsOf(index as unknown as SimHashIndex).partitions;
+    expect(partsOf(read).partitions?.centroids).toEqual(own?.centroids);
+    expect(partsOf(read).partitions?.starts).toEqual(own?.starts);
+    const stored = await openIndex(folder, { memory: '16MB' });
+    for (const query of queries) {
+      for (const options of [{}, { method: 'scan' }, { rank: 'hamming' }] as const) {
+        const wanted = found(read.search(query, options));
+        expect(found(await stored.search(query, options))).toEqual(wanted);
+      }
+      const exact = { k: 8, method: 'scan', rank: 'hamming' } as const;
+      expect(found(read.search(query, exact))).toEqual(found(index.search(query, exact) as never));
+    }
+    expect(built.report?.recall).toBeGreaterThan(0.85);
+    expect(built.report?.method).toBe('partitions');
+    await stored.close();
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+  });
+
+  it('without optimize keeps the order of rows', async () => {
+    const folder = join(root, 'plain.hs');
+    await IndexFolder.build(folder, batches(1000), { ...OPTIONS, memory: '100KB' });
+    const read = await openIndex(folder);
+    const index = new SimHashIndex<string>(OPTIONS);
+    index.addAll({ values, dimensions: DIMENSIONS }, ids);
+    for (const query of queries) {
+      expect(found(read.search(query))).toEqual(found(index.search(query) as never));
+    }
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+  });
+
+  it('refuses an id that is there twice, and leaves nothing', async () => {
+    const folder = join(root, 'twice.hs');
+    const all = ids.map((id, row) => (row === 5000 ? idOf(12) : id));
+    const building = IndexFolder.build(folder, batches(700, all), { ...OPTIONS, memory: '8MB' });
+    await expect(building).rejects.toThrow(
+      '"ids"[5000] expected an id that is not there yet, got "row 12 é"',
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('refuses a limit that the training of centroids does not fit', async () => {
+    const folder = join(root, 'small.hs');
+    const options = { ...OPTIONS, memory: '40KB', optimize: OPTIMIZE };
+    await expect(IndexFolder.build(folder, batches(), options)).rejects.toThrow(
+      '"memory" expected at least 49152 to train 32 centroids, got 40960',
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
