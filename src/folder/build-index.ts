@@ -75,6 +75,7 @@ export async function buildStored(
     frequencies,
     expectedRows,
   } = split(given);
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const memory = checkByteCount('memory', given.memory);
   const parts = partsOf(new SimHashIndex(options));
   const wanted = optimize && checkWanted(parts, checkOptions('optimize', optimize, OPTIMIZED));

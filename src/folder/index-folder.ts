@@ -34,7 +34,7 @@ import { type BuildOptions, buildStored } from './build-index';
 import { canStream, type NewBatch } from './folder-change';
 import { FolderFiles } from './folder-files';
 import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
-import { carriedColumns, loadIndex, type OpenedFolder, removedRows } from './load-index';
+import { carriedColumns, loadIndex, type OpenedFolder } from './load-index';
 import { folderPath, originOf } from './origin';
 import { save } from './save-index';
 import {
@@ -150,7 +150,6 @@ export class IndexFolder {
     rows: Iterable<NewBatch> | AsyncIterable<NewBatch>,
     options: BuildOptions,
   ): Promise<IndexFolder> {
-    if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
     await buildStored(folder, rows, options);
     return IndexFolder.open(folder);
   }
@@ -238,7 +237,6 @@ export class IndexFolder {
     batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
     options: StoredAppend,
   ): Promise<number> {
-    const mayRepeat = Array.isArray(batches);
     return this.#newest(
       async (base) => {
         const { manifest, firstRow } = await appendStored(this.path, base, batches, options);
@@ -249,7 +247,7 @@ export class IndexFolder {
         await this.change(options.signal, (_, commit) => commit({ isWhole: true }));
         return this.appendAll(batches, options);
       },
-      mayRepeat ? MAX_WRITERS : 0,
+      Array.isArray(batches) ? MAX_WRITERS : 0,
     );
   }
 
@@ -344,11 +342,6 @@ export class IndexFolder {
         if (!(error instanceof LostError) || left === 0) throw error;
       }
     }
-  }
-
-  /** Numbers of rows that files have and the index has no more, ascending. */
-  removedRows(): Promise<Uint32Array> {
-    return removedRows(this.#opened);
   }
 
   get #opened(): OpenedFolder {

@@ -97,7 +97,7 @@ export async function runsOf(
 }
 
 /** Numbers of rows that files have and the index has no more, ascending. */
-export async function removedRows({ path, manifest, read }: OpenedFolder): Promise<Uint32Array> {
+async function removedRows({ path, manifest, read }: OpenedFolder): Promise<Uint32Array> {
   const [file] = filesOf(manifest, 'removed');
   if (file === undefined) return new Uint32Array();
   const rows = removedFromArrow(await read(file), join(path, file.name));
