@@ -32,7 +32,16 @@ const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(fold
 const { report } = index;
 printTable(
   `${ROWS} x ${DIMENSIONS}, int8, limit ${MEMORY}, recall .95 wanted`,
-  ['build, s', 'rows/s', 'peak, MB', 'folder, MB', 'partitions', 'probes', 'recall', 'generator, s'],
+  [
+    'build, s',
+    'rows/s',
+    'peak, MB',
+    'folder, MB',
+    'partitions',
+    'probes',
+    'recall',
+    'generator, s',
+  ],
   [
     [
       seconds.toFixed(1),
