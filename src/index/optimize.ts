@@ -48,9 +48,10 @@ export const MIN_CODES = 4096;
 const MAX_PARTITIONS = 8192;
 /**
  * Partitions per square root of the distinct codes: with fewer, partitions are large; with more,
- * finding the nearest centroids takes long.
+ * finding the nearest centroids takes long. Twice as many look at a third fewer rows for the same
+ * recall: a fifth faster on sentences, no faster on GloVe, and optimizing takes a third longer.
  */
-const PARTITIONS_PER_ROOT = 5;
+const PARTITIONS_PER_ROOT = 3.5;
 /** Rows that train a centroid. */
 export const SAMPLE_PER_CENTROID = 40;
 /** Fewest that are drawn. */

@@ -13,7 +13,7 @@
  * Sides alone estimate the cosine with an error of known size (Gao & Long, RaBitQ, SIGMOD 2024): a
  * row is looked at further only where this estimate, by the same formula with `sideBase` and
  * `sideFactor` and raised by SURE_OF_SIDES errors, is within the limit as it was when the search
- * came to the row's centroid. That rules out nine rows of ten, for half the work.
+ * came to the row's centroid. That rules out most rows, for half the work.
  */
 
 import { FallingLimit, type Hits, sortedHits } from '../hits/hits';
