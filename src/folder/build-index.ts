@@ -37,7 +37,9 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   readonly optimize?: OptimizeOptions | undefined;
   /** True to put the index in place of one that is there. */
   readonly replace?: boolean | undefined;
+  /** How texts became vectors, so that a query's text can. */
   readonly text?: TextSettings | undefined;
+  /** The document frequencies that weighted the texts. */
   readonly frequencies?: FrequencyTable | undefined;
   /** Rows that will come, where that is known: the disk must have room for them. */
   readonly expectedRows?: number | undefined;

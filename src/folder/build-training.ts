@@ -156,7 +156,7 @@ function meanNearness({ units, points }: Near, tree: CentroidTree, width: number
     for (let j = 0; j < width; j++) product += units[i * width + j] * tree.centroids[at + j];
     sum += product / UNIT;
   }
-  return Math.max(0, sum / Math.max(1, count));
+  return Math.max(0, Math.min(1, sum / Math.max(1, count)));
 }
 
 function* nearestIn(tree: CentroidTree, points: Int16Array, out: Uint32Array): Steps<void> {

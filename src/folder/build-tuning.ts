@@ -25,6 +25,8 @@ import type { NewRows } from './new-rows';
 
 /** Candidates of a query whose cosines are computed, for each of k. */
 const SPARE = 8;
+/** Bytes that searches hold at least while they are measured. */
+const MIN_ROOM = 2 ** 20;
 /** Points that are compared together. */
 const BLOCK = 512;
 /** Candidates for each of k, of which the fewest that are enough are chosen. */
@@ -57,7 +59,8 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
   await findNeighbors(build, asked);
   const half = Math.ceil(asked.length / 2);
   const [choosing, judging] = [asked.slice(0, half), asked.slice(half)];
-  const index = await openStored(new UnpublishedFiles(folder, content), { memory });
+  const room = Math.max(memory, MIN_ROOM);
+  const index = await openStored(new UnpublishedFiles(folder, content), { memory: room });
   try {
     const choice = await chosen(build, index, choosing);
     const start = performance.now();

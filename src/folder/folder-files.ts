@@ -70,7 +70,10 @@ export class FolderFiles implements StoredFiles {
     const path = this.#path(file);
     const handle = await open(path, 'r').catch(ignore(['ENOENT']));
     if (handle === null) throw new FormatError('it is missing, the manifest names it', path);
-    const { size } = await handle.stat();
+    const { size } = await handle.stat().catch(async (error) => {
+      await handle.close();
+      throw error;
+    });
     if (size === file.bytes) return handle;
     await handle.close();
     const how = size < file.bytes ? 'cut short' : 'damaged';

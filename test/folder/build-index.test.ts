@@ -79,6 +79,35 @@ describe('a build', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it('refuses rows for which the disk has no room, before it reads them', async () => {
+    const folder = join(root, 'full.hs');
+    const unread = (function* () {
+      yield* batches();
+      throw new Error('it was read');
+    })();
+    const options = { ...OPTIONS, memory: '8MB', expectedRows: 1e13 };
+    await expect(IndexFolder.build(folder, unread, options)).rejects.toThrow(
+      /full\.hs: the disk has \d+ MiB free, building this index takes about \d+ MiB/,
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('leaves an index that is there whole, unless it may replace it', async () => {
+    const folder = join(root, 'there.hs');
+    await IndexFolder.build(folder, batches(), { ...OPTIONS, memory: '8MB' });
+    const building = IndexFolder.build(folder, batches(), { ...OPTIONS, memory: '8MB' });
+    await expect(building).rejects.toThrow('holds an index, "replace: true" puts this one in');
+    const cut = (function* () {
+      yield batches().next().value as never;
+      throw new Error('the source ended');
+    })();
+    await expect(
+      IndexFolder.build(folder, cut, { ...OPTIONS, memory: '8MB', replace: true }),
+    ).rejects.toThrow('the source ended');
+    expect((await IndexFolder.verify(folder)).rows).toBe(COUNT);
+    expect(readdirSync(folder).filter((name) => name.includes('000002'))).toEqual([]);
+  });
+
   it('refuses a limit that the training of centroids does not fit', async () => {
     const folder = join(root, 'small.hs');
     const options = { ...OPTIONS, memory: '40KB', optimize: OPTIMIZE };

@@ -151,7 +151,7 @@ export class Partitions {
       sum += (this.residualCodes as ResidualCodes).nearnessOf(rows[distinct], this.#centroidOf(p));
       count++;
     });
-    return Math.max(0, sum / Math.max(1, count));
+    return Math.max(0, Math.min(1, sum / Math.max(1, count))); // centroids are rounded
   }
 
   /** Visits the distinct codes that are in order, with their partitions. */
