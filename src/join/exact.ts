@@ -83,6 +83,7 @@ export function* similaritiesInSteps(
   const found = new Float64Array(a.length);
   yield* inParallel({
     task: COMPARING,
+    sharesRows: true,
     get state() {
       return { isJaccard, left: left.state, right: left === right ? null : right.state };
     },

@@ -83,10 +83,13 @@ export function rowsOf(name: string, source: RowSource): Rows {
   const validity = bitmapOf(rowCount, (row) => distinctCodes.hasCode(row));
   const origin = isForeign ? undefined : hasher.origin;
   const codes = Codes.allocate(rowCount, { bits, validity, ...(origin && { origin }) });
+  const { bytes, bytesPerCode } = codes;
+  const { codes: held } = distinctCodes.memory;
   for (let row = 0; row < rowCount; row++) {
     if (codes.isNull(row)) continue;
-    const code = distinctCodes.codeAt(distinctCodes.distinctOf(row));
-    codes.bytes.set(code, row * codes.bytesPerCode);
+    // Byte by byte: views of single codes take five times as long.
+    const from = distinctCodes.distinctOf(row) * bytesPerCode;
+    for (let i = 0; i < bytesPerCode; i++) bytes[row * bytesPerCode + i] = held[from + i];
   }
   const isWhole = countNulls(validity, rowCount) === 0;
   return {

@@ -51,6 +51,11 @@ function sharedModule(): WebAssembly.Module | null {
   return compiled.shared;
 }
 
+/** Whether threads can read each other's memory here. */
+export function canShareMemory(): boolean {
+  return sharedModule() !== null;
+}
+
 /** Both modules, compiled, to be given to another thread. */
 export function kernelModules(): KernelModules {
   return { plain: kernelModule(), shared: sharedModule() };
@@ -214,8 +219,9 @@ export function sharedValues<T>(
   length: number,
 ): T {
   const byteLength = length * Type.BYTES_PER_ELEMENT;
-  const isPossible = sharedModule() !== null;
-  return new Type(isPossible ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength));
+  return new Type(
+    canShareMemory() ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength),
+  );
 }
 
 /** A memory, or null where there is no WebAssembly or the engine refuses so many bytes. */

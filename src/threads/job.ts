@@ -25,6 +25,8 @@ export interface Job<S, P, R> {
   after?(i: number): number;
   /** Takes the results, in the order of the parts, and returns the progress where it is known. */
   take(result: R, i: number): readonly [done: number, total: number] | undefined;
+  /** True where the state is too large to be copied: only threads that share memory help. */
+  readonly sharesRows?: boolean;
   /** True where the calling thread has a better way to do the whole. */
   readonly isElsewhere?: boolean;
   /** Does a part on the calling thread, where that has what `open` would make. */

@@ -6,6 +6,7 @@
  */
 
 import { checkThreads, Elsewhere, type LongCall, type Steps } from '../base/steps';
+import { canShareMemory } from '../kernels/memory';
 import type { Job } from './job';
 
 /** Fewer parts do not pay for messages, or for threads that must be started first. */
@@ -43,7 +44,7 @@ class ParallelStep<S, P, R> extends Elsewhere {
     const { count } = this.#job;
     const wanted = Math.min(count, threadsOf(threads));
     const least = threads !== undefined && threads !== 'auto' ? 2 : MIN_PARTS;
-    if (wanted < 2 || count < least) return;
+    if (wanted < 2 || count < least || (this.#job.sharesRows && !canShareMemory())) return;
     if (least > 2 && count < MIN_PARTS_COLD && !(pool?.isWarm() ?? false)) return;
     pool ??= await loadPool();
     this.isDone = await pool.runJob(this.#job, wanted, {

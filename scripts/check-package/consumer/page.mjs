@@ -47,8 +47,9 @@ async function threads() {
   const values = Float32Array.from({ length: 20_000 * dimensions }, (_, i) => Math.sin(i * i));
   const rows = { values, dimensions };
   const queries = { values: values.slice(0, 40 * dimensions), dimensions };
-  const index = new library.SimHashIndex({ bits: 256, dimensions });
+  const index = new library.SimHashIndex({ bits: 256, dimensions, vectors: 'float32' });
   index.addAll(rows);
+  const near = { maxDistance: 40 };
   const texts = Array.from({ length: 3000 }, (_, i) =>
     `text ${i} of ${i % 7} and ${i % 11}`.repeat(20),
   );
@@ -64,9 +65,13 @@ async function threads() {
   };
   const text = (value) =>
     JSON.stringify(value, (_, one) => (ArrayBuffer.isView(one) ? [...one].join() : one));
+  const listed = [];
+  for await (const batch of library.pairs(index, { ...near, ...many })) listed.push(batch);
   const pairs = [
     [index.hasher.hashAll(rows).bytes, (await index.hasher.hashAllAsync(rows, many)).bytes],
     [hasher.hashAll(texts).bytes, (await hasher.hashAllAsync(texts, many)).bytes],
+    [index.searchAll(queries), await index.searchAllAsync(queries, many)],
+    [[...library.pairs(index, near)], listed],
     [index.searchAll(queries, search), await index.searchAllAsync(queries, { ...search, ...many })],
     [
       library.neighborLists(index, lists),
