@@ -70,10 +70,14 @@ const one = uniformCodes(1, 256, 4);
 const near = clusteredCodes(rows(500_000), 64, 9);
 const lists = clusteredCodes(rows(30_000), 256, 8);
 
-async function allPairs(call) {
+const uniform = uniformCodes(rows(10_000_000), 64, 12);
+const few = new SimHashIndex(options);
+few.addAll({ ...dense, values: dense.values.slice(0, 100 * rows(20_000)) });
+
+async function allPairs(source, near, call) {
   let count = 0;
   let sum = 0;
-  for await (const { a, b } of pairs(near, { maxDistance: 3, ...call })) {
+  for await (const { a, b } of pairs(source, { ...near, ...call })) {
     count += a.length;
     for (let i = 0; i < a.length; i++) sum = (sum * 31 + a[i] * 7 + b[i]) % 1e9;
   }
@@ -90,7 +94,9 @@ const JOBS = [
   ['one query', 1.6, (call) => many.searchAllAsync(one, { method: 'scan', ...call })],
   ['searchAll of 1,000, optimized', 1.8, (call) => optimized.searchAllAsync(queries, call)],
   ['k-means, 500 clusters', 1.8, (call) => clusterAsync(index, { clusters: 500, ...call })],
-  ['pairs of codes, 64 bits', 1.8, allPairs],
+  ['pairs of 10,000,000 codes', 1.8, (call) => allPairs(uniform, { maxDistance: 3 }, call)],
+  ['pairs of clustered codes', 1.8, (call) => allPairs(near, { maxDistance: 3 }, call)],
+  ['pairs by exact cosine', 1.8, (call) => allPairs(few, { minCosine: 0.8 }, call)],
   ['neighbor lists, 256 bits', 1.8, (call) => neighborListsAsync(lists, call)],
   [
     'optimize',
