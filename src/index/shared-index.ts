@@ -4,10 +4,9 @@
  */
 
 import type { SimHasherOptions } from '../hashing/simhash';
-import { DistinctCodes } from './distinct/distinct-codes';
-import { IdTable } from './id-table';
-import { IndexParts } from './index-parts';
-import { type PartitionState, Partitions } from './partitions/partitions';
+import type { DistinctCodes } from './distinct/distinct-codes';
+import type { IndexParts } from './index-parts';
+import type { PartitionState } from './partitions/partitions';
 import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
@@ -27,17 +26,6 @@ export function stateOf(parts: IndexParts): IndexState {
     ...{ mean, isForeign, report, hasher: hasher.options, distinctCodes: distinctCodes.state },
     ...{ vectors: vectors?.state ?? null, partitions: partitions?.state ?? null },
   };
-}
-
-export function partsOver(state: IndexState): IndexParts {
-  const { mean, isForeign, report, vectors, partitions } = state;
-  const parts = IndexParts.of({ hasher: state.hasher, vectors: 'none', mean }, new IdTable('row'));
-  parts.distinctCodes = DistinctCodes.over(state.distinctCodes);
-  parts.vectors = vectors && vectorsOver(vectors);
-  parts.partitions = partitions && Partitions.over(parts, parts.distinctCodes, partitions);
-  parts.isForeign = isForeign;
-  parts.report = report;
-  return parts;
 }
 
 /** Vectors of another thread. */

@@ -47,8 +47,8 @@ import {
   noResult,
   type SearchResult,
 } from './search';
+import { isByCosine, searchElsewhere } from './search-elsewhere';
 import { type Request, searchRequest, withinRequest } from './search-request';
-import { isByCosine, searchElsewhere } from './search-task';
 import type { VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 

@@ -15,7 +15,8 @@ export interface Task<S, P, R> {
  * the job on the calling thread.
  */
 export interface Job<S, P, R> {
-  readonly task: Task<S, P, R>;
+  /** Without `open` the calling thread has a better way to do the whole. */
+  readonly task: Pick<Task<S, P, R>, 'name'> & Partial<Task<S, P, R>>;
   readonly state: S;
   /** Number of parts, each some milliseconds of work; may change while results are taken. */
   readonly count: number;
@@ -27,8 +28,6 @@ export interface Job<S, P, R> {
   take(result: R, i: number): readonly [done: number, total: number] | undefined;
   /** True where the state is too large to be copied: only threads that share memory help. */
   readonly sharesRows?: boolean;
-  /** True where the calling thread has a better way to do the whole. */
-  readonly isElsewhere?: boolean;
   /** Does a part on the calling thread, where that has what `open` would make. */
   here?(part: P): R;
   /** Bytes of scratch space that a thread's kernels need in a shared memory, if more than usual. */

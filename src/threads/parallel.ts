@@ -21,8 +21,8 @@ export function* inParallel<S, P, R>(job: Job<S, P, R>): Steps<boolean> {
   const step = new ParallelStep(job);
   if (job.count > 1) yield step;
   if (step.isDone) return true;
-  if (job.isElsewhere) return false;
-  const run = job.here?.bind(job) ?? job.task.open(job.state);
+  const run = job.here?.bind(job) ?? job.task.open?.(job.state);
+  if (run === undefined) return false;
   for (let i = 0; i < job.count; i++) yield job.take(run(job.part(i)), i);
   return true;
 }
