@@ -159,6 +159,9 @@ export const VERBS: readonly Verb[] = [
           'highest:COLUMN, medoid, random or random:SEED',
         '--extend PLAN':
           'Go on with a plan for the same file, which has new rows behind the old ones now',
+        '--against DIR':
+          'IN has new rows: plan them against the rows of an index, which is only read. The new ' +
+          'rows are hashed as those of the index were',
         '--all-rows': 'A line for each row in the order of IN, in place of those of groups',
         '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
       }),

@@ -101,6 +101,15 @@ export interface Extension {
   readonly vectors?: Nearness['vectors'];
 }
 
+/** A plan that keeps every row of a source, to be extended by others. */
+export function planOfKept(source: RowSource): DedupPlan {
+  const { codes } = rowsOf('source', source);
+  const none = { distances: new Uint16Array(codes.count), cosines: null, jaccards: null };
+  const [groups, duplicateOf] = [ascending(codes.count), ascending(codes.count)];
+  const kept = new Uint8Array(codes.count).fill(1);
+  return { count: codes.count, groups, kept, duplicateOf, ...none, checks: checksOf(codes) };
+}
+
 /** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
   /** A checksum of each row, for rows that are identified by more than their code. */

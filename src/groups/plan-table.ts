@@ -46,6 +46,8 @@ const ACTIONS = ['drop', 'keep'] as const;
 export interface LineExtras {
   readonly ids?: Ids | null | undefined;
   readonly texts?: readonly string[] | undefined;
+  /** Ids of rows of an older collection that these are near to. */
+  readonly near?: readonly (string | null)[] | undefined;
   /** Similarities have six digits. */
   readonly isText?: boolean;
 }
@@ -53,7 +55,7 @@ export interface LineExtras {
 /** The lines of some rows of a plan. */
 export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras): RowBatch {
   const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
-  const { ids, texts, isText = false } = extras;
+  const { ids, texts, near, isText = false } = extras;
   const rounded = (exact: Float64Array) =>
     Float64Array.from(rows, (row) => (isText ? Number(exact[row].toFixed(6)) : exact[row]));
   return RowBatch.of({
@@ -65,6 +67,7 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
     distance: Uint16Array.from(rows, (row) => distances[row]),
     ...(cosines !== null && { cosine: rounded(cosines) }),
     ...(jaccards !== null && { jaccard: rounded(jaccards) }),
+    ...(near && { near_to: near }),
     ...(texts && { text: texts }),
     check: rows.map((row) => checks[row]),
     rows: rows.map(() => count),
@@ -120,7 +123,8 @@ export function doubtfulRows(plan: DedupPlan): Uint32Array {
   }
   const doubtOfGroup = (row: number) => doubts.get(groups[row]) ?? Number.NEGATIVE_INFINITY;
   const order = (a: number, b: number) => Number(a > b) - Number(a < b);
-  const rows = ascending(count).filter((row) => (sizes.get(groups[row]) as number) > 1);
+  const isShown = (row: number) => kept[row] === 0 || (sizes.get(groups[row]) as number) > 1;
+  const rows = ascending(count).filter(isShown);
   if (rows.length === 0) return ascending(Math.min(1, count));
   return rows.sort(
     (a, b) =>

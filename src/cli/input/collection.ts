@@ -104,7 +104,8 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   const source = await openSource(call, path, { text: like?.text });
   const { kind, columns, idColumn, text } = source.choice;
   wish.begin?.(source);
-  if (wish.areTextsSets) source.takeTextsAsSets();
+  if (like?.index) source.hashAs(like.index);
+  else if (wish.areTextsSets) source.takeTextsAsSets();
   await source.narrow(wish.columns?.() ?? []);
   // Codes that came ready have no vectors and no sums.
   const isIndexed = Boolean(like?.index) || (hold === 'vectors' && kind === 'vector');

@@ -259,7 +259,9 @@ export async function sourceLike(
   const { text: settings } = folder;
   if (settings === null) return openSource(call, input, { kinds: ['code', 'vector', 'sparse'] });
   const text = { settings, frequencies: await folder.frequencies() };
-  return openSource(call, input, { kinds: ['text', 'code', 'sparse'], text });
+  const source = await openSource(call, input, { kinds: ['text', 'code', 'sparse'], text });
+  source.hashAs(folder.options);
+  return source;
 }
 
 /** Columns to carry: those of `--columns`, or all plain ones but the one that becomes codes. */

@@ -35,6 +35,8 @@ export interface Planned {
   readonly input: string;
   readonly plan: DedupPlan;
   readonly rows: Collection;
+  /** By row the id of the older row that it is near to. */
+  readonly near?: readonly (string | null)[];
   /** Rows whose texts are wanted whole, for the review. */
   readonly shown: readonly number[];
 }
@@ -48,7 +50,7 @@ export async function writePlanned(
   planned: Planned,
   target: RowWriter | PageFile | null,
 ): Promise<ReadonlyMap<number, string>> {
-  const { plan, rows } = planned;
+  const { plan, rows, near } = planned;
   const shown = new Set(planned.shown);
   const blocks = target === null ? [] : [...blocksOf(call, planned)];
   const isPage = target instanceof PageFile;
@@ -65,6 +67,7 @@ export async function writePlanned(
     return planBatch(plan, block, {
       ids,
       isText,
+      ...(near && { near: Array.from(block, (row) => near[row]) }),
       ...(withTexts && texts.size > 0 && { texts: own }),
     });
   };

@@ -26,6 +26,7 @@ import { writePlanned } from '../output/plan';
 import { type Review, reviewOf, reviewText, shownRows } from '../output/review';
 import { isForPeople, openOutput, PageFile } from '../output/rows';
 import { applyPlanOf } from './apply-plan';
+import { planAgainst } from './dedup-against';
 
 /** Besides the codes: an order of the rows, groups, the plan, bands of the join. */
 const PLAN_BYTES_PER_ROW = 80;
@@ -52,18 +53,27 @@ async function makePlan(call: Call, input: string): Promise<0> {
   const writer = isForPeople(call)
     ? null
     : (page ?? (await openOutput(call, { inputs: [input], header: { kind: 'plan' } })));
+  const ofRule = {
+    bytesPerRow: PLAN_BYTES_PER_ROW,
+    columns: () => (rule.column === null ? [] : [rule.column]),
+    take: (batch: RowBatch) => rule.take(batch),
+  };
+  if (call.has('against')) {
+    const wish = { ...ofRule, begin: (source: HashSource | null) => rule.check(call, source) };
+    const made = await planAgainst(call, input, wish, () => rule.keep());
+    await writePlanned(call, { input, ...made, shown: [] }, writer);
+    return 0;
+  }
   const oldPath = call.text('extend');
   const old = oldPath === undefined ? null : await readPlan(oldPath);
   const rows = await readCollection(call, input, {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
     areTextsSets: true,
-    bytesPerRow: PLAN_BYTES_PER_ROW,
+    ...ofRule,
     begin(source) {
       checkNearness(call, source);
       rule.check(call, source);
     },
-    columns: () => (rule.column === null ? [] : [rule.column]),
-    take: (batch) => rule.take(batch),
   });
   const extended = old === null ? null : extension(call, rows, old);
   const source = extended?.source ?? rows.source;
