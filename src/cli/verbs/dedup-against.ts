@@ -84,8 +84,9 @@ function partOf(all: DedupPlan, first: number): DedupPlan {
 function sayFound(call: Call, { plan, near }: NewPlan, path: string): void {
   const dropped = plan.kept.reduce((sum, kept) => sum + 1 - kept, 0);
   const known = near.filter((id) => id !== null).length;
+  const others = grouped(dropped - known);
   call.say(
     `${counted(plan.count, 'new row')}: ${grouped(plan.count - dropped)} to keep, ` +
-      `${grouped(known)} to drop near rows of ${path}, ${grouped(dropped - known)} near other new ones`,
+      `${grouped(known)} to drop near rows of ${path}, ${others} near other new ones`,
   );
 }
