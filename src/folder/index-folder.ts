@@ -283,10 +283,7 @@ export class IndexFolder {
     );
   }
 
-  /**
-   * Writes rows again, without those that were removed, to as few files as possible; files that
-   * need it not stay.
-   */
+  /** Merges files, and writes those again that have removed rows, to as few as possible. */
   async compact(options?: LongCall): Promise<void> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
     await this.#newest(
@@ -316,8 +313,9 @@ export class IndexFolder {
       try {
         return (await work(base)) ?? (await inMemory());
       } catch (error) {
-        // Files may be gone too, where another writer has saved twice.
-        const now = await newestManifest(this.path).catch(() => null);
+        // Files are missing where another writer has saved twice meanwhile.
+        const isMissing = error instanceof FormatError;
+        const now = isMissing ? await newestManifest(this.path).catch(() => base) : base;
         const isLate = error instanceof LostError || now?.checksum !== base.checksum;
         if (!isLate || left === 0) throw error;
       }

@@ -314,7 +314,7 @@ export async function errors(works: readonly Work[]): Promise<string> {
   for (const work of works) {
     await inFolder(async (sound) => {
       work.prepare(sound);
-      for (let step = 0; step < STEPS_WITH_ERRORS; step++) {
+      for (let step = 0; step < (work.errorSteps ?? STEPS_WITH_ERRORS); step++) {
         for (let call = 0; ; call++, failed++) {
           const isThere = await inFolder(async (root) => {
             cpSync(sound, root, { recursive: true });

@@ -11,6 +11,8 @@ import { Draws } from '../reference/random';
 
 export interface Work {
   readonly name: string;
+  /** Steps of which each call fails in turn, where others than usual. */
+  readonly errorSteps?: number;
   /** What the folder of the work holds before the first step: inputs. */
   prepare(root: string): void;
   /** From state `from` to the next. */
@@ -128,6 +130,7 @@ const folder: Work = {
 /** Builds of as many rows as a limit makes spill, each in the place of the one before. */
 const build: Work = {
   name: 'build',
+  errorSteps: 2,
   prepare: () => undefined,
   async step(root, from) {
     const vectors = vectorsOf(from + 1).map((vector, i) => vector.map((value) => value * (i + 1)));
