@@ -24,12 +24,14 @@ const nouns = vectorsFromArrow(
   readFileSync(fileURLToPath(new URL('../datasets/nouns/nouns.arrow', import.meta.url))),
   { id: 'word' },
 ).vectors;
+/** Names of sets, to run some of them only. */
+const named = process.argv.slice(2);
 const SETS = [
   ['GloVe', parted(vectorsOf('glove', 'train'), 20_000, 100)],
   ['nouns', parted(nouns, 13_824, 200)],
   ['embeddings', parted(embeddings(24_000), 20_000, 300)],
   ['images', parted(images(16_000), 12_000, 400)],
-];
+].filter(([name]) => named.length === 0 || named.includes(name));
 
 const table = [];
 const totals = { cases: 0, inside: 0, met: 0, refused: 0, covered: 0 };

@@ -35,6 +35,7 @@ import {
   type VectorBatch,
 } from '../vectors/vectors';
 import { cosinesOf } from './brute-force';
+import { type Centring, centringOf } from './centring';
 import { drawnNumbers } from './draw';
 import { type PairTally, type Threshold, tallyPairs, total } from './pair-tally';
 import { hasDirection, isMissing, vectorAt } from './rows';
@@ -104,6 +105,13 @@ export interface Calibration {
   readonly theoryBits: { readonly edge: number; readonly zero: number };
   readonly widths: readonly WidthFigures[];
   readonly recommended: Recommended;
+  /**
+   * Share of the pairs whose exact cosine is in the `cosineInterval` of 95 % that its distance
+   * states. Far below where few coordinates outweigh the rest and the projection is 'signs'.
+   */
+  readonly coverage: number;
+  /** Whether to subtract the mean; null of sparse rows and of few. */
+  readonly centring: Centring | null;
   /** All statistics of the recommended width. */
   readonly tally: PairTally;
 }
@@ -163,6 +171,8 @@ export async function calibrate(
     ...{ rows: cosines.count, pairs: total(tally.pairs), nearPairs },
     ...{ edgePairs: tally.error.edgePairs, theoryBits, widths, tally },
     recommended: recommendedOf(tally, nearPairs),
+    coverage: tally.coverage,
+    centring: isDenseMatrix(rows) ? centringOf(rows, { bits, seed, projection, dimensions }) : null,
   };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { LongCall } from '../base/steps';
-import { cosineOf } from '../codes/angle';
+import { cosineOf, estimateAngle } from '../codes/angle';
 import { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
 import type { PairCosines } from './brute-force';
@@ -14,6 +14,8 @@ import type { PairCosines } from './brute-force';
 const COSINE_BINS = 400;
 /** A pair counts as at `minCosine` when its cosine differs from it by at most this. */
 const EDGE = 0.05;
+/** Of an exact cosine. */
+const ROUNDING = 1e-9;
 /** Cosines are binned, and charts drawn, by at most so many ranges of distances. */
 const MAX_STEPS = 65;
 
@@ -61,6 +63,8 @@ export class PairTally {
   #count = 0;
   #edgeSquares = 0;
   #edgeCount = 0;
+  #inside = 0;
+  readonly #intervals: readonly (readonly [low: number, high: number])[];
 
   constructor(bits: number, minCosine: number) {
     this.bits = bits;
@@ -74,6 +78,10 @@ export class PairTally {
       to: Math.min(bits, (step + 1) * width - 1),
     }));
     this.#estimates = Float64Array.from(this.pairs, (_, distance) => cosineOf(distance, bits));
+    this.#intervals = Array.from(
+      this.pairs,
+      (_, distance) => estimateAngle(distance, bits).cosineInterval,
+    );
     this.#histograms = new Uint32Array(this.steps.length * COSINE_BINS);
     this.#sums = new Float64Array(this.steps.length);
   }
@@ -87,6 +95,8 @@ export class PairTally {
     const bin = Math.min(COSINE_BINS - 1, Math.floor(((cosine + 1) / 2) * COSINE_BINS));
     this.#histograms[step * COSINE_BINS + bin]++;
     this.#sums[step] += cosine;
+    const [low, high] = this.#intervals[distance];
+    if (cosine >= low - ROUNDING && cosine <= high + ROUNDING) this.#inside++;
     const square = (this.#estimates[distance] - cosine) ** 2;
     this.#squares += square;
     this.#count++;
@@ -102,6 +112,11 @@ export class PairTally {
       edge: Math.sqrt(this.#edgeSquares / Math.max(1, this.#edgeCount)),
       edgePairs: this.#edgeCount,
     };
+  }
+
+  /** Share of the pairs whose exact cosine is in the interval of 95 % that its distance states. */
+  get coverage(): number {
+    return this.#inside / Math.max(1, this.#count);
   }
 
   /** The cosines of the pairs by range of distances; ranges without pairs are left out. */
@@ -207,7 +222,8 @@ export async function tallyPairs(
   return tallies;
 }
 
-function slice(codes: Codes, first: number, last: number): Codes {
+/** Some of the codes, a view. */
+export function slice(codes: Codes, first: number, last: number): Codes {
   const { bytes, bytesPerCode, bits } = codes;
   return Codes.from(bytes.subarray(first * bytesPerCode, last * bytesPerCode), { bits });
 }

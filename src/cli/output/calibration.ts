@@ -267,6 +267,28 @@ function expectation({ recommended, minCosine, nearPairs, pairs }: Calibration):
   );
 }
 
+/** Least share of the pairs in their intervals that is as good as stated. */
+const MIN_COVERAGE = 0.9;
+
+/** Whether distances say of cosines what theory says, and whether to centre. */
+function coverageSentence({ coverage, centring, projection }: Calibration): string {
+  const holds = `The stated 95 % interval holds the exact cosine of ${percent(coverage)} of the pairs`;
+  const better =
+    coverage < MIN_COVERAGE && projection === 'signs'
+      ? `: few coordinates outweigh the rest, take --projection gaussian, or hadamard for vectors.`
+      : '.';
+  if (centring === null) return holds + better;
+  const { meanLength, recall, centredRecall, pays } = centring;
+  const gain =
+    `by distance ${percent(recall)} of the 10 nearest in the sample are found, with the mean ` +
+    `subtracted ${percent(centredRecall)}`;
+  const advice = pays
+    ? `Centre these vectors, whose mean direction has length ${fixed(meanLength)}: ${gain} ` +
+      '(option "mean" of an index of the library, meanOf).'
+    : `Centring gains nothing here: ${gain}.`;
+  return `${holds}${better} ${advice}`;
+}
+
 /** How many bits are recommended, and why. */
 function bitsSentence(calibration: Calibration): string {
   const { theoryBits, minCosine, cosineError, recommended, edgePairs } = calibration;
@@ -277,6 +299,6 @@ function bitsSentence(calibration: Calibration): string {
   return (
     `For an error of ${cosineError} at cosine ${minCosine} theory asks for ` +
     `${grouped(theoryBits.edge)} bits (at cosine 0 for ${grouped(theoryBits.zero)}); ` +
-    `recommended here: ${grouped(recommended.bits)}, ${how}.`
+    `recommended here: ${grouped(recommended.bits)}, ${how}. ${coverageSentence(calibration)}`
   );
 }

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { calibrate, estimateAngle, hammingDistance, type Projection, SimHasher } from '../../src';
+import { readVectors } from '../../src/node';
+import { Draws } from '../reference/random';
+
+const { vectors } = await readVectors('datasets/nouns/nouns.arrow', { id: 'word' });
+const { values, dimensions } = vectors as { values: Float32Array; dimensions: number };
+const ROWS = 400;
+const SEEDS = 8;
+
+/** Real word vectors: their first coordinates, at length 1, pushed along the first of them. */
+function nouns(width: number, push = 0): Float32Array[] {
+  return Array.from({ length: ROWS }, (_, row) => {
+    const own = values.slice(37 * row * dimensions, 37 * row * dimensions + width);
+    const length = Math.hypot(...own);
+    return own.map((value, i) => value / length + (i === 0 ? push : 0));
+  });
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let dot = 0;
+  for (let i = 0; i < a.length; i++) dot += a[i] * b[i];
+  return dot / Math.hypot(...a) / Math.hypot(...b);
+}
+
+/** The share of pairs whose exact cosine is in the interval of 95 % that their distance states. */
+function coverage(rows: readonly Float32Array[], projection: Projection, bits: number): number {
+  let inside = 0;
+  for (let seed = 0; seed < SEEDS; seed++) {
+    const options = { bits, projection, dimensions: rows[0].length, seed: 77 * seed };
+    const codes = new SimHasher(options).hashAll(rows as Float32Array[]);
+    rows.forEach((row, i) => {
+      const other = (7 * i + 13 * (seed + 1) + 1) % rows.length;
+      const distance = hammingDistance(codes.at(i), codes.at(other));
+      const [low, high] = estimateAngle(distance, bits).cosineInterval;
+      const exact = cosine(row, rows[other]);
+      if (low - 1e-6 <= exact && exact <= high + 1e-6) inside++;
+    });
+  }
+  return inside / (SEEDS * rows.length);
+}
+
+describe('intervals of the cosine, on real vectors', () => {
+  const kinds: [string, Float32Array[]][] = [
+    ['as they are', nouns(100)],
+    ['far from centred', nouns(100, 2)],
+    ['of 8 coordinates', nouns(8)],
+    ['of 3 coordinates', nouns(3)],
+    ['of 2 coordinates', nouns(2)],
+  ];
+
+  // 8 seeds: the planes, by which pairs err together, are drawn eight times.
+  it.each(kinds)('hold with gaussian and hadamard planes, %s', (_, rows) => {
+    for (const projection of ['gaussian', 'hadamard'] as const) {
+      const shares = [32, 64, 256, 1024].map((bits) => coverage(rows, projection, bits));
+      for (const share of shares) expect(share).toBeGreaterThan(0.89);
+      expect(shares.reduce((sum, share) => sum + share, 0) / 4).toBeGreaterThan(0.925);
+    }
+  });
+
+  it('hold with signs where no coordinate outweighs the rest, and not otherwise', () => {
+    for (const bits of [32, 64, 256, 1024]) {
+      expect(coverage(kinds[0][1], 'signs', bits)).toBeGreaterThan(0.92);
+    }
+    expect(coverage(kinds[1][1], 'signs', 256)).toBeLessThan(0.5);
+    expect(coverage(kinds[3][1], 'signs', 256)).toBeLessThan(0.5);
+  });
+});
+
+describe('what calibrate says of them', () => {
+  it('is the share that they hold, so that a wrong projection shows', async () => {
+    const pushed = nouns(100, 2);
+    const options = { bits: 256, seed: 5 };
+    const bad = await calibrate(pushed, { ...options, projection: 'signs' });
+    const good = await calibrate(pushed, { ...options, projection: 'hadamard' });
+    expect(bad.coverage).toBeLessThan(0.5);
+    expect(good.coverage).toBeGreaterThan(0.9);
+    let inside = 0;
+    const codes = new SimHasher({ ...options, projection: 'signs' }).hashAll(pushed);
+    for (let a = 0; a < ROWS; a++) {
+      for (let b = a + 1; b < ROWS; b++) {
+        const distance = hammingDistance(codes.at(a), codes.at(b));
+        const [low, high] = estimateAngle(distance, 256).cosineInterval;
+        const exact = cosine(pushed[a], pushed[b]);
+        if (low - 1e-9 <= exact && exact <= high + 1e-9) inside++;
+      }
+    }
+    expect(bad.coverage).toBeCloseTo(inside / ((ROWS * (ROWS - 1)) / 2), 3);
+  });
+
+  it('recommends centring where all coordinates are positive, and shows the gain', async () => {
+    const draws = new Draws('centring');
+    const images = Array.from({ length: 500 }, () =>
+      Float32Array.from({ length: 64 }, () => 3 + Math.abs(draws.gaussian())),
+    );
+    const { centring } = await calibrate(images, { bits: 64 });
+    expect(centring?.pays).toBe(true);
+    expect(centring?.meanLength).toBeGreaterThan(0.9);
+    expect(centring?.centredRecall).toBeGreaterThan(1.5 * (centring?.recall ?? 1));
+    const plain = await calibrate(nouns(100), { bits: 256 });
+    expect(plain.centring?.pays).toBe(false);
+    expect((await calibrate(images.slice(0, 50), { bits: 64 })).centring).toBeNull();
+  });
+});
