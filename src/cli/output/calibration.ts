@@ -270,7 +270,7 @@ function expectation({ recommended, minCosine, nearPairs, pairs }: Calibration):
 /** Least share of the pairs in their intervals that is as good as stated. */
 const MIN_COVERAGE = 0.9;
 
-/** Whether distances say of cosines what theory says, and whether to centre. */
+/** Whether distances say of cosines what theory says, and whether to subtract the mean. */
 function coverageSentence({ coverage, centring, projection }: Calibration): string {
   const holds = `The stated 95 % interval holds the exact cosine of ${percent(coverage)} of the pairs`;
   const better =
@@ -283,7 +283,7 @@ function coverageSentence({ coverage, centring, projection }: Calibration): stri
     `by distance ${percent(recall)} of the 10 nearest in the sample are found, with the mean ` +
     `subtracted ${percent(centredRecall)}`;
   const advice = pays
-    ? `Centre these vectors, whose mean direction has length ${fixed(meanLength)}: ${gain} ` +
+    ? `Subtract the mean of these vectors, whose length is ${fixed(meanLength)}: ${gain} ` +
       '(option "mean" of an index of the library, meanOf).'
     : `Centring gains nothing here: ${gain}.`;
   return `${holds}${better} ${advice}`;
