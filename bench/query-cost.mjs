@@ -55,7 +55,7 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
   if (partitions === null) throw new Error(`no partitions of ${count} x ${dimensions}`);
   const want = K * oversample;
   const setting = { k: K, method: 'partitions', probes, oversample };
-  const gap = gapOf(partitions.gaps, probes);
+  const gap = gapOf(partitions.gaps, probes, want);
   const seen = { codes: 0, ranked: 0 };
 
   /** The times of the stages of a search, in the calls that it makes. */

@@ -134,7 +134,7 @@ export class StoredPartitions implements SearchedPartitions {
     const rows = this.#cache.residuals as ResidualRows;
     const tables = (residualCodes as ResidualCodes).tablesOf(unit);
     const kernel = residualKernel(this.#content.parts.kernel);
-    const search = kernel.search(rows, tables, ask, gapOf(gaps, probes));
+    const search = kernel.search(rows, tables, ask, gapOf(gaps, probes, ask));
     let [codes, visited] = [0, 0];
     for (const [i, { first, end }] of groups.entries()) {
       if (i > 0) yield* this.#loaded(order.subarray(first, end), true);

@@ -281,7 +281,7 @@ export class Partitions {
   // biome-ignore lint/correctness/useYield: as above
   *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
     const ranges = this.ranges(point, probes);
-    const search = this.search(unit, ask, gapOf(this.gaps, probes));
+    const search = this.search(unit, ask, gapOf(this.gaps, probes, ask));
     return { search, ...this.#visitedOf(search.ranges(ranges)) };
   }
 
