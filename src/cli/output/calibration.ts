@@ -272,7 +272,7 @@ const MIN_COVERAGE = 0.9;
 
 /** Whether distances say of cosines what theory says, and whether to subtract the mean. */
 function coverageSentence({ coverage, centring, projection }: Calibration): string {
-  const holds = `The stated 95 % interval holds the exact cosine of ${percent(coverage)} of the pairs`;
+  const holds = `The 95 % interval holds the exact cosine of ${percent(coverage)} of the pairs`;
   const better =
     coverage < MIN_COVERAGE && projection === 'signs'
       ? `: few coordinates outweigh the rest, take --projection gaussian, or hadamard for vectors.`
