@@ -4,7 +4,7 @@
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
-import { FormatError } from '../../base/format-error';
+import { asFormatError, FormatError } from '../../base/format-error';
 import { bodiesOf, type Span } from '../arrow/bodies';
 import { concatenated } from '../arrow/bytes';
 import { footerStart, readFooter, TAIL_BYTES } from '../arrow/messages';
@@ -92,7 +92,7 @@ export async function carriedColumn(
   const end = before + bufferCount(fields[at]);
   const bodies = asArrow(path, () => bodiesOf(image));
   await fill(bodies.flatMap(({ buffers }) => buffers.slice(before, end)));
-  asArrow(path, () => {
+  asFormatError(path, () => {
     for (const [i, batch] of open().batches.entries()) checkColumn(batch, at, i);
   });
   return columnsFromArrow(image, path, { names: [name], isSound: true });
