@@ -52,6 +52,8 @@ export interface Explanation {
   readonly expectedMissing: number | null;
   /** The bands that this search built, once for all that follow; null otherwise. */
   readonly built: BuiltBands | null;
+  /** What a stored index read while this search ran, others that ran at the same time included. */
+  readonly read?: { readonly ranges: number; readonly bytes: number };
   /** Milliseconds to find candidates, and to rank them. */
   readonly milliseconds: { readonly find: number; readonly rank: number };
 }

@@ -12,6 +12,7 @@ import { NO_PARTITION, readVectors } from '../table/sealed/segment-tables';
 import { type LoadedBlock, type RowPlace, rowPlace } from './block-reader';
 import type { LookUps } from './look-ups';
 import { type Passing, passingBlocks } from './passing-blocks';
+import { checkVector, readVectorsAt } from './vector-cache';
 
 interface FoundRow {
   readonly row: number;
@@ -61,13 +62,20 @@ function inBlock({ content, view }: Passing, block: LoadedBlock, id: Id): FoundR
   return null;
 }
 
-/** The row with its vector, as `SimHashIndex.get` returns it; all vectors of its block are read. */
+/** The row with its vector, as `SimHashIndex.get` returns it; but for float32 all vectors of its block are read. */
 export async function readRow(
   { reader, signal }: Passing,
-  { row, id, code, place: { segment, block, place } }: FoundRow,
+  { row, id, code, place: at }: FoundRow,
 ): Promise<IndexRow> {
+  const { segment, block, place } = at;
   const { vectors: file, table } = segment;
   if (file === null || code === null) return { row, id, code, vector: null };
+  if (table.layout.keep === 'float32') {
+    const [bytes] = await readVectorsAt(reader, [at], 4 * table.layout.dimensions, signal);
+    const vector = new Float32Array(bytes.slice().buffer);
+    checkVector(reader, at, [vector]);
+    return { row, id, code, vector };
+  }
   const range = { at: table.vectorsAt[block], length: table.vectorsBytes[block] };
   const [body] = await reader.ranges([{ file, range }], signal);
   if (checksum(body) !== table.vectorsChecksums[block]) {

@@ -159,7 +159,7 @@ export class StoredIndex<I extends Id = Id> {
     const given = checkOptions('options', options, [...SEARCH_OPTIONS, 'signal']);
     checkLongCall(given as LongCall);
     const asked = { request: searchRequest(this.#view, given), filter: given.filter };
-    return this.#one(queryOf(this.#view, query), asked, given.signal) as Promise<SearchResult<I>>;
+    return this.#told(this.#one(queryOf(this.#view, query), asked, given.signal));
   }
 
   /** `search` for each query, one result a query; a null query has no neighbours. */
@@ -180,7 +180,7 @@ export class StoredIndex<I extends Id = Id> {
     const given = checkOptions('options', options, [...WITHIN_OPTIONS, 'signal']);
     checkLongCall(given as LongCall);
     const asked = { request: withinRequest(this.#view, given), filter: given.filter };
-    return this.#one(queryOf(this.#view, query), asked, given.signal) as Promise<SearchResult<I>>;
+    return this.#told(this.#one(queryOf(this.#view, query), asked, given.signal));
   }
 
   /** `within` for each query, one result a query. */
@@ -231,6 +231,11 @@ export class StoredIndex<I extends Id = Id> {
     return rows.filter((_, i) => accepts(values[i]));
   }
 
+  /** Numbers of the rows that are there, ascending. */
+  rows(): Promise<Uint32Array> {
+    return this.#columns.rows();
+  }
+
   /** Names of the carried columns. */
   get columnNames(): readonly string[] {
     return this.#content.manifest.columns.map(({ name }) => name);
@@ -239,6 +244,16 @@ export class StoredIndex<I extends Id = Id> {
   /** Closes the files; searches that wait fail. */
   close(): Promise<void> {
     return this.#content.files.close();
+  }
+
+  /** With what was read, where an explanation is asked for. */
+  async #told(search: Promise<SearchResult>): Promise<SearchResult<I>> {
+    const { reads, bytes } = this.#reader.counts;
+    const result = (await search) as SearchResult<I>;
+    if (result.explain === undefined) return result;
+    const { counts } = this.#reader;
+    const read = { ranges: counts.reads - reads, bytes: counts.bytes - bytes };
+    return { ...result, explain: { ...result.explain, read } };
   }
 
   async #all(given: RowsToAdd, asked: Asked, call: LongCall): Promise<SearchResult<I>[]> {

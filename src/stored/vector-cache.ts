@@ -143,7 +143,7 @@ export class VectorCache implements Store<RowPlace> {
         this.#kind === 'float32'
           ? new Float32Array(buffer, byteOffset, this.#width)
           : new Int8Array(buffer, byteOffset, this.#width);
-      this.#checkVector(places[i], [values]);
+      checkVector(this.#reader, places[i], [values]);
       const cell = this.#takeCell(wanted);
       this.#values.set(values, cell * this.#width);
       this.#norms[cell] = lengthOf(values);
@@ -151,15 +151,6 @@ export class VectorCache implements Store<RowPlace> {
       this.#rowOf[cell] = rows[i];
       this.#isUsed[cell] = 1;
     });
-  }
-
-  #checkVector(
-    { segment, block, place, check }: RowPlace,
-    parts: readonly ArrayBufferView[],
-  ): void {
-    if (vectorCheck(parts) === check) return;
-    const file = this.#reader.pathOf(segment.vectors as { name: string });
-    throw new FormatError(`damaged: vector ${place} of block ${block} fails its checksum`, file);
   }
 
   /** A cell of none of these rows; those that were used since the hand passed stay once. */
@@ -197,7 +188,7 @@ export class VectorCache implements Store<RowPlace> {
     rows.forEach((row, i) => {
       const indices = new BigUint64Array(read[2 * i].slice().buffer);
       const weights = new Float32Array(read[2 * i + 1].slice().buffer);
-      this.#checkVector(places[i], [indices, weights]);
+      checkVector(this.#reader, places[i], [indices, weights]);
       const offsets = Int32Array.of(0, weights.length);
       const sparse = { offsets, indices, weights };
       this.#sparseOf.set(row, this.#sparseOf.size);
@@ -218,4 +209,15 @@ export function readVectorsAt(
     range: { at: segment.table.vectorsAt[block] + place * rowBytes, length: rowBytes },
   }));
   return reader.ranges(wanted, signal);
+}
+
+/** Fails unless a vector, of one part or more, is the one that was written. */
+export function checkVector(
+  reader: BlockReader,
+  { segment, block, place, check }: RowPlace,
+  parts: readonly ArrayBufferView[],
+): void {
+  if (vectorCheck(parts) === check) return;
+  const file = reader.pathOf(segment.vectors as { name: string });
+  throw new FormatError(`damaged: vector ${place} of block ${block} fails its checksum`, file);
 }

@@ -278,3 +278,40 @@ describe('search --explain', () => {
     );
   });
 });
+
+describe('--memory', () => {
+  it('answers as the index in memory does, and says what was read', async () => {
+    const queries = join(cwd, 'few.jsonl');
+    const few = Array.from(words.slice(0, 3), (id, i) => ({
+      ...{ id, vector: Array.from(vectors.subarray(100 * i, 100 * (i + 1))) },
+    }));
+    await writeFile(queries, few.map((row) => JSON.stringify(row)).join('\n'));
+    for (const args of [
+      ['nouns.hs', '--row-id', 'guitar,harmonica', '-k', '5'],
+      ['nouns.hs', queries, '-k', '4', '--vector', 'vector'],
+      ['nouns.hs', queries, '--max-distance', '12', '--vector', 'vector'],
+      ['docs.hs', '--query', 'green tea', '-k', '3', '--columns', 'title'],
+    ]) {
+      expect(await search(...args, '--memory', '32M')).toEqual(await search(...args));
+    }
+    const { stderr } = await run(
+      ['search', 'nouns.hs', '--row-id', 'guitar', '--memory', '32M', '--explain'],
+      { cwd },
+    );
+    expect(stderr).toMatch(/rows ranked by cosine, .* read in \d+ ranges?, /);
+    expect(stderr).toMatch(/ read in \d+ ranges? of at most 32\.0 MB held, /);
+  });
+
+  it('refuses a limit that is no size, or too small', async () => {
+    const small = await run(['search', 'nouns.hs', '--row-id', 'tea', '--memory', '10'], { cwd });
+    expect([small.code, small.stderr]).toEqual([
+      2,
+      expect.stringContaining('--memory expected more than'),
+    ]);
+    const none = await run(['search', 'nouns.hs', '--row-id', 'tea', '--memory', 'much'], { cwd });
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringContaining('--memory expected a size as 800M or 4G, got "much"'),
+    ]);
+  });
+});

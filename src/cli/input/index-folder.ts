@@ -7,7 +7,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { measureOf } from '../../codes/measure';
 import { liveRows } from '../../measure/rows';
-import { type Id, IndexFolder, type SimHashIndex } from '../../node';
+import { type Id, IndexFolder, SimHashIndex, type StoredIndex } from '../../node';
 import type { Call } from '../call';
 import { bytesText, counted, grouped } from '../output/figures';
 import { parseFilter, placesThatMeet } from './filter';
@@ -122,13 +122,20 @@ export class Carried {
   /** Reads columns of a folder, which must have them, for the rows of its index. */
   static async read(
     folder: IndexFolder,
-    index: SimHashIndex,
+    index: SimHashIndex | StoredIndex,
     names: readonly string[],
   ): Promise<Carried> {
     if (names.length === 0) return new Carried(new Uint32Array());
+    const own = [...new Set(names)];
+    if (!(index instanceof SimHashIndex)) {
+      const carried = new Carried(await index.rows());
+      const values = await index.columns(own);
+      for (const name of own) carried.#values.set(name, values[name]);
+      return carried;
+    }
     const carried = new Carried(liveRows(index));
-    const columns = await folder.columns([...new Set(names)]);
-    for (const name of names) carried.#values.set(name, columns?.values(name) ?? []);
+    const columns = await folder.columns(own);
+    for (const name of own) carried.#values.set(name, columns?.values(name) ?? []);
     return carried;
   }
 

@@ -27,7 +27,7 @@ export function checkMemory(
   rows: number | null,
   { parts, advice, isSoFar = false }: { parts: Parts; advice: string; isSoFar?: boolean },
 ): void {
-  const limit = limitOf(call);
+  const limit = limitOf(call, 'max-memory');
   if (limit === null) return;
   if (rows === null) {
     call.fail('--max-memory needs to know how many rows come: give a file in place of a stream');
@@ -43,12 +43,12 @@ export function checkMemory(
   if (!isSoFar) call.say(`${sentence} of at most ${bytesText(limit)}`);
 }
 
-/** The bytes of --max-memory; null without it. */
-function limitOf(call: Call): number | null {
-  const text = call.text('max-memory');
+/** The bytes of an option; null without it. */
+export function limitOf(call: Call, name: 'max-memory' | 'memory'): number | null {
+  const text = call.text(name);
   if (text === undefined) return null;
   const limit = parseBytes(text);
-  return limit ?? call.misuse(`--max-memory expected a size as 800M or 4G, got "${text}"`);
+  return limit ?? call.misuse(`--${name} expected a size as 800M or 4G, got "${text}"`);
 }
 
 /** How many rows a reader will give: as the format tells, or by the length of the first lines. */

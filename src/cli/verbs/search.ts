@@ -14,11 +14,14 @@ import {
   type Explanation,
   type Id,
   type IndexFolder,
+  openIndex,
   type Rank,
   RowBatch,
   type SearchResult,
-  type SimHashIndex,
+  SimHashIndex,
   type SparseMatrix,
+  type StoredFigures,
+  type StoredIndex,
   type Vector,
 } from '../../node';
 import { packVectors } from '../../vectors/vectors';
@@ -29,13 +32,17 @@ import {
   carriedName,
   columnsOfFilter,
   idNamed,
+  idsNamed,
   openFolder,
   partsOf,
   refuseOtherSettings,
+  wordParts,
 } from '../input/index-folder';
 import { sourceLike } from '../input/index-rows';
+import { limitOf } from '../input/memory';
 import { estimatedNearness, LEAST } from '../input/nearness';
 import { textHasherOf } from '../input/texts';
+import { bytesText, counted, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
 /** Writes the neighbours of each query, in the order of the queries, nearest first. */
@@ -49,8 +56,9 @@ export async function run(call: Call): Promise<0 | 1> {
   const request = requestOf(call, { bits: bits as number, measure });
   const shown = shownColumns(call, folder);
   const filtered = columnsOfFilter(call, folder);
-  const index = await call.long(`opening ${path}`, (long) => folder.index(long));
-  const carried = await Carried.read(folder, index, [...shown, ...filtered]);
+  const index = await opened(call, folder);
+  const isLoaded = index instanceof SimHashIndex;
+  const carried = await Carried.read(folder, index, isLoaded ? [...shown, ...filtered] : filtered);
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
@@ -71,13 +79,41 @@ export async function run(call: Call): Promise<0 | 1> {
     const rows = found.map(({ row }) => row);
     for (const name of shown) {
       const own = name in columns ? `row_${name}` : name;
-      columns[own] = carried.valuesOf(name, rows) as ColumnData;
+      columns[own] = (
+        isLoaded ? carried.valuesOf(name, rows) : (await index.columns([name], { rows }))[name]
+      ) as ColumnData;
     }
     await out.write(RowBatch.of(columns));
   }
   await out.close();
+  if (!isLoaded) {
+    if (call.has('explain')) call.say(memoryWords(index.figures));
+    await index.close();
+  }
   return 0;
 }
+
+/** The index in memory, or with --memory where it is. */
+async function opened(call: Call, folder: IndexFolder): Promise<SearchedIndex> {
+  const limit = limitOf(call, 'memory');
+  return call.long<SearchedIndex>(`opening ${folder.path}`, (long) => {
+    if (limit === null) return folder.index(long);
+    return openIndex(folder.path, { memory: limit, ...(long.signal && { signal: long.signal }) });
+  });
+}
+
+/** What was read of an index that stays in its folder, in a line. */
+function memoryWords(figures: StoredFigures): string {
+  const { memory, reads, bytesRead, partitionHits, partitionMisses, evictions } = figures;
+  return [
+    `${bytesText(bytesRead)} read in ${counted(reads, 'range')} of at most ${bytesText(memory)} held`,
+    `${grouped(partitionHits)} of ${grouped(partitionHits + partitionMisses)} partitions were held`,
+    `${grouped(evictions)} made room`,
+  ].join(', ');
+}
+
+/** An index in memory, or one whose rows stay in their folder. */
+type SearchedIndex = SimHashIndex | StoredIndex;
 
 /** How to search: the options of the call. */
 interface SearchRequest {
@@ -124,7 +160,7 @@ interface Asked extends SearchRequest {
 }
 
 /** An answer for each query: all at once, or one by one with --explain, which times each. */
-async function answers(call: Call, index: SimHashIndex, asked: Asked): Promise<SearchResult[]> {
+async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<SearchResult[]> {
   const { queries, allowed, k, maxDistance, rank, recall } = asked;
   const self = queries.self && new Set(queries.self);
   const filter =
@@ -136,19 +172,32 @@ async function answers(call: Call, index: SimHashIndex, asked: Asked): Promise<S
   if (!call.has('explain')) {
     return call.long('searching', (long) =>
       isNearest
-        ? index.searchAllAsync(queries.vectors, { ...nearest, ...long })
-        : index.withinAllAsync(queries.vectors, { ...within, ...long }),
+        ? allAsync(index).searchAll(queries.vectors, { ...nearest, ...long })
+        : allAsync(index).withinAll(queries.vectors, { ...within, ...long }),
     );
   }
-  return queries.names.map((name, i) => {
+  const results: SearchResult[] = [];
+  for (const [i, name] of queries.names.entries()) {
     const query = queryAt(queries, i);
-    if (query === null) return NOTHING;
-    const found = isNearest
-      ? index.search(query, { ...nearest, explain: true })
-      : index.within(query, { ...within, explain: true });
-    call.say(`query ${name}: ${explained(found.explain as Explanation)}`);
-    return found;
-  });
+    const found =
+      query === null
+        ? NOTHING
+        : isNearest
+          ? await index.search(query, { ...nearest, explain: true })
+          : await index.within(query, { ...within, explain: true });
+    if (found.explain) call.say(`query ${name}: ${explained(found.explain)}`);
+    results.push(found);
+  }
+  return results;
+}
+
+/** The calls of many queries that do not stop the event loop, by one name for both places. */
+function allAsync(index: SearchedIndex): Pick<StoredIndex, 'searchAll' | 'withinAll'> {
+  if (!(index instanceof SimHashIndex)) return index;
+  return {
+    searchAll: (queries, options) => index.searchAllAsync(queries, options),
+    withinAll: (queries, options) => index.withinAllAsync(queries, options),
+  };
 }
 
 /** The answer to a query without a code. */
@@ -159,13 +208,15 @@ const NOTHING: SearchResult = {
 
 /** What was done for a query, in a line. */
 function explained(done: Explanation) {
-  const { method, why, codesCompared, reranked, probes, milliseconds, expectedMissing } = done;
+  const { method, why, codesCompared, reranked, probes, milliseconds, read } = done;
+  const { expectedMissing } = done;
   return [
     `method ${method} (${why})`,
     `${codesCompared} codes compared`,
     ...(probes > 0 ? [`${probes} partitions visited`] : []),
     ...(reranked > 0 ? [`${reranked} rows ranked by cosine`] : []),
     ...(expectedMissing === null ? [] : [`${expectedMissing.toFixed(2)} probably missing`]),
+    ...(read ? [`${bytesText(read.bytes)} read in ${counted(read.ranges, 'range')}`] : []),
     `${milliseconds.find.toFixed(2)} ms to find, ${milliseconds.rank.toFixed(2)} ms to rank`,
   ].join(', ');
 }
@@ -184,7 +235,7 @@ function foundRows(names: readonly Id[], results: readonly SearchResult[], k: nu
 
 /** True where the similarities of the answers are those of held vectors. */
 function isRankedExactly(
-  index: SimHashIndex,
+  index: SearchedIndex,
   { vectors }: Queries,
   { maxDistance, rank = 'exact' }: SearchRequest,
 ): boolean {
@@ -211,7 +262,7 @@ interface Queries {
 async function* queriesOf(
   call: Call,
   folder: IndexFolder,
-  index: SimHashIndex,
+  index: SearchedIndex,
 ): AsyncGenerator<Queries> {
   const [, input] = call.args;
   const ways = [call.has('query'), call.has('row-id'), input !== undefined].filter(Boolean);
@@ -242,10 +293,12 @@ async function textQuery(
 }
 
 /** Rows of the index, each a query by its vector where the index holds it, else by its code. */
-function* rowQueries(call: Call, index: SimHashIndex): Generator<Queries> {
-  for (const part of call.list('row-id').flatMap((word) => partsOf(call, index, word))) {
-    const id = idNamed(index, part) ?? call.fail(`the index has no row of the id ${part}`);
-    const row = index.get(id);
+async function* rowQueries(call: Call, index: SearchedIndex): AsyncGenerator<Queries> {
+  const words = call.list('row-id');
+  const ids = index instanceof SimHashIndex ? index : await idsAmong(index, words);
+  for (const part of words.flatMap((word) => partsOf(call, ids, word))) {
+    const id = idNamed(ids, part) ?? call.fail(`the index has no row of the id ${part}`);
+    const row = await index.get(id);
     if (row === undefined || row.code === null) {
       call.fail(`the row of the id ${id} has no code, and no neighbours`);
     }
@@ -254,6 +307,16 @@ function* rowQueries(call: Call, index: SimHashIndex): Generator<Queries> {
       vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
     yield { names: [row.id], vectors, self: [row.row] };
   }
+}
+
+/** The ids of a stored index among those that words may name. */
+async function idsAmong(index: StoredIndex, words: readonly string[]): Promise<Set<Id>> {
+  const there = new Set<Id>();
+  const named = words.flatMap((word) => [word, ...wordParts(word)]);
+  for (const id of named.flatMap(idsNamed)) {
+    if ((await index.get(id)) !== undefined) there.add(id);
+  }
+  return there;
 }
 
 /** The rows of a file; says how many have no code. */
