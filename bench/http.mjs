@@ -39,7 +39,7 @@ async function fromSource() {
   const outfile = `${cache}http-parts.mjs`;
   const contents = `
     export { HttpFiles } from '../src/stored/http-files';
-    export { openStored } from '../src/stored/stored-index';
+    export { openStored } from '../src/stored/open-stored';
     export { startHost } from '../test/stored/web-host';
   `;
   const resolveDir = fileURLToPath(new URL('.', import.meta.url));

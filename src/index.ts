@@ -102,8 +102,9 @@ export {
 } from './measure/calibrate';
 export type { PairTally, Threshold } from './measure/pair-tally';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
+export type { OpenStoredOptions } from './stored/open-stored';
 export { openIndexUrl } from './stored/open-url';
-export type { OpenStoredOptions, StoredFigures, StoredIndex } from './stored/stored-index';
+export type { StoredFigures, StoredIndex } from './stored/stored-index';
 export type { ArrowSource } from './table/arrow/source';
 export {
   type CodesFromArrowOptions,

@@ -23,7 +23,8 @@ import {
   manifestName,
   type TextSettings,
 } from '../stored/manifest';
-import { type OpenStoredOptions, openStored, type StoredIndex } from '../stored/stored-index';
+import { type OpenStoredOptions, openStored } from '../stored/open-stored';
+import type { StoredIndex } from '../stored/stored-index';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
@@ -84,7 +85,7 @@ export async function openIndex(
     try {
       if (memory === undefined) return await opened.index(call);
       const { signal } = checkLongCall(call);
-      const own = { memory, generation: opened.generation, ...(signal && { signal }) };
+      const own = { memory, generation, ...(signal && { signal }) };
       return await openStored(new FolderFiles(opened.path), own);
     } catch (error) {
       if (!(error instanceof GoneError) || left === 0 || generation !== undefined) throw error;

@@ -23,7 +23,7 @@ import {
   segmentsOf,
 } from './manifest';
 import { RowSet } from './row-set';
-import type { StoredFiles } from './stored-files';
+import type { FoundManifest, StoredFiles } from './stored-files';
 
 /** A segment, and where its blocks are. */
 export interface StoredSegment extends Segment {
@@ -55,6 +55,15 @@ export async function openContent(
 ): Promise<StoredContent> {
   const found = await files.manifest(generation, signal);
   if (found === null) throw new FormatError('no index: it has no manifest', files.place);
+  return contentOf(files, found, signal);
+}
+
+/** The content that a manifest names. */
+export async function contentOf(
+  files: StoredFiles,
+  found: FoundManifest,
+  signal: AbortSignal | undefined,
+): Promise<StoredContent> {
   const path = `${files.place}/${found.name}`;
   const manifest = parseManifest(found.bytes, path, found.generation);
   if (manifest.version === 1) {

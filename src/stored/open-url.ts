@@ -8,7 +8,8 @@ import { checkLongCall } from '../base/steps';
 import type { Id } from '../index/id-table';
 import { ByteFiles, type FilesAtHand } from './byte-files';
 import { HttpFiles } from './http-files';
-import { type OpenStoredOptions, openStored, type StoredIndex } from './stored-index';
+import { type OpenStoredOptions, openStored } from './open-stored';
+import type { StoredIndex } from './stored-index';
 
 /**
  * Opens the index at an address, which is that of a copy of an index folder on any web host that

@@ -17,6 +17,13 @@ export interface NamedFile {
   readonly bytes: number;
 }
 
+/** A manifest that was read, and not yet checked. */
+export interface FoundManifest {
+  readonly name: string;
+  readonly generation: number;
+  readonly bytes: Uint8Array;
+}
+
 export interface StoredFiles {
   /** The folder or address, by which errors name files: `${place}/${name}`. */
   readonly place: string;
@@ -24,10 +31,7 @@ export interface StoredFiles {
    * The newest manifest, or that of a generation; null where there is none. `generation` is the one
    * by the name of the file, which must be that in the manifest.
    */
-  manifest(
-    generation: number | undefined,
-    signal?: AbortSignal,
-  ): Promise<{ name: string; generation: number; bytes: Uint8Array } | null>;
+  manifest(generation: number | undefined, signal?: AbortSignal): Promise<FoundManifest | null>;
   /**
    * Ranges of a file, in the order given; each has exactly its length. Reads in parallel, and may
    * join ranges that are near each other. Throws a FormatError that names the file where it has

@@ -4,7 +4,6 @@
  * bit. Searches that are asked for at once read together.
  */
 
-import { checkByteCount } from '../base/byte-count';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall, type Steps } from '../base/steps';
 import type { SimHasher } from '../hashing/simhash';
@@ -41,14 +40,13 @@ import { type Request, searchRequest, withinRequest } from '../index/search-requ
 import type { VectorStorage } from '../index/vectors/row-vectors';
 import type { Vector } from '../vectors/vectors';
 import { BlockReader } from './block-reader';
-import { openContent, type StoredContent } from './content';
+import type { StoredContent } from './content';
 import { LookUps } from './look-ups';
 import { SearchQueue } from './needs';
 import { PartitionCache } from './partition-cache';
 import { candidatesPassing, nearestPassing, type Passing } from './passing-blocks';
 import { findRow, readRow } from './row-look-up';
 import { StoredColumns } from './stored-columns';
-import type { StoredFiles } from './stored-files';
 import { Router } from './stored-partitions';
 import { type Shared, StoredView } from './stored-view';
 import { VectorCache } from './vector-cache';
@@ -372,31 +370,4 @@ export class StoredIndex<I extends Id = Id> {
 interface Asked {
   readonly request: Request;
   readonly filter: unknown;
-}
-
-/** How an index is opened whose rows stay where they are. */
-export interface OpenStoredOptions {
-  /**
-   * The limit of what it holds in memory: bytes, or a text as '512MB'. Searches of an index that
-   * fits are as fast as in memory.
-   */
-  memory: number | string;
-  /** An older generation, while its files are there; the newest by default. */
-  generation?: number | undefined;
-  /** Stops opening. */
-  signal?: AbortSignal;
-}
-
-/** Opens the index of these files, and closes them where it cannot be opened. */
-export async function openStored(
-  files: StoredFiles,
-  { memory, ...options }: OpenStoredOptions,
-): Promise<StoredIndex> {
-  try {
-    const limit = checkByteCount('memory', memory);
-    return new StoredIndex(await openContent(files, options), limit);
-  } catch (error) {
-    await files.close();
-    throw error;
-  }
 }

@@ -2,7 +2,9 @@ import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { FolderFiles } from '../../src/folder/folder-files';
 import { FormatError, IndexFolder, openIndex, SimHashIndex, saveIndex } from '../../src/node';
+import { openStored } from '../../src/stored/open-stored';
 import { temporaryFolder } from '../folder/collection';
 import { fileOf, newestIn } from './files';
 import { clustered, DIMENSIONS, found, KINDS, writeFolder } from './places';
@@ -150,5 +152,24 @@ it('tells what it did where that is asked for', async () => {
   expect(partitionMisses).toBe(index.report?.probes);
   expect(reads).toBeGreaterThan(partitionMisses);
   expect(bytesRead).toBeGreaterThan(0);
+  await index.close();
+});
+
+it('opens the newest generation where another is saved while it opens', async () => {
+  const folder = copy();
+  const files = new FolderFiles(folder);
+  const { manifest } = files;
+  let saves = 0;
+  files.manifest = async (generation) => {
+    const found = await manifest.call(files, generation);
+    // Three saves delete the files of the generation whose manifest was read.
+    for (; saves < 3; saves++) {
+      await (await IndexFolder.open(folder)).append([Array.from(query)], [`save ${saves}`]);
+      await (await IndexFolder.open(folder)).compact();
+    }
+    return found;
+  };
+  const index = await openStored(files, { memory: '64MB' });
+  expect(found(await index.search(query))).toEqual(found((await openIndex(folder)).search(query)));
   await index.close();
 });

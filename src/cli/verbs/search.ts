@@ -279,7 +279,7 @@ async function* queriesOf(
 async function textQuery(
   call: Call,
   folder: IndexFolder,
-  { hasher: like }: SimHashIndex,
+  { hasher: like }: SearchedIndex,
 ): Promise<Queries> {
   if (folder.text === null) {
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);

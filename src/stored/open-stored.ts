@@ -1,0 +1,60 @@
+/**
+ * Opens an index whose rows stay where they are. Where its files vanish while it is opened, since
+ * newer generations were saved or published, it opens the newest.
+ */
+
+import { checkByteCount } from '../base/byte-count';
+import { FormatError } from '../base/format-error';
+import { contentOf, type StoredContent } from './content';
+import type { FoundManifest, StoredFiles } from './stored-files';
+import { StoredIndex } from './stored-index';
+
+const TRIES = 5;
+
+/** How an index is opened whose rows stay where they are. */
+export interface OpenStoredOptions {
+  /**
+   * The limit of what it holds in memory: bytes, or a text as '512MB'. Searches of an index that
+   * fits are as fast as in memory.
+   */
+  memory: number | string;
+  /** An older generation, while its files are there; the newest by default. */
+  generation?: number | undefined;
+  /** Stops opening. */
+  signal?: AbortSignal;
+}
+
+/** Opens the index of these files, and closes them where it cannot be opened. */
+export async function openStored(
+  files: StoredFiles,
+  { memory, generation, signal }: OpenStoredOptions,
+): Promise<StoredIndex> {
+  try {
+    const limit = checkByteCount('memory', memory);
+    const found = await files.manifest(generation, signal);
+    if (found === null) throw new FormatError('no index: it has no manifest', files.place);
+    const isNewest = generation === undefined;
+    return new StoredIndex(await opened(files, found, { isNewest, signal }), limit);
+  } catch (error) {
+    await files.close();
+    throw error;
+  }
+}
+
+async function opened(
+  files: StoredFiles,
+  first: FoundManifest,
+  { isNewest, signal }: { isNewest: boolean; signal: AbortSignal | undefined },
+): Promise<StoredContent> {
+  let found = first;
+  for (let left = TRIES; ; left--) {
+    try {
+      return await contentOf(files, found, signal);
+    } catch (error) {
+      if (!isNewest || left === 0) throw error;
+      const now = await files.manifest(undefined, signal).catch(() => null);
+      if (now === null || now.generation === found.generation) throw error;
+      found = now;
+    }
+  }
+}
