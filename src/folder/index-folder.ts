@@ -23,8 +23,7 @@ import {
   manifestName,
   type TextSettings,
 } from '../stored/manifest';
-import { type OpenStoredOptions, openStored } from '../stored/open-stored';
-import type { StoredIndex } from '../stored/stored-index';
+import { type OpenStoredOptions, openStored, type StoredIndex } from '../stored/open-stored';
 import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { columnsFromArrow } from '../table/sealed/carried-columns';

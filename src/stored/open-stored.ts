@@ -9,6 +9,8 @@ import { contentOf, type StoredContent } from './content';
 import type { FoundManifest, StoredFiles } from './stored-files';
 import { StoredIndex } from './stored-index';
 
+export type { StoredIndex };
+
 const TRIES = 5;
 
 /** How an index is opened whose rows stay where they are. */
