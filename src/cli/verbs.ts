@@ -108,9 +108,7 @@ export const VERBS: readonly Verb[] = [
           'Of an optimized index: go on until this share of the neighbours is expected to be found',
         '--explain':
           'Say for each query what was done, how long it took, and how much it probably missed',
-        '--memory SIZE':
-          'Leave the rows in their files, and hold at most so much of them, as 512M: for an index ' +
-          'larger than memory',
+        '--memory SIZE': 'Leave the rows in their files, and hold at most so much of them, as 512M',
         '--columns NAMES: list': 'Columns of the index to show (on a terminal the first text)',
       }),
       ...OUTPUT_OPTIONS,

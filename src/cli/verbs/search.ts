@@ -58,7 +58,8 @@ export async function run(call: Call): Promise<0 | 1> {
   const filtered = columnsOfFilter(call, folder);
   const index = await opened(call, folder);
   const isLoaded = index instanceof SimHashIndex;
-  const carried = await Carried.read(folder, index, isLoaded ? [...shown, ...filtered] : filtered);
+  const names = isLoaded ? [...shown, ...filtered] : filtered;
+  const carried = await Carried.read(folder, index, names);
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
@@ -106,8 +107,10 @@ async function opened(call: Call, folder: IndexFolder): Promise<SearchedIndex> {
 function memoryWords(figures: StoredFigures): string {
   const { memory, reads, bytesRead, partitionHits, partitionMisses, evictions } = figures;
   return [
-    `${bytesText(bytesRead)} read in ${counted(reads, 'range')} of at most ${bytesText(memory)} held`,
-    `${grouped(partitionHits)} of ${grouped(partitionHits + partitionMisses)} partitions were held`,
+    `${bytesText(bytesRead)} read in ${counted(reads, 'range')}` +
+      ` of at most ${bytesText(memory)} held`,
+    `${grouped(partitionHits)} of ${grouped(partitionHits + partitionMisses)}` +
+      ' partitions were held',
     `${grouped(evictions)} made room`,
   ].join(', ');
 }
