@@ -62,7 +62,7 @@ function inBlock({ content, view }: Passing, block: LoadedBlock, id: Id): FoundR
   return null;
 }
 
-/** The row with its vector, as `SimHashIndex.get` returns it; of float32 no other vector is read. */
+/** The row with its vector, as `SimHashIndex.get` returns it; of float32 only it is read. */
 export async function readRow(
   { reader, signal }: Passing,
   { row, id, code, place: at }: FoundRow,
