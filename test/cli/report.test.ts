@@ -96,7 +96,7 @@ const heldIn = (text: string): Held =>
 const has = (value: unknown) => value !== null && value !== undefined;
 
 describe.each([
-  ['vectors.hs', 'with kept vectors', { rows: ROWS, curve: true, charts: 5 }],
+  ['vectors.hs', 'with kept vectors', { rows: ROWS, curve: true, charts: 6 }],
   ['codes.hs', 'of codes alone', { rows: ROWS, curve: true, charts: 3 }],
   ['docs.hs', 'of texts with carried columns', { rows: 90, curve: true, charts: 3 }],
   ['one.hs', 'of one row', { rows: 1, curve: false, charts: 0 }],
