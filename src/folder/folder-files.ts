@@ -18,6 +18,7 @@ const PARALLEL = 4;
 export class FolderFiles implements StoredFiles {
   readonly place: string;
   readonly #open = new Map<string, Promise<FileHandle>>();
+  #isClosed = false;
 
   constructor(folder: string) {
     this.place = folder;
@@ -60,6 +61,7 @@ export class FolderFiles implements StoredFiles {
   #handle(file: NamedFile): Promise<FileHandle> {
     const known = this.#open.get(file.name);
     if (known !== undefined) return known;
+    if (this.#isClosed) return Promise.reject(new Error(`${this.place}: it is closed`));
     const opening = this.#opened(file);
     this.#open.set(file.name, opening);
     opening.catch(() => this.#open.delete(file.name)); // may be tried again
@@ -81,6 +83,7 @@ export class FolderFiles implements StoredFiles {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true; // what other reads go on to ask for is not opened any more
     const handles = [...this.#open.values()];
     this.#open.clear();
     for (const handle of handles) await handle.then((one) => one.close()).catch(() => undefined);

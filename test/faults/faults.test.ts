@@ -8,9 +8,14 @@ import { root } from '../docs/examples';
 function faults(...args: string[]): Promise<{ code: number; text: string }> {
   const words = ['scripts/faults.mjs', '--seed', '7', ...args];
   return new Promise((resolve) => {
-    execFile(process.execPath, words, { cwd: root, timeout: 580_000 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
-    });
+    execFile(
+      process.execPath,
+      words,
+      { cwd: root, timeout: 1_180_000 },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
+      },
+    );
   });
 }
 
@@ -26,7 +31,7 @@ it.each([
     expect(text).toContain('1 passed, 0 failed');
     expect(code).toBe(0);
   },
-  600_000,
+  1_200_000,
 );
 
 it.each([['--kills', '40'], ['--losses', '60'], ['--errors']])(
@@ -36,5 +41,5 @@ it.each([['--kills', '40'], ['--losses', '60'], ['--errors']])(
     expect(text).toMatch(/expected state \d+ to \d+/);
     expect(code).toBe(1);
   },
-  600_000,
+  1_200_000,
 );

@@ -1,6 +1,6 @@
 /** A small index in a folder that has a file of each kind, and all that it answers as text. */
 
-import { IndexFolder } from '../../src/folder/index-folder';
+import { IndexFolder, openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
 import { indexToArrow, SimHashIndex, TextHasher } from '../../src/index';
 import { RowBatch } from '../../src/table/row-batch';
@@ -37,6 +37,7 @@ export async function writeSmallFolder(folder: string): Promise<void> {
 
 /** What is read from files of a kind, and told by them. */
 export async function answersOf(folder: string, kind: string): Promise<string> {
+  if (kind === 'hashes' || kind === 'buckets') return foundByHash(folder);
   const opened = await IndexFolder.open(folder);
   if (kind === 'columns') return JSON.stringify((await opened.columns())?.values('title'));
   if (kind === 'frequencies') {
@@ -46,4 +47,16 @@ export async function answersOf(folder: string, kind: string): Promise<string> {
   if (kind !== 'manifest.json')
     return Buffer.from(indexToArrow(await opened.index())).toString('hex');
   return JSON.stringify([opened.generation, opened.rowCount, opened.text, opened.files]);
+}
+
+/** The rows of all ids, which a stored index finds by their hashes. */
+async function foundByHash(folder: string): Promise<string> {
+  const stored = await openIndex(folder, { memory: '64MB' });
+  try {
+    const ids = [...Array.from({ length: 12 }, (_, i) => `row ${i}`), 'late 1', 'late 2'];
+    const rows = await Promise.all(ids.map((id) => stored.get(id)));
+    return JSON.stringify(rows.map((one) => one?.row ?? null));
+  } finally {
+    await stored.close();
+  }
 }
