@@ -25,7 +25,9 @@ describe('in a terminal', () => {
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\r\n');
     const heading = lines[0].replaceAll(ESCAPE, '<esc>');
-    expect(heading).toMatch(/^<esc>\[1mquery +rank +id +distance +estimatedCos(?:ine|…) +title *<esc>\[0m$/);
+    expect(heading).toMatch(
+      /^<esc>\[1mquery +rank +id +distance +estimatedCos(?:ine|…) +title *<esc>\[0m$/,
+    );
     expect(lines).toHaveLength(4);
     expect(lines[1]).toMatch(/^ +0 +1 +tea-[12] +\d+ +0\.\d{4} +/);
     for (const line of lines.slice(1)) expect(line.length).toBeLessThanOrEqual(60);
