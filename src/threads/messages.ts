@@ -112,7 +112,7 @@ export class Packed {
     const isWhole = isGiven && view.byteLength === buffer.byteLength;
     const copy = isWhole ? view : this.#copied(view);
     const own = copy.buffer as ArrayBuffer;
-    // An empty one may be a constant, which must not be given away; browsers refuse it the next time.
+    // An empty one may be a constant: given away once, browsers refuse it the next time.
     if (own.byteLength > 0 && !this.transfer.includes(own)) this.transfer.push(own);
     return copy;
   }

@@ -90,7 +90,7 @@ it('is what a plain model says after any appends, removals, compactions and save
       expect((await filesIn(folder, 'rows')).length).toBeLessThan(8);
     }
   }
-});
+}, 240_000);
 
 it('writes only what changed', async () => {
   const folder = newFolder();
