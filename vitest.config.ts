@@ -1,15 +1,31 @@
 // How tests are run. `npm test` leaves out those tagged `full`: slow ones, such as a kill at any moment,
 // every byte of a file changed, lines of 100 MB. `npm run test:full` and the CI run all of them.
 // A test is tagged by `it('…', { tags: 'full' }, …)`, a file by a first line `// @module-tag full`.
+// Coverage is of the quick tests of the library: it makes all code slower, and the slow tests mostly
+// run code in child processes, where nothing is counted.
 
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** A file for the counts of a run, as JSON next to the usual output; the CI sums them. */
 const report = process.env.TEST_REPORT;
 
+/** Files that are slow as a whole run first: at the end one of them would keep a single core busy. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification) =>
+      readFileSync(moduleId, 'utf8').startsWith('// @module-tag full');
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isSlow), ...sorted.filter((one) => !isSlow(one))];
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFirst },
     testTimeout: 60_000,
+    hookTimeout: 60_000, // hooks build indexes, on machines that may be busy
     maxWorkers: '100%', // of the processors; by default one stays idle
     expect: { requireAssertions: true },
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
@@ -24,8 +40,8 @@ export default defineConfig({
         ...['src/cli/**', 'src/explorer/**', 'src/worker.ts', 'src/threads/serve.ts'],
       ],
       reporter: ['text-summary', 'html'],
-      // Measured 97, 97 and 90 before folders were built out of memory; to be raised again when measured.
-      thresholds: { lines: 92, functions: 92, branches: 85 },
+      // Measured 94.5, 93.4 and 87.4; slow tests, without coverage, run what is missing of folders and formats.
+      thresholds: { lines: 94, functions: 93, branches: 86 },
     },
     // The tests of the command run what is built, so only they wait for a build.
     projects: [

@@ -2,19 +2,17 @@
 // of `explain`, against the share that it found, in ten bins; and searches that go on until a recall is expected.
 // Signs and their number were chosen on GloVe; the other sets judge them. Draws docs/doubt.svg.
 
-import { readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { SimHashIndex, scanVectorsAll, vectorsFromArrow } from '../dist/index.js';
+import { writeFileSync } from 'node:fs';
+import { SimHashIndex } from '../dist/index.js';
 import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
 import { doubtPicture } from './lib/doubt-picture.mjs';
-import { generator } from './lib/random.mjs';
+import { heldOut, nounVectors } from './lib/held-out.mjs';
 import { announce, printTable } from './lib/table.mjs';
 
 const K = 10;
 const BINS = 10;
 /** Queries of a bin that is judged. */
 const ENOUGH = 200;
-const QUERIES = 3000;
 const CASES = [
   { vectors: 'float32', bits: 256, wanted: [0.6, 0.8, 0.95] },
   { vectors: 'int8', bits: 256, wanted: [0.9] },
@@ -26,23 +24,18 @@ const ASKED = [0.8, 0.9, 0.95, 0.99];
 
 await announce();
 for (const name of ['glove', 'images', 'sentences']) buildDataSet(name);
-const nouns = vectorsFromArrow(
-  readFileSync(fileURLToPath(new URL('../datasets/nouns/nouns.arrow', import.meta.url))),
-  { id: 'word' },
-).vectors;
 const chosen = process.argv.slice(2);
 const SETS = [
-  ['GloVe', () => parted(vectorsOf('glove', 'train'), 30_000, 100)],
-  ['images', () => parted(vectorsOf('images', 'train'), 20_000, 200)],
-  ['sentences', () => parted(vectorsOf('sentences', 'train'), 30_000, 300)],
-  ['nouns', () => parted(nouns, 14_824, 400)],
+  ['GloVe', () => heldOut(vectorsOf('glove', 'train'), 30_000, K, 100)],
+  ['images', () => heldOut(vectorsOf('images', 'train'), 20_000, K, 200)],
+  ['sentences', () => heldOut(vectorsOf('sentences', 'train'), 30_000, K, 300)],
+  ['nouns', () => heldOut(nounVectors(), 14_824, K, 400)],
 ].filter(([name]) => chosen.length === 0 || chosen.includes(name));
 
 const diagrams = [];
 const byRecall = [];
 for (const [name, make] of SETS) {
-  const { rows, queries } = make();
-  const truth = scanVectorsAll(rows, queries, { k: K }).map((one) => new Set(one.rows));
+  const { rows, queries, truth } = make();
   const bins = Array.from({ length: BINS }, () => ({ queries: 0, said: 0, found: 0 }));
   for (const { vectors, bits, wanted } of CASES) {
     const index = new SimHashIndex({ bits, dimensions: rows.dimensions, vectors });
@@ -116,24 +109,6 @@ function answered(index, queries, truth, options) {
     const found = rows.filter((row) => own.has(row)).length / own.size;
     return { said: 1 - explain.expectedMissing / K, found, explain };
   });
-}
-
-/** Random rows of a matrix to hold, and others that are new queries. */
-function parted({ values, dimensions }, count, seed) {
-  const { below } = generator(seed);
-  const order = Uint32Array.from({ length: values.length / dimensions }, (_, i) => i);
-  const take = (from, size) => {
-    const part = new Float32Array(size * dimensions);
-    for (let i = 0; i < size; i++) {
-      const other = from + i + below(order.length - from - i);
-      [order[from + i], order[other]] = [order[other], order[from + i]];
-      const at = order[from + i] * dimensions;
-      part.set(values.subarray(at, at + dimensions), i * dimensions);
-    }
-    return { values: part, dimensions };
-  };
-  const rows = take(0, count);
-  return { rows, queries: take(count, Math.min(QUERIES, order.length - count)) };
 }
 
 function three(value) {

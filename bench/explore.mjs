@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import { SimHashIndex, saveIndex } from '../dist/node.js';
+import { args, executablePath } from '../scripts/lib/chromium.mjs';
 import { generator } from './lib/random.mjs';
 import { announce, printTable, short } from './lib/table.mjs';
 
@@ -126,10 +127,7 @@ const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 await announce();
 const names = ['explorer.js', 'explorer-style.css'];
 const bytes = gzipSync(names.map((name) => readFileSync(new URL(name, dist), 'utf8')).join('\n'));
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-});
+const browser = await chromium.launch({ executablePath, args });
 const rows = [];
 try {
   for (const size of SIZES) {

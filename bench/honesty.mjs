@@ -2,17 +2,15 @@
 // how often the stated 95 % interval holds what thousands of new queries find, how often at least the stated
 // share of them finds 9 of 10, and how often the wanted recall is reached, or said to be out of reach.
 
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { clusteredGaussian } from '../datasets/synthetic/synthetic.mjs';
-import { SimHashIndex, scanVectorsAll, vectorsFromArrow } from '../dist/index.js';
+import { SimHashIndex } from '../dist/index.js';
 import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
+import { heldOut, nounVectors, QUERIES } from './lib/held-out.mjs';
 import { generator } from './lib/random.mjs';
 import { announce, printTable } from './lib/table.mjs';
 
 const K = 10;
 const FEW = 9;
-const QUERIES = 3000;
 /** How far below the wanted recall still counts as reached. */
 const SLACK = 0.003;
 const SEEDS = [1, 2];
@@ -20,23 +18,19 @@ const SEEDS = [1, 2];
 await announce();
 buildDataSet('glove');
 
-const nouns = vectorsFromArrow(
-  readFileSync(fileURLToPath(new URL('../datasets/nouns/nouns.arrow', import.meta.url))),
-  { id: 'word' },
-).vectors;
 /** Names of sets, to run some of them only. */
 const named = process.argv.slice(2);
 const SETS = [
-  ['GloVe', parted(vectorsOf('glove', 'train'), 20_000, 100)],
-  ['nouns', parted(nouns, 13_824, 200)],
-  ['embeddings', parted(embeddings(24_000), 20_000, 300)],
-  ['images', parted(images(16_000), 12_000, 400)],
+  ['GloVe', () => heldOut(vectorsOf('glove', 'train'), 20_000, K, 100)],
+  ['nouns', () => heldOut(nounVectors(), 13_824, K, 200)],
+  ['embeddings', () => heldOut(embeddings(24_000), 20_000, K, 300)],
+  ['images', () => heldOut(images(16_000), 12_000, K, 400)],
 ].filter(([name]) => named.length === 0 || named.includes(name));
 
 const table = [];
 const totals = { cases: 0, inside: 0, met: 0, refused: 0, covered: 0 };
-for (const [name, { rows, queries }] of SETS) {
-  const truth = scanVectorsAll(rows, queries, { k: K }).map((one) => new Set(one.rows));
+for (const [name, make] of SETS) {
+  const { rows, queries, truth } = make();
   addCases(name, truth, rows, queries, {
     vectors: 'float32',
     bits: 256,
@@ -72,24 +66,6 @@ console.log(
     `is reached within ${SLACK} in ${share(totals.met, totals.cases - totals.refused)} of the ` +
     `${totals.cases - totals.refused} cases that say so; the other ${totals.refused} say that it is not.`,
 );
-
-/** Random rows of a matrix to hold, and others that are new queries. */
-function parted({ values, dimensions }, count, seed) {
-  const { below } = generator(seed);
-  const order = Uint32Array.from({ length: values.length / dimensions }, (_, i) => i);
-  const take = (from, size) => {
-    const part = new Float32Array(size * dimensions);
-    for (let i = 0; i < size; i++) {
-      const other = from + i + below(order.length - from - i);
-      [order[from + i], order[other]] = [order[other], order[from + i]];
-      const at = order[from + i] * dimensions;
-      part.set(values.subarray(at, at + dimensions), i * dimensions);
-    }
-    return { values: part, dimensions };
-  };
-  const rows = take(0, count);
-  return { rows, queries: take(count, Math.min(QUERIES, order.length - count)) };
-}
 
 /** Vectors of 256 dimensions in clusters within clusters, as those of sentences are. */
 function embeddings(count) {

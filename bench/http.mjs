@@ -6,8 +6,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { SimHashIndex, saveIndex, scanVectorsAll } from '../dist/node.js';
-import { generator } from './lib/random.mjs';
+import { SimHashIndex, saveIndex } from '../dist/node.js';
+import { likeSentences, nearestOfBatches, rowsOf } from './lib/like-sentences.mjs';
 import { announce, printTable, short } from './lib/table.mjs';
 import { summary } from './lib/timing.mjs';
 
@@ -16,8 +16,6 @@ const RECALL = 0.95;
 const QUERIES = 200;
 const DELAY_MS = 20;
 const MEMORY = '512MB';
-/** Rows around each topic, on average. */
-const ROWS_A_TOPIC = 500;
 const SHAPES = [100_000, 384, 100_000, 1024];
 
 const cache = fileURLToPath(new URL('.cache/', import.meta.url));
@@ -120,29 +118,20 @@ function counting(files) {
 async function built(count, dimensions) {
   const folder = `${cache}http-${count}-${dimensions}.hs`;
   const draw = likeSentences(count, dimensions);
-  const asked = { values: draw(QUERIES), dimensions };
-  const queries = Array.from({ length: QUERIES }, (_, i) =>
-    asked.values.subarray(i * dimensions, (i + 1) * dimensions),
-  );
+  const asked = draw(QUERIES);
+  const queries = rowsOf(asked);
   const truthFile = `${folder}.truth.json`;
   if (existsSync(truthFile)) {
     return { folder, queries, truth: JSON.parse(readFileSync(truthFile, 'utf8')) };
   }
   const index = existsSync(folder) ? null : emptyIndex(dimensions);
-  const best = queries.map(() => []);
+  const nearest = nearestOfBatches(K);
   for (let row = 0; row < count; row += 50_000) {
-    const rows = { values: draw(Math.min(count - row, 50_000)), dimensions };
+    const rows = draw(Math.min(count - row, 50_000));
     index?.addAll(rows);
-    scanVectorsAll(rows, asked, { k: K }).forEach((found, i) => {
-      best[i].push(...Array.from(found.rows, (own, j) => [row + own, found.cosines[j]]));
-    });
+    nearest.add(row, rows, asked);
   }
-  const truth = best.map((all) =>
-    all
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, K)
-      .map(([row]) => row),
-  );
+  const truth = nearest.rows();
   if (index !== null) {
     await index.optimizeAsync({ k: K, recall: RECALL });
     mkdirSync(cache, { recursive: true });
@@ -155,25 +144,4 @@ async function built(count, dimensions) {
 
 function emptyIndex(dimensions) {
   return new SimHashIndex({ bits: 256, projection: 'hadamard', dimensions, vectors: 'int8' });
-}
-
-/**
- * Vectors as models make of sentences: topics with noise about as long around them, and a spectrum that
- * falls, so that a few dozen directions carry most of the variance.
- */
-function likeSentences(count, dimensions) {
-  const { below, normal } = generator(dimensions);
-  const spread = Float64Array.from({ length: dimensions }, (_, i) => 1 / (1 + i / 16));
-  const topics = Math.max(1, Math.round(count / ROWS_A_TOPIC));
-  const middles = Float32Array.from({ length: topics * dimensions }, normal);
-  return (rows) => {
-    const values = new Float32Array(rows * dimensions);
-    for (let at = 0; at < values.length; at += dimensions) {
-      const topic = dimensions * below(topics);
-      for (let i = 0; i < dimensions; i++) {
-        values[at + i] = (middles[topic + i] + normal()) * spread[i];
-      }
-    }
-    return values;
-  };
 }

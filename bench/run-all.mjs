@@ -19,6 +19,7 @@ const SCRIPTS = [
     'recall',
     'query-cost',
     'stored',
+    'build',
   ],
   ...[
     'rivals glove',
@@ -27,6 +28,7 @@ const SCRIPTS = [
     'sizes',
     'choices',
     'honesty',
+    'doubt',
     'centring',
     'classics',
     'exact',

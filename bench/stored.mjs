@@ -1,20 +1,20 @@
 // An index in a folder, searched where it is: queries a second next to the same index in memory, with a
 // limit that holds everything and with smaller ones; time to open, ranges and bytes a query, resident
-// memory. Vectors are generated: ROWS / 100 cluster centroids, unit Gaussians, in 384 dimensions of which
-// the i-th is scaled by (i + 1)^-0.35, and rows near them, as sentence embeddings are. The rounds of all
-// places are interleaved. `node --expose-gc bench/stored.mjs 300000` (rows) prints one table.
+// memory. Vectors are those of lib/like-sentences.mjs. The rounds of all places are interleaved.
+// `node --expose-gc bench/stored.mjs 300000` (rows) prints one table.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openIndex, SimHashIndex, saveIndex } from '../dist/node.js';
 import { resident } from './lib/child.mjs';
-import { generator } from './lib/random.mjs';
+import { likeSentences, rowsOf } from './lib/like-sentences.mjs';
 import { announce, printTable } from './lib/table.mjs';
 
 const ROWS = Number(process.argv[2] ?? 300_000);
 const DIMENSIONS = 384;
 const QUERIES = 200;
+const STEP = 20_000;
 const ROUNDS = 5;
 
 await announce();
@@ -43,24 +43,10 @@ console.log(`resident at the end: ${Math.round(resident() / 2 ** 20)} MB`);
 rmSync(join(folder, '..'), { recursive: true });
 
 async function build() {
-  const { normal: gaussian, below } = generator(1);
-  const clusters = Math.ceil(ROWS / 100);
-  const middles = Float32Array.from({ length: clusters * DIMENSIONS }, (_, i) => {
-    return gaussian() * ((i % DIMENSIONS) + 1) ** -0.35;
-  });
+  const draw = likeSentences(ROWS, DIMENSIONS);
+  const queries = rowsOf(draw(QUERIES));
   const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
-  const row = (values, at) => {
-    const from = DIMENSIONS * below(clusters);
-    for (let i = 0; i < DIMENSIONS; i++) {
-      values[at + i] = middles[from + i] + 0.7 * gaussian() * (i + 1) ** -0.35;
-    }
-  };
-  const STEP = 20_000;
-  for (let first = 0; first < ROWS; first += STEP) {
-    const values = new Float32Array(Math.min(STEP, ROWS - first) * DIMENSIONS);
-    for (let at = 0; at < values.length; at += DIMENSIONS) row(values, at);
-    index.addAll({ values, dimensions: DIMENSIONS });
-  }
+  for (let row = 0; row < ROWS; row += STEP) index.addAll(draw(Math.min(STEP, ROWS - row)));
   const start = performance.now();
   const report = index.optimize({ recall: 0.95 });
   const optimized = performance.now();
@@ -70,11 +56,7 @@ async function build() {
     `optimize ${((optimized - start) / 1000).toFixed(1)} s (${report.method}, ${report.partitions} ` +
       `partitions, ${report.probes} probes), save ${((saved - optimized) / 1000).toFixed(1)} s`,
   );
-  return Array.from({ length: QUERIES }, () => {
-    const query = new Float32Array(DIMENSIONS);
-    row(query, 0);
-    return query;
-  });
+  return queries;
 }
 
 async function open(name, memory) {

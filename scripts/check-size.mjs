@@ -1,5 +1,6 @@
 // Measures the sources and holds limits: lines of the largest file, functions that are too long to be
-// read at once, values exported by the two entry points. Prints the share of comment lines as well.
+// read at once, values exported by the two entry points, exports that no other file imports. Prints the
+// share of comment lines as well.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,6 +58,36 @@ function exportsOf(file) {
     .map((element) => element.name.text);
 }
 
+/** Names that a file imports or re-exports; of what it loads by `import(…)`, all that it may use. */
+function importsOf(text) {
+  const lists = text.matchAll(/\b(?:import|export|const) (?:type )?\{([^}]*)\}\s*(?:from|=) /g);
+  const listed = Array.from(lists, ([, list]) => list.match(/[\w$]+/g) ?? []);
+  const picked = /\bimport\('/.test(text) ? text.matchAll(/[?)\w]\.(\w+)/g) : [];
+  return [...listed.flat(), ...Array.from(picked, ([, name]) => name)];
+}
+
+/** Exports of src that no file imports, tests included. */
+function unusedExports() {
+  const imported = new Set();
+  for (const folder of ['src', 'test', 'bench', 'scripts']) {
+    for (const file of readdirSync(join(root, folder), { recursive: true })) {
+      if (!/\.m?ts$|\.mjs$/.test(file) || /node_modules|\.generated\./.test(file)) continue;
+      for (const name of importsOf(readFileSync(join(root, folder, file), 'utf8'))) {
+        imported.add(name);
+      }
+    }
+  }
+  const declaration =
+    /^export (?:async )?(?:abstract )?(?:const|function\*?|class|interface|type|let) (\w+)/gm;
+  return files
+    .filter((file) => !/\.assembly\.ts$/.test(file))
+    .flatMap((file) =>
+      Array.from(readFileSync(join(src, file), 'utf8').matchAll(declaration), ([, name]) => name)
+        .filter((name) => !imported.has(name))
+        .map((name) => `${file} exports ${name}, which nothing imports`),
+    );
+}
+
 const exported = new Set([...exportsOf('index.ts'), ...exportsOf('node.ts')]);
 const large = sizes.filter(({ lines }) => lines > MAX_FILE_LINES);
 const largest = sizes.reduce((a, b) => (b.lines > a.lines ? b : a));
@@ -72,6 +103,7 @@ const problems = [
   ...(longFunctions.length > MAX_LONG_FUNCTIONS
     ? [`more than ${MAX_LONG_FUNCTIONS} functions of over ${MAX_FUNCTION_LINES} lines`]
     : []),
+  ...unusedExports(),
   ...(exported.size > MAX_EXPORTS ? [`more than ${MAX_EXPORTS} exported values`] : []),
 ];
 for (const problem of problems) console.error(problem);

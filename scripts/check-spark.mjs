@@ -1,6 +1,8 @@
 // Runs the tests of the Python package with Apache Spark, both installed from PyPI into a virtual
 // environment, the package as pip builds it. Without Java it says loudly that nothing was checked.
+// `--bench CASE…` runs bench/python/spark.py there in place of the tests, `--layouts` layouts.py.
 
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,17 +42,19 @@ async function installPackage() {
   return `version ${found}`;
 }
 
-/** Runs one file of tests; Python's own report is the error where one fails. */
+const env = {
+  PYTHONPATH: join(environment, 'package'),
+  PYSPARK_PYTHON: python,
+  SPARK_LOCAL_IP: '127.0.0.1',
+};
+
+/** Runs one file of tests; says which it skipped. */
 async function runTests(name) {
-  const env = {
-    PYTHONPATH: join(environment, 'package'),
-    PYSPARK_PYTHON: python,
-    SPARK_LOCAL_IP: '127.0.0.1',
-  };
-  const words = ['-W', 'ignore', '-m', 'unittest', `python/tests/${name}.py`];
   const started = Date.now();
-  await run('sh', ['-c', `"$0" "$@" 2>&1`, python, ...words], { env });
-  return `${((Date.now() - started) / 1000).toFixed()} s`;
+  const words = ['-W', 'ignore', '-m', 'unittest', '-v', `python/tests/${name}.py`];
+  const said = await run('sh', ['-c', `"$0" "$@" 2>&1`, python, ...words], { env });
+  const skipped = said.split('\n').filter((line) => line.includes('skipped '));
+  return [`${((Date.now() - started) / 1000).toFixed()} s`, ...skipped].join('\n');
 }
 
 await runChecks(
@@ -65,8 +69,17 @@ await runChecks(
     }
     await check('Spark and pyarrow from PyPI', installPrograms);
     await check('the Python package, as pip builds it', installPackage);
+    const [bench, ...cases] = process.argv.slice(2);
+    if (bench !== undefined) {
+      const script = bench === '--layouts' ? 'layouts' : 'spark';
+      const words = ['-W', 'ignore', join(root, `bench/python/${script}.py`), ...cases];
+      const options = { stdio: 'inherit', env: { ...process.env, ...env } };
+      process.exitCode = spawnSync(python, words, options).status ?? 1;
+      return;
+    }
     await check('layouts: each near pair meets once', () => runTests('test_layout'));
     await check('the command as a child', () => runTests('test_command'));
+    await check('codes in ClickHouse', () => runTests('test_clickhouse'));
     await check('answers on Spark equal those of one machine', () => runTests('test_spark'));
   },
   async () => undefined,

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { root, run } from './lib/checks.mjs';
+import { args, executablePath } from './lib/chromium.mjs';
 
 const cli = join(root, 'dist/cli.js');
 const folder = await mkdtemp(join(tmpdir(), 'halfspace-pictures-'));
@@ -21,10 +22,7 @@ async function serve(words) {
   return { child, address: String(address).trim() };
 }
 
-const browser = await chromium.launch({
-  ...{ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium' },
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-});
+const browser = await chromium.launch({ executablePath, args });
 
 /** Opens an address, does something with the page, and takes its picture. */
 async function picture(name, { address, hash = '', viewport = WIDE, colorScheme = 'light' }, act) {

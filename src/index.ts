@@ -38,10 +38,10 @@ export {
   scan,
   scanAll,
 } from './codes/scan';
-export type { DedupPlan } from './groups/dedup';
 export { type DedupOptions, dedup, dedupAsync } from './groups/dedup';
 export type { Grouping } from './groups/grouping';
 export type { ColumnValues, Keep } from './groups/keep';
+export type { DedupPlan } from './groups/plan';
 export type { PlanTableOptions } from './groups/plan-table';
 export {
   type GroupOptions,
@@ -50,7 +50,7 @@ export {
   type RowGroup,
   type RowGroups,
 } from './groups/row-groups';
-export type { PatternFunction } from './hashing/patterns';
+export type { PatternFunction } from './hashing/row-hasher';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type { Id } from './index/id-table';
 export type {

@@ -12,7 +12,7 @@ export { readCodes, readSparse, readVectors, writeCodes } from './formats/arrow/
 export { type CreateRowsOptions, createRows, type RowWriter } from './formats/create-rows';
 export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
-export { readPlan, writePairs, writePlan } from './formats/plan-file';
+export { type ReadPlanOptions, readPlan, writePairs, writePlan } from './formats/plan-file';
 export type { RowFormat } from './formats/row-format';
 export type { ColumnType, Delimiter, RowReader, SkippedLine } from './formats/row-reader';
 export * from './index';

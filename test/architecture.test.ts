@@ -22,6 +22,7 @@ const LAYERS = [
   'groups',
   'clustering',
   'measure',
+  'map',
   'worker.ts', // the entry point of worker threads
   'index.ts', // the entry point for browsers
   'explorer', // a page that uses it
@@ -184,6 +185,23 @@ it('a package is imported by the layers that may, and Node by those for Node', (
       .map((specifier) => `${file} imports ${specifier}`),
   );
   expect(wrong).toEqual([]);
+});
+
+it('what explore serves is made by library calls', () => {
+  /** Besides its own layer and the entry point: argument checks, and calls that are not exported. */
+  const calls = ['base', 'explorer', 'measure', 'map', 'node.ts', 'cli'];
+  const further = [
+    ...['groups/plan.ts', 'groups/plan-of-rows.ts', 'formats/plan-file.ts'], // plans that are saved again
+    'index/search.ts',
+  ];
+  const wrong = library
+    .filter((file) => file.startsWith('cli/explore/'))
+    .flatMap((file) => relativeOf(file).map((other) => ({ file, other })))
+    .filter(({ other }) => !calls.includes(layerOf(other)) && !further.includes(other));
+  expect(wrong).toEqual([]);
+  const page = library.filter((file) => file.startsWith('explorer/'));
+  const outside = page.flatMap(relativeOf).filter((other) => layerOf(other) !== 'explorer');
+  expect(new Set(outside)).toEqual(new Set(['index.ts']));
 });
 
 it('what src imports is in package.json, and the other way round', () => {

@@ -33,23 +33,13 @@ def near_pairs(codes, distance):
 
 
 def tree_of(codes, distance, cell_rows):
-    bits, cells = 8 * codes.shape[1], []
-    root = layout.root(bits, distance)
-    level = [root]
-    while level:
-        for number, node in enumerate(level):
-            node.number = number
-        sizes = [np.zeros((len(node.blocks), 1 << 16), np.int64) for node in level]
-        for node, rows in layout.undecided(root, codes, np.arange(len(codes))):
-            for at, block in enumerate(node.blocks):
-                values = layout.values_of(codes[rows], block)
-                sizes[node.number][at] += np.bincount(values, minlength=1 << 16)
-        level = [
-            inner
-            for node, of_node in zip(level, sizes)
-            for inner in layout.assign(node, of_node, cells, bits, distance, cell_rows)
-        ]
-    return root, cells
+    def census(root, level):
+        counts = layout.no_rows(level)
+        for number, at, found in layout.counted(root, codes):
+            counts[number][at] += found
+        return counts
+
+    return layout.tree(8 * codes.shape[1], distance, cell_rows, census)
 
 
 class Layout(unittest.TestCase):

@@ -1,16 +1,21 @@
 """Answers on Spark equal those of the command on one machine, whatever the partitions, and after
-children and workers were killed. One session, small data: what is tested is how work is cut."""
+children, workers and executors were killed. One cluster of two executors, small data: what is tested
+is how work is cut."""
 
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
-import signal
+import shutil
+import subprocess
 import tempfile
+import time
 import unittest
 
 import numpy as np
 import pyarrow as pa
+import pyspark
 from pyspark.sql import SparkSession
 
 from halfspace import command
@@ -18,12 +23,34 @@ from halfspace.spark import build_index, components, dedup, doctor, fingerprint,
 
 ROWS = 900
 WORDS = [f"w{i}" for i in range(400)]
-#: The command, which kills itself when it has read its first bytes where a file says so.
-SCRIPT = """import { unlinkSync } from 'node:fs';
-let isKilled = false;
-try { unlinkSync(process.env.KILL); isKilled = true; } catch {}
-if (isKilled) process.stdin.once('data', () => process.kill(process.pid, 'SIGKILL'));
-else await import(process.env.REAL);"""
+#: The command. Where the file FAULT has "VERB WHAT COUNT", the next COUNT children of that verb write
+#: half their output, and then kill themselves, their worker or its executor, or end as if all were well.
+SCRIPT = """import { spawnSync } from 'node:child_process';
+import { readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+const { FAULT, REAL } = process.env;
+let fault = ['', '', '0'];
+try {
+  if (readFileSync(FAULT, 'utf8').startsWith(`${process.argv[2]} `)) {
+    renameSync(FAULT, `${FAULT}.${process.pid}`);
+    fault = readFileSync(`${FAULT}.${process.pid}`, 'utf8').split(' ');
+    rmSync(`${FAULT}.${process.pid}`);
+    if (fault[2] > 1) writeFileSync(FAULT, `${fault[0]} ${fault[1]} ${fault[2] - 1}`);
+  }
+} catch {}
+if (fault[1] === '') await import(REAL);
+else {
+  const input = readFileSync(0);
+  const words = [new URL(REAL).pathname, ...process.argv.slice(2)];
+  const { stdout } = spawnSync(process.execPath, words, { input, maxBuffer: 2 ** 30 });
+  for (let at = 0; at < stdout.length >> 1; ) at += writeSync(1, stdout.subarray(at, stdout.length >> 1));
+  const parentOf = (pid) => Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1]);
+  const victims = { child: () => process.pid, worker: () => process.ppid };
+  victims.executor = () => parentOf(parentOf(process.ppid));
+  if (fault[1] !== 'half') {
+    process.kill(victims[fault[1]](), 'SIGKILL');
+    setInterval(() => {}, 1000); // until somebody ends it
+  }
+}"""
 spark = folder = None
 
 
@@ -34,16 +61,88 @@ def setUpModule():
     script.write_text(SCRIPT)
     os.environ["REAL"] = pathlib.Path(os.environ.get("HALFSPACE_COMMAND") or command.BUNDLE).as_uri()
     os.environ["HALFSPACE_COMMAND"] = str(script)
-    os.environ["KILL"] = f"{folder.name}/kill"
-    builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.memory", "1g")
+    os.environ["FAULT"] = f"{folder.name}/fault"
+    os.environ["SPARK_LOCAL_DIRS"] = small_disk("shuffled")
+    os.environ["TMPDIR"] = small_disk("temporary")
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
 
 
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "600m",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
+    # Little time for compilers: the data is small.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    # An executor that dies is one failure of its tasks; each test kills one.
+    "spark.task.maxFailures": "3",
+}
+
+
 def tearDownModule():
+    logs = pathlib.Path(pyspark.__file__).with_name("work") / spark.sparkContext.applicationId
     spark.stop()
+    shutil.rmtree(logs, ignore_errors=True)
+    for path in disks:
+        subprocess.run(["umount", "-l", path], check=True)
     folder.cleanup()
+
+
+def small_disk(name):
+    """A folder with a disk of its own, where the system lets us mount one."""
+    path = f"{folder.name}/{name}"
+    os.mkdir(path)
+    words = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", path]
+    with contextlib.suppress(FileNotFoundError):
+        if subprocess.run(words, capture_output=True).returncode == 0:
+            disks.append(path)
+    return path
+
+
+disks = []
+
+
+@contextlib.contextmanager
+def full(disk):
+    """A disk has space for 16 KB; with less, Python would take another folder for temporary files."""
+    filler = pathlib.Path(disk, "filler")
+    with open(filler, "wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while file.write(bytes(4096)) == 4096:
+                pass
+        file.truncate(file.tell() - 4 * 4096)
+    yield
+    filler.unlink()
+
+
+@contextlib.contextmanager
+def fault(verb, what, count=1):
+    """The next children of a verb meet a fault; one that is asked for must have met it."""
+    while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:
+        time.sleep(0.1)  # the driver and both executors: one may be on its way back
+    path = pathlib.Path(os.environ["FAULT"])
+    path.write_text(f"{verb} {what} {count}")
+    yield
+    if path.exists() and count == 1:
+        raise AssertionError(f"no {verb} met the fault")
+    path.unlink(missing_ok=True)
+
+
+def children():
+    """The commands that run on this machine as children of tasks."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if os.environ["HALFSPACE_COMMAND"].encode() in path.read_bytes().split(b"\0"):
+                found.append(path.parent.name)
+    return found
 
 
 def texts(count):
@@ -87,16 +186,14 @@ def digest(rows):
     return hashlib.sha256("\n".join(sorted(map(repr, rows))).encode()).hexdigest()
 
 
-def once(marker):
-    """True at the first call on this machine."""
-    try:
-        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-        return True
-    except FileExistsError:
-        return False
-
-
 class OnSpark(unittest.TestCase):
+    def tearDown(self):
+        # A child ends soon after its task, its worker or its executor.
+        limit = time.monotonic() + 60
+        while children() and time.monotonic() < limit:
+            time.sleep(0.1)
+        self.assertEqual(children(), [])
+
     def test_doctor_finds_what_is_needed(self):
         for row in doctor(spark, 2).collect():
             self.assertIsNone(row["problem"])
@@ -120,9 +217,10 @@ class OnSpark(unittest.TestCase):
             "t": fingerprint("t", bits=100, tokens="shingles:2").alias("t"),
             "m": fingerprint("m", bits=100).alias("m"),
         }
-        for partitions, names in ((1, ["v"]), (2, ["v", "t", "m"]), (7, ["v"])):
+        for partitions, names, victim in ((1, ["v"], "child"), (2, ["v", "t", "m"], "executor"), (7, ["v"], "worker")):
             made = rows.repartition(partitions).select("id", *(hashed[name] for name in names))
-            made = made.collect()
+            with fault("fingerprint", victim):
+                made = made.collect()
             for name in names:
                 found = [(row["id"], row[name] and row[name].hex()) for row in made]
                 self.assertEqual(digest(found), digest(expected[name]), (name, partitions))
@@ -133,18 +231,22 @@ class OnSpark(unittest.TestCase):
         expected = digest((row["id_a"], row["id_b"], row["distance"]) for row in made)
         self.assertGreater(len(made), ROWS)
         rows = spark.createDataFrame(table.to_pandas(), "id string, code binary")
-        marker, kill = f"{folder.name}/worker", pathlib.Path(os.environ["KILL"])
-        for partitions, cell_rows in ((1, 10**6), (2, 400), (7, 250)):
-            # A worker of the 2 and a child of the 7 partitions are killed once.
-            parts = rows.repartition(partitions)
-            if partitions == 2:
-                parts = parts.mapInArrow(_deadly(marker), "id string, code binary")
-            if partitions == 7:
-                kill.touch()
-            found = [tuple(row) for row in pairs(parts, 3, cell_rows=cell_rows).collect()]
+        words = np.frombuffer(b"".join(codes(ROWS)), np.int64)
+        longs = spark.createDataFrame(table.to_pandas().assign(code=words), "id string, code long")
+        for partitions, cell_rows, victim in ((1, 10**6, "executor"), (2, 400, "worker"), (7, 250, "child")):
+            parts = (longs if partitions == 2 else rows).repartition(partitions)
+            with fault("pairs", victim):
+                found = [tuple(row) for row in pairs(parts, 3, cell_rows=cell_rows).collect()]
             self.assertEqual(len(found), len(made), (partitions, cell_rows))
             self.assertEqual(digest(found), expected, (partitions, cell_rows))
-        self.assertEqual([os.path.exists(marker), kill.exists()], [True, False])
+
+    def test_output_that_lacks_its_second_half_fails_the_task_and_is_tried_again(self):
+        rows = spark.createDataFrame([(i, [float(i), 1.0]) for i in range(400)], "id long, v array<double>")
+        made = rows.repartition(1).select("id", fingerprint("v", bits=64).alias("code"))
+        with fault("fingerprint", "half"):
+            self.assertEqual(made.where("code is not null").count(), 400)
+        with fault("fingerprint", "half", 99), self.assertRaisesRegex(Exception, "output of the command is cut short"):
+            made.where("code is not null").count()
 
     def test_plans_equal_those_of_the_command_row_for_row(self):
         table = pa.table({"id": pa.array([f"r{i:04}" for i in range(300)]), "body": texts(300)})
@@ -157,8 +259,30 @@ class OnSpark(unittest.TestCase):
             for row in made
         ]
         self.assertGreater(sum(row["action"] == "drop" for row in made), 50)
-        plan = dedup(rows, "id", text="body", max_distance=9, keep="longest", cell_rows=200)
-        self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
+        for victim in ("child", "worker", "executor"):
+            with self.subTest(victim=victim), fault("dedup", victim):
+                plan = dedup(rows, "id", text="body", max_distance=9, keep="longest", cell_rows=200)
+                self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
+
+    def test_full_disks_fail_the_job_and_leave_no_index(self):
+        if not disks:
+            self.skipTest("THE FULL DISK WAS NOT TESTED: no disk can be mounted here")
+        shuffled, temporary = disks
+        draw = np.random.default_rng(6)
+        vectors = draw.normal(size=(2000, 16)).tolist()
+        rows = spark.createDataFrame(list(enumerate(vectors)), "id long, v array<double>").repartition(2)
+        near = pairs(rows.select("id", fingerprint("v", bits=64).alias("code")), 8)
+        expected = digest(map(tuple, near.collect()))
+        with full(shuffled), self.assertRaisesRegex(Exception, "No space left on device"):
+            pairs(rows.select("id", fingerprint("v", bits=64).alias("code")), 8).collect()
+        path = f"{folder.name}/full.hs"
+        with full(temporary), self.assertRaisesRegex(Exception, "CommandError.*no space left on the device"):
+            build_index(rows, path, vector="v", vectors="float32", shards=2)
+        self.assertFalse(os.path.exists(f"{path}/index.json"))
+        self.assertEqual(digest(map(tuple, near.collect())), expected)
+        build_index(rows, path, vector="v", vectors="float32", shards=2)
+        self.assertTrue(os.path.exists(f"{path}/index.json"))
+        self.assertEqual(os.listdir(temporary), [])
 
     def test_components_of_long_chains(self):
         draw = np.random.default_rng(4)
@@ -185,18 +309,6 @@ class OnSpark(unittest.TestCase):
         shared = sum(own[query, rank + 1] in true[query] for query in range(20) for rank in range(5))
         self.assertEqual(len(own), 100)
         self.assertGreaterEqual(shared, 95)
-
-
-def _deadly(marker):
-    """Passes batches on; the first worker that does so is killed."""
-
-    def passed(batches):
-        for batch in batches:
-            if once(marker):
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield batch
-
-    return passed
 
 
 if __name__ == "__main__":

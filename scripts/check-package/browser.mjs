@@ -6,18 +6,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-
-const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
-
-const ARGUMENTS = [
-  '--no-sandbox', // Chromium refuses to run as root with its sandbox, and CI is root
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import { args, executablePath } from '../lib/chromium.mjs';
 
 /** A policy under which scripts of the page's origin run and WebAssembly does not compile. */
 const WITHOUT_WASM = "default-src 'self'; img-src data:";
@@ -40,9 +29,9 @@ const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 
 /** Throws a sentence when there is no Chromium. */
 export async function checkChromium() {
-  await access(EXECUTABLE).catch(() => {
+  await access(executablePath).catch(() => {
     throw new Error(
-      `no Chromium at ${EXECUTABLE}: install it with "apt-get install chromium", or name another one in the environment variable CHROMIUM`,
+      `no Chromium at ${executablePath}: install it with "apt-get install chromium", or name another one in the environment variable CHROMIUM`,
     );
   });
 }
@@ -96,8 +85,8 @@ export async function openBrowser(script) {
 
   try {
     context = await chromium.launchPersistentContext(profile, {
-      executablePath: EXECUTABLE,
-      args: ARGUMENTS,
+      executablePath,
+      args,
       headless: true,
     });
     const version = context.browser()?.version() ?? 'of unknown version';

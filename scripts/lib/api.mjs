@@ -271,12 +271,10 @@ class Page {
   #defaultsNextTo(declaration) {
     if (!ts.isInterfaceDeclaration(declaration)) return null;
     const wanted = `${declaration.name.text.replace(/^Index|Options$/g, '').toUpperCase()}DEFAULTS`;
-    const source = declaration.getSourceFile();
-    const module = this.#checker.getSymbolAtLocation(source);
-    const exported = module === undefined ? [] : this.#checker.getExportsOfModule(module);
-    const defaults = exported.find(({ name }) => name.replaceAll('_', '') === wanted);
+    const inScope = this.#checker.getSymbolsInScope(declaration, ts.SymbolFlags.Variable);
+    const defaults = inScope.find(({ name }) => name.replaceAll('_', '') === wanted);
     if (defaults === undefined) return null;
-    const type = this.#checker.getTypeOfSymbol(defaults);
+    const type = this.#checker.getTypeOfSymbol(this.#checker.getExportSymbolOfSymbol(defaults));
     return new Map(
       this.#checker.getPropertiesOfType(type).map((one) => {
         const value = this.#checker.typeToString(this.#checker.getTypeOfSymbol(one));

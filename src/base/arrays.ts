@@ -1,4 +1,4 @@
-/** Typed arrays that grow, and binary search in ascending ones. */
+/** Typed arrays that grow, joined ones, numbers in order, and binary search in ascending ones. */
 
 /** A copy of an array with zeros after its values, `length` elements in all or twice as many. */
 export function grown<T extends Uint16Array | Uint32Array | Float32Array | Float64Array>(
@@ -20,6 +20,29 @@ export function lowerBound(values: Uint32Array, least: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** One array of all parts, a copy; of bytes where there are none. */
+export function concatenated<T extends ArrayBufferView & { readonly length: number }>(
+  parts: readonly T[],
+): T {
+  // A Buffer is an array of bytes too, but none is made by its constructor.
+  const isOfBytes = parts.length === 0 || parts[0] instanceof Uint8Array;
+  const Type = (isOfBytes ? Uint8Array : parts[0].constructor) as Uint8ArrayConstructor;
+  const all = new Type(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part as unknown as Uint8Array, at);
+    at += part.length;
+  }
+  return all as unknown as T;
+}
+
+/** The numbers from 0 to `count - 1`, in a loop: `from` takes ten times as long. */
+export function ascending(count: number): Uint32Array<ArrayBuffer> {
+  const numbers = new Uint32Array(count);
+  for (let i = 0; i < count; i++) numbers[i] = i;
+  return numbers;
 }
 
 /** Replaces counts by where their groups start in one array of all; returns the sum. */

@@ -30,6 +30,15 @@ export function bitmapOf(count: number, isSet: (row: number) => boolean): Uint8A
   return bits;
 }
 
+/** The bits of rows `first` to `end - 1`, from bit 0 on; null where there is no bitmap. */
+export function bitsOf<T extends null | undefined>(
+  validity: Uint8Array | T,
+  first: number,
+  end: number,
+): Uint8Array | T {
+  return validity && bitmapOf(end - first, (i) => bitAt(validity, first + i));
+}
+
 /** How many of the first `count` rows are null. */
 export function countNulls(validity: Uint8Array | null | undefined, count: number): number {
   let nulls = 0;

@@ -26,10 +26,12 @@ function quoted(name: string): string {
   return name.replace(/(\w+)((?:\[\d+\])?)$/, '"$1"$2');
 }
 
+/** The error for a value of a wrong type; `expected` completes the sentence. */
 export function wrongType(name: string, expected: string, value: unknown): TypeError {
   return new TypeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
 
+/** The error for a value of the right type that is not allowed. */
 export function wrongValue(name: string, expected: string, value: unknown): RangeError {
   return new RangeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
@@ -42,6 +44,7 @@ export function checkInteger(name: string, value: unknown, min: number, max: num
   throw wrongValue(name, `an integer ${range}`, value);
 }
 
+/** A width of codes. */
 export function checkBits(bits: unknown): number {
   return checkInteger('bits', bits, 1, MAX_BITS);
 }
@@ -51,6 +54,7 @@ export function checkK(k: unknown): number {
   return checkInteger('k', k, 1, Number.MAX_SAFE_INTEGER);
 }
 
+/** A distance that codes of so many bits can have. */
 export function checkMaxDistance(maxDistance: unknown, bits: number): number {
   return checkInteger('maxDistance', maxDistance, 0, bits);
 }
@@ -72,6 +76,7 @@ export function checkSeed(seed: unknown): bigint {
   throw wrongValue('seed', 'an integer in 0..2^64 - 1 (a bigint from 2^53 on)', seed);
 }
 
+/** One of some names; the message lists them. */
 export function checkOneOf<T extends string>(
   name: string,
   value: unknown,

@@ -1,3 +1,5 @@
+/** Lengths and cosines of vectors. */
+
 /** The length of a vector, safe where squares leave the range of float64 and the values do not. */
 export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length): number {
   let sum = 0;
@@ -9,4 +11,12 @@ export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length
   sum = 0; // in units of the largest
   for (let i = from; i < to; i++) sum += (values[i] / largest) ** 2;
   return largest * Math.sqrt(sum);
+}
+
+/** A cosine that rounding may have taken out of -1..1. */
+export const clampedCosine = (cosine: number): number => Math.max(-1, Math.min(1, cosine));
+
+/** The cosine of a vector of this length, whose product with a unit vector is known; 0 of zeros. */
+export function cosineOf(dot: number, length: number): number {
+  return length > 0 ? clampedCosine(dot / length) : 0;
 }

@@ -18,6 +18,12 @@ export interface LongCall {
   threads?: 'auto' | number;
 }
 
+/** Runs each stage of long work under its name, as whoever shows progress wants it run. */
+export type InStages = <T>(
+  name: string,
+  stage: (call: Required<Pick<LongCall, 'onProgress' | 'signal'>>) => Promise<T>,
+) => Promise<T>;
+
 /** Names of the options of `LongCall`. */
 export const LONG_CALL = ['onProgress', 'signal', 'threads'];
 const MAX_THREADS = 256;

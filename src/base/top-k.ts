@@ -15,6 +15,7 @@ const SPARE = 16;
 /** A buffer holds at first at most this many results, however large k is. */
 const MIN_CAPACITY = 128;
 
+/** Keys compare as (weight, row): exact where the head of the file says. */
 export const keyOf = (weight: number, row: number): number => weight * ROWS + row;
 export const weightOf = (key: number): number => Math.floor(key / ROWS);
 export const rowOf = (key: number): number => key % ROWS;

@@ -3,11 +3,14 @@
  * names do not depend on the order of unions.
  */
 
+import { ascending } from './arrays';
+
+/** At first each of `count` rows is a set of its own. */
 export class UnionFind {
   readonly #parents: Uint32Array;
 
   constructor(count: number) {
-    this.#parents = Uint32Array.from({ length: count }, (_, row) => row);
+    this.#parents = ascending(count);
   }
 
   /** The least row of the set that a row is in; shortens the path to it. */

@@ -4,6 +4,7 @@
  * however it ends.
  */
 
+import type { InStages } from '../base/steps';
 import { CommandError } from './errors';
 import type { Option } from './options';
 import { printable } from './output/figures';
@@ -27,14 +28,8 @@ export interface Verb {
   load(): Promise<{ readonly run: Run }>;
 }
 
-/** `onProgress` and `signal` of a long call of the library. */
-export interface LongWork {
-  readonly onProgress: (done: number, total: number) => void;
-  readonly signal: AbortSignal;
-}
-
 /** What is of the whole process: one line of progress, and one Ctrl-C. */
-export interface Surroundings {
+interface Surroundings {
   readonly talk: Talk;
   readonly signal: AbortSignal;
 }
@@ -137,7 +132,7 @@ export class Call {
   }
 
   /** Runs a long call of the library with its progress shown under a label. */
-  async long<T>(label: string, work: (call: LongWork) => Promise<T>): Promise<T> {
+  readonly long: InStages = async (label, work) => {
     let progress: Progress | null = null;
     const onProgress = (done: number, total: number) => {
       progress ??= this.progress(label, total);
@@ -148,7 +143,7 @@ export class Call {
     } finally {
       (progress as Progress | null)?.end();
     }
-  }
+  };
 
   /** Calls `close` when the verb has ended or failed; outputs not closed by then are discarded. */
   atEnd(close: () => Promise<unknown>): void {

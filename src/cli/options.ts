@@ -86,7 +86,7 @@ export const COLUMN_OPTIONS = options({
   '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
   '--text COLUMN': 'Read texts from this column',
   '--code COLUMN': 'Read ready codes from this column',
-  '--id COLUMN': 'The ids of the rows ("id" where there is one)',
+  '--id COLUMN': 'The ids of the rows ("id" where there is one), or none',
 });
 
 /** How texts become vectors. */
@@ -145,6 +145,7 @@ export const NEAR_OPTIONS = options({
     'the bits',
   '--min-jaccard J: number 0..1':
     'The same by the Jaccard similarity of sets; implies --measure jaccard (texts: 0.6)',
+  '--within COLUMN': 'Compare only rows of the same value in this column, as a language',
 });
 
 /**

@@ -101,7 +101,8 @@ export const VERBS: readonly Verb[] = [
         '--min-cosine C: number -1..1': 'All rows at an estimated cosine of C or more',
         '--min-jaccard J: number 0..1': 'The same by Jaccard similarity, in an index of sets',
         '--filter CONDITION':
-          "Only rows with: category = 'animal' and year >= 2000 (=, !=, <, <=, >, >=, in)",
+          "Only rows with: category = 'animal' and (year >= 2000 or id in (a, b)); =, !=, <, <=, " +
+          ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
         '--rank HOW: hamming|estimate|exact':
           'By distance, estimated cosine or exact cosine (the best that the index can)',
         '--recall R: number 0<..1':
@@ -133,7 +134,6 @@ export const VERBS: readonly Verb[] = [
         '--forest':
           'Only pairs that connect rows which no pair before connects: fewer than rows, enough ' +
           'for groups',
-        '--group COLUMN': 'Pair only rows of one value in this column',
         '--agree BITS: list': 'Only pairs whose codes agree in these bits, as 0-15',
         '--differ BITS: list':
           'Only pairs whose codes differ in these bits, and in each further set: 0-15,16-31+40',
@@ -148,7 +148,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'dedup',
     summary: 'which rows are nearly the same, and which to keep: a plan',
-    usage: 'IN -o PLAN | IN --apply PLAN -o OUT',
+    usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
     options: [
       ...NEAR_OPTIONS,
       ...options({
@@ -158,6 +158,8 @@ export const VERBS: readonly Verb[] = [
         '--keep WHICH = first':
           'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
           'highest:COLUMN, medoid, random or random:SEED',
+        '--keep-at-most N: integer 1.. = 1':
+          'Keep so many rows of a group, those preferred by --keep',
         '--extend PLAN':
           'Go on with a plan for the same file, which has new rows behind the old ones now',
         '--against DIR':

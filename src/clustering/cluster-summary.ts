@@ -4,7 +4,7 @@
  * that mean is the product with the mean of the rows, so no pairs are compared.
  */
 
-import { lengthOf } from '../base/length';
+import { clampedCosine, lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
 import { PointBlock, type Points } from '../k-means/points';
@@ -44,11 +44,20 @@ export function* summaries(
       const to = cluster * dimensions;
       const cosine = block.dot(i, centroids, to) / length;
       const toSum = block.dot(i, sums, to);
-      found[cluster].take(rows[first + i], Math.max(-1, Math.min(1, cosine)), toSum);
+      found[cluster].take(rows[first + i], clampedCosine(cosine), toSum);
     }
     yield undefined;
   }
   return found.map((one) => one.result());
+}
+
+/** By row of a source the cluster of point `i`, which is row `rows[i]`; -1 for the others. */
+export function labelsOf(points: Points, clusterOf: ArrayLike<number>): Int32Array {
+  const labels = new Int32Array(points.rowCount).fill(-1);
+  points.rows.forEach((row, i) => {
+    labels[row] = clusterOf[i];
+  });
+  return labels;
 }
 
 /** The directions of the clusters' sums; a cluster whose rows cancel out has zeros. */

@@ -11,7 +11,7 @@ import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../ba
 import { type Iteration, type KMeansSettings, kMeans } from '../k-means/run';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
 import { type ClusterSource, hasVectors, pointsOf } from './cluster-source';
-import { type Cluster, summaries } from './cluster-summary';
+import { type Cluster, labelsOf, summaries } from './cluster-summary';
 
 /** 'vectors': unit vectors. 'bits': codes as ±1. 'majority': the same, and centroids are codes. */
 export type ClusterBy = 'vectors' | 'bits' | 'majority';
@@ -34,7 +34,7 @@ export interface ClusterOptions extends LongCall {
   kernel?: KernelName;
 }
 
-export const CLUSTER_DEFAULTS = { starts: 3, iterations: 25, seed: 0, exemplars: 5 } as const;
+const CLUSTER_DEFAULTS = { starts: 3, iterations: 25, seed: 0, exemplars: 5 } as const;
 
 export interface Clusters {
   readonly count: number;
@@ -113,10 +113,7 @@ function* clustering(source: ClusterSource, options: ClusterOptions): Steps<Clus
   const kernel = request.kernel ?? made.kernel;
   const { nearest, centroids, history } = yield* kMeans(points, { ...request, kernel });
   const found = yield* summaries(points, rows, nearest, { centroids, exemplars });
-  const labels = new Int32Array(points.rowCount).fill(-1);
-  rows.forEach((row, i) => {
-    labels[row] = nearest[i];
-  });
+  const labels = labelsOf(points, nearest);
   const total = found.reduce((sum, { cohesion, size }) => sum + cohesion * size, 0);
   return {
     ...{ count: clusters, by, labels, clusters: found, centroids },

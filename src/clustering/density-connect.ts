@@ -32,10 +32,6 @@ export class Edges {
     this.#distances = new Uint16Array(capacity + 1);
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** Both ends of an edge and their distance. */
   at(edge: number): readonly [a: number, b: number, distance: number] {
     return [this.#a[edge], this.#b[edge], this.#distances[edge]];

@@ -4,6 +4,7 @@
  * other at the largest of their distance and both core distances (Campello, Moulavi & Sander 2013).
  */
 
+import { ascending } from '../base/arrays';
 import { eachItem, type Steps } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { scanAll } from '../codes/scan';
@@ -12,6 +13,7 @@ import { distinctOf, NONE, rowsOfCodes } from '../join/source';
 import type { KernelName } from '../kernels/kernels';
 import { connect, Edges, STEP_EDGES } from './density-connect';
 
+/** Nodes with their rows and core distances, and the edges between them. */
 export interface DensityGraph {
   readonly bits: number;
   /** Distinct codes. */
@@ -26,7 +28,7 @@ export interface DensityGraph {
   readonly edges: Edges;
 }
 
-export interface GraphSettings {
+interface GraphSettings {
   /** Other rows that a row has within its core distance. */
   readonly minSamples: number;
   /** All pairs within it are edges; else the nearest ones, and those of a least spanning tree. */
@@ -56,7 +58,7 @@ interface Nodes {
 
 function* nodesOf(codes: Codes, kernel?: KernelName): Steps<Nodes> {
   const { count, distinctOfRow } = yield* distinctOf(codes, null, 0, kernel);
-  const nodeOfRow = distinctOfRow ?? Uint32Array.from({ length: codes.count }, (_, row) => row);
+  const nodeOfRow = distinctOfRow ?? ascending(codes.count);
   const weights = new Uint32Array(count);
   const distinct = Codes.allocate(count, { bits: codes.bits });
   for (let row = 0; row < codes.count; row++) {

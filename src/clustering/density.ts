@@ -10,7 +10,7 @@ import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../ba
 import { maxDistanceOf, NONE, type RowSource, rowsOf } from '../join/source';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
 import { hasVectors, pointsOfRows } from './cluster-source';
-import { type Cluster, directionsOf, summaries } from './cluster-summary';
+import { type Cluster, directionsOf, labelsOf, summaries } from './cluster-summary';
 import { densityGraph } from './density-graph';
 import { cutAt, cutByMass } from './density-tree';
 
@@ -36,7 +36,7 @@ export interface DensityOptions extends LongCall {
   kernel?: KernelName;
 }
 
-export const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5, exemplars: 5 } as const;
+const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5, exemplars: 5 } as const;
 
 export interface DensityClusters {
   readonly count: number;
@@ -52,16 +52,8 @@ export interface DensityClusters {
 }
 
 const OPTIONS = [
-  ...[
-    'minClusterSize',
-    'minSamples',
-    'maxDistance',
-    'minCosine',
-    'minJaccard',
-    'exemplars',
-    'kernel',
-  ],
-  ...LONG_CALL,
+  ...['minClusterSize', 'minSamples', 'exemplars', 'kernel', ...LONG_CALL],
+  ...['maxDistance', 'minCosine', 'minJaccard'],
 ];
 
 /**
@@ -111,10 +103,7 @@ function* clustering(source: RowSource, options?: DensityOptions): Steps<Density
   });
   const centroids = yield* directionsOf(points, rows, clusterOf, numbers.size);
   const clusters = yield* summaries(points, rows, clusterOf, { centroids, exemplars });
-  const labels = new Int32Array(points.rowCount).fill(-1);
-  rows.forEach((row, i) => {
-    labels[row] = clusterOf[i];
-  });
+  const labels = labelsOf(points, clusterOf);
   const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
   return { count: clusters.length, labels, clusters, noise };
 }

@@ -4,7 +4,7 @@
  * Codes of some size live in a WebAssembly memory, where a scan reads them in place.
  */
 
-import { checkValidity } from '../base/bitmap';
+import { bitAt, checkValidity } from '../base/bitmap';
 import {
   checkBits,
   checkInteger,
@@ -45,6 +45,7 @@ export interface CodesOptions {
 
 const OPTIONS = ['bits', 'bitOrder', 'validity', 'origin'];
 
+/** Bytes of a code: unused high bits of the last one are 0. */
 export function bytesPerCode(bits: number): number {
   return Math.ceil(bits / 8);
 }
@@ -161,7 +162,8 @@ export class Codes {
 
   /** The bits of a row's code as text, first bit first. */
   bitString(row: number): string {
-    return bitString(this.at(row), this.bits);
+    const code = this.at(row);
+    return Array.from({ length: this.bits }, (_, bit) => Number(bitAt(code, bit))).join('');
   }
 
   /** Number of bits in which two rows differ. */
@@ -172,24 +174,6 @@ export class Codes {
     }
     return distance(codes[0], codes[1]);
   }
-}
-
-/** The bits of a code as text, first bit first. */
-export function bitString(code: Uint8Array, bits: number = code.length * 8): string {
-  if (!(code instanceof Uint8Array)) throw wrongType('code', 'a Uint8Array', code);
-  checkInteger('bits', bits, 1, code.length * 8);
-  let text = '';
-  for (let j = 0; j < bits; j++) text += (code[j >> 3] >> (j & 7)) & 1;
-  return text;
-}
-
-/** A code from its bits as text, first bit first. */
-export function parseBits(text: string): Uint8Array {
-  if (typeof text !== 'string') throw wrongType('text', 'a string of 0 and 1', text);
-  if (!/^[01]+$/.test(text)) throw wrongValue('text', 'a string of 0 and 1', text);
-  const code = new Uint8Array(bytesPerCode(checkBits(text.length)));
-  for (let j = 0; j < text.length; j++) if (text[j] === '1') code[j >> 3] |= 1 << (j & 7);
-  return code;
 }
 
 /**

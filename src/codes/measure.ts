@@ -7,6 +7,7 @@
 import { checkBits, checkInteger, checkNumber, checkOptions } from '../base/check';
 import { binomialShare, cosineOf, probableDistance, shareOf, wilson } from './angle';
 
+/** What a distance estimates, and the way back: one of two, compared by identity. */
 export interface Measure {
   readonly name: 'cosine' | 'jaccard';
   /** The least similarity there is. */
@@ -17,6 +18,7 @@ export interface Measure {
   shareOf(similarity: number): number;
 }
 
+/** Of codes of hyperplanes. */
 export const COSINE: Measure = {
   name: 'cosine',
   least: -1,
@@ -24,6 +26,7 @@ export const COSINE: Measure = {
   shareOf,
 };
 
+/** Of codes by projection 'minwise': half of the bits differ whose minima do. */
 export const JACCARD: Measure = {
   name: 'jaccard',
   least: 0,

@@ -18,7 +18,6 @@ export interface Collector {
   readonly limit: number;
   /** Takes one hit, of a row above all those taken before. */
   take(row: number, distance: number): void;
-  result(): Neighbors;
 }
 
 /** Hits held beyond 2 * k, so that thinning, a pass over all of them, costs little for each. */

@@ -7,7 +7,7 @@ import type { Place } from './marks';
 import type { Camera } from './scatter';
 
 /** What happens on the map. */
-export interface CameraEvents {
+interface CameraEvents {
   readonly isLasso: () => boolean;
   readonly moved: (camera: Camera, isMoving: boolean) => void;
   /** A pointer rests over a place of the page's own units, or left. */

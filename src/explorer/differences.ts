@@ -4,7 +4,7 @@
  */
 
 /** Words that both texts have, or one alone: `-1` the first, `1` the second. */
-export interface Piece {
+interface Piece {
   readonly side: -1 | 0 | 1;
   readonly text: string;
 }

@@ -3,7 +3,7 @@
 import { estimateAngle, estimateJaccard } from '../index';
 import type { About } from './messages';
 
-export interface Estimate {
+interface Estimate {
   readonly similarity: number;
   /** 95 %. */
   readonly interval: readonly [low: number, high: number];

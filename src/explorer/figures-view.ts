@@ -47,7 +47,10 @@ export class FiguresView {
       plot = new Plot(chart);
       this.#plots.set(name, plot);
     }
-    return html`<figure>${plot.element}<figcaption>${chart.description}</figcaption></figure>`;
+    return html`<figure>
+      ${plot.element}
+      <figcaption class="note">${chart.description}</figcaption>
+    </figure>`;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Numbers for people, the same in every locale. */
 
 /** 1234567 as `1,234,567`. */
-export function grouped(value: number): string {
+export function grouped(value: number | bigint): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 

@@ -50,7 +50,7 @@ export function rowsTable(
 }
 
 /** What a hit can be asked; `why` is null where no server answers. */
-export interface HitActions {
+interface HitActions {
   readonly near: (row: number) => void;
   readonly why: ((hit: Hit) => void) | null;
 }

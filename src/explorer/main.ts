@@ -13,9 +13,14 @@ import { sourceOf } from './source';
 const ASK_MILLISECONDS = 300;
 
 const root = document.getElementById('page') as HTMLElement;
+/** Its mark and title are in the page as it comes, so that they are painted before this runs. */
+const header = root.querySelector('header') as HTMLElement;
 const heldText = document.getElementById('held')?.textContent;
 const held: Held | null = heldText ? JSON.parse(heldText) : null;
-const app = new App(sourceOf(held), () => render(view(), root));
+const app = new App(sourceOf(held), () => {
+  render(bar(), header);
+  render(view(), root);
+});
 const map = new MapView(app);
 const review = new ReviewView(app);
 const figures = new FiguresView(app);
@@ -40,34 +45,33 @@ function open(view: View): void {
   if (view === 'figures') void figures.start();
 }
 
-function view(): TemplateResult {
-  const { about, error, view } = app.state;
+/** What is explored, and the views. */
+function bar(): TemplateResult {
+  const { about, view } = app.state;
   const shown = views();
-  return html`<header class="top">
-      <svg viewBox="0 0 16 16" aria-hidden="true">
-        <path d="M3 3h10L3 13z" />
-        <path d="M13 3v10H3z" />
-      </svg>
-      <h1 dir="auto">${about?.title ?? document.title}</h1>
-      <span class="note">
-        ${about === null ? nothing : `${counted(about.rows, 'row')} · ${about.bits} bits`}
-      </span>
-      <nav aria-label="Views">
-        ${
-          shown.length < 2
-            ? nothing
-            : shown.map(
-                ([name, title]) => html`<button
-                aria-current=${name === view ? 'page' : nothing}
-                @click=${() => open(name)}
-              >
-                ${title}
-              </button>`,
-              )
-        }
-      </nav>
-    </header>
-    ${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`} ${body()}`;
+  return html`<span class="note">
+      ${about === null ? nothing : `${counted(about.rows, 'row')} · ${about.bits} bits`}
+    </span>
+    ${
+      shown.length < 2
+        ? nothing
+        : html`<nav aria-label="Views">
+          ${shown.map(
+            ([name, title]) => html`<button
+              aria-current=${name === view ? 'page' : nothing}
+              @click=${() => open(name)}
+            >
+              ${title}
+            </button>`,
+          )}
+        </nav>`
+    }`;
+}
+
+function view(): TemplateResult {
+  const { error } = app.state;
+  return html`${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`}
+  ${body()}`;
 }
 
 function body(): TemplateResult {

@@ -14,7 +14,7 @@ import { bytesOf, uint16Of, uint32Of } from './packed';
 import { type Camera, type Colour, type Inked, inked, pixelOf, Scatter } from './scatter';
 
 /** What the legend shows. */
-export interface Legend {
+interface Legend {
   readonly entries: readonly {
     readonly name: string;
     readonly colour: string;
@@ -33,7 +33,7 @@ const HOVER_MILLISECONDS = 60;
 /** Points that the middle of a cluster is found by. */
 const MIDDLE_POINTS = 50_000;
 
-export interface PaneEvents {
+interface PaneEvents {
   readonly picked: (row: number) => void;
   readonly lassoed: (rows: number[]) => void;
   readonly moved: (at: string) => void;
@@ -298,7 +298,7 @@ export class MapPane {
         ${text ? html`<p class="text" dir="auto">${text}</p>` : nothing}
         ${values
           .slice(0, 5)
-          .map(([name, value]) => html`<p class="value" dir="auto">${name}: ${value}</p>`)}`,
+          .map(([name, value]) => html`<p class="value note" dir="auto">${name}: ${value}</p>`)}`,
       this.#hover,
     );
     const [x, y] = this.#pixelOf(point);

@@ -16,13 +16,13 @@ export interface Name {
 }
 
 /** A circle around a point. */
-export interface Ring {
+interface Ring {
   readonly at: Place;
   readonly radius: number;
   readonly width: number;
 }
 
-export interface Marks {
+interface Marks {
   readonly names: readonly Name[];
   readonly rings: readonly Ring[];
   readonly lasso: readonly Place[];

@@ -8,7 +8,7 @@ import { differences } from './differences';
 import { shareText } from './format';
 import type { GroupAnswer, Member } from './messages';
 
-export interface CardOptions {
+interface CardOptions {
   readonly isChosen: boolean;
   readonly bits: number;
   readonly measure: string;
@@ -40,7 +40,7 @@ export function memberCard(
     ${texts.map(([name, value]) => {
       const compared = other?.texts.find(([one]) => one === name)?.[1];
       return html`<div class="compared" dir="auto">
-        <span class="name">${name}</span>
+        <span class="name note">${name}</span>
         <span class="value">${compared === undefined ? value : marked(compared, value)}</span>
       </div>`;
     })}

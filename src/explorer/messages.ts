@@ -4,7 +4,7 @@
  */
 
 /** Bytes of a typed array, lowest byte first, as base64. */
-export type Packed = string;
+type Packed = string;
 
 /** What makes rows near in a plan: bits that may differ, or the least similarity of sets. */
 export interface Nearness {
@@ -71,7 +71,7 @@ export interface SearchAnswer {
   readonly milliseconds: number;
 }
 
-export interface RowsRequest {
+interface RowsRequest {
   readonly filter: string;
   readonly first: number;
   readonly count: number;
@@ -93,7 +93,7 @@ export interface WhyAnswer {
   readonly onlyB: readonly string[];
 }
 
-export interface ClusterName {
+interface ClusterName {
   readonly name: string;
   readonly size: number;
 }
@@ -208,9 +208,16 @@ export interface Section {
 }
 
 /** What a distance finds in the sample: pairs near by cosine. */
-export interface ThresholdLine {
+interface ThresholdLine {
   readonly maxDistance: number;
   readonly precision: number;
+  readonly recall: number;
+}
+
+/** What a plan of sets finds in the sample: pairs at a Jaccard similarity or more. */
+interface SetLine {
+  readonly least: number;
+  readonly pairs: number;
   readonly recall: number;
 }
 
@@ -218,6 +225,8 @@ export interface HealthAnswer {
   readonly sections: readonly Section[];
   /** By distance from 0; empty where nothing was measured. */
   readonly thresholds: readonly ThresholdLine[];
+  /** By least Jaccard similarity, ascending; empty where the rows are no sets. */
+  readonly sets: readonly SetLine[];
   readonly recommended: number | null;
   readonly minCosine: number;
 }

@@ -21,6 +21,9 @@ import { Late } from './source';
 
 type Order = 'doubt' | 'size';
 
+/** Of fewer pairs a measured share says less than theory does. */
+const ENOUGH_PAIRS = 30;
+
 const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['↑ ↓', 'choose a row'],
   ['K', 'keep this one only'],
@@ -275,9 +278,14 @@ export class ReviewView {
   #expected(value: number): string {
     const { health, about } = this.app.state;
     if (about?.nearness.by === 'jaccard') {
+      const line = health?.sets.find(({ least }) => Math.abs(least - value) < 0.005);
+      const recall =
+        line === undefined || line.pairs < ENOUGH_PAIRS
+          ? '99 % or more'
+          : `${percentText(line.recall)} of the ${counted(line.pairs, 'such pair')} of a sample`;
       return (
         'The share of their pairs of words that two texts have in common. Each pair is checked ' +
-        'exactly: precision 100 %, recall 99 % or more.'
+        `exactly: precision 100 %, recall ${recall}.`
       );
     }
     const line = health?.thresholds[value];

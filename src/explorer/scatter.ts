@@ -29,7 +29,7 @@ const FADED = 0.16;
 export const pixelOf = ([red, green, blue]: Colour) =>
   (red | (green << 8) | (blue << 16) | 0xff00_0000) >>> 0;
 
-export interface InkOptions {
+interface InkOptions {
   /** By point the number of its colour. */
   readonly values: Uint8Array;
   readonly palette: readonly Colour[];
@@ -63,7 +63,7 @@ export function inked(x: Uint16Array, y: Uint16Array, options: InkOptions): Inke
 }
 
 /** Pixels of an image, its lines one after another. */
-export interface Canvas {
+interface Canvas {
   readonly pixels: Uint32Array;
   readonly width: number;
   readonly height: number;

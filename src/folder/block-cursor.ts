@@ -10,7 +10,7 @@ import { checksum } from '../kernels/kernels';
 import type { BlockName, BlockReader } from '../stored/block-reader';
 import type { StoredSegment } from '../stored/content';
 import type { RowSet } from '../stored/row-set';
-import { joined, NO_VECTORS, picked, rowsOfBlock } from '../table/sealed/segment-pieces';
+import { joined, NO_VECTORS, picked, range, rowsOfBlock } from '../table/sealed/segment-pieces';
 import { readVectors, type SegmentLayout, type SegmentRows } from '../table/sealed/segment-tables';
 
 /** Blocks by partition, one after another. */
@@ -82,7 +82,7 @@ export class SegmentCursor implements BlockCursor {
   }
 }
 
-export interface Merging {
+interface Merging {
   /** Of the blocks that are made. */
   readonly layout: SegmentLayout;
   /** Rows of a block, at most. */
@@ -120,10 +120,6 @@ export async function* merged(
     }
     if (count > 0) yield joined(pieces);
   }
-}
-
-function range(first: number, end: number): Uint32Array {
-  return Uint32Array.from({ length: end - first }, (_, i) => first + i);
 }
 
 /** The rows of a piece that are there, with the columns of a layout. */

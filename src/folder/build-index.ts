@@ -45,7 +45,7 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   readonly expectedRows?: number | undefined;
 }
 
-/** A build takes so many times the bytes of its files while it works. */
+/** A build takes so many times the bytes of its files; rows that wait are the first of them. */
 const DISK_TIMES = 2.3;
 
 const OPTIMIZED = ['recall', 'coverage', 'k', 'partitions', 'seed', 'queries'];
@@ -63,6 +63,10 @@ function split(given: BuildOptions) {
   return { options, call, optimize, replace, text, frequencies, expectedRows };
 }
 
+/**
+ * Builds the index of a folder from batches that are read once; returns the manifest of the
+ * generation. What is refused or fails leaves the folder as it was, temporary files included.
+ */
 export async function buildStored(
   folder: string,
   batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
@@ -90,9 +94,14 @@ export async function buildStored(
     throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
   }
   const rowBytes = rowBytesOf(parts);
-  if (expectedRows !== undefined) await checkDisk(folder, expectedRows * rowBytes);
+  if (expectedRows !== undefined) await checkDisk(folder, DISK_TIMES * expectedRows * rowBytes);
   const build = { wanted: wanted ?? null, memory, call, text: text ?? null, frequencies };
-  return FolderChange.run({ folder, base, old: null, parts, memory }, async (change) => {
+  const { signal } = call;
+  const start = {
+    ...{ folder, base, old: null, parts, memory },
+    ...(signal && { call: { signal } }),
+  };
+  return FolderChange.run(start, async (change) => {
     const rows = new NewRows(change.writer, { parts, ids: null, firstRow: 0, memory });
     const columns = new NewColumns(change.writer, [], null);
     for await (const batch of batches) {
@@ -100,7 +109,7 @@ export async function buildStored(
       await rows.add(batch.vectors, batch.ids, call);
       await columns.add(batch.columns, rows.count - before);
     }
-    await checkDisk(folder, (rows.count * rowBytes * (DISK_TIMES - 1)) / DISK_TIMES);
+    await checkDisk(folder, (DISK_TIMES - 1) * rows.count * rowBytes);
     await replacedRows(rows, null, false);
     return publishRows(change, { rows, columns, ...build });
   });
@@ -181,15 +190,14 @@ function rowBytesOf({ bits, hasher, vectors }: ReturnType<typeof partsOf>): numb
   return Math.ceil(bits / 8) + dimensions * (perValue + 0.25) + 64;
 }
 
-/** Fails before the work begins where the disk has no room for it. */
+/** Fails where the disk has no room for what is still to be written. */
 async function checkDisk(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const needed = DISK_TIMES * bytes;
-  if (needed <= free) return;
+  if (bytes <= free) return;
   const MiB = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
   throw new Error(
-    `${folder}: the disk has ${MiB(free)} free, building this index takes about ${MiB(needed)}: ` +
-      'nothing was written',
+    `${folder}: the disk has ${MiB(free)} free, building this index takes about ${MiB(bytes)} ` +
+      'more: the folder stays as it was',
   );
 }

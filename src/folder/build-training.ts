@@ -6,7 +6,6 @@
 
 import { wrongValue } from '../base/check';
 import { drawn } from '../base/draw';
-import { lengthOf } from '../base/length';
 import { alea } from '../base/random';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import type { HeldOut } from '../index/evaluation';
@@ -21,7 +20,7 @@ import {
 import { allocateCentroids } from '../k-means/k-means';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { UNIT } from '../kernels/products/products.scalar';
-import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
+import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { inParallel } from '../threads/parallel';
 import type { SharedCodes } from './compared-rows';
 import type { NewRows } from './new-rows';
@@ -34,7 +33,7 @@ const MIN_SAMPLE = 16;
 /** Points that a thread takes together. */
 const PART_POINTS = 2048;
 
-export interface TrainingRequest {
+interface TrainingRequest {
   readonly shared: SharedCodes;
   readonly wanted: Wanted;
   readonly memory: number;
@@ -130,18 +129,11 @@ async function gather(
         const probe = probeOf.get(row);
         if (probe === undefined) return;
         vectors.space.vectorInto(i, points, probe * width);
-        units.set(unitOf(piece, i), probe * width);
+        units.set(vectors.unitOf(i), probe * width);
       });
     }
   }
   return { units, points };
-}
-
-function unitOf({ vectors, count }: SegmentRows, i: number): Float32Array {
-  const width = (vectors?.length ?? 0) / count;
-  const own = vectors?.subarray(i * width, (i + 1) * width) ?? new Float32Array();
-  const norm = lengthOf(own);
-  return Float32Array.from(own, (value) => (norm > 0 ? value / norm : 0));
 }
 
 /** The mean cosine of vectors with their centroids. */

@@ -7,14 +7,15 @@
 import { lengthOf } from '../base/length';
 import { mean } from '../base/mean-limits';
 import type { LongCall } from '../base/steps';
-import { rowOf } from '../base/top-k';
+import { Highest, rowOf } from '../base/top-k';
+import type { Setting } from '../index/candidates';
 import type { RecallReport } from '../index/index-options';
 import { type Figures, reportOf, type Wanted } from '../index/optimize';
 import { MARGIN } from '../index/re-rank';
 import { reaching, recallOf, sharesOf, USUAL_LEVEL } from '../index/recall';
 import { LargestProducts } from '../index/truth-task';
-import { costOf, isEnough, leastProbes } from '../index/tuning';
-import { productsKernel } from '../kernels/kernels';
+import { better, type Candidate, costOf, isEnough, leastProbes } from '../index/tuning';
+import { dotsKernel, productsKernel } from '../kernels/kernels';
 import { manifestName, manifestText } from '../stored/manifest';
 import { openStored } from '../stored/open-stored';
 import type { StoredIndex } from '../stored/stored-index';
@@ -36,7 +37,7 @@ const OVERSAMPLES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 const PROBE_RATIO = 2 ** (1 / 3);
 const MORE_PROBES = 4;
 
-export interface BuildToMeasure {
+interface BuildToMeasure {
   readonly folder: string;
   readonly content: Content;
   readonly rows: NewRows;
@@ -47,13 +48,18 @@ export interface BuildToMeasure {
   partitionOf(row: number): number;
 }
 
-/** A query: a held-out row with its vector and the rows nearest to it. */
+/** A query: a held-out row with its vector, also at length 1, and the rows nearest to it. */
 interface Asked {
   readonly row: number;
   readonly vector: Float32Array;
+  readonly unit: Float64Array;
   neighbors: Uint32Array;
 }
 
+/**
+ * Chooses the setting of searches by half of the held-out rows, and measures by the other half what
+ * it finds in the files of a generation that is not published yet. Changes nothing.
+ */
 export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
   const { folder, content, memory, wanted, training, rows } = build;
   const asked = await heldOutRows(build);
@@ -123,30 +129,27 @@ async function heldOutRows(build: BuildToMeasure): Promise<Asked[]> {
   const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
   const asked = new Array<Asked>(order.length);
   for await (const piece of pieces(build)) {
+    training.vectors.piece = piece;
     piece.rows.forEach((row, i) => {
       const place = placeOf.get(row);
       if (place === undefined) return;
-      asked[place] = { row, vector: vectorAt(piece, i), neighbors: new Uint32Array() };
+      const scale = piece.scales?.[i] ?? 1;
+      const vector = Float32Array.from(training.vectors.valuesAt(i), (value) => value * scale);
+      const unit = training.vectors.unitOf(i);
+      asked[place] = { row, vector, unit, neighbors: new Uint32Array() };
     });
   }
   return asked;
 }
 
-/** A row's vector, as it is held. */
-function vectorAt({ vectors, scales, count }: SegmentRows, i: number): Float32Array {
-  const width = (vectors?.length ?? 0) / count;
-  const own = vectors?.subarray(i * width, (i + 1) * width) ?? new Float32Array();
-  const scale = scales?.[i] ?? 1;
-  return Float32Array.from(own, (value) => value * scale);
-}
-
+/** Finds the true neighbours of all queries: what is near by integers is compared by cosine. */
 async function findNeighbors(build: BuildToMeasure, asked: readonly Asked[]): Promise<void> {
   const { rows, training, wanted } = build;
   const { vectors } = training;
   const { width } = vectors.space;
   const queries = new Int16Array(asked.length * width);
-  asked.forEach(({ vector }, i) => {
-    queries.set(vectors.space.queryOf([], unitOf(vector)), i * width);
+  asked.forEach(({ unit }, i) => {
+    queries.set(vectors.space.queryOf([], unit), i * width);
   });
   const want = SPARE * (wanted.k + 1);
   const largest = new LargestProducts(queries, { width, want, kernel: rows.parts.kernel });
@@ -166,41 +169,28 @@ async function findNeighbors(build: BuildToMeasure, asked: readonly Asked[]): Pr
   const asking = new Map<number, number[]>();
   largest.keys.forEach((keys, query) => {
     for (const key of keys) {
-      const row = rowOf(key);
-      const others = asking.get(row);
-      if (others === undefined) asking.set(row, [query]);
+      const others = asking.get(rowOf(key));
+      if (others === undefined) asking.set(rowOf(key), [query]);
       else others.push(query);
     }
   });
-  const units = asked.map(({ vector }) => unitOf(vector));
-  const near: { row: number; cosine: number }[][] = asked.map(() => []);
+  const near = asked.map(() => new Highest(wanted.k));
+  const kernel = dotsKernel(rows.parts.kernel);
+  const dot = new Float64Array(1);
   for await (const piece of pieces(build)) {
+    vectors.piece = piece;
     piece.rows.forEach((row, i) => {
-      const own = asking.get(row);
-      if (own === undefined) return;
-      const unit = unitOf(vectorAt(piece, i));
-      for (const query of own) {
+      const values = vectors.valuesAt(i);
+      for (const query of asking.get(row) ?? []) {
         if (asked[query].row === row) continue;
-        let cosine = 0;
-        for (let j = 0; j < unit.length; j++) cosine += unit[j] * units[query][j];
-        near[query].push({ row, cosine });
+        kernel.dotsInto(values, 0, 1, asked[query].unit, dot);
+        near[query].take(dot[0] / (lengthOf(values) || 1), row);
       }
     });
   }
-  for (const [query, one] of asked.entries()) {
-    const sorted = near[query].sort((a, b) => b.cosine - a.cosine || a.row - b.row);
-    one.neighbors = Uint32Array.from(sorted.slice(0, wanted.k), ({ row }) => row);
-  }
-}
-
-function unitOf(vector: Float32Array): Float64Array {
-  const length = lengthOf(vector);
-  return Float64Array.from(vector, (value) => (length > 0 ? value / length : 0));
-}
-
-interface Choice {
-  readonly probes: number;
-  readonly want: number;
+  asked.forEach((one, query) => {
+    one.neighbors = near[query].result().rows;
+  });
 }
 
 /** The cheapest setting that finds enough, or the one that finds most. */
@@ -208,13 +198,13 @@ async function chosen(
   { training, wanted, rows, content, partitionOf }: BuildToMeasure,
   index: StoredIndex,
   asked: readonly Asked[],
-): Promise<Choice> {
+): Promise<Setting> {
   const { centroids, vectors } = training;
   const { values, width, count } = centroids;
   const order = new Uint32Array(count);
   const products = new Int32Array(count);
-  const places = asked.map(({ vector, neighbors }) => {
-    const point = vectors.space.queryOf([], unitOf(vector));
+  const places = asked.map(({ unit, neighbors }) => {
+    const point = vectors.space.queryOf([], unit);
     productsKernel(rows.parts.kernel).orderInto({ values, width }, point, order, products);
     const placeOf = new Uint32Array(count);
     order.forEach((partition, place) => {
@@ -228,7 +218,7 @@ async function chosen(
     ...{ dimensions: rows.parts.hasher.dimensions ?? 0, isRanked: true },
     partitions: { count, width, isByResidual: vectors.residualCodes !== null },
   };
-  let best: (Choice & { cost: number; isEnough: boolean; found: number }) | null = null;
+  let best: Candidate | null = null;
   for (let step = 0; step < MORE_PROBES; step++) {
     const probes = Math.min(count, Math.ceil(least * PROBE_RATIO ** step));
     const seen = new Map<number, Float64Array>();
@@ -247,15 +237,11 @@ async function chosen(
     }
     const want = OVERSAMPLES[high] * wanted.k;
     const found = (await shares(high)).reduce((sum, share) => sum + share, 0);
-    const one = { probes, want, isEnough: enough, found, cost: costOf(sizes, { probes, want }) };
-    const isBetter =
-      best === null ||
-      (one.isEnough && (!best.isEnough || one.cost < best.cost)) ||
-      (!one.isEnough && !best.isEnough && one.found > best.found);
-    if (isBetter) best = one;
+    const cost = costOf(sizes, { probes, want });
+    best = better(best, { probes, want, isEnough: enough, found, cost });
     if (probes === count) break;
   }
-  return best as Choice;
+  return best as Candidate;
 }
 
 /** The shares of their neighbours that searches find. */
@@ -263,10 +249,11 @@ async function sharesFound(
   index: StoredIndex,
   asked: readonly Asked[],
   k: number,
-  { probes, want }: Choice,
+  { probes, want }: Setting,
 ): Promise<Float64Array> {
   const oversample = Math.ceil(want / k);
-  const options = { k: k + 1, method: 'partitions', probes, oversample } as const;
+  const visited = probes as number;
+  const options = { k: k + 1, method: 'partitions', probes: visited, oversample } as const;
   const queries = asked.map(({ vector }) => vector);
   const results = await index.searchAll(queries, options);
   const found = results.map(({ rows }, i) => {

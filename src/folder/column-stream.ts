@@ -82,7 +82,7 @@ export async function* columnsOfFile(folder: string, file: FolderFile): AsyncGen
 
 /** Those of them whose rows are there; `rows` are the rows of the file, ascending. */
 export async function* liveColumns(
-  batches: AsyncGenerator<RowBatch>,
+  batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
   rows: Uint32Array,
   isLive: (row: number) => boolean,
 ): AsyncGenerator<RowBatch> {

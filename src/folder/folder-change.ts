@@ -4,6 +4,7 @@
  * limit, of what is on its way. All or nothing, as every generation.
  */
 
+import type { LongCall } from '../base/steps';
 import type { RowsToAdd } from '../index/add-rows';
 import type { IndexParts } from '../index/index-parts';
 import { maxRowNumbers } from '../index/write-index';
@@ -36,7 +37,7 @@ export interface NewBatch {
 const FILE_BYTES = 3.75 * 2 ** 30;
 
 /** New rows that are ready to be written. */
-export interface Incoming {
+interface Incoming {
   readonly segments: NewSegments;
   readonly columns: NewColumns;
   /** Pieces of each new segment, and its rows: `firstRow` to `nextRow - 1`. */
@@ -57,7 +58,7 @@ export function canStream(manifest: Manifest, rows = manifest.rows): boolean {
 }
 
 /** What a change does to the manifest, next to its segments. */
-export interface Outcome extends Pick<Manifest, 'index' | 'columns' | 'text'> {
+interface Outcome extends Pick<Manifest, 'index' | 'columns' | 'text'> {
   readonly rowsAdded: number;
   /** Rows that the change removes, ascending. */
   readonly removed: Uint32Array;
@@ -66,13 +67,15 @@ export interface Outcome extends Pick<Manifest, 'index' | 'columns' | 'text'> {
 }
 
 /** What a change begins with; `old` is null where the folder's rows are replaced. */
-export interface ChangeStart {
+interface ChangeStart {
   readonly folder: string;
   readonly base: Manifest | null;
   readonly old: OldRows | null;
   /** Of an index without rows. */
   readonly parts: IndexParts;
   readonly memory: number;
+  /** Stops the change before it is published, and is told how many rows were written. */
+  readonly call?: LongCall;
 }
 
 export class FolderChange {
@@ -82,11 +85,15 @@ export class FolderChange {
   readonly #start: ChangeStart;
   readonly #removed = new RowSet();
   readonly #before: RowSet;
+  readonly #call: LongCall;
+  /** Rows in the files of the next generation so far. */
+  #done = 0;
 
   private constructor(start: ChangeStart) {
     this.folder = start.folder;
     this.memory = start.memory;
     this.#start = start;
+    this.#call = start.call ?? {};
     this.#before = start.old?.content.removed ?? new RowSet();
     this.writer = new GenerationWriter(start.folder, start.base);
   }
@@ -137,7 +144,12 @@ export class FolderChange {
   ): Promise<Content> {
     const segments = this.#segments;
     const added = outcome.rowsAdded;
+    const advance = (rows: number) => {
+      this.#done += rows;
+      this.#call.onProgress?.(this.#done, total);
+    };
     const liveIn = (segment: StoredSegment) => segment.rows.rows - this.#removedIn(segment).length;
+    const total = segments.reduce((sum, segment) => sum + liveIn(segment), added);
     const sample = incoming?.segments.layout ?? segments[0]?.table.layout;
     const rowsPerFile = sample === undefined ? 1 : this.rowsPerFile(sample);
     const keeps = isWhole
@@ -148,7 +160,7 @@ export class FolderChange {
     let group: StoredSegment[] = [];
     let groupRows = 0;
     const flush = async (cut: Cut | null) => {
-      files.push(...(await this.#write(group, cut, { incoming, outcome })));
+      files.push(...(await this.#write(group, cut, { incoming, outcome, advance })));
       for (const { rows } of group) dropped.addRange(rows.firstRow ?? 0, rows.nextRow ?? 0);
       group = [];
       groupRows = 0;
@@ -156,8 +168,10 @@ export class FolderChange {
     for (const [i, segment] of segments.entries()) {
       const rows = liveIn(segment);
       if (keeps[i] || groupRows + rows > rowsPerFile) await flush(null);
-      if (keeps[i]) files.push(...filesOfSegment(segment));
-      else {
+      if (keeps[i]) {
+        files.push(...filesOfSegment(segment));
+        advance(rows);
+      } else {
         group.push(segment);
         groupRows += rows;
       }
@@ -192,7 +206,11 @@ export class FolderChange {
   async #write(
     group: readonly StoredSegment[],
     cut: Cut | null,
-    { incoming, outcome }: { incoming: Incoming | null; outcome: Outcome },
+    {
+      incoming,
+      outcome,
+      advance,
+    }: { incoming: Incoming | null; outcome: Outcome; advance: (rows: number) => void },
   ): Promise<FolderFile[]> {
     const old = group.reduce((sum, one) => sum + one.rows.rows - this.#removedIn(one).length, 0);
     const count = old + (cut === null ? 0 : cut.nextRow - cut.firstRow);
@@ -222,7 +240,11 @@ export class FolderChange {
     const blocks = merged(fresh ? [...cursors, fresh] : cursors, {
       ...{ layout, rowsPerBlock, isLive: this.isLive, firstRow },
     });
-    for await (const block of blocks) await segment.add(block);
+    for await (const block of blocks) {
+      this.#call.signal?.throwIfAborted();
+      await segment.add(block);
+      advance(block.count);
+    }
     const files = await segment.end();
     if (outcome.columns.length === 0) return files;
     const batches = this.#columnsOf(group, held, cut, incoming);
@@ -265,7 +287,10 @@ export class FolderChange {
 
   /** Reads back what was written, and makes it the newest generation. */
   async publish(content: Content): Promise<Manifest> {
-    for (const file of this.writer.added) await checkFile(this.folder, file);
+    for (const file of this.writer.added) {
+      this.#call.signal?.throwIfAborted();
+      await checkFile(this.folder, file);
+    }
     return this.writer.commit(content);
   }
 }

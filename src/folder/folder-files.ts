@@ -9,24 +9,30 @@ import { join } from 'node:path';
 import { FormatError } from '../base/format-error';
 import { fill, ignore } from '../formats/file-io';
 import { manifestName } from '../stored/manifest';
-import type { ByteRange, NamedFile, StoredFiles } from '../stored/stored-files';
-import { generationsIn } from './generations';
+import { type ByteRange, joined, type NamedFile, type StoredFiles } from '../stored/stored-files';
+import { generationsIn, missingFile } from './generations';
 
 /** Ranges of one file that are read at the same time: as many as Node has threads for files. */
 const PARALLEL = 4;
+/** Bytes between two ranges that are read to save a call: heads of blocks lie there. */
+const MAX_GAP = 2 ** 10;
 
 export class FolderFiles implements StoredFiles {
   readonly place: string;
   readonly #open = new Map<string, Promise<FileHandle>>();
   #isClosed = false;
+  /** Of the manifest that was read last, or is known. */
+  #generation: number | null;
 
-  constructor(folder: string) {
+  constructor(folder: string, generation: number | null = null) {
     this.place = folder;
+    this.#generation = generation;
   }
 
   async manifest(generation: number | undefined) {
     const own = generation ?? (await generationsIn(this.place)).at(-1);
     if (own === undefined) return null;
+    this.#generation = own;
     const name = manifestName(own);
     const bytes = await readFile(join(this.place, name)).catch(ignore(['ENOENT']));
     return bytes && { name, generation: own, bytes };
@@ -38,19 +44,22 @@ export class FolderFiles implements StoredFiles {
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
     const handle = await this.#handle(file);
-    const results = new Array<Uint8Array>(ranges.length);
+    const results = ranges.map(() => new Uint8Array());
+    const reads = joined(ranges, MAX_GAP);
     let next = 0;
     const readSome = async () => {
-      while (next < ranges.length) {
+      while (next < reads.length) {
         signal?.throwIfAborted();
-        const own = next++;
-        const { at, length } = ranges[own];
+        const { at, length, parts } = reads[next++];
         const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
         if ((await fill(handle, bytes, at)) < length) throw cutShort(this.#path(file), at);
-        results[own] = bytes;
+        for (const part of parts) {
+          const from = ranges[part].at - at;
+          results[part] = bytes.subarray(from, from + ranges[part].length);
+        }
       }
     };
-    await Promise.all(Array.from({ length: Math.min(PARALLEL, ranges.length) }, readSome));
+    await Promise.all(Array.from({ length: Math.min(PARALLEL, reads.length) }, readSome));
     return results;
   }
 
@@ -71,7 +80,7 @@ export class FolderFiles implements StoredFiles {
   async #opened(file: NamedFile): Promise<FileHandle> {
     const path = this.#path(file);
     const handle = await open(path, 'r').catch(ignore(['ENOENT']));
-    if (handle === null) throw new FormatError('it is missing, the manifest names it', path);
+    if (handle === null) throw await missingFile(this.place, this.#generation, file.name);
     const { size } = await handle.stat().catch(async (error) => {
       await handle.close();
       throw error;

@@ -90,6 +90,22 @@ export async function readFolderFile(folder: string, file: FolderFile): Promise<
   throw new FormatError('damaged: it fails its checksum', path);
 }
 
+/** The error for a file of a generation that is not there: perhaps newer ones were saved since. */
+export async function missingFile(
+  folder: string,
+  generation: number | null,
+  name: string,
+): Promise<Error> {
+  const newest = await newestManifest(folder);
+  if (newest === null || newest.generation <= (generation ?? Number.POSITIVE_INFINITY)) {
+    return new FormatError('it is missing, the manifest names it', join(folder, name));
+  }
+  const now = newest.generation;
+  return new GoneError(
+    `generation ${generation} of ${folder} is gone, it is at ${now}: open it again`,
+  );
+}
+
 /**
  * Sets the manifest of a damaged generation aside, under a name that readers leave alone. The copy
  * for people goes: it may be of that generation.

@@ -12,7 +12,7 @@ const BUCKETS = 1024;
 const HEAD_BYTES = 16;
 
 /** A row of a group. */
-export interface HashedRow {
+interface HashedRow {
   readonly hash: bigint;
   readonly row: number;
   readonly bytes: Uint8Array;

@@ -33,7 +33,14 @@ import type { VectorBatch } from '../vectors/vectors';
 import { type BuildOptions, buildStored } from './build-index';
 import { canStream, type NewBatch } from './folder-change';
 import { FolderFiles } from './folder-files';
-import { GoneError, LostError, newestManifest, readFolderFile, readManifest } from './generations';
+import {
+  GoneError,
+  LostError,
+  missingFile,
+  newestManifest,
+  readFolderFile,
+  readManifest,
+} from './generations';
 import { carriedColumns, loadIndex, type OpenedFolder } from './load-index';
 import { folderPath, originOf } from './origin';
 import { save } from './save-index';
@@ -288,7 +295,7 @@ export class IndexFolder {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
     await this.#newest(
       async (base) => {
-        this.#manifest = await compactStored(this.path, base);
+        this.#manifest = await compactStored(this.path, base, call);
         return true;
       },
       async () => {
@@ -314,7 +321,7 @@ export class IndexFolder {
         return (await work(base)) ?? (await inMemory());
       } catch (error) {
         // Files are missing where another writer has saved twice meanwhile.
-        const isMissing = error instanceof FormatError;
+        const isMissing = error instanceof FormatError || error instanceof GoneError;
         const now = isMissing ? await newestManifest(this.path).catch(() => base) : base;
         const isLate = error instanceof LostError || now?.checksum !== base.checksum;
         if (!isLate || left === 0) throw error;
@@ -375,20 +382,8 @@ export class IndexFolder {
   /** The bytes of a file, which are those that were written. */
   async #read(file: FolderFile): Promise<Uint8Array> {
     const bytes = await readFolderFile(this.path, file).catch(ignore(['ENOENT']));
-    if (bytes === null) throw await this.#missing(file.name);
+    if (bytes === null) throw await missingFile(this.path, this.generation, file.name);
     return bytes;
-  }
-
-  async #missing(name: string): Promise<Error> {
-    const newest = await newestManifest(this.path);
-    const { generation } = this;
-    if (newest === null || newest.generation <= generation) {
-      return new FormatError('it is missing, the manifest names it', join(this.path, name));
-    }
-    const now = newest.generation;
-    return new GoneError(
-      `generation ${generation} of ${this.path} is gone, it is at ${now}: open it again`,
-    );
   }
 
   /** What the manifest says, where it cannot be. */

@@ -1,4 +1,7 @@
-/** Loads all of an index from its folder, into memory: segments, or files of rows of version 1. */
+/**
+ * Loads all of an index from its folder into memory: blocks of segments, of which some MiB are on
+ * their way, each compared with its checksum; or the files of rows of version 1.
+ */
 
 import { join } from 'node:path';
 import { checkBits } from '../base/check';
@@ -6,21 +9,26 @@ import { asFormatError, FormatError } from '../base/format-error';
 import { type LongCall, runStepsAsync } from '../base/steps';
 import { bytesPerCode } from '../codes/codes';
 import { checkHeader, optionsOf, Restoring } from '../index/read-index';
-import { rowsInOrder } from '../index/read-segment';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
+import { BlockReader } from '../stored/block-reader';
+import { checkWhole, contentNamed } from '../stored/content';
 import {
   type FolderFile,
   filesOf,
   type Manifest,
-  type Segment,
+  manifestName,
   segmentsOf,
 } from '../stored/manifest';
 import { RowSet } from '../stored/row-set';
+import { StoredColumns } from '../stored/stored-columns';
 import { RowBatch } from '../table/row-batch';
 import { type IndexRows, indexFromArrow } from '../table/sealed/index-rows';
-import { blocksFromArrow } from '../table/sealed/segment-tables';
+import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
+import { SegmentCursor } from './block-cursor';
+import { liveColumns } from './column-stream';
+import { FolderFiles } from './folder-files';
 import { setOrigin } from './origin';
 
 /** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
@@ -36,41 +44,51 @@ export interface OpenedFolder {
   sound<T>(read: () => T): T;
 }
 
+/** What a generation has, as it is read. */
+interface Content {
+  readonly centroids: Int16Array | null;
+  /** Rows of the files that the index has no more. */
+  readonly removed: RowSet;
+  /** The rows of all files, and by which errors name the file. */
+  pieces(held: RowSet): AsyncGenerator<{ file: string; rows: IndexRows; firstRow: number }>;
+  /** Numbers of the rows of segment `i`, ascending, removed ones included. */
+  rowsIn(i: number): Promise<Uint32Array>;
+  close(): Promise<void>;
+}
+
 export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<SimHashIndex> {
-  const { path, manifest } = folder;
-  const header = folder.sound(() => checkSizes(manifest));
+  const { path, manifest, sound } = folder;
+  const header = sound(() => checkSizes(manifest));
   refuseTooMany(path, header);
-  const removed = await removedRows(folder);
-  const [centroids] = filesOf(manifest, 'centres');
-  const values = centroids && centroidsFromArrow(await folder.read(centroids), centroids.name);
-  const segments = segmentsOf(manifest);
-  // Damage of a small index is found before memory is taken for one.
-  let bytes = segments.length > 0 ? await folder.read(segments[0].rows) : new Uint8Array();
-  const index = folder.sound(() => new SimHashIndex(optionsOf({ header })));
+  const index = sound(() => new SimHashIndex(optionsOf({ header })));
   const parts = partsOf(index);
   const held = new RowSet();
-  const wanted = { count: manifest.rows, removed, hasUniqueIds: true };
-  const restoring = folder.sound(() => new Restoring(parts, header, wanted));
-  let done = 0;
-  for (const [i, segment] of segments.entries()) {
-    if (i > 0) bytes = await folder.read(segment.rows);
-    const file = join(path, segment.rows.name);
-    const runs = await runsOf(folder, segment, bytes);
-    let { firstRow = 0 } = segment.rows;
-    for (;;) {
+  const content = await contentOf(folder);
+  try {
+    const isWhole = filesOf(manifest, 'removed').length === 0;
+    const wanted = {
+      ...{ count: manifest.rows, hasUniqueIds: true },
+      ...(!isWhole && { removed: content.removed }),
+    };
+    // Taken at the first rows: damage of a small index is found before memory is taken for one.
+    let restoring: Restoring | null = null;
+    const begun = () => {
+      restoring ??= sound(() => new Restoring(parts, header, wanted));
+      return restoring;
+    };
+    let done = 0;
+    for await (const { file, rows, firstRow } of content.pieces(held)) {
       call.signal?.throwIfAborted();
-      const rows = asFormatError(file, () => runs.next().value ?? null);
-      if (rows === null) break;
-      asFormatError(file, () => restoring.add(rows, firstRow));
-      if (rows.rows === null) held.addRange(firstRow, firstRow + rows.count);
-      else for (const row of rows.rows) held.add(row);
-      firstRow += rows.count;
+      const own = begun();
+      asFormatError(file, () => own.add(rows, firstRow));
       done += rows.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
     }
+    await runStepsAsync(begun().end(content.centroids), {});
+  } finally {
+    await content.close();
   }
-  await runStepsAsync(restoring.end(values ?? null), {});
-  folder.sound(() => {
+  sound(() => {
     if (index.count !== manifest.rows) throw new Error(`${index.count} rows were found`);
   });
   const made = parts.partitions?.centroids ?? null;
@@ -78,75 +96,104 @@ export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<S
   return index;
 }
 
-/** The rows of a segment, ascending, in runs; `bytes` are those of its file of rows. */
-export async function runsOf(
-  { path, manifest, read }: OpenedFolder,
-  { rows, vectors, blocks }: Segment,
-  bytes: Uint8Array,
-): Promise<Generator<IndexRows, void>> {
-  if (blocks === null) {
-    const file = join(path, rows.name);
-    return indexFromArrow(bytes, file, { kind: 'rows', isSound: true }).batches();
-  }
-  const table = blocksFromArrow(await read(blocks), join(path, blocks.name));
-  const isPartitioned = filesOf(manifest, 'centres').length > 0;
-  return rowsInOrder({
-    ...{ table, rows: bytes, vectors: vectors && (await read(vectors)) },
-    ...{ firstRow: rows.firstRow ?? 0, nextRow: rows.nextRow ?? 0, isPartitioned },
-  });
-}
-
-/** Numbers of rows that files have and the index has no more, ascending. */
-async function removedRows({ path, manifest, read }: OpenedFolder): Promise<Uint32Array> {
-  const [file] = filesOf(manifest, 'removed');
-  if (file === undefined) return new Uint32Array();
-  const rows = removedFromArrow(await read(file), join(path, file.name));
-  if (rows.length === file.rows) return rows;
-  throw new FormatError(`${rows.length} rows, the manifest says ${file.rows}`, file.name);
-}
-
 /** The carried columns of the rows that are there, in their order; null where none are carried. */
 export async function carriedColumns(
   folder: OpenedFolder,
   read: (file: FolderFile) => Promise<RowBatch[]>,
 ): Promise<RowBatch | null> {
-  const removed = await removedRows(folder);
   const batches: RowBatch[] = [];
-  for (const segment of segmentsOf(folder.manifest)) {
-    if (segment.columns === null) continue;
-    const own = await read(segment.columns);
-    const gone = await placesIn(folder, segment, removed);
-    let first = 0;
-    for (const batch of own) {
-      const there = Uint32Array.from({ length: batch.count }, (_, place) => place);
-      const kept = there.filter((place) => !gone.has(first + place));
-      batches.push(kept.length < batch.count ? batch.select(kept) : batch);
-      first += batch.count;
+  const content = await contentOf(folder);
+  try {
+    for (const [i, { columns }] of segmentsOf(folder.manifest).entries()) {
+      if (columns === null) continue;
+      const rows = await content.rowsIn(i);
+      const isLive = (row: number) => !content.removed.has(row);
+      for await (const one of liveColumns(await read(columns), rows, isLive)) batches.push(one);
     }
+  } finally {
+    await content.close();
   }
   return batches.length === 0 ? null : RowBatch.join(batches);
 }
 
-/** The places of removed rows in a file of rows. */
-async function placesIn(
-  folder: OpenedFolder,
-  segment: Segment,
-  removed: Uint32Array,
-): Promise<Set<number>> {
-  const { rows: file } = segment;
-  const { firstRow = 0, nextRow = 0 } = file;
-  const own = removed.filter((row) => row >= firstRow && row < nextRow);
-  if (own.length === 0) return new Set();
-  if (nextRow - firstRow === file.rows) return new Set(Array.from(own, (row) => row - firstRow));
-  const wanted = new Set(own);
-  const places = new Set<number>();
-  let place = 0;
-  for (const { rows, count } of await runsOf(folder, segment, await folder.read(file))) {
-    for (let i = 0; i < count; i++, place++) {
-      if (wanted.has(rows?.[i] ?? firstRow + place)) places.add(place);
+async function contentOf(folder: OpenedFolder): Promise<Content> {
+  return folder.manifest.version === 1 ? filesOfRows(folder) : segments(folder);
+}
+
+async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
+  const { generation } = manifest;
+  const files = new FolderFiles(path, generation);
+  const opening = async () => {
+    // Opened first: a file that was cut is found before anything is read.
+    for (const file of filesOf(manifest, 'rows')) await files.read(file, []);
+    return contentNamed(files, manifest, { path: join(path, manifestName(generation)) });
+  };
+  const content = await opening().catch(async (error) => {
+    await files.close();
+    throw error;
+  });
+  const reader = new BlockReader(content);
+  return {
+    ...content,
+    async *pieces(held) {
+      for (const segment of content.segments) {
+        const file = join(path, segment.rows.name);
+        // Bytes outside of blocks count too: what opens is what was written.
+        await checkWhole(files, segment.rows);
+        if (segment.vectors !== null) await checkWhole(files, segment.vectors);
+        const cursor = new SegmentCursor(reader, segment, held);
+        while (cursor.partition !== null) {
+          const rows = await cursor.next();
+          const { count, partition } = rows;
+          const isNamed = content.centroids !== null && partition !== NO_PARTITION;
+          const partitions = isNamed ? new Uint32Array(count).fill(partition) : null;
+          yield { file, rows: { ...rows, partitions }, firstRow: 0 };
+        }
+      }
+    },
+    rowsIn: (i) => new StoredColumns(content, reader).rowsOf(content.segments[i]),
+    close: () => files.close(),
+  };
+}
+
+/** Version 1: rows in their order, whose numbers are told where they have gaps. */
+async function filesOfRows({ path, manifest, read }: OpenedFolder): Promise<Content> {
+  const removed = new RowSet();
+  const [gone] = filesOf(manifest, 'removed');
+  const numbers = gone && removedFromArrow(await read(gone), join(path, gone.name));
+  if (numbers && numbers.length !== gone.rows) {
+    throw new FormatError(`${numbers.length} rows, the manifest says ${gone.rows}`, gone.name);
+  }
+  for (const row of numbers ?? []) removed.add(row);
+  const [file] = filesOf(manifest, 'centres');
+  const all = filesOf(manifest, 'rows');
+  async function* piecesOf(rows: readonly FolderFile[], held: RowSet) {
+    for (const { name, firstRow: start = 0, ...one } of rows) {
+      const own = join(path, name);
+      const opened = indexFromArrow(await read({ ...one, name }), own, {
+        kind: 'rows',
+        isSound: true,
+      });
+      let firstRow = start;
+      for (const piece of opened.batches()) {
+        if (piece.rows === null) held.addRange(firstRow, firstRow + piece.count);
+        else for (const row of piece.rows) held.add(row);
+        yield { file: own, rows: piece, firstRow };
+        firstRow += piece.count;
+      }
     }
   }
-  return places;
+  return {
+    centroids: file ? centroidsFromArrow(await read(file), file.name) : null,
+    removed,
+    pieces: (held) => piecesOf(all, held),
+    async rowsIn(i) {
+      const held = new RowSet();
+      for await (const _ of piecesOf([all[i]], held));
+      return held.within(all[i].firstRow ?? 0, all[i].nextRow ?? 0);
+    },
+    close: async () => undefined,
+  };
 }
 
 /** Fails where files cannot hold their rows. */

@@ -13,8 +13,8 @@ import type { Addition, IndexParts } from '../index/index-parts';
 import { denseColumns } from '../index/vectors/dense-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
 import { typeOf } from '../index/write-segment';
-import { hashOfCode, hashOfId } from '../table/sealed/look-up-tables';
-import { pieceBytes, piecesIn } from '../table/sealed/segment-pieces';
+import { bytesOfId, hashOfCode, hashOfId } from '../table/sealed/look-up-tables';
+import { NO_VECTORS, picked, pieceBytes, piecesIn, range } from '../table/sealed/segment-pieces';
 import {
   NO_PARTITION,
   type SegmentLayout,
@@ -31,7 +31,7 @@ const PIECE_ROWS = 8192;
 /** Bytes of rows that memory holds. */
 const ROW_BYTES = 2 ** 26;
 
-export interface NewRowsOptions {
+interface NewRowsOptions {
   /** Of an index without rows, by whose options rows are checked and hashed. */
   readonly parts: IndexParts;
   /** What the ids of the rows before are; null without rows. */
@@ -87,41 +87,34 @@ export class NewRows {
     table.append(addition.ids, count);
     for (let first = 0; first < count; first += PIECE_ROWS) {
       call.signal?.throwIfAborted();
-      const places = Uint32Array.from(
-        { length: Math.min(PIECE_ROWS, count - first) },
-        (_, i) => first + i,
-      );
+      const places = range(first, Math.min(first + PIECE_ROWS, count));
       await this.#take(addition, places, table.columnOf(places));
     }
   }
 
-  async #take(addition: Addition, places: Uint32Array, ids: Ids | null): Promise<void> {
-    const { codes } = addition;
+  /** Takes rows of an addition that follow one another as a piece. */
+  async #take({ codes, vectors }: Addition, places: Uint32Array, ids: Ids | null): Promise<void> {
     const id = typeOf(ids);
-    const number = this.#pieces.length;
-    const firstRow = this.firstRow + this.count;
-    for (const isNull of [false, true]) {
-      const some = places.filter((place) => codes.isNull(place) === isNull);
+    const count = places.length;
+    const [{ bytesPerCode }, first] = [codes, places[0]];
+    const columns = vectorsOf(this.parts, vectors, places, (place) => !codes.isNull(place));
+    const whole: SegmentRows = {
+      ...{ count, partition: 0, rows: places.map((_, i) => this.firstRow + this.count + i), ids },
+      codes: codes.bytes.subarray(first * bytesPerCode, (first + count) * bytesPerCode),
+      ...{ validity: null, residuals: null, residualScales: null },
+      ...{ ...columns, checks: vectorChecks(columns, count) },
+    };
+    for (const partition of [0, NO_PARTITION]) {
+      const isNull = partition === NO_PARTITION;
+      const some = range(0, count).filter((i) => codes.isNull(first + i) === isNull);
       if (some.length === 0) continue;
-      const columns = vectorsOf(this.parts, addition, some, isNull);
-      const rows = some.map((place) => firstRow + place - places[0]);
-      const own =
-        ids &&
-        ownOf(
-          ids,
-          some.map((place) => place - places[0]),
-        );
-      const piece: SegmentRows = {
-        ...{ count: some.length, partition: isNull ? NO_PARTITION : 0, rows, ids: own },
-        ...{ codes: codesOf(addition, some), validity: null, ...columns },
-        ...{ residuals: null, residualScales: null, checks: vectorChecks(columns, some.length) },
-      };
-      this.#rows.add(number, pieceBytes(piece));
+      const piece = { ...picked(whole, some), partition };
+      this.#rows.add(this.#pieces.length, pieceBytes(piece));
       this.#note(piece);
     }
-    this.#pieces.push({ id, count: places.length });
+    this.#pieces.push({ id, count });
     this.idTypes.add(id);
-    this.count += places.length;
+    this.count += count;
     await this.#rows.settle();
     await this.byId.settle();
     await this.byCode.settle();
@@ -131,9 +124,7 @@ export class NewRows {
     const width = codes.length / count;
     for (let i = 0; i < count; i++) {
       if (ids !== null) {
-        const id = ids[i];
-        const bytes = typeof id === 'string' ? Buffer.from(id) : bytesOfInteger(id);
-        this.byId.add(hashOfId(id), rows[i], bytes);
+        this.byId.add(hashOfId(ids[i]), rows[i], bytesOfId(ids[i]));
       }
       if (partition === NO_PARTITION) continue;
       this.codedCount++;
@@ -187,47 +178,27 @@ export class NewRows {
   }
 }
 
-function bytesOfInteger(id: number | bigint): Uint8Array {
-  return new Uint8Array(BigInt64Array.of(BigInt(id)).buffer);
-}
-
+/** What is held of the vectors of rows of an addition: zeros of those that are not present. */
 function vectorsOf(
   { vectors }: IndexParts,
-  addition: Addition,
+  given: Addition['vectors'],
   places: Uint32Array,
-  isNull: boolean,
+  isPresent: (place: number) => boolean,
 ): Pick<SegmentRows, 'vectors' | 'scales' | 'sparse'> {
-  if (vectors === null) return { vectors: null, scales: null, sparse: null };
-  if (vectors.kind !== 'sparse') {
-    const columns = denseColumns(vectors.kind, addition.vectors as DenseMatrix, places);
-    if (!isNull) return columns;
-    columns.vectors?.fill(0);
-    columns.scales?.fill(0);
-    return columns;
+  if (vectors === null) return NO_VECTORS;
+  if (vectors.kind === 'sparse') {
+    const sparse = new SparseVectors();
+    sparse.append(given as SparseMatrix, places[0], places[0] + places.length, isPresent);
+    return sparse.gather(range(0, places.length));
   }
-  const sparse = new SparseVectors();
-  for (const place of places) {
-    sparse.append(addition.vectors as SparseMatrix, place, place + 1, () => !isNull);
-  }
-  return sparse.gather(Uint32Array.from(places, (_, i) => i));
-}
-
-function codesOf({ codes }: Addition, places: Uint32Array): Uint8Array {
-  const { bytesPerCode } = codes;
-  const all = new Uint8Array(places.length * bytesPerCode);
+  const matrix = given as DenseMatrix;
+  const columns = denseColumns(vectors.kind, matrix, places);
   places.forEach((place, i) => {
-    all.set(codes.at(place), i * bytesPerCode);
+    if (isPresent(place)) return;
+    columns.vectors?.fill(0, i * matrix.dimensions, (i + 1) * matrix.dimensions);
+    columns.scales?.fill(0, i, i + 1);
   });
-  return all;
-}
-
-function ownOf(ids: Ids, places: Uint32Array): Ids {
-  if (Array.isArray(ids)) return Array.from(places, (place) => ids[place]);
-  const own = (ids as Int32Array).slice(0, places.length);
-  places.forEach((place, i) => {
-    own[i] = (ids as Int32Array)[place];
-  });
-  return own;
+  return columns;
 }
 
 /** The error for an id that is there already, by its place among all new rows. */

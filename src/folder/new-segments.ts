@@ -4,6 +4,7 @@
  * there are none, the rows stay in the order in which they came.
  */
 
+import { ascending } from '../base/arrays';
 import { lengthOf } from '../base/length';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { ResidualCodes } from '../index/partitions/residual-codes';
@@ -32,18 +33,19 @@ export interface Centroids {
 export class PieceVectors {
   readonly space: Space;
   readonly residualCodes: ResidualCodes | null;
+  readonly #dimensions: number;
   #piece: SegmentRows | null = null;
 
   constructor({ parts }: NewRows) {
     const { bits, hasher, kernel, vectors } = parts;
     const isDense = vectors !== null && vectors.kind !== 'sparse';
     const dimensions = hasher.dimensions ?? 0;
-    const valuesAt = (i: number) =>
-      this.#values.subarray(i * dimensions, (i + 1) * dimensions) as Int8Array;
+    this.#dimensions = dimensions;
+    const valuesAt = (i: number) => this.valuesAt(i);
     const dense = isDense
       ? { dimensions, valuesAt, normOf: (i: number) => lengthOf(valuesAt(i)) }
       : null;
-    const rows = Uint32Array.from({ length: TOGETHER_ROWS }, (_, i) => i);
+    const rows = ascending(TOGETHER_ROWS);
     const width = Math.ceil(bits / 8);
     const codeAt = (i: number) =>
       (this.#piece?.codes ?? new Uint8Array()).subarray(i * width, (i + 1) * width);
@@ -58,6 +60,18 @@ export class PieceVectors {
 
   set piece(piece: SegmentRows) {
     this.#piece = piece;
+  }
+
+  /** The values of a row of the piece, as they are held: int8 without their scale. */
+  valuesAt(i: number): Float32Array | Int8Array {
+    return this.#values.subarray(i * this.#dimensions, (i + 1) * this.#dimensions);
+  }
+
+  /** The vector of a row at length 1; zeros stay zeros. */
+  unitOf(i: number): Float64Array {
+    const values = this.valuesAt(i);
+    const length = lengthOf(values);
+    return Float64Array.from(values, (value) => (length > 0 ? value / length : 0));
   }
 
   /** All rows as points, one after another. */

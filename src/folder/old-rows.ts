@@ -8,12 +8,12 @@ import type { Id } from '../index/id-table';
 import { BlockReader, type LoadedBlock } from '../stored/block-reader';
 import { openContent, type StoredContent, type StoredSegment } from '../stored/content';
 import { type HashMatch, LookUps } from '../stored/look-ups';
-import { hashOfId } from '../table/sealed/look-up-tables';
+import { bytesOfId, hashOfId } from '../table/sealed/look-up-tables';
 import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { FolderFiles } from './folder-files';
 
 /** Bytes that a row is found by, and their hash. */
-export interface Wanted {
+interface Wanted {
   readonly hash: bigint;
   readonly bytes: Uint8Array;
 }
@@ -56,8 +56,8 @@ export class OldRows {
   /** Rows of these ids; where rows go by their numbers, those that are there. */
   async withIds(wanted: readonly Wanted[]): Promise<FoundRow[]> {
     const matches = await this.#matches('ids', wanted);
-    return this.#compared(matches, ({ idAt }, place, asked) => {
-      return idAt !== null && equalBytes(bytesOfId(idAt(place)), wanted[asked].bytes);
+    return this.#compared(matches, ({ ids }, place, asked) => {
+      return ids !== null && equalBytes(bytesOfId(ids.at(place)), wanted[asked].bytes);
     });
   }
 
@@ -153,13 +153,7 @@ function foundIn(
 
 const NO_CODE = new Uint8Array();
 
-/** An id as it is hashed. */
-export function bytesOfId(id: Id): Uint8Array {
-  return typeof id === 'string'
-    ? Buffer.from(id)
-    : new Uint8Array(BigInt64Array.of(BigInt(id)).buffer);
-}
-
+/** What rows of an id are found by. */
 export function wantedId(id: Id): Wanted {
   return { hash: hashOfId(id), bytes: bytesOfId(id) };
 }

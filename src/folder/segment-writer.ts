@@ -4,6 +4,7 @@
  * and, up to a limit, the hashes.
  */
 
+import { ascending } from '../base/arrays';
 import type { FolderFile } from '../stored/manifest';
 import type { IndexHeader } from '../table/sealed/index-rows';
 import {
@@ -30,7 +31,7 @@ const ENTRY_BYTES = 16;
 /** Bytes of hashes that memory holds, where no limit is given. */
 const HELD_BYTES = 2 ** 28;
 
-export interface SegmentPlace {
+interface SegmentPlace {
   /** Numbers of the rows are `firstRow` to `nextRow - 1`. */
   readonly firstRow: number;
   readonly nextRow: number;
@@ -152,7 +153,7 @@ function sortedEntries(bytes: Uint8Array) {
   const count = bytes.length / ENTRY_BYTES;
   const all = new BigUint64Array(bytes.buffer, bytes.byteOffset, 2 * count);
   const halves = new Uint32Array(bytes.buffer, bytes.byteOffset, 4 * count);
-  const order = Uint32Array.from({ length: count }, (_, i) => i);
+  const order = ascending(count);
   order.sort((a, b) => {
     const byHigh = halves[4 * a + 1] - halves[4 * b + 1] || halves[4 * a] - halves[4 * b];
     return byHigh || halves[4 * a + 2] - halves[4 * b + 2];

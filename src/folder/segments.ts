@@ -13,12 +13,12 @@ export interface Range {
   readonly nextRow: number;
 }
 
-export interface SegmentPlan {
+interface SegmentPlan {
   /** In the order of their rows; a segment stays as it is. */
   readonly parts: readonly (Segment | Range)[];
 }
 
-export interface SegmentsNow {
+interface SegmentsNow {
   readonly segments: readonly Segment[];
   /** The rows that are there, ascending. */
   readonly live: Uint32Array;

@@ -55,7 +55,7 @@ export class Spill {
   async settle(): Promise<void> {
     if (this.#held <= this.#limit) return;
     this.#file ??= await this.#writer.temporary();
-    const room = new Uint8Array(WRITE_BYTES);
+    const room = new Uint8Array(Math.min(WRITE_BYTES, this.#held));
     let filled = 0;
     const put = async () => {
       for (let at = 0; at < filled; ) {

@@ -18,7 +18,7 @@ import { type Centroids, NewSegments } from './new-segments';
 import { type FoundRow, OldRows, wantedId } from './old-rows';
 
 /** Bytes that a change holds, where no limit is given. */
-export const USUAL_MEMORY = 2 ** 29;
+const USUAL_MEMORY = 2 ** 29;
 
 export interface AppendOptions extends LongCall {
   /** Of the new rows, where the folder carries columns. */
@@ -82,7 +82,8 @@ export function appendStored(
     const manifest = await change.publish(await change.write(outcome, { incoming }));
     return { manifest, firstRow };
   };
-  return changing(folder, base, memory, work);
+  const { signal } = call;
+  return changing(folder, base, { memory, ...(signal && { call: { signal } }) }, work);
 }
 
 /** Removes rows by their ids; returns the manifest, null where none is there, and how many were. */
@@ -105,29 +106,29 @@ export function removeStored(
     const manifest = await change.publish(await change.write(outcome, {}));
     return { manifest, count: removed.length };
   };
-  return changing(folder, base, USUAL_MEMORY, work);
+  return changing(folder, base, { memory: USUAL_MEMORY }, work);
 }
 
-/** Merges segments, and drops removed rows. */
-export function compactStored(folder: string, base: Manifest): Promise<Manifest> {
+/** Merges segments, and drops removed rows. Progress counts the rows of the next generation. */
+export function compactStored(folder: string, base: Manifest, call: LongCall): Promise<Manifest> {
   const work = async (change: FolderChange) => {
     const { index, columns, text } = base;
     const others = othersOf(base);
     const outcome = { index, columns, text, rowsAdded: 0, others, removed: new Uint32Array() };
     return change.publish(await change.write(outcome, { isWhole: true }));
   };
-  return changing(folder, base, USUAL_MEMORY, work);
+  return changing(folder, base, { memory: USUAL_MEMORY, call }, work);
 }
 
 /** Opens the rows of a generation, and changes it. */
 async function changing<T>(
   folder: string,
   base: Manifest,
-  memory: number,
+  how: { memory: number; call?: LongCall },
   work: (change: FolderChange, old: OldRows) => Promise<T>,
 ): Promise<T> {
   const old = await OldRows.open(folder, base.generation);
-  const start = { folder, base, old, memory, parts: old.content.parts };
+  const start = { folder, base, old, ...how, parts: old.content.parts };
   return FolderChange.run(start, (change) => work(change, old));
 }
 

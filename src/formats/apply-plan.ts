@@ -10,7 +10,7 @@ import { checkOptions } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
-import { checkPlan, checksOf, type DedupPlan } from '../groups/dedup';
+import { checkPlan, checksOf, type DedupPlan } from '../groups/plan';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';
@@ -71,7 +71,7 @@ export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
  */
 export async function applyPlan(
   plan: DedupPlan,
-  source: string,
+  source: string | readonly string[],
   output: string,
   options?: ApplyOptions,
 ): Promise<Applied> {
@@ -144,18 +144,19 @@ function commonFolder(files: readonly string[]): string {
 /** Writes one file; records of several shards are written again, since each has its own header. */
 async function applyToOne(
   plan: DedupPlan,
-  source: string,
+  source: string | readonly string[],
   output: string,
   given: ApplyOptions & { isSharded: boolean },
 ): Promise<Applied> {
   const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
   const { outputFormat, force, isSharded, ...read } = rest;
+  const name = typeof source === 'string' ? source : source.join(', ');
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();
-    if (ids !== undefined) checkIds(batch, ids, source);
+    if (ids !== undefined) checkIds(batch, ids, name);
     onProgress?.(Math.min(batch.firstRow + batch.count, plan.count), plan.count);
   };
-  const place = { force: force ?? true, inputs: [source, ...inputs] };
+  const place = { force: force ?? true, inputs: [...inputs, ...[source].flat()] };
   const target = await openOutput(output, place);
   try {
     const reader = await openRecords(source, read);
@@ -165,14 +166,14 @@ async function applyToOne(
     if (format === reader.format && areRecords && !(isFolder && format === 'text')) {
       await reader.close();
       const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
-      const copied = await copyRecords(plan, source, {
+      const copied = await copyRecords(plan, name, {
         ...{ read: { ...read, columns, format }, target, look },
       });
       await target.close();
       return copied;
     }
     const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
-    const name = isArrow && column !== null ? codesOf(reader.columns, column) : null;
+    const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
     const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
     const writer = await writerTo(target, format, { header });
     const checks = new Uint32Array(plan.count);
@@ -181,11 +182,11 @@ async function applyToOne(
       count += batch.count;
       look(batch);
       if (count > plan.count) continue;
-      if (name !== null)
-        checks.set(checksOf(batch.codes(name, { bits, bitOrder })), batch.firstRow);
+      if (code !== null)
+        checks.set(checksOf(batch.codes(code, { bits, bitOrder })), batch.firstRow);
       await writer.write(batch.select(keptRows(plan, batch)));
     }
-    checkRows(plan, { source, count, checks: name === null ? null : checks });
+    checkRows(plan, { source: name, count, checks: code === null ? null : checks });
     await writer.close();
     return reader;
   } catch (error) {

@@ -6,9 +6,9 @@
 
 import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
+import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import type { ByteFile, BytePipe } from '../table/arrow/batches';
-import { concatenated } from '../table/arrow/bytes';
 import { COMPRESSION_BYTES, compressionOf, decompressed } from './compressed';
 import { fill } from './file-io';
 

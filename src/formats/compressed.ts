@@ -7,9 +7,18 @@ import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { FormatError } from '../base/format-error';
 import { decodeZstd } from '../table/compression/zstd';
-import type { RowOutput } from './row-output';
 
-export type Compression = 'gzip' | 'zstd';
+type Compression = 'gzip' | 'zstd';
+
+/** Where bytes go: a file that appears once it is closed, a device, or a stream. */
+export interface RowOutput {
+  /** Resolves once the bytes are taken; their memory may change from then on. */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Ends the output: a file is at its place from now on. */
+  close(): Promise<void>;
+  /** Gives up: nothing is left of a file. */
+  abort(): Promise<void>;
+}
 
 /** Bytes by which a compression is known. */
 export const COMPRESSION_BYTES = 4;

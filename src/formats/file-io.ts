@@ -9,8 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '../base/format-error';
-import { GzipOutput } from './compressed';
-import type { RowOutput } from './row-output';
+import { GzipOutput, type RowOutput } from './compressed';
 
 export type { RowOutput };
 

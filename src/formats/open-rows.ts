@@ -65,16 +65,8 @@ export interface OpenRowsOptions {
 
 /** Names of the options, for callers that pass them on. */
 export const OPEN_OPTIONS = [
-  'format',
-  'file',
-  'columns',
-  'batchRows',
-  'onError',
-  'expectEnd',
-  'types',
-  'delimiter',
-  'maxColumns',
-  'maxLineBytes',
+  ...['format', 'file', 'columns', 'batchRows', 'onError', 'expectEnd', 'types', 'delimiter'],
+  ...['maxColumns', 'maxLineBytes'],
 ];
 
 const BATCH_ROWS = 8192;
@@ -140,8 +132,8 @@ async function openOne(
   const read = { ...readOptions(given), onRecord };
   const packed = await openSource(source, given.file ?? 'the stream');
   if (packed === null) return openFolder(source as string, given.format, read);
-  const bytes = await packed.uncompressed();
   try {
+    const bytes = await packed.uncompressed();
     const head = await bytes.peek(MAGIC_BYTES);
     const format = given.format ?? detectFormat(bytes.name, head);
     if (format === 'json') {
@@ -158,7 +150,7 @@ async function openOne(
     const rows = await READERS[format](bytes, { ...read, delimiter });
     return new OpenRows(rows, format, bytes, read.skips);
   } catch (error) {
-    await bytes.close();
+    await packed.close();
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 
 import { checkOneOf, checkOptions } from '../base/check';
 import { checkIds } from '../base/ids';
-import type { DedupPlan } from '../groups/dedup';
+import type { DedupPlan } from '../groups/plan';
 import {
   doubtfulRows,
   listedRows,
@@ -77,7 +77,7 @@ const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl'];
 /** Rows that are encoded together where they are kept: a decision encodes so many again. */
 const KEPT_ROWS = 2048;
 
-export interface SavePlanOptions extends PlanTableOptions {
+interface SavePlanOptions extends PlanTableOptions {
   /**
    * Encoded rows of an earlier save, by `blockOf`; filled here. What changed must be taken out, so
    * that a plan that is saved often costs little more than the writing of its bytes.
@@ -145,6 +145,16 @@ async function writeRows(
   }
 }
 
+/** How a plan is read. */
+export interface ReadPlanOptions {
+  /**
+   * Rows of the source, as far as it is known: a plan for more is refused, since all rows without
+   * a line take memory too.
+   * @default 2 ** 22, or 64 for each line
+   */
+  maxRows?: number;
+}
+
 /**
  * Reads a plan that `writePlan` wrote, as it is or edited: lines in any order, `action` changed.
  *
@@ -153,11 +163,12 @@ async function writeRows(
  * await writePlan('plan.csv', dedup(codes, { maxDistance: 10 }));
  * console.log((await readPlan('plan.csv')).kept); // Uint8Array(3) [ 1, 0, 1 ]
  */
-export async function readPlan(path: string): Promise<DedupPlan> {
+export async function readPlan(path: string, options?: ReadPlanOptions): Promise<DedupPlan> {
+  const { maxRows } = checkOptions('options', options, ['maxRows']);
   const columns = await columnsOfPlan(path);
   const batches: RowBatch[] = [];
   for await (const batch of await openRows(path, { columns })) batches.push(batch);
-  return planOf(batches, path);
+  return planOf(batches, path, maxRows);
 }
 
 /** What else the file has is not read: it may hold anything. */

@@ -31,6 +31,8 @@ export interface RowReader extends AsyncIterable<RowBatch> {
   /** Lines that could not be read, and the first ten of them. */
   readonly skipped: number;
   readonly skippedLines: readonly SkippedLine[];
+  /** Of several files the one that a row is in, once it was read; undefined of one file. */
+  shardAt(row: number): string | undefined;
   close(): Promise<void>;
 }
 
@@ -61,6 +63,8 @@ const MAX_LISTED = 10;
 export interface FormatRows {
   readonly columns: readonly ColumnInfo[];
   readonly rowCount?: number | null;
+  /** The files that have been read so far, of several, and the first row of each. */
+  readonly shards?: readonly { readonly file: string; readonly firstRow: number }[];
   /** The JSON header of Arrow files of this library. */
   readonly header?: string;
   readonly batches: () => AsyncGenerator<RowBatch>;
@@ -130,6 +134,10 @@ export class OpenRows implements RowReader {
 
   get bytesRead(): number {
     return this.source.bytesRead;
+  }
+
+  shardAt(row: number): string | undefined {
+    return this.rows.shards?.filter(({ firstRow }) => firstRow <= row).at(-1)?.file;
   }
 
   get skipped(): number {

@@ -1,15 +1,15 @@
 /**
  * Rows that lie in several files, as if they were one: a folder of shards, a pattern as
  * `data/*.jsonl.gz`, or a list of these. Shards are read in the order of their names, in a list in
- * its order; all have one format and the same columns. A folder of other files is one of texts.
+ * its order; all have the same columns, of which a caller may read some, in any
+ * formats. A folder of other files is one of texts.
  */
 
-import { realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { FormatError } from '../base/format-error';
 import type { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
-import { filesOf } from './files-of';
 import { formatOfPath } from './row-format';
 import { OpenRows, type Skips } from './row-reader';
 
@@ -104,20 +104,22 @@ export async function openShards(
   while (first === null && next < files.length) first = await opened(files[next++]);
   if (first === null) throw new FormatError('no shard can be read', name);
   const { format, columns } = first;
-  const names = JSON.stringify(columns.map((column) => column.name));
+  const namesOf = (all: OpenRows['columns']) => JSON.stringify(all.map(({ name }) => name).sort());
+  const names = namesOf(columns);
+  const shards: { file: string; firstRow: number }[] = [];
 
   async function* batches(): AsyncGenerator<RowBatch> {
     let firstRow = 0;
     for (let shard = first; shard !== null || next < files.length; ) {
       shard ??= await opened(files[next++]);
       if (shard === null) continue;
-      const own = JSON.stringify(shard.columns.map((column) => column.name));
-      if (own !== names || shard.format !== format) {
+      const own = namesOf(shard.columns);
+      if (own !== names) {
         await shard.close();
-        const is = `${shard.format} with columns ${own}`;
-        throw new FormatError(`${is}, the first shard is ${format} with ${names}`, shard.file);
+        throw new FormatError(`its columns are ${own}, those of the first ${names}`, shard.file);
       }
       const start = firstRow;
+      shards.push({ file: shard.file, firstRow });
       for await (const batch of shard) {
         firstRow = start + batch.firstRow + batch.count;
         yield batch.startingAt(start + batch.firstRow);
@@ -128,5 +130,20 @@ export async function openShards(
       shard = null;
     }
   }
-  return new OpenRows({ columns, batches }, format, ByteSource.folder(name), skips);
+  return new OpenRows({ columns, shards, batches }, format, ByteSource.folder(name), skips);
+}
+
+/** Paths within the folder, with slashes, in the order of their characters; hidden ones not. */
+export async function filesOf(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  const visit = async (path: string) => {
+    for (const entry of await readdir(path, { withFileTypes: true })) {
+      const inner = join(path, entry.name);
+      if (entry.name.startsWith('.')) continue;
+      if (entry.isDirectory()) await visit(inner);
+      else if (entry.isFile()) found.push(relative(folder, inner).split(sep).join('/'));
+    }
+  };
+  await visit(folder);
+  return found.sort();
 }

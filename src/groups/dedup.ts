@@ -7,15 +7,14 @@
  * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
  */
 
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { ascending } from '../base/arrays';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asyncForm, eachItem, type Steps, syncForm } from '../base/steps';
 import { reaches } from '../codes/angle';
-import type { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { exactMeasure, similaritiesOf, withVectors } from '../join/exact';
 import { pairSteps } from '../join/pairs';
 import {
-  ascending,
   checkComparable,
   isVerified,
   type Nearness,
@@ -28,97 +27,31 @@ import {
 } from '../join/source';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { type GroupRequest, gather, preferred } from './grouping';
+import { checkPlan, checksOf, type DedupPlan } from './plan';
 import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
 
-/** What each row of a source becomes. */
-export interface DedupPlan {
-  /** Number of rows. */
-  readonly count: number;
-  /** By row the name of its group: the group's least row when the group was first made. */
-  readonly groups: Uint32Array;
-  /** 1 where a row is kept. */
-  readonly kept: Uint8Array;
-  /** By row the kept row that it duplicates; itself where it is kept. */
-  readonly duplicateOf: Uint32Array;
-  /**
-   * Distance and exact similarity to that row: the cosine, of codes by 'minwise' the Jaccard
-   * similarity; null where rows have no vectors, and of the other measure.
-   */
-  readonly distances: Uint16Array;
-  readonly cosines: Float64Array | null;
-  readonly jaccards: Float64Array | null;
-  /** By row a checksum: FNV-1a of the code's bytes, 32 bits, unless others were given. */
-  readonly checks: Uint32Array;
-  /** By row 1 where a person has looked at its group; not there where none is asked to. */
-  readonly reviewed?: Uint8Array;
-  /**
-   * 1 where the plan says what becomes of a row; absent where it does so of all. The others have no
-   * checksum, and are kept.
-   */
-  readonly listed?: Uint8Array;
-}
-
-/** FNV-1a of no bytes: the checksum of a null row. */
-export const NULL_CHECK = 0x811c_9dc5;
-
-/**
- * Throws, naming the first row that differs, unless these are the checksums of the plan's rows. A
- * row that the plan drops may be null by now.
- */
-export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
-  if (checks.length !== plan.count) {
-    throw new Error(`the plan is for ${plan.count} rows, the source has ${checks.length}`);
-  }
-  const isOther = (check: number, row: number) =>
-    check !== plan.checks[row] &&
-    !(check === NULL_CHECK && plan.kept[row] === 0) &&
-    plan.listed?.[row] !== 0;
-  const row = checks.findIndex(isOther);
-  if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
-}
-
-/** A checksum of each code. */
-export function checksOf(codes: Codes): Uint32Array {
-  const { bytes, bytesPerCode, count } = codes;
-  const checks = new Uint32Array(count).fill(NULL_CHECK);
-  for (let row = 0; row < count; row++) {
-    if (codes.isNull(row)) continue;
-    let hash = NULL_CHECK;
-    let at = row * bytesPerCode;
-    for (const end = at + bytesPerCode; at < end; at++) {
-      hash = Math.imul(hash ^ bytes[at], 0x0100_0193);
-    }
-    checks[row] = hash;
-  }
-  return checks;
-}
-
 /** A plan that was made before, and the rows that it was made for. */
-export interface Extension {
+interface Extension {
   readonly plan: DedupPlan;
   readonly source: RowSource;
   /** The vectors of these rows, where pairs are checked by the option `vectors`. */
   readonly vectors?: Nearness['vectors'];
 }
 
-/** A plan that keeps every row of a source, to be extended by others. */
-export function planOfKept(source: RowSource): DedupPlan {
-  const { codes } = rowsOf('source', source);
-  const none = { distances: new Uint16Array(codes.count), cosines: null, jaccards: null };
-  const [groups, duplicateOf] = [ascending(codes.count), ascending(codes.count)];
-  const kept = new Uint8Array(codes.count).fill(1);
-  return { count: codes.count, groups, kept, duplicateOf, ...none, checks: checksOf(codes) };
-}
-
 /** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
   /** A checksum of each row, for rows that are identified by more than their code. */
   checks?: Uint32Array;
+  /**
+   * Rows of a group that are kept, at most: those that `keep` prefers.
+   * @default 1
+   */
+  keepAtMost?: number;
   /** The source then has the rows that follow those of this plan; `checks` are of all rows. */
   extend?: Extension;
 }
 
-const OPTIONS = [...GROUP_OPTIONS, 'checks', 'extend'];
+const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'extend'];
 
 /**
  * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
@@ -143,7 +76,7 @@ export const dedup = /* @__PURE__ */ syncForm(planning);
 export const dedupAsync = /* @__PURE__ */ asyncForm(planning);
 
 function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
-  const { checks, extend, ...given } = checkOptions('options', options, OPTIONS);
+  const { checks, extend, keepAtMost = 1, ...given } = checkOptions('options', options, OPTIONS);
   const added = withVectors(rowsOf('source', source), given.vectors);
   const known = extend === undefined ? null : knownOf(extend, added);
   // The vectors are with the rows from here on.
@@ -157,9 +90,15 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
   }
   const plan = blankPlan(added, known);
+  checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) {
     if (request.keep === 'medoid') {
       throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
+    }
+    if (keepAtMost > 1 || given.group !== undefined) {
+      throw new Error(
+        '"extend" goes without "group" and "keepAtMost": a plan does not record them',
+      );
     }
     const own = checks?.subarray(0, first) ?? checksOf(known.rows.codes);
     checkPlan(known.plan, own);
@@ -172,11 +111,15 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     enterJoined(plan, known.plan, joined);
     left = left.filter((row) => joined.groups[row] === NONE);
   }
+  const rank = keepAtMost > 1 ? ranksOf(left, added.codes.count) : null;
   for (const { rows, kept } of yield* gather(added, left, request)) {
     for (const row of rows) {
       plan.groups[first + row] = first + rows[0];
       plan.duplicateOf[first + row] = first + kept;
     }
+    if (rank === null) continue;
+    const others = rows.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
+    for (const row of others.subarray(0, keepAtMost - 1)) plan.duplicateOf[row] = row;
   }
   for (let row = first; row < count; row++) plan.kept[row] = Number(plan.duplicateOf[row] === row);
   const dropped = ascending(count).filter((row) => row >= first && plan.kept[row] === 0);
@@ -188,6 +131,15 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     measureDropped(plan, across, here, { rows: known.rows, first: 0 });
   }
   return plan;
+}
+
+/** By row its place in an order. */
+function ranksOf(order: Uint32Array, count: number): Uint32Array {
+  const ranks = new Uint32Array(count);
+  order.forEach((row, rank) => {
+    ranks[row] = rank;
+  });
+  return ranks;
 }
 
 /** The rows that a plan was made for. */
@@ -361,7 +313,7 @@ function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joi
 }
 
 /** Rows of a source, of which the first is row `first` of the plan. */
-export interface PlanRows {
+interface PlanRows {
   readonly rows: Rows;
   readonly first: number;
 }
@@ -373,7 +325,7 @@ type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jacca
  * Writes distances, and similarities where the plan has them, of `dropped` rows of one source to
  * the rows of another (or the same) that they duplicate. Rows are those of the plan.
  */
-export function measureDropped(
+function measureDropped(
   { duplicateOf, distances, cosines, jaccards }: Measured,
   dropped: Uint32Array,
   from: PlanRows,

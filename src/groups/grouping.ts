@@ -7,12 +7,13 @@
  * medoid, comes from all pairs of its rows, or from a sample where it is very large.
  */
 
+import { ascending } from '../base/arrays';
 import { eachItem, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
+import { groupedCodes } from '../join/pair-wish';
 import { type PairBatch, pairSteps } from '../join/pairs';
 import {
-  ascending,
   distinctAt,
   distinctOf,
   isVerified,
@@ -34,11 +35,14 @@ export type Grouping = (typeof GROUPINGS)[number];
 export interface GroupRequest {
   readonly grouping: Grouping;
   readonly keep: Keep;
-  readonly near: Nearness;
+  readonly near: GroupNearness;
 }
 
+/** Which rows are near, and by row the value within which they are grouped. */
+type GroupNearness = Nearness & { readonly group?: Int32Array | undefined };
+
 /** The rows of one group, ascending, and the one that is kept. */
-export interface GatheredRows {
+interface GatheredRows {
   readonly rows: Uint32Array;
   readonly kept: number;
 }
@@ -86,12 +90,12 @@ function* headsOf(
   grouping: Grouping,
   rows: Rows,
   order: Uint32Array,
-  near: Nearness,
+  near: GroupNearness,
 ): Steps<Uint32Array> {
   const isExact = isVerified(rows, near);
   if (isExact) {
     // Rows of equal codes and vectors go where the first of them goes: they are not compared.
-    const first = firstAlike(rows, order);
+    const first = firstAlike(rows, order, near.group);
     const different = order.filter((_, i) => first[i] === i);
     if (different.length < order.length) {
       const heads = yield* headsOf(grouping, rows, different, near);
@@ -101,19 +105,25 @@ function* headsOf(
     }
   }
   const equal = isExact ? 'all' : 'first';
-  const found = pairSteps(reordered(rows, order), null, { ...near, equal });
+  const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
+  const found = pairSteps(reordered(rows, order), null, {
+    ...near,
+    equal,
+    ...(group && { group }),
+  });
   if (grouping === 'components') return yield* components(found, order.length);
   if (grouping === 'star') return yield* stars(found, order.length, isExact);
   return yield* cliques(found, order.length, isExact);
 }
 
-/** For each position in the order the first one whose row has the same code and vector. */
-function firstAlike(rows: Rows, order: Uint32Array): Uint32Array {
+/** For each position in the order the first one whose row has the same code, vector and group. */
+function firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Uint32Array {
   const { codes, vectors } = rows;
   const first = ascending(order.length);
   const known = new Map<string, number[]>();
   for (let i = 0; i < order.length; i++) {
-    const key = keyOf(codes, order[i]);
+    if (group !== undefined && group[order[i]] < 0) continue;
+    const key = keyOf(codes, order[i]) + (group?.[order[i]] ?? '');
     const alike = known.get(key);
     const same = alike?.find((place) => vectors?.areEqual(order[place], order[i]));
     if (same !== undefined) first[i] = same;
@@ -172,7 +182,7 @@ function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): St
     const [a, b] = [firsts[batch], seconds[batch]];
     for (let i = a.length - 1; i >= 0; i--) near[--starts[b[i]]] = a[i];
   }
-  const heads = Uint32Array.from({ length: count }, (_, row) => row);
+  const heads = ascending(count);
   for (const [first, equal] of equals) heads[equal] = first; // replaced by its head, below
   const sizes = new Uint32Array(count).fill(1);
   const met = new Map<number, number>();
@@ -195,8 +205,10 @@ function* cliques(found: Stream<PairBatch>, count: number, isExact: boolean): St
 }
 
 /** Rows with many near ones first: stars around them are large. */
-function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint32Array> {
-  const { codes, kernel } = rows;
+function* byDegree(rows: Rows, present: Uint32Array, near: GroupNearness): Steps<Uint32Array> {
+  const { kernel } = rows;
+  // Equal codes of other groups are not near.
+  const codes = near.group === undefined ? rows.codes : groupedCodes(rows.codes, near.group);
   const all = yield* distinctOf(codes, null, 0, kernel);
   const sizes = sizesOf(all);
   const sizeOf = (row: number) => sizes[distinctAt(all, row)];
@@ -217,6 +229,7 @@ function* byDegree(rows: Rows, present: Uint32Array, near: Nearness): Steps<Uint
   const firsts = new Map<number, number>();
   for (const row of present) {
     const distinct = distinctAt(all, row);
+    if (distinct === NONE) continue; // in no group, so near to none
     const first = firsts.get(distinct);
     if (first === undefined) {
       firsts.set(distinct, row);
@@ -261,7 +274,7 @@ export function widestOf(
 }
 
 /** The row whose distances to all rows of its group are least in sum; of equals the first. */
-export function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
+function medoidOf(codes: Codes, rows: ArrayLike<number>): number {
   const references = Math.max(
     MIN_REFERENCES,
     Math.floor(MAX_BYTES / (rows.length * codes.bytesPerCode)),

@@ -5,13 +5,13 @@
  * none are kept: a person deleted them, or an index has removed the rows.
  */
 
+import { ascending } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import { type Ids, idsAt } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
-import { ascending } from '../join/source';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
-import { type DedupPlan, NULL_CHECK } from './dedup';
+import { type DedupPlan, NULL_CHECK } from './plan';
 
 /** What a plan's rows have besides the plan. */
 export interface PlanTableOptions {
@@ -32,18 +32,19 @@ const INTEGERS = {
 
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
+/** All columns that are read; of others nothing is held. */
 export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rows', 'reviewed'];
 /** Plans of before have no column `rows`: rows without a line are those that an index removed. */
 const ROWS = { rows: 0xffff_ffff } as const;
 const MAX_ROWS_PER_LINE = 64;
-/** Rows of a plan of few lines, for which 30 bytes each are allocated. */
-const MAX_UNLISTED = 2 ** 26;
+/** Rows of a plan of few lines, where callers do not know how many the source has. */
+const MAX_UNLISTED = 2 ** 22;
 
 /** Action of a row by its `kept`. */
 const ACTIONS = ['drop', 'keep'] as const;
 
 /** What the lines of some rows have besides the plan. */
-export interface LineExtras {
+interface LineExtras {
   readonly ids?: Ids | null | undefined;
   readonly texts?: readonly string[] | undefined;
   /** Ids of rows of an older collection that these are near to. */
@@ -136,8 +137,15 @@ export function doubtfulRows(plan: DedupPlan): Uint32Array {
   );
 }
 
-/** The plan of rows as `planBatches` makes them, edited or not; `file` is named in errors. */
-export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
+/**
+ * The plan of rows as `planBatches` makes them, edited or not; `file` is named in errors. A plan
+ * for more than `maxRows` rows is refused before memory is taken for them.
+ */
+export function planOf(
+  batches: readonly RowBatch[],
+  file: string,
+  maxRows = MAX_UNLISTED,
+): DedupPlan {
   const names = batches[0].columns.map(({ name }) => name);
   for (const name of NEEDED_COLUMNS) {
     if (!names.includes(name)) throw new FormatError(noColumn(name, names).message, file);
@@ -151,48 +159,66 @@ export function planOf(batches: readonly RowBatch[], file: string): DedupPlan {
       const expected = `"${name}" expected an integer in 0..${most[name]}`;
       throw new FormatError(`record ${i}: ${expected}, got ${value}`, file);
     });
-  const count = names.includes('rows') ? countOf(integers('rows'), file) : null;
-  const lines = linesOf(integers('row'), count, file);
-  /** By row its value; of a row without a line what `own` says. */
-  const inOrder = <T>(values: ArrayLike<T>, own: (row: number) => T) =>
-    Array.from(lines, (line, row) => (line < 0 ? own(row) : values[line]));
-  const actions = inOrder(valuesOf('action'), () => 'keep');
-  const kept = Uint8Array.from(actions, (action, row) => {
-    if (action === 'keep' || action === 'drop') return Number(action === 'keep');
-    const expected = `"action" expected "keep" or "drop", got "${action}"`;
-    throw new FormatError(`row ${row}: ${expected}`, file);
-  });
-  // A row that someone decided to keep duplicates none.
-  const ofDropped = (values: ArrayLike<number>, own: (row: number) => number) =>
-    inOrder(values, own).map((value, row) => (kept[row] === 1 ? own(row) : value));
+  const rows = integers('row');
+  const given = names.includes('rows') ? countOf(integers('rows'), file) : null;
+  const lines = linesOf(rows, given, { file, maxRows });
+  const count = lines.length;
+  const inOrder = inOrderOf(lines);
   const itself = (row: number) => row;
-  const duplicateOf = Uint32Array.from(ofDropped(integers('duplicate_of'), itself));
-  const beyond = duplicateOf.findIndex((other) => other >= lines.length);
+  const actions = valuesOf('action').map((action, i) => keptBy(action, rows[i], file));
+  const kept = inOrder(new Uint8Array(count), actions, () => 1);
+  // A row that someone decided to keep duplicates none.
+  const valueUnlessKept = (own: (row: number) => number) => (value: number, i: number) =>
+    actions[i] === 1 ? own(rows[i]) : value;
+  const ofDropped: typeof inOrder = (into, values, own) =>
+    inOrder(into, Array.from(values, valueUnlessKept(own)), own);
+  const duplicateOf = ofDropped(new Uint32Array(count), integers('duplicate_of'), itself);
+  const beyond = duplicateOf.findIndex((other) => other >= count);
   if (beyond >= 0) {
-    throw new FormatError(
-      `row ${beyond} duplicates row ${duplicateOf[beyond]} of ${lines.length}`,
-      file,
-    );
+    throw new FormatError(`row ${beyond} duplicates row ${duplicateOf[beyond]} of ${count}`, file);
   }
   const similarities = (name: string) => {
     const found = names.includes(name) ? valuesOf(name).map(numberOf) : [];
     const isThere = found.length > 0 && found.every(Number.isFinite);
-    return isThere ? Float64Array.from(ofDropped(found, () => 1)) : null;
+    return isThere ? ofDropped(new Float64Array(count), found, () => 1) : null;
   };
   const isMark = (mark: unknown) => Number(mark === true || mark === 'true' || mark === 1);
   const areAll = lines.every((line) => line >= 0);
   return {
-    ...{ count: lines.length, kept, duplicateOf },
-    groups: Uint32Array.from(inOrder(integers('group'), itself)),
-    checks: Uint32Array.from(inOrder(integers('check'), () => NULL_CHECK)),
-    distances: Uint16Array.from(ofDropped(integers('distance'), () => 0)),
+    ...{ count, kept, duplicateOf },
+    groups: inOrder(new Uint32Array(count), integers('group'), itself),
+    checks: inOrder(new Uint32Array(count), integers('check'), () => NULL_CHECK),
+    distances: ofDropped(new Uint16Array(count), integers('distance'), () => 0),
     cosines: similarities('cosine'),
     jaccards: similarities('jaccard'),
     ...(!areAll && { listed: Uint8Array.from(lines, (line) => Number(line >= 0)) }),
     ...(names.includes('reviewed') && {
-      reviewed: Uint8Array.from(inOrder(valuesOf('reviewed').map(isMark), () => 0)),
+      reviewed: inOrder(new Uint8Array(count), valuesOf('reviewed').map(isMark), () => 0),
     }),
   };
+}
+
+type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
+/** Fills arrays by row with values of the lines, of a row without a line with what `own` says. */
+function inOrderOf(lines: Int32Array) {
+  return <A extends Numbers>(
+    into: A,
+    values: ArrayLike<number>,
+    own: (row: number) => number,
+  ): A => {
+    for (let row = 0; row < lines.length; row++) {
+      into[row] = lines[row] < 0 ? own(row) : values[lines[row]];
+    }
+    return into;
+  };
+}
+
+/** 1 where an action keeps its row. */
+function keptBy(action: unknown, row: number, file: string): number {
+  if (action === 'keep' || action === 'drop') return Number(action === 'keep');
+  const expected = `"action" expected "keep" or "drop", got "${action}"`;
+  throw new FormatError(`row ${row}: ${expected}`, file);
 }
 
 /** How many rows the source has, which every line says. */
@@ -211,11 +237,15 @@ function numberOf(value: unknown): number {
 }
 
 /** For each row of the source, where it is among the lines of the plan; -1 where it is not. */
-function linesOf(rows: Uint32Array, given: number | null, file: string): Int32Array {
+function linesOf(
+  rows: Uint32Array,
+  given: number | null,
+  { file, maxRows }: { file: string; maxRows: number },
+): Int32Array {
   const count = given ?? rows.reduce((most, row) => Math.max(most, row + 1), 0);
-  const most = MAX_ROWS_PER_LINE * rows.length;
-  if (count > Math.max(most, given === null ? 0 : MAX_UNLISTED)) {
-    throw new FormatError(`row ${count - 1} of a plan of ${rows.length} lines`, file);
+  if (count > Math.max(MAX_ROWS_PER_LINE * rows.length, given === null ? 0 : maxRows)) {
+    const found = `${rows.length} lines say that they are of ${count} rows`;
+    throw new FormatError(`${found}, the source can have at most ${maxRows}`, file);
   }
   const lines = new Int32Array(count).fill(-1);
   rows.forEach((row, line) => {

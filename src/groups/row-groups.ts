@@ -3,18 +3,12 @@
  * states how wide it is, since chains join what is far apart.
  */
 
+import { ascending } from '../base/arrays';
 import { checkOneOf, checkOptions } from '../base/check';
 import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../base/steps';
 import { withVectors } from '../join/exact';
-import {
-  ascending,
-  NEARNESS,
-  type Nearness,
-  NONE,
-  type RowSource,
-  type Rows,
-  rowsOf,
-} from '../join/source';
+import { checkGroup } from '../join/pair-wish';
+import { NEARNESS, type Nearness, NONE, type RowSource, type Rows, rowsOf } from '../join/source';
 import {
   GROUPINGS,
   type Grouping,
@@ -37,10 +31,12 @@ export interface GroupOptions extends Nearness, LongCall {
    * object with `random`, `longest`, `lowest` or `highest`.
    */
   keep?: Keep;
+  /** By row a value, -1 for none: only rows of one value are grouped. */
+  group?: Int32Array;
 }
 
 /** Defaults of `groupRows` and `dedup`. */
-export const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
+const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
 
 /** A group of two rows or more. */
 export interface RowGroup {
@@ -67,7 +63,7 @@ export interface RowGroups {
 }
 
 /** Names of the options of `GroupOptions`. */
-export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', ...LONG_CALL];
+export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', ...LONG_CALL];
 
 /**
  * Groups rows that are near to each other. Rows in no pair are in no group.
@@ -110,6 +106,7 @@ function* grouping(source: RowSource, options: GroupOptions): Steps<RowGroups> {
 export function groupRequest({ codes }: Rows, options: GroupOptions): GroupRequest {
   const given = checkOptions('options', options, GROUP_OPTIONS);
   const { grouping, keep, ...near } = { ...GROUP_DEFAULTS, ...given };
+  if (near.group !== undefined) checkGroup(near.group, codes.count);
   return {
     grouping: checkOneOf('grouping', grouping, GROUPINGS),
     keep: checkKeep(keep, codes.count),

@@ -5,8 +5,7 @@ import { type CodeOrigin, Codes } from '../codes/codes';
 import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
 import {
-  checkDenseMatrix,
-  checkSparseMatrix,
+  checkMatrix,
   type DenseMatrix,
   isDenseMatrix,
   matrixOf,
@@ -21,6 +20,7 @@ interface Part {
   readonly firstRow: number;
 }
 
+/** Hashes parts of a batch; codes depend on the settings alone, not on how a batch is cut. */
 export const HASHING: Task<HashSettings, Part, RowCodes> = {
   name: 'hashing',
   open(settings) {
@@ -30,11 +30,15 @@ export const HASHING: Task<HashSettings, Part, RowCodes> = {
 };
 
 /** What a batch is a part of: the row that its first row is there, and the rows of the whole. */
-export interface WholeBatch {
+interface WholeBatch {
   readonly firstRow: number;
   readonly total?: number | undefined;
 }
 
+/**
+ * The codes of a batch. Errors name rows from `firstRow` on; `total` is for progress. The batch
+ * must not change until the work has ended.
+ */
 export function* hashBatch(
   hasher: RowHasher,
   origin: CodeOrigin | undefined,
@@ -44,7 +48,7 @@ export function* hashBatch(
   const { settings } = hasher;
   const matrix = matrixOf(batch, settings.dimensions);
   const isDense = isDenseMatrix(matrix);
-  const count = isDense ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
+  const count = checkMatrix(matrix);
   if (isDense && count > 0) hasher.checkWidth(matrix.dimensions);
   const validity = new Uint8Array(Math.ceil(count / 8)).fill(0xff);
   const codes = Codes.allocate(count, { bits: settings.bits, validity, origin });

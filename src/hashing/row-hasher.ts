@@ -4,7 +4,8 @@
  * make the same one.
  */
 
-import { isValid } from '../base/bitmap';
+import { bitsOf, isValid } from '../base/bitmap';
+import { describe } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import { type KernelName, minwiseKernel, sumsKernel } from '../kernels/kernels';
 import type { MinwiseKernel } from '../kernels/minwise/minwise.scalar';
@@ -29,10 +30,15 @@ import {
   type SparseMatrix,
   type Vector,
 } from '../vectors/vectors';
-import { type PatternFunction, patternWords } from './patterns';
 
 export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct', 'minwise'] as const;
 export type Projection = (typeof PROJECTIONS)[number];
+
+/**
+ * A caller's own patterns: from a dimension to its bits, as ceil(bits / 8) bytes, lowest bit first.
+ * A dimension is a number below 2^53 and a bigint from there on.
+ */
+export type PatternFunction = (dimension: number | bigint) => Uint8Array;
 
 /** The checked options of a hasher. */
 export interface HashSettings {
@@ -57,6 +63,10 @@ const PART_ROWS = 4096;
 const PART_ENTRIES = 65_536;
 const PART_WORDS = 2 ** 19;
 
+/**
+ * Hashes rows by the kernel of its settings. Holds no state between calls, so that equal settings
+ * make equal codes wherever they run.
+ */
 export class RowHasher {
   readonly settings: HashSettings;
   readonly #kernel: SumsKernel;
@@ -250,7 +260,7 @@ export function rowsOfMatrix(
   first: number,
   end: number,
 ): DenseMatrix | SparseMatrix {
-  const validity = matrix.validity && bitmapOf(matrix.validity, first, end);
+  const validity = bitsOf(matrix.validity, first, end);
   if (isDenseMatrix(matrix)) {
     const { values, dimensions } = matrix;
     return { dimensions, validity, values: values.subarray(first * dimensions, end * dimensions) };
@@ -272,14 +282,6 @@ function cut<T extends { slice(from: number, to: number): unknown }>(
 ): T {
   if (ArrayBuffer.isView(list)) return (list as unknown as Uint8Array).subarray(from, to) as never;
   return list.slice(from, to) as T;
-}
-
-function bitmapOf(validity: Uint8Array, first: number, end: number): Uint8Array {
-  const bits = new Uint8Array(Math.ceil((end - first) / 8));
-  for (let i = 0; i < end - first; i++) {
-    if (isValid(validity, first + i)) bits[i >> 3] |= 1 << (i & 7);
-  }
-  return bits;
 }
 
 /** The end of a part that begins at row `first`: at least one row, however many entries it has. */
@@ -317,8 +319,39 @@ function notFinite(rows: DenseRows | SparseRows, index: number, row: number): Ra
   return badValue(row, 'width' in rows ? at : rows.dimensions[from + at], values[at]);
 }
 
+/** The error of a row without a direction. */
 export function allZero(row: number): RangeError {
   return new RangeError(
     `row ${row}: an all-zero vector has no direction (hashAll makes its code null by zero: 'null')`,
   );
+}
+
+/** The pattern words of each dimension: word w of entry i at [w * entries + i]. */
+function patternWords(
+  pattern: PatternFunction,
+  dimensions: BigUint64Array,
+  bits: number,
+): BigUint64Array {
+  const words = Math.ceil(bits / 64);
+  const entries = dimensions.length;
+  const out = new BigUint64Array(words * entries);
+  const padded = new BigUint64Array(words);
+  const paddedBytes = new Uint8Array(padded.buffer);
+  for (let i = 0; i < entries; i++) {
+    const dimension = dimensions[i];
+    const isSafe = dimension <= BigInt(Number.MAX_SAFE_INTEGER);
+    const bytes: unknown = pattern(isSafe ? Number(dimension) : dimension);
+    if (!(bytes instanceof Uint8Array)) {
+      throw new TypeError(`"pattern" expected to return a Uint8Array, got ${describe(bytes)}`);
+    }
+    if (bytes.length !== bytesPerCode(bits)) {
+      throw new RangeError(
+        `"pattern" expected to return ${bytesPerCode(bits)} bytes, ` +
+          `got ${bytes.length} for dimension ${dimension}`,
+      );
+    }
+    paddedBytes.set(bytes);
+    for (let word = 0; word < words; word++) out[word * entries + i] = padded[word];
+  }
+  return out;
 }

@@ -27,8 +27,13 @@ import { bytesPerCode, type CodeOrigin, type Codes } from '../codes/codes';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
 import type { Vector, VectorBatch } from '../vectors/vectors';
 import { hashBatch } from './hash-batch';
-import type { PatternFunction } from './patterns';
-import { allZero, PROJECTIONS, type Projection, RowHasher } from './row-hasher';
+import {
+  allZero,
+  type PatternFunction,
+  PROJECTIONS,
+  type Projection,
+  RowHasher,
+} from './row-hasher';
 
 export { PROJECTIONS, type Projection };
 

@@ -18,7 +18,7 @@ import type { IndexParts } from './index-parts';
 import type { Work } from './re-rank';
 import { SCANNING } from './scan-task';
 
-export interface DistanceRequest {
+interface DistanceRequest {
   readonly k: number;
   readonly maxDistance: number;
   readonly method: Method;
@@ -154,7 +154,7 @@ export interface RowsByDistance {
 }
 
 /** Takes the distinct codes of one search. */
-export interface DistinctCollector extends Collector {
+interface DistinctCollector extends Collector {
   /** Those of the index when the search began: others may take their place on the way. */
   readonly distinctCodes: DistinctCodes;
   /** How many codes within the limit a scan must report. */

@@ -183,7 +183,7 @@ function byResiduals(partitions: SearchedPartitions, unit: Float64Array): Weighi
   return { weighPartitions, cosineOf, error: partitions.error };
 }
 
-export function weigh(
+function weigh(
   parts: SearchParts,
   from: RowCodes,
   weights: Weights,
@@ -195,11 +195,12 @@ export function weigh(
   return search;
 }
 
+/** The accumulators of a query; of a code alone those that weigh each bit alike. */
 export function sumsOf({ bits }: SearchParts, { sums, code }: Query): Float64Array {
   return sums ?? evenSums(code, bits);
 }
 
-export interface Weights extends WeightTables {
+interface Weights extends WeightTables {
   /** The cosine that a code's weight estimates: 1 for the query's own code. */
   cosineOf(weight: number): number;
 }

@@ -24,6 +24,7 @@ export interface Done {
   readonly rank: Rank;
 }
 
+/** How many signs a search has, and weights a model; saved reports have as many. */
 export const SIGNS = 7;
 /** Standard errors within which candidates fall short, and the best lead. */
 const SHORT = [-2, 6] as const;

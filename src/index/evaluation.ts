@@ -20,7 +20,7 @@ export interface GivenQueries {
 }
 
 /** For each query rows of the index, nearest first, at least k of them. */
-export type Neighbors = readonly ArrayLike<number>[];
+type Neighbors = readonly ArrayLike<number>[];
 
 /** Rows that are queries: those of the least hashes. */
 export class HeldOut {

@@ -6,6 +6,7 @@
 import { wrongType, wrongValue } from '../base/check';
 import { checkIds, type Ids } from '../base/ids';
 import { newSecret, scrambled } from '../base/secret';
+import { NO_ROW } from '../kernels/hits/hits';
 
 export type Id = string | number | bigint;
 
@@ -15,6 +16,10 @@ export type IdKind = 'row' | 'number' | 'bigint' | 'string';
 /** A Map holds 2^24 keys at most; more go into further ones. */
 const MAP_KEYS = 2 ** 24;
 
+/**
+ * Ids in the order of rows. They are checked by `check` before `append` takes them; the way from
+ * an id to its row is built when it is first asked for: an index that is only filled has none.
+ */
 export class IdTable {
   #kind: IdKind | null;
   #ids: Id[] = [];
@@ -70,9 +75,8 @@ export class IdTable {
     const fresh = new IdTable(kind);
     fresh.#maps = [];
     for (let i = 0; i < count; i++) {
-      const earlier = (mayReplace ? undefined : this.rowOf(all[i])) ?? fresh.rowOf(all[i]);
-      if (earlier !== undefined) throw duplicate(i, all[i], count);
-      fresh.#put(all[i], i);
+      const isThere = !mayReplace && this.rowOf(all[i]) !== undefined;
+      if (isThere || !fresh.#put(all[i], i)) throw duplicate(i, all[i], count);
     }
     return all;
   }
@@ -101,10 +105,27 @@ export class IdTable {
     this.#count += count;
   }
 
-  /** Rows that are not there, in place of removed ones. */
-  skip(count: number): void {
-    if (this.#kind !== 'row') this.#ids.length += count;
+  /** Rows that are not there, in place of removed ones or of those to be restored, of a kind. */
+  skip(count: number, kind = this.#kind): void {
+    this.#kind = kind;
+    // One by one: V8 makes a hash table of an array whose length is set to more than 2^25.
+    for (let i = 0; kind !== 'row' && i < count; i++) this.#ids.push(undefined as never);
     this.#count += count;
+  }
+
+  /**
+   * Gives rows that were skipped their ids, but those whose number is NO_ROW. Throws where an id is
+   * there already, unless `isUnique` says that none is; finding rows by ids takes memory.
+   */
+  restore(ids: ArrayLike<Id>, rows: Uint32Array, isUnique: boolean): void {
+    if (!isUnique) this.#maps ??= [];
+    for (let i = 0; i < rows.length; i++) {
+      if (rows[i] === NO_ROW) continue;
+      const id = ids[i];
+      this.#ids[rows[i]] = id;
+      if (typeof id === 'bigint') this.#noteSign(id);
+      if (!isUnique && !this.#put(id, rows[i])) throw duplicate(i, id, rows.length);
+    }
   }
 
   /** Ids of some rows as one column holds them; null where they are the row numbers. */
@@ -162,14 +183,20 @@ export class IdTable {
     this.#ids[row] = undefined as never;
   }
 
-  #put(id: Id, row: number): void {
+  /** Returns false where the id was there. */
+  #put(id: Id, row: number): boolean {
     const maps = this.#maps as Map<Id, number>[];
+    const key = this.#keyOf(id);
     let map = maps.at(-1);
     if (map === undefined || map.size >= MAP_KEYS) {
       map = new Map();
       maps.push(map);
     }
-    map.set(this.#keyOf(id), row);
+    const before = map.size;
+    map.set(key, row);
+    if (map.size === before) return false;
+    for (let i = 0; i + 1 < maps.length; i++) if (maps[i].has(key)) return false;
+    return true;
   }
 
   /**

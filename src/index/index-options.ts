@@ -19,11 +19,11 @@ import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
  * What ranks the results: 'hamming' (distance, then row; exact), 'estimate' (the query's
  * accumulators against the rows' bits) or 'exact' (the best by estimate, by true cosine).
  */
-export type Rank = 'hamming' | 'estimate' | 'exact';
+export type Rank = (typeof RANKS)[number];
 export const RANKS = ['hamming', 'estimate', 'exact'] as const;
 
 /** How rows are found: all of them, by tables of blocks of bits, or by their nearest centroids. */
-export type Method = 'auto' | 'scan' | 'bands' | 'partitions';
+export type Method = (typeof METHODS)[number];
 export const METHODS = ['auto', 'scan', 'bands', 'partitions'] as const;
 
 export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
@@ -36,7 +36,7 @@ export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   mean?: ArrayLike<number>;
 }
 
-export const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
+const SIMHASH_INDEX_DEFAULTS = { ...SIMHASHER_DEFAULTS, vectors: 'none' } as const;
 
 /** Which rows a search may return: those that a function accepts, or those of a set. */
 export type Filter<I extends Id = Id> =
@@ -54,6 +54,9 @@ export interface RowFilter {
   readonly rows: readonly number[] | null;
 }
 
+/**
+ * A checked filter; a function of the caller goes through `ask`, which refuses changes meanwhile.
+ */
 export function checkFilter(
   filter: unknown,
   ask: (filter: (id: Id, row: number) => unknown, row: number) => boolean,
@@ -261,12 +264,14 @@ const OPTIONS = [
   ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'vectors', 'mean', 'pattern'],
 ];
 
+/** The options of an index: those of its hasher, what vectors it holds, the mean as float64. */
 export interface CheckedOptions {
   readonly hasher: SimHasherOptions;
   readonly vectors: VectorStorage;
   readonly mean: Float64Array | null;
 }
 
+/** Checks the options of an index against each other; those of the hasher are checked by it. */
 export function checkIndexOptions(options: SimHashIndexOptions | undefined): CheckedOptions {
   const given = checkOptions('options', options, OPTIONS);
   const { vectors = SIMHASH_INDEX_DEFAULTS.vectors, mean, ...hasher } = given;

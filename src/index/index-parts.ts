@@ -13,7 +13,7 @@ import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { BandMethod } from './bands/band-method';
 import { DistinctCodes } from './distinct/distinct-codes';
-import { type Id, IdTable } from './id-table';
+import { type Id, type IdKind, IdTable } from './id-table';
 import { afterChanges, type CheckedOptions, type RecallReport } from './index-options';
 import { groupedByPartition } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
@@ -92,7 +92,7 @@ export interface Candidates {
 }
 
 /** `k` is the number of candidates that are wanted: reading more at once saves waits. */
-export type ReadVectors = (
+type ReadVectors = (
   candidates: Candidates,
   range: { first: number; end: number; k: number },
 ) => Steps<void>;
@@ -337,9 +337,13 @@ export class IndexParts {
     const kept = distinctCodes.liveRows();
     if (kept.length === distinctCodes.rowCount) return;
     const fresh = vectors && noVectors(vectors.kind, this.hasher.dimensions, this.kernel);
+    fresh?.skip(kept.length);
     for (let first = 0; vectors !== null && first < kept.length; first += BLOCK_ROWS) {
       const rows = kept.subarray(first, first + BLOCK_ROWS);
-      fresh?.restore(vectors.gather(rows), 0, rows.length);
+      fresh?.restore(
+        vectors.gather(rows),
+        Uint32Array.from(rows, (_, i) => first + i),
+      );
       yield [first, kept.length];
     }
     yield* unstopped(this.#reordered(kept, fresh instanceof DenseVectors ? fresh : null));
@@ -366,12 +370,14 @@ export class IndexParts {
     if (this.report !== null) this.report = afterChanges(this.report, changes);
   }
 
-  /** Makes `row` the number of the next row; the numbers before it are those of removed rows. */
-  skipTo(row: number): void {
+  /**
+   * Makes `row` the number of the next row; the numbers before it are those of removed rows, or of
+   * rows that will be restored, whose ids are of a kind.
+   */
+  skipTo(row: number, kind?: IdKind | null): void {
     const missing = row - this.distinctCodes.rowCount;
-    if (missing === 0) return;
     this.distinctCodes.skip(missing);
-    this.ids.skip(missing);
+    this.ids.skip(missing, kind);
     this.vectors?.skip(missing);
   }
 }

@@ -10,6 +10,7 @@ import { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
 
+/** The options of `optimize`, checked and with their defaults. */
 export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted {
   const given = { ...OPTIMIZE_DEFAULTS, ...options };
   const { partitions, coverage } = given;
@@ -26,6 +27,7 @@ export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted
   };
 }
 
+/** The options of `optimize` and `remeasure` that say with which queries recall is measured. */
 export function checkEvaluating(
   parts: IndexParts,
   { queries, truth, vectors, precision }: EvaluationOptions,

@@ -209,37 +209,40 @@ function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<S
   if (wanted.given === null) return rowSource(parts, heldOut, wanted);
   const all = yield* evaluatedQueries(parts, wanted.given, wanted);
   // biome-ignore lint/correctness/useYield: those of a caller are ready
-  return inTurn(all.length, { isGiven: true, isTrained: false }, function* (first, end) {
+  return inTurn(all.length, { isGiven: true, isTrained: false, ahead: 0 }, function* (first, end) {
     return all.slice(first, end);
   });
 }
 
-function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy): Source {
+function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy & Evaluating): Source {
   const few = heldOut.rowsOf(parts);
   // Of an index of a few rows all may be in training.
   const isTrained = few.length < 2 && parts.partitions !== null;
   const rows = few.length > 1 ? few : parts.distinctCodes.rowsWithCodes();
-  return inTurn(rows.length, { isGiven: false, isTrained }, (first, end) =>
+  return inTurn(rows.length, { isGiven: false, isTrained, ahead: by.queries }, (first, end) =>
     evaluatedRows(parts, rows.subarray(first, end), by),
   );
 }
 
-/** Gives out the first of `count` queries, then those that follow. */
+/** Gives out the first of `count` queries, of which `ahead` are made at once, then those behind. */
 function inTurn(
   count: number,
-  kind: Pick<Source, 'isGiven' | 'isTrained'>,
+  { ahead, ...kind }: Pick<Source, 'isGiven' | 'isTrained'> & { ahead: number },
   evaluated: (first: number, end: number) => Steps<Evaluated[]>,
 ): Source {
-  let first = 0;
+  const ready: Evaluated[] = [];
+  let made = 0;
   return {
     ...kind,
     get left() {
-      return count - first;
+      return ready.length + count - made;
     },
     *next(wanted) {
-      const from = first;
-      first = Math.min(count, first + wanted);
-      return yield* evaluated(from, first);
+      const first = made;
+      const more = first === 0 ? Math.max(ahead, wanted) : wanted - ready.length;
+      made = Math.min(count, first + Math.max(0, more));
+      if (made > first) ready.push(...(yield* evaluated(first, made)));
+      return ready.splice(0, wanted);
     },
   };
 }
@@ -302,9 +305,9 @@ function* measuredByRows(
   setting: FullSetting,
   wanted: Wanted,
 ): Steps<EvaluationRecall> {
-  const byRows = { ...wanted, given: null };
-  const source = rowSource(parts, heldOut, wanted);
-  const some = yield* source.next(Math.ceil(wanted.queries / 2));
+  const byRows = { ...wanted, given: null, queries: Math.ceil(wanted.queries / 2) };
+  const source = rowSource(parts, heldOut, byRows);
+  const some = yield* source.next(byRows.queries);
   return (yield* measured(parts, source, some, setting, byRows)).recall;
 }
 

@@ -9,8 +9,7 @@ import type { SimHasher } from '../hashing/simhash';
 import { canonicalRows } from '../vectors/sparse-rows';
 import { SparseUnit } from '../vectors/sparse-unit';
 import {
-  checkDenseMatrix,
-  checkSparseMatrix,
+  checkMatrix,
   type DenseMatrix,
   type DenseVector,
   isDense,
@@ -21,6 +20,7 @@ import {
   type SparseVector,
   type Vector,
   type VectorBatch,
+  vectorAt,
 } from '../vectors/vectors';
 import { codeOf } from './candidates';
 import type { IndexParts, Query, SearchParts } from './index-parts';
@@ -148,22 +148,11 @@ export function queriesOf(
       batch.isNull(i) ? null : ofCode(parts, batch.at(i), `queries[${i}]`);
     return { count: batch.count, at };
   }
-  if (isDenseMatrix(batch)) {
-    const { values, dimensions } = batch as DenseMatrix;
-    const count = checkDenseMatrix(batch as DenseMatrix, 'queries');
-    const at = (i: number) => values.subarray(i * dimensions, (i + 1) * dimensions);
-    const slice = (from: number, end: number) => rowsOfMatrix(batch as DenseMatrix, from, end);
-    return { ...ofRows(parts, batch, count, at, first), slice };
-  }
-  if (isSparseMatrix(batch)) {
-    const { offsets, indices, values } = batch as SparseMatrix;
-    const count = checkSparseMatrix(batch as SparseMatrix);
-    const at = (i: number) => ({
-      indices: indices.slice(offsets[i], offsets[i + 1]) as never,
-      values: values.slice(offsets[i], offsets[i + 1]),
-    });
-    const slice = (from: number, end: number) => rowsOfMatrix(batch as SparseMatrix, from, end);
-    return { ...ofRows(parts, batch, count, at, first), slice };
+  if (isDenseMatrix(batch) || isSparseMatrix(batch)) {
+    const matrix = batch as DenseMatrix | SparseMatrix;
+    const count = checkMatrix(matrix, 'queries');
+    const slice = (from: number, end: number) => rowsOfMatrix(matrix, from, end);
+    return { ...ofRows(parts, matrix, count, (i) => vectorAt(matrix, i), first), slice };
   }
   if (!Array.isArray(batch))
     throw wrongType('queries', 'a matrix, codes or an array of vectors', batch);
@@ -194,6 +183,7 @@ export function centred(vector: DenseVector, mean: Float64Array | null): DenseVe
   return Float64Array.from(mean, (value, i) => vector[i] / length - value);
 }
 
+/** The vector itself; throws in an index with a mean, which sparse vectors have no place for. */
 export function refuseMean<T>(vector: T, mean: Float64Array | null): T {
   if (mean === null) return vector;
   throw new TypeError('an index with "mean" takes dense vectors');

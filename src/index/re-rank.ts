@@ -9,6 +9,7 @@ import { type Hits, NO_ROW, type Search } from '../kernels/hits/hits';
 import type { RowFilter } from './index-options';
 import type { Candidates, Query, SearchParts } from './index-parts';
 
+/** What the end of a search by weight is asked for. */
 export interface Wanted {
   readonly k: number;
   /** Distinct codes to rank: k, or more for re-ranking. */
@@ -72,7 +73,7 @@ export function* takeLightest(
 }
 
 /** Hits that stay as they are when a filter searches in turn. */
-export function copyOf({ codes, weights, count }: Hits): Hits {
+function copyOf({ codes, weights, count }: Hits): Hits {
   return { codes: codes.slice(0, count), weights: weights.slice(0, count), count };
 }
 

@@ -4,7 +4,6 @@
  * unless the caller has done so.
  */
 
-import { isValid } from '../base/bitmap';
 import {
   checkInteger,
   checkNumber,
@@ -16,20 +15,18 @@ import {
 import type { Ids } from '../base/ids';
 import { runSteps, type Steps } from '../base/steps';
 import { allocateCentroids } from '../k-means/k-means';
+import { NO_ROW } from '../kernels/hits/hits';
 import { integerWidth } from '../kernels/products/products.scalar';
 import { NO_GAP } from '../kernels/residuals/residuals.scalar';
 import { type ArrowSource, asArrow } from '../table/arrow/source';
-import {
-  type IndexRows,
-  indexFromArrow as openedFrom,
-  type ResidualColumns,
-} from '../table/sealed/index-rows';
-import type { Id, IdKind } from './id-table';
+import { type IndexRows, indexFromArrow as openedFrom } from '../table/sealed/index-rows';
+import { NO_PARTITION } from '../table/sealed/segment-tables';
+import type { IdKind } from './id-table';
 import type { SimHashIndexOptions } from './index-options';
 import type { IndexParts } from './index-parts';
 import { groupedByPartition } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
-import { residualBytesOf } from './partitions/residual-codes';
+import { type ResidualColumns, residualBytesOf } from './partitions/residual-codes';
 import { reportOf } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
 import { VECTOR_STORAGES } from './vectors/row-vectors';
@@ -62,74 +59,92 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
   });
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** Rows that will come. */
   readonly count: number;
-  /** Numbers of rows that files have and the index has no more, ascending. */
-  readonly removed?: Uint32Array;
+  /** Rows that files have and the index has no more. */
+  readonly removed?: { has(row: number): boolean };
   /** True when ids are known to be unique. */
   readonly hasUniqueIds?: boolean;
 }
 
+/** Fills the parts of an empty index with rows of files, whose numbers they keep. */
 export class Restoring {
   readonly #parts: IndexParts;
   readonly #header: IndexHeader;
-  readonly #removed: Uint32Array;
-  /** How many of them are done. */
-  #passed = 0;
+  readonly #removed: RestoreOptions['removed'];
   readonly #hasUniqueIds: boolean;
   /** By a removed first row, the distinct code of the row that took over. */
   readonly #takenOver = new Map<number, number>();
   /** The first row of removed rows that were not the first. */
   readonly #firstOfRemoved = new Map<number, number>();
-  readonly #partitionOf: number[] = [];
-  /** Of all row numbers; null where files have none. */
+  /** By distinct code; NO_PARTITION where files name none. */
+  readonly #partitionOf: Uint32Array;
+  /** By distinct code; null where files have none. */
   #residuals: ResidualColumns | null = null;
+  #residualCount = 0;
 
   constructor(parts: IndexParts, header: object, options: RestoreOptions) {
-    const { count, removed = new Uint32Array(), hasUniqueIds = false } = options;
+    const { count, removed, hasUniqueIds = false } = options;
+    const { nextRow, ids } = checkHeader(header, count);
     this.#parts = parts;
-    this.#header = checkHeader(header, count);
+    this.#header = header as IndexHeader;
     this.#removed = removed;
     this.#hasUniqueIds = hasUniqueIds;
-    parts.distinctCodes.reserve(this.#header.nextRow);
-    parts.vectors?.reserve(this.#header.nextRow, 0);
+    this.#partitionOf = new Uint32Array(nextRow).fill(NO_PARTITION);
+    parts.skipTo(nextRow, count === 0 ? null : (ids ?? 'row'));
   }
 
-  /** Appends rows. `firstRow` is the number of the first, where the batch tells none. */
+  /**
+   * Puts rows where they belong; rows of equal codes must come in ascending order. `firstRow` is
+   * the number of the first, where the rows tell none.
+   */
   add(given: IndexRows, firstRow: number): void {
     this.#checkColumns(given);
-    const ids = this.#idsOf(given);
-    for (let first = 0; first < given.count; ) {
-      const row = given.rows?.[first] ?? firstRow + first;
-      if (row < this.#parts.distinctCodes.rowCount || row >= this.#header.nextRow) {
-        const before = this.#parts.distinctCodes.rowCount - 1;
+    const { distinctCodes, vectors, ids } = this.#parts;
+    const { count, codes, validity, partitions } = given;
+    const rows = given.rows?.slice() ?? Uint32Array.from({ length: count }, (_, i) => firstRow + i);
+    for (let i = 0; i < count; i++) {
+      const row = rows[i];
+      const before = i > 0 ? (given.rows?.[i - 1] ?? row - 1) : -1;
+      if (row <= before || row >= this.#header.nextRow) {
         const { nextRow } = this.#header;
         throw new Error(`row number ${row} after ${before}, the next being ${nextRow}`);
       }
-      if (this.#isRemoved(row)) {
-        this.#pass(row, given.firsts?.[first] ?? row);
-        first++;
-        continue;
-      }
-      let end = Math.min(given.count, first + this.#untilRemoved(row));
-      for (let i = first + 1; given.rows && i < end; i++) {
-        if (given.rows[i] !== row + i - first) end = i;
-      }
-      this.#addRun(given, { first, end, row, ids });
-      first = end;
+      if (!this.#removed?.has(row)) continue;
+      this.#pass(row, given.firsts?.[i] ?? row);
+      rows[i] = NO_ROW;
     }
-  }
-
-  #isRemoved(row: number): boolean {
-    while (this.#removed[this.#passed] < row) this.#passed++;
-    return this.#removed[this.#passed] === row;
-  }
-
-  /** Rows from here to the next removed one. */
-  #untilRemoved(row: number): number {
-    const next = this.#removed[this.#passed];
-    return next === undefined ? Number.POSITIVE_INFINITY : next - row;
+    const own = this.#idsOf(given);
+    if (own !== null) ids.restore(own, rows, this.#hasUniqueIds);
+    vectors?.restore(given, rows);
+    const isNamed = given.firsts && this.#firstOfRemoved.size > 0;
+    const firsts = isNamed ? given.firsts.map((row) => this.#firstOf(row)) : given.firsts;
+    const before = distinctCodes.count;
+    const known = { rows, codes, validity, ...(firsts !== undefined && { firsts }) };
+    distinctCodes.restore(known, this.#takenOver);
+    if (partitions === null) return;
+    const residuals = this.#residualsFor(given);
+    const added = distinctCodes.count - before;
+    if (residuals !== null) this.#residualCount += added;
+    if (added === count) {
+      this.#partitionOf.set(partitions, before);
+      residuals?.codes.set(given.residuals as Uint8Array, residuals.bytes * before);
+      residuals?.scales.set(given.residualScales as Float32Array, before);
+      return;
+    }
+    // Those that are new were added in the order of their first rows.
+    for (let i = 0, distinct = before; distinct < distinctCodes.count; i++) {
+      if (rows[i] !== distinctCodes.memory.rows[distinct]) continue;
+      this.#partitionOf[distinct] = partitions[i];
+      if (residuals !== null) {
+        const { bytes, codes: all, scales } = residuals;
+        const own = (given.residuals as Uint8Array).subarray(i * bytes, (i + 1) * bytes);
+        all.set(own, distinct * bytes);
+        scales[distinct] = (given.residualScales as Float32Array)[i];
+      }
+      distinct++;
+    }
   }
 
   #pass(row: number, first: number): void {
@@ -146,58 +161,17 @@ export class Restoring {
     }
   }
 
-  /** Rows `first` to `end - 1` of a batch, whose numbers go up one by one from `row` on. */
-  #addRun(
-    given: IndexRows,
-    { first, end, row, ids }: { first: number; end: number; row: number; ids: Id[] | Ids | null },
-  ): void {
-    const { distinctCodes, vectors } = this.#parts;
-    const { bytesPerCode } = distinctCodes;
-    this.#parts.skipTo(row);
-    const own = (ids?.slice(first, end) ?? null) as Ids | null;
-    const checked = this.#hasUniqueIds ? own : this.#parts.ids.check(own, end - first);
-    this.#parts.ids.append(checked as readonly Id[] | null, end - first);
-    vectors?.restore(given, first, end);
-    if (given.residuals) this.#addResiduals(given.residuals, { first, end, row });
-    const codes = given.codes.subarray(first * bytesPerCode, end * bytesPerCode);
-    if (given.firsts === undefined) this.#addCodes(codes, given.validity, first);
-    else {
-      const known = given.firsts?.subarray(first, end) ?? null;
-      const isNamed = known !== null && this.#firstOfRemoved.size > 0;
-      const firsts = isNamed ? known.map((each) => this.#firstOf(each)) : known;
-      const validity = first === 0 ? given.validity : shifted(given.validity, first, end);
-      distinctCodes.addKnown({ codes, count: end - first, validity, firsts }, this.#takenOver);
-    }
-    for (let i = first; given.partitions !== null && i < end; i++) {
-      if (!isValid(given.validity, i)) continue;
-      this.#partitionOf[distinctCodes.distinctOf(row + i - first)] ??= given.partitions[i];
-    }
-  }
-
-  #addResiduals(
-    { bytesPerRow, codes, scales }: ResidualColumns,
-    { first, end, row }: { first: number; end: number; row: number },
-  ): void {
+  #residualsFor({ count, residuals, residualScales }: IndexRows) {
+    if (!residuals || !residualScales) return null;
+    const bytes = residualBytesOf(this.#parts);
+    if (residuals.length !== bytes * count)
+      throw wrongValue('residual', `codes of ${bytes} bytes`, residuals.length / count);
     const { nextRow } = this.#header;
-    const wanted = residualBytesOf(this.#parts);
-    if (bytesPerRow !== wanted)
-      throw wrongValue('residual', `codes of ${wanted} bytes`, bytesPerRow);
     this.#residuals ??= {
-      ...{ bytesPerRow, codes: new Uint8Array(nextRow * bytesPerRow) },
-      scales: new Float32Array(nextRow),
+      codes: new Uint8Array(nextRow * bytes),
+      ...{ scales: new Float32Array(nextRow), order: null },
     };
-    const own = codes.subarray(first * bytesPerRow, end * bytesPerRow);
-    this.#residuals.codes.set(own, row * bytesPerRow);
-    this.#residuals.scales.set(scales.subarray(first, end), row);
-  }
-
-  /** Adds codes of which it is not known whether they are there already. */
-  #addCodes(codes: Uint8Array, validity: Uint8Array | null, first: number): void {
-    const { distinctCodes } = this.#parts;
-    const { bytesPerCode } = distinctCodes;
-    for (let at = 0, i = first; at < codes.length; at += bytesPerCode, i++) {
-      distinctCodes.add(isValid(validity, i) ? codes.subarray(at, at + bytesPerCode) : null);
-    }
+    return { ...this.#residuals, bytes };
   }
 
   #checkColumns({ vectors, scales, sparse }: IndexRows): void {
@@ -216,14 +190,14 @@ export class Restoring {
   }
 
   /** Ids of the kind that the header tells. */
-  #idsOf({ ids, count }: IndexRows): Id[] | Ids | null {
+  #idsOf({ ids, count }: IndexRows): Ids | Float64Array | null {
     const kind: IdKind | null = this.#header.ids;
     if ((ids === null) !== (kind === null || kind === 'row')) {
       if (count > 0 || ids !== null) throw new Error(`ids are of kind ${kind}, the column is not`);
     }
     if (ids === null || ids.length === 0) return null;
     if (kind === 'number' && typeof ids[0] === 'bigint') {
-      return Array.from(ids as BigInt64Array, Number);
+      return Float64Array.from(ids as BigInt64Array, Number);
     }
     if (typeof ids[0] !== kind) throw new Error(`ids are of kind ${kind}, the column is not`);
     return ids;
@@ -232,7 +206,6 @@ export class Restoring {
   /** When all rows are there; `centroids` are those of the partitions, of 16-bit integers. */
   *end(centroids: Int16Array | null): Steps<void> {
     const parts = this.#parts;
-    parts.skipTo(this.#header.nextRow);
     parts.isForeign = this.#header.isForeign;
     parts.report = this.#header.report && reportOf(this.#header.report);
     if (centroids !== null) yield* this.#partition(centroids);
@@ -244,30 +217,23 @@ export class Restoring {
     const width = integerWidth(dense?.dimensions ?? bits);
     const count = values.length / width;
     checkInteger('number of centroids', count, 1, 65_536);
-    const partitionOf = new Uint32Array(distinctCodes.count);
-    for (let distinct = 0; distinct < distinctCodes.count; distinct++) {
-      partitionOf[distinct] = checkInteger('partition', this.#partitionOf[distinct], 0, count - 1);
+    const partitionOf = this.#partitionOf.subarray(0, distinctCodes.count);
+    for (const partition of partitionOf) {
+      if (partition >= count) checkInteger('partition', partition, 0, count - 1);
     }
     const centroids = allocateCentroids(count, width);
     centroids.set(values);
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
     const { nearness, gaps = [] } = this.#header;
-    const residuals = this.#residuals;
+    const isWhole = this.#residualCount === distinctCodes.count;
+    const residuals = isWhole
+      ? this.#residuals && { ...this.#residuals, order: grouped.order }
+      : null;
     const grouping = { centroids, starts: grouped.starts, nearness, gaps, residuals };
     const partitions = yield* Partitions.of(parts, grouped.distinctCodes, grouping);
     this.#residuals = null;
-    parts.setOrder({ ...grouped, partitions });
+    parts.setOrder({ distinctCodes: grouped.distinctCodes, partitions });
   }
-}
-
-/** The bits of rows `first` to `end - 1`, from bit 0 on. */
-function shifted(validity: Uint8Array | null, first: number, end: number): Uint8Array | null {
-  if (validity === null) return null;
-  const bits = new Uint8Array(Math.ceil((end - first) / 8));
-  for (let i = first; i < end; i++) {
-    if (isValid(validity, i)) bits[(i - first) >> 3] |= 1 << ((i - first) & 7);
-  }
-  return bits;
 }
 
 /** The options of an index that was saved. */

@@ -35,6 +35,7 @@ const OF_BEFORE = {
 
 const MAX_COUNT = 2 ** 32;
 
+/** A report as files have it, the other way round of `reportOf`. */
 export function savedReport(report: RecallReport): SavedReport {
   return renamed(report, new Map<string, string>(NAMES)) as SavedReport;
 }

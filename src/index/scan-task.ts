@@ -9,7 +9,7 @@ import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { Task } from '../threads/job';
 
 /** Distinct codes, the row of each, and the queries, one after another. */
-export interface ScanState {
+interface ScanState {
   readonly codes: Uint8Array;
   readonly rows: Uint32Array;
   readonly queries: Uint8Array;
@@ -18,7 +18,7 @@ export interface ScanState {
 }
 
 /** Codes `first` to `end - 1`, distances below the limit of each query, how many are wanted. */
-export interface ScanPart {
+interface ScanPart {
   readonly first: number;
   readonly end: number;
   readonly limits: Uint32Array;
@@ -26,12 +26,13 @@ export interface ScanPart {
 }
 
 /** Hits: the number of the query, the code, their distance. */
-export interface ScanHits {
+interface ScanHits {
   readonly queries: Uint32Array;
   readonly codes: Uint32Array;
   readonly distances: Uint32Array;
 }
 
+/** Scans for one query, or for many together; equal results whichever thread runs a part. */
 export const SCANNING: Task<ScanState, ScanPart, ScanHits> = {
   name: 'scanning',
   open(state) {

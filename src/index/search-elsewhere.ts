@@ -9,9 +9,10 @@ import type { VectorBatch } from '../vectors/vectors';
 import type { Rank } from './index-options';
 import type { IndexParts } from './index-parts';
 import type { Queries } from './query';
-import { rankOf, resultOf, type SearchResult } from './search';
+import { cosineRequests, rankOf, resultOf, type SearchResult } from './search';
 import type { Request } from './search-request';
 import { type IndexState, stateOf } from './shared-index';
+import { costOf, sizesOf } from './tuning';
 
 export interface SearchState {
   readonly index: IndexState;
@@ -33,8 +34,12 @@ export interface Answers {
   readonly ranks: readonly string[];
 }
 
-/** Queries of a part: some milliseconds, or some tens where many rows are ranked. */
-const TOGETHER = 16;
+/** Nanoseconds of a part, about: fewer would be lost among messages. */
+const PART_COST = 2 ** 23;
+/** Of a search besides what its setting costs: the query itself, and the result. */
+const QUERY_COST = 40_000;
+/** Most queries of a part. */
+const MAX_TOGETHER = 128;
 
 /**
  * The answers to all queries by other threads; null where they cannot help: with a filter of the
@@ -49,15 +54,16 @@ export function* searchElsewhere(
   const { removals } = parts.ids;
   const { rowCount } = parts.distinctCodes;
   const results: SearchResult[] = [];
+  const together = queriesOfPart(parts, request);
   const isDone = yield* inParallel({
     task: { name: 'searching' },
     get state() {
       return { index: stateOf(parts), request };
     },
-    count: Math.ceil(count / TOGETHER),
+    count: Math.ceil(count / together),
     part(i) {
-      const first = i * TOGETHER;
-      return { batch: slice(first, Math.min(count, first + TOGETHER)), first };
+      const first = i * together;
+      return { batch: slice(first, Math.min(count, first + together)), first };
     },
     take({ ends, rows, distances, cosines, ranks }) {
       for (const [i, end] of ends.entries()) {
@@ -70,6 +76,14 @@ export function* searchElsewhere(
   });
   const isSame = parts.ids.removals === removals && parts.distinctCodes.rowCount === rowCount;
   return isDone && isSame ? results : null;
+}
+
+/** How many queries take about PART_COST, by counts of what their searches look at. */
+function queriesOfPart(parts: IndexParts, request: Request): number {
+  const rank = parts.vectors === null ? 'estimate' : (request.rank ?? 'exact');
+  const [setting] = cosineRequests(parts, request, rank as 'estimate' | 'exact');
+  const cost = QUERY_COST + costOf(sizesOf(parts), setting);
+  return Math.max(1, Math.min(MAX_TOGETHER, Math.round(PART_COST / cost)));
 }
 
 /** Whether all that a search of many queries does is by cosine. */

@@ -22,6 +22,7 @@ import {
 } from './index-options';
 import type { SearchParts } from './index-parts';
 
+/** A search as it runs, the same for `search` and `within`: what was not asked for is null. */
 export interface Request {
   readonly k: number;
   readonly maxDistance: number;
@@ -37,6 +38,9 @@ export interface Request {
   readonly isExplained: boolean;
 }
 
+/**
+ * Checks the options of `search` against what the index holds; throws before anything is searched.
+ */
 export function searchRequest(parts: SearchParts, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
   const method = checkOneOf('method', given.method ?? SEARCH_DEFAULTS.method, METHODS);
@@ -81,6 +85,7 @@ function recallOf(parts: SearchParts, given: SearchOptions<never>): number | nul
   return recall;
 }
 
+/** The same of `within`: a search by distance for all rows, however many. */
 export function withinRequest(parts: SearchParts, given: IndexWithinOptions<never>): Request {
   return {
     k: Number.MAX_SAFE_INTEGER,

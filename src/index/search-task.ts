@@ -2,11 +2,16 @@
 
 import { runSteps } from '../base/steps';
 import type { Task } from '../threads/job';
-import { partsOver } from './parts-over';
+import { DistinctCodes } from './distinct/distinct-codes';
+import { IdTable } from './id-table';
+import { IndexParts } from './index-parts';
+import { Partitions } from './partitions/partitions';
 import { queriesOf } from './query';
 import { answer, noResult, similaritiesOf } from './search';
 import type { Answers, SearchPart, SearchState } from './search-elsewhere';
+import { type IndexState, vectorsOver } from './shared-index';
 
+/** Searches a copy of the index whose arrays are shared; results have rows, not ids. */
 export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
   name: 'searching',
   open({ index, request }) {
@@ -36,3 +41,15 @@ export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
     };
   },
 };
+
+/** The parts of an index whose arrays are those of another thread. */
+function partsOver(state: IndexState): IndexParts {
+  const { mean, isForeign, report, vectors, partitions } = state;
+  const parts = IndexParts.of({ hasher: state.hasher, vectors: 'none', mean }, new IdTable('row'));
+  parts.distinctCodes = DistinctCodes.over(state.distinctCodes);
+  parts.vectors = vectors && vectorsOver(vectors);
+  parts.partitions = partitions && Partitions.over(parts, parts.distinctCodes, partitions);
+  parts.isForeign = isForeign;
+  parts.report = report;
+  return parts;
+}

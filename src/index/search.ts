@@ -80,7 +80,7 @@ export interface Comparison {
 }
 
 /** The best rank that an index can give a query. */
-export function bestRank(parts: SearchParts, query: Query): Rank {
+function bestRank(parts: SearchParts, query: Query): Rank {
   if (query.sums === null) return 'hamming';
   return parts.canCompare(query) ? 'exact' : 'estimate';
 }
@@ -129,6 +129,7 @@ function* undisturbed<T>({ ids }: SearchParts, search: () => Steps<T>): Steps<T>
   return ids.removals === removals ? result : runSteps(search(), {});
 }
 
+/** The rank of a query, by default the best; throws where it cannot be compared with vectors. */
 export function rankOf(parts: SearchParts, query: Query, { rank }: Request): Rank {
   if (rank === 'exact' && !parts.canCompare(query)) {
     const shape = parts.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
@@ -137,6 +138,7 @@ export function rankOf(parts: SearchParts, query: Query, { rank }: Request): Ran
   return rank ?? bestRank(parts, query);
 }
 
+/** The answer to a null query: no rows, of the rank that others would have. */
 export function noResult(parts: SearchParts, { rank }: Request): SearchResult {
   const none = { rows: new Uint32Array(), distances: new Uint16Array() };
   const own = parts.measure === JACCARD ? 'hamming' : parts.vectors ? 'exact' : 'estimate';
@@ -232,7 +234,7 @@ export function isFound({ k, recall, isLast }: CosineRequest, missing: number | 
 }
 
 /** What a search by cosine found, and when: began, had candidates. */
-export interface FoundByCosine {
+interface FoundByCosine {
   readonly request: Request;
   readonly rank: 'estimate' | 'exact';
   readonly best: Ranked;
@@ -242,6 +244,9 @@ export interface FoundByCosine {
   readonly found: number;
 }
 
+/**
+ * The result of the best rows by cosine, with distances from the held codes; explained if asked.
+ */
 export function cosineResult(
   parts: SearchParts,
   query: Query,
@@ -286,6 +291,7 @@ function whyOf(parts: SearchParts, { method, filter, recall }: Request, ran: str
   return parts.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
 }
 
+/** The error for a method that a rank does not have. */
 export function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
   return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
 }
@@ -379,6 +385,7 @@ export function resultOf(
   return { ...found, ...none, jaccards: exact, estimatedJaccards: estimated };
 }
 
+/** A result with its explanation; `start` and `found` are times of performance.now(). */
 export function explained(
   result: SearchResult,
   how: Pick<Explanation, 'method' | 'why' | 'built' | 'expectedMissing'>,

@@ -11,8 +11,13 @@ import { DenseVectors } from './vectors/dense-vectors';
 import type { RowVectors } from './vectors/row-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
+/** The arrays of vectors, dense or sparse, for `vectorsOver`. */
 export type VectorState = RowVectors['state'];
 
+/**
+ * All that searches read. Arrays are shared, so rows added later may be seen in part: `count`s say
+ * which of them belong to the state.
+ */
 export type IndexState = Pick<IndexParts, 'mean' | 'isForeign' | 'report'> & {
   readonly hasher: SimHasherOptions;
   readonly distinctCodes: DistinctCodes['state'];
@@ -20,6 +25,7 @@ export type IndexState = Pick<IndexParts, 'mean' | 'isForeign' | 'report'> & {
   readonly partitions: PartitionState | null;
 };
 
+/** The state of an index as it is now; nothing is copied. */
 export function stateOf(parts: IndexParts): IndexState {
   const { mean, isForeign, report, hasher, distinctCodes, vectors, partitions } = parts;
   return {

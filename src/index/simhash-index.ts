@@ -237,7 +237,11 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** The k best rows for a vector, or the k nearest to a code. */
   search(query: Vector | Uint8Array, options?: SearchOptions<I>): SearchResult<I> {
-    const request = searchRequest(this.#parts, checkOptions('options', options, SEARCH_OPTIONS));
+    const given = checkOptions('options', options, SEARCH_OPTIONS);
+    return this.#answer(query, searchRequest(this.#parts, given));
+  }
+
+  #answer(query: Vector | Uint8Array, request: Request): SearchResult<I> {
     const ready = queryOf(this.#parts, query);
     if (ready === null) return noResult(this.#parts, request) as SearchResult<I>;
     return runSteps(answer(this.#parts, ready, request), {}) as SearchResult<I>;
@@ -273,10 +277,8 @@ export class SimHashIndex<I extends Id = Id> {
 
   /** All rows within a distance of a vector's code, or of a code; none is missed. */
   within(query: Vector | Uint8Array, options: IndexWithinOptions<I>): SearchResult<I> {
-    const request = withinRequest(this.#parts, checkOptions('options', options, WITHIN_OPTIONS));
-    const ready = queryOf(this.#parts, query);
-    if (ready === null) return noResult(this.#parts, request) as SearchResult<I>;
-    return runSteps(answer(this.#parts, ready, request), {}) as SearchResult<I>;
+    const given = checkOptions('options', options, WITHIN_OPTIONS);
+    return this.#answer(query, withinRequest(this.#parts, given));
   }
 
   /** `within` for each query, one result a query. */
@@ -370,15 +372,11 @@ export class SimHashIndex<I extends Id = Id> {
   }
 }
 
+const { NaN: NONE } = Number;
 /** What codes of sets say of an angle. */
 const NO_ANGLE: Comparison['estimate'] = {
-  ...{
-    angle: Number.NaN,
-    estimatedCosine: Number.NaN,
-    angleError: Number.NaN,
-    cosineError: Number.NaN,
-  },
-  ...{ angleInterval: [Number.NaN, Number.NaN], cosineInterval: [Number.NaN, Number.NaN] },
+  ...{ angle: NONE, estimatedCosine: NONE, angleError: NONE, cosineError: NONE },
+  ...{ angleInterval: [NONE, NONE], cosineInterval: [NONE, NONE] },
 };
 
 /** Ids of a batch: strings or integers of one kind. */

@@ -11,7 +11,7 @@ import { DenseVectors } from './vectors/dense-vectors';
 import type { DenseState } from './vectors/row-vectors';
 
 /** Vectors by row, and queries of `width` integers. */
-export interface TruthState {
+interface TruthState {
   readonly vectors: DenseState;
   readonly queries: Int16Array;
   readonly width: number;
@@ -21,7 +21,7 @@ export interface TruthState {
 }
 
 /** Rows `first` to `end - 1`; `isThere` is 0 of those that do not count. */
-export interface TruthPart {
+interface TruthPart {
   readonly first: number;
   readonly end: number;
   readonly isThere: Uint8Array;
@@ -30,7 +30,7 @@ export interface TruthPart {
 }
 
 /** Keys of weight and row as `Smallest` has them, those of a query up to its end. */
-export interface Nearest {
+interface Nearest {
   readonly keys: Float64Array;
   readonly ends: Uint32Array;
 }

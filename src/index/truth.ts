@@ -5,6 +5,7 @@
  * truth differs from what the index holds as much as that differs from the vectors as given.
  */
 
+import { cosineOf } from '../base/length';
 import { normal } from '../base/mean-limits';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
@@ -17,7 +18,7 @@ import type { IndexParts, Query } from './index-parts';
 import { bestByCosine } from './re-rank';
 import { leastBefore, MIN_PRODUCT, NEAREST_ROWS, PRODUCT_STEP } from './truth-task';
 import type { DenseVectors } from './vectors/dense-vectors';
-import { cosineOf, SparseVectors } from './vectors/sparse-vectors';
+import { SparseVectors } from './vectors/sparse-vectors';
 
 /** A query, and the row that it is: that row is none of its neighbours. Null for other queries. */
 export interface Asked {
@@ -95,8 +96,9 @@ function* byCosine(
     count: ends.length,
     part(i) {
       const [first, end] = [ends[i - 1] ?? 0, ends[i]];
-      const there = (_: unknown, row: number) => Number(distinctCodes.hasCode(first + row));
-      return { first, end, isThere: Uint8Array.from({ length: end - first }, there), least };
+      const isThere = new Uint8Array(end - first);
+      for (let row = first; row < end; row++) isThere[row - first] = +distinctCodes.hasCode(row);
+      return { first, end, isThere, least };
     },
     take(found, i) {
       for (const [query, end] of found.ends.entries()) {

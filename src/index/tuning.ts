@@ -88,12 +88,12 @@ export function leastProbes(places: readonly number[][], target: Target, count: 
   });
 }
 
-interface Candidate extends Choice {
+export interface Candidate extends Choice {
   readonly cost: number;
 }
 
 /** Enough for less, or else the one that finds more. */
-function better(a: Candidate | null, b: Candidate): Candidate {
+export function better(a: Candidate | null, b: Candidate): Candidate {
   if (a === null || a.isEnough !== b.isEnough) return a?.isEnough ? a : b;
   if (a.isEnough) return b.cost < a.cost ? b : a;
   return b.found > a.found ? b : a;
@@ -128,7 +128,7 @@ function leastOf(low: number, high: number, holds: (value: number) => boolean): 
 }
 
 /** What the cost of a search depends on. */
-export interface SearchSizes {
+interface SearchSizes {
   readonly codes: number;
   readonly bits: number;
   /** Of the vectors; of the codes, where no dense ones are held. */
@@ -137,7 +137,13 @@ export interface SearchSizes {
   readonly partitions: { count: number; width: number; isByResidual: boolean } | null;
 }
 
-function sizesOf({ partitions, distinctCodes, dense, bits, vectors }: IndexParts): SearchSizes {
+export function sizesOf({
+  partitions,
+  distinctCodes,
+  dense,
+  bits,
+  vectors,
+}: IndexParts): SearchSizes {
   return {
     ...{ codes: distinctCodes.count, bits, dimensions: dense?.dimensions ?? bits },
     isRanked: vectors !== null,

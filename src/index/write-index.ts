@@ -42,6 +42,7 @@ export interface IndexHeader {
   readonly gaps?: readonly number[];
 }
 
+/** The header of an index whose next row gets the number `nextRow`. */
 export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
   const { hasher, mean, isForeign, report, partitions } = parts;
   const keep = parts.vectors?.kind ?? 'none';
@@ -62,6 +63,10 @@ export function maxRowNumbers(count: number): number {
   return Math.min(MAX_ROWS, Math.max(2 ** 26, 64 * count));
 }
 
+/**
+ * The rows of an index in the order in which files have them. Made once a save: it looks through
+ * all rows, and the index must not change while it is in use.
+ */
 export class SavedRows {
   /** The rows that are there, ascending. */
   readonly live: Uint32Array;
@@ -136,7 +141,7 @@ export class SavedRows {
 }
 
 /** Rows that go to one file. */
-export interface SavedSlice {
+interface SavedSlice {
   readonly count: number;
   /** How a reader knows which rows share a code; undefined when it has to find out. */
   readonly equals: 'none' | 'first' | undefined;

@@ -20,7 +20,7 @@ const BLOCK_BYTES = 2 ** 20;
 /** Bytes of the vectors of a block, far below the 2 GiB that Arrow's library can write. */
 const VECTOR_BYTES = 2 ** 30;
 
-export interface RowsToSave {
+interface RowsToSave {
   /** Numbers of the rows, ascending. */
   readonly rows: Uint32Array;
   /** All rows that are there, by which rows are numbered again; null where they are not. */

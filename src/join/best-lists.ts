@@ -69,10 +69,6 @@ export class BestLists {
     return this.offer(list, distance, item);
   }
 
-  lengthOf(list: number): number {
-    return this.#lengths[list];
-  }
-
   /** Keys, nearest first: a view. Sorts the heap, so nothing may be offered afterwards. */
   inOrder(list: number): Float64Array {
     const start = this.#starts[list];

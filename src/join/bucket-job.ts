@@ -18,7 +18,7 @@ import {
 } from './join-task';
 
 /** What a job is for: where lower codes of pairs lie, read again for each part; takes the hits. */
-export interface BucketClient {
+interface BucketClient {
   readonly range?: () => readonly [from: number, to: number];
   take(hits: Uint32Array, count: number): void;
   progress?(done: number): readonly [done: number, total: number];
@@ -37,6 +37,10 @@ interface Range {
   readonly isSorted: boolean;
 }
 
+/**
+ * The parts of one table in three stages, each of which waits for the one before. `long` lists what
+ * was left out, and is complete when the job has ended.
+ */
 export class BucketJob implements Job<JoinState, JoinPart, JoinFound> {
   readonly task = JOINING;
   readonly state: JoinState;

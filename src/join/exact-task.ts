@@ -5,7 +5,7 @@ import type { RowVectors } from '../index/vectors/row-vectors';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { Task } from '../threads/job';
 
-export interface PairState {
+interface PairState {
   readonly isJaccard: boolean;
   readonly left: VectorState;
   /** Null where it is the left one. */
@@ -18,6 +18,7 @@ export interface RowPairs {
   readonly b: Uint32Array;
 }
 
+/** Compares pairs of rows whose vectors are shared. */
 export const COMPARING: Task<PairState, RowPairs, { readonly found: Float64Array }> = {
   name: 'comparing',
   open({ isJaccard, left, right }) {
@@ -27,6 +28,7 @@ export const COMPARING: Task<PairState, RowPairs, { readonly found: Float64Array
   },
 };
 
+/** Cosines, or Jaccard similarities, of pairs in their order; each `a` is looked up once a run. */
 export function similaritiesOfRows(
   isJaccard: boolean,
   [ours, theirs]: readonly [RowVectors, RowVectors],

@@ -12,8 +12,7 @@ import type { RowVectors } from '../index/vectors/row-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
 import { inParallel } from '../threads/parallel';
 import {
-  checkDenseMatrix,
-  checkSparseMatrix,
+  checkMatrix,
   type DenseMatrix,
   isDenseMatrix,
   isSparseMatrix,
@@ -42,7 +41,7 @@ export function withVectors(
   if (!isDenseMatrix(given) && !isSparseMatrix(given)) {
     throw wrongType('vectors', 'a dense or sparse matrix', given);
   }
-  const count = isDenseMatrix(given) ? checkDenseMatrix(given) : checkSparseMatrix(given);
+  const count = checkMatrix(given);
   if (count !== rowCount) {
     throw wrongValue('vectors', `one for each of ${rowCount} rows`, count);
   }

@@ -29,19 +29,21 @@ export interface Near {
   readonly rejects: number;
 }
 
+/** What all parts of a join share: the arrays of the codes, and what is looked for. */
 export interface JoinState {
   readonly arrays: JoinArrays;
   readonly kernel: KernelName | undefined;
   readonly work: BucketWork | { readonly kind: 'all'; readonly near: Near };
 }
 
+/** A part of one stage, from code or entry `first` up to `end`. */
 export type JoinPart =
   | { readonly stage: 'list' | 'scatter'; part: number; first: number; end: number }
   | BucketPart
   | { readonly stage: 'all'; query: number; queries: number; first: number; end: number };
 
 /** Entries `first` to `end - 1`; the lower code of a pair is in `fromCode` to `toCode - 1`. */
-export interface BucketPart extends Omit<Runs, keyof Near | 'next' | 'longEnd'> {
+interface BucketPart extends Omit<Runs, keyof Near | 'next' | 'longEnd'> {
   readonly stage: 'buckets';
   readonly first: number;
   readonly end: number;
@@ -59,6 +61,7 @@ export interface JoinFound {
 
 const NOTHING = { hits: new Uint32Array(), count: 0, next: 0, place: 0, longEnd: 0 };
 
+/** Joins parts of tables in the shared memory; what they write there is ordered by the stages. */
 export const JOINING: Task<JoinState, JoinPart, JoinFound> = {
   name: 'joining',
   open(state) {

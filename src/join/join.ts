@@ -50,7 +50,7 @@ export interface JoinWanted {
 }
 
 /** Takes hits: two distinct codes, the lower first, and their distance. Valid during the call. */
-export type TakeHits = (hits: Uint32Array, count: number) => void;
+type TakeHits = (hits: Uint32Array, count: number) => void;
 
 /**
  * Where a join is nested in an overfull bucket of another: the bits it may join by, those in which

@@ -6,6 +6,7 @@
  * and only the others are compared with all.
  */
 
+import { ascending } from '../base/arrays';
 import { drawToFront } from '../base/draw';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
@@ -100,8 +101,7 @@ class Comparison {
     this.#lists = lists;
     this.#kernelName = kernel;
     this.#tiles = new TileMemory(count, bits);
-    this.#order = new Uint32Array(count);
-    for (let distinct = 0; distinct < count; distinct++) this.#order[distinct] = distinct;
+    this.#order = ascending(count);
     this.#end = count;
   }
 

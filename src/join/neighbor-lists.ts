@@ -32,7 +32,7 @@ export interface NeighborListsOptions extends LongCall {
   kernel?: KernelName;
 }
 
-export const NEIGHBOR_LISTS_DEFAULTS = { k: 10 } as const;
+const NEIGHBOR_LISTS_DEFAULTS = { k: 10 } as const;
 
 /**
  * Those of row r, nearest first, lie from `offsets[r]` to `offsets[r + 1] - 1`. A removed row, or

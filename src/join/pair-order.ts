@@ -28,7 +28,7 @@ const MAX_HELD = 2 ** 22;
 const MIDDLE_OF = 1023;
 
 /** Which pairs come, and how many may be held meanwhile. */
-export interface PairOrder extends Omit<JoinWanted, 'range'> {
+interface PairOrder extends Omit<JoinWanted, 'range'> {
   /** Of equal rows only the first is paired with others; they are paired with it. */
   readonly isFirstOnly: boolean;
   /** True of pairs of first rows that need not be found. */

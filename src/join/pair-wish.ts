@@ -28,6 +28,7 @@ export interface PairWish {
   forest?: boolean;
 }
 
+/** Names of the options of `PairWish`. */
 export const PAIR_WISH = ['group', 'agree', 'differ', 'forest'] as const;
 
 /** The bits by which a join of codes of `bits` bits is restricted; undefined where it is not. */
@@ -54,13 +55,17 @@ function merged(name: string, runs: readonly BitRun[], bits: number): BitRun[] {
   return runsWithout(all, runsWithout(all, runs));
 }
 
+/** Throws unless each of `count` rows has a group. */
+export function checkGroup(group: unknown, count: number): void {
+  if (!(group instanceof Int32Array)) throw wrongType('group', 'an Int32Array', group);
+  if (group.length === count) return;
+  throw wrongValue('group', `a group for each of ${count} rows`, group.length);
+}
+
 /** Codes with the group of their row behind them; rows without a group are null. */
 export function groupedCodes(codes: Codes, group: Int32Array): Codes {
   const { bytesPerCode: width, count, origin } = codes;
-  if (!(group instanceof Int32Array)) throw wrongType('group', 'an Int32Array', group);
-  if (group.length !== count) {
-    throw wrongValue('group', `a group for each of ${count} rows`, group.length);
-  }
+  checkGroup(group, count);
   const validity = new Uint8Array(Math.ceil(count / 8));
   const options = { bits: 8 * width + 32, validity, ...(origin && { origin }) };
   const grouped = Codes.allocate(count, options);

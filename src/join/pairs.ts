@@ -49,7 +49,7 @@ export interface PairsOptions extends Nearness, PairWish, LongCall {
   onStart?: (work: PairsWork) => void;
 }
 
-export const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
+const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
 
 /** The work that is expected. */
 export interface PairsWork {
@@ -128,7 +128,7 @@ type Request = ReturnType<typeof requestOf>;
 export function pairSteps(
   left: Rows,
   right: Rows | null,
-  options: Nearness & { equal?: 'all' | 'first' },
+  options: Nearness & Pick<PairsOptions, 'equal' | 'group'>,
 ): Stream<PairBatch> {
   return batches(requestOf(left, right, options));
 }

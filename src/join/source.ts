@@ -5,7 +5,7 @@
  * collection are numbered behind those of the first.
  */
 
-import { lowerBound } from '../base/arrays';
+import { ascending, lowerBound } from '../base/arrays';
 import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import { newSecret } from '../base/secret';
@@ -96,11 +96,6 @@ export function rowsOf(name: string, source: RowSource): Rows {
     codes: isWhole ? codes.withoutValidity() : codes,
     ...{ vectors, vectorOf: null, kernel, isCentred: mean !== null },
   };
-}
-
-/** The rows from 0 to `count - 1`. */
-export function ascending(count: number): Uint32Array {
-  return Uint32Array.from({ length: count }, (_, row) => row);
 }
 
 /** The rows that are not null, ascending. */

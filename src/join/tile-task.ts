@@ -4,13 +4,14 @@
  * never fewer.
  */
 
+import { concatenated } from '../base/arrays';
 import { type KernelName, tileKernel } from '../kernels/kernels';
 import { memoryOf } from '../kernels/memory';
 import { TILE_HIT, TILE_ROWS, TileMemory } from '../kernels/tiles/tile-memory';
 import type { Task } from '../threads/job';
 
 /** Codes in the order of comparison, and the limit of each. */
-export interface TileState {
+interface TileState {
   readonly codes: Uint8Array;
   readonly limits: Uint32Array;
   readonly count: number;
@@ -19,7 +20,7 @@ export interface TileState {
 }
 
 /** Queries `first` to `end - 1` against rows `row` to `rowEnd - 1`: whole tiles but the last. */
-export interface TilePart {
+interface TilePart {
   readonly first: number;
   readonly end: number;
   readonly row: number;
@@ -27,10 +28,11 @@ export interface TilePart {
 }
 
 /** Hits of a part, (query, row, distance) one after another. */
-export interface TileHits {
+interface TileHits {
   readonly hits: Uint32Array;
 }
 
+/** Finds hits below the limits as they stand; the calling thread offers them, and lowers limits. */
 export const TILING: Task<TileState, TilePart, TileHits> = {
   name: 'tiling',
   open({ codes, limits, count, bits, kernel }) {
@@ -42,13 +44,7 @@ export const TILING: Task<TileState, TilePart, TileHits> = {
       hitsOfTiles(tiles, part, kernel, (hits) => {
         found.push(tiles.hits.slice(0, TILE_HIT * hits));
       });
-      const all = new Uint32Array(found.reduce((sum, hits) => sum + hits.length, 0));
-      let to = 0;
-      for (const hits of found) {
-        all.set(hits, to);
-        to += hits.length;
-      }
-      return { hits: all };
+      return { hits: concatenated([new Uint32Array(), ...found]) };
     };
   },
 };

@@ -25,7 +25,7 @@ const STEP_PRODUCTS = 2 ** 28;
 /** Values of centroids that move between two steps. */
 const STEP_VALUES = 2 ** 18;
 
-export interface Pass {
+interface Pass {
   /** Mean cosine of the rows to their centroids. */
   readonly objective: number;
   /** Rows that were with another centroid before. */
@@ -56,7 +56,7 @@ export interface Finder<S> {
 }
 
 /** Centroids at length UNIT, and the kernel that compares them. */
-export interface RoundedCentroids {
+interface RoundedCentroids {
   readonly values: Int16Array;
   readonly width: number;
   readonly kernel: KernelName | undefined;
@@ -74,7 +74,7 @@ export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> 
     },
 };
 
-export interface KMeansOptions {
+interface KMeansOptions {
   /** Each value of a centroid is one of two, by the sign of the sum. */
   readonly isMajority?: boolean | undefined;
   readonly kernel?: KernelName | undefined;

@@ -4,6 +4,7 @@
  * function that makes them.
  */
 
+import { ascending } from '../base/arrays';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 
 export interface Points {
@@ -31,7 +32,7 @@ export function integerPoints(integers: Int16Array, width: number): Points {
     dimensions: width,
     length: UNIT,
     integers,
-    rows: Uint32Array.from({ length: rowCount }, (_, row) => row),
+    rows: ascending(rowCount),
     into(row, out, at) {
       for (let i = 0; i < width; i++) out[at + i] = integers[row * width + i];
     },

@@ -24,7 +24,7 @@ const GROUP_ROUNDS = 4;
 const LAST_ROUNDS = 1;
 
 /** Centroids in groups, at length UNIT: group g has `starts[g]` to `starts[g + 1]` of all. */
-export interface TreeState {
+interface TreeState {
   readonly centroids: Int16Array;
   readonly coarse: Int16Array;
   readonly starts: Uint32Array;
@@ -69,18 +69,21 @@ export class CentroidTree {
     }
     const members = this.#groupsOf(vectors);
     const best = new Int32Array(out.length).fill(-(2 ** 31));
-    const room = new Int16Array(vectors.length);
+    // Room behind the vectors takes those of a group: copies within an array are the fastest.
+    const block = new Int16Array(2 * vectors.length);
+    block.set(vectors);
+    const all = { values: centroids, width };
     for (let group = 0; group < groupCount; group++) {
       const rows = members[group];
       const [first, end] = [starts[group], starts[group + 1]];
       if (rows.length === 0 || first === end) continue;
-      const some = room.subarray(0, rows.length * width);
       const least = new Int32Array(rows.length);
-      rows.forEach((row, i) => {
-        some.set(vectors.subarray(row * width, (row + 1) * width), i * width);
-        least[i] = best[row];
-      });
-      const all = { values: centroids, width };
+      let to = vectors.length;
+      for (let i = 0; i < rows.length; i++, to += width) {
+        block.copyWithin(to, rows[i] * width, (rows[i] + 1) * width);
+        least[i] = best[rows[i]];
+      }
+      const some = block.subarray(vectors.length, to);
       kernel.productsOfMany(all, first, end, some, least, (from, count, query, products, at) => {
         const row = rows[query];
         for (let i = 0; i < count; i++) {
@@ -93,40 +96,41 @@ export class CentroidTree {
     }
   }
 
-  /** For each group the vectors to which it is among the nearest. */
+  /** For each group the vectors to which it is among the nearest, the first of equals. */
   #groupsOf(vectors: Int16Array): number[][] {
-    const { coarse: coarseCentroids, starts, width } = this.state;
+    const { coarse, starts, width, kernel } = this.state;
     const count = starts.length - 1;
-    const vectorCount = vectors.length / width;
-    const products = new Int32Array(vectorCount * count);
-    const least = new Int32Array(vectorCount).fill(-(2 ** 31));
-    const coarse = { values: coarseCentroids, width };
-    const kernel = productsKernel(this.state.kernel);
-    kernel.productsOfMany(coarse, 0, count, vectors, least, (first, some, query, from, at) => {
-      for (let i = 0; i < some; i++) products[query * count + first + i] = from[at + i];
-    });
-    const members: number[][] = Array.from({ length: count }, () => []);
     const some = Math.min(GROUPS, count);
-    const best = new Int32Array(some);
-    for (let row = 0; row < vectorCount; row++) {
-      best.fill(-(2 ** 31));
-      const own = products.subarray(row * count, (row + 1) * count);
-      for (let group = 0; group < count; group++) {
-        const value = own[group];
-        if (value <= best[some - 1]) continue;
-        let at = some - 1;
-        for (; at > 0 && best[at - 1] < value; at--) best[at] = best[at - 1];
-        best[at] = value;
+    const least = new Int32Array(vectors.length / width).fill(-(2 ** 31));
+    const best = new Int32Array(some * least.length).fill(-(2 ** 31));
+    const groups = new Uint32Array(best.length);
+    const rows = { values: coarse, width };
+    const take = (first: number, here: number, vector: number, found: Int32Array, at: number) => {
+      const [start, last] = [some * vector, some * vector + some - 1];
+      for (let i = 0; i < here; i++) {
+        const value = found[at + i];
+        if (value <= best[last]) continue;
+        let to = last;
+        for (; to > start && best[to - 1] < value; to--) {
+          best[to] = best[to - 1];
+          groups[to] = groups[to - 1];
+        }
+        best[to] = value;
+        groups[to] = first + i;
       }
-      for (let group = 0; group < count; group++)
-        if (own[group] >= best[some - 1]) members[group].push(row);
-    }
+      least[vector] = best[last];
+    };
+    productsKernel(kernel).productsOfMany(rows, 0, count, vectors, least, take);
+    const members: number[][] = Array.from({ length: count }, () => []);
+    groups.forEach((group, i) => {
+      members[group].push(Math.floor(i / some));
+    });
     return members;
   }
 }
 
 /** How `trainTree` runs. */
-export interface TreeTraining {
+interface TreeTraining {
   /** Centroids wanted; at most as many as there are vectors in the sample. */
   count: number;
   seed: string;

@@ -5,26 +5,26 @@
  */
 
 import { checkOneOf } from '../base/check';
-import { type DotsKernel, scalarDots } from './dots/dots.scalar';
+import { scalarDots } from './dots/dots.scalar';
 import { wasmDots } from './dots/dots.wasm';
 import { type HammingKernel, scalarHamming } from './hamming/hamming.scalar';
 import { popcnt8Hamming, popcnt64Hamming } from './hamming/hamming.wasm';
-import { type JoinKernel, scalarJoins } from './joins/joins.scalar';
+import { scalarJoins } from './joins/joins.scalar';
 import { wasmJoins } from './joins/joins.wasm';
 import { allocateCodes, FREE_START, kernelModule, scratch } from './memory';
-import { type MinwiseKernel, scalarMinwise } from './minwise/minwise.scalar';
+import { scalarMinwise } from './minwise/minwise.scalar';
 import { wasmMinwise } from './minwise/minwise.wasm';
-import { type ProductsKernel, scalarProducts } from './products/products.scalar';
+import { scalarProducts } from './products/products.scalar';
 import { wasmProducts } from './products/products.wasm';
-import { type ResidualKernel, scalarResiduals } from './residuals/residuals.scalar';
+import { scalarResiduals } from './residuals/residuals.scalar';
 import { wasmResiduals } from './residuals/residuals.wasm';
-import { type RotationKernel, scalarRotation } from './rotation/rotation.scalar';
+import { scalarRotation } from './rotation/rotation.scalar';
 import { wasmRotation } from './rotation/rotation.wasm';
-import { type SumsKernel, scalarSums } from './sums/sums.scalar';
+import { scalarSums } from './sums/sums.scalar';
 import { wasmSums } from './sums/sums.wasm';
-import { scalarTiles, type TileKernel } from './tiles/tiles.scalar';
+import { scalarTiles } from './tiles/tiles.scalar';
 import { wasmTiles } from './tiles/tiles.wasm';
-import { scalarWeighted, type WeightedKernel } from './weighted/weighted.scalar';
+import { scalarWeighted } from './weighted/weighted.scalar';
 import { wasmWeighted } from './weighted/weighted.wasm';
 import { hashBytes } from './xxhash/xxhash.scalar';
 
@@ -50,42 +50,21 @@ function refuseMissing(choice: KernelName): KernelName {
   throw new Error(`"kernel" '${choice}' needs WebAssembly with SIMD, which this engine lacks`);
 }
 
-/** Each family's kernel for a choice; 'popcnt64' and 'popcnt8' mean WebAssembly here. */
-export function sumsKernel(choice?: KernelName): SumsKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarSums : wasmSums;
-}
+/** Takes a kernel of a family by a choice, in which the names of two kernels mean WebAssembly. */
+const either =
+  <K>(scalar: K, wasm: K) =>
+  (choice?: KernelName): K =>
+    resolveKernel(choice) === 'scalar' ? scalar : wasm;
 
-export function dotsKernel(choice?: KernelName): DotsKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarDots : wasmDots;
-}
-
-export function productsKernel(choice?: KernelName): ProductsKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarProducts : wasmProducts;
-}
-
-export function joinKernel(choice?: KernelName): JoinKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarJoins : wasmJoins;
-}
-
-export function minwiseKernel(choice?: KernelName): MinwiseKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarMinwise : wasmMinwise;
-}
-
-export function tileKernel(choice?: KernelName): TileKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarTiles : wasmTiles;
-}
-
-export function rotationKernel(choice?: KernelName): RotationKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarRotation : wasmRotation;
-}
-
-export function residualKernel(choice?: KernelName): ResidualKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarResiduals : wasmResiduals;
-}
-
-export function weightedKernel(choice?: KernelName): WeightedKernel {
-  return resolveKernel(choice) === 'scalar' ? scalarWeighted : wasmWeighted;
-}
+export const sumsKernel = /* @__PURE__ */ either(scalarSums, wasmSums);
+export const dotsKernel = /* @__PURE__ */ either(scalarDots, wasmDots);
+export const productsKernel = /* @__PURE__ */ either(scalarProducts, wasmProducts);
+export const joinKernel = /* @__PURE__ */ either(scalarJoins, wasmJoins);
+export const minwiseKernel = /* @__PURE__ */ either(scalarMinwise, wasmMinwise);
+export const tileKernel = /* @__PURE__ */ either(scalarTiles, wasmTiles);
+export const rotationKernel = /* @__PURE__ */ either(scalarRotation, wasmRotation);
+export const residualKernel = /* @__PURE__ */ either(scalarResiduals, wasmResiduals);
+export const weightedKernel = /* @__PURE__ */ either(scalarWeighted, wasmWeighted);
 
 /** The kernel for codes of a width: with 'auto' the faster of two, which may depend on it. */
 export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKernel {

@@ -224,6 +224,16 @@ export function sharedValues<T>(
   );
 }
 
+/** The values of such an array in a new one of `length` values. */
+export function grownShared<T extends Uint32Array | Float32Array | Float64Array>(
+  values: T,
+  length: number,
+): T {
+  const copy = sharedValues(values.constructor as Uint32ArrayConstructor, length);
+  copy.set(values);
+  return copy as unknown as T;
+}
+
 /** A memory, or null where there is no WebAssembly or the engine refuses so many bytes. */
 function newMemory(byteLength: number, isShared: boolean): LinearMemory | null {
   if (kernelModule() === null) return null;

@@ -4,7 +4,7 @@
  * so it is written in plain loops over the vectors and uses nothing of the search.
  */
 
-import { lengthOf } from '../base/length';
+import { clampedCosine, lengthOf } from '../base/length';
 import { Highest } from '../base/top-k';
 import type { SimHashIndex } from '../index/simhash-index';
 import { scanVectorsAll } from '../vectors/scan-vectors';
@@ -45,7 +45,7 @@ function denseCosines({ values, dimensions }: DenseMatrix): PairCosines {
       for (let other = row, at = from; other < count; other++) {
         let sum = 0;
         for (let i = 0; i < dimensions; i++) sum += units[from + i] * units[at++];
-        cosines[other] = clamp(sum);
+        cosines[other] = clampedCosine(sum);
       }
       return cosines;
     },
@@ -77,7 +77,7 @@ function sparseCosines(matrix: SparseMatrix, queries: SparseMatrix): PairCosines
           cosines[other.row] += value * other.value;
         }
       }
-      for (let i = 0; i < count; i++) cosines[i] = clamp(cosines[i]);
+      for (let i = 0; i < count; i++) cosines[i] = clampedCosine(cosines[i]);
       return cosines;
     },
   };
@@ -95,10 +95,8 @@ function unitRow({ offsets, indices, values }: SparseMatrix, row: number): Map<b
   return sums;
 }
 
-const clamp = (cosine: number) => Math.max(-1, Math.min(1, cosine));
-
 /** What is compared with what. */
-export interface TruthOptions {
+interface TruthOptions {
   /** Rows of the index to look among. */
   readonly rows: Uint32Array;
   readonly queries: DenseMatrix | SparseMatrix;

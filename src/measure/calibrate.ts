@@ -14,6 +14,7 @@ import {
   wrongType,
   wrongValue,
 } from '../base/check';
+import { drawnNumbers } from '../base/draw';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import {
   bitsFor,
@@ -24,8 +25,7 @@ import {
 } from '../codes/angle';
 import { PROJECTIONS, type Projection, SimHasher } from '../hashing/simhash';
 import {
-  checkDenseMatrix,
-  checkSparseMatrix,
+  checkMatrix,
   type DenseMatrix,
   isDenseMatrix,
   isSparseMatrix,
@@ -33,12 +33,12 @@ import {
   type SparseMatrix,
   type Vector,
   type VectorBatch,
+  vectorAt,
 } from '../vectors/vectors';
 import { cosinesOf } from './brute-force';
 import { type Centring, centringOf } from './centring';
-import { drawnNumbers } from './draw';
 import { type PairTally, type Threshold, tallyPairs, total } from './pair-tally';
-import { hasDirection, isMissing, vectorAt } from './rows';
+import { hasDirection, isMissing } from './rows';
 
 /** Options of `calibrate`; unknown ones throw. */
 export interface CalibrateOptions extends LongCall {
@@ -57,7 +57,7 @@ export interface CalibrateOptions extends LongCall {
 }
 
 /** A sample of 2,000 rows has two million pairs: about a second of work. */
-export const CALIBRATE_DEFAULTS = {
+const CALIBRATE_DEFAULTS = {
   minCosine: 0.9,
   cosineError: 0.05,
   seed: 0,
@@ -120,7 +120,7 @@ export interface Calibration {
 const WIDTHS = [64, 128, 256, 512, 1024];
 const MAX_BITS = 8192;
 /** All pairs of more rows would take minutes and more. */
-export const MAX_SAMPLE = 20_000;
+const MAX_SAMPLE = 20_000;
 /** With fewer pairs a measured share is too uncertain; then theory decides. */
 export const ENOUGH_PAIRS = 30;
 /** Share of the pairs at exactly `minCosine` that the distance by theory must include. */
@@ -200,7 +200,7 @@ function drawnRows(batch: VectorBatch, count: number, seed: number): DenseMatrix
   const tooFew = 'two rows or more that have a direction';
   if (Array.isArray(batch) && batch.length === 0) throw wrongValue('vectors', tooFew, 'no rows');
   const matrix = isMatrix ? batch : packVectors(batch as readonly Vector[]);
-  const rows = isDenseMatrix(matrix) ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
+  const rows = checkMatrix(matrix);
   const vectors = drawnNumbers(rows, count, seed).flatMap((row) => {
     const vector = isMissing(matrix, row) ? null : vectorAt(matrix, row);
     return hasDirection(vector, row) ? [vector] : [];

@@ -28,7 +28,7 @@ const MAX_SECONDS = 60;
 /** Rows that are grouped where all would take longer than that. */
 const SAMPLE_ROWS = 50_000;
 
-export interface GroupSizesOptions extends LongCall {
+interface GroupSizesOptions extends LongCall {
   /** All rows that are there. */
   readonly rows: Uint32Array;
   readonly maxDistance: number;

@@ -26,7 +26,7 @@ export interface DistanceStep {
 }
 
 /** The exact cosines of the pairs in a range of distances. */
-export interface CosineStep extends DistanceStep {
+interface CosineStep extends DistanceStep {
   readonly pairs: number;
   readonly meanDistance: number;
   readonly mean: number;
@@ -166,7 +166,7 @@ function quantile(counts: Uint32Array, rank: number): number {
 const BLOCK_ROWS = 32;
 
 /** What pairs are compared by. */
-export interface TallyOptions extends LongCall {
+interface TallyOptions extends LongCall {
   /** Pairs with this cosine or more are near. */
   readonly minCosine: number;
   /** Null where the rows have no vectors: then distances are all that is known. */

@@ -34,7 +34,7 @@ export interface MeasureRecallOptions extends LongCall {
 }
 
 /** More queries narrow the interval, and take time. */
-export const MEASURE_RECALL_DEFAULTS = { k: 10, sample: 200, seed: 0 } as const;
+const MEASURE_RECALL_DEFAULTS = { k: 10, sample: 200, seed: 0 } as const;
 
 const OPTIONS = ['queries', 'k', 'sample', 'seed', 'search', ...LONG_CALL];
 /** More queries take memory and time, and narrow the interval little. */

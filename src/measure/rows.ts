@@ -5,6 +5,7 @@
  */
 
 import { isValid } from '../base/bitmap';
+import { drawnNumbers } from '../base/draw';
 import { lengthOf } from '../base/length';
 import { Codes } from '../codes/codes';
 import type { Id } from '../index/id-table';
@@ -14,10 +15,8 @@ import {
   isSparse,
   packVectors,
   type SparseMatrix,
-  type SparseVector,
   type Vector,
 } from '../vectors/vectors';
-import { drawnNumbers } from './draw';
 
 /** True of a null row, and of a sparse row without entries. */
 export function isMissing(batch: DenseMatrix | SparseMatrix | Codes, row: number): boolean {
@@ -25,24 +24,18 @@ export function isMissing(batch: DenseMatrix | SparseMatrix | Codes, row: number
   return 'offsets' in batch && batch.offsets[row] === batch.offsets[row + 1];
 }
 
-/** One row of a matrix: a view of a dense one, a copy of the entries of a sparse one. */
-export function vectorAt(batch: DenseMatrix | SparseMatrix, row: number): Vector {
-  if ('dimensions' in batch) {
-    const { values, dimensions } = batch;
-    return values.subarray(row * dimensions, (row + 1) * dimensions);
-  }
-  const [from, to] = [batch.offsets[row], batch.offsets[row + 1]];
-  const { indices, values } = batch;
-  return { indices: indices.slice(from, to), values: values.slice(from, to) } as SparseVector;
-}
+const isNumber = (value: unknown) => typeof value === 'number';
 
 /**
- * True of a vector with a direction: not null, not all-zero. Throws a RangeError that names `row`
- * where the square of its length is not finite.
+ * True of a vector with a direction: not null, not all-zero. Throws an error that names `row`
+ * where it has no numbers, or the square of its length is not finite.
  */
 export function hasDirection(vector: Vector | null, row: number): vector is Vector {
   if (vector === null) return false;
-  const length = lengthOf(isSparse(vector) ? vector.values : vector);
+  const values = isSparse(vector) ? vector.values : vector;
+  const isNumbers = ArrayBuffer.isView(values) || Array.from(values).every(isNumber);
+  if (!isNumbers) throw new TypeError(`row ${row}: expected numbers`);
+  const length = lengthOf(values);
   if (Number.isFinite(length * length)) return length > 0;
   throw new RangeError(`row ${row}: expected finite values of a finite length`);
 }

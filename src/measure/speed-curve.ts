@@ -40,7 +40,7 @@ const OVERSAMPLES = [1, 2, 5, 10, 20, 50];
 const SHARES_OF_PROBES = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
 
 /** Which rows are queries, and which they are searched among. */
-export interface CurveOptions extends LongCall {
+interface CurveOptions extends LongCall {
   /** All rows that are there: two at least. */
   readonly rows: Uint32Array;
   /** Rows of which the first are the queries. */

@@ -5,7 +5,7 @@
 
 import { asFormatError, FormatError } from '../base/format-error';
 import { checksum } from '../kernels/kernels';
-import { type BlockRows, readBlock } from '../table/sealed/segment-tables';
+import { type BlockRows, checkRows, readBlock } from '../table/sealed/segment-tables';
 import type { StoredContent, StoredSegment } from './content';
 
 /** A block: its segment and its place there. */
@@ -37,7 +37,7 @@ export interface PassedRow extends RowPlace {
 }
 
 /** What was read so far. */
-export interface ReadCounts {
+interface ReadCounts {
   reads: number;
   bytes: number;
 }
@@ -107,18 +107,6 @@ export class BlockReader {
 /** Typed arrays need their bytes at a multiple of 8. */
 function aligned(bytes: Uint8Array): Uint8Array {
   return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
-}
-
-function checkRows(
-  { rows }: BlockRows,
-  { firstRow = 0, nextRow = 0 }: { firstRow?: number; nextRow?: number },
-): void {
-  for (let i = 0; i < rows.length; i++) {
-    const least = i === 0 ? firstRow : rows[i - 1] + 1;
-    if (rows[i] < least || rows[i] >= nextRow) {
-      throw new Error(`damaged: row ${rows[i]} is not where it can be`);
-    }
-  }
 }
 
 /** Where the row at a place of a block is. */

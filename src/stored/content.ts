@@ -14,10 +14,12 @@ import { integerWidth } from '../kernels/products/products.scalar';
 import { type BlockTable, blocksFromArrow, NO_PARTITION } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import {
+  FileChecksum,
   type FolderFile,
   fileChecksum,
   filesOf,
   type Manifest,
+  PIECE_BYTES,
   parseManifest,
   type Segment,
   segmentsOf,
@@ -49,13 +51,19 @@ export interface StoredContent {
 /** Bytes that a block takes in the tables. */
 const TABLE_BYTES = 48;
 
+/** Closes the files where they cannot be read. */
 export async function openContent(
   files: StoredFiles,
   { generation, signal }: { generation?: number | undefined; signal?: AbortSignal | undefined },
 ): Promise<StoredContent> {
-  const found = await files.manifest(generation, signal);
-  if (found === null) throw new FormatError('no index: it has no manifest', files.place);
-  return contentOf(files, found, signal);
+  try {
+    const found = await files.manifest(generation, signal);
+    if (found === null) throw new FormatError('no index: it has no manifest', files.place);
+    return await contentOf(files, found, signal);
+  } catch (error) {
+    await files.close();
+    throw error;
+  }
 }
 
 /** The content that a manifest names. */
@@ -65,7 +73,15 @@ export async function contentOf(
   signal: AbortSignal | undefined,
 ): Promise<StoredContent> {
   const path = `${files.place}/${found.name}`;
-  const manifest = parseManifest(found.bytes, path, found.generation);
+  return contentNamed(files, parseManifest(found.bytes, path, found.generation), { path, signal });
+}
+
+/** The same of a manifest that was read from `path`. */
+export async function contentNamed(
+  files: StoredFiles,
+  manifest: Manifest,
+  { path, signal }: { path: string; signal?: AbortSignal | undefined },
+): Promise<StoredContent> {
   if (manifest.version === 1) {
     throw new Error(`${files.place} is of format version 1: write it again by compact() first`);
   }
@@ -107,6 +123,18 @@ export async function wholeFile(
 ): Promise<Uint8Array> {
   const [bytes] = await files.read(file, [{ at: 0, length: file.bytes }], signal);
   if (fileChecksum(bytes) === file.checksum) return bytes;
+  throw new FormatError('damaged: it fails its checksum', `${files.place}/${file.name}`);
+}
+
+/** Fails unless all bytes of a file are those that were written; memory holds a piece of it. */
+export async function checkWhole(files: StoredFiles, file: FolderFile): Promise<void> {
+  const checksum = new FileChecksum();
+  for (let at = 0; at < file.bytes; at += PIECE_BYTES) {
+    const length = Math.min(PIECE_BYTES, file.bytes - at);
+    const [piece] = await files.read(file, [{ at, length }]);
+    checksum.add(piece);
+  }
+  if (checksum.text === file.checksum) return;
   throw new FormatError('damaged: it fails its checksum', `${files.place}/${file.name}`);
 }
 

@@ -10,12 +10,10 @@ import { wrongType, wrongValue } from '../base/check';
 import { FormatError } from '../base/format-error';
 import { bytesOf, MissingError, type Wanted } from './http-requests';
 import { manifestName } from './manifest';
-import type { ByteRange, NamedFile, StoredFiles } from './stored-files';
+import { type ByteRange, joined, type NamedFile, type StoredFiles } from './stored-files';
 
 /** Bytes between two ranges that are read to save a request. */
 const MAX_GAP = 2 ** 14;
-/** A request of joined ranges has at most this many bytes: longer ones are quicker in parallel. */
-const MAX_JOINED = 2 ** 22;
 /** A host may send without end. */
 const MAX_MANIFEST_BYTES = 2 ** 26;
 
@@ -56,7 +54,7 @@ export class HttpFiles implements StoredFiles {
     ranges: readonly ByteRange[],
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
-    const requests = joined(ranges);
+    const requests = joined(ranges, MAX_GAP);
     const target = { ...this.#named(file.name), fileBytes: file.bytes };
     const bodies = await this.#all(
       requests.map(({ at, length }) => ({ ...target, at, length })),
@@ -128,28 +126,4 @@ function folderAddress(address: string | URL): URL {
   url.hash = '';
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url;
-}
-
-interface Joined extends ByteRange {
-  /** The ranges within, by their position in what was asked for. */
-  readonly parts: number[];
-}
-
-/** Ranges as requests, ascending; empty ones need none. */
-function joined(ranges: readonly ByteRange[]): Joined[] {
-  const order = ranges.map((_, i) => i).filter((i) => ranges[i].length > 0);
-  order.sort((a, b) => ranges[a].at - ranges[b].at);
-  const requests: { at: number; length: number; parts: number[] }[] = [];
-  for (const i of order) {
-    const { at, length } = ranges[i];
-    const last = requests.at(-1);
-    const all = last === undefined ? 0 : Math.max(last.length, at + length - last.at);
-    if (last && at <= last.at + last.length + MAX_GAP && all <= Math.max(MAX_JOINED, last.length)) {
-      last.length = all;
-      last.parts.push(i);
-    } else {
-      requests.push({ at, length, parts: [i] });
-    }
-  }
-  return requests;
 }

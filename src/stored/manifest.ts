@@ -25,7 +25,7 @@ export interface TextSettings {
   hash?: string;
 }
 
-export const FILE_KINDS = [
+const FILE_KINDS = [
   ...(['rows', 'vectors', 'blocks', 'hashes', 'buckets', 'columns'] as const),
   ...(['centres', 'removed', 'frequencies'] as const),
 ] as const;
@@ -154,8 +154,15 @@ function parsed(bytes: Uint8Array, generation: number): Manifest {
   if (!Array.isArray(json.files)) throw wrongType('files', 'an array', json.files);
   if (!Array.isArray(json.columns)) throw wrongType('columns', 'an array', json.columns);
   json.files.forEach(checkFile);
+  json.columns.forEach(checkColumn);
   checkSegments(json);
   return json;
+}
+
+function checkColumn(column: Partial<ColumnInfo> | null): void {
+  const { name, type, fits } = column ?? {};
+  if (typeof name === 'string' && typeof type === 'string' && Array.isArray(fits)) return;
+  throw wrongType('columns', 'names, types and uses', column);
 }
 
 function checkFile(file: FolderFile): void {

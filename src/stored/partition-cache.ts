@@ -22,10 +22,10 @@ import type { StoredContent } from './content';
 import type { Store } from './needs';
 
 /** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
-export const PAGE = 64;
+const PAGE = 64;
 
 /** Cells of a partition that follow one another. */
-export interface CellRun {
+interface CellRun {
   readonly first: number;
   readonly count: number;
 }
@@ -48,7 +48,7 @@ interface Entry {
 }
 
 /** What the cache holds, and how often it had what was searched. */
-export interface CacheCounts {
+interface CacheCounts {
   /** Partitions that were searched and found here, or had to be read. */
   hits: number;
   misses: number;
@@ -284,8 +284,7 @@ export class PartitionCache implements Store<null> {
   /** The id of a row at a cell, or of a further row of it. */
   idAt(cell: number, further?: Further): string | number | bigint {
     const { block, place } = this.#locate(cell, further);
-    const { idAt, rows } = block.rows;
-    return idAt === null ? rows[place] : idAt(place);
+    return block.rows.ids?.at(place) ?? block.rows.rows[place];
   }
 
   placeAt(cell: number, further?: Further): RowPlace {
@@ -296,11 +295,11 @@ export class PartitionCache implements Store<null> {
   /** A copy of all that is known of it. */
   rowAt(cell: number, further?: Further): PassedRow {
     const { block, place } = this.#locate(cell, further);
-    const { idAt, rows } = block.rows;
+    const { ids, rows } = block.rows;
     const width = this.codes.bytesPerCode;
     return {
       ...rowPlace(block, place),
-      ...{ row: rows[place], id: idAt && (() => idAt(place)) },
+      ...{ row: rows[place], id: ids && (() => ids.at(place)) },
       code: this.codes.codes.slice(cell * width, (cell + 1) * width),
     };
   }
@@ -325,11 +324,11 @@ function placeIn(blocks: readonly LoadedBlock[], at: number) {
 
 /** What is held of a block besides its cells: no view of the body, which is freed. */
 function keptRows({ rows }: LoadedBlock): LoadedBlock['rows'] {
-  const { checks, entries, idAt } = rows;
+  const { checks, entries, ids } = rows;
   return {
     ...rows,
     ...{ rows: rows.rows.slice(), checks: checks?.slice() ?? null },
-    ...{ entries: entries?.slice() ?? null, idAt: idAt && rows.copiedIds() },
+    ...{ entries: entries?.slice() ?? null, ids: ids?.copy() ?? null },
     ...{ codes: new Uint8Array(), residuals: null, residualScales: null, firsts: null },
   };
 }

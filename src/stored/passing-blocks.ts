@@ -68,8 +68,8 @@ function blockGroups({ segments }: StoredContent): BlockName[][] {
 
 /** Notes a row that may be a result, so that its id, distance and vector can be had later. */
 function note(view: StoredView, block: LoadedBlock, place: number, width: number): void {
-  const { rows, idAt, codes } = block.rows;
-  const id = idAt?.(place);
+  const { rows, ids, codes } = block.rows;
+  const id = ids?.at(place);
   view.notePassed({
     ...{ ...rowPlace(block, place), row: rows[place], id: id === undefined ? null : () => id },
     code: codes.slice(place * width, (place + 1) * width),

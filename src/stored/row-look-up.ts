@@ -50,9 +50,9 @@ export async function findRow(
 function inBlock({ content, view }: Passing, block: LoadedBlock, id: Id): FoundRow | null {
   const kind = content.header.ids;
   const width = view.distinctCodes.bytesPerCode;
-  const { rows, count, idAt, codes, partition } = block.rows;
+  const { rows, count, ids, codes, partition } = block.rows;
   for (let place = 0; place < count; place++) {
-    const own = idAt?.(place) ?? rows[place];
+    const own = ids?.at(place) ?? rows[place];
     if ((kind === 'number' ? Number(own) : own) !== id || content.removed.has(rows[place]))
       continue;
     const code =

@@ -55,7 +55,7 @@ export class StoredColumns {
   async rows(signal?: AbortSignal): Promise<Uint32Array> {
     const all: number[] = [];
     for (const segment of this.#content.segments) {
-      for (const row of await this.#rowsOf(segment, signal)) {
+      for (const row of await this.rowsOf(segment, signal)) {
         if (!this.#content.removed.has(row)) all.push(row);
       }
     }
@@ -80,7 +80,7 @@ export class StoredColumns {
     rows: Uint32Array,
     signal: AbortSignal | undefined,
   ): Promise<Uint32Array> {
-    const there = await this.#rowsOf(segment, signal);
+    const there = await this.rowsOf(segment, signal);
     return Uint32Array.from(own, (i) => {
       const place = lowerBound(there, rows[i]);
       if (there[place] === rows[i] && !this.#content.removed.has(rows[i])) return place;
@@ -89,7 +89,7 @@ export class StoredColumns {
   }
 
   /** The rows of a segment, removed ones included, ascending. */
-  async #rowsOf(segment: StoredSegment, signal: AbortSignal | undefined): Promise<Uint32Array> {
+  async rowsOf(segment: StoredSegment, signal?: AbortSignal): Promise<Uint32Array> {
     const known = this.#rows.get(segment);
     if (known !== undefined) return known;
     const { firstRow = 0, nextRow = 0, rows: count } = segment.rows;

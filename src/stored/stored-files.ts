@@ -41,3 +41,28 @@ export interface StoredFiles {
   /** Frees what is open. Reads that have begun may fail. */
   close(): Promise<void>;
 }
+
+/** Joined ranges have at most this many bytes: longer ones are quicker in parallel. */
+const MAX_JOINED = 2 ** 22;
+
+interface Joined extends ByteRange {
+  /** The ranges within, by their position in what was asked for. */
+  readonly parts: readonly number[];
+}
+
+/** Ranges with at most `maxGap` bytes between them as one, ascending; without empty ones. */
+export function joined(ranges: readonly ByteRange[], maxGap: number): Joined[] {
+  const order = ranges.map((_, i) => i).filter((i) => ranges[i].length > 0);
+  order.sort((a, b) => ranges[a].at - ranges[b].at);
+  const found: { at: number; length: number; parts: number[] }[] = [];
+  for (const i of order) {
+    const { at, length } = ranges[i];
+    const last = found.at(-1);
+    const all = last === undefined ? 0 : Math.max(last.length, at + length - last.at);
+    if (last && at <= last.at + last.length + maxGap && all <= Math.max(MAX_JOINED, last.length)) {
+      last.length = all;
+      last.parts.push(i);
+    } else found.push({ at, length, parts: [i] });
+  }
+  return found;
+}

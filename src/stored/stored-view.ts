@@ -3,6 +3,7 @@
  * that this search knows, by cells of the cache or by copies of what blocks said of them.
  */
 
+import { FormatError } from '../base/format-error';
 import type { Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import type { Candidates, Query, SearchedCodes, SearchParts } from '../index/index-parts';
@@ -204,7 +205,9 @@ export class StoredView implements SearchParts, Notes {
   }
 
   #cellOf(row: number): number {
-    return this.#cells.get(row) as number;
+    const cell = this.#cells.get(row);
+    if (cell !== undefined) return cell;
+    throw new FormatError(`damaged: row ${row} is in two places`, this.#content.files.place);
   }
 
   #idOf(row: number): Id {

@@ -5,9 +5,9 @@
  */
 
 import { FormatError } from '../base/format-error';
-import { lengthOf } from '../base/length';
+import { cosineOf, lengthOf } from '../base/length';
 import type { UnitVector } from '../index/vectors/row-vectors';
-import { cosineOf, SparseVectors } from '../index/vectors/sparse-vectors';
+import { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { RowValues } from '../kernels/dots/dots.scalar';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
 import { allocateCodes } from '../kernels/memory';
@@ -192,7 +192,9 @@ export class VectorCache implements Store<RowPlace> {
       const offsets = Int32Array.of(0, weights.length);
       const sparse = { offsets, indices, weights };
       this.#sparseOf.set(row, this.#sparseOf.size);
-      this.#sparse.restore({ vectors: null, scales: null, sparse }, 0, 1);
+      this.#sparse.skip(1);
+      const columns = { vectors: null, scales: null, sparse };
+      this.#sparse.restore(columns, Uint32Array.of(this.#sparse.rowCount - 1));
     });
   }
 }

@@ -4,7 +4,7 @@
  * forbids such workers (Content-Security-Policy without `worker-src blob:`) has none.
  */
 
-export interface Listener {
+interface Listener {
   onMessage(message: unknown): void;
   /** The worker is gone: it failed, was killed or could not start. */
   onEnd(reason: string): void;

@@ -9,9 +9,12 @@ import { checkThreads, Elsewhere, type LongCall, type Steps } from '../base/step
 import { canShareMemory } from '../kernels/memory';
 import type { Job } from './job';
 
-/** Fewer parts do not pay for messages, or for threads that must be started first. */
+/**
+ * Fewer parts do not pay for messages, or for threads that must be started first: two take some
+ * 400 ms of CPU until they have compiled what they run.
+ */
 const MIN_PARTS = 4;
-const MIN_PARTS_COLD = 12;
+const MIN_PARTS_COLD = 32;
 
 /**
  * Does a job: on other threads where the caller's runner can wait for them, else here. False where

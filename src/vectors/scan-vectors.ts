@@ -5,7 +5,7 @@
 
 import { isValid } from '../base/bitmap';
 import { checkK, checkNumber, checkOptions, wrongValue } from '../base/check';
-import { lengthOf } from '../base/length';
+import { clampedCosine, lengthOf } from '../base/length';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Highest } from '../base/top-k';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
@@ -96,7 +96,7 @@ export function scanVectorsAll(
       dots.dotsInto(matrix.values, first, here, query, scores);
       for (let row = 0; row < here; row++) {
         if (norms[row] === 0) continue;
-        const cosine = clamp(scores[row] / norms[row]);
+        const cosine = clampedCosine(scores[row] / norms[row]);
         if (cosine >= least) best[i].take(cosine, first + row);
       }
     });
@@ -119,8 +119,4 @@ function unit(queries: DenseMatrix, row: number): Float64Array | null {
   }
   if (norm === 0) throw new RangeError(`query ${row}: an all-zero vector has no direction`);
   return vector.map((value) => value / norm);
-}
-
-function clamp(cosine: number): number {
-  return Math.max(-1, Math.min(1, cosine));
 }

@@ -11,6 +11,7 @@ export interface Entries {
   readonly weights: Float32Array | Float64Array;
 }
 
+/** Immutable; made once a query, in time and memory of its entries. */
 export class SparseUnit {
   /**
    * A hash table with linear probing, three values a cell: low and high half of the dimension, and

@@ -55,18 +55,22 @@ export type VectorBatch =
   | Float32Array
   | Float64Array;
 
+/** By shape alone; the entries are not looked at. */
 export function isSparse(vector: unknown): vector is SparseVector {
   return typeof vector === 'object' && vector !== null && 'indices' in vector && 'values' in vector;
 }
 
+/** By type alone: an array may hold anything. */
 export function isDense(vector: unknown): vector is DenseVector {
   return vector instanceof Float32Array || vector instanceof Float64Array || Array.isArray(vector);
 }
 
+/** By shape alone, as `isSparse`. */
 export function isSparseMatrix(batch: unknown): batch is SparseMatrix {
   return isSparse(batch) && 'offsets' in batch;
 }
 
+/** By shape alone; `checkDenseMatrix` looks at the rest. */
 export function isDenseMatrix(batch: unknown): batch is DenseMatrix {
   return typeof batch === 'object' && batch !== null && 'dimensions' in batch && 'values' in batch;
 }
@@ -120,7 +124,7 @@ export function lengthsOf(matrix: DenseMatrix, first: number, count: number): Fl
 }
 
 /** Number of rows of a sparse matrix whose shape is sound. */
-export function checkSparseMatrix(matrix: SparseMatrix): number {
+function checkSparseMatrix(matrix: SparseMatrix): number {
   const { offsets, indices, values } = matrix;
   if (!isList(offsets)) {
     throw wrongType('offsets', 'a Uint32Array, an Int32Array or an array', offsets);
@@ -138,6 +142,22 @@ export function checkSparseMatrix(matrix: SparseMatrix): number {
   }
   checkValidity(matrix.validity, count);
   return count;
+}
+
+/** Number of rows of a matrix of either kind whose shape is sound. */
+export function checkMatrix(matrix: DenseMatrix | SparseMatrix, name?: string): number {
+  return isDenseMatrix(matrix) ? checkDenseMatrix(matrix, name) : checkSparseMatrix(matrix);
+}
+
+/** One row of a matrix: a view of a dense one, a copy of the entries of a sparse one. */
+export function vectorAt(matrix: DenseMatrix | SparseMatrix, row: number): Vector {
+  if (isDenseMatrix(matrix)) {
+    const { values, dimensions } = matrix;
+    return values.subarray(row * dimensions, (row + 1) * dimensions);
+  }
+  const { offsets, indices, values } = matrix;
+  const [from, to] = [offsets[row], offsets[row + 1]];
+  return { indices: indices.slice(from, to) as Indices, values: values.slice(from, to) };
 }
 
 /** Indices and values of a kind that is known, and as many of one as of the other. */
@@ -159,7 +179,7 @@ function isList(value: unknown): value is { length: number } {
 
 /**
  * A batch as a matrix; matrices and flat arrays are not copied. A flat array needs `dimensions`,
- * the number of values in a row. Shapes are checked by `checkDenseMatrix` and `checkSparseMatrix`.
+ * the number of values in a row. Shapes are checked by `checkMatrix`.
  */
 export function matrixOf(batch: VectorBatch, dimensions?: number): DenseMatrix | SparseMatrix {
   if (isDenseMatrix(batch) || isSparseMatrix(batch)) return batch;

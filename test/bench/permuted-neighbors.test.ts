@@ -1,8 +1,9 @@
 import seedrandom from 'seedrandom';
 import { describe, expect, it } from 'vitest';
 import { permutedNeighbors } from '../../bench/lib/permuted-neighbors';
-import { bitString, Codes } from '../../src/codes/codes';
+import { Codes } from '../../src/codes/codes';
 import { type NeighborLists, neighborLists } from '../../src/join/neighbor-lists';
+import { bitString } from '../codes/bits';
 import { bitsApart, collection, SHAPES } from '../groups/collections';
 import { byBruteForce } from '../join/nearest-by-brute-force';
 import { Draws } from '../reference/random';

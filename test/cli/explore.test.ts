@@ -355,7 +355,10 @@ describe('decisions', () => {
     expect(readFileSync(path, 'utf8')).toBe(edited);
   });
 
-  it('leave an old plan or a new one, whenever the server is killed', FULL, async () => {
+  it('leave an old plan or a new one, whenever the server is killed', {
+    ...FULL,
+    timeout: 240_000, // it starts five servers
+  }, async () => {
     const cwd = await docs();
     const path = join(cwd, 'docs-plan.jsonl');
     let served = await explore(WORDS, cwd);

@@ -213,7 +213,7 @@ describe('the input of fingerprint', () => {
     [['--text', 'n'], 1, 'column "n" is'],
     [['--vector', 'one'], 1, 'column "one" is'],
     [['--text', 'one', '--vector', 'n'], 2, 'give one of --vector, --text'],
-    [['--text', 'one', '--id', 'none'], 1, 'no column "none"'],
+    [['--text', 'one', '--id', 'name'], 1, 'no column "name"'],
     [['--text', 'one', '--tokens', 'letters'], 2, '--tokens expected words, characters:N'],
     [['--text', 'one', '--seed', '-1'], 2, '--seed expected an integer'],
     [['--text', 'one', '--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],

@@ -129,7 +129,7 @@ describe('halfspace pairs', () => {
     await file.write(batch);
     await file.close();
     const bit = (row: number, at: number) => (codes.at(row)[at >> 3] >> (at & 7)) & 1;
-    const args = ['--group', 'group', '--agree', '0-1,5', '--differ', '8-30,31+40-63'];
+    const args = ['--within', 'group', '--agree', '0-1,5', '--differ', '8-30,31+40-63'];
     const columns = ['--columns', 'id_b,distance,a', '-q'];
     const found = await run([
       'pairs',
@@ -179,6 +179,17 @@ describe('halfspace pairs', () => {
     expect(bare(found)).toEqual(allPairs(codes, others, 2));
     expect(found.length).toBeGreaterThanOrEqual(200);
     for (const { a, b, id_a, id_b } of found) expect([id_a, id_b]).toEqual([`row-${a}`, 1000 + b]);
+  });
+
+  it('goes by numbers of rows with --id none, unless a column has that name', async () => {
+    const idsOf = async (column: string) => {
+      const input = ['x', 'y'].map((id) => `{"one":"a b","${column}":"${id}"}\n`).join('');
+      const args = ['pairs', '-', '--from', 'jsonl', '--text', 'one', '--max-distance', '0'];
+      const { stdout } = await run([...args, '--id', 'none'], { input });
+      return linesOf(stdout).map(({ id_a, id_b }) => [id_a, id_b]);
+    };
+    expect(await idsOf('id')).toEqual([[undefined, undefined]]);
+    expect(await idsOf('none')).toEqual([['x', 'y']]);
   });
 
   it('reads one of them from stdin', async () => {

@@ -141,13 +141,26 @@ describe('search with a filter', () => {
     );
   });
 
+  it('takes ids, texts by their form, and what or joins', async () => {
+    const all = await search(
+      ...['nouns.hs', '--row-id', 'dolphin', '--rank', 'hamming', '-k', '17823'],
+      ...['--columns', 'category'],
+    );
+    const some = all.filter(
+      ({ id, category }) =>
+        ['whale', 'violin'].includes(id) || (category === 'food' && id[1] === 'a'),
+    );
+    const found = await of("id in (whale, violin) or (category = food and id like '_a%')");
+    expect(found.map(({ id }) => id)).toEqual(some.slice(0, 40).map(({ id }) => id));
+  });
+
   it('that no row meets finds nothing', async () => {
     expect(await of("category = 'plant' and category = 'food'")).toEqual([]);
   });
 
   it.each([
     ['kind = 1', 1, 'does not carry a column "kind", it carries category'],
-    ['category ~ 1', 2, '--filter expected one of = != < <= > >= in, got "~"'],
+    ['category ~ 1', 2, '--filter expected one of = != < <= > >= in like between is, got "~"'],
   ])('%s is refused', async (filter, expected, message) => {
     const { code, stderr } = await run(
       ['search', 'nouns.hs', '--row-id', 'dolphin', '--filter', filter],

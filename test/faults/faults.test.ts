@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { execFile } from 'node:child_process';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { root } from '../docs/examples';
 
 /** Runs the command; its exit code and all that it printed. */
@@ -19,27 +19,28 @@ function faults(...args: string[]): Promise<{ code: number; text: string }> {
   });
 }
 
-it.each([
+// Next to each other: kills mostly wait.
+it.concurrent.for([
   ['killed 30 times', ['--kills', '30'], /✓ kills: 3\d kills, \d+ reads/],
   ['robbed of power 300 times', ['--losses', '300'], /✓ losses: 30\d losses of power/],
   ['denied each call in turn', ['--errors'], /✓ errors: \d{3,} failing calls/],
-])(
+] as const)(
   'every writer leaves the old state or the new one, %s',
-  async (_name, args, words) => {
+  { timeout: 1_200_000 },
+  async ([_name, args, words], { expect }) => {
     const { code, text } = await faults(...args);
     expect(text).toMatch(words);
     expect(text).toContain('1 passed, 0 failed');
     expect(code).toBe(0);
   },
-  1_200_000,
 );
 
-it.each([['--kills', '40'], ['--losses', '60'], ['--errors']])(
+it.concurrent.for([['--kills', '40'], ['--losses', '60'], ['--errors']])(
   'a writer that writes in place is found out by %s',
-  async (...args) => {
+  { timeout: 1_200_000 },
+  async (args, { expect }) => {
     const { code, text } = await faults(...args, '--work', 'in-place');
     expect(text).toMatch(/expected state \d+ to \d+/);
     expect(code).toBe(1);
   },
-  1_200_000,
 );

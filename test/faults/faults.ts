@@ -15,16 +15,16 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { IndexFolder } from '../../src/node';
 import { Draws } from '../reference/random';
+import { scratch } from '../reference/scratch';
 import { type Event, recorder, startRecording } from './traced-fs';
 import { stateOf, type Work, workOf } from './works';
 
 /** A new folder for one run, gone when `use` is over, as are the processes that work in it. */
 async function inFolder<T>(use: (root: string) => Promise<T>): Promise<T> {
-  const root = mkdtempSync(join(tmpdir(), 'halfspace-faults-'));
+  const root = mkdtempSync(join(scratch(), 'halfspace-faults-'));
   try {
     return await use(root);
   } finally {
@@ -294,7 +294,10 @@ async function failingCall(work: Work, root: string, step: number, call: number)
   );
   recorder.failing = -1;
   if (recorder.count <= call) return false;
+  const open = [...recorder.open].map(({ path }) => path);
+  recorder.open.clear();
   try {
+    if (open.length > 0) throw new Error(`left open: ${open.join()}`);
     if (error !== null && !error.message.includes(code)) throw error;
     const state = await stateOf(work, root, error === null ? step + 1 : step, step + 1);
     const left = readdirSync(root).filter((name) => name.endsWith('.tmp'));

@@ -24,9 +24,17 @@ interface Recorder {
   count: number;
   failing: number;
   code: string;
+  /** Paths of the files that are open. */
+  readonly open: Set<{ path: string }>;
 }
 
-export const recorder: Recorder = { events: null, count: 0, failing: -1, code: 'EIO' };
+export const recorder: Recorder = {
+  events: null,
+  count: 0,
+  failing: -1,
+  code: 'EIO',
+  open: new Set(),
+};
 
 /** The number of the file at a path, while it is recorded. */
 const files = new Map<string, number>();
@@ -68,6 +76,7 @@ export async function open(path: string, flags = 'r', mode?: number): Promise<re
 /** A file whose calls are recorded and may fail. */
 function traced(handle: real.FileHandle, of: { path: string; file: number }): real.FileHandle {
   let at = 0;
+  recorder.open.add(of);
   const own: Record<string, (...args: never[]) => Promise<unknown>> = {
     async write(bytes: Uint8Array, offset: number, length: number, position?: number | null) {
       mayFail('write');
@@ -86,6 +95,7 @@ function traced(handle: real.FileHandle, of: { path: string; file: number }): re
     },
     async close() {
       await handle.close(); // first, lest handles leak
+      recorder.open.delete(of);
       mayFail('close');
     },
     async read(...args: Parameters<real.FileHandle['read']>) {

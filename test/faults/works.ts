@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PlanFile } from '../../src/cli/explore/plan-file';
 import * as api from '../../src/node';
 import { Draws } from '../reference/random';
 
@@ -167,9 +168,10 @@ function file(
   write: (path: string, state: number) => Promise<unknown>,
   read: (path: string) => Promise<string>,
   expected: (state: number) => string,
+  errorSteps?: number,
 ): Work {
   return {
-    name,
+    ...{ name, errorSteps },
     prepare: (root) => {
       const lines = Array.from({ length: ROWS }, (_, i) => `{"id":${i}}\n`);
       writeFileSync(join(root, 'source.jsonl'), lines.join(''));
@@ -202,6 +204,45 @@ const applied = file(
     const { kept } = planOf(state);
     return Array.from(kept, (isKept, i) => (isKept ? `{"id":${i}}\n` : '')).join('');
   },
+);
+
+const PAIRS = 20;
+/** Pairs of equal codes: of pair i the second row stays where bit i of the state is set. */
+const pairs = api.Codes.from(
+  Uint8Array.from({ length: 2 * PAIRS }, (_, row) => row >> 1),
+  { bits: 8 },
+);
+
+function reviewedPlan(state: number): api.DedupPlan {
+  const plan = api.dedup(pairs, { maxDistance: 0 });
+  for (let pair = 0; pair < PAIRS; pair++) {
+    const [kept, dropped] = (state >> pair) % 2 === 0 ? [0, 1] : [1, 0];
+    plan.kept[2 * pair + kept] = 1;
+    plan.kept[2 * pair + dropped] = 0;
+    for (const row of [0, 1]) plan.duplicateOf[2 * pair + row] = 2 * pair + kept;
+  }
+  return plan;
+}
+
+const decisionsOf = ({ kept, duplicateOf }: api.DedupPlan) => `${kept.join('')} ${duplicateOf}`;
+
+/** Decisions of a review: the plan is read, saved as it is, then what has changed is encoded again. */
+const review = file(
+  'review',
+  'plan.csv',
+  async (path, state) => {
+    const own = new PlanFile(path);
+    const plan = (await own.read()) ?? reviewedPlan(state);
+    if (state > 1) await own.save(plan, undefined);
+    const next = reviewedPlan(state);
+    const rows = [...next.kept.keys()].filter((row) => next.kept[row] !== plan.kept[row]);
+    plan.kept.set(next.kept);
+    plan.duplicateOf.set(next.duplicateOf);
+    await own.save(plan, undefined, state > 1 ? rows : undefined);
+  },
+  async (path) => decisionsOf(await api.readPlan(path)),
+  (state) => decisionsOf(reviewedPlan(state)),
+  3,
 );
 
 const codesFor = (state: number) => api.Codes.from(new Draws(state).bytes(900), { bits: 72 });
@@ -245,7 +286,7 @@ const rows = file(
   (state) => numbersOf(state).join(),
 );
 
-export const WORKS: readonly Work[] = [folder, build, plan, applied, codeFile, rows];
+export const WORKS: readonly Work[] = [folder, build, plan, review, applied, codeFile, rows];
 
 /** A writer as it must not be, by which the faults themselves are tested. */
 const inPlace = file(
@@ -253,8 +294,11 @@ const inPlace = file(
   'output',
   async (path, state) => {
     const target = await open(path, 'w');
-    for (const byte of codesFor(state).bytes) await target.write(Uint8Array.of(byte), 0, 1);
-    await target.close();
+    try {
+      for (const byte of codesFor(state).bytes) await target.write(Uint8Array.of(byte), 0, 1);
+    } finally {
+      await target.close();
+    }
   },
   async (path) => hex(readFileSync(path)),
   (state) => hex(codesFor(state).bytes),

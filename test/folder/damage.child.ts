@@ -4,10 +4,10 @@
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { IndexFolder } from '../../src/folder/index-folder';
 import { FormatError } from '../../src/index';
+import { scratch } from '../reference/scratch';
 import { answersOf, writeSmallFolder } from './small-folder';
 
 export interface FileDamage {
@@ -22,10 +22,7 @@ export interface FileDamage {
   failures: string[];
 }
 
-/** Bytes between two lengths that a file is cut to, the whole length less this among them. */
-const CUT = 5;
-
-const root = mkdtempSync(join(tmpdir(), 'halfspace-damage-'));
+const root = mkdtempSync(join(scratch(), 'halfspace-damage-'));
 const folder = join(root, 'small.hs');
 
 async function sweep(name: string): Promise<FileDamage> {
@@ -54,9 +51,9 @@ async function sweep(name: string): Promise<FileDamage> {
     const { problems } = await IndexFolder.verify(folder);
     if (!problems.some(({ file }) => file === name)) fail(`${what}: verify says nothing`);
   };
-  for (let length = bytes.length % CUT; length < bytes.length; length += CUT) {
+  for (let length = 0; length < bytes.length; length++) {
     writeFileSync(path, bytes.subarray(0, length));
-    await open(`cut to ${length}`, length % (50 * CUT) < CUT);
+    await open(`cut to ${length}`, length % 50 === 0);
   }
   const changed = Buffer.from(bytes);
   for (let at = 0; at < bytes.length; at++) {

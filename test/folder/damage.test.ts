@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { bundled } from './child';
 import type { FileDamage } from './damage.child';
 
-/** Every file of an index folder, cut at every fifth length and changed at every byte, one at a time. */
+/** Every file of an index folder, cut at every length and changed at every byte, one at a time. */
 
 const LIMIT_MS = 5000; // of the processor, thousands of times what it takes: a loop without end is found
 
@@ -35,11 +35,11 @@ describe('a file of an index folder that is cut, changed or gone', () => {
     );
     for (const { name, bytes, opened, refused, equal } of files) {
       expect([name, opened]).toEqual([name, expect.any(Number)]);
-      expect(opened).toBeGreaterThan(1.2 * bytes);
+      expect(opened).toBeGreaterThan(2 * bytes);
       // Of hashes the buckets are read that ids are in: what lies elsewhere changes no answer.
       if (name.startsWith('hashes-')) {
         expect([name, refused + equal]).toEqual([name, opened]);
-        expect(refused).toBeGreaterThan(bytes / 5); // all cuts, and the bytes of these buckets
+        expect(refused).toBeGreaterThan(bytes); // all cuts, and the bytes of these buckets
         continue;
       }
       // The copy for people is not read.

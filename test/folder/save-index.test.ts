@@ -119,6 +119,32 @@ it('writes only what changed', async () => {
   expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
 });
 
+it('compaction reports the rows of the new files, and changes nothing where it is stopped', async () => {
+  const folder = newFolder();
+  const index = new SimHashIndex({ bits: 40 });
+  index.addAll(codesFor(3000, 1));
+  await saveIndex(index, folder);
+  const opened = await IndexFolder.open(folder);
+  for (const from of [2, 3]) await opened.append(codesFor(1000, from));
+  await opened.remove([7, 3005]);
+  const before = readdirSync(folder).sort();
+  const files = (await IndexFolder.open(folder)).files;
+  const stopping = new AbortController();
+  const onProgress = () => stopping.abort(new Error('enough'));
+  const stopped = opened.compact({ signal: stopping.signal, onProgress });
+  await expect(stopped).rejects.toThrow('enough');
+  expect(readdirSync(folder).sort()).toEqual(before);
+  expect((await IndexFolder.open(folder)).files).toEqual(files);
+  const seen: [number, number][] = [];
+  await opened.compact({ onProgress: (done, total) => seen.push([done, total]) });
+  expect(seen.at(-1)).toEqual([4998, 4998]);
+  seen.forEach(([done, total], i) => {
+    expect(total).toBe(4998);
+    expect(done).toBeGreaterThan(seen[i - 1]?.[0] ?? 0);
+  });
+  expect((await filesIn(folder, 'rows')).map(({ rows }) => rows)).toEqual([4998]);
+});
+
 it('keeps partitions and the report; optimize makes all rows new', async () => {
   const folder = newFolder();
   const vectors = vectorsFor(5000, 4);

@@ -107,7 +107,7 @@ describe('what is wrong is named', () => {
     [
       'shards of other columns',
       at('columns'),
-      /2\.jsonl: jsonl with columns \["other"\], the first/,
+      /2\.jsonl: its columns are \["other"\], those of the first/,
     ],
     ['a shard that is cut', at('cut'), /2\.jsonl\.gz: its gzip is damaged: unexpected end of file/],
     ['a ZSTD file that is cut', at('cut-zstd'), /1\.jsonl\.zst: its zstd is damaged/],

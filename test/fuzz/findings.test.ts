@@ -1,6 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { openRows, sparseFromArrow } from '../../src/node';
+import { hasDirection } from '../../src/measure/rows';
+import { openIndexUrl, openRows, sparseFromArrow } from '../../src/node';
+import { fileChecksum, parseManifest } from '../../src/stored/manifest';
+import { Draws } from '../reference/random';
+import { bytesIn } from '../stored/files';
 import { checkRefusal } from './check';
 
 /** Files that a reader once failed at: memory that no file justifies, errors of the engine. */
@@ -29,4 +34,44 @@ it.each(names)('reads or refuses %s', async (name) => {
     checkRefusal(error, file, 'sparseFromArrow');
   }
   expect(count).toBeLessThan(MAX_VALUES);
+});
+
+const hostile = new URL('../fixtures/hostile/row-in-two-places.hs/', import.meta.url);
+
+it('refuses what searches find where a row is in two places', async () => {
+  const files = bytesIn(fileURLToPath(hostile));
+  const draws = new Draws('two places');
+  const errors: string[] = [];
+  for (const memory of ['64MB', '200KB']) {
+    const index = await openIndexUrl(files, { memory });
+    for (let i = 0; i < 50; i++) {
+      const code = draws.bytes(3);
+      const found = [index.search(code, { k: 3 }), index.within(code, { maxDistance: 3 })];
+      found.push(index.search(draws.gaussians(4), { k: 5, probes: 2 }));
+      for (const result of await Promise.allSettled(found)) {
+        if (result.status === 'rejected') errors.push(String(result.reason));
+      }
+    }
+    await index.close();
+  }
+  for (const error of errors) expect(error).toMatch(/^FormatError: .*: damaged: /);
+  expect(errors.join()).toMatch(/row \d+ is in two places/);
+});
+
+it.each([null, {}, { name: 'a' }, 'a'])('refuses a manifest with a column %o', (column) => {
+  const name = 'manifest-000003.json';
+  const json = JSON.parse(readFileSync(new URL(name, hostile), 'utf8'));
+  const { checksum: _, ...rest } = { ...json, columns: [column] };
+  const head = `${JSON.stringify(rest, null, 1).slice(0, -2)},\n`;
+  const text = `${head} "checksum": "${fileChecksum(Buffer.from(head))}"\n}\n`;
+  expect(() => parseManifest(Buffer.from(text), name, 3)).toThrow(
+    `${name}: cannot be read as a manifest: "columns" expected names, types and uses`,
+  );
+});
+
+it('refuses a vector that holds what is no number', () => {
+  for (const bad of [Object.create(null), 1n, '1', undefined]) {
+    expect(() => hasDirection([1, bad] as never, 3)).toThrow('row 3: expected numbers');
+  }
+  expect(hasDirection([1, 0], 3)).toBe(true);
 });

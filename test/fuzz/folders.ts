@@ -4,7 +4,6 @@
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
 import * as api from '../../src/node';
@@ -16,20 +15,21 @@ import { decodeZstd } from '../../src/table/compression/zstd';
 import { KEY } from '../../src/table/sealed/seal';
 import { sealed } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
+import { scratch } from '../reference/scratch';
 import { frames } from '../table/frames.json';
 import { checkEqual, checkError, checkRefusal, Finding, textOf } from './check';
 import { mutated, NUMBERS, TEXTS } from './mutate';
 import { FILE, fixtures, type MakeTarget, smallIndexes } from './readers';
 
 /** A folder of this process, gone at its end. */
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'halfspace-fuzz-'));
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(scratch(), 'halfspace-fuzz-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** Something in a value of JSON replaced by another value of JSON. */
-function changedJson(draws: Draws, value: unknown): unknown {
+export function changedJson(draws: Draws, value: unknown): unknown {
   const isLeaf = typeof value !== 'object' || value === null;
   if (isLeaf || draws.integer(6) === 0) {
     const numbers = [...NUMBERS, Number(value) + 1, Number(value) - 1, 2 * Number(value)];
@@ -43,7 +43,7 @@ function changedJson(draws: Draws, value: unknown): unknown {
 }
 
 /** Reads, and uses what was read as a program would. */
-function useIndex(index: api.SimHashIndex, draws: Draws): void {
+export function useIndex(index: api.SimHashIndex, draws: Draws): void {
   const code = draws.bytes(Math.ceil(index.bits / 8));
   code[code.length - 1] &= 0xff >> (8 * code.length - index.bits);
   index.search(code, { k: 3 });
@@ -56,7 +56,7 @@ function useIndex(index: api.SimHashIndex, draws: Draws): void {
 }
 
 /** The data of a column with some bytes of its values changed; a column's shape stays. */
-function changedData(draws: Draws, data: Data): Data {
+export function changedData(draws: Draws, data: Data): Data {
   const copy = data.clone();
   const child = copy.children[0];
   const holder = child !== undefined && draws.integer(2) === 0 ? child.clone() : copy;
@@ -107,7 +107,7 @@ const hostileIndex: MakeTarget = () => {
 };
 
 /** A manifest with its checksum computed again. */
-function resealed(json: unknown): Buffer {
+export function resealed(json: unknown): Buffer {
   const { checksum: _, ...rest } = (json ?? {}) as { checksum?: string };
   const head = `${JSON.stringify(rest, null, 1).slice(0, -2)},\n`;
   return Buffer.from(`${head} "checksum": "${fileChecksum(Buffer.from(head))}"\n}\n`);

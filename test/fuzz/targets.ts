@@ -5,11 +5,13 @@ import { CALLS } from './calls';
 import { check, checkError } from './check';
 import { COMMAND } from './command';
 import { FOLDERS } from './folders';
+import { HOSTILE_FOLDERS } from './hostile-folders';
 import { type MakeTarget, READERS, type Run } from './readers';
 
 export const TARGETS: Record<string, MakeTarget> = {
   ...READERS,
   ...FOLDERS,
+  ...HOSTILE_FOLDERS,
   ...ANSWERS,
   ...CALLS,
   ...COMMAND,

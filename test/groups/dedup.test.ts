@@ -206,3 +206,47 @@ describe('refuses', () => {
     expect(medoid).toThrow('"keep" expected another choice');
   });
 });
+
+describe.each(['star', 'components', 'complete'] as const)('within groups, by %s', (grouping) => {
+  const keep = grouping === 'star' ? 'medoid' : 'last';
+
+  it('plans as for each group alone; rows without one are kept', () => {
+    const codes = collection('repeated', 150, 64, 3);
+    const group = Int32Array.from({ length: 150 }, (_, row) => (row % 7 === 6 ? -1 : row % 3));
+    const plan = dedup(codes, { maxDistance: 3, grouping, keep, group });
+    for (const one of [0, 1, 2]) {
+      const rows = [...group.keys()].filter((row) => group[row] === one);
+      const own = Codes.allocate(rows.length, { bits: 64 });
+      rows.forEach((row, i) => void own.at(i).set(codes.at(row)));
+      const alone = dedup(own, { maxDistance: 3, grouping, keep });
+      expect(rows.map((row) => plan.duplicateOf[row])).toEqual(
+        Array.from(alone.duplicateOf, (other) => rows[other]),
+      );
+      expect(alone.kept).toContain(0);
+    }
+    group.forEach((one, row) => void (one < 0 && expect(plan.kept[row]).toBe(1)));
+  });
+
+  it('keeps as many rows of a group as are asked for, those that are preferred', () => {
+    const codes = collection('repeated', 150, 64, 4);
+    const one = dedup(codes, { maxDistance: 3, grouping, keep: 'last' });
+    const three = dedup(codes, { maxDistance: 3, grouping, keep: 'last', keepAtMost: 3 });
+    expect(three.groups).toEqual(one.groups);
+    for (const name of new Set(one.groups)) {
+      const rows = [...one.groups.keys()].filter((row) => one.groups[row] === name);
+      const kept = rows.filter((row) => three.kept[row] === 1);
+      const first = rows.find((row) => one.kept[row] === 1) as number;
+      const others = rows.filter((row) => row !== first).slice(-2);
+      expect(new Set(kept)).toEqual(new Set([first, ...others]));
+    }
+  });
+});
+
+it('refuses groups of another length, and what a plan that grows does not record', () => {
+  const codes = collection('uniform', 10, 64, 5);
+  const group = new Int32Array(9);
+  expect(() => dedup(codes, { maxDistance: 3, group })).toThrow('a group for each of 10 rows');
+  expect(() => dedup(codes, { maxDistance: 3, keepAtMost: 0 })).toThrow('"keepAtMost" expected');
+  const extend = { plan: dedup(codes, { maxDistance: 3 }), source: codes };
+  expect(() => dedup(codes, { maxDistance: 3, extend, keepAtMost: 2 })).toThrow('"keepAtMost"');
+});

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { bitString } from '../../src/codes/codes';
 import { SIMHASHER_DEFAULTS, SimHasher, type SimHasherOptions } from '../../src/hashing/simhash';
 import type { SparseVector, Vector } from '../../src/vectors/vectors';
+import { bitString } from '../codes/bits';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 

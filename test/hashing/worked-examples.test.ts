@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { bitString, hammingDistance, parseBits } from '../../src/codes/codes';
+import { hammingDistance } from '../../src/codes/codes';
 import { SimHasher } from '../../src/hashing/simhash';
 import { KERNELS } from '../../src/kernels/kernels';
+import { bitString, parseBits } from '../codes/bits';
 
 /** Worked examples as they were published, digit for digit; bits are written first bit first. */
 const EXAMPLES = [

@@ -79,7 +79,8 @@ describe('sparse vectors of an index', () => {
     const columns = sparseFromColumns(throughArrow(sparseToColumns(rows.gather(all))));
     expect(columns).not.toBeNull();
     const back = new SparseVectors();
-    if (columns !== null) back.restore({ vectors: null, scales: null, sparse: columns }, 0, count);
+    back.skip(count);
+    if (columns !== null) back.restore({ vectors: null, scales: null, sparse: columns }, all);
     expect(rowsOf(back, count)).toEqual(rowsOf(rows, count));
     expect(back.bytes).toBe(rows.bytes);
     for (const row of all) expect(back.normOf(row)).toBe(rows.normOf(row));
@@ -89,8 +90,8 @@ describe('sparse vectors of an index', () => {
     const rows = kept(50);
     const some = Uint32Array.of(40, 3, 3, 17);
     const back = new SparseVectors();
-    back.skip(2);
-    back.restore(rows.gather(some), 0, 4);
+    back.skip(6);
+    back.restore(rows.gather(some), Uint32Array.of(2, 3, 4, 5));
     expect(rowsOf(back, 6)).toEqual([
       ...Array.from({ length: 2 }, () => ({
         indices: new BigUint64Array(),
@@ -110,7 +111,8 @@ describe('sparse vectors of an index', () => {
       indices: BigUint64Array.of(1n, 2n ** 64n - 1n),
       weights: Float32Array.of(0.5, -2),
     };
-    rows.restore({ vectors: null, scales: null, sparse }, 0, 2);
+    rows.skip(2);
+    rows.restore({ vectors: null, scales: null, sparse }, Uint32Array.of(0, 1));
     const opened = throughArrow(sparseToColumns(rows.gather(Uint32Array.of(0, 1))));
     const [batch] = opened.batches;
     expect(batch.getChild('indices')?.get(0)?.toArray()).toEqual(

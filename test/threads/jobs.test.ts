@@ -63,9 +63,9 @@ describe.each(KINDS)('on %s rows', (kind) => {
     async (vectors) => {
       const own = new SimHashIndex({ bits: 128, dimensions: 32, vectors });
       own.addAll(rows);
-      const some = { values: rows.values.slice(0, 150 * 32), dimensions: 32 };
-      const listed = Array.from({ length: 50 }, (_, i) => rows.values.slice(32 * i, 32 * (i + 1)));
-      const zero = { ...some, validity: new Uint8Array(19).fill(0xf7) };
+      const some = { values: rows.values.slice(0, 300 * 32), dimensions: 32 };
+      const listed = Array.from({ length: 150 }, (_, i) => rows.values.slice(32 * i, 32 * (i + 1)));
+      const zero = { ...some, validity: new Uint8Array(38).fill(0xf7) };
       for (const isOptimized of [false, true]) {
         if (isOptimized) own.optimize({ recall: 0.9, queries: 60 });
         for (const batch of [some, zero, listed]) {
@@ -158,8 +158,8 @@ it('searches, pairs and groups of sets and sparse vectors are equal', async () =
 it('an error in a query names it, whichever thread meets it', async () => {
   const index = new SimHashIndex({ bits: 64, dimensions: 3, vectors: 'float32' });
   index.addAll(denseRows('uniform', 200, 3));
-  const queries = Array.from({ length: 90 }, (_, i) => (i < 70 ? [1, i, 2] : [0, 0, 0]));
-  const message = '"queries[70]" is an all-zero vector';
+  const queries = Array.from({ length: 200 }, (_, i) => (i < 170 ? [1, i, 2] : [0, 0, 0]));
+  const message = '"queries[170]" is an all-zero vector';
   for (const threads of THREADS) {
     await expect(index.searchAllAsync(queries, { threads })).rejects.toThrow(message);
   }

@@ -5,6 +5,7 @@ deadlock; the iterator of the batches stays in the caller's thread. An output th
 error, and the child ends with its parent.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -203,8 +204,8 @@ class _Child:
             if not self._has_output:
                 self._process.stdout.read()
                 return
-            with self._process.stdout as pipe, pa.ipc.open_stream(pipe) as reader:
-                for batch in _sealed(reader):
+            with self._process.stdout as pipe:
+                for batch in _sealed(pipe):
                     with self._changed:
                         self._changed.wait_for(
                             lambda: len(self._from_child) < WAITING or not self._reads
@@ -221,19 +222,18 @@ class _Child:
             self._complaint = pipe.read()[-10_000:]
 
 
-def _sealed(reader):
+def _sealed(pipe):
     """The batches of a sealed stream; fails where rows are missing or the last batch is."""
     rows, ended = 0, False
-    while True:
-        try:
+    with contextlib.suppress(StopIteration, OSError, pa.ArrowInvalid):  # the end, or a cut
+        reader = pa.ipc.open_stream(pipe)
+        while True:
             batch, metadata = reader.read_next_batch_with_custom_metadata()
-        except StopIteration:
-            break
-        seal = json.loads((metadata or {}).get(b"halfspace", b"{}"))
-        if ended or seal.get("row") != rows or seal.get("rows") != batch.num_rows:
-            raise CommandError(f"the output of the command is damaged at row {rows}")
-        rows, ended = rows + batch.num_rows, seal["end"]
-        if batch.num_rows > 0:
-            yield batch
+            seal = json.loads((metadata or {}).get(b"halfspace", b"{}"))
+            if ended or seal.get("row") != rows or seal.get("rows") != batch.num_rows:
+                raise CommandError(f"the output of the command is damaged at row {rows}")
+            rows, ended = rows + batch.num_rows, seal["end"]
+            if batch.num_rows > 0:
+                yield batch
     if not ended:
         raise CommandError(f"the output of the command is cut short after row {rows}")

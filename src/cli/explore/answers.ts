@@ -87,7 +87,7 @@ function rowsAnswer(explored: Explored, asked: Given): RowsAnswer {
   const filter = textOf('filter', asked.filter);
   const first = checkInteger('first', asked.first, 0, 2 ** 32);
   const count = checkInteger('count', asked.count, 0, MAX_ROWS);
-  const rows = explored.rowsThatMeet(filter);
+  const rows = explored.carried.rowsThatMeet(filter);
   return {
     total: rows.length,
     matching: filter.trim() === '' ? null : packed(rows),

@@ -3,7 +3,6 @@
  * recall against speed, sizes of groups.
  */
 
-import { cosineOf } from '../../codes/angle';
 import type { Chart } from '../../explorer/messages';
 import type { GroupSizes } from '../../measure/group-sizes';
 import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
@@ -34,6 +33,7 @@ export function usedSteps(
   return first < 0 ? [] : steps.slice(first, isUsed.lastIndexOf(true) + 1);
 }
 
+const theoryAt = (distance: number, bits: number) => estimateAngle(distance, bits).estimatedCosine;
 const distanceLabel = (bits: number) => `distance, of ${bits} bits`;
 
 /** Distances of all pairs of a sample, and of each row to its nearest; one distance is marked. */
@@ -73,7 +73,7 @@ export function cosineChart(tally: PairTally): Chart {
         { name: '5 % of the pairs', y: steps.map(({ low }) => low) },
         { name: '95 %', y: steps.map(({ high }) => high) },
         { name: 'mean', y: steps.map(({ mean }) => mean) },
-        { name: 'theory', y: x.map((distance) => cosineOf(Math.round(distance), bits)) },
+        { name: 'theory', y: x.map((distance) => theoryAt(Math.round(distance), bits)) },
       ],
     };
   }
@@ -86,7 +86,7 @@ export function cosineChart(tally: PairTally): Chart {
     series: [
       { name: '5 % by theory', y: expected.map(([low]) => low) },
       { name: '95 %', y: expected.map(([, high]) => high) },
-      { name: 'theory', y: x.map((one) => cosineOf(one, bits)) },
+      { name: 'theory', y: x.map((one) => theoryAt(one, bits)) },
     ],
   };
 }

@@ -4,28 +4,17 @@
  */
 
 import { basename } from 'node:path';
-import { JACCARD, widestAt } from '../../codes/measure';
-import type {
-  About,
-  Card,
-  Nearness,
-  SearchAnswer,
-  SearchRequest,
-  WhyAnswer,
-} from '../../explorer/messages';
-import { checksOf } from '../../groups/dedup';
+import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../../explorer/messages';
 import { similaritiesOf } from '../../index/search';
-import { rowsOf } from '../../join/source';
-import { liveRows, vectorAt } from '../../measure/rows';
+import { liveRows } from '../../measure/rows';
 import type { DedupPlan, Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
 import type { Call } from '../call';
-import { parseFilter, placesThatMeet } from '../input/filter';
 import { rowsOfTexts } from '../input/hash-source';
-import { carriedName, idNamed, isIndexFolder, openFolder } from '../input/index-folder';
+import { Carried, carriedName, idNamed, isIndexFolder, openFolder } from '../input/index-folder';
 import { buildIndex } from '../input/index-rows';
-import { NEAR_TEXT_JACCARD, NEAR_TEXT_SHARE } from '../input/nearness';
+import { usualNearness } from '../input/nearness';
 import { textHasherOf } from '../input/texts';
-import { excerpt } from '../output/figures';
+import { beginning, excerpt } from '../output/figures';
 import { type WordSearch, wordSearch } from './word-search';
 
 /** Most characters of a value on a card, and of a text that is read in whole. */
@@ -92,14 +81,13 @@ export class Explored {
   readonly path: string;
   readonly folder: IndexFolder | null;
   readonly index: SimHashIndex;
-  /** The rows that are there, ascending. */
-  readonly rows: Uint32Array;
+  /** The columns of the rows that are there, each as a whole. */
+  readonly carried: Carried;
   /** The column that rows are shown by: texts. */
   readonly textColumn: string | null;
   readonly names: readonly string[];
   readonly #columns: RowBatch | null;
   readonly #hasher: TextHasher | null;
-  readonly #values = new Map<string, readonly unknown[]>();
   readonly #isByPhrases: boolean;
   #byWords: WordSearch | null = null;
 
@@ -108,11 +96,27 @@ export class Explored {
     this.path = path;
     this.folder = folder;
     this.index = index;
-    this.rows = liveRows(index);
     this.#columns = columns;
     this.#hasher = hasher;
     this.names = columns?.columns.map(({ name }) => name) ?? [];
+    this.carried = new Carried(liveRows(index), (name) => {
+      if (name === 'id' && !this.names.includes(name)) {
+        return Array.from(this.rows, (row) => index.idOf(row));
+      }
+      if (columns !== null && this.names.includes(name)) return columns.values(name);
+      throw new RangeError(`no column "${name}", there are ${this.names.join(', ') || 'none'}`);
+    });
     this.textColumn = hashedColumn ?? (columns && proseColumn(columns));
+  }
+
+  /** The rows that are there, ascending. */
+  get rows(): Uint32Array {
+    return this.carried.rows;
+  }
+
+  /** What is near without a choice of the user: as `dedup` takes it. */
+  get nearness(): About['nearness'] {
+    return usualNearness(this.index);
   }
 
   /** What the page is told first; `plan` is the file that decisions go to. */
@@ -128,59 +132,15 @@ export class Explored {
     };
   }
 
-  /** What is near without a choice of the user: as `dedup` takes it. */
-  get nearness(): Nearness {
-    const { bits, vectors, hasher } = this.index;
-    if (hasher.projection !== 'minwise') {
-      return { by: 'distance', usual: Math.round(NEAR_TEXT_SHARE * bits) };
-    }
-    if (vectors !== 'none') return { by: 'jaccard', usual: NEAR_TEXT_JACCARD };
-    return { by: 'distance', usual: widestAt(JACCARD, NEAR_TEXT_JACCARD, bits) };
-  }
-
-  /** A checksum of the code of each row, removed ones included: by it plans and maps are known. */
-  checks(): Uint32Array {
-    return checksOf(rowsOf('index', this.index).codes);
-  }
-
-  /** All values of a column, in the order of `rows`; read once. */
-  valuesOf(name: string): readonly unknown[] {
-    let values = this.#values.get(name);
-    if (values === undefined) {
-      if (!this.names.includes(name)) {
-        throw new RangeError(`no column "${name}", there are ${this.names.join(', ') || 'none'}`);
-      }
-      values = (this.#columns as RowBatch).values(name);
-      this.#values.set(name, values);
-    }
-    return values;
-  }
-
   /** The row of a number from outside; throws a RangeError where none is there. */
   checkRow(row: unknown): number {
     if (typeof row === 'number' && this.index.idOf(row) !== undefined) return row;
     throw new RangeError(`"row" expected a row that is there, got ${row}`);
   }
 
-  /** Positions in `rows` of some rows that are there. */
-  positionsOf(rows: ArrayLike<number>): Uint32Array {
-    const { rows: all } = this;
-    const wanted = Uint32Array.from(rows);
-    if (all[all.length - 1] === all.length - 1) return wanted;
-    return wanted.map((row) => {
-      let [low, high] = [0, all.length - 1];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (all[middle] < row) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    });
-  }
-
   /** The texts of a column for some rows, empty where there is none. */
-  textsAt(name: string, rows: ArrayLike<number>): string[] {
-    const some = this.#columns?.select(this.positionsOf(rows));
+  textsAt(name: string, rows: Iterable<number>): string[] {
+    const some = this.#columns?.select(this.carried.positionsOf(rows));
     return some?.values(name).map((value) => (value === null ? '' : shown(value, LONG_TEXT))) ?? [];
   }
 
@@ -188,7 +148,7 @@ export class Explored {
   textsOf(rows: readonly number[], most: number): (readonly [string, string])[][] {
     const columns = this.#columns;
     if (columns === null) return rows.map(() => []);
-    const some = columns.select(this.positionsOf(rows));
+    const some = columns.select(this.carried.positionsOf(rows));
     const values = this.names.map((name) => some.values(name));
     return rows.map((_, i) =>
       this.names.flatMap((name, column): (readonly [string, string])[] => {
@@ -212,22 +172,12 @@ export class Explored {
     return this.textsOf(rows, LONG_TEXT);
   }
 
-  /** The rows that a filter lets through; all where it is empty. */
-  rowsThatMeet(filter: string): Uint32Array {
-    if (filter.trim() === '') return this.rows;
-    let positions = [...this.rows.keys()];
-    for (const condition of parseFilter(filter)) {
-      positions = placesThatMeet(condition, this.valuesOf(condition.column), positions);
-    }
-    return Uint32Array.from(positions, (position) => this.rows[position]);
-  }
-
   /** The rows nearest to a text, a row or a vector. A row does not find itself. */
   search({ text, id, row: given, vector, k, filter }: SearchRequest): SearchAnswer {
     const row = id === undefined ? given : this.#rowNamed(id);
     const { index, hasher } = this.#searched(text);
     const query = this.#queryOf({ text, row, vector }, hasher);
-    const allowed = filter.trim() === '' ? null : this.rowsThatMeet(filter);
+    const allowed = filter.trim() === '' ? null : this.carried.rowsThatMeet(filter);
     const isOther = (_: unknown, other: number) => other !== row;
     const start = performance.now();
     const options = { k, filter: allowed?.filter((other) => other !== row) ?? isOther };
@@ -270,9 +220,9 @@ export class Explored {
     }
     if (vector !== undefined) return Float64Array.from(vector);
     if (hasher === null) throw new RangeError('the rows are not of texts: search by a row');
-    const [matrix] = rowsOfTexts(hasher, [text ?? '']);
-    if (matrix.values.length === 0) throw new RangeError('the query has no words that count');
-    return vectorAt(matrix, 0);
+    const [{ indices, values }] = rowsOfTexts(hasher, [text ?? '']); // of one row
+    if (values.length === 0) throw new RangeError('the query has no words that count');
+    return { indices, values };
   }
 
   /** Why a row is near to a text or to another row; null where that is not known. */
@@ -325,7 +275,7 @@ function dimensionShares(one: ArrayLike<number>, two: ArrayLike<number>) {
 
 /** A value as text for people, at most so many characters of it. */
 function shown(value: unknown, most: number): string {
-  if (typeof value === 'string') return cut(value, most);
+  if (typeof value === 'string') return beginning(value, most);
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'object' && value !== null) {
     return excerpt(
@@ -334,11 +284,4 @@ function shown(value: unknown, most: number): string {
     );
   }
   return String(value);
-}
-
-/** The beginning of a text, whole characters only. */
-function cut(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const some = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '');
-  return `${some}…`;
 }

@@ -5,10 +5,12 @@
 
 import type { HealthAnswer, Section } from '../../explorer/messages';
 import { ENOUGH_PAIRS } from '../../measure/calibrate';
+import { type Measured, type MeasureOptions, measureIndex } from '../../measure/measure-index';
 import { PairTally, total } from '../../measure/pair-tally';
 import type { SpeedCurve } from '../../measure/speed-curve';
-import type { RecallReport } from '../../node';
+import { IndexFolder, type RecallReport } from '../../node';
 import type { Call } from '../call';
+import { type Fact, folderFacts } from '../input/index-folder';
 import { bytesText, counted, excerpt, fixed, grouped, percent, plain } from '../output/figures';
 import { coverageWords, recallWords } from '../output/recall';
 import { jsonOf } from '../output/table';
@@ -22,17 +24,30 @@ import {
   thresholdChart,
 } from './charts';
 import type { Explored } from './explored';
-import {
-  type FolderState,
-  folderState,
-  type Measured,
-  type MeasureOptions,
-  measure,
-} from './measured';
 
 /** Most characters of a row's name. */
 const NAME = 28;
 const OPTIONS: MeasureOptions = { sample: 2000, seed: 0, minCosine: 0.9, isTimed: true };
+
+/** What the folder says of itself, before anything is measured. */
+export interface FolderState {
+  readonly path: string;
+  readonly facts: readonly Fact[];
+  readonly files: readonly { name: string; kind: string; rows: number; size: string }[];
+  readonly problems: readonly { file: string; message: string }[];
+}
+
+/** What the folder says of itself, and whether it is sound: reads all its files. */
+export async function folderState(call: Call, folder: IndexFolder): Promise<FolderState> {
+  const { path, files } = folder;
+  const { problems } = await call.long('verifying', (work) => IndexFolder.verify(path, work));
+  return {
+    ...{ path, problems, facts: folderFacts(folder) },
+    files: files.map(({ name, kind, rows, bytes }) => {
+      return { name, kind, rows, size: bytesText(bytes) };
+    }),
+  };
+}
 
 /** Measures what is explored. */
 export async function healthOf(call: Call, explored: Explored): Promise<HealthAnswer> {
@@ -40,7 +55,7 @@ export async function healthOf(call: Call, explored: Explored): Promise<HealthAn
   const { index } = explored;
   // What a distance says of a cosine, and searches by cosine, are not of codes of sets.
   const isOfSets = index.hasher.projection === 'minwise';
-  const measured = await measure(call, index, { ...OPTIONS, isTimed: !isOfSets });
+  const measured = await measureIndex(index, { ...OPTIONS, isTimed: !isOfSets }, call.long);
   const answer = healthAnswer(folder, measured, (row) => String(index.idOf(row)));
   if (!isOfSets) return answer;
   const sections = answer.sections.filter(({ name }) => name !== 'cosine');
@@ -65,6 +80,7 @@ export function healthAnswer(
           return { maxDistance, precision, recall };
         })
       : [],
+    sets: measured?.sets ?? [],
     recommended: calibrated?.maxDistance ?? null,
     minCosine: options?.minCosine ?? OPTIONS.minCosine,
   };

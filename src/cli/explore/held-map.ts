@@ -3,12 +3,12 @@
  * searches by itself. Of many rows a sample is held.
  */
 
+import { drawnNumbers } from '../../base/draw';
 import type { Held } from '../../explorer/messages';
-import { drawnNumbers } from '../../measure/draw';
+import type { MapOptions, PlacedRows } from '../../map/map-rows';
 import { heldOf } from '../../measure/rows';
 import type { Call } from '../call';
 import type { Explored } from './explored';
-import type { MapOptions, PlacedRows } from './map';
 import { mapAnswer, mapOf, packed } from './map-file';
 
 /** Rows of a page: a few megabytes with cards of usual texts. */

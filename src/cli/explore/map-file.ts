@@ -5,15 +5,17 @@
  */
 
 import type { ColoursAnswer, MapAnswer } from '../../explorer/messages';
+import { NULL_CHECK } from '../../groups/plan';
+import { checksOfRows } from '../../groups/plan-of-rows';
+import { type MapOptions, mapRows, type PlacedRows } from '../../map/map-rows';
 import { createRows, type NumberArray, openRows, RowBatch, words } from '../../node';
 import type { Call } from '../call';
 import type { Explored } from './explored';
-import { type MapOptions, type PlacedRows, placeRows } from './map';
 
 const COLUMNS = ['row', 'x', 'y', 'cluster', 'exemplar', 'check'] as const;
 
 /** The file of the map of an index folder. */
-export function mapPathOf(folder: string): string {
+function mapPathOf(folder: string): string {
   return `${folder.replace(/[/\\]+$/, '')}-map.arrow`;
 }
 
@@ -26,12 +28,12 @@ export async function mapOf(
   explored: Explored,
   { seed, clusters }: MapOptions,
 ): Promise<PlacedRows> {
-  const { index, rows, folder, path } = explored;
+  const { index, folder, path } = explored;
   const isUsual = folder !== null && seed === 0 && clusters === undefined;
-  const checks = explored.checks();
+  const checks = checksOfRows(index);
   const stored = isUsual ? await readMap(mapPathOf(path), checks) : null;
   if (stored) return stored;
-  const placed = await placeRows(call, index, rows, { seed, clusters });
+  const placed = await mapRows(index, { seed, clusters }, call.long);
   if (isUsual) {
     await writeMap(mapPathOf(path), placed, checks).catch((error) => {
       call.say(`the map is not stored: ${error.message}`);
@@ -75,9 +77,6 @@ async function readMap(path: string, checks: Uint32Array): Promise<PlacedRows | 
     return null;
   }
 }
-
-/** The checksum of a row without a code, and of a removed one. */
-const NULL_CHECK = 0x811c_9dc5;
 
 /** Widest side of a map in the page's own units. */
 const WIDTH = 65_535;
@@ -203,9 +202,7 @@ const CATEGORIES = 8;
 
 /** A column as colours of the placed rows: numbers by a range, others by categories. */
 export function coloursOf(explored: Explored, placed: PlacedRows, column: string): ColoursAnswer {
-  const all = explored.valuesOf(column);
-  const positions = explored.positionsOf(placed.rows);
-  const values = Array.from(positions, (position) => all[position]);
+  const values = explored.carried.valuesOf(column, placed.rows);
   const known = values.filter((value) => value !== null && value !== undefined);
   const counts = new Map<string, number>();
   for (const value of known) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);

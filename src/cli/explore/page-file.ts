@@ -15,14 +15,12 @@ async function built(): Promise<{ script: string; style: string }> {
   return { script, style };
 }
 
-/** The icon of the page: two halves. */
-const ICON =
-  'data:image/svg+xml,' +
-  encodeURIComponent(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0072b2" ' +
-      'd="M3 3h10L3 13z"/><path fill="#e69f00" d="M13 3v10H3z"/></svg>',
-  );
+/** The mark of the page: two halves. */
+const MARK =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" aria-hidden="true">' +
+  '<path fill="#0072b2" d="M3 3h10L3 13z"/><path fill="#e69f00" d="M13 3v10H3z"/></svg>';
 
+/** A page whose header is seen before its script has run. */
 function html(head: string, body: string, title: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -33,10 +31,12 @@ function html(head: string, body: string, title: string): string {
 <meta name="referrer" content="no-referrer">
 ${head}
 <title>${escaped(title)}</title>
-<link rel="icon" href="${ICON}">
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(MARK)}">
 </head>
 <body>
-<div id="page"></div>
+<div id="page">
+<header class="top">${MARK}<h1 dir="auto">${escaped(title)}</h1></header>
+</div>
 ${body}
 </body>
 </html>

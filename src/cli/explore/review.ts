@@ -5,7 +5,6 @@
  * editor, never overwrite each other.
  */
 
-import { catchingDistance, JACCARD } from '../../codes/measure';
 import type {
   DecideRequest,
   GroupAnswer,
@@ -14,11 +13,10 @@ import type {
   PreviewAnswer,
   ReviewAnswer,
 } from '../../explorer/messages';
-import { checkPlan, NULL_CHECK } from '../../groups/dedup';
+import { planOfRows } from '../../groups/plan-of-rows';
 import { type Comparison, type DedupPlan, dedupAsync, type Id, type Ids } from '../../node';
 import type { Call } from '../call';
 import { idsOfIndex } from '../input/collection';
-import { CAUGHT } from '../input/nearness';
 import type { Explored } from './explored';
 import type { PlanFile } from './plan-file';
 import { Conflict } from './server';
@@ -49,10 +47,8 @@ export class Review {
 
   /** A plan of these rows; rows of an index that were removed need not be in the file. */
   #checked(plan: DedupPlan): DedupPlan {
-    const checks = this.#explored.checks();
-    const all = withRows(plan, checks.length);
     try {
-      checkPlan(all, checks);
+      return planOfRows(plan, this.#explored.index);
     } catch (error) {
       const why = (error as Error).message;
       throw new RangeError(
@@ -60,7 +56,6 @@ export class Review {
           'that made it',
       );
     }
-    return all;
   }
 
   #take(plan: DedupPlan): DedupPlan {
@@ -198,14 +193,7 @@ export class Review {
   /** As `dedup` plans it: near within a distance, or at a similarity that is checked exactly. */
   #planned(call: Call, near: number): Promise<DedupPlan> {
     const { index, nearness } = this.#explored;
-    const { bits } = index;
-    const options =
-      nearness.by === 'distance'
-        ? { maxDistance: near }
-        : {
-            minJaccard: near,
-            maxDistance: catchingDistance(JACCARD, { least: near, bits, probability: CAUGHT }),
-          };
+    const options = nearness.by === 'distance' ? { maxDistance: near } : { minJaccard: near };
     return call.long('grouping', (work) => dedupAsync(index, { ...options, ...work }));
   }
 
@@ -235,27 +223,4 @@ function groupsOf({ groups }: DedupPlan): Map<number, number[]> {
   });
   for (const [name, rows] of all) if (rows.length < 2) all.delete(name);
   return all;
-}
-
-/** A plan with rows behind its own that have no code, as an index has where it has removed them. */
-function withRows(plan: DedupPlan, count: number): DedupPlan {
-  if (plan.count >= count) return plan;
-  const wider = <T extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(
-    values: T,
-    own: (row: number) => number,
-  ): T => {
-    const all = new (values.constructor as new (length: number) => T)(count);
-    all.set(values);
-    for (let row = plan.count; row < count; row++) all[row] = own(row);
-    return all;
-  };
-  const exact = (values: Float64Array | null) => values && wider(values, () => 1);
-  return {
-    ...{ count, groups: wider(plan.groups, (row) => row), kept: wider(plan.kept, () => 1) },
-    duplicateOf: wider(plan.duplicateOf, (row) => row),
-    distances: wider(plan.distances, () => 0),
-    ...{ cosines: exact(plan.cosines), jaccards: exact(plan.jaccards) },
-    checks: wider(plan.checks, () => NULL_CHECK),
-    ...(plan.reviewed && { reviewed: wider(plan.reviewed, () => 0) }),
-  };
 }

@@ -31,14 +31,14 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-export interface ServerOptions {
+interface ServerOptions {
   /** 0 for a free one. */
   readonly port: number;
   readonly files: PageFiles;
   readonly answer: Answer;
 }
 
-export interface Server {
+interface Server {
   /** With the token. */
   readonly address: string;
   close(): Promise<void>;
@@ -67,6 +67,8 @@ export async function startServer({ port, files, answer }: ServerOptions): Promi
       void replyTo(request, (asked) => answer(rest[1], asked), reply);
     } else reply(404, 'text/plain', 'no such page\n');
   });
+  // A question that comes after a pause must not find its connection closed just then.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);

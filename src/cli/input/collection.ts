@@ -4,6 +4,7 @@
  * texts are not held. Also the rows in blocks, to be written.
  */
 
+import { ascending, concatenated } from '../../base/arrays';
 import { type Measure, measureOf } from '../../codes/measure';
 import { liveRows } from '../../measure/rows';
 import {
@@ -21,11 +22,12 @@ import type { Call } from '../call';
 import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource } from './hash-source';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
 import { checkMemory, idBytes, rowsToCome } from './memory';
+import type { Input } from './open-input';
 import type { TextTerms } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
 export interface Collection {
-  readonly path: string;
+  readonly path: Input;
   readonly source: RowSource;
   /** By row the sums whose signs are its code, where they were asked for. */
   readonly sums: DenseMatrix | null;
@@ -49,7 +51,7 @@ export interface Collection {
 }
 
 /** What made the codes of a collection. */
-export interface Likeness {
+interface Likeness {
   /** Null where the call's own options made the codes. */
   readonly index: SimHashIndexOptions | null;
   /** Null where they are not of texts. */
@@ -77,10 +79,10 @@ export interface CollectionWish {
 /** Reads an index folder as it is, and the rows of anything else as the call's options say. */
 export async function readCollection(
   call: Call,
-  path: string,
+  path: Input,
   wish: CollectionWish = {},
 ): Promise<Collection> {
-  if (!(await isIndexFolder(path))) return readRows(call, path, wish);
+  if (typeof path !== 'string' || !(await isIndexFolder(path))) return readRows(call, path, wish);
   wish.begin?.(null);
   const folder = await IndexFolder.open(path);
   refuseOtherSettings(call, folder);
@@ -99,7 +101,7 @@ export async function readCollection(
 }
 
 /** Rows of a file or stream, hashed batch by batch; fails early where memory would not do. */
-async function readRows(call: Call, path: string, wish: CollectionWish): Promise<Collection> {
+async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<Collection> {
   const { like, take, hold } = wish;
   const source = await openSource(call, path, { text: like?.text });
   const { kind, columns, idColumn, text } = source.choice;
@@ -114,10 +116,14 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   const ids: Ids[] = [];
   let index: SimHashIndex | null = null;
   const isStream = source.reader.byteCount === null && source.reader.rowCount === null;
+  const shards = idColumn === null ? null : new ShardIds(call, source);
   let count = 0;
   for await (const batch of source) {
     const own = source.idsOf(batch);
-    if (own !== null) ids.push(own);
+    if (own !== null) {
+      ids.push(own);
+      shards?.take(own, batch.firstRow);
+    }
     take?.(batch);
     if (isIndexed) index = addTo(index, source, { batch, options: like?.index ?? null });
     else codes.push(await source.hash(batch, sums ?? undefined));
@@ -136,7 +142,7 @@ async function readRows(call: Call, path: string, wish: CollectionWish): Promise
   const { bits } = made;
   return {
     ...{ path, count, source: made, bits, isIndex: false, there: null },
-    sums: sums && sums.length > 0 ? { values: joined(sums), dimensions: bits } : null,
+    sums: sums && sums.length > 0 ? { values: concatenated(sums), dimensions: bits } : null,
     ids: idColumn === null ? null : joinedIds(ids),
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
     vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
@@ -182,22 +188,41 @@ async function checkRoom(
   checkMemory(call, rows, { parts, advice, isSoFar: known === null });
 }
 
-/** Typed arrays of one type as one. */
-function joined<T extends { readonly length: number }>(parts: readonly T[]): T {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const all = new (parts[0].constructor as Float32ArrayConstructor)(length);
-  let at = 0;
-  for (const part of parts) {
-    all.set(part as unknown as Float32Array, at);
-    at += part.length;
-  }
-  return all as unknown as T;
-}
-
 /** Ids of one kind: strings, or integers of one type. */
 function joinedIds(parts: readonly Ids[]): Ids {
   if (parts.length <= 1) return parts[0] ?? [];
-  return Array.isArray(parts[0]) ? (parts as string[][]).flat() : joined(parts);
+  const [{ constructor: type }] = parts;
+  const isOne = !parts.some(Array.isArray) && parts.every((part) => part.constructor === type);
+  return isOne
+    ? concatenated(parts as Int32Array[])
+    : parts.flatMap((part) => Array.from<Id, string>(part, String));
+}
+
+/** Refuses ids that are in several shards, by their names: a plan could not be reviewed by them. */
+class ShardIds {
+  readonly #shardOf = new Map<Id, string>();
+
+  constructor(
+    readonly call: Call,
+    readonly source: HashSource,
+  ) {}
+
+  /** Takes the ids of the next rows; those of one file may be repeated. */
+  take(ids: Ids, firstRow: number): void {
+    const file = this.source.reader.shardAt(firstRow);
+    if (file === undefined) return;
+    for (const id of ids) {
+      const other = this.#shardOf.get(id);
+      if (other === undefined) this.#shardOf.set(id, file);
+      else if (other !== file) {
+        const { idColumn } = this.source.choice;
+        this.call.fail(
+          `${file}: its "${idColumn}" ${id} is in ${other} too; --id COLUMN names a column whose ` +
+            'values are different in all shards, --id none goes by numbers of rows',
+        );
+      }
+    }
+  }
 }
 
 /**
@@ -225,7 +250,7 @@ const BATCH_ROWS = 8192;
 
 /** The rows of a collection, a batch of an output at a time; one empty batch without rows. */
 export function* rowBlocks({ there, count }: Collection): Generator<Uint32Array> {
-  const all = there ?? Uint32Array.from({ length: count }, (_, row) => row);
+  const all = there ?? ascending(count);
   for (let first = 0; first === 0 || first < all.length; first += BATCH_ROWS) {
     yield all.slice(first, first + BATCH_ROWS);
   }

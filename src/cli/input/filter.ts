@@ -1,7 +1,8 @@
 /**
- * Filters as text: `category = 'animal' and year >= 2000`, with =, !=, <, <=, >, >=, in (…) and
- * `and`. Numbers are compared as numbers, strings by their code units; a null matches nothing,
- * and NaN only `!=`.
+ * Filters as text: `category = 'animal' and (year between 1990 and 2000 or title like '%tea%')`,
+ * with =, !=, <, <=, >, >=, in (…), like, between, is null, not, and, or. Numbers are compared as
+ * numbers, strings by their code units. As in SQL, a comparison with a null is unknown, and so is
+ * its opposite: neither lets a row through. NaN meets only `!=`.
  */
 
 import { misuse } from '../errors';
@@ -11,7 +12,7 @@ type Value = string | number | bigint;
 /** Also of a number and a bigint; NaN equals nothing. */
 const areEqual = (own: Value, wanted: Value) => own <= wanted && own >= wanted;
 
-/** Whether a value meets an operator. */
+/** Whether a value meets an operator; `like` and `between` have their own. */
 const TESTS: Readonly<Record<string, (own: Value, wanted: Value) => boolean>> = {
   '=': areEqual,
   '!=': (own, wanted) => !areEqual(own, wanted),
@@ -20,15 +21,23 @@ const TESTS: Readonly<Record<string, (own: Value, wanted: Value) => boolean>> = 
   '>': (own, wanted) => own > wanted,
   '>=': (own, wanted) => own >= wanted,
   in: areEqual,
+  like: (own, wanted) => isLike(String(own), String(wanted)),
 };
-const OPERATORS = Object.keys(TESTS);
+const OPERATORS = [...Object.keys(TESTS), 'between', 'is'];
+/** Filters within filters: a stack holds them. */
+const MAX_DEPTH = 100;
 
-/** One comparison of a column with values. */
-export interface Condition {
-  readonly column: string;
-  readonly operator: string;
-  /** One, or several of `in`. */
-  readonly values: readonly string[];
+/** The values of a column, by place. */
+type ValuesOf = (column: string) => readonly unknown[];
+/** Whether the row at a place meets a filter; null where a missing value leaves it open. */
+type Test = (place: number) => boolean | null;
+
+/** What a text says of rows. */
+export interface Filter {
+  /** The columns that it asks for. */
+  readonly columns: readonly string[];
+  /** Of some places, those whose rows meet it. */
+  placesThatMeet(valuesOf: ValuesOf, places: readonly number[]): number[];
 }
 
 /** A quoted text, an operator, punctuation, or a word. */
@@ -36,75 +45,171 @@ const TOKEN = /\s*('(?:[^']|'')*'|"(?:[^"]|"")*"|!=|<=|>=|[=<>(),]|[^\s=<>!(),'"
 /** Tokens that are no values. */
 const PUNCTUATION = /^(?:[(),=<>]|!=|<=|>=)$/;
 
-/** The conditions that a row must all meet; throws a misuse that says what is wrong. */
-export function parseFilter(text: string): Condition[] {
-  const tokens = tokensOf(text);
-  const conditions: Condition[] = [];
-  let at = 0;
-  const next = (expected: string, isRight: (token: string) => boolean): string => {
-    const token = tokens[at++];
-    if (token === undefined) throw wrong(text, `expected ${expected} at its end`);
-    if (!isRight(token)) throw wrong(text, `expected ${expected}, got "${token}"`);
-    return token;
+/** Reads a filter; throws a misuse that says what is wrong. */
+export function parseFilter(text: string): Filter {
+  const parser = new Parser(text);
+  const make = parser.filter();
+  return {
+    columns: [...parser.columns],
+    placesThatMeet(valuesOf, places) {
+      const test = make(valuesOf);
+      return places.filter((place) => test(place) === true);
+    },
   };
-  const value = (expected: string) => plain(next(expected, (token) => !PUNCTUATION.test(token)));
-  do {
-    const column = value('a column');
-    const isOperator = (token: string) => OPERATORS.includes(token.toLowerCase());
-    const operator = next(`one of ${OPERATORS.join(' ')}`, isOperator).toLowerCase();
-    const values: string[] = [];
-    if (operator === 'in') next('"(" after in', (token) => token === '(');
-    const isListed = () => next('"," or ")"', (token) => /^[,)]$/.test(token)) === ',';
-    do values.push(value('a value'));
-    while (operator === 'in' && isListed());
-    conditions.push({ column, operator, values });
-  } while (at < tokens.length && next(AND, (token) => token.toLowerCase() === 'and'));
-  return conditions;
 }
 
-const AND = '"and" (quote values that have blanks)';
+/** Makes the test of a part of a filter, once the values of columns are known. */
+type Make = (valuesOf: ValuesOf) => Test;
 
-/** The tokens of a filter, quotes included. */
-function tokensOf(text: string): string[] {
-  const tokens: string[] = [];
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < text.trimEnd().length) {
-    const from = TOKEN.lastIndex;
-    const match = TOKEN.exec(text);
-    if (match === null) throw wrong(text, `cannot be read from "${text.slice(from).trim()}" on`);
-    tokens.push(match[1]);
+/** By descent: `or` joins what `and` joins, `not` and parentheses bind most. */
+class Parser {
+  readonly columns = new Set<string>();
+  readonly #tokens: string[] = [];
+  #at = 0;
+  #depth = 0;
+
+  constructor(readonly text: string) {
+    TOKEN.lastIndex = 0;
+    while (TOKEN.lastIndex < text.trimEnd().length) {
+      const from = TOKEN.lastIndex;
+      const match = TOKEN.exec(text);
+      if (match === null) throw this.#wrong(`cannot be read from "${text.slice(from).trim()}" on`);
+      this.#tokens.push(match[1]);
+    }
   }
-  return tokens;
+
+  /** The whole text. */
+  filter(): Make {
+    const all = this.#joined('or');
+    if (this.#at === this.#tokens.length) return all;
+    const found = this.#tokens[this.#at];
+    throw this.#wrong(`expected "and" or "or" (quote values that have blanks), got "${found}"`);
+  }
+
+  /** True wins among parts joined by `or`, false among those joined by `and`; then the unknown. */
+  #joined(word: 'or' | 'and'): Make {
+    const parts: Make[] = [];
+    do parts.push(word === 'or' ? this.#joined('and') : this.#part());
+    while (this.#takes(word));
+    if (parts.length === 1) return parts[0];
+    const winner = word === 'or';
+    return (valuesOf) => {
+      const tests = parts.map((make) => make(valuesOf));
+      return (place) => {
+        const found = tests.map((test) => test(place));
+        if (found.includes(winner)) return winner;
+        return found.includes(null) ? null : !winner;
+      };
+    };
+  }
+
+  #part(): Make {
+    if (++this.#depth > MAX_DEPTH) throw this.#wrong(`has more than ${MAX_DEPTH} parts in parts`);
+    const isNot = this.#takes('not');
+    let make: Make;
+    if (isNot) make = this.#part();
+    else if (this.#takes('(')) {
+      make = this.#joined('or');
+      this.#next('")"', (token) => token === ')');
+    } else make = this.#condition();
+    this.#depth--;
+    return isNot ? opposite(make) : make;
+  }
+
+  #condition(): Make {
+    const column = this.#value('a column');
+    this.columns.add(column);
+    const isNot = this.#takes('not');
+    const isOperator = (token: string) => OPERATORS.includes(token.toLowerCase());
+    const operator = this.#next(`one of ${OPERATORS.join(' ')}`, isOperator).toLowerCase();
+    if (isNot && !['in', 'like', 'between'].includes(operator)) {
+      throw this.#wrong(`expected in, like or between after "not", got "${operator}"`);
+    }
+    const make = this.#comparison(column, operator);
+    return isNot ? opposite(make) : make;
+  }
+
+  #comparison(column: string, operator: string): Make {
+    if (operator === 'is') {
+      const isNot = this.#takes('not');
+      this.#next('"null" after is', (token) => token.toLowerCase() === 'null');
+      return (valuesOf) => {
+        const values = valuesOf(column);
+        return (place) => isMissing(values[place]) !== isNot;
+      };
+    }
+    if (operator === 'between') {
+      const least = compared(column, '>=', [this.#value('a value')]);
+      this.#next('"and" after between', (token) => token.toLowerCase() === 'and');
+      const most = compared(column, '<=', [this.#value('a value')]);
+      return (valuesOf) => {
+        const [one, other] = [least(valuesOf), most(valuesOf)];
+        return (place) => one(place) && other(place);
+      };
+    }
+    const values: string[] = [];
+    if (operator === 'in') this.#next('"(" after in', (token) => token === '(');
+    const isListed = () => this.#next('"," or ")"', (token) => /^[,)]$/.test(token)) === ',';
+    do values.push(this.#value('a value'));
+    while (operator === 'in' && isListed());
+    return compared(column, operator, values);
+  }
+
+  /** Takes the next token where it is this word. */
+  #takes(word: string): boolean {
+    const isIt = this.#tokens[this.#at]?.toLowerCase() === word;
+    if (isIt) this.#at++;
+    return isIt;
+  }
+
+  #next(expected: string, isRight: (token: string) => boolean): string {
+    const token = this.#tokens[this.#at++];
+    if (token === undefined) throw this.#wrong(`expected ${expected} at its end`);
+    if (!isRight(token)) throw this.#wrong(`expected ${expected}, got "${token}"`);
+    return token;
+  }
+
+  /** A token without its quotes; a doubled quote within them is one. */
+  #value(expected: string): string {
+    const token = this.#next(expected, (one) => !PUNCTUATION.test(one));
+    const quote = token[0];
+    if (quote !== "'" && quote !== '"') return token;
+    return token.slice(1, -1).replaceAll(quote + quote, quote);
+  }
+
+  /** The error of a filter, which shows it whole. */
+  #wrong(what: string) {
+    return misuse(`--filter ${what}, in: ${this.text}`);
+  }
 }
 
-/** A token without its quotes; a doubled quote within them is one. */
-function plain(token: string): string {
-  const quote = token[0];
-  if (quote !== "'" && quote !== '"') return token;
-  return token.slice(1, -1).replaceAll(quote + quote, quote);
+const isMissing = (value: unknown) => value === null || value === undefined;
+
+function opposite(make: Make): Make {
+  return (valuesOf) => {
+    const test = make(valuesOf);
+    return (place) => {
+      const found = test(place);
+      return found === null ? null : !found;
+    };
+  };
 }
 
-/** The error of a filter, which shows it whole. */
-function wrong(text: string, what: string) {
-  return misuse(`--filter ${what}, in: ${text}`);
-}
-
-/** Of some positions in a column, those whose values meet a condition. */
-export function placesThatMeet(
-  { operator, column, values: texts }: Condition,
-  values: readonly unknown[],
-  places: readonly number[],
-): number[] {
-  const test = TESTS[operator];
-  const sample = values.find((value) => value !== null && value !== undefined);
-  const wanted = texts.map((text) => likeValue(column, text, sample));
-  return places.filter((place) => {
-    const value = values[place];
-    if (value === null || value === undefined) return false;
-    return wanted.some((one) =>
-      test(typeof one === 'string' ? String(value) : (value as Value), one),
-    );
-  });
+/** Compares the values of a column with one, or with several of which one must be met. */
+function compared(column: string, operator: string, texts: readonly string[]): Make {
+  return (valuesOf) => {
+    const values = valuesOf(column);
+    const sample = operator === 'like' ? '' : values.find((value) => !isMissing(value));
+    const wanted = texts.map((text) => likeValue(column, text, sample));
+    const test = TESTS[operator];
+    return (place) => {
+      const value = values[place];
+      if (isMissing(value)) return null;
+      return wanted.some((one) =>
+        test(typeof one === 'string' ? String(value) : (value as Value), one),
+      );
+    };
+  };
 }
 
 /** The text of a filter as a value of its column. */
@@ -114,4 +219,22 @@ function likeValue(column: string, text: string, sample: unknown): Value {
   const number = Number(text);
   if (text.trim() !== '' && !Number.isNaN(number)) return number;
   throw misuse(`--filter: column "${column}" holds numbers, got "${text}"`);
+}
+
+/**
+ * Whether a text is of a form in which % is any characters and _ one (a UTF-16 unit). Goes back to
+ * the last % only, so no pattern takes more steps than the product of the lengths.
+ */
+function isLike(text: string, form: string): boolean {
+  let [at, next] = [0, 0];
+  let [mark, from] = [-1, 0];
+  while (at < text.length) {
+    if (form[next] === '%') [mark, from] = [next++, at];
+    else if (next < form.length && (form[next] === '_' || form[next] === text[at]))
+      [at, next] = [at + 1, next + 1];
+    else if (mark >= 0) [at, next] = [++from, mark + 1];
+    else return false;
+  }
+  while (form[next] === '%') next++;
+  return next === form.length;
 }

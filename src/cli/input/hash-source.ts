@@ -5,7 +5,6 @@
  */
 
 import { measureOf } from '../../codes/measure';
-import { vectorAt } from '../../measure/rows';
 import {
   type BitOrder,
   Codes,
@@ -21,6 +20,7 @@ import {
   type TextHasher,
 } from '../../node';
 import { TextBatch } from '../../text/text-vectors';
+import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { CommandError, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
@@ -28,6 +28,7 @@ import {
   batchesOf,
   chooseId,
   chooseSource,
+  type Input,
   openInput,
   type SourceColumns,
   type SourceKind,
@@ -46,7 +47,7 @@ export interface Piece {
 }
 
 /** What a verb restricts of an input. */
-export interface SourceOptions {
+interface SourceOptions {
   /** The kinds of columns that a verb takes; all by default. */
   readonly kinds?: readonly SourceKind[] | undefined;
   /** How texts become vectors, in place of the options of the call. */
@@ -55,7 +56,7 @@ export interface SourceOptions {
 
 /** What is read of an input. */
 interface Choice extends SourceColumns {
-  readonly path: string;
+  readonly path: Input;
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
   readonly text: (TextTerms & { readonly hasherLike: (like: SimHasher) => TextHasher }) | null;
@@ -348,7 +349,7 @@ export function hasherOptionsOf(call: Call, dimensions: number | undefined): Sim
 /** Opens an input and chooses its columns; with `--tf-idf` it is read once before. */
 export async function openSource(
   call: Call,
-  path: string,
+  path: Input,
   { kinds, text }: SourceOptions = {},
 ): Promise<HashSource> {
   const reader = await openInput(call, path);

@@ -5,12 +5,13 @@
  */
 
 import { readdir, stat } from 'node:fs/promises';
+import { lowerBound } from '../../base/arrays';
 import { measureOf } from '../../codes/measure';
 import { liveRows } from '../../measure/rows';
 import { type Id, IndexFolder, SimHashIndex, type StoredIndex } from '../../node';
 import type { Call } from '../call';
 import { bytesText, counted, grouped } from '../output/figures';
-import { parseFilter, placesThatMeet } from './filter';
+import { parseFilter } from './filter';
 
 /** True of a folder that has a manifest, sound or not. */
 export async function isIndexFolder(path: string): Promise<boolean> {
@@ -107,17 +108,15 @@ export function bytesOf({ files }: IndexFolder): number {
   return files.reduce((sum, file) => sum + file.bytes, 0);
 }
 
-/** Carried columns in memory; rows that were removed have no values. */
+/** Carried columns in memory, by row; rows that were removed have no values. */
 export class Carried {
-  readonly #values = new Map<string, readonly unknown[]>();
-  /** The rows that the columns have values of, and the position of each. */
-  readonly #rows: Uint32Array;
-  readonly #positions: ReadonlyMap<number, number>;
+  readonly #all = new Map<string, readonly unknown[]>();
 
-  private constructor(rows: Uint32Array) {
-    this.#rows = rows;
-    this.#positions = new Map(Array.from(rows, (row, position) => [row, position]));
-  }
+  /** `read` gives the values of a column, one for each of `rows`, which ascend; called once. */
+  constructor(
+    readonly rows: Uint32Array,
+    private readonly read: (name: string) => readonly unknown[],
+  ) {}
 
   /** Reads columns of a folder, which must have them, for the rows of its index. */
   static async read(
@@ -125,41 +124,54 @@ export class Carried {
     index: SimHashIndex | StoredIndex,
     names: readonly string[],
   ): Promise<Carried> {
-    if (names.length === 0) return new Carried(new Uint32Array());
+    if (names.length === 0) return new Carried(new Uint32Array(), () => []);
     const own = [...new Set(names)];
-    if (!(index instanceof SimHashIndex)) {
-      const carried = new Carried(await index.rows());
-      const values = await index.columns(own);
-      for (const name of own) carried.#values.set(name, values[name]);
-      return carried;
+    if (index instanceof SimHashIndex) {
+      const isCarried = (name: string) => folder.columnInfo.some((column) => column.name === name);
+      const columns = await folder.columns(own.filter(isCarried));
+      const rows = liveRows(index);
+      const ids = () => Array.from(rows, (row) => index.idOf(row));
+      return new Carried(rows, (name) => (isCarried(name) ? (columns?.values(name) ?? []) : ids()));
     }
-    const carried = new Carried(liveRows(index));
-    const columns = await folder.columns(own);
-    for (const name of own) carried.#values.set(name, columns?.values(name) ?? []);
-    return carried;
+    const values = await index.columns(own);
+    return new Carried(await index.rows(), (name) => values[name]);
   }
 
-  /** The values of a column for some rows, null where a row has none. */
+  /** All values of a column, in the order of `rows`. */
+  all(name: string): readonly unknown[] {
+    const values = this.#all.get(name) ?? this.read(name);
+    this.#all.set(name, values);
+    return values;
+  }
+
+  /** Positions in `rows` of some of them. */
+  positionsOf(some: Iterable<number>): Uint32Array {
+    return Uint32Array.from(some, (row) => lowerBound(this.rows, row));
+  }
+
+  /** The values of a column for some rows. */
   valuesOf(name: string, rows: Iterable<number>): unknown[] {
-    const values = this.#values.get(name) ?? [];
-    return Array.from(rows, (row) => values[this.#positions.get(row) ?? -1] ?? null);
+    const values = this.all(name);
+    return Array.from(this.positionsOf(rows), (position) => values[position] ?? null);
   }
 
-  /** The rows that a filter lets through. */
+  /** The rows that a filter lets through; all where it is empty. */
   rowsThatMeet(filter: string): Uint32Array {
-    let positions = [...this.#rows.keys()];
-    for (const condition of parseFilter(filter)) {
-      positions = placesThatMeet(condition, this.#values.get(condition.column) ?? [], positions);
-    }
-    return Uint32Array.from(positions, (position) => this.#rows[position]);
+    if (filter.trim() === '') return this.rows;
+    const { placesThatMeet } = parseFilter(filter);
+    const positions = placesThatMeet((name) => this.all(name), [...this.rows.keys()]);
+    return Uint32Array.from(positions, (position) => this.rows[position]);
   }
 }
 
-/** The columns that a filter asks for, all of which the index must carry. */
+/** The columns that a filter asks for, all of which the index must carry; `id` is there always. */
 export function columnsOfFilter(call: Call, folder: IndexFolder): readonly string[] {
   const filter = call.text('filter');
   if (filter === undefined) return [];
-  return parseFilter(filter).map(({ column }) => carriedName(call, folder, column));
+  return parseFilter(filter).columns.map((column) => {
+    const isId = column === 'id' && !call.has('memory');
+    return isId ? column : carriedName(call, folder, column);
+  });
 }
 
 /** Fails where the index carries no column of that name; the error names those that it does. */

@@ -3,7 +3,7 @@
  * a folder, hashed by its settings and with columns of its types, in one generation.
  */
 
-import { parseBytes } from '../../base/byte-count';
+import { concatenated } from '../../base/arrays';
 import {
   type ColumnData,
   type DenseMatrix,
@@ -19,11 +19,11 @@ import { builderOf, type ColumnKind, finished } from '../../table/columns/builde
 import type { Call } from '../call';
 import { DEFAULT_BITS, type HashSource, openSource, type Piece } from './hash-source';
 import { openFolder, refuseOtherSettings } from './index-folder';
-import { checkMemory, idBytes, rowsToCome } from './memory';
+import { checkMemory, idBytes, limitOf, rowsToCome } from './memory';
 import { columnOf, type SourceKind } from './open-input';
 
 /** An index in memory, and what is saved with it. */
-export interface BuiltIndex {
+interface BuiltIndex {
   readonly source: HashSource;
   readonly index: SimHashIndex;
   /** Of the rows in their order; undefined where none are carried. */
@@ -37,27 +37,36 @@ interface RowsWithIds extends Piece {
   readonly ids: Ids | null;
 }
 
-/**
- * Reads an input into a new index, by the options of the call; fails where it has no rows. With
- * `isWhole` it holds the vectors, and the texts that were hashed are carried too. With
- * `areTextsSets` texts are hashed as sets where no option says otherwise.
- */
-export async function buildIndex(
-  call: Call,
-  input: string,
-  { isWhole = false, areTextsSets = false } = {},
-): Promise<BuiltIndex> {
+/** How an input is read into an index. */
+interface Wish {
+  /** Hold the vectors, and carry the texts that are hashed too. */
+  readonly isWhole?: boolean;
+  /** Hash texts as sets where no option says otherwise. */
+  readonly areTextsSets?: boolean;
+}
+
+/** What holds all of the vectors of a source, by its kind. */
+const WHOLE = { code: 'none', vector: 'float32', sparse: 'sparse', text: 'sparse' } as const;
+
+/** Opens an input, and says what an index of it holds and carries by the options of the call. */
+async function openRowsFor(call: Call, input: string, wish: Wish = {}) {
   const source = await openSource(call, input);
   const { kind, columns: hashed } = source.choice;
-  if (areTextsSets) source.takeTextsAsSets();
+  if (wish.areTextsSets) source.takeTextsAsSets();
   const isMeasured = kind === 'vector' && call.has('optimize');
-  const usual = isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
+  const usual = wish.isWhole ? WHOLE[kind] : isMeasured ? 'int8' : 'none';
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
   checkStorage(call, storage, kind);
-  const whole = isWhole && kind === 'text' ? [hashed[0]] : [];
+  const whole = wish.isWhole && kind === 'text' ? [hashed[0]] : [];
   const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
   await source.narrow(carried);
-  const rows = await rowsToCome(source.reader);
+  return { source, storage, carried, isMeasured, rows: await rowsToCome(source.reader) };
+}
+
+/** Reads an input into a new index, by the options of the call; fails where it has no rows. */
+export async function buildIndex(call: Call, input: string, wish?: Wish): Promise<BuiltIndex> {
+  const opened = await openRowsFor(call, input, wish);
+  const { source, storage, carried, isMeasured, rows } = opened;
   const batches: RowBatch[] = [];
   const given: DenseMatrix[] = [];
   let index: SimHashIndex | null = null;
@@ -74,23 +83,18 @@ export async function buildIndex(
     if (carried.length > 0) batches.push(only(batch, carried));
   }
   if (index === null) call.fail(`${source.reader.file} has no rows`);
-  return { source, index, columns: joinColumns(batches), vectors: joinMatrices(given) };
+  const vectors = given.length === 0 ? undefined : joinMatrices(given);
+  return {
+    source,
+    index,
+    columns: batches.length > 0 ? RowBatch.join(batches) : undefined,
+    vectors,
+  };
 }
 
-/** What holds all of the vectors of a source, by its kind. */
-const WHOLE = { code: 'none', vector: 'float32', sparse: 'sparse', text: 'sparse' } as const;
-
-/** Matrices as one; undefined where there are none. */
-function joinMatrices(matrices: readonly DenseMatrix[]): DenseMatrix | undefined {
-  if (matrices.length === 0) return undefined;
+function joinMatrices(matrices: readonly DenseMatrix[]): DenseMatrix {
   const [{ dimensions }] = matrices;
-  const values = new Float32Array(matrices.reduce((sum, one) => sum + one.values.length, 0));
-  let at = 0;
-  for (const one of matrices) {
-    values.set(one.values, at);
-    at += one.values.length;
-  }
-  return { values, dimensions };
+  return { values: concatenated(matrices.map(({ values }) => values)), dimensions };
 }
 
 /** The pieces of a batch, each with its ids. */
@@ -174,18 +178,14 @@ async function* batchesFor(
 
 /** Builds an index of an input in a folder, within --memory. */
 export async function buildFolder(call: Call, input: string, folder: string): Promise<void> {
-  const source = await openSource(call, input);
-  const { kind } = source.choice;
+  const memory = limitOf(call, 'memory') as number;
+  const opened = await openRowsFor(call, input);
+  const { source, storage, carried } = opened;
   const isOptimized = call.has('optimize');
-  const usual = kind === 'vector' && isOptimized ? 'int8' : 'none';
-  const storage = (call.text('vectors') ?? usual) as VectorStorage;
-  checkStorage(call, storage, kind);
   if (isOptimized && storage !== 'int8' && storage !== 'float32') {
     call.misuse('--memory with --optimize is for dense vectors, held as --vectors int8 or float32');
   }
-  const carried = carriedColumns(call, source);
-  await source.narrow(carried);
-  const expectedRows = (await rowsToCome(source.reader)) ?? undefined;
+  const expectedRows = opened.rows ?? undefined;
   const rows = batchesFor(source, carried);
   const first = await rows.next();
   if (first.done) call.fail(`${source.reader.file} has no rows`);
@@ -194,10 +194,6 @@ export async function buildFolder(call: Call, input: string, folder: string): Pr
     yield* rows;
   })();
   const { settings: text, frequencies } = source.choice.text ?? {};
-  const memory = parseBytes(call.text('memory') ?? '');
-  if (memory === null) {
-    call.misuse(`--memory expected a size as 800M or 2G, got "${call.text('memory')}"`);
-  }
   const optimize = { recall: call.number('recall') ?? 0.95, k: call.number('k') ?? 10 };
   await call.long(`building ${folder}`, (long) =>
     source.named(0, () =>
@@ -265,7 +261,7 @@ export async function sourceLike(
 }
 
 /** Columns to carry: those of `--columns`, or all plain ones but the one that becomes codes. */
-export function carriedColumns(call: Call, source: HashSource): readonly string[] {
+function carriedColumns(call: Call, source: HashSource): readonly string[] {
   if (call.has('columns')) return namedColumns(call, source);
   const plain = source.reader.columns.filter(({ fits }) =>
     fits.some((fit) => fit === 'text' || fit === 'number' || fit === 'id'),
@@ -286,11 +282,6 @@ export function only(batch: RowBatch, names: readonly string[]): RowBatch {
   return batch.without(
     batch.columns.map(({ name }) => name).filter((name) => !names.includes(name)),
   );
-}
-
-/** The batches of some columns as one; undefined where there are none. */
-export function joinColumns(batches: readonly RowBatch[]): RowBatch | undefined {
-  return batches.length === 0 ? undefined : RowBatch.join(batches);
 }
 
 /** What the prediction of memory goes by. */

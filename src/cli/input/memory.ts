@@ -16,7 +16,7 @@ const SAMPLE_BYTES = 2 ** 18;
 const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
 
 /** Bytes by what they hold: `{ codes: 3200, ids: 800 }`. */
-export type Parts = Readonly<Record<string, number>>;
+type Parts = Readonly<Record<string, number>>;
 
 /**
  * Refuses when the parts are predicted to need more than `--max-memory`; of a stream, whose rows

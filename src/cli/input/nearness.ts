@@ -13,7 +13,7 @@ import {
   widestAt,
 } from '../../codes/measure';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
-import { type Codes, pairs, type SparseMatrix } from '../../node';
+import { type Codes, pairs, type SimHashIndex, type SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
@@ -24,14 +24,14 @@ import type { HashSource } from './hash-source';
  * Jaccard similarity: it won bench `text-settings`, whose copies have 1 to 10 % of the words
  * replaced.
  */
-export const NEAR_TEXT_JACCARD = 0.6;
+const NEAR_TEXT_JACCARD = 0.6;
 /** The same of codes of hyperplanes, as a share of the bits: 40 of 256, a cosine of .88. */
-export const NEAR_TEXT_SHARE = 5 / 32;
+const NEAR_TEXT_SHARE = 5 / 32;
 /** Share of the pairs at the least similarity that candidates must catch. */
-export const CAUGHT = 0.99;
+const CAUGHT = 0.99;
 
 /** What rows must meet to be near, as options of `pairs` and `dedup`. */
-export interface Nearness {
+interface Nearness {
   readonly maxDistance?: number | undefined;
   readonly minCosine?: number | undefined;
   readonly minJaccard?: number | undefined;
@@ -39,8 +39,20 @@ export interface Nearness {
 }
 
 /** The same, with the vectors of the first rows apart, which an older plan knows. */
-export interface KnownNearness extends Nearness {
+interface KnownNearness extends Nearness {
   readonly known?: SparseVectors;
+}
+
+/** What is near in an index where no option says it: a distance, or a similarity of sets. */
+export function usualNearness({ bits, vectors, hasher }: SimHashIndex): {
+  readonly by: 'distance' | 'jaccard';
+  readonly usual: number;
+} {
+  if (hasher.projection !== 'minwise') {
+    return { by: 'distance', usual: Math.round(NEAR_TEXT_SHARE * bits) };
+  }
+  if (vectors !== 'none') return { by: 'jaccard', usual: NEAR_TEXT_JACCARD };
+  return { by: 'distance', usual: widestAt(JACCARD, NEAR_TEXT_JACCARD, bits) };
 }
 
 /** The options that name a least similarity. */

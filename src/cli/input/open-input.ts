@@ -15,15 +15,27 @@ import {
 } from '../../node';
 import type { Call } from '../call';
 
+/** A file, a folder, a pattern, or several of these; stdin is '-'. */
+export type Input = string | readonly string[];
+
+/** `docs.jsonl`, or of several `docs.jsonl and 2 others`. */
+export function nameOfInput(input: Input): string {
+  if (typeof input === 'string') return input;
+  return `${input[0]} and ${input.length - 1} other${input.length === 2 ? '' : 's'}`;
+}
+
 /** Opens a file or a folder, or stdin for '-'; reads only `columns` where they are given. */
 export async function openInput(
   call: Call,
-  path: string,
+  path: Input,
   columns?: readonly string[],
 ): Promise<RowReader> {
   const isStdin = path === '-';
   if (isStdin && process.stdin.isTTY) {
     call.misuse('stdin is a terminal: name an input, or pipe rows in and say --from FORMAT');
+  }
+  if (!isStdin && path.includes('-') && typeof path !== 'string') {
+    call.misuse('stdin is read alone, not with other inputs');
   }
   const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
     ...{ file: isStdin ? 'stdin' : undefined, columns },
@@ -34,10 +46,10 @@ export async function openInput(
 }
 
 /** How a file is read, by --from, --types and --on-error. */
-export function readingOptions(call: Call, path: string) {
+export function readingOptions(call: Call, path: Input) {
   return {
     format: call.text('from') as RowFormat | undefined,
-    types: typesOf(call, path),
+    types: typesOf(call, typeof path === 'string' ? path : path[0]),
     onError: (call.text('on-error') ?? 'stop') === 'stop' ? ('stop' as const) : ('skip' as const),
     expectEnd: call.has('expect-end'),
   };
@@ -214,6 +226,7 @@ export function chooseId(call: Call, reader: RowReader): string | null {
   const usual = reader.format === 'text' ? 'file' : 'id';
   const has = reader.columns.some(({ name, fits }) => name === usual && fits.includes('id'));
   if (told === undefined) return has ? usual : null;
+  if (told === 'none' && !reader.columns.some(({ name }) => name === told)) return null;
   const { name, type, fits } = columnOf(call, reader, told);
   if (fits.includes('id')) return name;
   return call.fail(`${reader.file}: column "${name}" is ${type}; ids are integers or strings`);

@@ -21,7 +21,7 @@ import {
   words,
 } from '../../node';
 import type { Call } from '../call';
-import { readingOptions } from './open-input';
+import { type Input, readingOptions } from './open-input';
 
 /** What decides how texts become vectors; an index folder holds it. */
 export interface TextTerms {
@@ -99,7 +99,7 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
  */
 export async function textsOfRows(
   call: Call,
-  { path, textColumn }: { readonly path: string; readonly textColumn: string | null },
+  { path, textColumn }: { readonly path: Input; readonly textColumn: string | null },
   rows: readonly number[],
   cut = (_row: number, text: string) => text,
 ): Promise<ReadonlyMap<number, string>> {

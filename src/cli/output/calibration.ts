@@ -119,7 +119,12 @@ export function calibrationPage(report: CalibrationReport): Held {
     ...{ title: heading, about: null, map: null, cards: [], codes: null },
     health: {
       sections: [base, ...parts.slice(-1), ...parts.slice(0, -1)],
-      ...{ thresholds: [], recommended: null, minCosine: report.calibration?.minCosine ?? 0 },
+      ...{
+        thresholds: [],
+        sets: [],
+        recommended: null,
+        minCosine: report.calibration?.minCosine ?? 0,
+      },
     },
   };
 }

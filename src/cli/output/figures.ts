@@ -4,11 +4,9 @@
  */
 
 import type { Measure } from '../../codes/measure';
+import { counted, grouped } from '../../explorer/format';
 
-/** 1234567 as `1,234,567`. */
-export function grouped(value: number | bigint): string {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
-}
+export { counted, grouped };
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 
@@ -38,11 +36,6 @@ export function rateText(value: number): string {
   if (value >= 1e6) return `${(value / 1e6).toFixed(1)} M`;
   if (value >= 1e4) return `${(value / 1e3).toFixed(0)} k`;
   return value.toFixed(value < 10 ? 1 : 0);
-}
-
-/** `1 row`, `12 rows`. */
-export function counted(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** So many digits after the point; a zero has no sign. */
@@ -117,6 +110,11 @@ export function wrapped(text: string, width: number): string[] {
 const WIDTH = 60;
 /** What is shown before the place where two texts differ. */
 const BEFORE = 16;
+
+/** At most `most` characters of a text, whole ones. */
+export function beginning(text: string, most: number): string {
+  return text.length <= most ? text : cut(text, 0, most);
+}
 
 /** The beginning of a text in one line of at most so many characters, without invisible ones. */
 export function excerpt(text: string, most = WIDTH): string {

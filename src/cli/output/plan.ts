@@ -6,18 +6,13 @@
 import { idsAt } from '../../base/ids';
 import type { HeldReview, PlanLine } from '../../explorer/messages';
 import { doubtfulRows, planBatch } from '../../groups/plan-table';
-import { heldOf } from '../../measure/rows';
-import {
-  Codes,
-  type DedupPlan,
-  type RowBatch,
-  type RowWriter,
-  type SimHashIndex,
-} from '../../node';
+import { reordered, rowsOf } from '../../join/source';
+import type { DedupPlan, RowBatch, RowWriter } from '../../node';
 import type { Call } from '../call';
 import { packed } from '../explore/map-file';
 import { singlePage } from '../explore/page-file';
 import { type Collection, rowBlocks } from '../input/collection';
+import { type Input, nameOfInput } from '../input/open-input';
 import { textsOfRows } from '../input/texts';
 import { excerpt, similarityWords } from './figures';
 import { PageFile } from './rows';
@@ -31,8 +26,8 @@ const PAGE_ROWS = 10_000;
 const BLOCK = 8192;
 
 /** A plan and the rows that it is for. */
-export interface Planned {
-  readonly input: string;
+interface Planned {
+  readonly input: Input;
   readonly plan: DedupPlan;
   readonly rows: Collection;
   /** By row the id of the older row that it is near to. */
@@ -115,28 +110,18 @@ async function pageOf(
   const at = Uint32Array.from(lines, ({ row }) => row);
   const review: HeldReview = {
     lines,
-    codes: packed(codesOf(rows, at).bytes),
+    codes: packed(reordered(rowsOf('source', rows.source), at).codes.bytes),
     texts: seen.map((row) => [row, (texts.get(row) ?? '').slice(0, PAGE_WIDTH)]),
   };
-  const title = `near-duplicates of ${input}`;
+  const title = `near-duplicates of ${nameOfInput(input)}`;
   const about = {
     ...{ title, rows: plan.count, bits: rows.bits, hasText: false, dimensions: null },
     measure: similarityWords(rows.measure) as 'cosine' | 'Jaccard similarity',
     ...{ columns: [], textColumn: rows.textColumn, plan: null },
     nearness: { by: 'distance', usual: 0 } as const,
   };
-  const health = { sections: [], thresholds: [], recommended: null, minCosine: 1 };
+  const health = { sections: [], thresholds: [], sets: [], recommended: null, minCosine: 1 };
   return singlePage({ title, about, map: null, cards: [], codes: null, health, review });
-}
-
-function codesOf({ source, bits }: Collection, rows: Uint32Array): Codes {
-  if (!(source instanceof Codes)) return heldOf(source as SimHashIndex, rows).codes;
-  const { bytes, bytesPerCode } = source;
-  const some = new Uint8Array(rows.length * bytesPerCode);
-  rows.forEach((row, i) => {
-    some.set(bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode), i * bytesPerCode);
-  });
-  return Codes.from(some, { bits });
 }
 
 /** A value that JSON can hold. */

@@ -20,7 +20,7 @@ const REDRAW_MILLISECONDS = 100;
 const FIRST_MILLISECONDS = 250;
 
 /** Where messages go; `isQuiet` leaves out all but errors. */
-export interface TalkOptions {
+interface TalkOptions {
   readonly stream: NodeJS.WriteStream;
   readonly isQuiet: boolean;
 }
@@ -77,7 +77,7 @@ export class Talk {
 }
 
 /** How far some work is; a total of null is not known. */
-export interface ProgressState {
+interface ProgressState {
   readonly label: string;
   readonly done: number;
   readonly total: number | null;

@@ -18,6 +18,8 @@ const RANGES = 4;
 export interface Review {
   readonly rows: number;
   readonly dropped: number;
+  /** How many of them have the very text of the row that is kept; null without texts. */
+  readonly exact: number | null;
   readonly groups: number;
   /** By the distance to the row that stays, the rows that would go. */
   readonly byDistance: Uint32Array;
@@ -27,8 +29,15 @@ export interface Review {
   readonly widest: readonly number[];
 }
 
-/** The review of a plan for so many rows, without those that were removed from an index. */
-export function reviewOf(plan: DedupPlan, rows: number): Review {
+/**
+ * The review of a plan for so many rows, without those that were removed from an index. `texts` has
+ * a hash of each row's text.
+ */
+export function reviewOf(
+  plan: DedupPlan,
+  rows: number,
+  texts: ArrayLike<number> | null = null,
+): Review {
   const { count, groups, kept, distances } = plan;
   const sizes = new Uint32Array(count);
   for (const group of groups) sizes[group]++;
@@ -45,11 +54,14 @@ export function reviewOf(plan: DedupPlan, rows: number): Review {
     const widest = widestOf.get(group);
     if (widest === undefined || distances[row] > distances[widest]) widestOf.set(group, row);
   }
+  const isCopy = (row: number) =>
+    kept[row] === 0 && texts?.[row] === texts?.[plan.duplicateOf[row]];
   const largest = [...keptOf].map(([group, keptRow]) => ({ group, size: sizes[group], keptRow }));
   const widest = [...widestOf.values()].filter((row) => distances[row] > 0);
   return {
     ...{ rows, byDistance, groups: sizes.reduce((sum, size) => sum + Number(size > 1), 0) },
     dropped: byDistance.reduce((sum, one) => sum + one, 0),
+    exact: texts && kept.reduce((sum, _, row) => sum + Number(isCopy(row)), 0),
     largest: largest.sort((a, b) => b.size - a.size || a.group - b.group).slice(0, GROUPS_SHOWN),
     widest: widest.sort((a, b) => distances[b] - distances[a] || a - b).slice(0, PAIRS_SHOWN),
   };
@@ -63,7 +75,7 @@ export function shownRows({ duplicateOf }: DedupPlan, { largest, widest }: Revie
 }
 
 /** How rows are shown: the plan knows them by number only. */
-export interface Shown {
+interface Shown {
   readonly bits: number;
   readonly measure: Measure;
   /** `row 17`, with its id where there is one. */
@@ -75,7 +87,7 @@ export interface Shown {
 /** The review in lines; one line where nothing would go. */
 export function reviewText(
   { duplicateOf, distances, cosines, jaccards }: DedupPlan,
-  { rows, dropped, groups, byDistance, largest, widest }: Review,
+  { rows, dropped, exact, groups, byDistance, largest, widest }: Review,
   { bits, measure, nameOf, texts }: Shown,
 ): string {
   const share = rows === 0 ? 0 : (100 * dropped) / rows;
@@ -84,6 +96,12 @@ export function reviewText(
       `(${share.toFixed(1)} %), in ${counted(groups, 'group')} of two or more`,
   ];
   if (dropped === 0) return lines[0];
+  if (exact !== null) {
+    const near = grouped(dropped - exact);
+    lines.push(
+      `Of those to drop ${grouped(exact)} are exact copies of the text kept, ${near} near ones`,
+    );
+  }
   lines.push('', 'Rows to drop by their distance to the row that is kept:');
   lines.push(`  ${ranges(byDistance).join('   ')}`);
   lines.push('', largest.length < groups ? 'Largest groups:' : 'Groups:');

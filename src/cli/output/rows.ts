@@ -14,7 +14,7 @@ import { PeopleTable } from './table';
 const BINARY: readonly string[] = ['arrow', 'arrows', 'parquet'];
 
 /** What outputs need besides the options of the call. */
-export interface OutputOptions {
+interface OutputOptions {
   /** Files that must not be overwritten. */
   readonly inputs: readonly string[];
   /** How the codes were made, or what the rows are, which Arrow files hold and are sealed by. */

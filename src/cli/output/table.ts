@@ -10,7 +10,7 @@ const MIN_WIDTH = 6;
 const GAP = '  ';
 
 /** How cells are set. */
-export interface TableLayout {
+interface TableLayout {
   /** Columns whose cells are set to the right: all but the first by default. */
   readonly isRight?: (column: number) => boolean;
   /** Columns of the terminal; the widest of the table are cut to fit. */
@@ -54,7 +54,7 @@ function fitted(text: string, width: number, isRight: boolean): string {
 }
 
 /** Where a table goes. */
-export interface TableOptions {
+interface TableOptions {
   /** Columns of the terminal. */
   readonly width: number;
   readonly isColored: boolean;

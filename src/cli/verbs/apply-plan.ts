@@ -1,22 +1,40 @@
 /** `halfspace dedup --apply`: the rows that a reviewed plan keeps, as a new file. */
 
+import { stat } from 'node:fs/promises';
 import { textOfFormula } from '../../formats/csv/csv-text';
-import { applyPlan, type BitOrder, openRows, type RowFormat, readPlan } from '../../node';
+import { shardsOf } from '../../formats/shards';
+import {
+  applyPlan,
+  type BitOrder,
+  type DedupPlan,
+  openRows,
+  type RowFormat,
+  readPlan,
+} from '../../node';
 import type { Call } from '../call';
 import { isIndexFolder } from '../input/index-folder';
-import { openInput, readingOptions, saySkipped } from '../input/open-input';
+import {
+  type Input,
+  nameOfInput,
+  openInput,
+  readingOptions,
+  saySkipped,
+} from '../input/open-input';
 import { counted, grouped } from '../output/figures';
 
+/** gzip makes a file at most so many times smaller. */
+const MAX_PACKING = 1032;
+
 /** Writes the rows of `input` that a reviewed plan keeps. */
-export async function applyPlanOf(call: Call, input: string): Promise<0> {
+export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   const output = call.text('output');
   if (output === undefined) call.misuse('--apply PLAN writes the kept rows: -o OUT is missing');
   if (input === '-') call.misuse('--apply reads a file, not stdin');
-  if (await isIndexFolder(input)) {
+  if (typeof input === 'string' && (await isIndexFolder(input))) {
     call.misuse(`${input} is an index: drop ids from it by halfspace index ${input} --remove IDS`);
   }
   const planPath = call.text('apply') as string;
-  const plan = await readPlan(planPath);
+  const plan = await readPlanFor(call, planPath, input);
   const ids = await idsToCompare(call, { input, planPath, count: plan.count });
   const options = {
     ...readingOptions(call, input),
@@ -38,19 +56,37 @@ export async function applyPlanOf(call: Call, input: string): Promise<0> {
   return 0;
 }
 
+/** Reads a plan for an input, which must be large enough for the rows that the plan says it has. */
+export async function readPlanFor(call: Call, path: string, input: Input): Promise<DedupPlan> {
+  const reader = await openInput(call, input);
+  await reader.close();
+  const shards = await shardsOf(input);
+  const files = shards ?? [input].flat();
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  const isPacked = files.some((file) => /\.(gz|zst)$/i.test(file));
+  // A folder of texts has as many rows as files.
+  const isKnown = shards !== null || reader.byteCount !== null;
+  const mostByBytes = isKnown ? bytes * (isPacked ? MAX_PACKING : 1) : undefined;
+  return readPlan(path, { maxRows: reader.rowCount ?? mostByBytes });
+}
+
 /** The plan's ids, and the column of the input that must have the same; null where one has none. */
 async function idsToCompare(
   call: Call,
-  { input, planPath, count }: { input: string; planPath: string; count: number },
+  { input, planPath, count }: { input: Input; planPath: string; count: number },
 ) {
   const reader = await openInput(call, input);
   await reader.close();
   const names = reader.columns.map(({ name }) => name);
-  const column = call.text('id') ?? ['id', 'file'].find((name) => names.includes(name));
+  const usual = ['id', 'file'].find((name) => names.includes(name));
+  const told = call.text('id') ?? usual;
+  const column = told === 'none' && !names.includes(told) ? undefined : told;
   const values = await idsOfPlan(planPath, count);
   if (values !== null && column !== undefined) return { column, values };
-  const which = values === null ? planPath : input;
-  call.say(`${which} has no ids: rows of the plan and of ${input} are matched by their numbers`);
+  const name = nameOfInput(input);
+  const which = values === null ? planPath : name;
+  call.say(`${which} has no ids: rows of the plan and of ${name} are matched by their numbers`);
   return null;
 }
 

@@ -4,10 +4,11 @@
  * become vectors after they are drawn. Rows without a direction are counted and left out.
  */
 
+import { Reservoir } from '../../base/draw';
 import { calibrate } from '../../measure/calibrate';
-import { Reservoir } from '../../measure/draw';
-import { hasDirection, isMissing, vectorAt } from '../../measure/rows';
+import { hasDirection, isMissing } from '../../measure/rows';
 import type { TextHasher, Vector } from '../../node';
+import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { singlePage } from '../explore/page-file';
 import { type HashSource, hasherOptionsOf, openSource } from '../input/hash-source';

@@ -4,8 +4,8 @@
  * stay as they are, and the plan is for NEW alone.
  */
 
-import { planOfKept } from '../../groups/dedup';
-import { ascending } from '../../join/source';
+import { ascending } from '../../base/arrays';
+import { planOfKept } from '../../groups/plan';
 import {
   type DedupPlan,
   dedupAsync,
@@ -17,10 +17,11 @@ import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import { isIndexFolder } from '../input/index-folder';
 import { checkNearness, estimatedNearness } from '../input/nearness';
+import type { Input } from '../input/open-input';
 import { counted, grouped } from '../output/figures';
 
 /** A plan for new rows, and by row the id of the row of the index that it is near to. */
-export interface NewPlan {
+interface NewPlan {
   readonly rows: Collection;
   readonly plan: DedupPlan;
   readonly near: readonly (string | null)[];
@@ -29,7 +30,7 @@ export interface NewPlan {
 /** Plans the rows of `input`, which `take` sees batch by batch. */
 export async function planAgainst(
   call: Call,
-  input: string,
+  input: Input,
   wish: Parameters<typeof readCollection>[2],
   keep: () => Keep,
 ): Promise<NewPlan> {

@@ -14,18 +14,19 @@ import {
   type Grouping,
   type Keep,
   type RowBatch,
-  readPlan,
 } from '../../node';
+import { hashWord } from '../../text/word-hash';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { checkNearness, nearnessOf } from '../input/nearness';
-import { columnOf } from '../input/open-input';
+import { columnOf, type Input, nameOfInput } from '../input/open-input';
+import { Within } from '../input/within';
 import { commandLine } from '../output/figures';
 import { writePlanned } from '../output/plan';
 import { type Review, reviewOf, reviewText, shownRows } from '../output/review';
 import { isForPeople, openOutput, PageFile } from '../output/rows';
-import { applyPlanOf } from './apply-plan';
+import { applyPlanOf, readPlanFor } from './apply-plan';
 import { planAgainst } from './dedup-against';
 
 /** Besides the codes: an order of the rows, groups, the plan, bands of the join. */
@@ -35,28 +36,33 @@ const PLAN_NAME = /\.(jsonl|csv|arrow|html)$/i;
 
 /** Makes a plan, or with --apply writes what a plan keeps. */
 export async function run(call: Call): Promise<0> {
-  const input = call.onlyInput();
+  const input = call.args.length > 1 ? call.args : call.onlyInput();
   return call.has('apply') ? applyPlanOf(call, input) : makePlan(call, input);
 }
 
 /** The output is opened first: what cannot be written is refused before the work. */
-async function makePlan(call: Call, input: string): Promise<0> {
+async function makePlan(call: Call, input: Input): Promise<0> {
   refusePlanWithin(call, input);
+  refuseOptions(call);
   const rule = new KeepRule(call);
+  const within = call.has('within') ? new Within(call) : null;
   const target = call.text('output');
-  if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
-    call.misuse(
-      `--output expected a plan's name, one in .jsonl, .csv, .arrow or .html, got "${target}"`,
-    );
-  }
-  const page = target?.endsWith('.html') ? await PageFile.named(call, [input]) : null;
+  const files = [input].flat();
+  const page = target?.endsWith('.html') ? await PageFile.named(call, files) : null;
   const writer = isForPeople(call)
     ? null
-    : (page ?? (await openOutput(call, { inputs: [input], header: { kind: 'plan' } })));
+    : (page ?? (await openOutput(call, { inputs: files, header: { kind: 'plan' } })));
+  /** Of each text a hash of 53 bits, to count exact copies. */
+  const texts: number[] = [];
+  let textColumn: string | null = null;
   const ofRule = {
     bytesPerRow: PLAN_BYTES_PER_ROW,
-    columns: () => (rule.column === null ? [] : [rule.column]),
-    take: (batch: RowBatch) => rule.take(batch),
+    columns: () => [rule.column, within?.column].flatMap((name) => name ?? []),
+    take(batch: RowBatch) {
+      for (const text of textColumn ? batch.texts(textColumn) : []) texts.push(hashOf(text));
+      rule.take(batch);
+      within?.take(batch);
+    },
   };
   if (call.has('against')) {
     const wish = { ...ofRule, begin: (source: HashSource | null) => rule.check(call, source) };
@@ -65,14 +71,16 @@ async function makePlan(call: Call, input: string): Promise<0> {
     return 0;
   }
   const oldPath = call.text('extend');
-  const old = oldPath === undefined ? null : await readPlan(oldPath);
+  const old = oldPath === undefined ? null : await readPlanFor(call, oldPath, input);
   const rows = await readCollection(call, input, {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
     areTextsSets: true,
     ...ofRule,
     begin(source) {
       checkNearness(call, source);
+      if (source?.choice.kind === 'text') [textColumn] = source.choice.columns;
       rule.check(call, source);
+      within?.check(source);
     },
   });
   const extended = old === null ? null : extension(call, rows, old);
@@ -81,22 +89,42 @@ async function makePlan(call: Call, input: string): Promise<0> {
   const options = {
     ...{ ...near, grouping: call.text('grouping') as Grouping },
     extend: extended === null ? undefined : { ...extended.extend, vectors: known },
-    keep: rule.keep(old?.count),
+    ...{ keep: rule.keep(old?.count), keepAtMost: call.number('keep-at-most') },
+    ...(within && { group: within.ofRows }),
   };
   const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
-  const review = reviewOf(plan, rows.there?.length ?? rows.count);
+  const hashes = textColumn === null ? null : texts;
+  const review = reviewOf(plan, rows.there?.length ?? rows.count, hashes);
   const shown = call.has('quiet') ? [] : shownRows(plan, review);
-  const texts = await writePlanned(call, { input, plan, rows, shown }, writer);
-  if (!call.has('quiet')) await sayReview(call, { input, plan, rows, review, texts });
+  const examples = await writePlanned(call, { input, plan, rows, shown }, writer);
+  if (!call.has('quiet')) await sayReview(call, { input, plan, rows, review, texts: examples });
   return 0;
 }
 
+/** Refuses options that exclude each other, and a plan of a name that --apply would not read. */
+function refuseOptions(call: Call): void {
+  const others = ['extend', 'against'].find((name) => call.has(name));
+  const only = ['within', 'keep-at-most'].find((name) => call.has(name));
+  if (only && others) call.misuse(`--${only} does not go with --${others}`);
+  const target = call.text('output');
+  if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
+    call.misuse(
+      `--output expected a plan's name, one in .jsonl, .csv, .arrow or .html, got "${target}"`,
+    );
+  }
+}
+
+const hashOf = (text: string | null) => Number(hashWord(text ?? '') >> 11n);
+
 /** Within a folder of texts the plan would be one of the texts when it is applied. */
-function refusePlanWithin(call: Call, input: string): void {
+function refusePlanWithin(call: Call, input: Input): void {
   const target = call.text('output');
   if (target === undefined || target === '-' || input === '-') return;
-  if (!resolve(target).startsWith(resolve(input) + sep) && !isMatch(input, target)) return;
-  call.misuse(`the plan ${target} would be one of the files of ${input}: name another place`);
+  const place = [input]
+    .flat()
+    .find((one) => resolve(target).startsWith(resolve(one) + sep) || isMatch(one, target));
+  if (place === undefined) return;
+  call.misuse(`the plan ${target} would be one of the files of ${place}: name another place`);
 }
 
 /** The rows that a plan does not know, and the plan with those that it knows, which come first. */
@@ -106,8 +134,8 @@ function extension(call: Call, { source, count, path }: Collection, plan: DedupP
   }
   if (plan.count > count) {
     call.fail(
-      `the plan is for ${plan.count} rows and ${path} has ${count}: --extend takes the ` +
-        'file as it was then, with the new rows behind',
+      `the plan is for ${plan.count} rows and ${nameOfInput(path)} has ${count}: --extend takes ` +
+        'the file as it was then, with the new rows behind',
     );
   }
   const known = part(source, 0, plan.count);
@@ -124,7 +152,7 @@ function part(codes: Codes, first: number, end: number): Codes {
 
 /** What a review is made of. */
 interface Made {
-  readonly input: string;
+  readonly input: Input;
   readonly plan: DedupPlan;
   readonly rows: Collection;
   readonly review: Review;
@@ -141,15 +169,16 @@ async function sayReview(call: Call, { input, plan, rows, review, texts }: Made)
   if (target === undefined || target === '-') {
     call.say('Nothing is changed; -o plan.jsonl writes the plan, a line for each row.');
   } else if (rows.isIndex) {
-    call.say(`Nothing is changed. ${target} says which ids to remove from ${input}.`);
+    call.say(`Nothing is changed. ${target} says which ids to remove from ${nameOfInput(input)}.`);
   } else {
-    // What came by stdin is in a file of a name that is not known here.
-    const isFolder = (await stat(input).catch(() => null))?.isDirectory() === true;
+    const [first] = [input].flat();
+    const isFolder = (await stat(first).catch(() => null))?.isDirectory() === true;
     const shards = input === '-' ? null : await shardsOf(input);
-    const name = shards === null ? keptName(input, isFolder) : keptFolder(input);
-    const [file, kept] = input === '-' ? ['IN', 'OUT'] : [input, name];
+    const name = shards === null ? keptName(first, isFolder) : keptFolder(first);
+    // What came by stdin is in a file of a name that is not known here.
+    const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), name];
     const made = target.endsWith('.html') ? 'plan.jsonl' : target;
-    const words = ['halfspace', 'dedup', file, '--apply', made, '-o', kept];
+    const words = ['halfspace', 'dedup', ...files, '--apply', made, '-o', kept];
     call.say(
       target.endsWith('.html')
         ? `Nothing is changed. Open ${target} in a browser, decide, save plan.jsonl, then:` +
@@ -167,9 +196,12 @@ function keptName(input: string, isFolder: boolean): string {
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
 }
 
-/** `data/*.jsonl` and `data` as `data-kept`. */
+/** `data/*.jsonl`, `data/a.jsonl` and `data` as `data-kept`. */
 function keptFolder(input: string): string {
-  const folder = input.replace(/\/?[^/]*[*?].*$/, '').replace(/\/+$/, '');
+  const folder = input
+    .replace(/\/?[^/]*[*?].*$/, '')
+    .replace(/\/?[^/]*\.[^/]+$/, '')
+    .replace(/\/+$/, '');
   return `${folder || 'rows'}-kept`;
 }
 

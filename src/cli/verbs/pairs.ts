@@ -21,7 +21,7 @@ import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { isIndexFolder } from '../input/index-folder';
 import { checkNearness, estimatedNearness, nearnessOf } from '../input/nearness';
-import { columnOf } from '../input/open-input';
+import { Within } from '../input/within';
 import { counted, durationText, grouped, similarityWords } from '../output/figures';
 import { openOutput } from '../output/rows';
 
@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<0> {
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
   // Refuses before the work what cannot be written.
   const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
-  const groups = call.has('group') ? new Groups(call) : null;
+  const groups = call.has('within') ? new Within(call) : null;
   const shown = call.has('columns') ? call.list('columns') : null;
   const [left, right] = await collections(call, args, groups);
   const isExact = right === null || (left.vectors !== null && right.vectors !== null);
@@ -70,7 +70,7 @@ export async function run(call: Call): Promise<0> {
 async function collections(
   call: Call,
   [one, other]: readonly string[],
-  groups: Groups | null,
+  groups: Within | null,
 ): Promise<readonly [Collection, Collection | null]> {
   const wish = {
     hold: call.has('min-cosine') ? ('vectors' as const) : undefined,
@@ -84,7 +84,7 @@ async function collections(
     take: (batch: RowBatch) => groups?.take(batch),
   };
   if (other === undefined) return [await readCollection(call, one, wish), null];
-  if (groups !== null) call.misuse('--group goes with one input, not with two');
+  if (groups !== null) call.misuse('--within goes with one input, not with two');
   if (one === '-' && other === '-') call.misuse('stdin can be one of the inputs, not both');
   const isOtherFirst = !(await isIndexFolder(one)) && (await isIndexFolder(other));
   const [first, second] = isOtherFirst ? [other, one] : [one, other];
@@ -93,37 +93,8 @@ async function collections(
   return isOtherFirst ? [next, made] : [made, next];
 }
 
-/** The groups of --group, gathered batch by batch: rows of equal values; null ones in none. */
-class Groups {
-  readonly column: string;
-  readonly #groups = new Map<unknown, number>();
-  readonly #ofRows: number[] = [];
-
-  constructor(readonly call: Call) {
-    this.column = call.text('group') as string;
-  }
-
-  /** Fails where there is no such column; an index folder has no source. */
-  check(source: HashSource | null): void {
-    if (source === null) this.call.misuse('--group needs a file, an index has its codes only');
-    columnOf(this.call, source.reader, this.column);
-  }
-
-  take(batch: RowBatch): void {
-    for (const value of batch.values(this.column)) {
-      const group = this.#groups.get(value) ?? this.#groups.size;
-      if (value !== null) this.#groups.set(value, group);
-      this.#ofRows.push(value === null ? -1 : group);
-    }
-  }
-
-  get ofRows(): Int32Array {
-    return Int32Array.from(this.#ofRows);
-  }
-}
-
 /** Which of the near pairs are wanted, by the options of the call. */
-function wishOf(call: Call, groups: Groups | null): PairWish {
+function wishOf(call: Call, groups: Within | null): PairWish {
   return {
     ...(groups && { group: groups.ofRows }),
     ...(call.has('agree') && { agree: call.list('agree').flatMap((bits) => runsOf(call, bits)) }),

@@ -6,11 +6,11 @@
 
 import { basename } from 'node:path';
 import type { Held } from '../../explorer/messages';
+import { type MeasureOptions, measureIndex } from '../../measure/measure-index';
 import type { Call } from '../call';
 import { type Explored, openExplored } from '../explore/explored';
-import { healthAnswer, healthData } from '../explore/health';
+import { type FolderState, folderState, healthAnswer, healthData } from '../explore/health';
 import { heldMap } from '../explore/held-map';
-import { type FolderState, folderState, type MeasureOptions, measure } from '../explore/measured';
 import { singlePage } from '../explore/page-file';
 import { openFolder } from '../input/index-folder';
 import { PageFile } from '../output/rows';
@@ -29,7 +29,7 @@ export async function run(call: Call): Promise<0 | 1> {
     return 1;
   }
   const explored = await openExplored(call, path, null);
-  const measured = await measure(call, explored.index, options);
+  const measured = await measureIndex(explored.index, options, call.long);
   const health = healthAnswer(state, measured, (row) => String(explored.index.idOf(row)));
   await file.write(
     file.isData

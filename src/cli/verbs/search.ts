@@ -6,7 +6,7 @@
 
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
 import { similaritiesOf } from '../../index/search';
-import { isMissing, vectorAt } from '../../measure/rows';
+import { isMissing } from '../../measure/rows';
 import {
   Codes,
   type ColumnData,
@@ -24,7 +24,7 @@ import {
   type StoredIndex,
   type Vector,
 } from '../../node';
-import { packVectors } from '../../vectors/vectors';
+import { packVectors, vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { rowsOfTexts } from '../input/hash-source';
 import {

@@ -4,9 +4,8 @@
  */
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { decodeLz4 } from '../../table/compression/lz4';
+import { decodeLz4Blocks } from '../../table/compression/lz4';
 import { decodeZstd } from '../../table/compression/zstd';
-import { decodeSnappy } from './snappy';
 
 /** Makes the `length` bytes of a page; throws where it cannot. */
 type Decode = (page: Uint8Array, length: number) => Uint8Array;
@@ -17,8 +16,8 @@ const CODECS: Readonly<Record<string, Decode>> = {
   GZIP: (page, length) => gunzipSync(page, { maxOutputLength: length + 1 }),
   BROTLI: (page, length) => brotliDecompressSync(page, { maxOutputLength: length + 1 }),
   ZSTD: (page, length) => decodeZstd(page, length),
-  LZ4_RAW: (page) => decodeLz4(frameOf([page])),
-  LZ4: (page) => decodeLz4(frameOf(hadoopBlocks(page) ?? [page])),
+  LZ4_RAW: (page) => decodeLz4Blocks([page]),
+  LZ4: (page) => decodeLz4Blocks(hadoopBlocks(page) ?? [page]),
 };
 
 /** A page's content in a buffer that holds nothing else, so that nothing is read beyond it. */
@@ -34,22 +33,6 @@ export function decodePage(codec: string | undefined, page: Uint8Array, length: 
   return content.buffer.byteLength === length ? content : new Uint8Array(content);
 }
 
-/** LZ4 blocks in a frame: a magic, flags, an unchecked checksum, the blocks, an end mark. */
-function frameOf(blocks: readonly Uint8Array[]): Uint8Array {
-  const length = blocks.reduce((sum, block) => sum + 4 + block.length, 11);
-  const frame = new Uint8Array(length);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, 0x184d2204, true);
-  frame.set([0x40, 0x70], 4);
-  let at = 7;
-  for (const block of blocks) {
-    view.setUint32(at, block.length, true);
-    frame.set(block, at + 4);
-    at += 4 + block.length;
-  }
-  return frame;
-}
-
 /** Hadoop writes the lengths before each block, highest byte first; null where they do not fit. */
 function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
   const view = new DataView(page.buffer, page.byteOffset, page.length);
@@ -62,4 +45,50 @@ function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
     at += 8 + length;
   }
   return blocks;
+}
+
+/**
+ * The content of a Snappy block (google/snappy, format_description.txt), which must be of `length`
+ * bytes. hyparquet's own decoder never returns on some damaged blocks; this one writes each byte
+ * once, and no more than `length` of them.
+ */
+export function decodeSnappy(block: Uint8Array, length: number): Uint8Array {
+  const out = new Uint8Array(length);
+  let at = 0;
+  let filled = 0;
+  const byte = () => {
+    if (at >= block.length) throw new Error('a Snappy block is cut short');
+    return block[at++];
+  };
+  const number = (bytes: number) => {
+    let value = 0;
+    for (let i = 0; i < bytes; i++) value += byte() * 2 ** (8 * i);
+    return value;
+  };
+  while (byte() > 0x7f); // the length again, which the page's header has
+  while (at < block.length) {
+    const tag = byte();
+    const kind = tag & 3;
+    let count = (tag >> 2) + 1;
+    if (kind === 0) {
+      if (count > 60) count = number(count - 60) + 1;
+      if (count > block.length - at || count > length - filled) throw tooLong(length);
+      out.set(block.subarray(at, at + count), filled);
+      at += count;
+      filled += count;
+      continue;
+    }
+    if (kind === 1) count = ((tag >> 2) & 7) + 4;
+    const offset = kind === 1 ? ((tag >> 5) << 8) + byte() : number(kind === 2 ? 2 : 4);
+    if (offset < 1 || offset > filled) throw new Error('a Snappy block refers to before its start');
+    if (count > length - filled) throw tooLong(length);
+    // The copy may overlap what it makes.
+    for (const end = filled + count; filled < end; filled++) out[filled] = out[filled - offset];
+  }
+  if (filled === length) return out;
+  throw new Error(`a Snappy block of ${filled} bytes, ${length} were expected`);
+}
+
+function tooLong(length: number): Error {
+  return new Error(`a Snappy block of more than ${length} bytes`);
 }

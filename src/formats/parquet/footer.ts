@@ -9,7 +9,7 @@ import type { ChunkShape } from './pages';
 import { Cursor, readStruct } from './thrift';
 
 /** A chunk of a leaf in a row group, and where it lies in the file. */
-export interface Chunk {
+interface Chunk {
   readonly meta: ColumnMetaData;
   readonly shape: ChunkShape;
   readonly start: number;
@@ -32,7 +32,7 @@ export interface RowGroup {
 }
 
 /** The content of a footer. */
-export interface Footer {
+interface Footer {
   readonly columns: readonly ParquetColumn[];
   readonly groups: readonly RowGroup[];
   readonly rowCount: number;

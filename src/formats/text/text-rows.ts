@@ -7,8 +7,8 @@ import { RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkUtf8, lineBlocks, textOf } from '../byte-source';
 import { readWhole } from '../file-io';
-import { filesOf } from '../files-of';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
+import { filesOf } from '../shards';
 
 /** Every line is a row, also an empty one, of the column "text". */
 export async function textRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {

@@ -23,7 +23,7 @@ export function bucketBits(width: number, count: number): { bits: number; isDire
 }
 
 /** What a search is expected to meet. */
-export interface Expectation {
+interface Expectation {
   /** How many times fuller than by chance the buckets near a query are: `Bands.skew`. */
   skew?: number;
   /** Whether the tables hold 32 prefilter bits of each code. */

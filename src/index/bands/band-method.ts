@@ -40,20 +40,20 @@ const NEW = 1 / 8;
 const MAX_RADII = 64;
 
 /** What a search by distance wants. */
-export interface Reach {
+interface Reach {
   readonly k: number;
   readonly maxDistance: number;
 }
 
 /** What the bands did for one search. */
-export interface Attempt {
+interface Attempt {
   /** False: the budget ran out, the collector holds some hits only, and a scan must begin again. */
   readonly isComplete: boolean;
   readonly compared: number;
 }
 
 /** Bands that are ready; `built` when this call has made them. */
-export interface ReadyBands {
+interface ReadyBands {
   readonly bands: Bands;
   readonly built: BuiltBands | null;
 }
@@ -71,6 +71,10 @@ interface Choice {
   readonly units: number;
 }
 
+/**
+ * The choice of one index, and what it has learnt: the work of scans since there are no bands, how
+ * far searches went, what look-ups saved. All of it follows from the calls, none from a clock.
+ */
 export class BandMethod {
   readonly #bits: number;
   #bands: Bands | null = null;

@@ -6,6 +6,7 @@
 
 import { toStarts } from '../../base/arrays';
 import type { BitRun } from '../../codes/pigeonhole';
+import { bitCount } from '../../kernels/hamming/hamming.scalar';
 import { bucketBits } from './band-layout';
 
 /** Where codes are. Read again at every step, because growth may move them. */
@@ -13,7 +14,7 @@ export interface CodeSource {
   readonly codes: Uint8Array;
 }
 
-export interface TableOptions {
+interface TableOptions {
   readonly bits: number;
   readonly count: number;
   readonly prefilter?: boolean;
@@ -41,6 +42,7 @@ interface TableKeys {
   readonly prefilterMask: number;
 }
 
+/** A finished table: the way to a bucket, and what is in each. */
 export interface BandTable extends TableKeys {
   /** Bucket b holds `members[offsets[b]]` to `members[offsets[b + 1] - 1]`, ascending. */
   readonly offsets: Uint32Array;
@@ -137,11 +139,8 @@ class TableMaker {
   #squares = 0;
 
   constructor(keys: TableKeys, options: TableOptions, sorting: Sorting) {
-    const parts = Math.min(
-      keys.bucketBits,
-      MAX_PART_BITS,
-      bitLength(options.count) - PART_ROW_BITS,
-    );
+    const rowBits = 32 - Math.clz32(options.count);
+    const parts = Math.min(keys.bucketBits, MAX_PART_BITS, rowBits - PART_ROW_BITS);
     this.shift = keys.bucketBits - Math.max(0, parts);
     this.ends = new Uint32Array(2 ** (keys.bucketBits - this.shift));
     this.hasPrefilter = (options.prefilter ?? false) && keys.prefilterMask !== 0;
@@ -256,7 +255,7 @@ function tableKeys({ firstBit, bits: width }: BitRun, bits: number, count: numbe
     }
   });
   const words = [...masks.keys()].filter((w) => masks[w] !== 0);
-  const free = Array.from({ length: Math.floor(bits / 32) }, (_, w) => 32 - ones(masks[w]));
+  const free = Array.from({ length: Math.floor(bits / 32) }, (_, w) => 32 - bitCount(masks[w]));
   const prefilterWord = Math.max(0, free.indexOf(Math.max(...free)));
   return {
     ...{ width, firstBit },
@@ -286,14 +285,4 @@ function hashedFlips(width: number, bits: number): Uint32Array {
     if (word !== 0) flips.add(word);
   }
   return Uint32Array.from(flips);
-}
-
-function ones(word: number): number {
-  let count = 0;
-  for (let rest = word >>> 0; rest > 0; rest >>>= 1) count += rest & 1;
-  return count;
-}
-
-function bitLength(value: number): number {
-  return 32 - Math.clz32(value);
 }

@@ -23,7 +23,7 @@ export interface BandsOptions {
   readonly prefilter?: boolean;
 }
 
-export interface BandSearchOptions {
+interface BandSearchOptions {
   /** The last distance to search to the end; by default as far as the collector needs. */
   maxRadius?: number;
   /** Most work units that may be spent (`unitsOf`, `scanUnits`); by default any number. */
@@ -31,7 +31,7 @@ export interface BandSearchOptions {
 }
 
 /** How a search went. */
-export interface BandSearch {
+interface BandSearch {
   /** Whether every hit of use has been offered. If not, begin again by another method. */
   readonly isComplete: boolean;
   /** Every code within this distance has been offered; -1 when not even equal ones. */
@@ -43,6 +43,10 @@ export interface BandSearch {
   readonly compared: number;
 }
 
+/**
+ * Tables over the first `count` codes of a source. Codes that are added later are for the caller to
+ * scan, rows that are removed for the collector to leave out.
+ */
 export class Bands {
   readonly options: BandsOptions;
   readonly #source: CodeSource;

@@ -17,13 +17,19 @@ const STEP_CODES = 2 ** 14;
 
 /** Rows, and which of them share a code, as files hold them. */
 export interface KnownCodes {
+  /** Their numbers. */
+  readonly rows: Uint32Array;
+  /** One after another. */
   readonly codes: Uint8Array;
-  readonly count: number;
   readonly validity: Uint8Array | null;
-  /** The first row with the same code; null where none of these has the code of another. */
-  readonly firsts: Uint32Array | null;
+  /** The first row with the same code; null where that is the row itself; undefined: not known. */
+  readonly firsts?: Uint32Array | null;
 }
 
+/**
+ * Numbers of distinct codes by code. `put` comes right after a `find` that found nothing, with no
+ * other call between; who adds more than `holds` says must build another table.
+ */
 export class CodeTable {
   readonly #memory: CodeMemory;
   readonly #entries: Uint32Array;

@@ -10,7 +10,7 @@ import { runSteps, type Steps } from '../../base/steps';
 import { CodeMemory } from '../../kernels/hamming/code-memory';
 import { distance } from '../../kernels/hamming/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../../kernels/hits/hits';
-import { sharedValues } from '../../kernels/memory';
+import { grownShared, sharedValues } from '../../kernels/memory';
 import { CodeTable, isEqual, type KnownCodes, NOT_FOUND } from './code-table';
 import { SharedRows } from './shared-rows';
 
@@ -31,6 +31,7 @@ const STEP_ROWS = 2 ** 20;
 const COMPARISONS_BEFORE_FREE = 256;
 const COMPARISONS_FACTOR = 8;
 
+/** Distinct codes by number and their rows. Views of codes are valid until codes are added. */
 export class DistinctCodes {
   readonly bytesPerCode: number;
   #memory: CodeMemory;
@@ -176,25 +177,30 @@ export class DistinctCodes {
   add(code: Uint8Array | null): number {
     this.#reserveRows(this.#rowCount + 1);
     const row = this.#rowCount++;
-    this.#liveCount++;
     this.#compared = 0;
+    this.#put(row, code);
+    return row;
+  }
+
+  /** Gives a row that is not there its code. */
+  #put(row: number, code: Uint8Array | null): void {
+    this.#liveCount++;
     if (code === null) {
       this.#distinctOfRow[row] = NULL_ROW;
-      return row;
+      return;
     }
     if (!this.#table?.holds(this.#count + 1)) runSteps(this.tableSteps(1), {});
     const table = this.#table as CodeTable;
     const found = table.find(code);
     if (found === NOT_FOUND) {
       table.put(this.#append(row, code));
-      return row;
+      return;
     }
     this.#distinctOfRow[row] = found;
     if (this.#memory.rows[found] === NO_ROW) {
       this.#memory.rows[found] = row;
       this.emptyCount--;
     } else this.#more.add(found, row);
-    return row;
   }
 
   #append(row: number, code: Uint8Array): number {
@@ -207,44 +213,39 @@ export class DistinctCodes {
   }
 
   /**
-   * Appends rows of which a file says what `add` would have to find out: which rows share a code.
-   * The table of codes is built when the next row is added. Throws where a row has not the code of
-   * its first. `takenOver` holds, by a removed first row, the distinct code of the row that took
-   * over.
+   * Puts rows of a file in place of skipped ones, but those whose number is NO_ROW; rows of equal
+   * codes must come in ascending order. Where the file says which rows share a code, this needs no
+   * table of codes, and throws where a row has not the code of its first. `takenOver` holds, by a
+   * removed first row, the distinct code of the row that took over.
    */
-  addKnown(known: KnownCodes, takenOver: Map<number, number>): void {
-    const { codes, count, validity, firsts } = known;
+  restore({ rows, codes, validity, firsts }: KnownCodes, takenOver: Map<number, number>): void {
     const { bytesPerCode } = this;
-    this.#table = null;
-    this.#memory.reserve(this.#count + count);
-    this.#reserveRows(this.#rowCount + count);
-    const { codes: held, rows } = this.#memory;
-    let run = 0; // of codes that are new, from here on, the rows before are done
-    const copyRun = (end: number) => {
-      const bytes = codes.subarray(run * bytesPerCode, end * bytesPerCode);
-      held.set(bytes, this.#count * bytesPerCode);
-      const row = this.#rowCount + run;
-      for (let i = 0; i < end - run; i++) {
-        rows[this.#count + i] = row + i;
-        this.#distinctOfRow[row + i] = this.#count + i;
+    const isKnown = firsts !== undefined;
+    if (isKnown) this.#table = null;
+    this.#memory.reserve(this.#count + rows.length);
+    const { codes: held, rows: firstRows } = this.#memory;
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i];
+      if (row === NO_ROW) continue;
+      if (this.#distinctOfRow[row] !== REMOVED || row >= this.#rowCount)
+        throw new Error(`row ${row} is there twice, or its number is too high`);
+      const from = i * bytesPerCode;
+      const first = firsts?.[i] ?? row;
+      if (!isValid(validity, i)) this.#put(row, null);
+      else if (!isKnown) this.#put(row, codes.subarray(from, from + bytesPerCode));
+      else {
+        this.#liveCount++;
+        if (first === row) {
+          const to = this.#count * bytesPerCode;
+          for (let j = 0; j < bytesPerCode; j++) held[to + j] = codes[from + j];
+          firstRows[this.#count] = row;
+          this.#distinctOfRow[row] = this.#count++;
+        } else {
+          const code = codes.subarray(from, from + bytesPerCode);
+          this.#distinctOfRow[row] = this.#distinctOfKnown(row, first, code, takenOver);
+        }
       }
-      this.#count += end - run;
-    };
-    for (let i = 0; i < count && (validity !== null || firsts !== null); i++) {
-      const row = this.#rowCount + i;
-      const isThere = isValid(validity, i);
-      const first = isThere && firsts !== null ? firsts[i] : row;
-      if (isThere && first === row) continue;
-      copyRun(i);
-      run = i + 1;
-      const code = codes.subarray(i * bytesPerCode, run * bytesPerCode);
-      this.#distinctOfRow[row] = isThere
-        ? this.#distinctOfKnown(row, first, code, takenOver)
-        : NULL_ROW;
     }
-    copyRun(count);
-    this.#rowCount += count;
-    this.#liveCount += count;
   }
 
   /** The distinct code of a row that has the code of an earlier one. */
@@ -371,9 +372,7 @@ export class DistinctCodes {
   #reserveRows(count: number): void {
     if (count <= this.#distinctOfRow.length) return;
     const room = Math.max(count, Math.ceil(1.25 * this.#distinctOfRow.length));
-    const more = sharedValues(Uint32Array, room);
-    more.set(this.#distinctOfRow);
-    this.#distinctOfRow = more;
+    this.#distinctOfRow = grownShared(this.#distinctOfRow, room);
   }
 
   /**

@@ -20,8 +20,12 @@ const LENGTH = 3;
 const REMOVED = 4;
 
 /** Whether a row of a distinct code is not removed. */
-export type IsThere = (row: number, distinct: number) => boolean;
+type IsThere = (row: number, distinct: number) => boolean;
 
+/**
+ * Lists of rows by distinct code. `add` costs constant time, removing a row none until an eighth of
+ * its list is removed: then the list is cleaned.
+ */
 export class SharedRows {
   /** At most three quarters full; a list that became empty stays until the table grows. */
   #lists = new Uint32Array(FIELDS * MIN_LISTS).fill(NONE);

@@ -3,27 +3,38 @@
 import type { Steps } from '../../base/steps';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 
+interface Grouped {
+  readonly distinctCodes: DistinctCodes;
+  /** Where each partition starts. */
+  readonly starts: Uint32Array;
+  /** The number before of each distinct code; null where all have theirs still. */
+  readonly order: Uint32Array | null;
+}
+
 /**
- * The distinct codes in the order of their partitions, without empty ones, and where each starts;
- * `kept` as `rearranged` takes it.
+ * The distinct codes in the order of their partitions, without empty ones; those given where that
+ * is their order. `kept` as `rearranged` takes it.
  */
 export function* groupedByPartition(
   distinctCodes: DistinctCodes,
   partitionOf: Uint32Array,
   count: number,
   kept: Uint32Array | null = null,
-): Steps<{ distinctCodes: DistinctCodes; starts: Uint32Array }> {
+): Steps<Grouped> {
   const starts = new Uint32Array(count + 1);
+  let isInOrder = kept === null && distinctCodes.emptyCount === 0;
   for (let distinct = 0; distinct < distinctCodes.count; distinct++) {
     if (!distinctCodes.isEmpty(distinct)) starts[partitionOf[distinct] + 1]++;
+    if (distinct > 0 && partitionOf[distinct] < partitionOf[distinct - 1]) isInOrder = false;
   }
   yield undefined;
   for (let p = 0; p < count; p++) starts[p + 1] += starts[p];
+  if (isInOrder) return { distinctCodes, starts, order: null };
   const order = new Uint32Array(starts[count]);
   const next = starts.slice(0, count);
   for (let distinct = 0; distinct < distinctCodes.count; distinct++) {
     if (!distinctCodes.isEmpty(distinct)) order[next[partitionOf[distinct]]++] = distinct;
   }
   yield undefined;
-  return { distinctCodes: yield* distinctCodes.rearranged(order, kept), starts };
+  return { distinctCodes: yield* distinctCodes.rearranged(order, kept), starts, order };
 }

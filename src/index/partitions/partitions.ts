@@ -22,11 +22,10 @@ import {
   type ResidualSearch,
 } from '../../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
-import type { ResidualColumns } from '../../table/sealed/index-rows';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
 import { gapOf, measuredGaps, type Weighed } from './gaps';
-import { type Middle, ResidualCodes, standardError } from './residual-codes';
+import { type Middle, ResidualCodes, type ResidualColumns, standardError } from './residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from './space';
 
 /** Residual codes between two steps: some milliseconds. */
@@ -43,13 +42,13 @@ interface Origin {
 }
 
 /** Centroids, where the distinct codes of each begin, and what was measured of them before. */
-export interface Grouping {
+interface Grouping {
   readonly centroids: Int16Array;
   readonly starts: Uint32Array;
   readonly nearness?: number | undefined;
   /** See gaps.ts. */
   readonly gaps?: readonly number[] | undefined;
-  /** Residual codes that need not be made, by row. */
+  /** Residual codes that need not be made. */
   readonly residuals?: ResidualColumns | null;
 }
 
@@ -132,7 +131,7 @@ export class Partitions {
     const { residuals = null } = grouping;
     yield* partitions.#each((distinct, p) => {
       if (residuals === null) partitions.#encode(distinct, p);
-      else partitions.#restore(distinct, p, residuals);
+      else partitions.residualCodes?.restore(partitions.#placeOf(distinct, p), residuals, distinct);
     });
     const rows = distinctCodes.memory.rows.subarray(0, grouping.starts[partitions.count]);
     partitions.#gaps =
@@ -170,12 +169,6 @@ export class Partitions {
 
   #middleOf(p: number): Middle {
     return { centroid: this.#centroidOf(p), length: this.#nearness };
-  }
-
-  #restore(distinct: number, p: number, { bytesPerRow, codes, scales }: ResidualColumns): void {
-    const row = this.#distinctCodes.memory.rows[distinct];
-    const code = codes.subarray(row * bytesPerRow, (row + 1) * bytesPerRow);
-    this.residualCodes?.memory.set(this.#placeOf(distinct, p), code, scales[row]);
   }
 
   /**

@@ -32,6 +32,15 @@ export interface Middle {
   readonly length: number;
 }
 
+/** Residual codes that were read, and their scales. */
+export interface ResidualColumns {
+  /** One after another. */
+  readonly codes: Uint8Array;
+  readonly scales: Float32Array;
+  /** Where that of each distinct code is; null where it is at its number. */
+  readonly order: Uint32Array | null;
+}
+
 export class ResidualCodes {
   readonly memory: ResidualMemory;
   readonly #vectors: Encoded;
@@ -78,6 +87,13 @@ export class ResidualCodes {
     this.memory.reserve(place + 1);
     const { code } = this.#rotation;
     this.memory.set(place, code, this.#encode(row, middle));
+  }
+
+  /** Puts the residual code that was read of a distinct code at a place. */
+  restore(place: number, { codes, scales, order }: ResidualColumns, distinct: number): void {
+    const { bytesPerRow: bytes } = this.memory;
+    const from = order?.[distinct] ?? distinct;
+    this.memory.set(place, codes.subarray(from * bytes, (from + 1) * bytes), scales[from]);
   }
 
   /** Writes the residual code of a row to `out[at]..`; returns its scale, 0 of a zero vector. */

@@ -9,7 +9,7 @@ import type { Entries, SparseUnit } from '../../vectors/sparse-unit';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
 
 /** What vectors an index holds: dense ones as 'float32' or 'int8', sparse ones, or none. */
-export type VectorStorage = 'none' | 'float32' | 'int8' | 'sparse';
+export type VectorStorage = (typeof VECTOR_STORAGES)[number];
 export const VECTOR_STORAGES = ['none', 'float32', 'int8', 'sparse'] as const;
 
 /** A vector of length 1 that rows are compared with; sparse ones as a table of dimensions. */
@@ -52,6 +52,7 @@ export interface SparseState {
   readonly rowCount: number;
 }
 
+/** Vectors by row. Rows are appended in order, never changed, and numbered as in the index. */
 export interface RowVectors {
   readonly kind: 'float32' | 'int8' | 'sparse';
   /** What `over` of the class makes vectors of that another thread reads. */
@@ -73,9 +74,10 @@ export interface RowVectors {
     isPresent: (row: number) => boolean,
   ): void;
   /**
-   * Appends rows `first` to `end - 1` of columns that `gather` made; throws if one is not finite.
+   * Puts the rows of columns that `gather` made in place of skipped ones, but those whose number is
+   * NO_ROW; throws if one is not finite.
    */
-  restore(columns: VectorColumns, first: number, end: number): void;
+  restore(columns: VectorColumns, rows: Uint32Array): void;
   /** Counts up by rows that are not there, in place of removed ones. */
   skip(count: number): void;
   /** How far `gather` may go from `rows[first]` on: columns must stay below 2 GiB. */

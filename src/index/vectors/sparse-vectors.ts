@@ -3,8 +3,9 @@
  * dimension, 64 bits each, with a float32 weight. They lie in parts of their own, a row in one.
  */
 
-import { lengthOf } from '../../base/length';
-import { sharedValues } from '../../kernels/memory';
+import { cosineOf, lengthOf } from '../../base/length';
+import { NO_ROW } from '../../kernels/hits/hits';
+import { grownShared, sharedValues } from '../../kernels/memory';
 import type { SparseColumns } from '../../table/sealed/index-rows';
 import { canonicalRows } from '../../vectors/sparse-rows';
 import { SparseUnit } from '../../vectors/sparse-unit';
@@ -26,6 +27,7 @@ const BYTES_PER_ENTRY = 12;
 const MAX_GATHERED = 2 ** 25;
 const BYTES_PER_ROW = 20;
 
+/** Sparse rows in parts that never move: growing adds a part, so that shared views stay valid. */
 export class SparseVectors implements RowVectors {
   readonly kind = 'sparse';
   readonly #parts: SparsePart[] = [];
@@ -77,21 +79,28 @@ export class SparseVectors implements RowVectors {
     this.reserve(rows.count, rows.offsets[rows.count]);
     for (let row = 0; row < rows.count; row++) {
       const from = rows.offsets[row];
-      this.#take(halves, rows.values, from, isPresent(first + row) ? rows.offsets[row + 1] : from);
+      const to = isPresent(first + row) ? rows.offsets[row + 1] : from;
+      this.#put(this.#rowCount++, halves, rows.values, from, to);
     }
   }
 
-  restore({ sparse }: VectorColumns, first: number, end: number): void {
+  restore({ sparse }: VectorColumns, rows: Uint32Array): void {
     const { offsets, indices, weights } = sparse as SparseColumns;
     const halves = halvesOf(indices);
-    this.reserve(end - first, offsets[end] - offsets[first]);
-    for (let row = first; row < end; row++) {
-      this.#take(halves, weights, offsets[row], offsets[row + 1]);
+    this.reserve(0, offsets[rows.length]);
+    for (let i = 0; i < rows.length; i++) {
+      if (rows[i] !== NO_ROW) this.#put(rows[i], halves, weights, offsets[i], offsets[i + 1]);
     }
   }
 
-  #take(halves: Uint32Array, weights: ArrayLike<number>, from: number, to: number): void {
-    const row = this.#rowCount++;
+  /** Writes entries `from` to `to - 1` behind those of other rows. */
+  #put(
+    row: number,
+    halves: Uint32Array,
+    weights: ArrayLike<number>,
+    from: number,
+    to: number,
+  ): void {
     const start = this.#filled;
     const part = this.#parts[this.#parts.length - 1];
     for (let i = from, at = start; i < to; i++, at++) {
@@ -127,10 +136,10 @@ export class SparseVectors implements RowVectors {
     const count = this.#rowCount + rows;
     if (count <= this.#norms.length) return;
     const room = Math.max(count, Math.ceil(1.25 * this.#norms.length));
-    this.#partOf = withRoom(this.#partOf, room);
-    this.#starts = withRoom(this.#starts, room);
-    this.#counts = withRoom(this.#counts, room);
-    this.#norms = withRoom(this.#norms, room);
+    this.#partOf = grownShared(this.#partOf, room);
+    this.#starts = grownShared(this.#starts, room);
+    this.#counts = grownShared(this.#counts, room);
+    this.#norms = grownShared(this.#norms, room);
   }
 
   endOf(rows: Uint32Array, first: number, end: number): number {
@@ -227,11 +236,6 @@ export class SparseVectors implements RowVectors {
   }
 }
 
-/** The cosine of a vector of this length, whose product with a unit vector is known. */
-export function cosineOf(dot: number, length: number): number {
-  return length > 0 ? Math.max(-1, Math.min(1, dot / length)) : 0;
-}
-
 /** Dimensions in halves, low first. */
 export function halvesOf(dimensions: Uint32Array | BigUint64Array): Uint32Array {
   if (dimensions instanceof BigUint64Array) {
@@ -240,10 +244,4 @@ export function halvesOf(dimensions: Uint32Array | BigUint64Array): Uint32Array 
   const halves = new Uint32Array(2 * dimensions.length);
   for (let i = 0; i < dimensions.length; i++) halves[2 * i] = dimensions[i];
   return halves;
-}
-
-function withRoom<T extends Uint32Array | Float64Array>(from: T, room: number): T {
-  const to = sharedValues(from.constructor as Uint32ArrayConstructor, room);
-  to.set(from);
-  return to as unknown as T;
 }

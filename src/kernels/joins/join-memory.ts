@@ -7,7 +7,7 @@
 import { Arena } from '../memory';
 
 /** Buckets are sorted by two digits of at most this many bits each. */
-export const MAX_DIGIT_BITS = 12;
+const MAX_DIGIT_BITS = 12;
 export const MAX_BUCKET_BITS = 2 * MAX_DIGIT_BITS;
 const DIGITS = 2 ** MAX_DIGIT_BITS;
 /** Entries of a part of the work: the higher digit is counted for each part. */

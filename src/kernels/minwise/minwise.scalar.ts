@@ -30,7 +30,7 @@ export interface MinwiseKernel {
   codeInto(rule: MinwiseRule, memory: SetMemory, code: Uint8Array): void;
 }
 
-export interface MinwiseRule {
+interface MinwiseRule {
   readonly bits: number;
   readonly seed: bigint;
 }

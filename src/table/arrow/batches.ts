@@ -5,12 +5,12 @@
  */
 
 import { makeData, type RecordBatch, type Schema } from 'apache-arrow';
+import { concatenated } from '../../base/arrays';
 import { checkBitmaps } from '../columns/chunk';
 import { type ColumnInfo, columnInfo } from '../columns/info';
 import { recordBatch } from '../columns/make';
 import { RowBatch } from '../row-batch';
 import { KEY, SealChecker } from '../sealed/seal';
-import { concatenated } from './bytes';
 import {
   BATCH_MESSAGE,
   type Columns,
@@ -41,7 +41,7 @@ export interface BytePipe {
 }
 
 /** An opened file or stream; its batches are read once. */
-export interface ArrowRows {
+interface ArrowRows {
   readonly columns: readonly ColumnInfo[];
   /** Rows of a file; null for a stream, which does not say. */
   readonly rowCount: number | null;

@@ -11,6 +11,7 @@ import {
   RecordBatchStreamWriter,
   type Schema,
 } from 'apache-arrow';
+import { concatenated } from '../../base/arrays';
 
 /** A file has a footer and can be read here and there; a stream ends where it ends. */
 export type ArrowLayout = 'file' | 'stream';
@@ -64,15 +65,4 @@ export function arrowBytes(
   for (const batch of batches) writer.write(batch);
   writer.finish();
   return concatenated(writer.take());
-}
-
-/** One array of all parts. */
-export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

@@ -86,7 +86,7 @@ const MAX_METADATA_BYTES = 2 ** 28;
 export type Walk<T> = Generator<number, T, Uint8Array>;
 
 /** The metadata of a message. */
-export interface Head {
+interface Head {
   /** 1 for a schema, 2 for a dictionary, 3 for a batch. */
   readonly header: number;
   /** The length of the metadata as it stands before it, and the metadata. */
@@ -252,14 +252,14 @@ export function footerStart(tail: Uint8Array, byteCount: number): number {
 }
 
 /** One message of a file, as the footer names it: 2 for a dictionary, 3 for a batch. */
-export interface Block {
+interface Block {
   readonly header: 2 | 3;
   readonly offset: number;
   readonly metadataBytes: number;
 }
 
 /** The content of a footer, verified. */
-export interface Footer {
+interface Footer {
   /** The messages that it names, all of them before its own start. */
   readonly blocks: readonly Block[];
   readonly columns: Columns;

@@ -24,7 +24,7 @@ export function columnInfo(field: Field): ColumnInfo {
 }
 
 /** True of texts that hold JSON values. */
-export function isJson({ metadata }: Field): boolean {
+function isJson({ metadata }: Field): boolean {
   const [[key, name]] = JSON_METADATA;
   return metadata.get(key) === name;
 }

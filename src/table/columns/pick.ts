@@ -17,8 +17,8 @@ import {
   Type,
   Utf8,
 } from 'apache-arrow';
+import { concatenated } from '../../base/arrays';
 import { bitAt, bitmapOf } from '../../base/bitmap';
-import { concatenated } from '../arrow/bytes';
 import type { Column } from './builder';
 import { type Chunk, checkBitmaps, rangesOf } from './chunk';
 import { nullsOf } from './make';
@@ -52,7 +52,7 @@ export function taken({ field, data }: Column, rows: ArrayLike<number>): Column 
 }
 
 /** Columns of one type, one after another. Throws where their bytes do not fit one column. */
-export function joinedData(parts: readonly Data[]): Data {
+function joinedData(parts: readonly Data[]): Data {
   const type = plainOf(parts[0].type as DataType);
   if (parts.length === 1 && type === parts[0].type) return parts[0];
   const runs = parts.map((data) => ({ data, from: 0, to: data.length }));
@@ -78,12 +78,12 @@ export function ofType(type: DataType, data: Data): Data | null {
 }
 
 /** A column of nulls. */
-export function nullsOfType(type: DataType, length: number): Data {
+function nullsOfType(type: DataType, length: number): Data {
   return gathered(plainOf(type), [{ data: null, from: 0, to: length }]);
 }
 
 /** The same type without dictionaries and views, at any depth. */
-export function plainOf(type: DataType): DataType {
+function plainOf(type: DataType): DataType {
   if (type.typeId === Type.Dictionary) return plainOf((type as Dictionary).dictionary);
   if (type.typeId === Type.Utf8View) return new Utf8();
   if (type.typeId === Type.BinaryView) return new Binary();

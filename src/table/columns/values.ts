@@ -17,7 +17,7 @@ import { checkOffsets, rangesOf } from './chunk';
 import { isBinaryType, isListType, isTextType } from './types';
 
 /** Gives the value of a row of the column. */
-export type ReadValue = (row: number) => unknown;
+type ReadValue = (row: number) => unknown;
 
 /** The library's own decoder drops a byte order mark. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -113,7 +113,7 @@ function copyNumbers(
 }
 
 /** Dimensions and values of some rows: two list columns, or twice the same Map column. */
-export interface SparseChunk {
+interface SparseChunk {
   readonly indices: Chunk;
   readonly values: Chunk;
 }

@@ -18,20 +18,34 @@ export function decodeLz4(frame: Uint8Array): Uint8Array {
   const start = 7 + ((flags & 8) !== 0 ? 8 : 0);
   const blockTrailer = (flags & 16) !== 0 ? 4 : 0;
 
-  const blocks: { data: Uint8Array; isStored: boolean }[] = [];
-  let length = 0;
+  const blocks: Block[] = [];
   for (let at = start; ; ) {
     const word = view.getUint32(at, true);
     if (word === 0) break;
     const size = word & 0x7fff_ffff;
     at += 4;
     if (at + size > frame.length) throw new Error('an LZ4 block ends beyond its frame');
-    const block = { data: frame.subarray(at, at + size), isStored: word > 0x7fff_ffff };
-    blocks.push(block);
-    length += block.isStored ? size : walk(block.data, null, 0);
+    blocks.push({ data: frame.subarray(at, at + size), isStored: word > 0x7fff_ffff });
     at += size + blockTrailer;
   }
+  return contentOf(blocks);
+}
 
+/** Decodes blocks without a frame, as pages of Parquet have them. */
+export function decodeLz4Blocks(blocks: readonly Uint8Array[]): Uint8Array {
+  return contentOf(blocks.map((data) => ({ data, isStored: false })));
+}
+
+/** The bytes of a block: stored as they are, or compressed. */
+interface Block {
+  readonly data: Uint8Array;
+  readonly isStored: boolean;
+}
+
+/** Matches may reach into the blocks before. */
+function contentOf(blocks: readonly Block[]): Uint8Array {
+  let length = 0;
+  for (const { data, isStored } of blocks) length += isStored ? data.length : walk(data, null, 0);
   const out = new Uint8Array(length);
   let filled = 0;
   for (const { data, isStored } of blocks) {

@@ -4,6 +4,7 @@
  */
 
 import { checkOneOf } from '../../base/check';
+import type { Ids } from '../../base/ids';
 
 const ID_TYPES = ['Utf8', 'Int32', 'Uint32', 'Int64', 'Uint64'] as const;
 
@@ -18,11 +19,6 @@ export class BodyReader {
     readonly body: Uint8Array,
     readonly count: number,
   ) {}
-
-  /** Where the next buffer begins. */
-  get at(): number {
-    return Math.min(this.#at, this.body.length);
-  }
 
   #take<T>(Kind: Sized<T>, length: number): T {
     const bytes = length * Kind.BYTES_PER_ELEMENT;
@@ -64,27 +60,73 @@ export class BodyReader {
     return this.#take(Kind, offsets[this.count]);
   }
 
-  /** The id of a row by its place; texts are decoded when they are asked for. */
-  ids(type: string): (place: number) => string | number | bigint {
+  /** The ids of all rows. */
+  ids(type: string): BlockIds {
     switch (checkOneOf('id', type as (typeof ID_TYPES)[number], ID_TYPES)) {
       case 'Utf8': {
         const offsets = this.offsets();
-        const bytes = this.list(offsets, Uint8Array);
-        const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-        return (place) => decoder.decode(bytes.subarray(offsets[place], offsets[place + 1]));
+        return new Texts(offsets, this.list(offsets, Uint8Array));
       }
       case 'Int32':
-        return valueAt(this.#take(Int32Array, this.count));
+        return new Integers(this.#take(Int32Array, this.count));
       case 'Uint32':
-        return valueAt(this.uint32());
+        return new Integers(this.uint32());
       case 'Int64':
-        return valueAt(this.#take(BigInt64Array, this.count));
+        return new Integers(this.#take(BigInt64Array, this.count));
       default:
-        return valueAt(this.#take(BigUint64Array, this.count));
+        return new Integers(this.#take(BigUint64Array, this.count));
     }
   }
 }
 
-function valueAt<T>(values: ArrayLike<T>): (place: number) => T {
-  return (place) => values[place];
+/** The ids of a block, in views of its body. */
+export interface BlockIds {
+  /** That of a row by its place in the block. */
+  at(place: number): string | number | bigint;
+  all(): Ids;
+  /** A copy, so that the body can be freed. */
+  copy(): BlockIds;
+}
+
+class Integers implements BlockIds {
+  constructor(readonly values: Exclude<Ids, readonly string[]>) {}
+
+  at(place: number): number | bigint {
+    return this.values[place];
+  }
+
+  all(): Ids {
+    return this.values;
+  }
+
+  copy(): BlockIds {
+    return new Integers(this.values.slice());
+  }
+}
+
+const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Texts, decoded when they are asked for. */
+class Texts implements BlockIds {
+  constructor(
+    readonly offsets: Int32Array,
+    readonly bytes: Uint8Array,
+  ) {}
+
+  at(place: number): string {
+    return decoder.decode(this.bytes.subarray(this.offsets[place], this.offsets[place + 1]));
+  }
+
+  all(): string[] {
+    const { offsets, bytes } = this;
+    const places = Array.from({ length: offsets.length - 1 }, (_, place) => place);
+    const text = decoder.decode(bytes);
+    if (text.length < bytes.length) return places.map((place) => this.at(place));
+    // A character is a byte: to decode each text takes ten times as long.
+    return places.map((place) => text.slice(offsets[place], offsets[place + 1]));
+  }
+
+  copy(): BlockIds {
+    return new Texts(this.offsets.slice(), this.bytes.slice());
+  }
 }

@@ -52,15 +52,9 @@ export interface IndexRows {
    * has the code of another; undefined where that is not known.
    */
   readonly firsts?: Uint32Array | null;
-  /** Residual codes and their scales, where files hold them. */
-  readonly residuals?: ResidualColumns | null;
-}
-
-/** A residual code a row, and its scale. */
-export interface ResidualColumns {
-  readonly bytesPerRow: number;
-  readonly codes: Uint8Array;
-  readonly scales: Float32Array;
+  /** Residual codes one after another, and their scales, where files hold them. */
+  readonly residuals?: Uint8Array | null;
+  readonly residualScales?: Float32Array | null;
 }
 
 /** Rows to be written, in runs. */
@@ -170,7 +164,7 @@ function checkEntries(
 }
 
 /** A file of index rows that was opened; batches may be read again. */
-export interface OpenedIndex {
+interface OpenedIndex {
   readonly header: IndexHeader;
   readonly count: number;
   /** The rows, batch by batch. */

@@ -28,7 +28,7 @@ const BUCKETS: readonly ColumnSchema[] = [
 const BUCKET_ROWS = 2048;
 
 /** Rows of a segment by hash, and the block of each. */
-export interface HashedRows {
+interface HashedRows {
   readonly hashes: BigUint64Array;
   readonly rows: Uint32Array;
   readonly blocks: Uint32Array;
@@ -61,7 +61,13 @@ const encoder = new TextEncoder();
 const integer = new BigInt64Array(1);
 const integerBytes = new Uint8Array(integer.buffer);
 
-/** xxHash64 of a text in UTF-8, or of an integer as 8 bytes, little-endian. */
+/** A text in UTF-8, or an integer as 8 bytes, little-endian: what ids are compared by. */
+export function bytesOfId(id: string | number | bigint): Uint8Array {
+  if (typeof id === 'string') return encoder.encode(id);
+  return new Uint8Array(BigInt64Array.of(BigInt(id)).buffer);
+}
+
+/** xxHash64 of these bytes. */
 export function hashOfId(id: string | number | bigint): bigint {
   if (typeof id === 'string') return checksum(encoder.encode(id));
   integer[0] = BigInt(id);

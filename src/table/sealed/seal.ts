@@ -16,7 +16,7 @@ import { recordBatch } from '../columns/make';
 /** The metadata key of headers and seals. */
 export const KEY = 'halfspace';
 /** Version of the files that are written, and the only one that is read. */
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 
 /** The schema's JSON. */
 export interface Header extends Partial<CodeOrigin> {

@@ -6,6 +6,7 @@
  */
 
 import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apache-arrow';
+import { concatenated } from '../../base/arrays';
 import type { Ids } from '../../base/ids';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
 import type { Column } from '../columns/builder';
@@ -19,7 +20,7 @@ import { type Header, headerText, KEY, openSealed, Sealer } from './seal';
  * The type of a column: a number a row; `ids` of integers or texts; `bytes` of one width;
  * a `vector` of `width` numbers (null: any width); a `list` of numbers of any length.
  */
-export type SealedType =
+type SealedType =
   | NumberKind
   | 'ids'
   | { readonly bytes: number }
@@ -49,7 +50,7 @@ export interface Rows {
 }
 
 /** The values of a column, by its type. */
-export type ColumnValues = NumberArray | Ids | Lists | Rows;
+type ColumnValues = NumberArray | Ids | Lists | Rows;
 
 /** The values of each column by name, for some rows; an optional column may be null or missing. */
 export type TableRows = Readonly<Record<string, ColumnValues | null | undefined>>;
@@ -217,12 +218,6 @@ export function readNumbers(table: OpenedTable, column: ColumnSchema): NumberArr
   if (parts.length === 1) return parts[0] as NumberArray;
   const { type } = column;
   const kind = typeof type === 'object' && 'vector' in type ? type.vector : type;
-  const length = (parts as NumberArray[]).reduce((sum, part) => sum + part.length, 0);
-  const all = new (numberType(kind as NumberKind).Values)(length);
-  let at = 0;
-  for (const part of parts as NumberArray[]) {
-    all.set(part as never, at);
-    at += part.length;
-  }
-  return all;
+  const none = new (numberType(kind as NumberKind).Values)(0);
+  return concatenated<NumberArray>([none, ...(parts as NumberArray[])]);
 }

@@ -3,6 +3,7 @@
  * a temporary file in the layout of a block's body. Nothing here looks at what the rows are.
  */
 
+import { concatenated } from '../../base/arrays';
 import type { Ids } from '../../base/ids';
 import { bytesPerCode } from '../../codes/codes';
 import type { SparseColumns } from './index-rows';
@@ -28,24 +29,15 @@ export function rowsOfBlock(
   const isNull = partition === NO_PARTITION;
   return {
     ...{ count, partition, rows, firsts, residuals, residualScales, checks, ...vectors },
-    ids: idsOf(layout.id, count, block.idAt),
+    ids: block.ids?.all() ?? null,
     codes: isNull ? new Uint8Array(count * bytesPerCode(layout.bits)) : block.codes,
     validity: isNull ? new Uint8Array(Math.ceil(count / 8)) : null,
   };
 }
 
-function idsOf(type: string | null, length: number, idAt: BlockRows['idAt']): Ids | null {
-  if (type === null || idAt === null) return null;
-  const ids = Array.from({ length }, (_, i) => idAt(i));
-  return idArray(type, ids);
-}
-
-/** Ids as the array of their type. */
-function idArray(type: string, ids: readonly (string | number | bigint)[]): Ids {
-  if (type === 'Int64') return BigInt64Array.from(ids as bigint[]);
-  if (type === 'Uint64') return BigUint64Array.from(ids as bigint[]);
-  if (type === 'Int32') return Int32Array.from(ids as number[]);
-  return type === 'Uint32' ? Uint32Array.from(ids as number[]) : (ids as string[]);
+/** The places `first` to `end - 1`. */
+export function range(first: number, end: number): Uint32Array {
+  return Uint32Array.from({ length: end - first }, (_, i) => first + i);
 }
 
 /** Some rows, by their places, ascending. */
@@ -91,7 +83,7 @@ export function joined(pieces: readonly SegmentRows[]): SegmentRows {
   if (pieces.length === 1) return first;
   const count = pieces.reduce((sum, piece) => sum + piece.count, 0);
   const all = <T extends Joinable>(of: (piece: SegmentRows) => T | null | undefined) =>
-    of(first) ? arrays(pieces.map((piece) => of(piece) as T)) : null;
+    of(first) ? concatenated(pieces.map((piece) => of(piece) as T)) : null;
   return {
     ...{ count, partition: first.partition, rows: all(({ rows }) => rows) as Uint32Array },
     ids: Array.isArray(first.ids)
@@ -108,17 +100,6 @@ export function joined(pieces: readonly SegmentRows[]): SegmentRows {
 
 type Joinable = Uint8Array | Int8Array | Uint32Array | Int32Array | Float32Array | BigUint64Array;
 
-function arrays<T extends Joinable>(parts: readonly T[]): T {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const all = new (parts[0].constructor as new (length: number) => T)(length);
-  let at = 0;
-  for (const part of parts) {
-    all.set(part as never, at);
-    at += part.length;
-  }
-  return all;
-}
-
 function joinedSparse(parts: readonly SparseColumns[]): SparseColumns {
   const rows = parts.reduce((sum, { offsets }) => sum + offsets.length - 1, 0);
   const offsets = new Int32Array(rows + 1);
@@ -129,8 +110,8 @@ function joinedSparse(parts: readonly SparseColumns[]): SparseColumns {
   }
   return {
     offsets,
-    indices: arrays(parts.map(({ indices }) => indices)),
-    weights: arrays(parts.map(({ weights }) => weights)),
+    indices: concatenated(parts.map(({ indices }) => indices)),
+    weights: concatenated(parts.map(({ weights }) => weights)),
   };
 }
 
@@ -171,7 +152,7 @@ function idBuffers(ids: Ids | null): (ArrayBufferView | null)[] {
   texts.forEach((text, i) => {
     offsets[i + 1] = offsets[i] + text.length;
   });
-  return [offsets, arrays<Uint8Array>([new Uint8Array(), ...texts])];
+  return [offsets, concatenated(texts)];
 }
 
 /** The pieces in bytes, which begin on 8 bytes, in order. */

@@ -9,7 +9,7 @@ import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
 import { checksum } from '../../kernels/kernels';
 import { bodiesOf } from '../arrow/bodies';
 import { asArrow } from '../arrow/source';
-import { BodyReader } from './body-reader';
+import { type BlockIds, BodyReader } from './body-reader';
 import {
   checkSparse,
   type IndexHeader,
@@ -26,7 +26,7 @@ export const NO_PARTITION = 0xffff_ffff;
 export const MAX_BLOCK_ROWS = 65_536;
 
 /** Rows of one partition, or without a code: ascending, with their numbers. */
-export interface SegmentRows extends Omit<IndexRows, 'partitions' | 'residuals'> {
+export interface SegmentRows extends Omit<IndexRows, 'partitions'> {
   readonly rows: Uint32Array;
   readonly partition: number;
   /** Residual codes one after another, and their scales. */
@@ -247,8 +247,6 @@ export function checkBlocks(
   }
 }
 
-export type IdAt = (place: number) => string | number | bigint;
-
 /** What a block says of its rows, without vectors: views of its body; ids are read when asked. */
 export interface BlockRows {
   readonly count: number;
@@ -260,10 +258,8 @@ export interface BlockRows {
   readonly checks: Uint32Array | null;
   readonly entries: Uint32Array | null;
   readonly codes: Uint8Array;
-  /** The id of a row by its place in the block; null where rows are the ids. */
-  readonly idAt: IdAt | null;
-  /** The same from a copy of the ids, so that the body can be freed. */
-  readonly copiedIds: () => IdAt | null;
+  /** Null where rows are the ids. */
+  readonly ids: BlockIds | null;
 }
 
 /** The rows of block `i` from its body, which begins on 8 bytes. Throws where it is too short. */
@@ -277,13 +273,8 @@ export function readBlock(
   const partition = partitions[i];
   const { id, hasFirsts, residualBytes, keep, bits } = layout;
   const own = reader.uint32();
-  const idsAt = reader.at;
-  const idAt = id === null ? null : reader.ids(id);
-  const idsEnd = reader.at;
-  const copiedIds = () =>
-    id === null ? null : new BodyReader(body.slice(idsAt, idsEnd), count).ids(id);
   const block = {
-    ...{ count, partition, rows: own, idAt, copiedIds },
+    ...{ count, partition, rows: own, ids: id === null ? null : reader.ids(id) },
     firsts: hasFirsts ? reader.uint32() : null,
     residuals: residualBytes > 0 ? reader.bytes(residualBytes) : null,
     residualScales: residualBytes > 0 ? reader.float32() : null,
@@ -294,6 +285,19 @@ export function readBlock(
   const codes = reader.bytes(bytesPerCode(bits));
   checkUnusedBits(codes, bits, block.rows[0] ?? 0);
   return { ...block, codes };
+}
+
+/** Fails unless numbers ascend and are those of rows `firstRow` to `nextRow - 1`. */
+export function checkRows(
+  { rows }: BlockRows,
+  { firstRow = 0, nextRow = 0 }: { firstRow?: number; nextRow?: number },
+): void {
+  for (let i = 0; i < rows.length; i++) {
+    const least = i === 0 ? firstRow : rows[i - 1] + 1;
+    if (rows[i] < least || rows[i] >= nextRow) {
+      throw new Error(`damaged: row ${rows[i]} is not where it can be`);
+    }
+  }
 }
 
 /** All vectors of block `i`. */

@@ -45,7 +45,7 @@ export function centroidsFromArrow(bytes: Uint8Array, file: string): Int16Array 
 }
 
 /** How often words occur in documents, and how the words were made. */
-export interface FrequencyColumns {
+interface FrequencyColumns {
   readonly tokens: string;
   readonly hash: string;
   /** Documents that were counted. */

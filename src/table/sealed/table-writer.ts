@@ -4,8 +4,9 @@
  */
 
 import { Schema } from 'apache-arrow';
+import { concatenated } from '../../base/arrays';
 import { checksum } from '../../kernels/kernels';
-import { BatchWriter, concatenated } from '../arrow/bytes';
+import { BatchWriter } from '../arrow/bytes';
 import { headerText, KEY, Sealer } from './seal';
 import { type ColumnSchema, columnsOf, type TableBatch, type TableHeader } from './sealed-table';
 

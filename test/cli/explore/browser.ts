@@ -3,21 +3,10 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-
-const executable = process.env.CHROMIUM ?? '/usr/bin/chromium';
+import * as quiet from '../../../scripts/lib/chromium.mjs';
 
 /** Whether there is a Chromium to open pages in; `apt-get install chromium` gives one. */
-export const hasChromium = existsSync(executable);
-
-const ARGUMENTS = [
-  '--no-sandbox', // Chromium refuses to run as root with its sandbox, and CI is root
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+export const hasChromium = existsSync(quiet.executablePath);
 
 export interface OpenPage {
   readonly page: Page;
@@ -33,7 +22,7 @@ export async function openAddress(
   { args = [], ...options }: BrowserContextOptions & { readonly args?: readonly string[] } = {},
 ): Promise<OpenPage> {
   const browser: Browser = await chromium.launch({
-    ...{ executablePath: executable, args: [...ARGUMENTS, ...args] },
+    ...{ executablePath: quiet.executablePath, args: [...quiet.args, ...args] },
   });
   onTestFinished(() => browser.close());
   const context = await browser.newContext({

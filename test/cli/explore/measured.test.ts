@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Call } from '../../../src/cli/call';
 import { groupChart, partitionChart, recallChart } from '../../../src/cli/explore/charts';
 import { healthAnswer } from '../../../src/cli/explore/health';
-import { type Measured, measure } from '../../../src/cli/explore/measured';
 import { type DenseMatrix, dedup, hammingDistance, SimHashIndex } from '../../../src/index';
 import { trueNeighbors } from '../../../src/measure/brute-force';
 import { groupSizes } from '../../../src/measure/group-sizes';
+import { type Measured, measureIndex } from '../../../src/measure/measure-index';
 import { heldOf, liveRows, sampleOf } from '../../../src/measure/rows';
 import { Draws, dot } from '../../reference/random';
 
@@ -38,10 +37,9 @@ const cosine = (a: number, b: number) =>
   Math.sqrt(dot(vectors[a], vectors[a]) * dot(vectors[b], vectors[b]));
 
 const quiet = { onProgress: () => undefined, signal: new AbortController().signal };
-const call = { long: (_: string, work: (long: typeof quiet) => unknown) => work(quiet) } as unknown;
 const options = { sample: 2000, seed: 1, minCosine: 0.9, isTimed: true };
 const reportOf = (index: SimHashIndex, others = {}) =>
-  measure(call as Call, index, { ...options, ...others });
+  measureIndex(index, { ...options, ...others }, (_, stage) => stage(quiet));
 const folder = { path: 'some.hs', facts: [], files: [], problems: [] };
 const nameOf = (row: number) => `row ${row}`;
 const sectionsOf = (report: Measured) => healthAnswer(folder, report, nameOf).sections;

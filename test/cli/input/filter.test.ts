@@ -1,30 +1,79 @@
 import { describe, expect, it } from 'vitest';
-import { parseFilter, placesThatMeet } from '../../../src/cli/input/filter';
+import { parseFilter } from '../../../src/cli/input/filter';
+
+/** The places of rows that meet a filter, by values of the columns. */
+const placesOf = (text: string, columns: Record<string, readonly unknown[]>) => {
+  const places = [...Object.values(columns)[0].keys()];
+  return parseFilter(text).placesThatMeet((name) => columns[name], places);
+};
 
 describe('parseFilter', () => {
   it('reads conditions joined by and', () => {
-    expect(parseFilter(`category = 'animal' and year >= 2000 AND "my name" in (a, 'b c')`)).toEqual(
-      [
-        { column: 'category', operator: '=', values: ['animal'] },
-        { column: 'year', operator: '>=', values: ['2000'] },
-        { column: 'my name', operator: 'in', values: ['a', 'b c'] },
-      ],
-    );
+    const text = `category = 'animal' and year >= 2000 AND "my name" in (a, 'b c')`;
+    expect(parseFilter(text).columns).toEqual(['category', 'year', 'my name']);
+    const category = ['animal', 'animal', 'plant', 'animal'];
+    const columns = { category, year: [2000, 1999, 2001, 2020], 'my name': ['b c', 'a', 'a', 'b'] };
+    expect(placesOf(text, columns)).toEqual([0]);
   });
 
   it('needs no blanks, and takes doubled quotes as one', () => {
-    expect(parseFilter(`a!=1 and b='it''s'`)).toEqual([
-      { column: 'a', operator: '!=', values: ['1'] },
-      { column: 'b', operator: '=', values: ["it's"] },
-    ]);
+    const columns = { a: [1, 2, 2], b: ["it's", "it's", 'its'] };
+    expect(placesOf(`a!=1 and b='it''s'`, columns)).toEqual([1]);
+  });
+
+  it.each([
+    [
+      'a = 1 or b = 1 and c = 1',
+      (a: number, b: number, c: number) => a === 1 || (b === 1 && c === 1),
+    ],
+    [
+      '(a = 1 or b = 1) and c = 1',
+      (a: number, b: number, c: number) => (a === 1 || b === 1) && c === 1,
+    ],
+    ['not a = 1 and not (b = 1 or c = 1)', (a: number, b: number, c: number) => a + b + c === 0],
+    ['a between 1 and 2 or b not between 0 and 0', (a: number, b: number) => a === 1 || b === 1],
+    ['a not in (0, 2) and (c)=0', (a: number, _: number, c: number) => a === 1 && c === 0],
+  ])('%j is what it says, of all truths', (text, isRight) => {
+    const bits = (i: number) => [0, 1, 2, 3, 4, 5, 6, 7].map((row) => (row >> i) & 1);
+    const columns = { a: bits(0), b: bits(1), c: bits(2) };
+    const right = [0, 1, 2, 3, 4, 5, 6, 7].filter((row) => {
+      return isRight(columns.a[row], columns.b[row], columns.c[row]);
+    });
+    expect(placesOf(text.replace('(c)', 'c'), columns)).toEqual(right);
+  });
+
+  it('takes texts by their form, in time that does not explode', () => {
+    const a = ['green tea', 'tea', 'black team', 'te', '100%', null];
+    expect(placesOf(`a like '%tea'`, { a })).toEqual([0, 1]);
+    expect(placesOf(`a like '%tea%'`, { a })).toEqual([0, 1, 2]);
+    expect(placesOf(`a like 't_a'`, { a })).toEqual([1]);
+    expect(placesOf(`a not like '%e%'`, { a })).toEqual([4]);
+    expect(placesOf(`a like '1__%'`, { a })).toEqual([4]);
+    const hostile = `a like '${'%a'.repeat(200)}%b'`;
+    expect(placesOf(hostile, { a: ['a'.repeat(5000)] })).toEqual([]);
+  });
+
+  it('leaves out what is not known, whichever way it is asked, and finds it by is null', () => {
+    const columns = { a: [1, null, 2], b: [null, null, 5] };
+    expect(placesOf('a is null', columns)).toEqual([1]);
+    expect(placesOf('a IS NOT NULL and b is null', columns)).toEqual([0]);
+    expect(placesOf('not a = 1', columns)).toEqual([2]);
+    expect(placesOf('not (a = 1 and b = 5)', columns)).toEqual([2]);
+    expect(placesOf('a = 1 or b = 5', columns)).toEqual([0, 2]);
+    expect(placesOf('not (a in (1) or b = 5)', columns)).toEqual([]);
   });
 
   it.each([
     ['', 'expected a column at its end'],
-    ['a', 'expected one of = != < <= > >= in at its end'],
+    ['a', 'expected one of = != < <= > >= in like between is at its end'],
     ['a =', 'expected a value at its end'],
-    ['a ~ 3', 'expected one of = != < <= > >= in, got "~"'],
-    ['a = b c', 'expected "and" (quote values that have blanks), got "c"'],
+    ['a ~ 3', 'expected one of = != < <= > >= in like between is, got "~"'],
+    ['a = b c', 'expected "and" or "or" (quote values that have blanks), got "c"'],
+    ['(a = b', 'expected ")" at its end'],
+    ['a not = b', 'expected in, like or between after "not", got "="'],
+    ['a is 3', 'expected "null" after is, got "3"'],
+    ['a between 1 or 2', 'expected "and" after between, got "or"'],
+    ['('.repeat(9999), 'has more than 100 parts in parts'],
     ['a = b and', 'expected a column at its end'],
     ['a in b', 'expected "(" after in'],
     ['a in (b', 'expected "," or ")" at its end'],
@@ -37,12 +86,12 @@ describe('parseFilter', () => {
 });
 
 describe('placesThatMeet', () => {
-  const met = (text: string, values: readonly unknown[]) =>
-    placesThatMeet(
-      parseFilter(text)[0],
-      values,
-      values.map((_, place) => place),
+  const met = (text: string, values: readonly unknown[]) => {
+    return placesOf(
+      text,
+      Object.fromEntries(parseFilter(text).columns.map((name) => [name, values])),
     );
+  };
 
   it('compares numbers as numbers', () => {
     const values = [9, 10, 11, 100];
@@ -82,7 +131,7 @@ describe('placesThatMeet', () => {
   });
 
   it('looks only at the places that are left', () => {
-    expect(placesThatMeet(parseFilter('a > 1')[0], [1, 2, 3, 4], [0, 2])).toEqual([2]);
+    expect(parseFilter('a > 1').placesThatMeet(() => [1, 2, 3, 4], [0, 2])).toEqual([2]);
   });
 
   it('refuses a word for a column of numbers', () => {

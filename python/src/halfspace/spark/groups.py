@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 
 from ..command import stream
 from .fingerprint import fingerprint, options
-from .pairs import CELL_ROWS, pairs
+from .pairs import CELL_ROWS, code_of, kept, pairs
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
@@ -20,7 +20,7 @@ def components(near, a="id_a", b="id_b"):
     al. 2014); every round is a checkpoint."""
     edges = near.select(F.col(a).alias("u"), F.col(b).alias("v")).where("u <> v")
     edges = edges.select(F.greatest("u", "v").alias("u"), F.least("u", "v").alias("v")).distinct()
-    edges, before = edges.localCheckpoint(), None
+    edges, before = kept(edges), None
     for _ in range(MAX_ROUNDS):
         # Large star: the greater neighbours of a node to the least of all its neighbours.
         both = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
@@ -29,7 +29,7 @@ def components(near, a="id_a", b="id_b"):
         # Small star: a node and its lesser neighbours to the least of these.
         least = large.groupBy("u").agg(F.min("v").alias("least"))
         small = large.join(least, "u").select(F.explode(F.array("u", "v")).alias("u"), F.col("least").alias("v"))
-        edges = small.where("u <> v").distinct().localCheckpoint()
+        edges = kept(small.where("u <> v").distinct())
         now = edges.agg(F.count("*"), F.sum(F.xxhash64("u", "v").cast("decimal(38)"))).first()
         if now == before:
             break
@@ -63,11 +63,11 @@ def dedup(
         hashing = {**NEAR_TEXT, **hashing}
     made = F.col(code) if code else fingerprint(source[0], bits=bits, **hashing)
     rule, value = _rule(keep, text)
-    codes = rows.select(F.col(id).alias("id"), made.alias("code"), value.alias("value"))
-    codes = codes.localCheckpoint()
+    codes = kept(rows.select(F.col(id).alias("id"), made.alias("code"), value.alias("value")))
     near = pairs(codes, max_distance, forest=True, cell_rows=cell_rows)
     grouped = codes.join(components(near), "id")
-    words = ["dedup", "-", "-q", "--all-rows", *options(max_distance=max_distance, grouping=grouping, keep=rule)]
+    words = ["dedup", "-", "-q", "--all-rows", *code_of(codes)]
+    words += options(max_distance=max_distance, grouping=grouping, keep=rule)
     plan = _planned(grouped, words)
     single = codes.select("id").join(plan.select("id"), "id", "left_anti")
     alone = [F.col("id"), F.col("id"), F.lit("keep"), F.col("id"), F.lit(0)]

@@ -6,6 +6,7 @@ import tempfile
 
 import numpy as np
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
 from ..command import stream
@@ -35,8 +36,8 @@ def pairs(codes, max_distance, id="id", code="code", forest=False, cell_rows=CEL
         return _of_distinct(rows, count, 8 * (widest or 1), max_distance, forest, cell_rows)
     # Equal codes first: the least id stands for them.
     members = rows.groupBy("code").agg(F.min("id").alias("first")).join(rows, "code")
-    members = members.select("first", "id").localCheckpoint()
-    first = rows.groupBy("code").agg(F.min("id").alias("id")).select("id", "code").localCheckpoint()
+    members = kept(members.select("first", "id"))
+    first = kept(rows.groupBy("code").agg(F.min("id").alias("id")).select("id", "code"))
     near = _of_distinct(first, first.count(), 8 * widest, max_distance, forest, cell_rows)
     if forest:
         equal = members.where("first < id").select(
@@ -50,6 +51,20 @@ def pairs(codes, max_distance, id="id", code="code", forest=False, cell_rows=CEL
     return apart.unionByName(
         same.select(F.col("a").alias("id_a"), F.col("b").alias("id_b"), F.lit(0).alias("distance"))
     )
+
+
+def kept(frame):
+    """The rows of a frame, computed once: in the checkpoint directory where Spark has one, else on two
+    executors, so that the loss of one loses none."""
+    if frame.sparkSession.conf.get("spark.checkpoint.dir", None):
+        return frame.checkpoint()
+    return frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK_2)
+
+
+def code_of(rows):
+    """How the command reads the column of codes: bytes tell their width."""
+    is_long = rows.schema["code"].dataType.typeName() == "long"
+    return options(code="code", bits=64 if is_long else None)
 
 
 def _ordered(a, b):
@@ -66,23 +81,13 @@ def _of_distinct(rows, count, bits, distance, forest, cell_rows):
         root, wishes = _by_blocks(rows, bits, distance, cell_rows)
         cells = [["-", *wish] for wish in wishes]
         copies = lambda codes: layout.copies(root, codes, np.arange(len(codes)))  # noqa: E731
-    near = options(max_distance=distance, forest=forest)
-    return _met(_sent(rows, copies, len(cells)), cells, near, rows.schema)
+    near = [*code_of(rows), *options(max_distance=distance, forest=forest)]
+    return _met(_sent(rows, copies, cells), cells, near, rows.schema)
 
 
 def _by_blocks(rows, bits, distance, cell_rows):
     """The tree of blocks after a census of their values, and the options of each cell."""
-    cells, root = [], layout.root(bits, distance)
-    level = [root]
-    while level:
-        for number, node in enumerate(level):
-            node.number = number
-        counts = _census(rows, root, level)
-        level = [
-            inner
-            for node, sizes in zip(level, counts)
-            for inner in layout.assign(node, sizes, cells, bits, distance, cell_rows)
-        ]
+    root, cells = layout.tree(bits, distance, cell_rows, lambda *level: _census(rows, *level))
     return root, [
         options(
             agree=layout.runs(agree).split("+"),
@@ -99,10 +104,8 @@ def _census(rows, root, level):
         sums = {}
         for batch in batches:
             codes = layout.matrix(batch.column("code"))
-            for node, there in layout.undecided(root, codes, np.arange(len(codes))):
-                for at, block in enumerate(node.blocks):
-                    found = np.bincount(layout.values_of(codes[there], block), minlength=1 << 16)
-                    sums[node.number, at] = sums.get((node.number, at), 0) + found
+            for number, at, found in layout.counted(root, codes):
+                sums[number, at] = sums.get((number, at), 0) + found
         for (number, at), found in sums.items():
             value = np.flatnonzero(found)
             of_node = np.full(len(value), number), np.full(len(value), at)
@@ -112,7 +115,7 @@ def _census(rows, root, level):
     parts = rows.select("code").mapInArrow(count, "node long, block long, value long, rows long")
     table = parts.groupBy("node", "block", "value").agg(F.sum("rows").alias("rows")).toArrow()
     number, block, value, size = (np.asarray(table.column(name)) for name in table.column_names)
-    counts = [np.zeros((len(node.blocks), 1 << layout.BLOCK_BITS), np.int64) for node in level]
+    counts = layout.no_rows(level)
     for n, of_node in enumerate(counts):
         own = number == n
         of_node[block[own], value[own]] = size[own]
@@ -137,7 +140,9 @@ def _sent(rows, copies, cells):
                 yield pa.RecordBatch.from_arrays(columns, ["cell", "side", "rows"])
 
     parts = rows.mapInArrow(send, "cell int, side int, rows binary")
-    return parts.repartitionById(cells, "cell").sortWithinPartitions("side")
+    parts = parts.repartitionById(len(cells), "cell")
+    has_sides = any(inputs[0] is None for inputs in cells)
+    return parts.sortWithinPartitions("side") if has_sides else parts
 
 
 def _gathered(batches):

@@ -4,21 +4,19 @@
  * among the nearest rows of the sample. The same index and seed give the same map.
  */
 
-import { shareAt } from '../../base/random';
-import { runStepsAsync } from '../../base/steps';
-import { clusterAsync } from '../../clustering/cluster';
-import { pointsOf } from '../../clustering/cluster-source';
-import { layoutSteps } from '../../clustering/layout';
-import { heldOf, sampleOf } from '../../measure/rows';
-import {
-  type DenseMatrix,
-  type NeighborLists,
-  neighborListsAsync,
-  type SimHashIndex,
-  scanAll,
-} from '../../node';
-import type { Call } from '../call';
-import { mainAxes } from './axes';
+import { shareAt } from '../base/random';
+import { type InStages, runStepsAsync, type Steps } from '../base/steps';
+import { clusterAsync } from '../clustering/cluster';
+import { pointsOf } from '../clustering/cluster-source';
+import type { Codes } from '../codes/codes';
+import { scanAll } from '../codes/scan';
+import type { SimHashIndex } from '../index/simhash-index';
+import { type NeighborLists, neighborListsAsync } from '../join/neighbor-lists';
+import { presentRows, type Rows, reordered, rowsOf } from '../join/source';
+import { sampleOf } from '../measure/rows';
+import type { DenseMatrix } from '../vectors/vectors';
+import { layoutSteps } from './layout';
+import { mainAxes } from './main-axes';
 
 /** Rows on the plane. */
 export interface PlacedRows {
@@ -39,12 +37,12 @@ export interface MapOptions {
 }
 
 /** Rows that are laid out; the others are placed among them. */
-const LAID_OUT = 20_000;
+const LAID_OUT = 10_000;
 const NEIGHBORS = 15;
 /** Nearest by distance that are re-ranked by exact cosine, for each neighbour. */
 const RE_RANKED = 3;
 /** Passes over the neighbours: for few rows, and for many. */
-const EPOCHS = { few: 150, many: 80, manyRows: 10_000 } as const;
+const EPOCHS = { few: 150, many: 40, manyRows: 5000 } as const;
 /** The start is as wide as UMAP's. */
 const START_WIDTH = 10;
 /** Clusters of a map: a third of the root of the rows, within what a legend can list. */
@@ -56,47 +54,48 @@ const JITTER = 0.15;
 const BLOCK_ROWS = 2048;
 
 /** Places all rows that have a code. */
-export async function placeRows(
-  call: Call,
+export async function mapRows(
   index: SimHashIndex,
-  live: Uint32Array,
   { seed, clusters: given }: MapOptions,
+  inStage: InStages,
 ): Promise<PlacedRows> {
-  const sample = sampleOf(index, live, { count: LAID_OUT, seed });
-  const count = sample.rows.length;
-  if (count === 0) return emptyMap();
+  const all = rowsOf('index', index);
+  const rows = presentRows(all);
+  if (rows.length === 0) return emptyMap();
+  const sample = sampleOf(index, rows, { count: LAID_OUT, seed });
   const by = index.dimensions !== undefined && index.vectors !== 'none' ? 'vectors' : 'bits';
-  const usual = Math.round(Math.sqrt(live.length) / 3);
+  const usual = Math.round(Math.sqrt(rows.length) / 3);
   const wanted = given ?? Math.max(CLUSTERS.min, Math.min(CLUSTERS.max, usual));
-  const clusters = Math.min(count, wanted);
-  const found = await call.long('finding clusters', (work) =>
+  const clusters = Math.min(sample.rows.length, wanted);
+  const found = await inStage('finding clusters', (work) =>
     clusterAsync(index, { clusters, by, seed, exemplars: EXEMPLARS, ...work }),
   );
-  const places = await startPlaces(index, { by, rows: sample.rows, centroids: found.centroids });
+  const laidOut = await startPlaces(index, { by, rows: sample.rows, centroids: found.centroids });
   const wider = sample.vectors !== null && 'dimensions' in sample.vectors ? RE_RANKED : 1;
-  const near = await call.long('finding neighbours', (work) =>
+  const near = await inStage('finding neighbours', (work) =>
     neighborListsAsync(sample.codes, { k: wider * NEIGHBORS, ...work }),
   );
   const lists = wider === 1 ? near : reRanked(near, sample.vectors as DenseMatrix);
-  const epochs = count > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
-  await call.long('drawing the map', (work) =>
-    runStepsAsync(layoutSteps(lists, places, { seed, epochs }), work),
+  const epochs = sample.rows.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
+  await inStage('drawing the map', (work) =>
+    runStepsAsync(layoutSteps(lists, laidOut, { seed, epochs }), work),
   );
-  const isWhole = count === live.length;
-  const placed = isWhole
-    ? { rows: sample.rows, places }
-    : await call.long('placing all rows', (work) => placeOthers(index, live, sample, places, work));
+  const isWhole = sample.rows.length === rows.length;
+  const places = isWhole
+    ? laidOut
+    : await inStage('placing all rows', (work) =>
+        runStepsAsync(placeOthers(all, rows, { ...sample, laidOut }), work),
+      );
   const ranks = new Map<number, number>();
   for (const { exemplars } of found.clusters) {
     exemplars.forEach((row, i) => {
       ranks.set(row, i + 1);
     });
   }
-  const { rows } = placed;
   return {
     rows,
-    x: Float32Array.from(rows, (_, i) => placed.places[2 * i]),
-    y: Float32Array.from(rows, (_, i) => placed.places[2 * i + 1]),
+    x: Float32Array.from(rows, (_, i) => places[2 * i]),
+    y: Float32Array.from(rows, (_, i) => places[2 * i + 1]),
     labels: Uint8Array.from(rows, (row) => found.labels[row]),
     exemplars: Uint8Array.from(rows, (row) => ranks.get(row) ?? 0),
   };
@@ -139,42 +138,36 @@ async function startPlaces(
   );
 }
 
-/** Where all rows lie: those of the sample as laid out, others near the nearest of the sample. */
-async function placeOthers(
-  index: SimHashIndex,
-  live: Uint32Array,
-  sample: { readonly rows: Uint32Array; readonly codes: Parameters<typeof scanAll>[0] },
-  laidOut: Float32Array,
-  {
-    onProgress,
-    signal,
-  }: { onProgress: (done: number, total: number) => void; signal: AbortSignal },
-): Promise<{ rows: Uint32Array; places: Float32Array }> {
+/** Some rows, where they lie: x and y of each. */
+interface LaidOut {
+  readonly rows: Uint32Array;
+  readonly codes: Codes;
+  readonly laidOut: Float32Array;
+}
+
+/** Where `rows` lie: those of the sample as laid out, others near the nearest of the sample. */
+function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Float32Array> {
+  const { codes, laidOut } = sample;
   const at = new Map(Array.from(sample.rows, (row, i) => [row, i]));
-  const rows: number[] = [];
-  const places: number[] = [];
-  for (let first = 0; first < live.length; first += BLOCK_ROWS) {
-    await new Promise((resolve) => setImmediate(resolve));
-    signal.throwIfAborted();
-    const held = heldOf(index, live.subarray(first, first + BLOCK_ROWS));
-    const nearest = scanAll(sample.codes, held.codes, { k: PLACED_BY });
-    held.rows.forEach((row, i) => {
+  const places = new Float32Array(2 * rows.length);
+  for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
+    yield [first, rows.length];
+    const block = rows.subarray(first, first + BLOCK_ROWS);
+    const others = block.filter((row) => !at.has(row));
+    const nearest = scanAll(codes, reordered(all, others).codes, { k: PLACED_BY });
+    let next = 0;
+    block.forEach((row, i) => {
       const own = at.get(row);
-      rows.push(row);
+      const near = own === undefined ? nearest[next++].rows : [own];
       for (const axis of [0, 1]) {
-        if (own !== undefined) {
-          places.push(laidOut[2 * own + axis]);
-          continue;
-        }
         let sum = 0;
-        for (const near of nearest[i].rows) sum += laidOut[2 * near + axis];
-        const jitter = JITTER * (shareAt(2, 2 * row + axis) - 0.5);
-        places.push(sum / nearest[i].rows.length + jitter);
+        for (const one of near) sum += laidOut[2 * one + axis];
+        const jitter = own === undefined ? JITTER * (shareAt(2, 2 * row + axis) - 0.5) : 0;
+        places[2 * (first + i) + axis] = sum / near.length + jitter;
       }
     });
-    onProgress(Math.min(live.length, first + BLOCK_ROWS), live.length);
   }
-  return { rows: Uint32Array.from(rows), places: Float32Array.from(places) };
+  return places;
 }
 
 /** Of each list of nearest codes the rows of the highest cosines, then the least row. */

@@ -3,7 +3,7 @@
  * so that the same points always lie the same way.
  */
 
-import { shareAt } from '../../base/random';
+import { shareAt } from '../base/random';
 
 /** Rounds of an iteration at most, and how little a direction turns when it has settled. */
 const MAX_ROUNDS = 100;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runSteps } from '../../src/base/steps';
-import { layoutSteps } from '../../src/clustering/layout';
 import { neighborLists, SimHasher } from '../../src/index';
+import { layoutSteps } from '../../src/map/layout';
 import { Draws } from '../reference/random';
 
 const CLUSTERS = 8;

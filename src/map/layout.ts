@@ -8,7 +8,7 @@
 import type { Steps } from '../base/steps';
 import type { NeighborLists } from '../join/neighbor-lists';
 
-export interface LayoutOptions {
+interface LayoutOptions {
   /** Seed of the random rows that repel. */
   readonly seed: number;
   /** Passes over all pairs of neighbours. */

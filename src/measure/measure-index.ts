@@ -1,56 +1,32 @@
 /**
- * What is measured of an index, and what its folder says of itself: the figures behind the page.
+ * All that is measured of an index for a person who looks at it: distances and cosines of a sample,
+ * groups of near rows, recall against speed, sizes of partitions. The same index and options give
+ * the same figures but for the speeds.
  */
 
-import { partsOf } from '../../index/simhash-index';
-import { cosinesOf } from '../../measure/brute-force';
-import { type Recommended, recommendedOf } from '../../measure/calibrate';
-import { type GroupSizes, groupSizes } from '../../measure/group-sizes';
-import { type PairTally, tallyPairs, total } from '../../measure/pair-tally';
-import { type IndexSample, liveRows, sampleOf } from '../../measure/rows';
-import { type SpeedCurve, speedCurve } from '../../measure/speed-curve';
-import {
-  type IndexBytes,
-  IndexFolder,
-  type LongCall,
-  type RecallReport,
-  type SimHashIndex,
-} from '../../node';
-import type { Call } from '../call';
-import { type Fact, folderFacts } from '../input/index-folder';
-import { bytesText } from '../output/figures';
+import type { InStages, LongCall } from '../base/steps';
+import type { RecallReport } from '../index/index-options';
+import type { IndexBytes } from '../index/index-parts';
+import { partsOf, type SimHashIndex } from '../index/simhash-index';
+import type { SparseMatrix } from '../vectors/vectors';
+import { cosinesOf } from './brute-force';
+import { type Recommended, recommendedOf } from './calibrate';
+import { type GroupSizes, groupSizes } from './group-sizes';
+import { type PairTally, tallyPairs, total } from './pair-tally';
+import { type IndexSample, liveRows, sampleOf } from './rows';
+import { type SetRecall, setRecall } from './set-recall';
+import { type SpeedCurve, speedCurve } from './speed-curve';
 
-/** What the folder says of itself, before anything is measured. */
-export interface FolderState {
-  readonly path: string;
-  readonly facts: readonly Fact[];
-  readonly files: readonly { name: string; kind: string; rows: number; size: string }[];
-  readonly problems: readonly { file: string; message: string }[];
-}
-
-/** What the folder says of itself, and whether it is sound: reads all its files. */
-export async function folderState(call: Call, folder: IndexFolder): Promise<FolderState> {
-  const { path, files } = folder;
-  const { problems } = await call.long('verifying', (work) => IndexFolder.verify(path, work));
-  return {
-    ...{ path, problems, facts: folderFacts(folder) },
-    files: files.map(({ name, kind, rows, bytes }) => {
-      return { name, kind, rows, size: bytesText(bytes) };
-    }),
-  };
-}
-
-/** What is measured, by the options of the call. */
 export interface MeasureOptions {
   readonly sample: number;
   readonly seed: number;
   readonly minCosine: number;
   /** Of groups; by default as calibrated. */
   readonly maxDistance?: number | undefined;
+  /** Whether searches are timed, which takes longest. */
   readonly isTimed: boolean;
 }
 
-/** All figures of a report. */
 export interface Measured {
   readonly options: MeasureOptions;
   readonly bits: number;
@@ -70,16 +46,15 @@ export interface Measured {
   readonly tally: PairTally | null;
   readonly calibrated: Recommended | null;
   readonly groups: GroupSizes | null;
+  /** What plans of sets find, by least similarity; null of other rows. */
+  readonly sets: readonly SetRecall[] | null;
 }
 
-/**
- * Measures an index: distances and cosines of a sample, groups and, unless `isTimed` is
- * false, speed. The same index and options give the same report but for the speeds.
- */
-export async function measure(
-  call: Call,
+/** Measures an index, stage by stage. */
+export async function measureIndex(
   index: SimHashIndex,
   options: MeasureOptions,
+  inStage: InStages,
 ): Promise<Measured> {
   const { seed, minCosine, isTimed } = options;
   const rows = liveRows(index);
@@ -92,25 +67,28 @@ export async function measure(
     partitions: partitionSizes(index),
   };
   if (sample.rows.length < 2) {
-    const nothing = { curve: null, tally: null, calibrated: null, groups: null };
-    return { ...base, ...nothing };
+    return { ...base, curve: null, tally: null, calibrated: null, groups: null, sets: null };
   }
   const cosines = vectors === null ? null : cosinesOf(vectors);
-  const [tally] = await call.long('comparing', (work) =>
+  const [tally] = await inStage('comparing', (work) =>
     tallyPairs([codes], { cosines, minCosine, ...work }),
   );
-  const nearest = await call.long('searching', (work) => nearestDistances(index, sample, work));
+  const nearest = await inStage('searching', (work) => nearestDistances(index, sample, work));
   tally.nearest.fill(0);
   for (const distance of nearest) tally.nearest[distance]++;
   const calibrated = recommendedOf(tally, total(tally.near));
   const maxDistance = options.maxDistance ?? calibrated.maxDistance;
-  const groups = await call.long('grouping', (work) =>
+  const groups = await inStage('grouping', (work) =>
     groupSizes(index, { rows, maxDistance, seed, ...work }),
   );
   const curve = isTimed
-    ? await call.long('timing searches', (work) => speedCurve(index, { rows, sample, ...work }))
+    ? await inStage('timing searches', (work) => speedCurve(index, { rows, sample, ...work }))
     : null;
-  return { ...base, curve, tally, calibrated, groups };
+  const isOfSets = index.hasher.projection === 'minwise' && index.vectors === 'sparse';
+  const sets = isOfSets
+    ? await inStage('comparing sets', (work) => setRecall(codes, vectors as SparseMatrix, work))
+    : null;
+  return { ...base, curve, tally, calibrated, groups, sets };
 }
 
 function partitionSizes(index: SimHashIndex): number[] {
@@ -126,7 +104,6 @@ async function nearestDistances(
   { rows, codes }: IndexSample,
   call: LongCall,
 ): Promise<number[]> {
-  if (rows.length === 0) return [];
   const found = await index.searchAllAsync(codes, { k: 2, rank: 'hamming', ...call });
   return found.flatMap((result, i) => {
     const place = result.rows.findIndex((row) => row !== rows[i]);

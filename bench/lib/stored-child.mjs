@@ -1,0 +1,51 @@
+// A folder opened and searched in a fresh process: the request names folder, limit and how the
+// queries are drawn.
+
+import { execFileSync } from 'node:child_process';
+import { openIndex } from '../../dist/node.js';
+import { answer, request, resident } from './child.mjs';
+import { likeSentences, rowsOf } from './like-sentences.mjs';
+
+const { folder, memory, k, ...drawn } = request();
+const queries = rowsOf(likeSentences(drawn.count, drawn.dimensions)(drawn.queries));
+// Three rounds: with files dropped, with files in the page cache but no partition in memory, and once more.
+const isDropped = drop();
+const first = await round();
+const second = await round();
+answer({
+  openMs: second.openMs,
+  dropped: isDropped ? first.speed : null,
+  cached: second.speed,
+  again: second.again,
+  ...{ reads: second.reads, bytes: second.bytes, rows: second.rows, resident: resident() },
+});
+
+async function round() {
+  const start = performance.now();
+  const index = await openIndex(folder, { memory });
+  const openMs = performance.now() - start;
+  const before = index.figures;
+  const { speed, rows } = await searched(index);
+  const { reads, bytesRead } = index.figures;
+  const { speed: again } = await searched(index);
+  await index.close();
+  const [ranges, bytes] = [reads - before.reads, bytesRead - before.bytesRead];
+  return { openMs, speed, rows, again, reads: ranges, bytes };
+}
+
+async function searched(index) {
+  const start = performance.now();
+  const rows = [];
+  for (const query of queries) rows.push((await index.search(query, { k })).ids.map(Number));
+  return { speed: (1000 * queries.length) / (performance.now() - start), rows };
+}
+
+/** Whether the pages of files were dropped from memory, as the system permits. */
+function drop() {
+  try {
+    execFileSync('sh', ['-c', 'sync; echo 3 > /proc/sys/vm/drop_caches'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What a plan is: for each row its group, what becomes of it and which row it duplicates, with a
+ * checksum of the row, so that a plan is never applied to others.
+ */
+
+import { ascending } from '../base/arrays';
+import type { Codes } from '../codes/codes';
+import { type RowSource, rowsOf } from '../join/source';
+
+/** What each row of a source becomes. */
+export interface DedupPlan {
+  /** Number of rows. */
+  readonly count: number;
+  /** By row the name of its group: the group's least row when the group was first made. */
+  readonly groups: Uint32Array;
+  /** 1 where a row is kept. */
+  readonly kept: Uint8Array;
+  /** By row the kept row that it duplicates; itself where it is kept. */
+  readonly duplicateOf: Uint32Array;
+  /**
+   * Distance and exact similarity to that row: the cosine, of codes by 'minwise' the Jaccard
+   * similarity; null where rows have no vectors, and of the other measure.
+   */
+  readonly distances: Uint16Array;
+  readonly cosines: Float64Array | null;
+  readonly jaccards: Float64Array | null;
+  /** By row a checksum: FNV-1a of the code's bytes, 32 bits, unless others were given. */
+  readonly checks: Uint32Array;
+  /** By row 1 where a person has looked at its group; not there where none is asked to. */
+  readonly reviewed?: Uint8Array;
+  /**
+   * 1 where the plan says what becomes of a row; absent where it does so of all. The others have no
+   * checksum, and are kept.
+   */
+  readonly listed?: Uint8Array;
+}
+
+/** FNV-1a of no bytes: the checksum of a null row. */
+export const NULL_CHECK = 0x811c_9dc5;
+
+/**
+ * Throws, naming the first row that differs, unless these are the checksums of the plan's rows. A
+ * row that the plan drops may be null by now.
+ */
+export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
+  if (checks.length !== plan.count) {
+    throw new Error(`the plan is for ${plan.count} rows, the source has ${checks.length}`);
+  }
+  const isOther = (check: number, row: number) =>
+    check !== plan.checks[row] &&
+    !(check === NULL_CHECK && plan.kept[row] === 0) &&
+    plan.listed?.[row] !== 0;
+  const row = checks.findIndex(isOther);
+  if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
+}
+
+/** A checksum of each code. */
+export function checksOf(codes: Codes): Uint32Array {
+  const { bytes, bytesPerCode, count } = codes;
+  const checks = new Uint32Array(count).fill(NULL_CHECK);
+  for (let row = 0; row < count; row++) {
+    if (codes.isNull(row)) continue;
+    let hash = NULL_CHECK;
+    let at = row * bytesPerCode;
+    for (const end = at + bytesPerCode; at < end; at++) {
+      hash = Math.imul(hash ^ bytes[at], 0x0100_0193);
+    }
+    checks[row] = hash;
+  }
+  return checks;
+}
+
+/** A plan that keeps every row of a source, to be extended by others. */
+export function planOfKept(source: RowSource): DedupPlan {
+  const { codes } = rowsOf('source', source);
+  const none = { distances: new Uint16Array(codes.count), cosines: null, jaccards: null };
+  const [groups, duplicateOf] = [ascending(codes.count), ascending(codes.count)];
+  const kept = new Uint8Array(codes.count).fill(1);
+  return { count: codes.count, groups, kept, duplicateOf, ...none, checks: checksOf(codes) };
+}

@@ -1,0 +1,50 @@
+/**
+ * What a plan of sets finds, measured: of the pairs of a sample at a Jaccard similarity or more the
+ * share within the distance that `dedup` takes candidates by. Each candidate is then checked
+ * exactly, so no pair of the plan is wrong, and recall is all that there is to measure.
+ */
+
+import type { LongCall } from '../base/steps';
+import type { Codes } from '../codes/codes';
+import { catchingDistance, JACCARD } from '../codes/measure';
+import { pairs } from '../join/pairs';
+import { DEFAULT_SHARE } from '../join/source';
+import type { SparseMatrix } from '../vectors/vectors';
+
+/** What is found of the pairs of a sample at a similarity or more. */
+export interface SetRecall {
+  readonly least: number;
+  readonly pairs: number;
+  /** 1 where there are none. */
+  readonly recall: number;
+}
+
+/** Similarities that are measured, in hundredths; below, most pairs are near by chance. */
+const LEAST = { from: 20, to: 100 } as const;
+
+/** Compares all pairs of some sets exactly, and counts them by least similarity, ascending. */
+export async function setRecall(
+  codes: Codes,
+  vectors: SparseMatrix,
+  call: LongCall,
+): Promise<SetRecall[]> {
+  const { bits } = codes;
+  const lines = Array.from({ length: LEAST.to - LEAST.from + 1 }, (_, i) => {
+    const least = (LEAST.from + i) / 100;
+    const within = catchingDistance(JACCARD, { least, bits, probability: DEFAULT_SHARE });
+    return { least, within, pairs: 0, caught: 0 };
+  });
+  const all = { minJaccard: lines[0].least, maxDistance: bits, vectors, ...call };
+  for await (const { distances, jaccards } of pairs(codes, all)) {
+    distances.forEach((distance, i) => {
+      for (const line of lines) {
+        if ((jaccards as Float64Array)[i] < line.least) break;
+        line.pairs++;
+        line.caught += Number(distance <= line.within);
+      }
+    });
+  }
+  return lines.map(({ least, pairs, caught }) => {
+    return { least, pairs, recall: pairs === 0 ? 1 : caught / pairs };
+  });
+}

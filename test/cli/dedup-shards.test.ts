@@ -1,0 +1,121 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createRows, RowBatch } from '../../src/node';
+import { rowsOf, run } from './run';
+
+/** Near-duplicate texts in several files, of several formats, and in groups of rows. */
+
+const folder = mkdtempSync(join(tmpdir(), 'halfspace-shards-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+const words = 'when the sun is low a long shadow of each tree lies over the field and the river';
+const textAt = (i: number) => `${words.replaceAll('e', `e${i}`)} ${words.replaceAll('o', `o${i}`)}`;
+interface Doc {
+  id: string;
+  lang: string | null;
+  body: string;
+}
+const doc = (id: string, text: number, lang: string | null = 'en'): Doc => {
+  return { id, lang, body: textAt(text) };
+};
+const write = (name: string, docs: readonly Doc[]) => {
+  const lines = docs.map((one) => `${JSON.stringify(one)}\n`).join('');
+  writeFileSync(at(name), name.endsWith('.gz') ? gzipSync(lines) : lines);
+};
+const planOf = (name: string) =>
+  rowsOf<{ row: number; id: string; action: string; duplicate_of: number }>(
+    readFileSync(at(name), 'utf8'),
+  );
+const dropped = (name: string) => planOf(name).flatMap((l) => (l.action === 'drop' ? [l.id] : []));
+
+describe('several inputs', () => {
+  const [a, c] = [
+    [doc('a0', 0), doc('a1', 1)],
+    [doc('c0', 1), doc('c1', 3)],
+  ];
+  write('a.jsonl', a);
+  mkdirSync(at('data'));
+  write('data/c.jsonl.gz', c);
+  const b = [doc('b0', 2), doc('b1', 0)];
+
+  it('are planned as one, of any formats, and applied as shards of the same names', async () => {
+    const writer = await createRows(at('b.parquet'));
+    const columnOf = (name: keyof Doc) => b.map((one) => one[name]);
+    await writer.write(
+      RowBatch.of({ body: columnOf('body'), id: columnOf('id'), lang: columnOf('lang') }),
+    );
+    await writer.close();
+    const inputs = [at('a.jsonl'), at('b.parquet'), at('data/*.jsonl.gz')];
+    const options = ['--text', 'body', '-o', at('plan.jsonl'), '--all-rows'];
+    const made = await run(['dedup', ...inputs, ...options]);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('6 rows: 4 to keep')]);
+    expect(planOf('plan.jsonl').map(({ id }) => id)).toEqual(['a0', 'a1', 'b0', 'b1', 'c0', 'c1']);
+    expect(dropped('plan.jsonl')).toEqual(['b1', 'c0']);
+    expect(made.stderr).toContain('2 are exact copies of the text kept, 0 near ones');
+    const applied = await run([
+      ...['dedup', ...inputs, '--apply', at('plan.jsonl'), '-o', at('kept')],
+    ]);
+    expect([applied.code, applied.stderr]).toEqual([0, expect.stringContaining('4 kept')]);
+    expect(readFileSync(at('kept/a.jsonl'), 'utf8')).toBe(readFileSync(at('a.jsonl'), 'utf8'));
+    const last = gunzipSync(readFileSync(at('kept/data/c.jsonl.gz'))).toString();
+    expect(rowsOf(last)).toEqual([c[1]]);
+    const info = await run(['info', at('kept/b.parquet'), '--json']);
+    expect(JSON.parse(info.stdout)).toMatchObject({ rows: 1 });
+  });
+
+  it('refuses a file given twice, and ids that are in two files, by name', async () => {
+    const twice = await run(['dedup', at('a.jsonl'), at('a.jsonl'), '--text', 'body']);
+    expect([twice.code, twice.stderr]).toEqual([3, expect.stringContaining('given twice')]);
+    write('again.jsonl', [doc('z', 5), doc('a1', 6)]);
+    const inputs = ['dedup', at('a.jsonl'), at('again.jsonl'), '--text', 'body'];
+    const ids = await run(inputs);
+    expect(ids.code).toBe(1);
+    expect(ids.stderr).toContain(`again.jsonl: its "id" a1 is in ${at('a.jsonl')} too`);
+    const byNumbers = await run([...inputs, '--id', 'none']);
+    expect([byNumbers.code, byNumbers.stderr]).toEqual([0, expect.stringContaining('4 rows')]);
+    const stdin = await run(['dedup', '-', at('a.jsonl'), '--text', 'body'], { input: '' });
+    expect([stdin.code, stdin.stderr]).toEqual([2, expect.stringContaining('stdin is read alone')]);
+  });
+});
+
+describe('rows of one value', () => {
+  const docs = [
+    ...[doc('e0', 0), doc('d0', 0, 'de'), doc('e1', 0), doc('e2', 0), doc('d1', 0, 'de')],
+    ...[doc('none', 0, null)],
+  ];
+  write('langs.jsonl', docs);
+  const args = ['dedup', at('langs.jsonl'), '--text', 'body', '-o', at('langs-plan.jsonl')];
+
+  it('--within compares rows of the same language only', async () => {
+    expect((await run([...args, '--within', 'lang'])).code).toBe(0);
+    expect(dropped('langs-plan.jsonl').sort()).toEqual(['d1', 'e1', 'e2']);
+  });
+
+  it('--keep-at-most keeps several of a group', async () => {
+    const options = ['--within', 'lang', '--keep-at-most', '2', '--keep', 'last', '--force'];
+    expect((await run([...args, ...options])).code).toBe(0);
+    expect(dropped('langs-plan.jsonl')).toEqual(['e0']);
+  });
+
+  it('are refused with a plan that grows', async () => {
+    const both = await run([...args, '--within', 'lang', '--extend', at('langs-plan.jsonl')]);
+    expect([both.code, both.stderr]).toEqual([
+      2,
+      expect.stringContaining('--within does not go with --extend'),
+    ]);
+  });
+});
+
+it('a plan of one line for more rows than the input can have takes no memory for them', async () => {
+  const line = { row: 0, group: 0, action: 'keep', duplicate_of: 0, distance: 0, check: 0 };
+  writeFileSync(at('hostile.jsonl'), `${JSON.stringify({ ...line, rows: 2 ** 26 })}\n`);
+  const applied = await run([
+    ...['dedup', at('langs.jsonl'), '--apply', at('hostile.jsonl'), '-o', at('out.jsonl')],
+  ]);
+  expect(applied.code).toBe(3);
+  expect(applied.stderr).toContain('1 lines say that they are of 67108864 rows');
+});
