@@ -66,6 +66,7 @@ def setUpModule():
     os.environ["TMPDIR"] = small_disk("temporary")
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.checkpoint.dir", f"{folder.name}/checkpoints")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()

@@ -55,7 +55,7 @@ def pairs(codes, max_distance, id="id", code="code", forest=False, cell_rows=CEL
 
 def kept(frame):
     """The rows of a frame, computed once: in the checkpoint directory where Spark has one, else on two
-    executors, so that the loss of one loses none."""
+    executors, which is as much as Spark can do without a place that outlives them."""
     if frame.sparkSession.conf.get("spark.checkpoint.dir", None):
         return frame.checkpoint()
     return frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK_2)
