@@ -16,7 +16,8 @@ import {
   shingles,
   TextHasher,
 } from '../dist/index.js';
-import { clusteredCodes, generator, uniformCodes } from './lib/random.mjs';
+import { clusteredCodes, uniformCodes } from './lib/random.mjs';
+import { randomTexts as texts, clusteredVectors as vectors } from './lib/rows.mjs';
 import { announce, mark, mustHold, printTable, short, times } from './lib/table.mjs';
 
 if (!process.env.BENCH_CORE?.includes(','))
@@ -26,27 +27,6 @@ const ONLY = process.argv[3] ?? '';
 const ROUNDS = 5;
 
 await announce();
-
-/** Rows near some of a thousand points. */
-function vectors(count, dimensions) {
-  const { unit: next } = generator(11);
-  const points = Float32Array.from({ length: 1000 * dimensions }, () => next() - 0.5);
-  const values = new Float32Array(count * dimensions);
-  for (let row = 0; row < count; row++) {
-    const from = Math.floor(next() * 1000) * dimensions;
-    for (let d = 0; d < dimensions; d++) {
-      values[row * dimensions + d] = points[from + d] + 0.7 * (next() - 0.5);
-    }
-  }
-  return { values, dimensions };
-}
-
-function texts(count) {
-  const { unit: next } = generator(5);
-  const words = Array.from({ length: 20_000 }, () => Math.floor(next() * 1e9).toString(36));
-  const draw = () => words[Math.floor(next() ** 3 * words.length)];
-  return Array.from({ length: count }, () => Array.from({ length: 120 }, draw).join(' '));
-}
 
 const rows = (count) => Math.round(SCALE * count);
 const dense = vectors(rows(100_000), 100);

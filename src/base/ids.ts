@@ -26,13 +26,12 @@ export function checkIds(ids: unknown, count: number): Ids {
 function checkIdArray(ids: readonly unknown[]): Ids {
   const isText = typeof ids[0] === 'string';
   for (let row = 0; row < ids.length; row++) {
-    const name = `ids[${row}]`;
     if (isText ? typeof ids[row] !== 'string' : !Number.isSafeInteger(ids[row])) {
-      throw wrongType(name, 'all strings or all integers', ids[row]);
+      throw wrongType(`ids[${row}]`, 'all strings or all integers', ids[row]);
     }
     // Half of a surrogate pair has no UTF-8: it would come back as another string.
     if (isText && /\p{Surrogate}/u.test(ids[row] as string)) {
-      throw wrongValue(name, 'well-formed Unicode', ids[row]);
+      throw wrongValue(`ids[${row}]`, 'well-formed Unicode', ids[row]);
     }
   }
   if (isText || ids.length === 0) return ids as string[];

@@ -67,7 +67,7 @@ export function* additionOf(
   ids: unknown,
   mayReplace = false,
 ): Steps<Addition> {
-  if (batch instanceof Codes) return foreignAddition(parts, batch, ids, mayReplace);
+  if (batch instanceof Codes) return yield* foreignAddition(parts, batch, ids, mayReplace);
   if (parts.isForeign) {
     throw new Error('this index holds codes made elsewhere: add codes, not vectors');
   }
@@ -88,7 +88,7 @@ export function* additionOf(
   const vectors = kind === undefined || isEmpty ? null : (dense ?? (packed as SparseMatrix));
   if (vectors !== null && dense !== null) checkDense(dense, codes);
   else if (vectors !== null) yield* checkSparse(vectors as SparseMatrix, codes);
-  const checkedIds = parts.ids.check(ids, codes.count, mayReplace);
+  const checkedIds = yield* parts.ids.check(ids, codes.count, mayReplace);
   return { codes, ids: checkedIds, vectors, isForeign: false };
 }
 
@@ -104,12 +104,12 @@ function centredMatrix(matrix: DenseMatrix, mean: Float64Array): DenseMatrix {
   return { ...matrix, values: less };
 }
 
-function foreignAddition(
+function* foreignAddition(
   parts: IndexParts,
   codes: Codes,
   ids: unknown,
   mayReplace: boolean,
-): Addition {
+): Steps<Addition> {
   if (codes.bits !== parts.bits)
     throw wrongValue('codes', `codes of ${parts.bits} bits`, codes.bits);
   if (parts.vectors !== null) {
@@ -121,7 +121,7 @@ function foreignAddition(
   if (isForeign && !parts.isForeign && parts.distinctCodes.rowCount > 0) {
     throw new Error('these codes were made otherwise than those of the index');
   }
-  const checkedIds = parts.ids.check(ids, codes.count, mayReplace);
+  const checkedIds = yield* parts.ids.check(ids, codes.count, mayReplace);
   return { codes, ids: checkedIds, vectors: null, isForeign };
 }
 

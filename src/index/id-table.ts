@@ -6,6 +6,7 @@
 import { wrongType, wrongValue } from '../base/check';
 import { checkIds, type Ids } from '../base/ids';
 import { newSecret, scrambled } from '../base/secret';
+import { runSteps, type Steps } from '../base/steps';
 import { NO_ROW } from '../kernels/hits/hits';
 
 export type Id = string | number | bigint;
@@ -15,6 +16,10 @@ export type IdKind = 'row' | 'number' | 'bigint' | 'string';
 
 /** A Map holds 2^24 keys at most; more go into further ones. */
 const MAP_KEYS = 2 ** 24;
+type IdMap = Map<string | number, number>;
+
+/** Ids checked, or entered in a map, between two steps. */
+const STEP_IDS = 2 ** 14;
 
 /**
  * Ids in the order of rows. They are checked by `check` before `append` takes them; the way from
@@ -27,7 +32,7 @@ export class IdTable {
   readonly #signs = { hasNegative: false, hasHuge: false };
   #removals = 0;
   /** Rows by the keys of ids, when they have been asked for. */
-  #maps: Map<string | number, number>[] | null = null;
+  #maps: IdMap[] | null = null;
   readonly #secret = newSecret();
 
   constructor(kind: IdKind | null = null) {
@@ -53,7 +58,7 @@ export class IdTable {
    * Ids for `count` new rows, checked against each other and, unless rows may be replaced, against
    * those that are there.
    */
-  check(ids: unknown, count: number, mayReplace = false): readonly Id[] | null {
+  *check(ids: unknown, count: number, mayReplace = false): Steps<readonly Id[] | null> {
     if (ids === undefined || ids === null) {
       if (this.#kind !== null && this.#kind !== 'row') {
         throw wrongType('ids', `ids of kind ${this.#kind}, as the rows before have`, ids);
@@ -72,11 +77,16 @@ export class IdTable {
     }
     const all = kind === 'string' ? (ids as readonly string[]) : Array.from(ids as Int32Array);
     if (kind === 'bigint') this.#checkSigns(all as readonly unknown[] as readonly bigint[]);
+    if (!mayReplace && this.#maps === null && this.#count > 0) {
+      const maps = yield* this.#mapped();
+      this.#maps ??= maps; // a look-up meanwhile made its own
+    }
     const fresh = new IdTable(kind);
     fresh.#maps = [];
     for (let i = 0; i < count; i++) {
       const isThere = !mayReplace && this.rowOf(all[i]) !== undefined;
       if (isThere || !fresh.#put(all[i], i)) throw duplicate(i, all[i], count);
+      if (i % STEP_IDS === STEP_IDS - 1) yield undefined;
     }
     return all;
   }
@@ -150,18 +160,23 @@ export class IdTable {
         : undefined;
     }
     if (typeof id !== this.#kind) return undefined;
-    if (this.#maps === null) {
-      this.#maps = [];
-      for (let row = 0; row < this.#count; row++) {
-        if (this.#ids[row] !== undefined) this.#put(this.#ids[row], row);
-      }
-    }
+    this.#maps ??= runSteps(this.#mapped(), {});
     const key = this.#keyOf(id);
     for (const map of this.#maps) {
       const row = map.get(key);
       if (row !== undefined) return row;
     }
     return undefined;
+  }
+
+  /** Maps of all ids. */
+  *#mapped(): Steps<IdMap[]> {
+    const maps: IdMap[] = [];
+    for (let row = 0; row < this.#count; row++) {
+      if (this.#ids[row] !== undefined) this.#put(this.#ids[row], row, maps);
+      if (row % STEP_IDS === STEP_IDS - 1) yield undefined;
+    }
+    return maps;
   }
 
   /** Only these rows, ascending, stay, and are numbered from 0 on. */
@@ -184,8 +199,7 @@ export class IdTable {
   }
 
   /** Returns false where the id was there. */
-  #put(id: Id, row: number): boolean {
-    const maps = this.#maps as Map<Id, number>[];
+  #put(id: Id, row: number, maps = this.#maps as IdMap[]): boolean {
     const key = this.#keyOf(id);
     let map = maps.at(-1);
     if (map === undefined || map.size >= MAP_KEYS) {

@@ -24,6 +24,9 @@ const BATCH = 2 ** 16;
 /** Capacity for pairs of distinct codes at first, and at most: 40 MB. */
 const FIRST_HELD = 2 ** 14;
 const MAX_HELD = 2 ** 22;
+/** Rows, and pairs held, between two steps. */
+const STEP_ROWS = 2 ** 15;
+const STEP_HELD = 2 ** 18;
 /** Values of those held from which the middle is found. */
 const MIDDLE_OF = 1023;
 
@@ -52,10 +55,11 @@ export function* pairsInOrder(
       return [from + ((held.to - from) * done) / total, left.end];
     });
     if (held.isEmpty && codes.distinctOfRow === null) continue;
-    held.sort();
+    yield* held.sort();
     for (let row = from; row < held.to; row++) {
       pairsOf(row, codes, held, order, out);
       if (out.isFull) yield new Item(out.taken(codes));
+      else if (row % STEP_ROWS === 0) yield undefined;
     }
   }
   if (out.count > 0) yield new Item(out.taken(codes));
@@ -191,7 +195,7 @@ class Held {
   }
 
   /** Sorts the pairs by their first code; the arrays are replaced by sorted ones. */
-  sort(): void {
+  *sort(): Steps<void> {
     if (this.#starts.length === 0) this.#starts = new Uint32Array(this.#distinctCount + 1);
     const starts = this.#starts.fill(0);
     for (let i = 0; i < this.#count; i++) starts[this.#distincts[i]]++;
@@ -206,6 +210,7 @@ class Held {
       const at = --starts[this.#distincts[i]];
       others[at] = this.#others[i];
       distances[at] = this.#distances[i];
+      if (i % STEP_HELD === 0) yield undefined;
     }
     this.#others = others;
     this.#distances = distances;
@@ -213,8 +218,8 @@ class Held {
     this.#rows = others.subarray(0, this.#count);
     if (first === null || next === null) return;
     // In separate loops, where the cache misses of reads by a random index overlap.
-    this.#rows = this.#rows.map((distinct) => first[distinct]);
-    this.#nexts = this.#rows.map((row) => next[row - start]);
+    this.#rows = yield* mappedInSteps(this.#rows, first, 0);
+    this.#nexts = yield* mappedInSteps(this.#rows, next, start);
   }
 
   /** Whether a distinct code has no pair; known once the pairs are sorted. */
@@ -237,6 +242,20 @@ class Held {
       }
     }
   }
+}
+
+/** `values[place - start]` of each place. */
+function* mappedInSteps(
+  places: Uint32Array,
+  values: Uint32Array,
+  start: number,
+): Steps<Uint32Array<ArrayBuffer>> {
+  const mapped = new Uint32Array(places.length);
+  for (let i = 0; i < places.length; i++) {
+    mapped[i] = values[places[i] - start];
+    if (i % STEP_HELD === STEP_HELD - 1) yield undefined;
+  }
+  return mapped;
 }
 
 /** Appends the pairs of one row. */

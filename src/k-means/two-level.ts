@@ -226,15 +226,16 @@ function* sortedByGroup(
   const next = groups.slice(0, count);
   const target = groupOf.map((group) => next[group]++);
   const spare = new Int16Array(width);
+  let moves = 0;
   for (let row = 0; row < target.length; row++) {
     while (target[row] !== row) {
+      if (++moves % 4096 === 0) yield undefined; // one cycle may hold all rows
       const to = target[row];
       spare.set(sample.subarray(to * width, (to + 1) * width));
       sample.copyWithin(to * width, row * width, (row + 1) * width);
       sample.set(spare, row * width);
       [target[row], target[to]] = [target[to], to];
     }
-    if (row % 4096 === 4095) yield undefined;
   }
   return groups;
 }

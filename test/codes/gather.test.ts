@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { alea } from '../../src/base/random';
+import { gatherCodes } from '../../src/codes/gather';
+
+describe('gatherCodes', () => {
+  it('copies codes of every width, from and to any byte, as a loop over bytes does', () => {
+    const random = alea('gather');
+    for (let width = 1; width <= 20; width++) {
+      for (let offset = 0; offset < 5; offset++) {
+        const count = Math.floor(40 * random());
+        const all = Uint8Array.from({ length: offset + count * width }, () => 256 * random());
+        const from = all.subarray(offset);
+        const places = Uint32Array.from({ length: 30 }, () => (count + 3) * random());
+        places[7] = 0xffff_ffff;
+        const to = new Uint8Array(4 - offset + 30 * width).fill(0xaa).subarray(4 - offset);
+        gatherCodes(from, to, width, places);
+        const expected = [...places].flatMap((place) =>
+          place < count
+            ? [...from.slice(place * width, (place + 1) * width)]
+            : Array(width).fill(0xaa),
+        );
+        expect([...to]).toEqual(expected);
+      }
+    }
+  });
+});
