@@ -6,7 +6,7 @@
 import { HASHING } from './hashing/hash-batch';
 import { SCANNING } from './index/scan-task';
 import { SEARCHING } from './index/search-task';
-import { NEAREST_ROWS } from './index/truth-task';
+import { NEAREST_POINTS, NEAREST_ROWS } from './index/truth-task';
 import { COMPARING } from './join/exact-task';
 import { JOINING } from './join/join-task';
 import { TILING } from './join/tile-task';
@@ -22,6 +22,7 @@ const tasks = [
   NEAREST_CENTROIDS,
   NEAREST_IN_GROUP,
   NEAREST_IN_TREE,
+  NEAREST_POINTS,
   NEAREST_ROWS,
   SCANNING,
   SEARCHING,

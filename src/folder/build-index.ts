@@ -160,7 +160,7 @@ async function publishRows(change: FolderChange, read: ReadRows): Promise<Manife
     training &&
     wanted &&
     (await measuredBuild({
-      ...{ folder, content, rows, training, wanted, memory, call, partitionOf },
+      ...{ folder, content, rows, shared, training, wanted, memory, call, partitionOf },
     }));
   await rows.close();
   if (!measured) return change.publish(content);

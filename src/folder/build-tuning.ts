@@ -1,26 +1,29 @@
 /**
  * The setting of a build, and what it finds: held-out rows are searched for in the files as they
- * will be published, by the search that users run. Their true neighbours come from two passes over
- * all rows: integer products find what can be near, cosines of these decide.
+ * will be published, by the search that users run, as `optimize` does it in memory. Their true
+ * neighbours come from two passes over all rows: integer products find what can be near, cosines of
+ * these decide.
  */
 
 import { lengthOf } from '../base/length';
-import { mean } from '../base/mean-limits';
-import type { LongCall } from '../base/steps';
+import { alea } from '../base/random';
+import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { Highest, rowOf } from '../base/top-k';
-import type { Setting } from '../index/candidates';
 import type { RecallReport } from '../index/index-options';
-import { type Figures, reportOf, type Wanted } from '../index/optimize';
-import { MARGIN } from '../index/re-rank';
-import { reaching, recallOf, sharesOf, USUAL_LEVEL } from '../index/recall';
-import { LargestProducts } from '../index/truth-task';
-import { better, type Candidate, costOf, isEnough, leastProbes } from '../index/tuning';
-import { dotsKernel, productsKernel } from '../kernels/kernels';
+import type { Query } from '../index/index-parts';
+import { readyQueries, reportOf, settledBy, type Wanted } from '../index/optimize';
+import { queryOf } from '../index/query';
+import type { Evaluated, Measured } from '../index/recall';
+import { lostDigits } from '../index/truth';
+import { NEAREST_POINTS, NearestOfParts } from '../index/truth-task';
+import { dotsKernel } from '../kernels/kernels';
 import { manifestName, manifestText } from '../stored/manifest';
 import { openStored } from '../stored/open-stored';
-import type { StoredIndex } from '../stored/stored-index';
+import { joined } from '../table/sealed/segment-pieces';
 import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
+import { inParallel } from '../threads/parallel';
 import type { Training } from './build-training';
+import type { SharedCodes } from './compared-rows';
 import type { Content } from './folder-change';
 import { FolderFiles } from './folder-files';
 import type { NewRows } from './new-rows';
@@ -29,18 +32,15 @@ import type { NewRows } from './new-rows';
 const SPARE = 8;
 /** Bytes that searches hold at least while they are measured. */
 const MIN_ROOM = 2 ** 20;
-/** Points that are compared together. */
-const BLOCK = 512;
-/** Candidates for each of k, of which the fewest that are enough are chosen. */
-const OVERSAMPLES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
-/** Probes that are tried: the fewest that can be enough, and up to twice as many. */
-const PROBE_RATIO = 2 ** (1 / 3);
-const MORE_PROBES = 4;
+/** Rows that are compared together, and those of a thread's part. */
+const TOGETHER_ROWS = 65_536;
+const PART_POINTS = 2048;
 
 interface BuildToMeasure {
   readonly folder: string;
   readonly content: Content;
   readonly rows: NewRows;
+  readonly shared: SharedCodes;
   readonly training: Training;
   readonly wanted: Wanted;
   readonly memory: number;
@@ -48,12 +48,10 @@ interface BuildToMeasure {
   partitionOf(row: number): number;
 }
 
-/** A query: a held-out row with its vector, also at length 1, and the rows nearest to it. */
-interface Asked {
+/** A held-out row, and its vector as it is held. */
+interface HeldOutRow {
   readonly row: number;
   readonly vector: Float32Array;
-  readonly unit: Float64Array;
-  neighbors: Uint32Array;
 }
 
 /**
@@ -61,32 +59,32 @@ interface Asked {
  * it finds in the files of a generation that is not published yet. Changes nothing.
  */
 export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
-  const { folder, content, memory, wanted, training, rows } = build;
-  const asked = await heldOutRows(build);
-  await findNeighbors(build, asked);
-  const half = Math.ceil(asked.length / 2);
-  const [choosing, judging] = [asked.slice(0, half), asked.slice(half)];
+  const { folder, content, memory, wanted, training, rows, call } = build;
+  const heldOut = await heldOutRows(build);
   const room = Math.max(memory, MIN_ROOM);
   const index = await openStored(new UnpublishedFiles(folder, content), { memory: room });
   try {
-    const choice = await chosen(build, index, choosing);
-    const start = performance.now();
-    const own = judging.length > 0 ? judging : choosing;
-    const shares = await sharesFound(index, own, wanted.k, choice);
-    const ms = (performance.now() - start) / own.length;
-    const level = wanted.coverage === null ? USUAL_LEVEL : wanted.recall;
-    const recall = { ...recallOf(shares, level), source: 'rows', truth: 'cosine' } as const;
-    const share = wanted.coverage === null ? recall.recall : mean(reaching(shares, wanted.recall));
-    const reached = share >= (wanted.coverage ?? wanted.recall);
-    const figures: Omit<Figures, 'found'> = { recall, reached, ms, isTrained: false };
+    const queries = heldOut.map(({ vector }) => queryOf(index.view(), vector) as Query);
+    const neighbors = await trueNeighbors(build, heldOut, queries);
+    const asked: Evaluated[] = heldOut.map(({ row }, i) => {
+      return { row, query: queries[i], neighbors: neighbors[i] };
+    });
+    const doubles = await rowsOfDoubles(build);
+    const measured: Measured = {
+      get parts() {
+        return index.view();
+      },
+      mayScan: false,
+      partitionOf: build.partitionOf,
+      isAlone: (row) => !doubles.has(row),
+    };
+    const source = readyQueries(asked, false);
+    const settled = await runStepsAsync(settledBy(measured, source, wanted), call);
     const told = {
       ...{ vectors: rows.parts.vectors, partitions: training.centroids },
       distinctCodes: { liveCount: rows.count },
     };
-    const { heldOut } = training;
-    return reportOf(told, wanted, {
-      ...{ choice: { ...choice, margin: MARGIN }, figures, others: null, heldOut, doubt: [] },
-    });
+    return reportOf(told, wanted, { ...settled, others: null, heldOut: training.heldOut });
   } finally {
     await index.close();
   }
@@ -107,18 +105,26 @@ class UnpublishedFiles extends FolderFiles {
   }
 }
 
-/** All rows that have a code, piece by piece. */
+/** All rows that have a code, some at a time. */
 async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRows> {
+  let some: SegmentRows[] = [];
+  let count = 0;
   for (let number = 0; number < rows.pieceCount; number++) {
     call.signal?.throwIfAborted();
     for (const piece of await rows.piece(number)) {
-      if (piece.partition !== NO_PARTITION) yield piece;
+      if (piece.partition === NO_PARTITION) continue;
+      some.push(piece);
+      count += piece.count;
     }
+    if (count < TOGETHER_ROWS && number + 1 < rows.pieceCount) continue;
+    if (count > 0) yield joined(some);
+    some = [];
+    count = 0;
   }
 }
 
 /** Rows that took no part in training, in the order in which they are asked for. */
-async function heldOutRows(build: BuildToMeasure): Promise<Asked[]> {
+async function heldOutRows(build: BuildToMeasure): Promise<HeldOutRow[]> {
   const { training, wanted } = build;
   const found: number[] = [];
   for await (const { rows } of pieces(build)) {
@@ -127,7 +133,7 @@ async function heldOutRows(build: BuildToMeasure): Promise<Asked[]> {
   const distinctCodes = { rowsWithCodes: () => Uint32Array.from(found) };
   const order = training.heldOut.rowsOf({ distinctCodes }).subarray(0, wanted.queries);
   const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
-  const asked = new Array<Asked>(order.length);
+  const asked = new Array<HeldOutRow>(order.length);
   for await (const piece of pieces(build)) {
     training.vectors.piece = piece;
     piece.rows.forEach((row, i) => {
@@ -135,135 +141,99 @@ async function heldOutRows(build: BuildToMeasure): Promise<Asked[]> {
       if (place === undefined) return;
       const scale = piece.scales?.[i] ?? 1;
       const vector = Float32Array.from(training.vectors.valuesAt(i), (value) => value * scale);
-      const unit = training.vectors.unitOf(i);
-      asked[place] = { row, vector, unit, neighbors: new Uint32Array() };
+      asked[place] = { row, vector };
     });
   }
   return asked;
 }
 
-/** Finds the true neighbours of all queries: what is near by integers is compared by cosine. */
-async function findNeighbors(build: BuildToMeasure, asked: readonly Asked[]): Promise<void> {
-  const { rows, training, wanted } = build;
+/** Rows whose code others have too. */
+async function rowsOfDoubles({ shared: { firsts }, rows }: BuildToMeasure): Promise<Set<number>> {
+  const doubles = new Set<number>();
+  firsts?.forEach((first, i) => {
+    const row = rows.firstRow + i;
+    if (first !== row) doubles.add(row).add(first);
+  });
+  return doubles;
+}
+
+/** The true neighbours of rows: what is near by integers is compared by cosine. */
+async function trueNeighbors(
+  build: BuildToMeasure,
+  heldOut: readonly HeldOutRow[],
+  queries: readonly Query[],
+): Promise<Uint32Array[]> {
+  const { rows, training, wanted, call } = build;
   const { vectors } = training;
   const { width } = vectors.space;
-  const queries = new Int16Array(asked.length * width);
-  asked.forEach(({ unit }, i) => {
-    queries.set(vectors.space.queryOf([], unit), i * width);
+  const units = queries.map(({ unit }) => unit as Float64Array);
+  const points = new Int16Array(queries.length * width);
+  units.forEach((unit, i) => {
+    points.set(vectors.space.queryOf([], unit), i * width);
   });
   const want = SPARE * (wanted.k + 1);
-  const largest = new LargestProducts(queries, { width, want, kernel: rows.parts.kernel });
+  const nearest = new NearestOfParts(queries.length, want);
+  const state = { queries: points, width, want, kernel: rows.parts.kernel };
   let done = 0;
   for await (const piece of pieces(build)) {
     vectors.piece = piece;
-    const points = vectors.points(piece.count);
-    for (let first = 0; first < piece.count; first += BLOCK) {
-      const count = Math.min(BLOCK, piece.count - first);
-      const block = points.subarray(first * width, (first + count) * width);
-      largest.take(block, count, (i) => piece.rows[first + i]);
-    }
+    const own = { points: vectors.points(piece.count), rows: piece.rows };
+    const first = done;
+    const onProgress = (some: number) => call.onProgress?.(first + some, rows.codedCount);
+    await runStepsAsync(compared(state, own, nearest), { ...call, onProgress });
     done += piece.count;
-    build.call.onProgress?.(done, rows.codedCount);
-    await new Promise((resolve) => setImmediate(resolve));
   }
   const asking = new Map<number, number[]>();
-  largest.keys.forEach((keys, query) => {
-    for (const key of keys) {
+  nearest.best.forEach((best, query) => {
+    for (const key of best.result()) {
       const others = asking.get(rowOf(key));
       if (others === undefined) asking.set(rowOf(key), [query]);
       else others.push(query);
     }
   });
-  const near = asked.map(() => new Highest(wanted.k));
+  const near = queries.map(() => new Highest(wanted.k));
   const kernel = dotsKernel(rows.parts.kernel);
+  const random = alea('lost digits');
   const dot = new Float64Array(1);
   for await (const piece of pieces(build)) {
     vectors.piece = piece;
     piece.rows.forEach((row, i) => {
       const values = vectors.valuesAt(i);
       for (const query of asking.get(row) ?? []) {
-        if (asked[query].row === row) continue;
-        kernel.dotsInto(values, 0, 1, asked[query].unit, dot);
-        near[query].take(dot[0] / (lengthOf(values) || 1), row);
+        if (heldOut[query].row === row) continue;
+        kernel.dotsInto(values, 0, 1, units[query], dot);
+        const cosine = dot[0] / (lengthOf(values) || 1);
+        const isRounded = values instanceof Int8Array;
+        const lost = isRounded ? lostDigits(values, units[query], cosine, random) : 0;
+        near[query].take(cosine + lost, row);
       }
     });
   }
-  asked.forEach((one, query) => {
-    one.neighbors = near[query].result().rows;
-  });
+  return near.map((best) => best.result().rows);
 }
 
-/** The cheapest setting that finds enough, or the one that finds most. */
-async function chosen(
-  { training, wanted, rows, content, partitionOf }: BuildToMeasure,
-  index: StoredIndex,
-  asked: readonly Asked[],
-): Promise<Setting> {
-  const { centroids, vectors } = training;
-  const { values, width, count } = centroids;
-  const order = new Uint32Array(count);
-  const products = new Int32Array(count);
-  const places = asked.map(({ unit, neighbors }) => {
-    const point = vectors.space.queryOf([], unit);
-    productsKernel(rows.parts.kernel).orderInto({ values, width }, point, order, products);
-    const placeOf = new Uint32Array(count);
-    order.forEach((partition, place) => {
-      placeOf[partition] = place;
-    });
-    return Array.from(neighbors, (row) => placeOf[partitionOf(row)]);
+function* compared(
+  state: { queries: Int16Array; width: number; want: number; kernel: NewRows['parts']['kernel'] },
+  { points, rows }: { points: Int16Array; rows: Uint32Array },
+  nearest: NearestOfParts,
+): Steps<void> {
+  const { width } = state;
+  yield* inParallel({
+    task: NEAREST_POINTS,
+    state,
+    count: Math.ceil(rows.length / PART_POINTS),
+    part(i) {
+      const first = i * PART_POINTS;
+      const end = Math.min(rows.length, first + PART_POINTS);
+      return {
+        points: points.slice(first * width, end * width),
+        rows: rows.slice(first, end),
+        least: nearest.least,
+      };
+    },
+    take(found, i) {
+      nearest.take(found);
+      return [Math.min(rows.length, (i + 1) * PART_POINTS), rows.length];
+    },
   });
-  const least = leastProbes(places, wanted, count);
-  const sizes = {
-    ...{ codes: content.index.distinct ?? rows.count, bits: rows.parts.bits },
-    ...{ dimensions: rows.parts.hasher.dimensions ?? 0, isRanked: true },
-    partitions: { count, width, isByResidual: vectors.residualCodes !== null },
-  };
-  let best: Candidate | null = null;
-  for (let step = 0; step < MORE_PROBES; step++) {
-    const probes = Math.min(count, Math.ceil(least * PROBE_RATIO ** step));
-    const seen = new Map<number, Float64Array>();
-    const shares = async (at: number) => {
-      const want = OVERSAMPLES[at] * wanted.k;
-      const found = seen.get(at) ?? (await sharesFound(index, asked, wanted.k, { probes, want }));
-      seen.set(at, found);
-      return found;
-    };
-    let [low, high] = [0, OVERSAMPLES.length - 1];
-    const enough = isEnough(await shares(high), wanted);
-    while (enough && low < high) {
-      const middle = (low + high) >> 1;
-      if (isEnough(await shares(middle), wanted)) high = middle;
-      else low = middle + 1;
-    }
-    const want = OVERSAMPLES[high] * wanted.k;
-    const found = (await shares(high)).reduce((sum, share) => sum + share, 0);
-    const cost = costOf(sizes, { probes, want });
-    best = better(best, { probes, want, isEnough: enough, found, cost });
-    if (probes === count) break;
-  }
-  return best as Candidate;
-}
-
-/** The shares of their neighbours that searches find. */
-async function sharesFound(
-  index: StoredIndex,
-  asked: readonly Asked[],
-  k: number,
-  { probes, want }: Setting,
-): Promise<Float64Array> {
-  const oversample = Math.ceil(want / k);
-  const visited = probes as number;
-  const options = { k: k + 1, method: 'partitions', probes: visited, oversample } as const;
-  const queries = asked.map(({ vector }) => vector);
-  const results = await index.searchAll(queries, options);
-  const found = results.map(({ rows }, i) => {
-    const { row: own, neighbors } = asked[i];
-    const truth = new Set(neighbors);
-    return rows
-      .filter((row) => row !== own)
-      .subarray(0, k)
-      .filter((row) => truth.has(row)).length;
-  });
-  const sizes = asked.map(({ neighbors }) => neighbors.length);
-  return sharesOf(found, sizes);
 }

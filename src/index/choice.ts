@@ -8,9 +8,8 @@ import type { Steps } from '../base/steps';
 import type { FullSetting } from './candidates';
 import { fittedDoubt } from './doubt';
 import type { DoubtModel } from './index-options';
-import type { IndexParts } from './index-parts';
 import { MARGIN, WIDER_MARGINS } from './re-rank';
-import { type Evaluated, type Found, sharesFound } from './recall';
+import { type Evaluated, type Found, type Measured, sharesFound } from './recall';
 import type { Choice, Target } from './tuning';
 
 /** Share of the wanted recall's doubt that the early end of re-ranking may cost. */
@@ -25,7 +24,7 @@ const MAX_DOUBT_WANT = 256;
  * fewest, and what it finds.
  */
 export function* withMargin(
-  parts: IndexParts,
+  index: Measured,
   choosing: readonly Evaluated[],
   cheapest: Choice,
   { k, recall }: Target,
@@ -34,7 +33,7 @@ export function* withMargin(
   let best: { choice: FullSetting & Choice; found: Found; cost: number } | null = null;
   for (const margin of [MARGIN, ...WIDER_MARGINS]) {
     const choice = { ...cheapest, margin };
-    const found = yield* sharesFound(parts, choosing, k, choice);
+    const found = yield* sharesFound(index, choosing, k, choice);
     const cost =
       (cheapest.found - mean(found.shares) * found.shares.length) /
       Math.max(1, found.shares.length);
@@ -46,19 +45,19 @@ export function* withMargin(
 
 /** What tells how much searches miss, with the chosen setting and with cheaper and dearer ones. */
 export function* doubtOf(
-  parts: IndexParts,
+  index: Measured,
   choice: FullSetting,
   seen: readonly Found[],
   judging: readonly Evaluated[],
   k: number,
 ): Steps<DoubtModel[]> {
-  const { partitions, distinctCodes } = parts;
+  const { partitions, distinctCodes, vectors } = index.parts;
   const some = judging.slice(0, DOUBT_QUERIES);
   const models: DoubtModel[] = [];
   const most = Math.max(choice.want, k, Math.min(MAX_DOUBT_WANT * k, distinctCodes.rowCount));
   for (const times of DOUBT_SETTINGS) {
     const { probes, margin } = choice;
-    const isByRank = parts.vectors !== null;
+    const isByRank = vectors !== null;
     const want = isByRank ? Math.min(most, Math.max(1, times) * choice.want) : choice.want;
     const visited = partitions?.count ?? 0;
     const setting = {
@@ -68,7 +67,7 @@ export function* doubtOf(
     const isChosen = times === 1;
     const isSame = setting.probes === probes && setting.want === choice.want;
     if (isSame && !isChosen) continue;
-    const found = isChosen ? seen : [yield* sharesFound(parts, some, k, setting)];
+    const found = isChosen ? seen : [yield* sharesFound(index, some, k, setting)];
     const missing = found.flatMap(({ shares }) => Array.from(shares, (share) => 1 - share));
     const signs = found.flatMap((one) => one.signs);
     models.push(fittedDoubt(isChosen ? choice : setting, k, signs, missing));

@@ -108,7 +108,7 @@ export interface SearchedCodes
 
 export type SearchedPartitions = Pick<
   Partitions,
-  'count' | 'space' | 'residualCodes' | 'error' | 'weighResiduals' | 'weighCodes'
+  'count' | 'space' | 'residualCodes' | 'error' | 'nearest' | 'weighResiduals' | 'weighCodes'
 >;
 
 /**

@@ -20,7 +20,16 @@ import type { CodeOrder, IndexParts } from './index-parts';
 import { groupedByPartition } from './partitions/grouped';
 import { Partitions } from './partitions/partitions';
 import { type Space, spaceOf } from './partitions/space';
-import { type Evaluated, type Found, reaching, recallOf, sharesFound, USUAL_LEVEL } from './recall';
+import {
+  type Evaluated,
+  type Found,
+  inMemory,
+  type Measured,
+  reaching,
+  recallOf,
+  sharesFound,
+  USUAL_LEVEL,
+} from './recall';
 import type { TruthBy } from './truth';
 import { chosen, type Target } from './tuning';
 import type { DenseVectors } from './vectors/dense-vectors';
@@ -73,26 +82,40 @@ export function* optimize(parts: IndexParts, wanted: Wanted): Steps<RecallReport
   const heldOut = heldOutFor(parts, wanted);
   const trial = parts.withOrder(yield* inPartitions(parts, wanted, heldOut));
   const source = yield* sourceOf(trial, wanted, heldOut);
+  const settled = yield* settledBy(inMemory(trial), source, wanted);
+  const { choice } = settled;
+  const partitions = choice.probes === null ? null : trial.partitions;
+  const others = source.isGiven ? yield* measuredByRows(trial, heldOut, choice, wanted) : null;
+  const report = reportOf(trial, wanted, { ...settled, others, heldOut });
+  parts.setOrder({ distinctCodes: trial.distinctCodes, partitions });
+  parts.report = report;
+  return report;
+}
+
+/** A setting, what it finds of queries that did not choose it, and the doubt of its searches. */
+interface Settled {
+  readonly choice: FullSetting;
+  readonly figures: Figures;
+  readonly doubt: readonly DoubtModel[];
+}
+
+/** Some queries choose the setting, others measure it; where it finds too little, again. */
+export function* settledBy(index: Measured, source: Source, wanted: Wanted): Steps<Settled> {
   const half = Math.ceil(Math.min(source.isGiven ? source.left : wanted.queries, source.left) / 2);
   let choosing = yield* source.next(Math.min(half, MAX_CHOOSING));
   for (let retry = 0; ; retry++) {
-    const cheapest = yield* chosen(trial, choosing, wanted);
-    const { choice, found } = yield* withMargin(trial, choosing, cheapest, wanted);
+    const cheapest = yield* chosen(index, choosing, wanted);
+    const { choice, found } = yield* withMargin(index, choosing, cheapest, wanted);
     const isLast = source.left === 0; // of a single query
     const judging = isLast ? choosing : yield* source.next(source.isGiven ? source.left : half);
-    const figures = yield* measured(trial, source, judging, choice, wanted);
+    const figures = yield* measured(index, source, judging, choice, wanted);
     if (!figures.reached && choice.isEnough && source.left >= half && retry < MAX_RETRIES) {
       choosing = [...choosing, ...judging];
       continue;
     }
-    const partitions = choice.probes === null ? null : trial.partitions;
-    const others = source.isGiven ? yield* measuredByRows(trial, heldOut, choice, wanted) : null;
     const seen = isLast ? [figures.found] : [found, figures.found];
-    const doubt = yield* doubtOf(trial, choice, seen, judging, wanted.k);
-    const report = reportOf(trial, wanted, { choice, figures, others, heldOut, doubt });
-    parts.setOrder({ distinctCodes: trial.distinctCodes, partitions });
-    parts.report = report;
-    return report;
+    const doubt = yield* doubtOf(index, choice, seen, judging, wanted.k);
+    return { choice, figures, doubt };
   }
 }
 
@@ -106,9 +129,10 @@ export function* remeasure(parts: IndexParts, evaluating: Evaluating): Steps<Rec
   const wanted = { ...evaluating, recall, coverage, k, seed: String(seed), partitions: undefined };
   const source = yield* sourceOf(parts, wanted, heldOut);
   const some = yield* source.next(source.isGiven ? source.left : evaluating.queries);
-  const figures = yield* measured(parts, source, some, choice, wanted);
+  const index = inMemory(parts);
+  const figures = yield* measured(index, source, some, choice, wanted);
   const others = source.isGiven ? yield* measuredByRows(parts, heldOut, choice, wanted) : null;
-  const doubt = yield* doubtOf(parts, choice, [figures.found], some, k);
+  const doubt = yield* doubtOf(index, choice, [figures.found], some, k);
   parts.report = reportOf(parts, wanted, { choice, figures, others, heldOut, doubt });
   return parts.report;
 }
@@ -207,9 +231,13 @@ interface Source {
 
 function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<Source> {
   if (wanted.given === null) return rowSource(parts, heldOut, wanted);
-  const all = yield* evaluatedQueries(parts, wanted.given, wanted);
-  // biome-ignore lint/correctness/useYield: those of a caller are ready
-  return inTurn(all.length, { isGiven: true, isTrained: false, ahead: 0 }, function* (first, end) {
+  return readyQueries(yield* evaluatedQueries(parts, wanted.given, wanted), true);
+}
+
+/** Queries whose neighbours are known. */
+export function readyQueries(all: readonly Evaluated[], isGiven: boolean): Source {
+  // biome-ignore lint/correctness/useYield: they are ready
+  return inTurn(all.length, { isGiven, isTrained: false, ahead: 0 }, function* (first, end) {
     return all.slice(first, end);
   });
 }
@@ -254,7 +282,7 @@ interface Reported {
   readonly distinctCodes: { readonly liveCount: number };
 }
 
-export interface Figures {
+interface Figures {
   readonly recall: EvaluationRecall;
   /** What the searches found. */
   readonly found: Found;
@@ -267,13 +295,13 @@ export interface Figures {
 
 /** What a setting finds, with more and more queries until the interval is narrow. */
 function* measured(
-  parts: IndexParts,
+  index: Measured,
   source: Source,
   judging: readonly Evaluated[],
   setting: FullSetting,
   { k, recall: wanted, coverage, precision, given, vectors }: Wanted,
 ): Steps<Figures> {
-  let seen = yield* sharesFound(parts, judging, k, setting);
+  let seen = yield* sharesFound(index, judging, k, setting);
   const level = coverage === null ? USUAL_LEVEL : wanted;
   for (;;) {
     const { shares, ms } = seen;
@@ -281,7 +309,7 @@ function* measured(
     const [low, high] = found.interval;
     const isNarrow = precision === null || high - low <= precision;
     if (isNarrow || source.left === 0 || shares.length >= MAX_MEASURING) {
-      const byIndex = (vectors ?? parts.vectors) === null ? 'distance' : 'cosine';
+      const byIndex = (vectors ?? index.parts.vectors) === null ? 'distance' : 'cosine';
       const truth = given?.truth === undefined ? byIndex : 'given';
       const recall = { ...found, source: source.isGiven ? 'queries' : 'rows', truth } as const;
       const share = coverage === null ? found.recall : mean(reaching(shares, wanted));
@@ -289,7 +317,7 @@ function* measured(
       return { recall, found: seen, reached, ms, isTrained: source.isTrained };
     }
     const more = yield* source.next(shares.length);
-    const further = yield* sharesFound(parts, more, k, setting);
+    const further = yield* sharesFound(index, more, k, setting);
     seen = {
       shares: Float64Array.from([...shares, ...further.shares]),
       signs: [...seen.signs, ...further.signs],
@@ -308,7 +336,7 @@ function* measuredByRows(
   const byRows = { ...wanted, given: null, queries: Math.ceil(wanted.queries / 2) };
   const source = rowSource(parts, heldOut, byRows);
   const some = yield* source.next(byRows.queries);
-  return (yield* measured(parts, source, some, setting, byRows)).recall;
+  return (yield* measured(inMemory(parts), source, some, setting, byRows)).recall;
 }
 
 export function reportOf(
@@ -322,7 +350,7 @@ export function reportOf(
     doubt,
   }: {
     choice: FullSetting;
-    figures: Omit<Figures, 'found'>;
+    figures: Figures;
     others: EvaluationRecall | null;
     heldOut: HeldOut;
     doubt: readonly DoubtModel[];
@@ -354,7 +382,7 @@ export function reportOf(
   };
 }
 
-function warningsOf({ recall, isTrained }: Omit<Figures, 'found'>): string[] {
+function warningsOf({ recall, isTrained }: Figures): string[] {
   const warnings: string[] = [];
   if (recall.queries < FEW_QUERIES) {
     warnings.push(`${recall.queries} evaluation queries say little: give ${FEW_QUERIES} or more`);

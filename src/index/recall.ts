@@ -9,9 +9,40 @@ import type { Steps } from '../base/steps';
 import { type FullSetting, findCandidates, type Setting } from './candidates';
 import { type Signs, signsOf } from './doubt';
 import type { QueryRecall } from './index-options';
-import type { Candidates, IndexParts } from './index-parts';
+import type { Candidates, IndexParts, SearchParts } from './index-parts';
 import { exactBest, type Ranked, ranked, type Work } from './re-rank';
 import type { Asked } from './truth';
+
+/** An index whose searches are measured, wherever its rows are. */
+export interface Measured {
+  /** What the next search sees of it. */
+  readonly parts: SearchParts;
+  /** True where a search may also compare all codes. */
+  readonly mayScan: boolean;
+  /** The partition of a row that has a code, where there are partitions. */
+  partitionOf(row: number): number;
+  /** True when no other row has the code of this one. */
+  isAlone(row: number): boolean;
+}
+
+/** An index in memory, to be measured as it is now. */
+export function inMemory(parts: IndexParts): Measured {
+  const { distinctCodes, partitions } = parts;
+  const partitionOf = partitions?.partitionOfEach(distinctCodes.count);
+  return {
+    parts,
+    mayScan: true,
+    partitionOf: (row) => partitionOf?.[distinctCodes.distinctOf(row)] ?? 0,
+    isAlone(row) {
+      let others = 0;
+      distinctCodes.eachRow(distinctCodes.distinctOf(row), (other) => {
+        if (other !== row) others++;
+        return others === 0;
+      });
+      return others === 0;
+    },
+  };
+}
 
 /** A query with its true neighbours. */
 export interface Evaluated extends Asked {
@@ -58,29 +89,30 @@ export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Fl
 
 /** The candidates of a query, without its own row: as many codes as if that row were not there. */
 export function* candidatesOf(
-  parts: IndexParts,
+  index: Measured,
   asked: Asked,
   k: number,
   setting: Setting,
 ): Steps<Uint32Array> {
-  const { candidates } = yield* candidatesFor(parts, asked, k, setting);
+  const { candidates } = yield* candidatesFor(index, asked, k, setting);
   return withoutOwn(asked, ranked(candidates)).rows;
 }
 
 /** The candidates that a search finds, of which the query's own row is one more than is wanted. */
 function* candidatesFor(
-  parts: IndexParts,
+  index: Measured,
   { row: own, query }: Asked,
   k: number,
   setting: Setting,
-): Steps<{ candidates: Candidates; wanted: number; work: Work }> {
+): Steps<{ parts: SearchParts; candidates: Candidates; wanted: number; work: Work }> {
+  const { parts } = index;
   const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   const rank = parts.canCompare(query) ? 'exact' : 'estimate';
   // Rows of one code count as one candidate.
-  const want = setting.want + (own !== null && hasOwnCode(parts, own) ? 1 : 0);
+  const want = setting.want + (own !== null && index.isAlone(own) ? 1 : 0);
   const wanted = own === null ? k : k + 1;
   const request = { k: wanted, want, filter: null, probes: setting.probes, rank } as const;
-  return { candidates: yield* findCandidates(parts, query, request, work), wanted, work };
+  return { parts, candidates: yield* findCandidates(parts, query, request, work), wanted, work };
 }
 
 /** What was found, but for the query's own row. */
@@ -91,19 +123,9 @@ function withoutOwn({ row: own }: Asked, found: Ranked): Ranked {
   return { rows, cosines: found.cosines.copyWithin(at, at + 1).subarray(0, -1) };
 }
 
-/** True when no other row has the code of this one. */
-function hasOwnCode({ distinctCodes }: IndexParts, row: number): boolean {
-  let others = 0;
-  distinctCodes.eachRow(distinctCodes.distinctOf(row), (other) => {
-    if (other !== row) others++;
-    return others === 0;
-  });
-  return others === 0;
-}
-
 /** What searches find, query by query, with their signs, and the milliseconds that one takes. */
 export function* sharesFound(
-  parts: IndexParts,
+  index: Measured,
   asked: readonly Evaluated[],
   k: number,
   setting: FullSetting,
@@ -113,7 +135,7 @@ export function* sharesFound(
   let ms = 0;
   for (const [i, one] of asked.entries()) {
     const start = performance.now();
-    const { candidates, wanted, work } = yield* candidatesFor(parts, one, k, setting);
+    const { parts, candidates, wanted, work } = yield* candidatesFor(index, one, k, setting);
     const all = parts.canCompare(one.query)
       ? yield* exactBest(parts, one.query, candidates, { ...setting, k: wanted }, work)
       : ranked(candidates);

@@ -5,18 +5,18 @@
  * truth differs from what the index holds as much as that differs from the vectors as given.
  */
 
-import { cosineOf } from '../base/length';
+import { cosineOf, lengthOf } from '../base/length';
 import { normal } from '../base/mean-limits';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { Highest, rowOf, Smallest, weightOf } from '../base/top-k';
+import { Highest, rowOf, weightOf } from '../base/top-k';
 import { roundInto } from '../k-means/points';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { inParallel } from '../threads/parallel';
 import { distinctCollector, scanDistinct } from './by-distance';
 import type { IndexParts, Query } from './index-parts';
 import { bestByCosine } from './re-rank';
-import { leastBefore, MIN_PRODUCT, NEAREST_ROWS, PRODUCT_STEP } from './truth-task';
+import { NEAREST_ROWS, NearestOfParts, PRODUCT_STEP } from './truth-task';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { SparseVectors } from './vectors/sparse-vectors';
 
@@ -84,8 +84,7 @@ function* byCosine(
     roundInto(query.unit as Float64Array, 1, rounded, i * width);
   });
   const want = SPARE * k + 1;
-  const best = Array.from(asked, () => new Smallest(want));
-  const least = new Int32Array(asked.length).fill(MIN_PRODUCT);
+  const nearest = new NearestOfParts(asked.length, want);
   const ends = [Math.min(FIRST_ROWS, rowCount)];
   for (let end = ends[0]; end < rowCount; ends.push(end)) {
     end = Math.min(rowCount, end + Math.min(PART_ROWS, Math.max(MIN_ROWS, end)));
@@ -98,22 +97,17 @@ function* byCosine(
       const [first, end] = [ends[i - 1] ?? 0, ends[i]];
       const isThere = new Uint8Array(end - first);
       for (let row = first; row < end; row++) isThere[row - first] = +distinctCodes.hasCode(row);
-      return { first, end, isThere, least };
+      return { first, end, isThere, least: nearest.least };
     },
     take(found, i) {
-      for (const [query, end] of found.ends.entries()) {
-        for (let at = found.ends[query - 1] ?? 0; at < end; at++) {
-          best[query].take(weightOf(found.keys[at]), rowOf(found.keys[at]));
-        }
-        least[query] = leastBefore(best[query].bound);
-      }
+      nearest.take(found);
       return [ends[i], rowCount];
     },
   });
   const random = alea('lost digits');
   const neighbors: Uint32Array[] = [];
   for (const [i, one] of asked.entries()) {
-    neighbors.push(decided(parts, vectors, one, best[i].result(), k, random));
+    neighbors.push(decided(parts, vectors, one, nearest.best[i].result(), k, random));
     yield undefined;
   }
   return neighbors;
@@ -137,34 +131,35 @@ function decided(
   const others = own === null ? rows : rows.filter((row) => row !== own);
   const unit = query.unit as Float64Array;
   const cosines = vectors.cosinesOf(others, unit);
-  if (vectors.kind === 'int8') addLostDigits(vectors, others, unit, cosines, random);
+  if (vectors.kind === 'int8') {
+    for (const [i, row] of others.entries()) {
+      cosines[i] += lostDigits(vectors.valuesAt(row), unit, cosines[i], random);
+    }
+  }
   return bestByCosine(others, cosines, k).rows;
 }
 
 /**
- * Adds to cosines with rounded rows what the lost digits may have added: each is uniform within
+ * What the lost digits of a row in int8 may add to its cosine with a query: each is uniform within
  * half a unit, so that their sum, weighted by what of the query is across the row, is nearly
  * normal. A zero and the largest value of a row are exact.
  */
-function addLostDigits(
-  vectors: DenseVectors,
-  rows: Uint32Array,
+export function lostDigits(
+  values: ArrayLike<number>,
   unit: Float64Array,
-  cosines: Float64Array,
+  cosine: number,
   random: () => number,
-): void {
-  for (let i = 0; i < rows.length; i++) {
-    const values = vectors.valuesAt(rows[i]);
-    const norm = vectors.normOf(rows[i]);
-    const along = norm > 0 ? cosines[i] / norm : 0;
-    let squares = 0;
-    for (let j = 0; j < values.length; j++) {
-      if (values[j] === 0 || Math.abs(values[j]) === MAX_INT8) continue;
-      const across = unit[j] - values[j] * along;
-      squares += across * across;
-    }
-    if (norm > 0) cosines[i] += (normal(random) * Math.sqrt(squares / 12)) / norm;
+): number {
+  const norm = lengthOf(values);
+  if (norm === 0) return 0;
+  const along = cosine / norm;
+  let squares = 0;
+  for (let j = 0; j < values.length; j++) {
+    if (values[j] === 0 || Math.abs(values[j]) === MAX_INT8) continue;
+    const across = unit[j] - values[j] * along;
+    squares += across * across;
   }
+  return (normal(random) * Math.sqrt(squares / 12)) / norm;
 }
 
 /** By cosine with every row, query after query: for sparse queries that are no rows. */

@@ -8,9 +8,8 @@
 import { mean, meanAtLeast } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { evenSums, type Setting } from './candidates';
-import type { IndexParts } from './index-parts';
-import type { Partitions } from './partitions/partitions';
-import { candidatesOf, type Evaluated, reaching, sharesOf } from './recall';
+import type { SearchParts } from './index-parts';
+import { candidatesOf, type Evaluated, type Measured, reaching, sharesOf } from './recall';
 
 /** What must be found: a mean recall, or a share of queries that reach this recall. */
 export interface Target {
@@ -47,7 +46,7 @@ const RANKED_VALUE = 0.4;
 const ROUTED_VALUE = 0.06;
 
 /** True when these queries show that enough is found, or all of it. */
-export function isEnough(shares: Float64Array, { recall, coverage }: Target): boolean {
+function isEnough(shares: Float64Array, { recall, coverage }: Target): boolean {
   const values = coverage === null ? shares : reaching(shares, recall);
   const wanted = coverage ?? recall;
   if (values.every((value) => value === 1)) return true;
@@ -56,31 +55,36 @@ export function isEnough(shares: Float64Array, { recall, coverage }: Target): bo
 
 /** The cheapest setting that surely finds enough, or the one that finds most. */
 export function* chosen(
-  parts: IndexParts,
+  index: Measured,
   asked: readonly Evaluated[],
   target: Target,
 ): Steps<Choice> {
   const { k } = target;
-  const count = parts.partitions?.count ?? 0;
+  const sizes = sizesOf(index.parts);
+  const count = sizes.partitions?.count ?? 0;
   let best: Candidate | null = null;
   if (count > 0) {
-    const visits = yield* visitingPlaces(parts, asked);
-    const least = leastProbes(neighborPlaces(parts, asked, visits), target, count);
+    const visits = yield* visitingPlaces(index.parts, asked);
+    const places = asked.map(({ neighbors }, i) =>
+      Array.from(neighbors, (row) => visits[i][index.partitionOf(row)]),
+    );
+    const least = leastProbes(places, target, count);
     const most = Math.min(count, Math.ceil(least * PROBE_RATIO ** MORE_PROBES));
-    const seen = yield* recorded(parts, asked, k, { probes: most, visits });
+    const seen = yield* recorded(index, asked, k, { probes: most, visits });
     for (let probes = least; ; probes = Math.min(most, Math.ceil(probes * PROBE_RATIO))) {
-      best = better(best, candidateWith(parts, seen, target, probes));
+      best = better(best, candidateWith(sizes, seen, target, probes));
       if (probes === most) break;
       yield undefined;
     }
   }
-  if (best?.isEnough && 2 * (best.probes as number) < count) return best;
-  const seen = yield* recorded(parts, asked, k, { probes: null, visits: [] });
-  return better(best, candidateWith(parts, seen, target, null));
+  const isLess = best?.isEnough && 2 * (best.probes as number) < count;
+  if (best !== null && (isLess || !index.mayScan)) return best;
+  const seen = yield* recorded(index, asked, k, { probes: null, visits: [] });
+  return better(best, candidateWith(sizes, seen, target, null));
 }
 
-/** The least number of probes whose partitions hold enough, or all of them. */
-export function leastProbes(places: readonly number[][], target: Target, count: number): number {
+/** The least number of probes whose partitions hold enough, or all: no search finds more. */
+function leastProbes(places: readonly number[][], target: Target, count: number): number {
   const sizes = places.map(({ length }) => length);
   return leastOf(1, count, (probes) => {
     const within = places.map((own) => own.filter((place) => place < probes).length);
@@ -88,12 +92,12 @@ export function leastProbes(places: readonly number[][], target: Target, count: 
   });
 }
 
-export interface Candidate extends Choice {
+interface Candidate extends Choice {
   readonly cost: number;
 }
 
 /** Enough for less, or else the one that finds more. */
-export function better(a: Candidate | null, b: Candidate): Candidate {
+function better(a: Candidate | null, b: Candidate): Candidate {
   if (a === null || a.isEnough !== b.isEnough) return a?.isEnough ? a : b;
   if (a.isEnough) return b.cost < a.cost ? b : a;
   return b.found > a.found ? b : a;
@@ -101,7 +105,7 @@ export function better(a: Candidate | null, b: Candidate): Candidate {
 
 /** With as few candidates as find enough, or as many as may be. */
 function candidateWith(
-  parts: IndexParts,
+  sizes: SearchSizes,
   seen: Recording,
   target: Target,
   probes: number | null,
@@ -113,7 +117,7 @@ function candidateWith(
   const enough = isFound(most);
   const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
   const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
-  return { probes, want, isEnough: enough, found, cost: costOf(sizesOf(parts), { probes, want }) };
+  return { probes, want, isEnough: enough, found, cost: costOf(sizes, { probes, want }) };
 }
 
 /** The least integer for which a condition holds that holds for `high`, and for all above one. */
@@ -140,12 +144,14 @@ interface SearchSizes {
 export function sizesOf({
   partitions,
   distinctCodes,
-  dense,
+  hasher,
   bits,
   vectors,
-}: IndexParts): SearchSizes {
+}: SearchParts): SearchSizes {
+  const isDense = vectors !== null && vectors.kind !== 'sparse';
+  const dimensions = (isDense && hasher.dimensions) || bits;
   return {
-    ...{ codes: distinctCodes.count, bits, dimensions: dense?.dimensions ?? bits },
+    ...{ codes: distinctCodes.count, bits, dimensions },
     isRanked: vectors !== null,
     partitions: partitions && {
       ...{ count: partitions.count, width: partitions.space.width },
@@ -169,7 +175,7 @@ export function costOf(sizes: SearchSizes, { probes, want }: Setting): number {
  * For each query the place of each partition in the order in which a search visits them.
  */
 function* visitingPlaces(
-  { partitions, bits }: IndexParts,
+  { partitions, bits }: SearchParts,
   asked: readonly Evaluated[],
 ): Steps<Uint16Array[]> {
   if (partitions === null) return [];
@@ -234,42 +240,29 @@ class Recording {
 
 /** Searches for all queries with as many candidates as may be. */
 function* recorded(
-  parts: IndexParts,
+  index: Measured,
   asked: readonly Evaluated[],
   k: number,
   { probes, visits }: { probes: number | null; visits: readonly Uint16Array[] },
 ): Steps<Recording> {
-  const { distinctCodes, partitions, vectors } = parts;
+  const { distinctCodes, partitions, vectors } = index.parts;
   const isByResidual = probes !== null && partitions?.residualCodes;
   const times = isByResidual ? MAX_OVERSAMPLE_OF_RESIDUALS : MAX_OVERSAMPLE;
   const maxWant = vectors === null ? k : Math.min(times * k, Math.max(k, distinctCodes.rowCount));
   // Without vectors the k best are the result; those behind them are the best of fewer partitions.
   const want = vectors === null ? UNRANKED * k : maxWant;
-  const partitionOf = probes === null ? null : partitions?.partitionOfEach(distinctCodes.count);
   const seen: Seen[] = [];
   for (const [i, one] of asked.entries()) {
-    const rows = yield* candidatesOf(parts, one, k, { probes, want });
+    const rows = yield* candidatesOf(index, one, k, { probes, want });
     const truth = new Set(one.neighbors);
     const places = new Uint16Array(rows.length);
     const hits: number[] = [];
     rows.forEach((row, at) => {
-      if (partitionOf) places[at] = visits[i][partitionOf[distinctCodes.distinctOf(row)]];
+      if (probes !== null) places[at] = visits[i][index.partitionOf(row)];
       if (truth.has(row)) hits.push(at);
     });
     seen.push({ places, hits: Uint32Array.from(hits) });
     yield undefined;
   }
   return new Recording(maxWant, asked, seen);
-}
-
-/** For each query the places of the partitions of its true neighbours: no search finds more. */
-function neighborPlaces(
-  { distinctCodes, partitions }: IndexParts,
-  asked: readonly Evaluated[],
-  visits: readonly Uint16Array[],
-): number[][] {
-  const partitionOf = (partitions as Partitions).partitionOfEach(distinctCodes.count);
-  return asked.map(({ neighbors }, i) =>
-    Array.from(neighbors, (row) => visits[i][partitionOf[distinctCodes.distinctOf(row)]]),
-  );
 }

@@ -127,7 +127,12 @@ export class StoredIndex<I extends Id = Id> {
     this.#lookUps = new LookUps(content, this.#reader);
     this.#columns = new StoredColumns(content, this.#reader);
     this.#shared = { content, router, cache, vectors };
-    this.#view = new StoredView(this.#shared);
+    this.#view = this.view();
+  }
+
+  /** @internal What one search sees of the index. */
+  view(): StoredView {
+    return new StoredView(this.#shared);
   }
 
   /** The rank of searches by vector where no `rank` is given. */
@@ -285,7 +290,7 @@ export class StoredIndex<I extends Id = Id> {
 
   /** A view for a search, and the request with its filter asked of the rows of this view. */
   #begin({ request, filter }: Asked): { view: StoredView; request: Request } {
-    const view = new StoredView(this.#shared);
+    const view = this.view();
     if (typeof filter !== 'function') return { view, request };
     const own = checkFilter(filter, (accepts, row) => view.accepts(accepts, row));
     return { view, request: { ...request, filter: own } };

@@ -88,13 +88,17 @@ export class StoredPartitions implements SearchedPartitions {
     return standardError(this.space.width, this.#router.nearness);
   }
 
+  nearest(point: Int16Array, probes: number) {
+    return this.#router.nearest(point, probes);
+  }
+
   *weighCodes(
     point: Int16Array,
     probes: number,
     weights: WeightTables,
     ask: number,
   ): Steps<Weighed> {
-    const { order, products } = this.#router.nearest(point, probes);
+    const { order, products } = this.nearest(point, probes);
     const groups = this.#cache.groupsOf(order, products);
     const { codes: memory } = this.#cache;
     const all = new FallingLimit(weights.maxWeight, ask);
@@ -128,7 +132,7 @@ export class StoredPartitions implements SearchedPartitions {
 
   *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
     const { gaps, residualCodes } = this.#router;
-    const { order, products } = this.#router.nearest(point, probes);
+    const { order, products } = this.nearest(point, probes);
     const groups = this.#cache.groupsOf(order, products);
     yield* this.#loaded(order.subarray(0, groups[0].end));
     const rows = this.#cache.residuals as ResidualRows;

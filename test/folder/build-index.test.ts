@@ -57,6 +57,20 @@ describe('a build', () => {
     expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
 
+  it('chooses the setting that an index in memory chooses, and says the same of it', async () => {
+    const own = { ...OPTIONS, vectors: 'float32' } as const;
+    const optimize = { ...OPTIMIZE, queries: 120, k: 3 };
+    const { report } = await IndexFolder.build(join(root, 'report.hs'), batches(), {
+      ...{ ...own, optimize, memory: '300KB' },
+    });
+    const index = new SimHashIndex<string>(own);
+    index.addAll({ values, dimensions: DIMENSIONS }, ids);
+    const inMemory = index.optimize(optimize);
+    expect(inMemory.reached).toBe(true); // else it would have chosen again, with other queries
+    expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...inMemory, queriesPerSecond: 0 });
+    expect(report?.doubt.length).toBeGreaterThan(1);
+  });
+
   it('without optimize keeps the order of rows', async () => {
     const folder = join(root, 'plain.hs');
     await IndexFolder.build(folder, batches(1000), { ...OPTIONS, memory: '100KB' });
