@@ -34,7 +34,7 @@ export class SegmentCursor implements BlockCursor {
   constructor(
     reader: BlockReader,
     segment: StoredSegment,
-    readonly held: RowSet,
+    readonly held: RowSet | null,
   ) {
     this.#reader = reader;
     this.#segment = segment;
@@ -71,7 +71,7 @@ export class SegmentCursor implements BlockCursor {
             }),
           );
     this.#ready = blocks.map(({ block, rows }, i) => {
-      for (const row of rows.rows) this.held.add(row);
+      for (const row of rows.rows) this.held?.add(row);
       if (bodies === null || vectors === null) return rowsOfBlock(table.layout, rows, NO_VECTORS);
       if (checksum(bodies[i]) !== table.vectorsChecksums[block]) {
         const path = this.#reader.pathOf(vectors);

@@ -1,6 +1,8 @@
 /**
  * The health of an index folder: every checksum, of files, batches and columns, and every invariant
- * that opening takes on trust. What is wrong is told file by file; nothing is changed.
+ * that opening takes on trust. What is wrong is told file by file; nothing is changed. Files are
+ * read batch by batch and block by block, so that memory holds no index; folders that have no
+ * hashes, as 0.1 wrote them, are opened for the last checks.
  */
 
 import { stat } from 'node:fs/promises';
@@ -12,22 +14,24 @@ import { ByteSource } from '../formats/byte-source';
 import { eachPiece } from '../formats/file-io';
 import { DistinctCodes } from '../index/distinct/distinct-codes';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
+import { contentNamed, type StoredContent } from '../stored/content';
+import { hasLookUps } from '../stored/look-ups';
 import {
   FileChecksum,
   FOLDER_VERSION,
   type FolderFile,
   type Manifest,
   manifestName,
-  type Segment,
-  segmentsOf,
 } from '../stored/manifest';
 import { type ByteFile, openArrowFile } from '../table/arrow/batches';
+import type { Span } from '../table/arrow/bodies';
 import { columnsFromArrow } from '../table/sealed/carried-columns';
 import { indexFromArrow } from '../table/sealed/index-rows';
 import { bucketsFromArrow } from '../table/sealed/look-up-tables';
 import { blocksFromArrow, checkBlocks } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
 import { frequenciesFromArrow } from '../text/frequency-file';
+import { FolderFiles } from './folder-files';
 import {
   checkCopy,
   generationsIn,
@@ -36,6 +40,7 @@ import {
   readManifest,
   setAside,
 } from './generations';
+import { ContentCheck } from './verify-content';
 
 /** Which generation is opened, and how. */
 export interface OpenIndexOptions extends LongCall {
@@ -56,6 +61,9 @@ export interface FolderProblem {
   readonly message: string;
 }
 
+/** Runs a check; null where it finds a problem, which is noted with this file. */
+type Attempt = <T>(file: string, work: () => T | Promise<T>) => Promise<T | null>;
+
 /** Opens the index of a generation, the newest one by default. */
 type Open = (call: OpenIndexOptions) => Promise<SimHashIndex>;
 
@@ -70,7 +78,7 @@ export async function verifyFolder(
   const call = checkLongCall(rest);
   if (!(await stat(folder)).isDirectory()) throw new FormatError('a file, not a folder', folder);
   const problems: FolderProblem[] = [];
-  const attempt = async <T>(file: string, work: () => T | Promise<T>): Promise<T | null> => {
+  const attempt: Attempt = async (file, work) => {
     try {
       return await work();
     } catch (error) {
@@ -82,22 +90,22 @@ export async function verifyFolder(
   const own = generation ?? (await generationsIn(folder)).at(-1) ?? 1;
   const manifest = await attempt(manifestName(own), () => wholeManifest(folder, generation));
   if (manifest === null) return { generation: 0, rows: 0, problems };
-  let done = 0;
+  const progress = new Progress(manifest, call);
+  const bodies: Bodies = new Map();
   for (const file of manifest.files) {
-    call.signal?.throwIfAborted();
-    await attempt(file.name, () => checkFile(folder, file, manifest.version));
-    call.onProgress?.(++done, manifest.files.length + 1);
+    await attempt(file.name, async () => {
+      bodies.set(file.name, await checkFile(folder, file, manifest.version, progress.passed));
+    });
   }
-  for (const segment of problems.length === 0 ? segmentsOf(manifest) : []) {
-    const { blocks } = segment;
-    if (blocks !== null) await attempt(blocks.name, () => checkSegment(folder, segment, blocks));
-  }
-  if (problems.length === 0) {
+  if (problems.length === 0 && manifest.version > 1 && hasLookUps(manifest)) {
+    const content = await attempt(manifestName(own), () => contentIn(folder, manifest));
+    if (content !== null) await checkContent(content, bodies, { attempt, progress });
+  } else if (problems.length === 0) {
     const index = await attempt(manifestName(own), () => open({ ...call, generation }));
     if (index !== null) problems.push(...problemsOf(index, manifest));
   }
   if (generation === undefined) await attempt('manifest.json', () => checkCopy(folder, manifest));
-  call.onProgress?.(manifest.files.length + 1, manifest.files.length + 1);
+  progress.end();
   return { generation: manifest.generation, rows: manifest.rows, problems };
 }
 
@@ -143,27 +151,70 @@ async function wholeManifest(folder: string, generation: number | undefined): Pr
 }
 
 /** Files of any size, which are checked batch by batch. */
-const STREAMED = { rows: 'segment', vectors: 'vectors', hashes: 'hashes' } as const;
+const STREAMED = {
+  ...{ rows: 'segment', vectors: 'vectors', hashes: 'hashes', columns: 'columns' },
+} as const;
 
-/** Its size, its checksum, those of its batches and columns, and how many rows it has. */
+/** By name where the bodies of the batches of files lie. */
+type Bodies = Map<string, readonly Span[]>;
+
+/** Bytes that were read, of those that will be: a byte of a segment is read three times. */
+class Progress {
+  #done = 0;
+  readonly #total: number;
+
+  constructor(
+    manifest: Manifest,
+    readonly call: LongCall,
+  ) {
+    this.#total = manifest.files.reduce((sum, { kind, bytes }) => {
+      return sum + bytes * (kind === 'columns' ? 2 : kind in STREAMED ? 3 : 1);
+    }, 1);
+  }
+
+  /** Notes bytes; throws where the call was stopped. */
+  readonly passed = (bytes: number): void => {
+    this.call.signal?.throwIfAborted();
+    this.#done = Math.min(this.#done + bytes, this.#total - 1);
+    this.call.onProgress?.(this.#done, this.#total);
+  };
+
+  end(): void {
+    this.call.onProgress?.(this.#total, this.#total);
+  }
+}
+
+/**
+ * Its size, its checksum, those of its batches and columns, and how many rows it has. Returns where
+ * the bodies of its batches lie, of a file that is read batch by batch.
+ */
 export async function checkFile(
   folder: string,
   file: FolderFile,
   version: number = FOLDER_VERSION,
-): Promise<void> {
+  passed: (bytes: number) => void = () => undefined,
+): Promise<readonly Span[]> {
   const path = join(folder, file.name);
   const isStreamed = file.kind in STREAMED && version > 1;
-  const rows = isStreamed
-    ? await rowsPassing(path, file)
-    : rowsIn(await readFolderFile(folder, file), file, path);
-  if (rows === file.rows) return;
+  const { rows, bodies } = isStreamed
+    ? await batchesOf(path, file, passed)
+    : { rows: rowsIn(await readFolderFile(folder, file), file, path), bodies: [] };
+  if (!isStreamed) passed(file.bytes);
+  if (rows === file.rows) return bodies;
   throw new Error(`${rows} rows, the manifest says ${file.rows}`);
 }
 
-/** The rows of a file of which memory holds a batch; its checksums are compared. */
-async function rowsPassing(path: string, file: FolderFile): Promise<number> {
+/** The batches of a file of which memory holds one; its checksums are compared. */
+async function batchesOf(
+  path: string,
+  file: FolderFile,
+  passed: (bytes: number) => void,
+): Promise<{ rows: number; bodies: readonly Span[] }> {
   const checksum = new FileChecksum();
-  await eachPiece(path, file.bytes, (piece) => checksum.add(piece));
+  await eachPiece(path, file.bytes, (piece) => {
+    passed(piece.length);
+    checksum.add(piece);
+  });
   if (checksum.text !== file.checksum) {
     throw new FormatError('damaged: it fails its checksum', path);
   }
@@ -175,24 +226,45 @@ async function rowsPassing(path: string, file: FolderFile): Promise<number> {
       throw new FormatError(`it holds no ${file.kind}, its schema does not say so`, path);
     }
     let rows = 0;
-    for await (const batch of opened.batches()) rows += batch.count;
-    return rows;
+    for await (const batch of opened.batches()) {
+      rows += batch.count;
+      passed((file.bytes * batch.count) / Math.max(1, file.rows));
+    }
+    return { rows, bodies: opened.bodies };
   } finally {
     await source?.close();
   }
 }
 
-/** That the table of blocks says what is in the files of rows and vectors. */
-async function checkSegment(
-  folder: string,
-  { rows, vectors }: Segment,
-  blocks: FolderFile,
+function contentIn(folder: string, manifest: Manifest): Promise<StoredContent> {
+  const { generation } = manifest;
+  const path = join(folder, manifestName(generation));
+  return contentNamed(new FolderFiles(folder, generation), manifest, { path });
+}
+
+/** That the tables of blocks say what is in the files, and all that files say of rows. */
+async function checkContent(
+  content: StoredContent,
+  bodies: Bodies,
+  { attempt, progress }: { attempt: Attempt; progress: Progress },
 ): Promise<void> {
-  const table = blocksFromArrow(await readFolderFile(folder, blocks), join(folder, blocks.name));
-  checkBlocks(table, {
-    rows: await readFolderFile(folder, rows),
-    vectors: vectors && (await readFolderFile(folder, vectors)),
-  });
+  try {
+    const check = new ContentCheck(content, progress.passed);
+    let isSound = true;
+    for (const segment of content.segments) {
+      const { table, rows, vectors, blocks } = segment;
+      const found = await attempt(blocks?.name ?? rows.name, async () => {
+        const own = { rows: bodies.get(rows.name) ?? [], vectors: null };
+        checkBlocks(table, { ...own, ...(vectors && { vectors: bodies.get(vectors.name) ?? [] }) });
+        await check.segment(segment);
+        return true;
+      });
+      isSound &&= found === true;
+    }
+    if (isSound) await attempt(manifestName(content.manifest.generation), () => check.whole());
+  } finally {
+    await content.files.close();
+  }
 }
 
 function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {

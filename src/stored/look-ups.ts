@@ -10,6 +10,7 @@ import {
   type BucketTable,
   bucketOf,
   bucketsFromArrow,
+  type HashedRows,
   placesOf,
   readBucket,
 } from '../table/sealed/look-up-tables';
@@ -80,6 +81,23 @@ export class LookUps {
           }
         }
       }
+    }
+  }
+
+  /**
+   * All rows of a segment with their hashes, ascending, a bucket after another: `count` is how many
+   * buckets there are, `bucket` which of them this is.
+   */
+  async *passing(
+    segment: StoredSegment,
+    of: 'ids' | 'codes',
+  ): AsyncGenerator<{ rows: HashedRows; bucket: number; count: number }> {
+    const table = await this.#tableOf(segment, undefined);
+    const count = table[of];
+    for (let bucket = 0; bucket < count; bucket++) {
+      const own = of === 'ids' ? bucket : table.ids + bucket;
+      const [rows] = await this.#buckets(segment, table, [own], undefined);
+      yield { rows, bucket, count };
     }
   }
 

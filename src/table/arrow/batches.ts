@@ -11,6 +11,7 @@ import { type ColumnInfo, columnInfo } from '../columns/info';
 import { recordBatch } from '../columns/make';
 import { RowBatch } from '../row-batch';
 import { KEY, SealChecker } from '../sealed/seal';
+import type { Span } from './bodies';
 import {
   BATCH_MESSAGE,
   type Columns,
@@ -47,6 +48,8 @@ interface ArrowRows {
   readonly rowCount: number | null;
   /** The JSON that our own files carry, as it stands. */
   readonly header: string | undefined;
+  /** Where the bodies of the batches lie in a file; none of a stream. */
+  readonly bodies: readonly Span[];
   /** The batches as they were written. */
   batches(): AsyncGenerator<RowBatch>;
 }
@@ -150,6 +153,7 @@ function takeFrom(file: ByteFile, at: number, last: number): BytePipe['take'] {
 /** Opens an Arrow file; errors name it by `name`. The metadata of all batches is read at once. */
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
   const { byteCount } = file;
+  const bodies: Span[] = [];
   let rowCount = 0;
   const { start, blocks, preamble } = await asArrow(name, async () => {
     const tail = await takeFrom(file, Math.max(0, byteCount - TAIL_BYTES), byteCount)(TAIL_BYTES);
@@ -157,8 +161,11 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
     const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
     const { blocks, columns, schemaAt, version } = readFooter(footer, start);
     for (const block of blocks) {
-      const head = walkBlock(block, walkHead());
-      rowCount += (await run(head, takeFrom(file, block.offset, start))).rows;
+      const walk = walkBlock(block, walkHead());
+      const { rows, parts, bodyBytes } = await run(walk, takeFrom(file, block.offset, start));
+      const at = parts.reduce((sum, part) => sum + part.length, block.offset);
+      if (block.header === BATCH_MESSAGE) bodies.push({ at, length: bodyBytes });
+      rowCount += rows;
     }
     const message = schemaOfFooter(footer, schemaAt, version);
     return { start, blocks, preamble: new Preamble([message], columns, name) };
@@ -171,7 +178,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
       yield await run(message, takeFrom(file, block.offset, start));
     }
   }
-  return rowsOf(preamble, messages(), { batchCount, rowCount });
+  return { ...rowsOf(preamble, messages(), { batchCount, rowCount }), bodies };
 }
 
 /** Opens an Arrow stream, which errors name; `expectEnd` refuses one without its end mark. */
@@ -231,5 +238,5 @@ function rowsOf(
       yield RowBatch.fromArrow(recordBatch(schema, none, 0), { file });
     }
   }
-  return { columns: schema.fields.map(columnInfo), header, rowCount, batches };
+  return { columns: schema.fields.map(columnInfo), header, bodies: [], rowCount, batches };
 }

@@ -28,7 +28,7 @@ const BUCKETS: readonly ColumnSchema[] = [
 const BUCKET_ROWS = 2048;
 
 /** Rows of a segment by hash, and the block of each. */
-interface HashedRows {
+export interface HashedRows {
   readonly hashes: BigUint64Array;
   readonly rows: Uint32Array;
   readonly blocks: Uint32Array;
