@@ -3,7 +3,15 @@
  * page again, once a frame; what restores the view is in the part of the address behind #.
  */
 
-import type { About, Card, HealthAnswer, Hit, MapAnswer, Status, WhyAnswer } from './messages';
+import type {
+  About,
+  Card,
+  HealthAnswer,
+  MapAnswer,
+  SearchAnswer,
+  Status,
+  WhyAnswer,
+} from './messages';
 import { Late, type Source } from './source';
 
 export type View = 'map' | 'review' | 'figures';
@@ -12,13 +20,7 @@ export type View = 'map' | 'review' | 'figures';
 export type Listed =
   | { readonly kind: 'rows'; readonly cards: readonly Card[]; readonly total: number }
   | { readonly kind: 'lasso'; readonly cards: readonly Card[]; readonly total: number }
-  | {
-      readonly kind: 'hits';
-      readonly hits: readonly Hit[];
-      readonly query: Card | null;
-      readonly isExact: boolean;
-      readonly milliseconds: number;
-    };
+  | ({ readonly kind: 'hits' } & SearchAnswer);
 
 export type QueryKind = 'text' | 'id' | 'vector';
 

@@ -9,11 +9,7 @@ interface Estimate {
   readonly interval: readonly [low: number, high: number];
 }
 
-export function estimateOf(
-  measure: About['measure'] | undefined,
-  distance: number,
-  bits: number,
-): Estimate {
+export function estimateOf(measure: About['measure'], distance: number, bits: number): Estimate {
   if (measure === 'Jaccard similarity') {
     const { estimatedJaccard, jaccardInterval } = estimateJaccard(distance, bits);
     return { similarity: estimatedJaccard, interval: jaccardInterval };

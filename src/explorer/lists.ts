@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import type { State } from './app';
 import { estimateOf } from './estimate';
 import { shareText } from './format';
-import type { About, Card, Hit, WhyAnswer } from './messages';
+import type { About, Card, Hit, SearchAnswer, WhyAnswer } from './messages';
 
 /** Columns of a table besides the id and the text. */
 const COLUMNS = 4;
@@ -27,8 +27,8 @@ export function rowsTable(
   const textColumn = about?.textColumn ?? null;
   const all = cards.flatMap(({ values }) => values.map(([name]) => name));
   const names = [...new Set(all)].slice(0, COLUMNS);
-  const cell = (text: string | null | undefined) =>
-    html`<td><p class="text" dir="auto">${text}</p></td>`;
+  const cell = (text: string | null | undefined, kind = '') =>
+    html`<td><p class=${`text ${kind}`} dir="auto">${text}</p></td>`;
   return html`<table class="rows">
     <thead>
       <tr>
@@ -41,7 +41,7 @@ export function rowsTable(
       ${cards.map(
         (card) => html`<tr>
           <th scope="row">${idButton(card, near)}</th>
-          ${textColumn === null ? nothing : cell(card.text)}
+          ${textColumn === null ? nothing : cell(card.text, 'prose')}
           ${names.map((name) => cell(card.values.find(([own]) => own === name)?.[1]))}
         </tr>`,
       )}
@@ -60,13 +60,12 @@ const VALUES = 3;
 
 export function hitItem(
   hit: Hit,
-  isExact: boolean,
-  { why, about }: State,
+  { isExact, measure, bits }: SearchAnswer,
+  why: State['why'],
   actions: HitActions,
 ): TemplateResult {
-  const bits = about?.bits ?? 1;
-  const [low, high] = estimateOf(about?.measure, hit.distance, bits).interval;
-  const what = `${isExact ? 'exact' : 'estimated'} ${about?.measure}`;
+  const [low, high] = estimateOf(measure, hit.distance, bits).interval;
+  const what = `${isExact ? 'exact' : 'estimated'} ${measure}`;
   const isOpen = why?.row === hit.row;
   return html`<li>
     <div class="head">
@@ -81,7 +80,7 @@ export function hitItem(
       ${hit.values
         .slice(0, VALUES)
         .map(([name, value]) => html`<span dir="auto">${name}: ${value}</span> · `)}
-      <span title=${`Differing bits, and the ${about?.measure} that they estimate (95 %)`}
+      <span title=${`Differing bits, and the ${measure} that they estimate (95 %)`}
         >${hit.distance} of ${bits} bits, ${shareText(low, 2)} to ${shareText(high, 2)}</span
       >
       ${

@@ -8,7 +8,7 @@ import { type App, type Link, type Listed, type QueryKind, setLink } from './app
 import { counted, grouped, short } from './format';
 import { hitItem, rowsTable } from './lists';
 import { MapPane } from './map-pane';
-import type { Hit } from './messages';
+import type { Hit, SearchAnswer } from './messages';
 import { uint32Of } from './packed';
 
 /** Rows and hits that are listed. */
@@ -261,7 +261,8 @@ export class MapView {
       </div>`;
   }
 
-  #hits({ hits, query, isExact, milliseconds }: Extract<Listed, { kind: 'hits' }>): TemplateResult {
+  #hits(found: SearchAnswer): TemplateResult {
+    const { hits, query, isExact, measure, milliseconds } = found;
     const of = query === null ? '' : html` near <b dir="auto">${query.id}</b>`;
     const isHeld = this.app.source.held !== null;
     const actions = {
@@ -272,12 +273,12 @@ export class MapView {
         <h2><span role="status">${counted(hits.length, 'row')}${of}</span></h2>
         <button class="quiet" @click=${() => this.clear()}>Show all</button>
         <span class="note">
-          ${isExact ? 'exact' : 'estimated'} ${this.app.state.about?.measure} ·
+          ${isExact ? 'exact' : 'estimated'} ${measure} ·
           ${milliseconds.toFixed(1)} ms
         </span>
       </div>
       <ol class="list hits" tabindex="0" aria-label="Rows found, nearest first">
-        ${hits.map((hit) => hitItem(hit, isExact, this.app.state, actions))}
+        ${hits.map((hit) => hitItem(hit, found, this.app.state.why, actions))}
       </ol>`;
   }
 

@@ -68,6 +68,9 @@ export interface SearchAnswer {
   readonly hits: readonly Hit[];
   /** Whether similarities are exact or estimated. */
   readonly isExact: boolean;
+  /** What the similarities are, and of how many bits the distances are. */
+  readonly measure: About['measure'];
+  readonly bits: number;
   readonly milliseconds: number;
 }
 

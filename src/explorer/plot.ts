@@ -62,6 +62,9 @@ export class Plot {
         y: {
           distr: isLogY ? 3 : 1,
           ...(kind === 'bars' && { range: (_, __, most) => [0, most * 1.05] }),
+          // Small differences near 1 stay small, and no axis goes beyond it.
+          ...(kind === 'lines' &&
+            isShare && { range: (_, least) => [Math.min(least, 0.95), 1.002] }),
         },
       },
       axes: [
@@ -97,7 +100,7 @@ export class Plot {
     context.font = `${12 * ratio}px system-ui`;
     const isRight = at > bbox.left + bbox.width * 0.8;
     context.textAlign = isRight ? 'right' : 'left';
-    context.fillText(mark[1], at + (isRight ? -6 : 6) * ratio, bbox.top + 14 * ratio);
+    context.fillText(mark[1], at + (isRight ? -6 : 6) * ratio, bbox.top + 24 * ratio);
     context.restore();
   }
 }

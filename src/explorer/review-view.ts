@@ -56,7 +56,7 @@ export class ReviewView {
     if (this.#review === null) {
       const review = await this.app.attempt(() => this.app.source.ask('review', null));
       if (review !== undefined) await this.#take(review);
-    }
+    } else requestAnimationFrame(showCurrent);
     if (this.app.state.health === null) {
       const health = await this.app.source.ask('health', null).catch(() => null);
       if (health !== null) this.app.change({ health });
@@ -87,9 +87,7 @@ export class ReviewView {
     this.#group = group ?? null;
     this.#chosen = Math.min(1, (group?.members.length ?? 1) - 1);
     this.app.redraw();
-    queueMicrotask(() =>
-      document.querySelector('.queue [aria-current]')?.scrollIntoView({ block: 'nearest' }),
-    );
+    requestAnimationFrame(showCurrent);
   }
 
   /** Sends a decision; of one that came too late the group is shown as it is. */
@@ -396,3 +394,7 @@ function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {
   );
   return { ...now, members };
 }
+
+/** Scrolls the queue to the current group, once it is drawn. */
+const showCurrent = () =>
+  document.querySelector('.queue [aria-current]')?.scrollIntoView({ block: 'nearest' });

@@ -94,7 +94,7 @@ function packedRows(rows: readonly number[]): string {
 /** The rows nearest to a row by the distance of their codes. */
 function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
   const { cards, about } = held;
-  const bits = about?.bits ?? 1;
+  const { bits, measure } = about ?? { bits: 1, measure: 'cosine' as const };
   const wanted = id?.trim().toLowerCase();
   const at = cards.findIndex((card) =>
     wanted === undefined ? card.row === row : card.id.toLowerCase() === wanted,
@@ -105,12 +105,12 @@ function searchHeld(held: Held, { id, row, k }: SearchRequest): SearchAnswer {
   const { rows, distances } = scan(codes, codes.at(at), { k: k + 1 });
   const milliseconds = performance.now() - start;
   const hits = Array.from(rows, (other, i) => {
-    const similarity = estimateOf(about?.measure, distances[i], bits).similarity;
+    const similarity = estimateOf(measure, distances[i], bits).similarity;
     return { ...cards[other], distance: distances[i], similarity };
   });
   return {
     query: cards[at],
     hits: hits.filter((hit) => hit.row !== cards[at].row).slice(0, k),
-    ...{ isExact: false, milliseconds },
+    ...{ isExact: false, measure, bits, milliseconds },
   };
 }

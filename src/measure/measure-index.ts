@@ -5,6 +5,7 @@
  */
 
 import type { InStages, LongCall } from '../base/steps';
+import { JACCARD, NEAR_JACCARD, widestAt } from '../codes/measure';
 import type { RecallReport } from '../index/index-options';
 import type { IndexBytes } from '../index/index-parts';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
@@ -35,6 +36,8 @@ export interface Measured {
   readonly rows: number;
   readonly sampled: number;
   readonly hasVectors: boolean;
+  /** Whether codes stand for sets: their distances say nothing of cosines, and no search is timed. */
+  readonly isOfSets: boolean;
   /** Memory by what it holds. */
   readonly bytes: IndexBytes;
   readonly recall: RecallReport | null;
@@ -56,7 +59,9 @@ export async function measureIndex(
   options: MeasureOptions,
   inStage: InStages,
 ): Promise<Measured> {
-  const { seed, minCosine, isTimed } = options;
+  const { seed, minCosine } = options;
+  const isOfSets = index.hasher.projection === 'minwise';
+  const isTimed = options.isTimed && !isOfSets;
   const rows = liveRows(index);
   const sample = sampleOf(index, rows, { count: options.sample, seed });
   const { codes, vectors } = sample;
@@ -64,7 +69,7 @@ export async function measureIndex(
   const base = {
     ...{ options, bits: index.bits, rank: index.rank, rows: rows.length, recall },
     ...{ sampled: sample.rows.length, hasVectors: vectors !== null, bytes: index.bytes },
-    partitions: partitionSizes(index),
+    ...{ isOfSets, partitions: partitionSizes(index) },
   };
   if (sample.rows.length < 2) {
     return { ...base, curve: null, tally: null, calibrated: null, groups: null, sets: null };
@@ -76,16 +81,17 @@ export async function measureIndex(
   const nearest = await inStage('searching', (work) => nearestDistances(index, sample, work));
   tally.nearest.fill(0);
   for (const distance of nearest) tally.nearest[distance]++;
-  const calibrated = recommendedOf(tally, total(tally.near));
-  const maxDistance = options.maxDistance ?? calibrated.maxDistance;
+  const calibrated = isOfSets ? null : recommendedOf(tally, total(tally.near));
+  const usual = calibrated?.maxDistance ?? widestAt(JACCARD, NEAR_JACCARD, index.bits);
+  const maxDistance = options.maxDistance ?? usual;
   const groups = await inStage('grouping', (work) =>
     groupSizes(index, { rows, maxDistance, seed, ...work }),
   );
   const curve = isTimed
     ? await inStage('timing searches', (work) => speedCurve(index, { rows, sample, ...work }))
     : null;
-  const isOfSets = index.hasher.projection === 'minwise' && index.vectors === 'sparse';
-  const sets = isOfSets
+  const areHeld = isOfSets && index.vectors === 'sparse';
+  const sets = areHeld
     ? await inStage('comparing sets', (work) => setRecall(codes, vectors as SparseMatrix, work))
     : null;
   return { ...base, curve, tally, calibrated, groups, sets };

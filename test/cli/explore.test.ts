@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { PlanFile } from '../../src/cli/explore/plan-file';
 import { dedup, SimHashIndex } from '../../src/index';
 import { IndexFolder, openRows, readPlan, saveIndex, writePlan } from '../../src/node';
 import { Draws } from '../reference/random';
@@ -52,6 +53,22 @@ function changed(words: readonly string[], at: number, word: string): string {
 }
 
 const WORDS = ['docs.jsonl', '--text', 'body', '-q'];
+
+/** A share as the page writes it. */
+const shareOf = (text: string) => Number(text.replace('−', '-'));
+
+/** Texts of the list's cells that reach over the edge of their cell. */
+function overlapping(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('.rows :is(td p, th button)')].flatMap((one) => {
+      const [own, cell] = [one, one.closest('td, th') as Element].map((element) =>
+        element.getBoundingClientRect(),
+      );
+      const reaches = Math.max(own.right, own.left + one.scrollWidth) > cell.right + 1;
+      return reaches ? [one.textContent ?? ''] : [];
+    }),
+  );
+}
 
 interface Review {
   file: string;
@@ -284,6 +301,20 @@ describe('decisions', () => {
     ).toHaveLength(1);
   });
 
+  it('go on with a plan of few lines, of as many rows as there are', async () => {
+    const path = join(await ownFolder(), 'few-plan.jsonl');
+    const rows = 2 ** 22 + 1000;
+    const shared = { group: 7, distance: 0, check: 1, rows };
+    const lines = [
+      { row: 7, action: 'keep', duplicate_of: 7, ...shared },
+      { row: rows - 1, action: 'drop', duplicate_of: 7, ...shared },
+    ];
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const plan = await new PlanFile(path).read(rows);
+    expect([plan?.count, plan?.kept[rows - 1], plan?.kept[8]]).toEqual([rows, 0, 1]);
+    await expect(new PlanFile(path).read(1000)).rejects.toThrow('can have at most 1000');
+  });
+
   it('of 200,000 rows are whole whenever the server is killed', {
     ...FULL,
     timeout: 240_000,
@@ -444,9 +475,17 @@ describe.skipIf(!hasChromium)('the page', () => {
     const { page, requests, problems, served } = await open();
     expect(await status(page)).toBe(`${GROUPS * 2 + 8 + 4} rows`);
     expect(await layoutShift(page)).toBeLessThan(0.01);
+    expect(await overlapping(page)).toEqual([]);
     await page.fill('#query', 'otherwise w1x17');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.hits li');
+    // The query is compared by words, whatever the rows are compared by: the cosine that the
+    // distance estimates is around the exact one.
+    expect(await page.locator('.found .note').textContent()).toContain('exact cosine');
+    const hit = (await page.locator('.hits li').first().textContent()) ?? '';
+    const [, low, high] = / ([−.\d]+) to ([−.\d]+)/.exec(hit) ?? [];
+    const exact = Number(await page.locator('.hits li .cosine').first().textContent());
+    expect([shareOf(low) <= exact, exact <= shareOf(high)]).toEqual([true, true]);
     await page.locator('.hits li button:text("why?")').first().click();
     await page.waitForSelector('.reasons');
     await page.getByLabel('Near a row').check();
@@ -520,6 +559,16 @@ describe.skipIf(!hasChromium)('the page', () => {
     await page.reload();
     await page.waitForSelector('.member');
     expect(await done()).toBe('10 of 25 groups reviewed');
+    // Where one has been is still there after a look elsewhere, in a low window too.
+    await page.setViewportSize({ width: 1280, height: 420 });
+    await page.click('nav >> text=Map');
+    await page.click('nav >> text=Review');
+    await page.waitForFunction(() => {
+      const [queue, current] = ['.queue', '.queue [aria-current]'].map((selector) =>
+        document.querySelector(selector)?.getBoundingClientRect(),
+      );
+      return queue && current && current.top >= queue.top && current.bottom <= queue.bottom;
+    });
     const plan = await readPlan(join(cwd, 'docs-plan.jsonl'));
     const ids = rowsOf<{ id: string }>(readFileSync(join(cwd, 'docs.jsonl'), 'utf8')).map(
       ({ id }) => id,

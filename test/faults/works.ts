@@ -232,7 +232,7 @@ const review = file(
   'plan.csv',
   async (path, state) => {
     const own = new PlanFile(path);
-    const plan = (await own.read()) ?? reviewedPlan(state);
+    const plan = (await own.read(2 ** 22)) ?? reviewedPlan(state);
     if (state > 1) await own.save(plan, undefined);
     const next = reviewedPlan(state);
     const rows = [...next.kept.keys()].filter((row) => next.kept[row] !== plan.kept[row]);

@@ -3,9 +3,11 @@
  * recall against speed, sizes of groups.
  */
 
+import { NEAR_JACCARD } from '../../codes/measure';
 import type { Chart } from '../../explorer/messages';
 import type { GroupSizes } from '../../measure/group-sizes';
 import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
+import type { SetRecall } from '../../measure/set-recall';
 import type { SpeedCurve, SpeedPoint } from '../../measure/speed-curve';
 import { estimateAngle, type RecallReport } from '../../node';
 import { counted, grouped } from '../output/figures';
@@ -109,6 +111,17 @@ export function thresholdChart(
       return { name: figure === 'f1' ? 'F1' : figure, y: shown.map((one) => one[figure]) };
     }),
     mark: [marked, `within ${marked}`],
+  };
+}
+
+/** What a plan finds of the pairs at a similarity or more. */
+export function setChart(sets: readonly SetRecall[]): Chart {
+  return {
+    ...{ kind: 'lines', xLabel: 'Jaccard similarity', yLabel: 'recall', isShare: true },
+    description: 'The share of the pairs at a Jaccard similarity or more that a plan finds.',
+    x: sets.map(({ least }) => least),
+    series: [{ name: 'recall', y: sets.map(({ recall }) => recall) }],
+    mark: [NEAR_JACCARD, `at ${NEAR_JACCARD} or more`],
   };
 }
 

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import type { About, Card, SearchAnswer, SearchRequest, WhyAnswer } from '../../explorer/messages';
 import { similaritiesOf } from '../../index/search';
 import { liveRows } from '../../measure/rows';
-import type { DedupPlan, Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
+import type { Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
 import type { Call } from '../call';
 import { rowsOfTexts } from '../input/hash-source';
 import { Carried, carriedName, idNamed, isIndexFolder, openFolder } from '../input/index-folder';
@@ -31,12 +31,12 @@ export function planPathOf(call: Call, path: string): string {
 
 /**
  * Opens what is explored; reading a file takes the hashing options of the call. Texts are compared
- * as `dedup` compares them, as sets, unless there is a plan that compares them otherwise.
+ * as `dedup` compares them, as sets, unless told otherwise.
  */
 export async function openExplored(
   call: Call,
   path: string,
-  plan: DedupPlan | null,
+  areTextsSets: boolean,
 ): Promise<Explored> {
   if (await isIndexFolder(path)) {
     const folder = await openFolder(call, path);
@@ -50,7 +50,6 @@ export async function openExplored(
     const hashedColumn = told === undefined ? null : carriedName(call, folder, told);
     return new Explored({ path, folder, index, columns, hasher, hashedColumn });
   }
-  const areTextsSets = plan === null || plan.jaccards !== null;
   const building = { isWhole: true, areTextsSets };
   const { source, index, columns = null } = await buildIndex(call, path, building);
   const { text, columns: hashed } = source.choice;
@@ -124,8 +123,7 @@ export class Explored {
     const { index, rows, path } = this;
     return {
       title: basename(path),
-      ...{ rows: rows.length, bits: index.bits, hasText: this.#hasher !== null },
-      measure: index.hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
+      ...{ rows: rows.length, hasText: this.#hasher !== null, ...measureOf(index) },
       dimensions: index.dimensions ?? null,
       columns: (this.#columns?.columns ?? []).map(({ name, type }) => ({ name, type })),
       ...{ textColumn: this.textColumn, plan, nearness: this.nearness },
@@ -192,7 +190,7 @@ export class Explored {
       return [{ ...card, distance: found.distances[i], similarity }];
     });
     const own = row === undefined ? null : this.cardsOf([row])[0];
-    return { query: own, hits, isExact, milliseconds };
+    return { query: own, hits, isExact, ...measureOf(index), milliseconds };
   }
 
   #rowNamed(text: string): number {
@@ -246,6 +244,11 @@ export class Explored {
     if (!ArrayBuffer.isView(one) || !ArrayBuffer.isView(two)) return null;
     return { together: dimensionShares(one, two), onlyA: [], onlyB: [] };
   }
+}
+
+/** What the distances of an index estimate, and their bits. */
+function measureOf({ bits, hasher }: SimHashIndex): Pick<About, 'measure' | 'bits'> {
+  return { measure: hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine', bits };
 }
 
 /** Rows that are looked at for texts, and the mean length from which they are more than names. */

@@ -8,7 +8,7 @@ import { ENOUGH_PAIRS } from '../../measure/calibrate';
 import { type Measured, type MeasureOptions, measureIndex } from '../../measure/measure-index';
 import { PairTally, total } from '../../measure/pair-tally';
 import type { SpeedCurve } from '../../measure/speed-curve';
-import { IndexFolder, type RecallReport } from '../../node';
+import { estimateJaccard, IndexFolder, type RecallReport } from '../../node';
 import type { Call } from '../call';
 import { type Fact, folderFacts } from '../input/index-folder';
 import { bytesText, counted, excerpt, fixed, grouped, percent, plain } from '../output/figures';
@@ -21,6 +21,7 @@ import {
   isChosen,
   partitionChart,
   recallChart,
+  setChart,
   thresholdChart,
 } from './charts';
 import type { Explored } from './explored';
@@ -53,13 +54,8 @@ export async function folderState(call: Call, folder: IndexFolder): Promise<Fold
 export async function healthOf(call: Call, explored: Explored): Promise<HealthAnswer> {
   const folder = explored.folder && (await folderState(call, explored.folder));
   const { index } = explored;
-  // What a distance says of a cosine, and searches by cosine, are not of codes of sets.
-  const isOfSets = index.hasher.projection === 'minwise';
-  const measured = await measureIndex(index, { ...OPTIONS, isTimed: !isOfSets }, call.long);
-  const answer = healthAnswer(folder, measured, (row) => String(index.idOf(row)));
-  if (!isOfSets) return answer;
-  const sections = answer.sections.filter(({ name }) => name !== 'cosine');
-  return { ...answer, sections, recommended: null };
+  const measured = await measureIndex(index, OPTIONS, call.long);
+  return healthAnswer(folder, measured, (row) => String(index.idOf(row)));
 }
 
 /** The sections of a page. Without figures the folder is damaged: its problems say why. */
@@ -69,7 +65,7 @@ export function healthAnswer(
   nameOf: (row: number) => string,
 ): HealthAnswer {
   const { tally, calibrated, options } = measured ?? {};
-  const isMeasured = tally !== undefined && tally !== null && measured?.hasVectors === true;
+  const isMeasured = tally && calibrated && measured?.hasVectors === true;
   return {
     sections: [
       ...(folder === null ? [] : folderSections(folder)),
@@ -211,7 +207,7 @@ function settingsTable({ points }: SpeedCurve, report: RecallReport | null) {
 
 /** How distances spread, and which cosines they stand for. */
 function distanceSections(measured: Measured): Section[] {
-  const { tally, groups, sampled, rows, hasVectors, options, calibrated } = measured;
+  const { tally, groups, sampled, rows, options, sets } = measured;
   if (tally === null) {
     const sentences = ['One row can be compared with no other.'];
     return [{ name: 'distance', heading: 'Distances', sentences }];
@@ -230,6 +226,12 @@ function distanceSections(measured: Measured): Section[] {
       ],
       chart: distanceChart(tally, { nearestName: 'nearest of each row', marked }),
     },
+    ...(measured.isOfSets ? setSection(sets) : cosineSections(tally, measured)),
+  ];
+}
+
+function cosineSections(tally: PairTally, { hasVectors, calibrated }: Measured): Section[] {
+  return [
     {
       ...{ name: 'cosine', heading: 'What a distance says of the cosine' },
       sentences: [
@@ -240,6 +242,22 @@ function distanceSections(measured: Measured): Section[] {
       chart: cosineChart(tally),
     },
     ...(hasVectors && calibrated !== null ? [thresholdSection(tally, calibrated.maxDistance)] : []),
+  ];
+}
+
+/** Which share of the pairs of similar sets a plan finds; nothing of few pairs. */
+function setSection(sets: Measured['sets']): Section[] {
+  const enough = (sets ?? []).filter(({ pairs }) => pairs >= ENOUGH_PAIRS);
+  if (enough.length === 0) return [];
+  return [
+    {
+      ...{ name: 'sets', heading: 'Which pairs a plan finds, by their Jaccard similarity' },
+      sentences: [
+        'Of the pairs of the sample at a similarity or more, the share that a plan finds. Each ' +
+          'pair is checked exactly, so that none is found wrongly: precision is 100 %.',
+      ],
+      chart: setChart(enough),
+    },
   ];
 }
 
@@ -257,7 +275,11 @@ export function thresholdSection(tally: PairTally, marked: number): Section {
 }
 
 /** Why rows within the distance of the groups count as near. */
-function reasonOf({ calibrated, hasVectors, options }: Measured): string {
+function reasonOf({ calibrated, hasVectors, options, groups, bits, isOfSets }: Measured): string {
+  if (isOfSets && groups !== null) {
+    const { estimatedJaccard } = estimateJaccard(groups.maxDistance, bits);
+    return `where codes estimate a Jaccard similarity of ${fixed(estimatedJaccard, 2)} or more`;
+  }
   const { maxDistance, minCosine } = options;
   if (maxDistance !== undefined || calibrated === null) return 'as asked for';
   const { basis, at, theoryRecall } = calibrated;

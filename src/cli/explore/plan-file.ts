@@ -6,12 +6,11 @@
 
 import { stat } from 'node:fs/promises';
 import { blockOf, savePlan } from '../../formats/plan-file';
-import { type DedupPlan, type Ids, readPlan } from '../../node';
+import { type DedupPlan, type Ids, openRows, readPlan } from '../../node';
 import { Conflict } from './server';
 
 export class PlanFile {
   readonly path: string;
-  #plan: Promise<DedupPlan | null> | null = null;
   /** The file as we last read or wrote it. */
   #known: string | null = null;
   /** Rows of the file as bytes; of blocks in `#changed` they are those of an earlier plan. */
@@ -24,19 +23,18 @@ export class PlanFile {
     this.path = path;
   }
 
-  /** The plan as it was read first; null where there is no file. What failed is tried again. */
-  read(): Promise<DedupPlan | null> {
-    this.#plan ??= this.readAgain().catch((error) => {
-      this.#plan = null;
-      throw error;
-    });
-    return this.#plan;
+  /** Whether the plan compares texts by other than sets; false without one that can be read. */
+  async isOfCosines(): Promise<boolean> {
+    const reader = await openRows(this.path).catch(() => null);
+    await reader?.close();
+    return reader !== null && !reader.columns.some(({ name }) => name === 'jaccard');
   }
 
-  async readAgain(): Promise<DedupPlan | null> {
+  /** The plan as it is now, of a source of so many rows; null where there is no file. */
+  async read(maxRows: number): Promise<DedupPlan | null> {
     this.#blocks = [];
     this.#known = await stateOf(this.path);
-    return this.#known === null ? null : readPlan(this.path);
+    return this.#known === null ? null : readPlan(this.path, { maxRows });
   }
 
   /** Throws where the file is not as we left it: another program has changed it. */

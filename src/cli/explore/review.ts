@@ -14,6 +14,7 @@ import type {
   ReviewAnswer,
 } from '../../explorer/messages';
 import { planOfRows } from '../../groups/plan-of-rows';
+import { partsOf } from '../../index/simhash-index';
 import { type Comparison, type DedupPlan, dedupAsync, type Id, type Ids } from '../../node';
 import type { Call } from '../call';
 import { idsOfIndex } from '../input/collection';
@@ -40,9 +41,14 @@ export class Review {
   /** The review of a plan's file; without the file, of a plan that is made later. */
   static async open(explored: Explored, file: PlanFile): Promise<Review> {
     const review = new Review(explored, file);
-    const plan = await file.read();
-    if (plan !== null) review.#take(review.#checked(plan));
+    await review.#read();
     return review;
+  }
+
+  async #read(): Promise<void> {
+    const { rowCount } = partsOf(this.#explored.index).distinctCodes;
+    const plan = await this.#file.read(rowCount);
+    if (plan !== null) this.#take(this.#checked(plan));
   }
 
   /** A plan of these rows; rows of an index that were removed need not be in the file. */
@@ -129,8 +135,7 @@ export class Review {
     try {
       await this.#file.save(this.#plan as DedupPlan, this.#ids(), rows);
     } catch (error) {
-      const plan = await this.#file.readAgain(); // what was decided is not in the file
-      if (plan !== null) this.#take(this.#checked(plan));
+      await this.#read(); // what was decided is not in the file
       throw error;
     }
     return this.group(group);

@@ -10,6 +10,7 @@ import {
   catchShare,
   JACCARD,
   type Measure,
+  NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
@@ -19,13 +20,7 @@ import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection } from './collection';
 import type { HashSource } from './hash-source';
 
-/**
- * Texts are nearly the same where their sets of tokens, by default pairs of words, have this
- * Jaccard similarity: it won bench `text-settings`, whose copies have 1 to 10 % of the words
- * replaced.
- */
-const NEAR_TEXT_JACCARD = 0.6;
-/** The same of codes of hyperplanes, as a share of the bits: 40 of 256, a cosine of .88. */
+/** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 const NEAR_TEXT_SHARE = 5 / 32;
 /** Share of the pairs at the least similarity that candidates must catch. */
 const CAUGHT = 0.99;
@@ -51,8 +46,8 @@ export function usualNearness({ bits, vectors, hasher }: SimHashIndex): {
   if (hasher.projection !== 'minwise') {
     return { by: 'distance', usual: Math.round(NEAR_TEXT_SHARE * bits) };
   }
-  if (vectors !== 'none') return { by: 'jaccard', usual: NEAR_TEXT_JACCARD };
-  return { by: 'distance', usual: widestAt(JACCARD, NEAR_TEXT_JACCARD, bits) };
+  if (vectors !== 'none') return { by: 'jaccard', usual: NEAR_JACCARD };
+  return { by: 'distance', usual: widestAt(JACCARD, NEAR_JACCARD, bits) };
 }
 
 /** The options that name a least similarity. */
@@ -77,7 +72,7 @@ function leastOf(call: Call, measure: Measure): number | undefined {
     call.misuse(`--${other} needs codes made by --measure ${wanted.name}, not ${measure.name}`);
   }
   const isSaid = measure !== JACCARD || call.has('max-distance') || call.has(own);
-  return isSaid ? call.number(own) : NEAR_TEXT_JACCARD;
+  return isSaid ? call.number(own) : NEAR_JACCARD;
 }
 
 /** What the options mean for two collections, or for one whose rows cannot be compared exactly. */

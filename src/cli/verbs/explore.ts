@@ -39,8 +39,7 @@ export async function run(call: Call): Promise<0> {
   call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   if (call.has('open')) openBrowser(server.address);
   const planFile = new PlanFile(planPathOf(call, path));
-  // A plan that cannot be read is named by the review.
-  const explored = await openExplored(call, path, await planFile.read().catch(() => null));
+  const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   answers = answersOf(call, explored, planFile);
   status = { phase: 'ready', label: '', share: null };
   call.onProgress = (label, share) => {

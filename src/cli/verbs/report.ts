@@ -28,7 +28,7 @@ export async function run(call: Call): Promise<0 | 1> {
     call.say(`wrote ${file.path}: the index is damaged, so nothing was measured`);
     return 1;
   }
-  const explored = await openExplored(call, path, null);
+  const explored = await openExplored(call, path, true);
   const measured = await measureIndex(explored.index, options, call.long);
   const health = healthAnswer(state, measured, (row) => String(explored.index.idOf(row)));
   await file.write(

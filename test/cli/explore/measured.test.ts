@@ -175,6 +175,29 @@ it('a report of an optimized index has a line for its partitions', async () => {
   expect(textOf(report)).toContain('optimize measured that searches find');
 });
 
+it('a report of sets speaks of Jaccard similarities, as a count of all pairs has them', async () => {
+  const index = new SimHashIndex({ bits: 256, projection: 'minwise', vectors: 'sparse' });
+  const sets = Array.from({ length: 60 }, (_, row) => {
+    // Row 2i + 1 shares 18 of its 20 words with row 2i: a similarity of 18/22.
+    const words = Array.from({ length: 20 }, (_, i) => 1000 * (row >> 1) + i + 2 * (row % 2));
+    return { indices: words, values: words.map(() => 1) };
+  });
+  index.addAll(sets);
+  const report = await reportOf(index);
+  const sections = sectionsOf(report);
+  expect(sections.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['distance', 'sets', 'group', 'memory']),
+  );
+  expect(textOf(report)).not.toMatch(/cosine/i);
+  const chart = sections.find(({ name }) => name === 'sets')?.chart;
+  // No two others have a word in common, so that the 30 pairs are all that there are.
+  expect([chart?.x.at(0), chart?.x.at(-1)]).toEqual([0.2, 0.81]);
+  expect(chart?.series[0].y.every((recall) => Number(recall) > 0.9)).toBe(true);
+  const groups = sections.find(({ name }) => name === 'group');
+  expect(groups?.sentences.join(' ')).toContain('a Jaccard similarity of 0.60 or more');
+  expect(groups?.sentences.join(' ')).toContain('dedup would drop 30');
+});
+
 describe('an index of few rows', () => {
   const empty = () =>
     new SimHashIndex({ bits: 64, dimensions: 3, zero: 'null', vectors: 'float32' });
