@@ -9,7 +9,9 @@
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { type KernelName, productsKernel } from '../kernels/kernels';
+import { UNIT } from '../kernels/products/products.scalar';
 import type { Task } from '../threads/job';
+import { roundToByteRows } from '../vectors/byte-rows';
 import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
 import { integerPoints } from './points';
 
@@ -139,7 +141,8 @@ interface TreeTraining {
 
 /**
  * Centroids of `sample`, vectors of `width` integers in random order, which are put in another
- * order. A centroid without vectors moves to a vector of its group drawn at random.
+ * order. A centroid without vectors moves to a vector of its group drawn at random. 8 bits a value
+ * and a peak hold what is returned (vectors/byte-rows.ts).
  */
 export function* trainTree(
   sample: Int16Array,
@@ -181,6 +184,7 @@ export function* trainTree(
     yield* means.assign(rows, nearest, progress, finder);
     yield* means.move(rowForEmpty);
   }
+  roundToByteRows(centroids, width, UNIT); // half the bytes of a file
   return tree;
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { checkInteger } from '../../base/check';
+import { fromByteRows, toByteRows } from '../../vectors/byte-rows';
 import { type ArrowSource, asArrow } from '../arrow/source';
 import { batchRanges, type ColumnSchema, openTable, readNumbers } from './sealed-table';
 import { writeTable } from './table-writer';
@@ -27,21 +28,36 @@ export function removedFromArrow(bytes: Uint8Array, file: string): Uint32Array {
   });
 }
 
-/** The names in files are those of version 1. */
-const centroids = (width: number | null): ColumnSchema => {
-  return { name: 'centre', type: { vector: 'int16', width } };
+/** The names in files are those of version 1, whose centroids are of 16 bits. */
+const centroids = (vector: 'int8' | 'int16', width: number | null): ColumnSchema => {
+  return { name: 'centre', type: { vector, width } };
 };
+const PEAK: ColumnSchema = { name: 'peak', type: 'uint16' };
 
-/** Centroids one after another, `width` integers each. */
+/** Centroids one after another, `width` integers each: of 8 bits, where these hold them. */
 export function centroidsToArrow(values: Int16Array, width: number): Uint8Array {
-  const batch = { count: values.length / width, rows: { centre: values } };
-  return writeTable([centroids(width)], { kind: 'centres' }, [batch]);
+  const count = values.length / width;
+  const { bytes, peaks } = toByteRows(values, width);
+  if (!fromByteRows({ bytes, peaks }).every((value, i) => value === values[i])) {
+    const batch = { count, rows: { centre: values } };
+    return writeTable([centroids('int16', width)], { kind: 'centres' }, [batch]);
+  }
+  const batch = { count, rows: { centre: bytes, peak: peaks } };
+  return writeTable([centroids('int8', width), PEAK], { kind: 'centres' }, [batch]);
 }
 
 /** Reads them; the width is known from the index. */
 export function centroidsFromArrow(bytes: Uint8Array, file: string): Int16Array {
   const table = openTable(bytes, file, { kind: 'centres' });
-  return asArrow(file, () => readNumbers(table, centroids(null)) as Int16Array);
+  return asArrow(file, () => {
+    if (!table.schema.fields.some(({ name }) => name === PEAK.name)) {
+      return readNumbers(table, centroids('int16', null)) as Int16Array;
+    }
+    return fromByteRows({
+      bytes: readNumbers(table, centroids('int8', null)) as Int8Array,
+      peaks: readNumbers(table, PEAK) as Uint16Array,
+    });
+  });
 }
 
 /** How often words occur in documents, and how the words were made. */
