@@ -36,7 +36,7 @@ export interface Measured {
   readonly rows: number;
   readonly sampled: number;
   readonly hasVectors: boolean;
-  /** Whether codes stand for sets: their distances say nothing of cosines, and no search is timed. */
+  /** Whether codes stand for sets: distances say nothing of cosines, and no search is timed. */
   readonly isOfSets: boolean;
   /** Memory by what it holds. */
   readonly bytes: IndexBytes;

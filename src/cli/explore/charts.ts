@@ -3,7 +3,6 @@
  * recall against speed, sizes of groups.
  */
 
-import { NEAR_JACCARD } from '../../codes/measure';
 import type { Chart } from '../../explorer/messages';
 import type { GroupSizes } from '../../measure/group-sizes';
 import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
@@ -121,7 +120,7 @@ export function setChart(sets: readonly SetRecall[]): Chart {
     description: 'The share of the pairs at a Jaccard similarity or more that a plan finds.',
     x: sets.map(({ least }) => least),
     series: [{ name: 'recall', y: sets.map(({ recall }) => recall) }],
-    mark: [NEAR_JACCARD, `at ${NEAR_JACCARD} or more`],
+    mark: null,
   };
 }
 

@@ -13,8 +13,7 @@ import type {
   PreviewAnswer,
   ReviewAnswer,
 } from '../../explorer/messages';
-import { planOfRows } from '../../groups/plan-of-rows';
-import { partsOf } from '../../index/simhash-index';
+import { checksOfRows, planOfRows } from '../../groups/plan-of-rows';
 import { type Comparison, type DedupPlan, dedupAsync, type Id, type Ids } from '../../node';
 import type { Call } from '../call';
 import { idsOfIndex } from '../input/collection';
@@ -46,8 +45,7 @@ export class Review {
   }
 
   async #read(): Promise<void> {
-    const { rowCount } = partsOf(this.#explored.index).distinctCodes;
-    const plan = await this.#file.read(rowCount);
+    const plan = await this.#file.read(checksOfRows(this.#explored.index).length);
     if (plan !== null) this.#take(this.#checked(plan));
   }
 
