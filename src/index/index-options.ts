@@ -13,6 +13,7 @@ import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../h
 import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
 import { MAX_ROWS } from './distinct/distinct-codes';
 import type { Id } from './id-table';
+import type { QueryCost } from './query-cost';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
 /**
@@ -227,6 +228,8 @@ export interface RecallReport extends EvaluationRecall {
   readonly k: number;
   readonly rank: Rank;
   readonly queriesPerSecond: number;
+  /** What a search reads that finds nothing in memory; null of sparse vectors, and before 0.2. */
+  readonly cost: QueryCost | null;
   readonly method: 'scan' | 'partitions';
   readonly partitions: number;
   readonly probes: number;

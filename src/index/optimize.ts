@@ -321,7 +321,7 @@ function* measured(
     seen = {
       shares: Float64Array.from([...shares, ...further.shares]),
       signs: [...seen.signs, ...further.signs],
-      ms,
+      ...{ ms, cost: seen.cost },
     };
   }
 }
@@ -368,6 +368,7 @@ export function reportOf(
     k,
     rank: parts.vectors !== null ? 'exact' : 'estimate',
     queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
+    cost: figures.found.cost,
     method: probes === null ? 'scan' : 'partitions',
     partitions: probes === null ? 0 : (parts.partitions?.count ?? 0),
     probes: probes ?? 0,

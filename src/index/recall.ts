@@ -10,6 +10,7 @@ import { type FullSetting, findCandidates, type Setting } from './candidates';
 import { type Signs, signsOf } from './doubt';
 import type { QueryRecall } from './index-options';
 import type { Candidates, IndexParts, SearchParts } from './index-parts';
+import { meanCost, type QueryCost } from './query-cost';
 import { exactBest, type Ranked, ranked, type Work } from './re-rank';
 import type { Asked } from './truth';
 
@@ -55,6 +56,7 @@ export interface Found {
   readonly signs: readonly Signs[];
   /** Milliseconds a query. */
   readonly ms: number;
+  readonly cost: QueryCost | null;
 }
 
 /** Chance that a stated coverage is too high. */
@@ -132,6 +134,7 @@ export function* sharesFound(
 ): Steps<Found> {
   const found = new Uint32Array(asked.length);
   const signs: Signs[] = [];
+  const works: Work[] = [];
   let ms = 0;
   for (const [i, one] of asked.entries()) {
     const start = performance.now();
@@ -141,6 +144,7 @@ export function* sharesFound(
       : ranked(candidates);
     const best = withoutOwn(one, all);
     ms += performance.now() - start;
+    works.push(work);
     if (one.neighbors.length > 0) {
       const rank = parts.canCompare(one.query) ? 'exact' : 'estimate';
       signs.push(signsOf(parts, { want: setting.want, candidates, best, rank }));
@@ -151,5 +155,6 @@ export function* sharesFound(
     yield undefined;
   }
   const sizes = asked.map(({ neighbors }) => neighbors.length);
-  return { shares: sharesOf(found, sizes), signs, ms: ms / Math.max(1, asked.length) };
+  const cost = meanCost(index.parts, works);
+  return { shares: sharesOf(found, sizes), signs, ms: ms / Math.max(1, asked.length), cost };
 }

@@ -30,7 +30,7 @@ const NAMES = [
 /** What reports lack that were written before 0.2, by rows that took part in training. */
 const OF_BEFORE = {
   ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
-  ...{ warnings: [], seed: 0, heldOutShare: 1, margin: MARGIN, doubt: [] },
+  ...{ warnings: [], seed: 0, heldOutShare: 1, margin: MARGIN, doubt: [], cost: null },
 } as const;
 
 const MAX_COUNT = 2 ** 32;
@@ -65,6 +65,10 @@ export function reportOf(saved: SavedReport): RecallReport {
   checkNumber('report.heldOutShare', report.heldOutShare, 0, 1);
   checkNumber('report.margin', report.margin, 0, MAX_COUNT);
   checkDoubt(report.doubt);
+  const { cost } = report;
+  if (typeof cost !== 'object') throw wrongType('report.cost', 'an object or null', cost);
+  if (cost !== null) checkNumber('report.cost.bytes', cost.bytes, 0, Number.MAX_VALUE);
+  if (cost !== null) checkInteger('report.cost.roundTrips', cost.roundTrips, 0, MAX_COUNT);
   const { warnings } = report;
   if (!Array.isArray(warnings) || !warnings.every((one) => typeof one === 'string')) {
     throw wrongType('report.warnings', 'an array of strings', warnings);

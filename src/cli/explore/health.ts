@@ -12,7 +12,7 @@ import { estimateJaccard, IndexFolder, type RecallReport } from '../../node';
 import type { Call } from '../call';
 import { type Fact, folderFacts } from '../input/index-folder';
 import { bytesText, counted, excerpt, fixed, grouped, percent, plain } from '../output/figures';
-import { coverageWords, recallWords } from '../output/recall';
+import { costWords, coverageWords, recallWords } from '../output/recall';
 import { jsonOf } from '../output/table';
 import {
   cosineChart,
@@ -143,12 +143,14 @@ function speedSection({ recall, curve, options }: Measured): Section[] {
   const sentences: string[] = [];
   if (recall !== null) {
     const { queriesPerSecond, reached, wanted } = recall;
+    const cost = costWords(recall);
     sentences.push(
       `optimize measured that searches find ${recallWords(recall)}, ` +
         `at ${grouped(Math.round(queriesPerSecond))} queries a second; ${coverageWords(recall)}; ` +
         `${plain(wanted)} was wanted${reached ? '' : ' and not reached'}. Since then ` +
         `${counted(recall.rowsAdded, 'row')} came and ${grouped(recall.rowsRemoved)} went` +
-        `${recall.stale ? ', more than a tenth: measure again by index.remeasure()' : ''}.`,
+        `${recall.stale ? ', more than a tenth: measure again by index.remeasure()' : ''}.` +
+        `${cost === null ? '' : ` In files, ${cost}.`}`,
     );
   }
   if (curve?.truth === 'cosine') {

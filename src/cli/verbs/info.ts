@@ -15,7 +15,7 @@ import {
 } from '../input/index-folder';
 import { openInput } from '../input/open-input';
 import { bytesText, grouped, printable } from '../output/figures';
-import { recallWords } from '../output/recall';
+import { costWords, recallWords } from '../output/recall';
 import { jsonOf, lineSetter } from '../output/table';
 
 /** Prints lines of a name and a value, or JSON. */
@@ -38,9 +38,10 @@ async function indexFacts(call: Call, path: string) {
     ...{ text, columns: columnInfo, files, report },
   };
   const recall = report === null ? 'not measured: --optimize does' : recallFact(report);
+  const cost = report && costWords(report);
   return {
     json,
-    facts: [...factsOf({ index: path }), ...folderFacts(folder), ...factsOf({ recall })],
+    facts: [...factsOf({ index: path }), ...folderFacts(folder), ...factsOf({ recall, cost })],
   };
 }
 

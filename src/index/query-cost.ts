@@ -1,0 +1,33 @@
+/**
+ * What a search reads of an index whose rows stay in files, where memory holds nothing yet: counted
+ * from the rows that it looks at and those that it ranks, so that an index in memory tells it too.
+ */
+
+import type { SearchParts } from './index-parts';
+import type { Work } from './re-rank';
+
+export interface QueryCost {
+  /** Bytes of partitions and vectors; ids and the heads of blocks, which differ, are left out. */
+  readonly bytes: number;
+  /** Waits for reads that run together: one for the partitions, one for the vectors. */
+  readonly roundTrips: number;
+}
+
+/** Row number, scale of the residual code, and checksum of the vector. */
+const NUMBER_BYTES = 4;
+
+/** The mean over searches; null where the bytes of vectors differ, as of sparse ones. */
+export function meanCost(parts: SearchParts, searches: readonly Work[]): QueryCost | null {
+  const { vectors, hasher, distinctCodes, partitions } = parts;
+  if (vectors?.kind === 'sparse' || searches.length === 0) return null;
+  const residual = partitions?.residualCodes?.memory.bytesPerRow ?? 0;
+  const rowBytes =
+    NUMBER_BYTES * (1 + Number(residual > 0) + Number(vectors !== null)) +
+    distinctCodes.bytesPerCode +
+    residual;
+  const vectorBytes = (hasher.dimensions ?? 0) * (vectors?.kind === 'float32' ? 4 : 1);
+  const bytes = searches.reduce((sum, { codesCompared, candidates }) => {
+    return sum + codesCompared * rowBytes + (vectors === null ? 0 : candidates * vectorBytes);
+  }, 0);
+  return { bytes: Math.round(bytes / searches.length), roundTrips: vectors === null ? 1 : 2 };
+}

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openIndex, SimHashIndex, saveIndex } from '../../src/node';
+import { temporaryFolder } from '../folder/collection';
+import { partitioned } from '../folder/partitioned';
+import { clustered, DIMENSIONS } from '../stored/places';
+
+/** What `optimize` says that a search reads, next to what searches of its folder read. */
+it('the cost in a report is what searches of a folder read that find nothing in memory', async () => {
+  const folder = join(await temporaryFolder(), 'cost.hs');
+  const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
+  index.addAll({ values: clustered(1, 20_000), dimensions: DIMENSIONS });
+  const { cost } = partitioned(index, { recall: 0.95, k: 10, queries: 200, partitions: 100 })
+    .report as NonNullable<typeof index.report>;
+  await saveIndex(index, folder);
+
+  let [bytes, count] = [0, 0];
+  const queries = clustered(9, 40);
+  for (let i = 0; i < 40; i++, count++) {
+    const stored = await openIndex(folder, { memory: '64MB' });
+    const query = queries.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+    const { explain } = await stored.search(query, { explain: true });
+    bytes += explain?.read?.bytes ?? 0;
+    await stored.close();
+  }
+  expect(cost?.roundTrips).toBe(2);
+  // Vectors are read ahead, ends of blocks are padded.
+  expect((cost?.bytes ?? 0) / (bytes / count)).toBeGreaterThan(0.7);
+  expect((cost?.bytes ?? 0) / (bytes / count)).toBeLessThan(1.3);
+  expect((await openIndex(folder)).report?.cost).toEqual(cost);
+});
+
+it('of sparse vectors nothing is said, of codes alone one round trip', () => {
+  const sparse = new SimHashIndex({ bits: 64, vectors: 'sparse' });
+  const codes = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS });
+  for (let row = 0; row < 300; row++) {
+    sparse.add({ indices: [row % 17, 20 + (row % 13)], values: [1, 1 + row] });
+  }
+  codes.addAll({ values: clustered(2, 300), dimensions: DIMENSIONS });
+  const wanted = { recall: 0.5, k: 2, queries: 10 };
+  expect(sparse.optimize(wanted).cost).toBe(null);
+  // Every tenth row has the code of another.
+  const { cost, method } = codes.optimize(wanted);
+  expect([method, cost]).toEqual(['scan', { bytes: 270 * (8 + 4), roundTrips: 1 }]);
+});
