@@ -7,18 +7,18 @@
 
 import { lengthOf } from '../base/length';
 import { alea } from '../base/random';
-import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
+import { Elsewhere, type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { Highest, rowOf } from '../base/top-k';
 import type { RecallReport } from '../index/index-options';
 import type { Query } from '../index/index-parts';
-import { readyQueries, reportOf, settledBy, type Wanted } from '../index/optimize';
+import { inTurn, reportOf, settledBy, type Wanted } from '../index/optimize';
 import { queryOf } from '../index/query';
 import type { Evaluated, Measured } from '../index/recall';
 import { lostDigits } from '../index/truth';
 import { NEAREST_POINTS, NearestOfParts } from '../index/truth-task';
 import { dotsKernel } from '../kernels/kernels';
 import { manifestName, manifestText } from '../stored/manifest';
-import { openStored } from '../stored/open-stored';
+import { openStored, type StoredIndex } from '../stored/open-stored';
 import { joined } from '../table/sealed/segment-pieces';
 import { NO_PARTITION, type SegmentRows } from '../table/sealed/segment-tables';
 import { inParallel } from '../threads/parallel';
@@ -48,12 +48,6 @@ interface BuildToMeasure {
   partitionOf(row: number): number;
 }
 
-/** A held-out row, and its vector as it is held. */
-interface HeldOutRow {
-  readonly row: number;
-  readonly vector: Float32Array;
-}
-
 /**
  * Chooses the setting of searches by half of the held-out rows, and measures by the other half what
  * it finds in the files of a generation that is not published yet. Changes nothing.
@@ -61,15 +55,10 @@ interface HeldOutRow {
 export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
   const { folder, content, memory, wanted, training, rows, call } = build;
   const heldOut = await heldOutRows(build);
+  const doubles = rowsOfDoubles(build);
   const room = Math.max(memory, MIN_ROOM);
   const index = await openStored(new UnpublishedFiles(folder, content), { memory: room });
   try {
-    const queries = heldOut.map(({ vector }) => queryOf(index.view(), vector) as Query);
-    const neighbors = await trueNeighbors(build, heldOut, queries);
-    const asked: Evaluated[] = heldOut.map(({ row }, i) => {
-      return { row, query: queries[i], neighbors: neighbors[i] };
-    });
-    const doubles = await rowsOfDoubles(build);
     const measured: Measured = {
       get parts() {
         return index.view();
@@ -78,7 +67,13 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
       partitionOf: build.partitionOf,
       isAlone: (row) => !doubles.has(row),
     };
-    const source = readyQueries(asked, false);
+    const kind = { isGiven: false, isTrained: false, ahead: wanted.queries };
+    const source = inTurn(heldOut.length, kind, function* (first, end) {
+      const rows = heldOut.subarray(first, end);
+      const making = new Making((own) => evaluated({ ...build, call: own }, index, rows));
+      yield making;
+      return making.made;
+    });
     const settled = await runStepsAsync(settledBy(measured, source, wanted), call);
     const told = {
       ...{ vectors: rows.parts.vectors, partitions: training.centroids },
@@ -105,6 +100,19 @@ class UnpublishedFiles extends FolderFiles {
   }
 }
 
+/** Queries, which are made where they are asked for. */
+class Making extends Elsewhere {
+  made: Evaluated[] = [];
+
+  constructor(readonly make: (call: LongCall) => Promise<Evaluated[]>) {
+    super();
+  }
+
+  async run(call: LongCall): Promise<void> {
+    this.made = await this.make(call);
+  }
+}
+
 /** All rows that have a code, some at a time. */
 async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRows> {
   let some: SegmentRows[] = [];
@@ -124,31 +132,40 @@ async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRo
 }
 
 /** Rows that took no part in training, in the order in which they are asked for. */
-async function heldOutRows(build: BuildToMeasure): Promise<HeldOutRow[]> {
-  const { training, wanted } = build;
+async function heldOutRows(build: BuildToMeasure): Promise<Uint32Array> {
+  const { heldOut } = build.training;
   const found: number[] = [];
   for await (const { rows } of pieces(build)) {
-    for (const row of rows) if (training.heldOut.has(row)) found.push(row);
+    for (const row of rows) if (heldOut.has(row)) found.push(row);
   }
-  const distinctCodes = { rowsWithCodes: () => Uint32Array.from(found) };
-  const order = training.heldOut.rowsOf({ distinctCodes }).subarray(0, wanted.queries);
+  return heldOut.rowsOf({ distinctCodes: { rowsWithCodes: () => Uint32Array.from(found) } });
+}
+
+/** Rows as queries, with their true neighbours. */
+async function evaluated(
+  build: BuildToMeasure,
+  index: StoredIndex,
+  order: Uint32Array,
+): Promise<Evaluated[]> {
+  const { vectors } = build.training;
   const placeOf = new Map(Array.from(order, (row, place) => [row, place]));
-  const asked = new Array<HeldOutRow>(order.length);
+  const queries = new Array<Query>(order.length);
   for await (const piece of pieces(build)) {
-    training.vectors.piece = piece;
+    vectors.piece = piece;
     piece.rows.forEach((row, i) => {
       const place = placeOf.get(row);
       if (place === undefined) return;
       const scale = piece.scales?.[i] ?? 1;
-      const vector = Float32Array.from(training.vectors.valuesAt(i), (value) => value * scale);
-      asked[place] = { row, vector };
+      const vector = Float32Array.from(vectors.valuesAt(i), (value) => value * scale);
+      queries[place] = queryOf(index.view(), vector) as Query;
     });
   }
-  return asked;
+  const neighbors = await trueNeighbors(build, order, queries);
+  return queries.map((query, i) => ({ row: order[i], query, neighbors: neighbors[i] }));
 }
 
 /** Rows whose code others have too. */
-async function rowsOfDoubles({ shared: { firsts }, rows }: BuildToMeasure): Promise<Set<number>> {
+function rowsOfDoubles({ shared: { firsts }, rows }: BuildToMeasure): Set<number> {
   const doubles = new Set<number>();
   firsts?.forEach((first, i) => {
     const row = rows.firstRow + i;
@@ -160,7 +177,7 @@ async function rowsOfDoubles({ shared: { firsts }, rows }: BuildToMeasure): Prom
 /** The true neighbours of rows: what is near by integers is compared by cosine. */
 async function trueNeighbors(
   build: BuildToMeasure,
-  heldOut: readonly HeldOutRow[],
+  order: Uint32Array,
   queries: readonly Query[],
 ): Promise<Uint32Array[]> {
   const { rows, training, wanted, call } = build;
@@ -200,7 +217,7 @@ async function trueNeighbors(
     piece.rows.forEach((row, i) => {
       const values = vectors.valuesAt(i);
       for (const query of asking.get(row) ?? []) {
-        if (heldOut[query].row === row) continue;
+        if (order[query] === row) continue;
         kernel.dotsInto(values, 0, 1, units[query], dot);
         const cosine = dot[0] / (lengthOf(values) || 1);
         const isRounded = values instanceof Int8Array;

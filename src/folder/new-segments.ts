@@ -34,6 +34,8 @@ export class PieceVectors {
   readonly space: Space;
   readonly residualCodes: ResidualCodes | null;
   readonly #dimensions: number;
+  /** Rows of the piece by their places. */
+  readonly #places = { rows: ascending(0) };
   #piece: SegmentRows | null = null;
 
   constructor({ parts }: NewRows) {
@@ -45,11 +47,10 @@ export class PieceVectors {
     const dense = isDense
       ? { dimensions, valuesAt, normOf: (i: number) => lengthOf(valuesAt(i)) }
       : null;
-    const rows = ascending(TOGETHER_ROWS);
     const width = Math.ceil(bits / 8);
     const codeAt = (i: number) =>
       (this.#piece?.codes ?? new Uint8Array()).subarray(i * width, (i + 1) * width);
-    this.space = spaceOf({ dense, bits }, { memory: { rows }, codeAt });
+    this.space = spaceOf({ dense, bits }, { memory: this.#places, codeAt });
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, 0);
   }
@@ -60,6 +61,7 @@ export class PieceVectors {
 
   set piece(piece: SegmentRows) {
     this.#piece = piece;
+    if (piece.count > this.#places.rows.length) this.#places.rows = ascending(piece.count);
   }
 
   /** The values of a row of the piece, as they are held: int8 without their scale. */

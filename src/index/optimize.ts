@@ -231,13 +231,9 @@ interface Source {
 
 function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<Source> {
   if (wanted.given === null) return rowSource(parts, heldOut, wanted);
-  return readyQueries(yield* evaluatedQueries(parts, wanted.given, wanted), true);
-}
-
-/** Queries whose neighbours are known. */
-export function readyQueries(all: readonly Evaluated[], isGiven: boolean): Source {
-  // biome-ignore lint/correctness/useYield: they are ready
-  return inTurn(all.length, { isGiven, isTrained: false, ahead: 0 }, function* (first, end) {
+  const all = yield* evaluatedQueries(parts, wanted.given, wanted);
+  // biome-ignore lint/correctness/useYield: those of a caller are ready
+  return inTurn(all.length, { isGiven: true, isTrained: false, ahead: 0 }, function* (first, end) {
     return all.slice(first, end);
   });
 }
@@ -253,7 +249,7 @@ function rowSource(parts: IndexParts, heldOut: HeldOut, by: TruthBy & Evaluating
 }
 
 /** Gives out the first of `count` queries, of which `ahead` are made at once, then those behind. */
-function inTurn(
+export function inTurn(
   count: number,
   { ahead, ...kind }: Pick<Source, 'isGiven' | 'isTrained'> & { ahead: number },
   evaluated: (first: number, end: number) => Steps<Evaluated[]>,

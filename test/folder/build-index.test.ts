@@ -71,6 +71,23 @@ describe('a build', () => {
     expect(report?.doubt.length).toBeGreaterThan(1);
   });
 
+  it('does so for more rows than are compared at once', { tags: 'full' }, async () => {
+    const all = { values: clustered(5, 70_000), dimensions: DIMENSIONS };
+    const own = { bits: 64, dimensions: DIMENSIONS, vectors: 'float32' } as const;
+    const optimize = { recall: 0.8, k: 3, queries: 80, partitions: 64 };
+    const { report } = await IndexFolder.build(join(root, 'many.hs'), [{ vectors: all }], {
+      ...{ ...own, optimize, memory: '16MB' },
+    });
+    const index = new SimHashIndex(own);
+    index.addAll(all);
+    const inMemory = index.optimize(optimize);
+    expect(inMemory.reached).toBe(true);
+    // A build knows the mean nearness to centroids of a part of so many rows, so that the standard
+    // errors of its estimates are slightly others.
+    const both = { queriesPerSecond: 0, doubt: [] };
+    expect({ ...report, ...both }).toEqual({ ...inMemory, ...both });
+  });
+
   it('without optimize keeps the order of rows', async () => {
     const folder = join(root, 'plain.hs');
     await IndexFolder.build(folder, batches(1000), { ...OPTIONS, memory: '100KB' });
