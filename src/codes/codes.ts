@@ -27,6 +27,21 @@ export interface CodeOrigin {
   /** Decimal, since 64-bit seeds do not fit a JSON number. */
   readonly seed: string;
   readonly dimensions?: number;
+  /** How texts became the vectors, as `TextHasher` says it: `words, counts raw`. */
+  readonly texts?: string;
+}
+
+/** Throws where both say how they were made of texts, and not the same; `what` has the second. */
+export function checkSameTexts(
+  what: string,
+  ours: CodeOrigin | undefined,
+  theirs: CodeOrigin | undefined,
+): void {
+  const [one, other] = [ours?.texts, theirs?.texts];
+  if (one === undefined || other === undefined || one === other) return;
+  throw new RangeError(
+    `${what}: expected codes of texts that were read by: ${one}; got those read by: ${other}`,
+  );
 }
 
 export interface CodesOptions {
@@ -119,8 +134,10 @@ export class Codes {
     const given = checkOptions('options', options, ['bits', 'origin']);
     parts.forEach((part, i) => {
       if (!(part instanceof Codes)) throw wrongType(`parts[${i}]`, 'Codes', part);
-      if (part.bits === parts[0].bits) return;
-      throw wrongValue(`parts[${i}]`, `codes of ${parts[0].bits} bits`, part.bits);
+      if (part.bits !== parts[0].bits) {
+        throw wrongValue(`parts[${i}]`, `codes of ${parts[0].bits} bits`, part.bits);
+      }
+      checkSameTexts('"parts"', parts[0].origin, part.origin);
     });
     if (parts.length === 1) return parts[0];
     if (parts.length === 0) return Codes.allocate(0, given);

@@ -49,6 +49,8 @@ interface LineExtras {
   readonly texts?: readonly string[] | undefined;
   /** Ids of rows of an older collection that these are near to. */
   readonly near?: readonly (string | null)[] | undefined;
+  /** Checksums of the files that the rows are of. */
+  readonly sources?: readonly string[];
   /** Similarities have six digits. */
   readonly isText?: boolean;
 }
@@ -56,7 +58,7 @@ interface LineExtras {
 /** The lines of some rows of a plan. */
 export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras): RowBatch {
   const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
-  const { ids, texts, near, isText = false } = extras;
+  const { ids, texts, near, sources, isText = false } = extras;
   const rounded = (exact: Float64Array) =>
     Float64Array.from(rows, (row) => (isText ? Number(exact[row].toFixed(6)) : exact[row]));
   return RowBatch.of({
@@ -72,6 +74,7 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
     ...(texts && { text: texts }),
     check: rows.map((row) => checks[row]),
     rows: rows.map(() => count),
+    ...(sources && { source: sources }),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
   });
 }

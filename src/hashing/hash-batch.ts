@@ -30,7 +30,7 @@ export const HASHING: Task<HashSettings, Part, RowCodes> = {
 };
 
 /** What a batch is a part of: the row that its first row is there, and the rows of the whole. */
-interface WholeBatch {
+export interface WholeBatch {
   readonly firstRow: number;
   readonly total?: number | undefined;
 }

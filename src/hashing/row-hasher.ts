@@ -49,6 +49,7 @@ export interface HashSettings {
   readonly zero: 'error' | 'null';
   readonly pattern?: PatternFunction | undefined;
   readonly kernel: KernelName;
+  readonly texts?: string | undefined;
 }
 
 /** Codes of some rows; `isNull[i]` is 1, and the code 0, where row i has none. */

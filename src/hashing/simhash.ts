@@ -26,7 +26,7 @@ import {
 import { bytesPerCode, type CodeOrigin, type Codes } from '../codes/codes';
 import { type KernelName, resolveKernel } from '../kernels/kernels';
 import type { Vector, VectorBatch } from '../vectors/vectors';
-import { hashBatch } from './hash-batch';
+import { hashBatch, type WholeBatch } from './hash-batch';
 import {
   allZero,
   type PatternFunction,
@@ -60,6 +60,11 @@ export interface SimHasherOptions {
   pattern?: PatternFunction;
   /** Forces a kernel; all give equal codes. */
   kernel?: KernelName;
+  /**
+   * How texts became the vectors, as the `origin` of a `TextHasher` says: recorded with the codes,
+   * which are then not compared with those of texts that were read otherwise.
+   */
+  texts?: string;
 }
 
 /** The options that a hasher has where none are given. */
@@ -71,7 +76,9 @@ export const SIMHASHER_DEFAULTS = {
   kernel: 'auto',
 } as const;
 
-const OPTIONS = ['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel'];
+const OPTIONS = [
+  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel', 'texts'],
+];
 /** The kernel of 'hadamard' takes 48 bytes a dimension: 805 MB here. */
 const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
 
@@ -110,6 +117,10 @@ export class SimHasher {
     if (given.dimensions !== undefined) {
       this.dimensions = checkInteger('dimensions', given.dimensions, 1, Number.MAX_SAFE_INTEGER);
     }
+    const { texts } = given;
+    if (texts !== undefined && typeof texts !== 'string') {
+      throw wrongType('texts', 'a string', texts);
+    }
     if (given.pattern !== undefined) {
       if (typeof given.pattern !== 'function') {
         throw wrongType('pattern', 'a function', given.pattern);
@@ -126,7 +137,7 @@ export class SimHasher {
       checkInteger('dimensions', given.dimensions, 1, MAX_HADAMARD_DIMENSIONS);
     }
     const { bits, seed, projection, dimensions, zero } = this;
-    const settings = { bits, seed, projection, dimensions, zero, kernel };
+    const settings = { bits, seed, projection, dimensions, zero, kernel, texts };
     this.#rows = new RowHasher({ ...settings, pattern: this.#pattern });
   }
 
@@ -139,7 +150,12 @@ export class SimHasher {
   get origin(): CodeOrigin | undefined {
     if (this.#pattern !== undefined) return undefined;
     const { projection, seed, dimensions } = this;
-    return { projection, seed: seed.toString(), ...(dimensions !== undefined && { dimensions }) };
+    const { texts } = this.#rows.settings;
+    return {
+      ...{ projection, seed: seed.toString() },
+      ...(dimensions !== undefined && { dimensions }),
+      ...(texts !== undefined && { texts }),
+    };
   }
 
   /** The code of one vector, `bytesPerCode` bytes. An all-zero vector is a RangeError. */
@@ -186,10 +202,14 @@ export class SimHasher {
 
   /**
    * The work of `hashAll` in steps. A part of a longer work passes the row that its first row is
-   * there, by which errors and progress count, and the rows of the whole.
+   * there, by which errors and progress count, and the rows of the whole; `origin` is recorded.
    * @internal
    */
-  hashInSteps(batch: VectorBatch, firstRow = 0, total?: number): Steps<Codes> {
-    return hashBatch(this.#rows, this.origin, batch, { firstRow, total });
+  hashInSteps(
+    batch: VectorBatch,
+    whole: WholeBatch = { firstRow: 0 },
+    origin = this.origin,
+  ): Steps<Codes> {
+    return hashBatch(this.#rows, origin, batch, whole);
   }
 }

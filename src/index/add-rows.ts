@@ -5,7 +5,7 @@
 
 import { wrongValue } from '../base/check';
 import type { Steps } from '../base/steps';
-import { Codes } from '../codes/codes';
+import { Codes, checkSameTexts } from '../codes/codes';
 import { canonicalRows } from '../vectors/sparse-rows';
 import {
   checkDenseMatrix,
@@ -116,8 +116,12 @@ function* foreignAddition(
     throw new TypeError(`an index with "vectors" takes vectors, got codes`);
   }
   checkRoom(parts, codes.count);
-  const own = JSON.stringify(parts.hasher.origin);
-  const isForeign = parts.mean !== null || JSON.stringify(codes.origin) !== own;
+  const { origin } = parts.hasher;
+  checkSameTexts('"codes"', origin, codes.origin);
+  const [own, given] = [origin, codes.origin].map((one) =>
+    JSON.stringify({ ...one, texts: undefined }),
+  );
+  const isForeign = parts.mean !== null || given !== own;
   if (isForeign && !parts.isForeign && parts.distinctCodes.rowCount > 0) {
     throw new Error('these codes were made otherwise than those of the index');
   }

@@ -264,7 +264,18 @@ export function afterChanges(
 }
 
 const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'vectors', 'mean', 'pattern'],
+  ...[
+    'bits',
+    'seed',
+    'projection',
+    'dimensions',
+    'zero',
+    'kernel',
+    'vectors',
+    'mean',
+    'pattern',
+    'texts',
+  ],
 ];
 
 /** The options of an index: those of its hasher, what vectors it holds, the mean as float64. */

@@ -238,13 +238,14 @@ export class Restoring {
 
 /** The options of an index that was saved. */
 export function optionsOf({ header }: { readonly header: object }): SimHashIndexOptions {
-  const { bits, projection, seed, dimensions, zero, keep, mean } = header as IndexHeader;
+  const { bits, projection, seed, dimensions, texts, zero, keep, mean } = header as IndexHeader;
   if (typeof seed !== 'string' || !/^\d{1,20}$/.test(seed)) {
     throw wrongValue('seed', 'an integer as a string', seed);
   }
   return {
     ...{ bits, projection: projection as 'signs', seed: BigInt(seed) },
     ...(dimensions !== undefined && { dimensions }),
+    ...(texts !== undefined && { texts }),
     ...{ zero: zero as 'error', vectors: checkOneOf('keep', keep, VECTOR_STORAGES) },
     ...(mean !== null && { mean }),
   };

@@ -23,6 +23,7 @@ export interface IndexHeader {
   readonly projection: string;
   readonly seed: string;
   readonly dimensions?: number;
+  readonly texts?: string;
   readonly zero: string;
   readonly keep: string;
   readonly mean: readonly number[] | null;
@@ -49,6 +50,7 @@ export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
   return {
     ...{ bits: parts.bits, projection: hasher.projection, seed: String(hasher.seed) },
     ...(hasher.dimensions !== undefined && { dimensions: hasher.dimensions }),
+    ...(hasher.options.texts !== undefined && { texts: hasher.options.texts }),
     ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
     ...{ isForeign, ids: parts.ids.kind, nextRow, report: report && savedReport(report) },
     ...(partitions !== null && { nearness: partitions.nearness, gaps: partitions.gaps }),

@@ -10,7 +10,7 @@ import { bitmapOf, countNulls } from '../base/bitmap';
 import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import { newSecret } from '../base/secret';
 import type { Steps } from '../base/steps';
-import { type CodeOrigin, Codes } from '../codes/codes';
+import { type CodeOrigin, Codes, checkSameTexts } from '../codes/codes';
 import { gatherCodes } from '../codes/gather';
 import { catchingDistance, checkLeast, type LeastSimilarity, widestAt } from '../codes/measure';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
@@ -155,6 +155,7 @@ export function checkComparable(left: Rows, right: Rows): void {
     const named = ({ projection, seed }: CodeOrigin) => `'${projection}', seed ${seed}`;
     throw wrongValue('right', `codes made as the left ones, by ${named(one)}`, named(other));
   }
+  checkSameTexts('"right"', one, other);
   const widths = [widthOf(left.vectors), widthOf(right.vectors)];
   if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
   throw wrongValue('right', `vectors of ${widths[0]}, as the left ones`, widths[1]);

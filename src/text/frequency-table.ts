@@ -12,6 +12,8 @@ import { hashOfPair, newSecret } from '../base/secret';
 const FIRST_ENTRIES = 1024;
 const GROWTH = 1.2;
 const MAX_FULL = 0.9;
+/** Any constants: digests are compared across runs. */
+const DIGEST_SECRET = /* @__PURE__ */ new Uint32Array([0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d]);
 
 export interface TableOrigin {
   /** Names of the tokens and of the hash. */
@@ -126,6 +128,20 @@ export class FrequencyTable {
       if (own === given) continue;
       throw new Error(`the frequency table was made with ${name} '${own}', not '${given}'`);
     }
+  }
+
+  /**
+   * A checksum of the words and their counts, whatever their order.
+   * @internal
+   */
+  digest(): string {
+    let sum = 0;
+    for (let i = 0; i < this.#counts.length; i++) {
+      if (this.#counts[i] === 0) continue;
+      const word = hashOfPair(this.#lows[i], this.#highs[i], DIGEST_SECRET);
+      sum = (sum + hashOfPair(word, this.#counts[i], DIGEST_SECRET)) | 0;
+    }
+    return (sum >>> 0).toString(16).padStart(8, '0');
   }
 
   /**

@@ -18,7 +18,7 @@ import {
   streamItems,
 } from '../base/steps';
 import { estimateAngle } from '../codes/angle';
-import { Codes, hammingDistance } from '../codes/codes';
+import { type CodeOrigin, Codes, hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';
 import { SimHasher } from '../hashing/simhash';
 import type { Task } from '../threads/job';
@@ -35,6 +35,7 @@ import {
   TEXT_HASHER_DEFAULTS,
   type TextHasherOptions,
 } from './text-hasher-options';
+import { textOrigin } from './text-origin';
 import { hashOfTokens, SetReader } from './text-set';
 import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
 import {
@@ -71,6 +72,7 @@ export class TextHasher {
   readonly #counting: Counting;
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
+  readonly #stopWords: readonly string[];
   /** What another thread needs to make the same hasher; without tokens that it cannot have. */
   readonly #settings: Omit<TextState, 'frequencies'> | null;
   readonly #vocabulary: Vocabulary;
@@ -111,6 +113,7 @@ export class TextHasher {
     }
     this.#frequencies = frequencies ?? null;
     const stops = new Set(checkTexts(stopWords, 'stopWords'));
+    this.#stopWords = [...stops];
     this.#vocabulary = new Vocabulary(hashOfTokens(projection, tokens, this.hashName), stops);
     const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
     const isSet = projection === 'minwise' && this.hashName === 'xxhash64' && isPlain;
@@ -120,12 +123,23 @@ export class TextHasher {
     const { counting, empty } = given;
     const own = { bits, seed, projection, tokensName, counting, keywords, hash, empty, kernel };
     const recipe = recipeOf(tokens);
-    this.#settings = recipe && { options: own, recipe, stopWords: [...stops] };
+    this.#settings = recipe && { options: own, recipe, stopWords: this.#stopWords };
   }
 
   /** Width of a code. */
   get bits(): number {
     return this.hasher.bits;
+  }
+
+  /** How the codes are made, with how texts become their vectors; follows the frequencies. */
+  get origin(): CodeOrigin {
+    const { hasher, hashName: hash, tokensName } = this;
+    const keywords = Number.isFinite(this.#keywords) ? this.#keywords : undefined;
+    const [stopWords, counting, frequencies] = [this.#stopWords, this.#counting, this.#frequencies];
+    const { projection } = hasher;
+    const weights = { counting, frequencies, keywords };
+    const texts = textOrigin({ projection, tokensName, stopWords, hash, ...weights });
+    return { ...(hasher.origin as CodeOrigin), texts };
   }
 
   /** Counts in how many texts each word occurs. One pass; memory grows with distinct words only. */
@@ -177,6 +191,7 @@ export class TextHasher {
     const found: Codes[] = [];
     const ends = partEnds(texts);
     const frequencies = this.#frequencies;
+    const kind = this.#kind;
     yield* inParallel({
       task: TEXT_HASHING,
       get state() {
@@ -189,15 +204,14 @@ export class TextHasher {
       },
       here: ({ texts: some, firstRow }) => codesOfPart(this, some, firstRow),
       take: ({ bytes, validity }, i) => {
-        const { bits, origin } = this.hasher;
         const count = ends[i] - (ends[i - 1] ?? 0);
-        const codes = Codes.allocate(count, { bits, validity, ...(origin && { origin }) });
+        const codes = Codes.allocate(count, { validity, ...kind });
         codes.bytes.set(bytes);
         found.push(codes);
         return [ends[i], texts.length];
       },
     });
-    return Codes.join(found, this.#kind);
+    return Codes.join(found, kind);
   }
 
   /**
@@ -211,12 +225,13 @@ export class TextHasher {
   }
 
   get #kind() {
-    return { bits: this.hasher.bits, origin: this.hasher.origin };
+    return { bits: this.hasher.bits, origin: this.origin };
   }
 
   /** A step for each text, and for each part of a batch that is hashed. */
   *#hashing(texts: Iterable<string>, firstRow = 0): Stream<Codes> {
-    if (this.#sets !== null) return yield* this.#sets.hashing(texts, firstRow);
+    const { origin } = this;
+    if (this.#sets !== null) return yield* this.#sets.hashing(texts, { firstRow, origin });
     const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
     const batch = new TextBatch();
     let row = firstRow;
@@ -226,10 +241,13 @@ export class TextHasher {
       yield undefined;
       if (!batch.isFull) continue;
       const { count } = batch;
-      yield new Item(yield* this.hasher.hashInSteps(batch.taken(), row, total));
+      yield new Item(
+        yield* this.hasher.hashInSteps(batch.taken(), { firstRow: row, total }, origin),
+      );
       row += count;
     }
-    if (batch.count > 0) yield new Item(yield* this.hasher.hashInSteps(batch.taken(), row, total));
+    if (batch.count === 0) return;
+    yield new Item(yield* this.hasher.hashInSteps(batch.taken(), { firstRow: row, total }, origin));
   }
 
   /** The words of a text with their weights, the heaviest `count` of them, heaviest first. */

@@ -7,7 +7,7 @@
 import { bitmapOf } from '../base/bitmap';
 import { wrongType } from '../base/check';
 import { Item, type Stream } from '../base/steps';
-import { Codes } from '../codes/codes';
+import { type CodeOrigin, Codes } from '../codes/codes';
 import { allZero } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { type KernelName, minwiseKernel } from '../kernels/kernels';
@@ -47,9 +47,12 @@ export class SetReader {
     return { indices, values: values.slice(0, last + 1).map(countOf) };
   }
 
-  /** The codes of texts of which the first is row `firstRow`; a step for each text. */
-  *hashing(texts: Iterable<string>, firstRow: number): Stream<Codes> {
-    const { bits, origin, zero, bytesPerCode } = this.hasher;
+  /** The codes of texts, the first of which is row `firstRow`; a step for each text. */
+  *hashing(
+    texts: Iterable<string>,
+    { firstRow, origin }: { readonly firstRow: number; readonly origin: CodeOrigin },
+  ): Stream<Codes> {
+    const { bits, zero, bytesPerCode } = this.hasher;
     const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
     const bytes = new Uint8Array(MAX_TEXTS * bytesPerCode);
     let isNull: boolean[] = [];

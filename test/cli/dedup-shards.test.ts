@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -79,6 +79,61 @@ describe('several inputs', () => {
     expect([byNumbers.code, byNumbers.stderr]).toEqual([0, expect.stringContaining('4 rows')]);
     const stdin = await run(['dedup', '-', at('a.jsonl'), '--text', 'body'], { input: '' });
     expect([stdin.code, stdin.stderr]).toEqual([2, expect.stringContaining('stdin is read alone')]);
+  });
+});
+
+describe('files that were changed since the plan was made', () => {
+  const shards = ['s0.jsonl', 's1.jsonl', 's2.jsonl.gz'];
+  const docs = [
+    [doc('p0', 0), doc('p1', 1)],
+    [doc('q0', 2), doc('q1', 3)],
+    [doc('r0', 4), doc('r1', 0)],
+  ];
+  const inputs = shards.map(at);
+  const restore = () => shards.forEach((name, i) => write(name, docs[i]));
+  const apply = (plan: string, files = inputs) =>
+    run(['dedup', ...files, '--apply', at(plan), '-o', at('kept-shards'), '--force']);
+
+  it.each(['jsonl', 'csv', 'arrow'])('are refused by name, plan as %s', async (format) => {
+    restore();
+    const plan = `marks.${format}`;
+    const made = await run(['dedup', ...inputs, '--text', 'body', '-o', at(plan), '--all-rows']);
+    expect(made.code).toBe(0);
+    // As many rows, of the same ids.
+    write('s1.jsonl', [docs[1][0], doc('q1', 6)]);
+    const changed = await apply(plan);
+    const sentence = `${at('s1.jsonl')}: changed since ${at(plan)} was made: make the plan again`;
+    expect([changed.code, changed.stderr]).toEqual([3, expect.stringContaining(sentence)]);
+    expect(existsSync(at('kept-shards'))).toBe(false);
+    restore();
+    const reversed = await apply(plan, [...inputs].reverse());
+    expect(reversed.code).toBe(3);
+    expect(reversed.stderr).toContain('other files, or in another order, since');
+    const fewer = await apply(plan, inputs.slice(0, 2));
+    expect(fewer.code).toBe(3);
+    const applied = await apply(plan);
+    expect([applied.code, applied.stderr]).toEqual([0, expect.stringContaining('5 kept')]);
+    rmSync(at('kept-shards'), { recursive: true });
+  });
+
+  it('are refused too where the plan has no line of them, or lines were deleted', async () => {
+    restore();
+    await run(['dedup', ...inputs, '--text', 'body', '-o', at('few.jsonl')]);
+    const lines = readFileSync(at('few.jsonl'), 'utf8').trim().split('\n');
+    expect(planOf('few.jsonl').map(({ id }) => id)).toEqual(['p0', 'r1']);
+    writeFileSync(at('few.jsonl'), `${lines[1]}\n`);
+    write('s1.jsonl', [docs[1][0], doc('q1', 6)]);
+    const changed = await apply('few.jsonl');
+    expect(changed.code).toBe(3);
+    expect(changed.stderr).toContain(`${at('s0.jsonl')}, ${at('s1.jsonl')}: some of these changed`);
+  });
+
+  it('are not known to plans of before, which have no checksums of them', async () => {
+    restore();
+    const old = readFileSync(at('few.jsonl'), 'utf8').replace(/"source":"[^"]+",?/, '');
+    writeFileSync(at('old.jsonl'), old.replace(',}', '}'));
+    const applied = await apply('old.jsonl');
+    expect([applied.code, applied.stderr]).toEqual([0, expect.stringContaining('5 kept')]);
   });
 });
 

@@ -293,7 +293,7 @@ describe('many texts', () => {
     }
     expect(row).toBe(2500);
     expect(whole.count).toBe(2500);
-    expect(whole.origin).toEqual(hasher.hasher.origin);
+    expect(whole.origin).toEqual(hasher.origin);
   });
 
   it('are hashed in steps, with their progress, and alike', async () => {

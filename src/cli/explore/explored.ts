@@ -9,11 +9,10 @@ import { similaritiesOf } from '../../index/search';
 import { liveRows } from '../../measure/rows';
 import type { Id, IndexFolder, RowBatch, SimHashIndex, TextHasher } from '../../node';
 import type { Call } from '../call';
-import { rowsOfTexts } from '../input/hash-source';
 import { Carried, carriedName, idNamed, isIndexFolder, openFolder } from '../input/index-folder';
 import { buildIndex } from '../input/index-rows';
 import { usualNearness } from '../input/nearness';
-import { textHasherOf } from '../input/texts';
+import { rowsOfTexts, textHasherOf } from '../input/texts';
 import { beginning, excerpt } from '../output/figures';
 import { type WordSearch, wordSearch } from './word-search';
 

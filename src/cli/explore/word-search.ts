@@ -4,7 +4,7 @@
  */
 
 import { SimHashIndex, TextHasher, words } from '../../node';
-import { rowsOfTexts } from '../input/hash-source';
+import { rowsOfTexts } from '../input/texts';
 
 /** Rows by their words, and how a query is read. */
 export interface WordSearch {

@@ -44,6 +44,8 @@ export interface Collection {
   readonly vectors: 'dense' | 'sparse' | null;
   /** Reads the vectors of the rows again; null where they came by a stream, or are codes. */
   readonly again: (() => Promise<HashSource>) | null;
+  /** The file of a row, where they lie in several. */
+  readonly fileAt: (row: number) => string | undefined;
   /** The column of the texts that the codes are of. */
   readonly textColumn: string | null;
   /** How another collection is made to be compared with it. */
@@ -96,7 +98,7 @@ export async function readCollection(
     ...{ count: ids.length, there, ids, like: { index: options, text } },
     measure: measureOf(options.projection),
     vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
-    again: null,
+    ...{ again: null, fileAt: () => undefined },
   };
 }
 
@@ -147,6 +149,7 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
     vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
     again: path === '-' || kind === 'code' ? null : () => source.again(),
+    fileAt: (row) => source.reader.shardAt(row),
     textColumn: kind === 'text' ? columns[0] : null,
     like: { index: like?.index ?? null, text },
   };

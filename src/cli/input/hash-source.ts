@@ -4,6 +4,7 @@
  * all-zero vector get a null code, are counted, and match nothing. Errors name the row of the file.
  */
 
+import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { measureOf } from '../../codes/measure';
 import {
   type BitOrder,
@@ -19,7 +20,6 @@ import {
   type SparseMatrix,
   type TextHasher,
 } from '../../node';
-import { TextBatch } from '../../text/text-vectors';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { CommandError, sentenceOf } from '../errors';
@@ -33,7 +33,13 @@ import {
   type SourceColumns,
   type SourceKind,
 } from './open-input';
-import { readFrequencies, type TextTerms, textHashersOf, textSettingsOf } from './texts';
+import {
+  readFrequencies,
+  rowsOfTexts,
+  type TextTerms,
+  textHashersOf,
+  textSettingsOf,
+} from './texts';
 
 /** Width of a code: an estimated cosine has a standard error of .1 at 0, less near 1. */
 export const DEFAULT_BITS = 256;
@@ -71,6 +77,8 @@ export class HashSource {
   #textHasher: TextHasher | null = null;
   #nullCount = 0;
   #isOfSets = false;
+  /** How the first ready codes were made. */
+  #origin: CodeOrigin | undefined;
   /** Rows that could not be hashed, and the error of the first. */
   #failed: { count: number; readonly first: unknown } | null = null;
   /** Dimensions of dense vectors, which the first batch decides. */
@@ -143,7 +151,10 @@ export class HashSource {
   /** How texts become the vectors whose codes are made here; null where the rows are no texts. */
   get textHasher(): TextHasher | null {
     const { text } = this.choice;
-    if (text !== null) this.#textHasher ??= text.hasherLike(this.hasherFor(NO_ROWS));
+    if (text === null || this.#textHasher !== null) return this.#textHasher;
+    const hasher = this.hasherFor(NO_ROWS);
+    this.#textHasher = text.hasherLike(hasher);
+    checkSameTexts(this.reader.file, hasher.origin, this.#textHasher.origin);
     return this.#textHasher;
   }
 
@@ -157,7 +168,11 @@ export class HashSource {
       return vectors;
     }
     const bitOrder = this.call.text('bit-order') as BitOrder;
-    return batch.codes(first, { bits: this.call.number('bits'), bitOrder });
+    const codes = batch.codes(first, { bits: this.call.number('bits'), bitOrder });
+    this.#origin ??= codes.origin;
+    const file = this.reader.shardAt(batch.firstRow) ?? this.reader.file;
+    checkSameTexts(file, this.#hasher?.origin ?? this.#origin, codes.origin);
+    return codes;
   }
 
   /**
@@ -188,7 +203,7 @@ export class HashSource {
         parts.push(null);
       }
     }
-    const origin = this.#hasher?.origin;
+    const origin = this.textHasher?.origin ?? this.#hasher?.origin;
     const bits = parts.find((part) => part !== null)?.bits ?? this.#bits;
     const none = Codes.allocate(1, {
       bits,
@@ -274,8 +289,9 @@ export class HashSource {
   }
 
   /** Hashes as an index with such options does. */
-  hashAs({ bits, seed, projection, dimensions }: SimHasherOptions): SimHasher {
-    this.#hasher = new SimHasher({ bits, seed, projection, dimensions, zero: 'null' });
+  hashAs({ bits, seed, projection, dimensions, texts }: SimHasherOptions): SimHasher {
+    const options = { bits, seed, projection, dimensions, ...(texts !== undefined && { texts }) };
+    this.#hasher = new SimHasher({ ...options, zero: 'null' });
     this.#textHasher = null;
     this.#dimensions = this.#hasher.dimensions;
     return this.#hasher;
@@ -381,20 +397,4 @@ async function frequenciesOf(
     table.merge(hasher.fit(batch.texts(columns[0]).map((text) => text ?? '')));
   }
   return table;
-}
-
-/** The sparse rows of texts, some at a time; a null text, or one without words, has no entries. */
-export function* rowsOfTexts(
-  hasher: TextHasher,
-  texts: readonly (string | null)[],
-): Generator<SparseMatrix> {
-  const batch = new TextBatch();
-  for (const text of texts) {
-    const { indices, values } = hasher.vectorize(text ?? '');
-    const from = batch.append(values.length);
-    batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
-    batch.values.set(values, from);
-    if (batch.isFull) yield batch.taken();
-  }
-  if (batch.count > 0) yield batch.taken();
 }

@@ -134,10 +134,15 @@ function optionsFor(
 ): SimHashIndexOptions {
   if ('bytesPerCode' in vectors) {
     const { bits, origin } = vectors;
-    return { bits, ...(origin && { seed: BigInt(origin.seed) }) };
+    const { seed, texts } = origin ?? {};
+    return { bits, ...(seed && { seed: BigInt(seed) }), ...(texts && { texts }) };
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
-  return { ...source.optionsFor(dimensions), vectors: storage, zero: 'null' };
+  const texts = source.textHasher?.origin.texts;
+  return {
+    ...{ ...source.optionsFor(dimensions), vectors: storage, zero: 'null' },
+    ...(texts && { texts }),
+  };
 }
 
 /**

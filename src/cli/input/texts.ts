@@ -10,6 +10,7 @@ import {
   jieba,
   openRows,
   type SimHasher,
+  type SparseMatrix,
   segments,
   shingles,
   stopWords,
@@ -20,6 +21,7 @@ import {
   type WordHash,
   words,
 } from '../../node';
+import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
 import { type Input, readingOptions } from './open-input';
 
@@ -128,4 +130,20 @@ export async function textsOfRows(
     await reader.close();
   }
   return texts;
+}
+
+/** The sparse rows of texts, some at a time; a null text, or one without words, has no entries. */
+export function* rowsOfTexts(
+  hasher: TextHasher,
+  texts: readonly (string | null)[],
+): Generator<SparseMatrix> {
+  const batch = new TextBatch();
+  for (const text of texts) {
+    const { indices, values } = hasher.vectorize(text ?? '');
+    const from = batch.append(values.length);
+    batch.halves.set(new Uint32Array((indices as BigUint64Array).buffer), 2 * from);
+    batch.values.set(values, from);
+    if (batch.isFull) yield batch.taken();
+  }
+  if (batch.count > 0) yield batch.taken();
 }

@@ -13,6 +13,7 @@ import { packed } from '../explore/map-file';
 import { singlePage } from '../explore/page-file';
 import { type Collection, rowBlocks } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';
+import type { SourceMarks } from '../input/source-marks';
 import { textsOfRows } from '../input/texts';
 import { excerpt, similarityWords } from './figures';
 import { PageFile } from './rows';
@@ -32,6 +33,8 @@ interface Planned {
   readonly rows: Collection;
   /** By row the id of the older row that it is near to. */
   readonly near?: readonly (string | null)[];
+  /** Of the files of the rows. */
+  readonly marks: SourceMarks | null;
   /** Rows whose texts are wanted whole, for the review. */
   readonly shown: readonly number[];
 }
@@ -45,7 +48,7 @@ export async function writePlanned(
   planned: Planned,
   target: RowWriter | PageFile | null,
 ): Promise<ReadonlyMap<number, string>> {
-  const { plan, rows, near } = planned;
+  const { plan, rows, near, marks } = planned;
   const shown = new Set(planned.shown);
   const blocks = target === null ? [] : [...blocksOf(call, planned)];
   const isPage = target instanceof PageFile;
@@ -62,6 +65,7 @@ export async function writePlanned(
     return planBatch(plan, block, {
       ids,
       isText,
+      ...(marks && { sources: Array.from(block, (row) => marks.markOf(rows.fileAt(row))) }),
       ...(near && { near: Array.from(block, (row) => near[row]) }),
       ...(withTexts && texts.size > 0 && { texts: own }),
     });

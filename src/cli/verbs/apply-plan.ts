@@ -20,6 +20,7 @@ import {
   readingOptions,
   saySkipped,
 } from '../input/open-input';
+import { marksOf } from '../input/source-marks';
 import { counted, grouped } from '../output/figures';
 
 /** gzip makes a file at most so many times smaller. */
@@ -35,7 +36,9 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   }
   const planPath = call.text('apply') as string;
   const plan = await readPlanFor(call, planPath, input);
-  const ids = await idsToCompare(call, { input, planPath, count: plan.count });
+  const { ids: planned, marks } = await linesOfPlan(planPath, plan.count);
+  if (marks.size > 0) (await marksOf(call, input))?.check(marks, planPath, input);
+  const ids = await idsToCompare(call, { input, planPath, planned });
   const options = {
     ...readingOptions(call, input),
     outputFormat: call.text('to') as RowFormat | undefined,
@@ -74,7 +77,7 @@ export async function readPlanFor(call: Call, path: string, input: Input): Promi
 /** The plan's ids, and the column of the input that must have the same; null where one has none. */
 async function idsToCompare(
   call: Call,
-  { input, planPath, count }: { input: Input; planPath: string; count: number },
+  { input, planPath, planned }: { input: Input; planPath: string; planned: PlanLines['ids'] },
 ) {
   const reader = await openInput(call, input);
   await reader.close();
@@ -82,30 +85,37 @@ async function idsToCompare(
   const usual = ['id', 'file'].find((name) => names.includes(name));
   const told = call.text('id') ?? usual;
   const column = told === 'none' && !names.includes(told) ? undefined : told;
-  const values = await idsOfPlan(planPath, count);
-  if (values !== null && column !== undefined) return { column, values };
+  if (planned !== null && column !== undefined) return { column, values: planned };
   const name = nameOfInput(input);
-  const which = values === null ? planPath : name;
+  const which = planned === null ? planPath : name;
   call.say(`${which} has no ids: rows of the plan and of ${name} are matched by their numbers`);
   return null;
 }
 
-/** By row the ids that a plan's file has, undefined without a line; null where it has no ids. */
-async function idsOfPlan(
-  path: string,
-  count: number,
-): Promise<(string | null | undefined)[] | null> {
+/** What the lines of a plan have besides the plan. */
+interface PlanLines {
+  /** By row its id, undefined without a line; null where lines have no ids. */
+  readonly ids: (string | null | undefined)[] | null;
+  /** Of the files that the plan was made of; none in plans of before. */
+  readonly marks: ReadonlySet<string>;
+}
+
+async function linesOfPlan(path: string, count: number): Promise<PlanLines> {
   const plan = await openRows(path);
   await plan.close();
-  if (!plan.columns.some(({ name }) => name === 'id')) return null;
-  const ids: (string | null | undefined)[] = Array(count).fill(undefined);
-  const columns = ['row', 'id'];
+  const has = (column: string) => plan.columns.some(({ name }) => name === column);
+  const ids: PlanLines['ids'] = has('id') ? Array(count).fill(undefined) : null;
+  const marks = new Set<string>();
+  const columns = ['row', 'id', 'source'].filter(has);
   for await (const batch of await openRows(path, { columns, types: { id: 'text' } })) {
-    const own = batch.values('id');
+    const own = has('source') ? batch.values('source') : [];
+    for (const mark of own) if (mark !== null && mark !== '') marks.add(String(mark));
+    if (ids === null) continue;
+    const names = batch.values('id');
     batch.values('row').forEach((row, i) => {
-      const id = own[i] === null ? null : String(own[i]);
+      const id = names[i] === null ? null : String(names[i]);
       ids[Number(row)] = id === null || plan.format !== 'csv' ? id : textOfFormula(id);
     });
   }
-  return ids;
+  return { ids, marks };
 }

@@ -21,6 +21,7 @@ import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { checkNearness, nearnessOf } from '../input/nearness';
 import { columnOf, type Input, nameOfInput } from '../input/open-input';
+import { marksOf } from '../input/source-marks';
 import { Within } from '../input/within';
 import { commandLine } from '../output/figures';
 import { writePlanned } from '../output/plan';
@@ -52,6 +53,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const writer = isForPeople(call)
     ? null
     : (page ?? (await openOutput(call, { inputs: files, header: { kind: 'plan' } })));
+  const marks = writer === null ? null : await marksOf(call, input);
   /** Of each text a hash of 53 bits, to count exact copies. */
   const texts: number[] = [];
   let textColumn: string | null = null;
@@ -67,7 +69,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   if (call.has('against')) {
     const wish = { ...ofRule, begin: (source: HashSource | null) => rule.check(call, source) };
     const made = await planAgainst(call, input, wish, () => rule.keep());
-    await writePlanned(call, { input, ...made, shown: [] }, writer);
+    await writePlanned(call, { input, ...made, marks, shown: [] }, writer);
     return 0;
   }
   const oldPath = call.text('extend');
@@ -96,7 +98,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const hashes = textColumn === null ? null : texts;
   const review = reviewOf(plan, rows.there?.length ?? rows.count, hashes);
   const shown = call.has('quiet') ? [] : shownRows(plan, review);
-  const examples = await writePlanned(call, { input, plan, rows, shown }, writer);
+  const examples = await writePlanned(call, { input, plan, rows, marks, shown }, writer);
   if (!call.has('quiet')) await sayReview(call, { input, plan, rows, review, texts: examples });
   return 0;
 }

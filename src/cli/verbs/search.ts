@@ -26,7 +26,6 @@ import {
 } from '../../node';
 import { packVectors, vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { rowsOfTexts } from '../input/hash-source';
 import {
   Carried,
   carriedName,
@@ -41,7 +40,7 @@ import {
 import { sourceLike } from '../input/index-rows';
 import { limitOf } from '../input/memory';
 import { estimatedNearness, LEAST } from '../input/nearness';
-import { textHasherOf } from '../input/texts';
+import { rowsOfTexts, textHasherOf } from '../input/texts';
 import { bytesText, counted, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 

@@ -93,7 +93,7 @@ function textOf(header: CodeHeader | KindHeader): string {
     const { kind } = checkOptions('header', header, ['kind']);
     return headerText({ kind: checkOneOf('header.kind', kind, KINDS) });
   }
-  const names = ['bits', 'projection', 'seed', 'dimensions'];
+  const names = ['bits', 'projection', 'seed', 'dimensions', 'texts'];
   const { bits, ...origin } = checkOptions('header', header, names);
   return headerText({ bits: checkBits(bits), ...origin });
 }

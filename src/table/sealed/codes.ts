@@ -34,8 +34,8 @@ export function codesToTable(codes: Codes, options?: CodesToArrowOptions): Table
   if (!(codes instanceof Codes)) throw wrongType('codes', 'Codes', codes);
   const ids = given.ids === undefined ? null : checkIds(given.ids, codes.count);
   const { bits, bytesPerCode: width, bytes, validity } = codes;
-  const { projection, seed, dimensions } = codes.origin ?? {};
-  const header = { bits, ...(projection !== undefined && { projection, seed, dimensions }) };
+  const { projection, seed, dimensions, texts } = codes.origin ?? {};
+  const header = { bits, ...(projection !== undefined && { projection, seed, dimensions, texts }) };
   const columns: ColumnSchema[] = [
     { name: 'id', type: 'ids', isOptional: true },
     { name: 'code', type: { bytes: width }, isNullable: validity !== null },

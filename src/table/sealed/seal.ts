@@ -154,10 +154,11 @@ export function codeOptions(
   given: { readonly bits?: number | undefined; readonly bitOrder?: BitOrder | undefined },
   header: Header | null,
 ): ReadCodesOptions {
-  const { projection, seed, dimensions } = header ?? {};
+  const { projection, seed, dimensions, texts } = header ?? {};
   const origin = projection !== undefined && {
     ...{ projection: String(projection), seed: String(seed) },
     ...(dimensions !== undefined && { dimensions }),
+    ...(texts !== undefined && { texts: String(texts) }),
   };
   return {
     ...{ bits: given.bits ?? header?.bits, bitOrder: given.bitOrder },

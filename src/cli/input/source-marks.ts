@@ -1,0 +1,76 @@
+/**
+ * Marks of the files that a plan was made of, one in each of its lines, so that it is not applied
+ * to files that were changed since: a checksum of the row's file, and one of all files in order.
+ */
+
+import { open, stat } from 'node:fs/promises';
+import { FormatError } from '../../base/format-error';
+import { shardsOf } from '../../formats/shards';
+import { checksum } from '../../kernels/kernels';
+import type { Call } from '../call';
+import { type Input, nameOfInput } from './open-input';
+
+/** Of any size: a checksum goes on from that of the bytes before. */
+const PIECE = 2 ** 20;
+
+/** Checksums of the files of an input; null of stdin, pipes and folders of texts. */
+export async function marksOf(call: Call, input: Input): Promise<SourceMarks | null> {
+  if ([input].flat().includes('-')) return null;
+  const files = (await shardsOf(input)) ?? [input].flat();
+  for (const file of files) if (!(await stat(file)).isFile()) return null;
+  const sums = new Map<string, string>();
+  for (const file of files) sums.set(file, await checksumOf(file, call.signal));
+  return new SourceMarks(sums);
+}
+
+export class SourceMarks {
+  /** Of all files, in their order. */
+  readonly #all: string;
+
+  /** `sums` are checksums by file. */
+  constructor(readonly sums: ReadonlyMap<string, string>) {
+    this.#all = hex(checksum(new TextEncoder().encode([...sums.values()].join())));
+  }
+
+  /** What a line of a row of `file`, the only one if undefined, has. */
+  markOf(file: string | undefined): string {
+    const [first] = this.sums.keys();
+    return `${this.sums.get(file ?? first)}-${this.#all}`;
+  }
+
+  /** Throws, naming files that were changed, unless a plan's lines have the marks of these. */
+  check(marks: ReadonlySet<string>, planPath: string, input: Input): void {
+    const other = [...marks].find((mark) => mark.split('-')[1] !== this.#all);
+    if (other === undefined) return;
+    const planned = new Set([...marks].map((mark) => mark.split('-')[0]));
+    const changed = [...this.sums].flatMap(([file, sum]) => (planned.has(sum) ? [] : [file]));
+    const which = changed.length > 0 ? changed.join(', ') : nameOfInput(input);
+    // Files without a row in the plan are not known by themselves.
+    const what = changed.length > 1 ? 'some of these changed' : 'changed';
+    const how = changed.length > 0 ? what : 'there were other files, or in another order,';
+    throw new FormatError(`${how} since ${planPath} was made: make the plan again`, which);
+  }
+}
+
+/** The checksum of a file's bytes. */
+async function checksumOf(path: string, signal: AbortSignal): Promise<string> {
+  const file = await open(path);
+  try {
+    const piece = new Uint8Array(PIECE);
+    let sum = 0n;
+    for (;;) {
+      signal.throwIfAborted();
+      // A read may give less than there is, and the sum depends on where pieces end.
+      let filled = 0;
+      for (let bytesRead = 1; bytesRead > 0 && filled < PIECE; filled += bytesRead) {
+        ({ bytesRead } = await file.read(piece, filled, PIECE - filled));
+      }
+      sum = checksum(piece.subarray(0, filled), sum);
+      if (filled < PIECE) return hex(sum);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+const hex = (sum: bigint) => sum.toString(16).padStart(16, '0').slice(8);

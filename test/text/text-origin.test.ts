@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import {
+  Codes,
+  codesFromArrow,
+  codesToArrow,
+  dedup,
+  FrequencyTable,
+  indexFromArrow,
+  indexToArrow,
+  pairs,
+  SimHashIndex,
+  shingles,
+  TextHasher,
+  type TextHasherOptions,
+  words,
+} from '../../src';
+
+/** Codes of texts that were read otherwise are not compared. */
+
+const texts = ['a cup of green tea', 'a cup of black tea', 'rain on the roof again', 'a cup of tea'];
+const near = { maxDistance: 40 };
+const codesOf = (options: TextHasherOptions = {}, some = texts) =>
+  new TextHasher({ bits: 64, ...options }).hashAll(some);
+/** Without what they say of texts, as files of before have it. */
+const silent = ({ bits, bytes, origin }: Codes) => {
+  const { projection = '', seed = '' } = origin ?? {};
+  return Codes.from(bytes, { bits, origin: { projection, seed } });
+};
+const paired = (left: Codes, right: Codes) => [...pairs(left, right, near)].length;
+
+const frequencies = new TextHasher().fit(texts);
+const others = new TextHasher().fit([...texts, 'one more text about tea']);
+
+describe.each<[string, TextHasherOptions, TextHasherOptions]>([
+  ['tokens', {}, { tokens: shingles(2) }],
+  ['tokens of their own', { tokens: words, tokensName: 'mine' }, {}],
+  ['counting', {}, { counting: 'log' }],
+  ['frequencies', {}, { frequencies }],
+  ['frequencies of other texts', { frequencies: others }, { frequencies }],
+  ['keywords', {}, { keywords: 3 }],
+  ['stop words', { stopWords: ['of'] }, { stopWords: ['a', 'of'] }],
+  ['hash', {}, { hash: 'fnv1a64' }],
+  ['tokens of sets', { projection: 'minwise' }, { projection: 'minwise', tokens: shingles(2) }],
+])('codes of texts with other %s', (_, one, other) => {
+  const [left, right] = [codesOf(one), codesOf(other)];
+  const named = [left, right].map(({ origin }) => origin?.texts as string);
+  const refusal = { message: expect.stringMatching(/expected codes of texts that were read by: /) };
+  /** Both are named, in full. */
+  const refusing = (call: () => unknown) => {
+    expect(call).toThrow(expect.objectContaining(refusal));
+    for (const name of named) expect(call).toThrow(expect.objectContaining(containing(name)));
+  };
+  const containing = (name: string) => ({ message: expect.stringContaining(name) });
+
+  it('are refused by pairs, and by a plan that goes on', () => {
+    expect(named[0]).not.toBe(named[1]);
+    refusing(() => pairs(left, right, near));
+    const plan = dedup(left, near);
+    refusing(() => dedup(right, { ...near, extend: { plan, source: left } }));
+  });
+
+  it('are not joined, nor added to an index of the others, before and after a save', () => {
+    refusing(() => Codes.join([left, right], { bits: 64 }));
+    const { hasher, origin } = new TextHasher({ bits: 64, ...one });
+    const index = new SimHashIndex({ ...hasher.options, texts: origin.texts as string });
+    index.addAll(left);
+    refusing(() => index.addAll(right));
+    refusing(() => indexFromArrow(indexToArrow(index)).addAll(right));
+    index.addAll(silent(right));
+    expect(index.count).toBe(8);
+    refusing(() => pairs(index, right, near));
+  });
+
+  it('are refused when they come from files, and compared where one does not say', () => {
+    const read = codesFromArrow(codesToArrow(left)).codes;
+    expect(read.origin).toEqual(left.origin);
+    refusing(() => pairs(read, right, near));
+    expect(() => paired(silent(left), right)).not.toThrow();
+    expect(() => paired(left, silent(right))).not.toThrow();
+  });
+});
+
+describe('codes of texts', () => {
+  it('that were read alike are compared, whatever came between', async () => {
+    const one = { tokens: shingles(2), stopWords: ['of', 'a'], frequencies: tableOf(2) };
+    const other = { tokens: shingles(2), stopWords: ['a', 'of'], frequencies: tableOf(2) };
+    expect(paired(codesOf(one), codesOf(other))).toBeGreaterThan(0);
+    const hasher = new TextHasher({ bits: 64, ...one });
+    const [streamed] = hasher.hashStream(texts);
+    const threaded = await hasher.hashAllAsync(texts);
+    expect([streamed.origin, threaded.origin]).toEqual([hasher.origin, hasher.origin]);
+  });
+
+  it('do not depend on weights where they are of sets', () => {
+    const set = { projection: 'minwise' } as const;
+    const weighed = codesOf({ ...set, counting: 'log', frequencies });
+    expect(weighed.origin).toEqual(codesOf(set).origin);
+    expect(Buffer.compare(weighed.bytes, codesOf(set).bytes)).toBe(0);
+    const heaviest = { ...set, keywords: 2 };
+    expect(codesOf({ ...heaviest, frequencies }).origin).not.toEqual(codesOf(heaviest).origin);
+  });
+
+  it('follow a table that grows', () => {
+    const table = tableOf(1);
+    const hasher = new TextHasher({ bits: 64, frequencies: table });
+    const before = hasher.hashAll(texts);
+    table.merge(new TextHasher().fit(['tea in the rain']));
+    expect(() => pairs(before, hasher.hashAll(texts), near)).toThrow(/frequencies of 5 documents/);
+  });
+});
+
+/** A table whose words were counted in other orders and parts, by `parts`. */
+function tableOf(parts: number): FrequencyTable {
+  const hasher = new TextHasher({ tokens: parts === 1 ? words : shingles(2) });
+  const table = hasher.fit([]);
+  const size = Math.ceil(texts.length / parts);
+  for (let part = parts - 1; part >= 0; part--) {
+    table.merge(hasher.fit(texts.slice(part * size, (part + 1) * size)));
+  }
+  return table;
+}
