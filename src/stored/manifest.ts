@@ -19,6 +19,8 @@ const FORMAT = 'index folder';
 export interface TextSettings {
   /** 'words', 'characters:4', 'shingles:3', 'segments:ja', 'jieba'. */
   tokens: string;
+  /** 'html', 'numbers', 'punctuation', or several with commas. */
+  normalize?: string;
   stopWords?: string;
   counting?: string;
   keywords?: number;

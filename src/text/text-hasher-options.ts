@@ -3,6 +3,7 @@
 import type { Projection } from '../hashing/row-hasher';
 import type { KernelName } from '../kernels/kernels';
 import type { FrequencyTable } from './frequency-table';
+import type { Normalization } from './normalize';
 import type { Tokens } from './tokens';
 import type { WordHash } from './word-hash';
 
@@ -24,6 +25,8 @@ export interface TextHasherOptions {
   tokens?: Tokens;
   /** The name that frequency tables record for tokens of your own. */
   tokensName?: string;
+  /** What is taken out of a text before it is split: a blank takes its place. */
+  normalize?: readonly Normalization[];
   /** Tokens that are dropped. */
   stopWords?: Iterable<string>;
   /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
@@ -50,10 +53,11 @@ export const TEXT_HASHER_DEFAULTS = {
   projection: 'signs',
   counting: 'raw',
   hash: 'xxhash64',
+  normalize: [],
   empty: 'error',
 } as const;
 
 export const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'stopWords', 'counting'],
+  ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'normalize', 'stopWords', 'counting'],
   ...['frequencies', 'keywords', 'hash', 'empty', 'kernel'],
 ];

@@ -26,6 +26,7 @@ import { inParallel } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
 import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
+import { checkNormalizations, type Normalization, normalized } from './normalize';
 import {
   COUNTINGS,
   type Counting,
@@ -69,6 +70,7 @@ export class TextHasher {
   /** The hash of words. */
   readonly hashName: WordHash;
   readonly #tokens: Tokens;
+  readonly #rules: readonly Normalization[];
   readonly #counting: Counting;
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
@@ -89,10 +91,11 @@ export class TextHasher {
       throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
     }
     this.#tokens = tokens;
-    this.tokensName = given.tokensName ?? tokens.kind ?? 'own';
-    if (typeof this.tokensName !== 'string') {
-      throw wrongType('tokensName', 'a string', this.tokensName);
-    }
+    const tokensName = given.tokensName ?? tokens.kind ?? 'own';
+    if (typeof tokensName !== 'string') throw wrongType('tokensName', 'a string', tokensName);
+    this.#rules = checkNormalizations(given.normalize);
+    const without = this.#rules.length > 0 ? ` without ${this.#rules.join(' and ')}` : '';
+    this.tokensName = tokensName + without;
     this.hashName = checkOneOf('hash', given.hash, WORD_HASHES);
     this.#counting = checkOneOf('counting', given.counting, COUNTINGS);
     this.#keywords =
@@ -118,10 +121,14 @@ export class TextHasher {
     const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
     const isSet = projection === 'minwise' && this.hashName === 'xxhash64' && isPlain;
     const shingle = isSet ? wordsOfShingle(tokens) : null;
-    this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, kernel);
-    const { tokensName, hashName: hash } = this;
+    this.#sets =
+      shingle === null ? null : new SetReader(this.hasher, shingle, { rules: this.#rules, kernel });
+    const { hashName: hash } = this;
+    const normalize = this.#rules;
     const { counting, empty } = given;
-    const own = { bits, seed, projection, tokensName, counting, keywords, hash, empty, kernel };
+    const own = {
+      ...{ bits, seed, projection, tokensName, counting, keywords, hash, empty, kernel, normalize },
+    };
     const recipe = recipeOf(tokens);
     this.#settings = recipe && { options: own, recipe, stopWords: this.#stopWords };
   }
@@ -279,8 +286,8 @@ export class TextHasher {
   }
 
   /** The numbers of the text's distinct words as they come: a view, until the next text. */
-  #read(text: string): Uint32Array {
-    if (typeof text !== 'string') throw wrongType('text', 'a string', text);
+  #read(given: string): Uint32Array {
+    const text = normalized(given, this.#rules);
     const vocabulary = this.#vocabulary;
     vocabulary.begin();
     if (this.#tokens === words) readWords(text, vocabulary);

@@ -5,7 +5,6 @@
  */
 
 import { bitmapOf } from '../base/bitmap';
-import { wrongType } from '../base/check';
 import { Item, type Stream } from '../base/steps';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import { allZero } from '../hashing/row-hasher';
@@ -15,6 +14,7 @@ import { type MinwiseKernel, shingleNumber } from '../kernels/minwise/minwise.sc
 import { MAX_LETTERS, type SetMemory, setMemory } from '../kernels/minwise/set-memory';
 import type { SparseVector } from '../vectors/vectors';
 import { APART, eachStretch, kindTable } from './letters';
+import { type Normalization, normalized } from './normalize';
 import { areShingles, type Tokens, words } from './tokens';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
@@ -24,13 +24,15 @@ const MAX_TEXTS = 1024;
 /** Reads texts as the sets of their runs of `width` words. */
 export class SetReader {
   readonly #kernel: MinwiseKernel;
+  readonly #rules: readonly Normalization[];
 
   constructor(
     readonly hasher: SimHasher,
     readonly width: number,
-    kernel?: KernelName,
+    options: { readonly rules: readonly Normalization[]; readonly kernel: KernelName | undefined },
   ) {
-    this.#kernel = minwiseKernel(kernel);
+    this.#rules = options.rules;
+    this.#kernel = minwiseKernel(options.kernel);
   }
 
   /** The distinct members of a text's set, ascending, and what each counts. */
@@ -83,8 +85,8 @@ export class SetReader {
    * The members of a text's set, in the memory that all sets share: the numbers of its runs of
    * words as they come, or that of all its words where there are fewer.
    */
-  #read(text: string): SetMemory {
-    if (typeof text !== 'string') throw wrongType('text', 'a string', text);
+  #read(given: string): SetMemory {
+    const text = normalized(given, this.#rules);
     const kernel = this.#kernel;
     const { width } = this;
     const memory = setMemory();

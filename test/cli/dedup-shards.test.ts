@@ -90,7 +90,9 @@ describe('files that were changed since the plan was made', () => {
     [doc('r0', 4), doc('r1', 0)],
   ];
   const inputs = shards.map(at);
-  const restore = () => shards.forEach((name, i) => write(name, docs[i]));
+  const restore = () => {
+    for (const [i, name] of shards.entries()) write(name, docs[i]);
+  };
   const apply = (plan: string, files = inputs) =>
     run(['dedup', ...files, '--apply', at(plan), '-o', at('kept-shards'), '--force']);
 

@@ -77,3 +77,57 @@ it('codes by frequencies are for an index with the same table', async () => {
   const { code, stderr } = await run(['search', at('tfidf.hs'), at('same.arrow')]);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/frequencies of 12 documents/)]);
 });
+
+describe('--normalize', () => {
+  const pages = docs.map(({ id, text }, i) => {
+    return { id, text: `<p title="${i}">${text.replaceAll(/\d+/g, String(i * 7))}</p>` };
+  });
+  const rules = ['--normalize', 'numbers,html'];
+
+  it('is kept by an index, which reads appended rows and queries so', async () => {
+    writeFileSync(at('pages.jsonl'), lines(pages));
+    const made = await run(['index', at('pages.jsonl'), ...rules, '-o', at('pages.hs')]);
+    expect(made.code).toBe(0);
+    const info = await run(['info', at('pages.hs')]);
+    expect(info.stdout).toContain('normalize html,numbers');
+    const query = 'the th house on the hill has a red door and small windows';
+    const found = await run([
+      'search',
+      at('pages.hs'),
+      '--query',
+      query,
+      '--max-distance',
+      '0',
+      '--json',
+    ]);
+    expect(JSON.parse(found.stdout)).toHaveLength(pages.length);
+    const again = ['index', at('pages.jsonl'), '--id', 'none', '--append', '-o', at('pages.hs')];
+    const refused = await run([...again, '--normalize', 'html']);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('was made with --normalize html,numbers, not html'),
+    ]);
+  });
+
+  it('makes equal what differs in numbers and tags alone', async () => {
+    const plan = async (...more: string[]) => {
+      const { stdout } = await run([
+        'dedup',
+        at('pages.jsonl'),
+        '--text',
+        'text',
+        '--json',
+        ...more,
+      ]);
+      return (JSON.parse(stdout) as { jaccard: number; action: string }[]).filter(
+        ({ jaccard, action }) => jaccard === 1 && action === 'drop',
+      ).length;
+    };
+    expect([await plan(), await plan(...rules)]).toEqual([0, pages.length - 1]);
+  });
+
+  it('names what it does not know', async () => {
+    const { code, stderr } = await run(['pairs', at('docs.jsonl'), '--normalize', 'case']);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/--normalize expected .*html/)]);
+  });
+});

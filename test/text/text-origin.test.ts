@@ -4,7 +4,7 @@ import {
   codesFromArrow,
   codesToArrow,
   dedup,
-  FrequencyTable,
+  type FrequencyTable,
   indexFromArrow,
   indexToArrow,
   pairs,
@@ -17,7 +17,12 @@ import {
 
 /** Codes of texts that were read otherwise are not compared. */
 
-const texts = ['a cup of green tea', 'a cup of black tea', 'rain on the roof again', 'a cup of tea'];
+const texts = [
+  'a cup of green tea',
+  'a cup of black tea',
+  'rain on the roof again',
+  'a cup of tea',
+];
 const near = { maxDistance: 40 };
 const codesOf = (options: TextHasherOptions = {}, some = texts) =>
   new TextHasher({ bits: 64, ...options }).hashAll(some);

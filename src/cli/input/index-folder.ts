@@ -31,12 +31,13 @@ export async function openFolder(call: Call, path: string): Promise<IndexFolder>
 /** Options that are given must be those of the index: rows made otherwise do not compare. */
 export function refuseOtherSettings(call: Call, folder: IndexFolder): void {
   const { bits, seed, projection, vectors } = folder.options;
-  const { tokens, stopWords, counting, keywords, hash } = folder.text ?? {};
-  const ofText = folder.text && { tokens, 'stop-words': stopWords, counting, keywords, hash };
+  const { tokens, normalize, stopWords, counting, keywords, hash } = folder.text ?? {};
+  const ofWords = { tokens, normalize, 'stop-words': stopWords };
+  const ofText = folder.text && { ...ofWords, counting, keywords, hash };
   const measure = measureOf(projection).name;
   const own = { bits, seed, measure, projection, vectors, ...ofText };
   for (const [name, value] of Object.entries(own)) {
-    const given = call.has(name) ? call.text(name) : undefined;
+    const given = call.has(name) ? [...call.list(name)].sort().join(',') : undefined;
     if (given === undefined || given === String(value)) continue;
     const is = value === undefined ? `no --${name}` : `--${name} ${value}`;
     call.fail(`${folder.path} was made with ${is}, not ${given}: leave out --${name}`);

@@ -35,6 +35,7 @@ export interface TextTerms {
 export function textSettingsOf(call: Call): TextSettings {
   return {
     tokens: call.text('tokens') as string,
+    ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
     stopWords: call.text('stop-words'),
     counting: call.text('counting') as string,
     keywords: call.number('keywords'),
@@ -59,6 +60,7 @@ export async function textHashersOf(
   const { tokens, stopWords: language, counting, hash, keywords } = settings;
   const options = {
     tokens: await tokensOf(call, tokens),
+    normalize: settings.normalize?.split(',') as TextHasherOptions['normalize'],
     stopWords: language === undefined ? undefined : await stopWords(language),
     counting: counting as Counting | undefined,
     hash: hash as WordHash | undefined,
