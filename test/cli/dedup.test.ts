@@ -29,6 +29,7 @@ interface PlanLine {
   group: number;
   action: 'keep' | 'drop';
   duplicate_of: number;
+  source?: string;
   distance: number;
   check: number;
 }
@@ -109,7 +110,9 @@ describe('the whole job', () => {
     const args = ['dedup', at('docs.jsonl'), '--text', 'body', '-o', at('short.csv')];
     expect((await runCommand(args)).code).toBe(0);
     const [heading, ...lines] = readFileSync(at('short.csv'), 'utf8').trimEnd().split('\n');
-    expect(heading).toBe('row,id,group,action,duplicate_of,distance,jaccard,text,check,rows');
+    expect(heading).toBe(
+      'row,id,group,action,duplicate_of,distance,jaccard,text,check,rows,source',
+    );
     expect(lines).toHaveLength(50);
     const cells = lines.map((line) => line.split(','));
     const dropped = cells.filter(([, , , action]) => action === 'drop');
@@ -298,7 +301,9 @@ describe('--extend', () => {
     const out = ['-o', at('extended.jsonl')];
     expect((await run(['dedup', at('grown.jsonl'), ...args, ...out])).code).toBe(0);
     const [before, after] = [planOf(at('plan.jsonl')), planOf(at('extended.jsonl'))];
-    expect(after.slice(0, 65)).toEqual(before.map((line) => ({ ...line, rows: 67 })));
+    expect(after.slice(0, 65)).toEqual(
+      before.map((line) => ({ ...line, rows: 67, source: after[0].source })),
+    );
     expect(after.slice(65)).toMatchObject([
       { id: 'new', group: 24, action: 'drop', duplicate_of: 24 },
       { id: 'alone', group: 66, action: 'keep', duplicate_of: 66, distance: 0 },
@@ -366,19 +371,29 @@ describe('files as they are', () => {
 });
 
 describe('refusals', () => {
+  /** The plan as programs of before wrote it, without checksums of the file. */
+  const unmarked = () => {
+    const lines = readFileSync(at('plan.jsonl'), 'utf8');
+    writeFileSync(at('unmarked.jsonl'), lines.replaceAll(/,"source":"[^"]+"/g, ''));
+    return at('unmarked.jsonl');
+  };
+
   it('of the plan of another file', async () => {
     writeFileSync(at('shorter.jsonl'), `${records.slice(0, -1).join('\n')}\n`);
-    const args = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
+    const args = ['--apply', unmarked(), '-o', at('never.jsonl')];
     const { code, stderr } = await run(['dedup', at('shorter.jsonl'), ...args]);
     expect(code).toBe(3);
     expect(stderr).toMatch(/65 rows.*64/);
+    const known = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
+    const told = await run(['dedup', at('shorter.jsonl'), ...known]);
+    expect(told.stderr).toContain(`shorter.jsonl: changed since ${at('plan.jsonl')} was made`);
     expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
   });
 
   it('of a file whose rows have other ids', async () => {
     const [first, second, ...rest] = records;
     writeFileSync(at('swapped.jsonl'), `${[second, first, ...rest].join('\n')}\n`);
-    const args = ['--apply', at('plan.jsonl'), '-o', at('never.jsonl')];
+    const args = ['--apply', unmarked(), '-o', at('never.jsonl')];
     const { code, stderr } = await run(['dedup', at('swapped.jsonl'), ...args]);
     expect(code).toBe(3);
     expect(stderr).toMatch(/row 0: its "id" is \S+, the plan was made for \S+/);

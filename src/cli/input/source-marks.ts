@@ -8,14 +8,16 @@ import { FormatError } from '../../base/format-error';
 import { shardsOf } from '../../formats/shards';
 import { checksum } from '../../kernels/kernels';
 import type { Call } from '../call';
+import { isIndexFolder } from './index-folder';
 import { type Input, nameOfInput } from './open-input';
 
 /** Of any size: a checksum goes on from that of the bytes before. */
 const PIECE = 2 ** 20;
 
-/** Checksums of the files of an input; null of stdin, pipes and folders of texts. */
+/** Checksums of the files of an input; null of stdin, pipes, folders of texts, indexes. */
 export async function marksOf(call: Call, input: Input): Promise<SourceMarks | null> {
   if ([input].flat().includes('-')) return null;
+  if (typeof input === 'string' && (await isIndexFolder(input))) return null;
   const files = (await shardsOf(input)) ?? [input].flat();
   for (const file of files) if (!(await stat(file)).isFile()) return null;
   const sums = new Map<string, string>();

@@ -107,7 +107,9 @@ async function linesOfPlan(path: string, count: number): Promise<PlanLines> {
   const ids: PlanLines['ids'] = has('id') ? Array(count).fill(undefined) : null;
   const marks = new Set<string>();
   const columns = ['row', 'id', 'source'].filter(has);
-  for await (const batch of await openRows(path, { columns, types: { id: 'text' } })) {
+  if (columns.length === 1) return { ids, marks };
+  const types: Record<string, 'text'> = ids === null ? {} : { id: 'text' };
+  for await (const batch of await openRows(path, { columns, types })) {
     const own = has('source') ? batch.values('source') : [];
     for (const mark of own) if (mark !== null && mark !== '') marks.add(String(mark));
     if (ids === null) continue;
