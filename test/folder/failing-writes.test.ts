@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { IndexFolder, openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
 import { indexToArrow, SimHashIndex } from '../../src/index';
+import { Draws } from '../reference/random';
 import { codesFor, temporaryFolder } from './collection';
 
 /** A disk that is full, a folder that is locked; `npm run faults` has each call fail in turn. */
@@ -44,6 +45,43 @@ describe('a disk that is full', () => {
       await rm(filler);
       await saveIndex(index, folder);
       expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
+    } finally {
+      execFileSync('umount', [disk]);
+    }
+  });
+});
+
+describe('a disk that fills while a folder is changed without an index in memory', () => {
+  it('leaves the index as it was, and no file of the change', async (context) => {
+    const disk = join(root, 'small-disk');
+    mkdirSync(disk);
+    if (!attempt('mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk)) return context.skip();
+    try {
+      const folder = join(disk, 'docs.hs');
+      const dimensions = 16;
+      const rows = (seed: number, count: number) => {
+        return { values: new Draws(seed).gaussians(count * dimensions), dimensions };
+      };
+      const many = async function* () {
+        for (let i = 0; i < 20; i++) yield { vectors: rows(i, 3000) };
+      };
+      const options = { bits: 64, dimensions, vectors: 'float32', memory: '8MB' } as const;
+      await expect(IndexFolder.build(folder, many(), options)).rejects.toThrow(
+        /ENOSPC|the disk has/,
+      );
+      expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
+      await IndexFolder.build(folder, [{ vectors: rows(1, 3000) }], options);
+      const opened = await IndexFolder.open(folder);
+      await opened.remove([1, 2, 3]);
+      const names = readdirSync(folder).sort();
+      const before = indexToArrow(await openIndex(folder));
+      const { bavail, bsize } = statfsSync(disk);
+      writeFileSync(join(disk, 'filler'), new Uint8Array(bavail * bsize - 200_000));
+      await expect(opened.append(rows(2, 20_000))).rejects.toThrow(/ENOSPC|the disk has/);
+      await expect(opened.compact()).rejects.toThrow(/ENOSPC|the disk has/);
+      expect(readdirSync(folder).sort()).toEqual(names);
+      expect(indexToArrow(await openIndex(folder))).toEqual(before);
+      expect((await IndexFolder.verify(folder)).problems).toEqual([]);
     } finally {
       execFileSync('umount', [disk]);
     }

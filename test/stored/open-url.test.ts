@@ -1,4 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -61,6 +62,50 @@ it('goes on with its generation while the files are there, and then says that th
   expect(after.ids).toEqual(before.ids.slice(3));
   await index.close();
   await now.close();
+});
+
+it('answers as a sound host would where each request fails once, in another way', async () => {
+  const index = await opened();
+  const wanted = await index.search(query, { k: 20 });
+  await index.close();
+  const seen = new Set<string>();
+  const ways: ((response: ServerResponse, request: IncomingMessage) => unknown)[] = [
+    (response) => response.writeHead(500).end(),
+    (response) => response.writeHead(429, { 'retry-after': '0' }).end('later'),
+    (_, request) => request.socket.destroy(),
+    (response, request) => {
+      response.writeHead(206, { 'content-length': 4000 });
+      response.write(new Uint8Array(9), () => request.socket.destroy());
+    },
+    (response) => response.writeHead(503).end('<html>'),
+  ];
+  host.behave = ({ name, range }, response, request) => {
+    if (seen.has(`${name} ${range}`)) return false;
+    ways[seen.size % ways.length](response, request);
+    seen.add(`${name} ${range}`);
+    return true;
+  };
+  const again = await opened();
+  expect((await again.search(query, { k: 20 })).ids).toEqual(wanted.ids);
+  expect((await again.get(wanted.ids[0]))?.row).toBe(wanted.rows[0]);
+  expect(seen.size).toBeGreaterThan(4);
+  await again.close();
+});
+
+it('answers none of its searches where a manifest of later and files of before are mixed', async () => {
+  const old = new Map(served);
+  await (await IndexFolder.open(folder)).append(rowsOf(900, 3));
+  publish();
+  // A cache has the old bytes under each new name of the same kind.
+  for (const name of served.keys()) {
+    const kind = name.split('-')[0];
+    const before = [...old.keys()].find((one) => one.startsWith(`${kind}-`));
+    if (name !== 'manifest.json' && before) served.set(name, old.get(before) as Uint8Array);
+  }
+  const answer = opened().then((index) => index.search(query));
+  const error = await answer.catch((one) => one);
+  expect(error).toBeInstanceOf(FormatError);
+  expect(error.message).toMatch(/\.arrow: (damaged|cut short)/);
 });
 
 it('never takes bytes of another file for those of its own, as a cache may send them', async () => {

@@ -3,8 +3,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FolderFiles } from '../../src/folder/folder-files';
-import { FormatError, IndexFolder, openIndex, SimHashIndex, saveIndex } from '../../src/node';
+import {
+  FormatError,
+  IndexFolder,
+  openIndex,
+  RowBatch,
+  SimHashIndex,
+  saveIndex,
+} from '../../src/node';
 import { openStored } from '../../src/stored/open-stored';
+import type { StoredIndex } from '../../src/stored/stored-index';
 import { temporaryFolder } from '../folder/collection';
 import { fileOf, newestIn } from './files';
 import { clustered, DIMENSIONS, found, KINDS, writeFolder } from './places';
@@ -23,6 +31,16 @@ let copies = 0;
 function copy(): string {
   const folder = join(root, `copy-${copies++}.hs`);
   cpSync(sound, folder, { recursive: true });
+  return folder;
+}
+
+/** An index with a carried column. */
+async function carrying(): Promise<string> {
+  const folder = join(root, `carrying-${copies++}.hs`);
+  const index = new SimHashIndex<string>({ bits: 64, dimensions: DIMENSIONS, vectors: 'int8' });
+  const ids = Array.from({ length: 300 }, (_, i) => `row ${i} é`);
+  index.addAll({ values: clustered(1, 300), dimensions: DIMENSIONS }, ids);
+  await saveIndex(index, folder, { columns: RowBatch.of({ size: ids.map((_, i) => i) }) });
   return folder;
 }
 
@@ -73,6 +91,34 @@ describe('a file that is damaged', () => {
     await index.close();
   });
 
+  /** What reads a file of some kind, of an index that carries the column "size". */
+  const reads = {
+    rows: (index: StoredIndex) => index.search(query, { rank: 'hamming' }),
+    vectors: (index: StoredIndex) => index.search(query),
+    hashes: (index: StoredIndex) => index.get('row 8 é'),
+    columns: (index: StoredIndex) => index.columns(['size'], { rows: [8] }),
+  };
+  it.each(Object.keys(reads) as (keyof typeof reads)[])(
+    'is named where it was cut or changed under an open index: %s',
+    async (kind) => {
+      for (const isCut of [true, false]) {
+        const folder = await carrying();
+        const path = fileOf(folder, kind);
+        const index = await openIndex(folder, { memory: '64MB' });
+        const bytes = readFileSync(path);
+        if (isCut) truncateSync(path, 20);
+        else writeFileSync(path, bytes.fill(0x55, 8));
+        const error = await reads[kind](index).catch((one) => one);
+        expect(error).toBeInstanceOf(FormatError);
+        expect(error.message).toContain(path);
+        if (!isCut && kind !== 'columns') {
+          expect(error.message).toMatch(/(block|bucket) \d+ .*fails its checksum/);
+        }
+        await index.close();
+      }
+    },
+  );
+
   it.each(['blocks', 'centres', 'removed', 'manifest'])('is named at open: %s', async (name) => {
     const folder = copy();
     const path = name === 'manifest' ? newestIn(folder) : fileOf(folder, name);
@@ -90,6 +136,19 @@ it('refuses a limit below what it must hold, and what is no number of bytes', as
   await expect(openIndex(sound, { memory: 'much' })).rejects.toThrow(/"memory" expected a number/);
   await expect(openIndex(sound, { memory: 0 })).rejects.toThrow(/"memory"/);
   await expect(openIndex(sound, { memory: true as never })).rejects.toThrow(TypeError);
+});
+
+it('refuses a limit that a partition, or the vectors of a search, do not fit', async () => {
+  const large = await openIndex(sound, { memory: '64MB' });
+  const { fixed } = large.figures;
+  await large.close();
+  const index = await openIndex(sound, { memory: fixed + 6000 });
+  await expect(index.search(query)).rejects.toThrow(/^"memory" is too small: a partition has \d+/);
+  await index.close();
+  const small = await openIndex(sound, { memory: fixed + 40_000 });
+  const wide = small.search(query, { k: 900, probes: 60, oversample: 2 });
+  await expect(wide).rejects.toThrow(/^"memory" is too small: a search ranks vectors of \d+ bytes/);
+  await small.close();
 });
 
 it('refuses a folder of version 1, which compact writes again', async () => {
