@@ -13,7 +13,6 @@ import { type Projection, SIMHASHER_DEFAULTS, type SimHasherOptions } from '../h
 import type { DenseMatrix, VectorBatch } from '../vectors/vectors';
 import { MAX_ROWS } from './distinct/distinct-codes';
 import type { Id } from './id-table';
-import type { QueryCost } from './query-cost';
 import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 
 /**
@@ -178,6 +177,14 @@ export const OPTIMIZE_OPTIONS = [
   ...['recall', 'coverage', 'k', 'partitions', 'seed'],
   ...EVALUATION_OPTIONS,
 ];
+
+/** What a search reads of an index in files, of which nothing is in memory. */
+export interface QueryCost {
+  /** Bytes of partitions and vectors; ids and the heads of blocks, which differ, are left out. */
+  readonly bytes: number;
+  /** Waits for reads that run together: one for the partitions, one for the vectors. */
+  readonly roundTrips: number;
+}
 
 /** The recall of some queries. */
 export interface QueryRecall {

@@ -3,15 +3,9 @@
  * from the rows that it looks at and those that it ranks, so that an index in memory tells it too.
  */
 
+import type { QueryCost } from './index-options';
 import type { SearchParts } from './index-parts';
 import type { Work } from './re-rank';
-
-export interface QueryCost {
-  /** Bytes of partitions and vectors; ids and the heads of blocks, which differ, are left out. */
-  readonly bytes: number;
-  /** Waits for reads that run together: one for the partitions, one for the vectors. */
-  readonly roundTrips: number;
-}
 
 /** Row number, scale of the residual code, and checksum of the vector. */
 const NUMBER_BYTES = 4;

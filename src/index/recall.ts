@@ -8,9 +8,9 @@ import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { type FullSetting, findCandidates, type Setting } from './candidates';
 import { type Signs, signsOf } from './doubt';
-import type { QueryRecall } from './index-options';
+import type { QueryCost, QueryRecall } from './index-options';
 import type { Candidates, IndexParts, SearchParts } from './index-parts';
-import { meanCost, type QueryCost } from './query-cost';
+import { meanCost } from './query-cost';
 import { exactBest, type Ranked, ranked, type Work } from './re-rank';
 import type { Asked } from './truth';
 
