@@ -81,6 +81,7 @@ await runChecks(
     await check('the command as a child', () => runTests('test_command'));
     await check('codes in ClickHouse', () => runTests('test_clickhouse'));
     await check('answers on Spark equal those of one machine', () => runTests('test_spark'));
+    await check('the same by Spark Connect', () => runTests('test_connect'));
   },
   async () => undefined,
 );

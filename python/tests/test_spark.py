@@ -19,7 +19,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from halfspace import command
-from halfspace.spark import build_index, components, dedup, doctor, fingerprint, nearest, pairs
+from halfspace.spark import build_index, cluster, components, dedup, doctor, fingerprint, nearest, pairs
 
 ROWS = 900
 WORDS = [f"w{i}" for i in range(400)]
@@ -293,6 +293,18 @@ class OnSpark(unittest.TestCase):
         near = spark.createDataFrame(edges, "id_a long, id_b long")
         expected = [(one, min(chain)) for chain in chains for one in chain]
         self.assertEqual(digest(map(tuple, components(near).collect())), digest(expected))
+
+    def test_clusters_are_those_of_the_command(self):
+        ids = [f"r{i:04}" for i in range(600)]
+        table = pa.table({"id": pa.array(ids), "code": codes(600)})
+        rows = spark.createDataFrame([*zip(ids, codes(600)), ("without a code", None)], "id string, code binary")
+        words = ["--density", "--max-distance", "4", "--min-samples", "4", "--min-cluster-size", "6"]
+        made = on_one_machine(table, "cluster", "--bits", "64", *words)
+        expected = [(row["id"], row["cluster"]) for row in made]
+        self.assertGreater(max(number for _, number in expected), 4)
+        found = cluster(rows.repartition(3), 4, min_samples=4, min_cluster_size=6, cell_rows=200)
+        expected.append(("without a code", -1))
+        self.assertEqual(digest(map(tuple, found.collect())), digest(expected))
 
     def test_the_nearest_rows_over_shards_are_the_nearest_of_all(self):
         draw = np.random.default_rng(5)

@@ -4,8 +4,18 @@ runs in each task as a child over Arrow streams."""
 from ..command import CommandError
 from .doctor import doctor
 from .fingerprint import fingerprint
-from .groups import components, dedup
+from .groups import cluster, components, dedup
 from .index import build_index, nearest
 from .pairs import pairs
 
-__all__ = ["CommandError", "build_index", "components", "dedup", "doctor", "fingerprint", "nearest", "pairs"]
+__all__ = [
+    "CommandError",
+    "build_index",
+    "cluster",
+    "components",
+    "dedup",
+    "doctor",
+    "fingerprint",
+    "nearest",
+    "pairs",
+]

@@ -2,6 +2,7 @@
 group, so the command makes the plan of whole components, many in a task."""
 
 import pyarrow as pa
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from ..command import stream
@@ -36,6 +37,29 @@ def components(near, a="id_a", b="id_b"):
         before = now
     roots = edges.select("v").distinct().select(F.col("v").alias("id"), F.col("v").alias("component"))
     return edges.select(F.col("u").alias("id"), F.col("v").alias("component")).unionByName(roots)
+
+
+def cluster(
+    codes, max_distance, id="id", code="code", min_cluster_size=5, min_samples=5, cell_rows=CELL_ROWS
+):
+    """Clusters of rows that are joined by steps of at most `max_distance` bits over rows with
+    `min_samples` others within it: a DataFrame of id and cluster, -1 for rows in none. They are those
+    of `halfspace cluster --density --max-distance` for the same rows in the order of their ids.
+    `min_samples=1` needs a forest of pairs only; with more, dense groups make pairs without end."""
+    near = pairs(codes, max_distance, id, code, forest=min_samples == 1, cell_rows=cell_rows)
+    if min_samples > 1:
+        near = kept(near)
+        ends = near.select(F.explode(F.array("id_a", "id_b")).alias("id")).groupBy("id").count()
+        dense = kept(ends.where(F.col("count") >= min_samples).select("id"))
+        for end in ("id_a", "id_b"):
+            near = near.join(dense.select(F.col("id").alias(end)), end, "left_semi")
+    joined = components(near)
+    large = joined.groupBy("component").count().where(F.col("count") >= min_cluster_size)
+    # By their first rows, as the command numbers them.
+    number = F.row_number().over(Window.orderBy("component")) - 1
+    joined = joined.join(large.select("component", number.alias("cluster")), "component")
+    every = codes.select(F.col(id).alias("id")).join(joined.select("id", "cluster"), "id", "left")
+    return every.select("id", F.coalesce("cluster", F.lit(-1)).alias("cluster"))
 
 
 def dedup(

@@ -1,0 +1,70 @@
+"""The same calls by Spark Connect, where the client has no JVM."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from halfspace.spark import build_index, cluster, dedup, doctor, fingerprint, nearest, pairs
+from python.tests.test_spark import digest, on_one_machine, texts
+
+ROWS = 200
+
+
+class OnConnect(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
+        cls.spark = builder.getOrCreate()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.spark.stop()
+
+    def test_answers_are_those_of_the_command(self):
+        spark = self.spark
+        self.assertIn("connect", type(spark).__module__)
+        self.assertIsNone(doctor(spark, 2).first()["problem"])
+        bodies = texts(ROWS)
+        table = pa.table({"id": pa.array([f"r{i:04}" for i in range(ROWS)]), "body": bodies})
+        rows = spark.createDataFrame(table.to_pandas(), "id string, body string").repartition(2)
+        text = ["--text", "body", "--bits", "64", "--max-distance", "9"]
+        hashing = {"bits": 64, "tokens": "shingles:2", "counting": "log"}
+        codes = rows.select("id", fingerprint("body", **hashing).alias("code")).cache()
+
+        made = on_one_machine(table, "pairs", *text, "--measure", "cosine")
+        expected = [(row["id_a"], row["id_b"], row["distance"]) for row in made]
+        self.assertGreater(len(expected), ROWS // 10)
+        self.assertEqual(digest(map(tuple, pairs(codes, 9).collect())), digest(expected))
+
+        made = on_one_machine(table, "dedup", "--all-rows", *text, "--measure", "cosine")
+        names = [row["id"] for row in made]
+        expected = [(row["id"], names[row["group"]], row["action"]) for row in made]
+        plan = dedup(rows, "id", text="body", max_distance=9).select("id", "group", "action")
+        self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
+
+        words = [*text, "--tokens", "shingles:2", "--counting", "log", "--density"]
+        words += ["--min-samples", "1", "--min-cluster-size", "2"]
+        made = on_one_machine(table, "cluster", *words)
+        expected = [(row["id"], row["cluster"]) for row in made]
+        found = cluster(codes, 9, min_cluster_size=2, min_samples=1)
+        self.assertEqual(digest(map(tuple, found.collect())), digest(expected))
+
+    def test_the_nearest_rows_are_found(self):
+        vectors = np.random.default_rng(1).normal(size=(60, 8))
+        rows = self.spark.createDataFrame(list(enumerate(vectors.tolist())), "id long, v array<double>")
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        best = np.argsort(-(unit[:5] @ unit.T), axis=1)[:, :3]
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(pathlib.Path(folder, "docs.hs"))
+            build_index(rows, path, vector="v", vectors="float32", shards=2)
+            found = nearest(self.spark, path, rows.where("id < 5"), k=3, vector="v").collect()
+        own = {(row["query"], row["rank"]): row["id"] for row in found}
+        self.assertEqual(own, {(query, rank + 1): best[query, rank] for query in range(5) for rank in range(3)})
+
+
+if __name__ == "__main__":
+    unittest.main()
