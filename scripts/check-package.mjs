@@ -11,6 +11,7 @@ import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { checkChromium, openBrowser } from './check-package/browser.mjs';
+import { BUNDLERS } from './check-package/bundlers.mjs';
 import { check, root, run, runChecks } from './lib/checks.mjs';
 
 // esbuild is tsup's own: the same version that built the package.
@@ -66,6 +67,12 @@ async function reportOf(script, kernel = 'auto') {
   const file = join(folder, `${script}-${kernel}.arrow`);
   const env = { HALFSPACE_KERNEL: kernel };
   return JSON.parse(await run(process.execPath, [script, file], { cwd: consumer, env }));
+}
+
+/** Runs a script that prints what threads come to. */
+async function checkThreads(script) {
+  const found = JSON.parse(await run(process.execPath, [script], { cwd: consumer }));
+  assert.deepEqual(found, { isEqual: true, workers: 3 });
 }
 
 /** In a browser the same as in Node, of what there is in a browser. */
@@ -212,6 +219,7 @@ async function main() {
     for (const [name, source] of [
       ['golden', goldenSource],
       ['job', join(consumer, 'job.mjs')],
+      ['threads', join(consumer, 'threads.mjs')],
     ]) {
       for (const [format, ending] of [
         ['esm', 'mjs'],
@@ -245,6 +253,12 @@ async function main() {
     await check(`gives equal results in Node with the kernel '${kernel}'`, async () => {
       assert.deepEqual(await reportOf('main.mjs', kernel), expected);
     });
+  }
+
+  for (const script of ['threads-main.mjs', 'threads-main.cjs']) {
+    await check(`gives equal results on three threads in Node: ${script}`, () =>
+      checkThreads(script),
+    );
   }
 
   const types = join(consumer, 'types.ts');
@@ -313,6 +327,31 @@ async function main() {
     const paths = ['/', '/isolated', '/no-workers', '/page.js', '/strict'];
     assert.deepEqual([...new Set(requests)].sort(), paths);
   });
+  for (const [name, { bundle, script: tag }] of Object.entries(BUNDLERS)) {
+    await check(
+      `gives equal results on three threads as ${name} bundles it for pages`,
+      async () => {
+        const outdir = join(folder, name);
+        const files = await bundle(consumer, { entry: 'page.mjs', outdir, isNode: false });
+        browser.serve(name, files, tag);
+        const { page: one, problems: own } = await browser.open(`/${name}`);
+        const found = await one.evaluate(() => globalThis.packed.threads());
+        assert.deepEqual(found, { isEqual: true, workers: 3, isIsolated: false });
+        assert.deepEqual(own, []);
+        return `${files.size} files`;
+      },
+    );
+    await check(`gives equal results on three threads as ${name} bundles it for Node`, async () => {
+      const outdir = join(folder, `${name}-node`);
+      const files = await bundle(consumer, { entry: 'threads-main.mjs', outdir, isNode: true });
+      await checkThreads(
+        join(
+          outdir,
+          [...files.keys()].find((path) => path.startsWith('page.')),
+        ),
+      );
+    });
+  }
   await check('the page of docs/index.md searches a folder on another host', () =>
     searchHost(page),
   );

@@ -1,5 +1,5 @@
-// A real headless Chromium and the tiny server whose pages it opens. Nothing but the page and its one
-// script is served, and every request is recorded.
+// A real headless Chromium and the tiny server whose pages it opens. Nothing but pages and their scripts
+// is served, and every request is recorded.
 
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -24,8 +24,9 @@ const PAGES = {
   },
 };
 
-const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
-<title>halfspace</title><script type="module" src="/page.js"></script>`;
+const SCRIPT = '<script type="module" src="/page.js"></script>';
+const pageOf = (script) => `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+<title>halfspace</title>${script}`;
 
 /** Throws a sentence when there is no Chromium. */
 export async function checkChromium() {
@@ -37,17 +38,19 @@ export async function checkChromium() {
 }
 
 /**
- * Serves `script` as the script of two pages and opens them: `page` allows WebAssembly, `strictPage`
+ * Serves `script` as the script of pages and opens two of them: `page` allows WebAssembly, `strictPage`
  * does not. `requests` are the paths asked for, `problems` the errors on the console of `page`.
  */
 export async function openBrowser(script) {
   const requests = [];
+  const scripts = new Map([['/page.js', script]]);
+  const pages = new Map(Object.keys(PAGES).map((path) => [path, pageOf(SCRIPT)]));
   const server = createServer(({ url }, response) => {
     requests.push(url);
-    if (url === '/page.js') {
-      response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
-    } else if (url in PAGES) {
-      response.writeHead(200, { 'content-type': 'text/html', ...PAGES[url] }).end(PAGE);
+    if (scripts.has(url)) {
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end(scripts.get(url));
+    } else if (pages.has(url)) {
+      response.writeHead(200, { 'content-type': 'text/html', ...PAGES[url] }).end(pages.get(url));
     } else {
       response.writeHead(404).end();
     }
@@ -62,6 +65,12 @@ export async function openBrowser(script) {
     server.closeAllConnections();
     server.close();
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** Serves the files of a bundler below `/NAME/`, and at `/NAME` a page that loads its script. */
+  function serve(name, files, tag) {
+    for (const [path, bytes] of files) scripts.set(`/${name}/${path}`, bytes);
+    pages.set(`/${name}`, pageOf(tag));
   }
 
   /** Opens a page and waits for its script; requests to other servers are recorded too. */
@@ -92,7 +101,7 @@ export async function openBrowser(script) {
     const version = context.browser()?.version() ?? 'of unknown version';
     const { page, problems } = await open('/');
     const { page: strictPage } = await open('/strict');
-    return { version, page, problems, strictPage, requests, open, close };
+    return { version, page, problems, strictPage, requests, open, serve, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,0 +1,71 @@
+// The page and the program of the package check as Vite and webpack bundle them, with the options
+// that they have by default but minifying, which esbuild checks.
+
+import { cp, readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { run } from '../lib/checks.mjs';
+
+/** What a page loads for each bundler: its script `page.js`, and the chunks that this asks for. */
+export const BUNDLERS = {
+  vite: { bundle: withVite, script: '<script type="module" src="/vite/page.js"></script>' },
+  webpack: { bundle: withWebpack, script: '<script defer src="/webpack/page.js"></script>' },
+};
+
+/** Bundles an entry of the consumer's folder into `outdir`; returns the files by path there. */
+async function withVite(consumer, { entry, outdir, isNode }) {
+  // Vite is vitest's own.
+  const vitest = createRequire(import.meta.resolve('vitest'));
+  const { build } = await import(pathToFileURL(vitest.resolve('vite')));
+  const output = { entryFileNames: isNode ? 'page.mjs' : 'page.js' };
+  await build({
+    ...{ root: consumer, base: './', configFile: false, logLevel: 'silent' },
+    ...(isNode && { ssr: { noExternal: true } }),
+    build: {
+      ...{ outDir: outdir, minify: false, ssr: isNode },
+      rollupOptions: { input: join(consumer, entry), output },
+    },
+  });
+  return filesIn(outdir);
+}
+
+let webpack;
+
+async function withWebpack(consumer, { entry, outdir, isNode }) {
+  webpack ??= await installWebpack(join(consumer, '../bundlers'));
+  const output = { path: outdir, filename: isNode ? 'page.cjs' : 'page.js' };
+  await new Promise((resolve, reject) => {
+    const options = {
+      ...{ mode: 'production', target: isNode ? 'node' : 'web', context: consumer },
+      ...{ entry: `./${entry}`, output, optimization: { minimize: false } },
+      performance: { hints: false },
+    };
+    webpack(options, (error, stats) => {
+      const text = stats?.toString({ all: false, errors: true, warnings: true });
+      if (error || text) reject(error ?? new Error(text));
+      else resolve();
+    });
+  });
+  return filesIn(outdir);
+}
+
+async function installWebpack(folder) {
+  const from = fileURLToPath(new URL('bundlers/', import.meta.url));
+  await cp(from, folder, { recursive: true });
+  await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder });
+  return createRequire(join(folder, 'package.json'))('webpack');
+}
+
+async function filesIn(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile());
+  return new Map(
+    await Promise.all(
+      paths.map(async ({ parentPath, name }) => {
+        const path = join(parentPath, name);
+        return [path.slice(folder.length + 1), await readFile(path)];
+      }),
+    ),
+  );
+}

@@ -1,0 +1,63 @@
+// Calls on three threads against the synchronous ones, of the packed library on any engine.
+
+/**
+ * Whether each has equal answers, how many workers started, and whether the page is isolated
+ * (undefined where there is no page).
+ * @param library the namespace of 'halfspace'
+ */
+export async function threads(library) {
+  const dimensions = 32;
+  const values = Float32Array.from({ length: 20_000 * dimensions }, (_, i) => Math.sin(i * i));
+  const rows = { values, dimensions };
+  const queries = { values: values.slice(0, 40 * dimensions), dimensions };
+  const index = new library.SimHashIndex({ bits: 256, dimensions, vectors: 'float32' });
+  index.addAll(rows);
+  const near = { maxDistance: 40 };
+  const texts = Array.from({ length: 3000 }, (_, i) =>
+    `text ${i} of ${i % 7} and ${i % 11}`.repeat(20),
+  );
+  const [search, lists, many] = [{ method: 'scan', rank: 'hamming' }, { k: 5 }, { threads: 3 }];
+  const hasher = new library.TextHasher();
+  const stopCounting = countWorkers();
+  const text = (value) =>
+    JSON.stringify(value, (_, one) => (ArrayBuffer.isView(one) ? [...one].join() : one));
+  const listed = [];
+  for await (const batch of library.pairs(index, { ...near, ...many })) listed.push(batch);
+  const pairs = [
+    [index.hasher.hashAll(rows).bytes, (await index.hasher.hashAllAsync(rows, many)).bytes],
+    [hasher.hashAll(texts).bytes, (await hasher.hashAllAsync(texts, many)).bytes],
+    [index.searchAll(queries), await index.searchAllAsync(queries, many)],
+    [[...library.pairs(index, near)], listed],
+    [index.searchAll(queries, search), await index.searchAllAsync(queries, { ...search, ...many })],
+    [
+      library.neighborLists(index, lists),
+      await library.neighborListsAsync(index, { ...lists, ...many }),
+    ],
+  ];
+  await library.closeThreads();
+  const isEqual = pairs.every(([one, other]) => text(one) === text(other));
+  return { isEqual, workers: stopCounting(), isIsolated: globalThis.crossOriginIsolated };
+}
+
+/** Counts the workers that start until the returned function is called, which tells how many. */
+function countWorkers() {
+  let workers = 0;
+  const count = () => {
+    workers++;
+  };
+  const Plain = globalThis.Worker;
+  if (Plain === undefined) {
+    globalThis.process.on('worker', count);
+    return () => workers;
+  }
+  globalThis.Worker = class extends Plain {
+    constructor(...given) {
+      super(...given);
+      count();
+    }
+  };
+  return () => {
+    globalThis.Worker = Plain;
+    return workers;
+  };
+}
