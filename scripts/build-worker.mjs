@@ -11,17 +11,13 @@ const src = fileURLToPath(new URL('../src/', import.meta.url));
 const target = `${src}threads/worker.generated.ts`;
 
 /**
- * What a worker never runs: the text of the kernels, bands, whose searches stay on the calling thread,
- * and the threads that it would start itself.
+ * What a worker never runs: the text of the kernels, and the threads that it would start itself.
  */
 const leaveOut = {
   name: 'leave-out',
   setup(build) {
     build.onLoad({ filter: /module\.generated\.ts$/ }, () => ({
       contents: `export const MODULE_TEXT = ''; export const LIMITS_AT = 0;`,
-    }));
-    build.onLoad({ filter: /band-method\.ts$/ }, () => ({
-      contents: 'export class BandMethod {}',
     }));
     build.onLoad({ filter: /threads.pool\.ts$/ }, () => ({ contents: 'export {};' }));
   },

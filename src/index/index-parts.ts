@@ -140,7 +140,7 @@ export class IndexParts {
   readonly ids: IdTable;
   vectors: RowVectors | null;
   /** When searches by distance use bands, and the bands. */
-  readonly bandMethod: BandMethod;
+  bandMethod: BandMethod;
   distinctCodes: DistinctCodes;
   partitions: Partitions | null = null;
   /** What `optimize` measured, and what came and went since. */

@@ -1,6 +1,6 @@
 /** From what a caller gives to what is searched with: code, accumulators, unit vector. */
 
-import { isValid } from '../base/bitmap';
+import { bitsOf, isValid } from '../base/bitmap';
 import { wrongType, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
 import { Codes, checkUnusedBits } from '../codes/codes';
@@ -126,12 +126,15 @@ export function matrixOf(
   throw wrongValue(name, `a multiple of ${dimensions} values`, values.length);
 }
 
+/** Some codes, none of a class: they are sent to another thread. */
+export type CodesPart = Pick<Codes, 'bits' | 'bytes' | 'validity'>;
+
 /** Queries of a batch: null ones have no neighbours. */
 export interface Queries {
   readonly count: number;
   at(index: number): Query | null;
-  /** A part of the vectors as another thread takes them; undefined for codes. */
-  slice?(first: number, end: number): VectorBatch;
+  /** A part of them as another thread takes it. */
+  slice(first: number, end: number): VectorBatch | CodesPart;
 }
 
 /** The queries of a batch, one by one; errors name them from `first` on. */
@@ -145,8 +148,13 @@ export function queriesOf(
     if (batch.bits !== parts.bits)
       throw wrongValue('queries', `codes of ${parts.bits} bits`, batch.bits);
     const at = (i: number) =>
-      batch.isNull(i) ? null : ofCode(parts, batch.at(i), `queries[${i}]`);
-    return { count: batch.count, at };
+      batch.isNull(i) ? null : ofCode(parts, batch.at(i), `queries[${first + i}]`);
+    const { bits, bytesPerCode } = batch;
+    const slice = (from: number, end: number) => ({
+      ...{ bits, bytes: batch.bytes.subarray(from * bytesPerCode, end * bytesPerCode) },
+      validity: bitsOf(batch.validity, from, end),
+    });
+    return { count: batch.count, at, slice };
   }
   if (isDenseMatrix(batch) || isSparseMatrix(batch)) {
     const matrix = batch as DenseMatrix | SparseMatrix;
@@ -167,7 +175,7 @@ function ofRows(
   count: number,
   at: (index: number) => Vector,
   first: number,
-): Queries {
+): Omit<Queries, 'slice'> {
   return {
     count,
     at: (i: number) =>

@@ -1,12 +1,14 @@
-/** Searches by cosine for some of many queries, as threads run them; see search-elsewhere.ts. */
+/** Searches for some of many queries, as threads run them; see search-elsewhere.ts. */
 
 import { runSteps } from '../base/steps';
+import { Codes } from '../codes/codes';
 import type { Task } from '../threads/job';
+import { BandMethod } from './bands/band-method';
 import { DistinctCodes } from './distinct/distinct-codes';
 import { IdTable } from './id-table';
 import { IndexParts } from './index-parts';
 import { Partitions } from './partitions/partitions';
-import { queriesOf } from './query';
+import { type CodesPart, queriesOf } from './query';
 import { answer, noResult, similaritiesOf } from './search';
 import type { Answers, SearchPart, SearchState } from './search-elsewhere';
 import { type IndexState, vectorsOver } from './shared-index';
@@ -17,7 +19,8 @@ export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
   open({ index, request }) {
     const parts = partsOver(index);
     return ({ batch, first }) => {
-      const queries = queriesOf(parts, batch, first);
+      const asked = 'bytes' in batch ? codesOf(batch) : batch;
+      const queries = queriesOf(parts, asked, first);
       const results = Array.from({ length: queries.count }, (_, i) => {
         const query = queries.at(i);
         return query === null
@@ -42,13 +45,18 @@ export const SEARCHING: Task<SearchState, SearchPart, Answers> = {
   },
 };
 
+function codesOf({ bits, bytes, validity }: CodesPart): Codes {
+  return Codes.from(bytes, { bits, validity });
+}
+
 /** The parts of an index whose arrays are those of another thread. */
 function partsOver(state: IndexState): IndexParts {
-  const { mean, isForeign, report, vectors, partitions } = state;
+  const { mean, isForeign, report, vectors, partitions, bands } = state;
   const parts = IndexParts.of({ hasher: state.hasher, vectors: 'none', mean }, new IdTable('row'));
   parts.distinctCodes = DistinctCodes.over(state.distinctCodes);
   parts.vectors = vectors && vectorsOver(vectors);
   parts.partitions = partitions && Partitions.over(parts, parts.distinctCodes, partitions);
+  if (bands !== null) parts.bandMethod = BandMethod.over(parts.distinctCodes, bands);
   parts.isForeign = isForeign;
   parts.report = report;
   return parts;

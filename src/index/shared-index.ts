@@ -4,6 +4,7 @@
  */
 
 import type { SimHasherOptions } from '../hashing/simhash';
+import type { BandState } from './bands/band-method';
 import type { DistinctCodes } from './distinct/distinct-codes';
 import type { IndexParts } from './index-parts';
 import type { PartitionState } from './partitions/partitions';
@@ -23,14 +24,16 @@ export type IndexState = Pick<IndexParts, 'mean' | 'isForeign' | 'report'> & {
   readonly distinctCodes: DistinctCodes['state'];
   readonly vectors: VectorState | null;
   readonly partitions: PartitionState | null;
+  /** Of searches by distance that use bands. */
+  readonly bands: BandState | null;
 };
 
 /** The state of an index as it is now; nothing is copied. */
-export function stateOf(parts: IndexParts): IndexState {
+export function stateOf(parts: IndexParts, bands: BandState | null): IndexState {
   const { mean, isForeign, report, hasher, distinctCodes, vectors, partitions } = parts;
   return {
     ...{ mean, isForeign, report, hasher: hasher.options, distinctCodes: distinctCodes.state },
-    ...{ vectors: vectors?.state ?? null, partitions: partitions?.state ?? null },
+    ...{ vectors: vectors?.state ?? null, partitions: partitions?.state ?? null, bands },
   };
 }
 

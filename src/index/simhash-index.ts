@@ -47,7 +47,7 @@ import {
   noResult,
   type SearchResult,
 } from './search';
-import { isByCosine, searchElsewhere } from './search-elsewhere';
+import { searchElsewhere } from './search-elsewhere';
 import { type Request, searchRequest, withinRequest } from './search-request';
 import type { VectorStorage } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
@@ -269,9 +269,7 @@ export class SimHashIndex<I extends Id = Id> {
   *#answering(queries: RowsToAdd, request: Request): Steps<SearchResult<I>[]> {
     const parts = this.#parts;
     const asked = queriesOf(parts, queries);
-    const found = isByCosine(parts, asked, request)
-      ? yield* searchElsewhere(parts, asked, request)
-      : null;
+    const found = yield* searchElsewhere(parts, asked, request);
     return (found ?? (yield* answers(parts, asked, request))) as SearchResult<I>[];
   }
 

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { SimHasher } from '../../src/hashing/simhash';
+import { CodeMemory } from '../../src/kernels/hamming/code-memory';
+import { NO_ROW } from '../../src/kernels/hits/hits';
 import { allocateCodes, memoryOf } from '../../src/kernels/memory';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
@@ -34,4 +36,20 @@ it('keeps codes valid while the memory of other calls grows', () => {
   expect(codes.bytes.length).toBe(2000 * 64);
   expect(difference(codes.bytes, before)).toBeNull();
   expect(difference(hasher.hashAll({ values, dimensions: 10 }).bytes, before)).toBeNull();
+});
+
+it('grows the codes of an index to what one memory of 4 GiB holds, and no further', () => {
+  const BYTES = 8192; // pages that nothing is written to take no memory
+  const memory = new CodeMemory(BYTES, 350_000);
+  memory.codes.fill(7, 0, BYTES);
+  memory.rows[0] = 12;
+  memory.reserve(480_000); // half as many again, the usual room, are more than 4 GiB
+  expect(memory.codes.length).toBeGreaterThanOrEqual(480_000 * BYTES);
+  expect(() => memory.reserve(600_000)).toThrow(
+    /^an index in memory has room for 52\d{4} distinct codes of 8192 bytes \(4 GiB\), not for 600000/,
+  );
+  const most = memory.codes.length / BYTES;
+  expect([memory.codes[BYTES - 1], memory.rows[0], memory.rows[most - 1]]).toEqual([7, 12, NO_ROW]);
+  memory.codes.fill(9, (most - 1) * BYTES);
+  expect([memory.codes.at(-1), memory.rows[0]]).toEqual([9, 12]);
 });

@@ -1,12 +1,16 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alea } from '../../src/base/random';
 import { cluster, clusterAsync } from '../../src/clustering/cluster';
 import { Codes } from '../../src/codes/codes';
+import { dedup, dedupAsync } from '../../src/groups/dedup';
 import { groupRows, groupRowsAsync } from '../../src/groups/row-groups';
+import { SimHasher } from '../../src/hashing/simhash';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { neighborLists, neighborListsAsync } from '../../src/join/neighbor-lists';
-import { pairs } from '../../src/join/pairs';
+import { type PairBatch, pairs } from '../../src/join/pairs';
 import { TextHasher } from '../../src/text/text-hasher';
+import { shingles } from '../../src/text/tokens';
 import { closeThreads } from '../../src/threads/parallel';
 
 const THREADS = [1, 2, 3, 5];
@@ -32,97 +36,265 @@ function denseRows(kind: (typeof KINDS)[number], count: number, dimensions: numb
   return { values, dimensions };
 }
 
-describe.each(KINDS)('on %s rows', (kind) => {
+/** Names of the tasks that worker threads were given since the last look. */
+const given = new Set<string>();
+beforeAll(async () => {
+  await closeThreads();
+  process.on('worker', (worker) => {
+    const post = worker.postMessage.bind(worker);
+    worker.postMessage = (message, ...rest) => {
+      if (message.kind === 'open') given.add(message.task);
+      post(message, ...rest);
+    };
+  });
+});
+
+/** What calls are made with, of one kind of rows. */
+function dataOf(kind: (typeof KINDS)[number]) {
   const rows = denseRows(kind, 9000, 32);
   const index = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'float32' });
   index.addAll(rows);
-  const queries = { values: rows.values.slice(0, 40 * 32), dimensions: 32 };
+  const optimized = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'float32' });
+  optimized.addAll(rows);
+  optimized.optimize({ recall: 0.9, queries: 60 });
+  const few = { values: rows.values.slice(0, 2500 * 32), dimensions: 32 };
+  const queries = { values: rows.values.slice(0, 600 * 32), dimensions: 32 };
+  const one = { values: rows.values.slice(0, 32), dimensions: 32 };
+  const codes = index.hasher.hashAll(few);
+  const asked = Codes.from(codes.bytes, {
+    bits: 128,
+    validity: new Uint8Array(Math.ceil(codes.count / 8)).fill(0xf7),
+  });
+  const offsets = Uint32Array.from({ length: 9001 }, (_, row) => 32 * row);
+  const indices = Uint32Array.from(rows.values, (_, i) => (i % 32) * 1000 + (i % 7));
+  const sparse = { offsets, indices, values: rows.values };
+  const texts = Array.from({ length: 4000 }, (_, row) =>
+    Array.from(rows.values.slice(32 * row, 32 * row + 32), (value) => (40 * value) | 0).join(' '),
+  );
+  const least = kind === 'uniform' ? 0.5 : 0.9;
+  return { rows, few, index, optimized, queries, one, codes, asked, sparse, texts, least };
+}
 
-  it('searchAllAsync and withinAllAsync by distance give equal results', async () => {
-    const search = { k: 7, rank: 'hamming', method: 'scan' } as const;
-    const filtered = { ...search, filter: (_: unknown, row: number) => row % 3 !== 1 };
-    const within = { maxDistance: 20, method: 'scan' } as const;
-    const one = { values: queries.values.slice(0, 32), dimensions: 32 };
+type Data = ReturnType<typeof dataOf>;
+type Call = { threads?: number };
+const hashers = {
+  signs: new SimHasher({ bits: 128 }),
+  hadamard: new SimHasher({ bits: 128, dimensions: 32, projection: 'hadamard' }),
+  texts: new TextHasher({ bits: 128, tokens: shingles(2) }),
+};
+const scans = { k: 7, rank: 'hamming', method: 'scan' } as const;
+const bands = { maxDistance: 8, method: 'bands' } as const;
+const near = { maxDistance: 12, keep: { random: 1 } } as const;
+
+function fresh({ rows }: Data) {
+  const own = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'float32' });
+  own.addAll(rows);
+  return own;
+}
+
+/** What an index finds, and what it has measured, its speed apart. */
+const stateOf = (own: SimHashIndex, { queries }: Data) => [
+  { ...own.report, queriesPerSecond: 0 },
+  own.searchAll(queries, { k: 5 }),
+];
+
+async function listed(all: AsyncIterable<PairBatch>) {
+  const found = [];
+  for await (const batch of all) found.push(batch);
+  return found;
+}
+
+/** Each call, the task that threads get, and the synchronous form. */
+const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unknown][] = [
+  [
+    'hashAllAsync, signs',
+    'hashing',
+    (d, call) => hashers.signs.hashAllAsync(d.rows, call),
+    (d) => hashers.signs.hashAll(d.rows),
+  ],
+  [
+    'hashAllAsync, hadamard',
+    'hashing',
+    (d, call) => hashers.hadamard.hashAllAsync(d.rows, call),
+    (d) => hashers.hadamard.hashAll(d.rows),
+  ],
+  [
+    'hashAllAsync, sparse',
+    'hashing',
+    (d, call) => hashers.signs.hashAllAsync(d.sparse, call),
+    (d) => hashers.signs.hashAll(d.sparse),
+  ],
+  [
+    'hashAllAsync, texts',
+    'text hashing',
+    (d, call) => hashers.texts.hashAllAsync(d.texts, call),
+    (d) => hashers.texts.hashAll(d.texts),
+  ],
+  [
+    'addAllAsync',
+    'hashing',
+    async (d, call) => {
+      const own = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'int8' });
+      await own.addAllAsync(d.rows, undefined, call);
+      return stateOf(own, d);
+    },
+    (d) => {
+      const own = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'int8' });
+      own.addAll(d.rows);
+      return stateOf(own, d);
+    },
+  ],
+  [
+    'searchAllAsync, scan',
+    'scanning',
+    (d, call) => d.index.searchAllAsync(d.queries, { ...scans, ...call }),
+    (d) => d.index.searchAll(d.queries, scans),
+  ],
+  [
+    'searchAllAsync, scan with a filter',
+    'scanning',
+    (d, call) =>
+      d.index.searchAllAsync(d.queries, { ...scans, filter: (_, row) => row % 3 !== 1, ...call }),
+    (d) => d.index.searchAll(d.queries, { ...scans, filter: (_, row) => row % 3 !== 1 }),
+  ],
+  [
+    'searchAllAsync, bands',
+    'searching',
+    (d, call) => d.index.searchAllAsync(d.queries, { ...scans, k: 3, method: 'bands', ...call }),
+    (d) => d.index.searchAll(d.queries, { ...scans, k: 3, method: 'bands' }),
+  ],
+  [
+    'searchAllAsync, cosine',
+    'searching',
+    (d, call) => d.index.searchAllAsync(d.queries, { k: 6, ...call }),
+    (d) => d.index.searchAll(d.queries, { k: 6 }),
+  ],
+  [
+    'searchAllAsync, optimized',
+    'searching',
+    (d, call) => d.optimized.searchAllAsync(d.queries, { k: 6, ...call }),
+    (d) => d.optimized.searchAll(d.queries, { k: 6 }),
+  ],
+  [
+    'withinAllAsync, scan',
+    'scanning',
+    (d, call) => d.index.withinAllAsync(d.queries, { maxDistance: 20, method: 'scan', ...call }),
+    (d) => d.index.withinAll(d.queries, { maxDistance: 20, method: 'scan' }),
+  ],
+  [
+    'withinAllAsync, bands',
+    'searching',
+    (d, call) => d.index.withinAllAsync(d.asked, { ...bands, ...call }),
+    (d) => d.index.withinAll(d.asked, { ...bands, method: 'scan' }),
+  ],
+  [
+    'pairs',
+    'joining',
+    (d, call) => listed(pairs(d.index, { maxDistance: 12, ...call })),
+    (d) => [...pairs(d.index, { maxDistance: 12 })],
+  ],
+  [
+    'pairs by exact cosine',
+    'comparing',
+    (d, call) => listed(pairs(d.codes, { minCosine: d.least, vectors: d.few, ...call })),
+    (d) => [...pairs(d.codes, { minCosine: d.least, vectors: d.few })],
+  ],
+  [
+    'groupRowsAsync',
+    'joining',
+    (d, call) => groupRowsAsync(d.index, { ...near, ...call }),
+    (d) => groupRows(d.index, near),
+  ],
+  [
+    'dedupAsync',
+    'joining',
+    (d, call) => dedupAsync(d.index, { ...near, ...call }),
+    (d) => dedup(d.index, near),
+  ],
+  [
+    'neighborListsAsync',
+    'tiling',
+    (d, call) => neighborListsAsync(d.index, { k: 8, ...call }),
+    (d) => neighborLists(d.index, { k: 8 }),
+  ],
+  [
+    'clusterAsync',
+    'nearest centroids',
+    (d, call) => clusterAsync(d.index, { clusters: 200, sample: 4000, ...call }),
+    (d) => cluster(d.index, { clusters: 200, sample: 4000 }),
+  ],
+  [
+    'optimizeAsync',
+    'nearest rows',
+    async (d, call) => {
+      const own = fresh(d);
+      await own.optimizeAsync({ recall: 0.9, queries: 100, ...call });
+      return stateOf(own, d);
+    },
+    (d) => {
+      const own = fresh(d);
+      own.optimize({ recall: 0.9, queries: 100 });
+      return stateOf(own, d);
+    },
+  ],
+  [
+    'remeasureAsync',
+    'nearest rows',
+    async (d, call) => {
+      await d.optimized.remeasureAsync({ queries: 60, ...call });
+      return stateOf(d.optimized, d);
+    },
+    (d) => {
+      d.optimized.remeasure({ queries: 60 });
+      return stateOf(d.optimized, d);
+    },
+  ],
+];
+
+describe.each(KINDS)('on %s rows', (kind) => {
+  const data = dataOf(kind);
+
+  it.each(CALLS)('%s', async (_, task, run, expected) => {
+    const wanted = await expected(data);
     for (const threads of THREADS) {
-      for (const some of [queries, one]) {
-        expect(await index.searchAllAsync(some, { ...search, threads })).toEqual(
-          index.searchAll(some, search),
-        );
-        expect(await index.withinAllAsync(some, { ...within, threads })).toEqual(
-          index.withinAll(some, within),
-        );
-      }
-      expect(await index.searchAllAsync(queries, { ...filtered, threads })).toEqual(
-        index.searchAll(queries, filtered),
-      );
+      given.clear();
+      expect(isDeepStrictEqual(await run(data, { threads }), wanted)).toBe(true);
+      if (kind === 'uniform') expect([...given].includes(task)).toBe(threads > 1);
+    }
+  });
+
+  it('bands of which rows were added and removed since', async () => {
+    const own = fresh(data);
+    own.withinAll(data.asked, bands);
+    own.addAll(denseRows(kind, 700, 32));
+    for (let row = 0; row < 40; row++) own.remove(7 * row);
+    const wanted = own.withinAll(data.asked, { ...bands, method: 'scan' });
+    for (const threads of THREADS) {
+      expect(await own.withinAllAsync(data.asked, { ...bands, threads })).toEqual(wanted);
     }
   });
 
   it.each(['float32', 'int8', 'none'] as const)(
-    'searchAllAsync by cosine, vectors %s',
+    'searchAllAsync by cosine, vectors %s, with null queries, rows added and removed',
     async (vectors) => {
       const own = new SimHashIndex({ bits: 128, dimensions: 32, vectors });
-      own.addAll(rows);
-      const some = { values: rows.values.slice(0, 300 * 32), dimensions: 32 };
-      const listed = Array.from({ length: 150 }, (_, i) => rows.values.slice(32 * i, 32 * (i + 1)));
-      const zero = { ...some, validity: new Uint8Array(38).fill(0xf7) };
-      for (const isOptimized of [false, true]) {
-        if (isOptimized) own.optimize({ recall: 0.9, queries: 60 });
-        for (const batch of [some, zero, listed]) {
-          for (const options of [{ k: 6 }, { k: 3, rank: 'estimate' } as const]) {
-            const expected = own.searchAll(batch, options);
-            for (const threads of THREADS) {
-              expect(await own.searchAllAsync(batch, { ...options, threads })).toEqual(expected);
-            }
+      own.addAll(data.rows);
+      own.optimize({ recall: 0.9, queries: 60 });
+      own.addAll(denseRows(kind, 1500, 32));
+      for (let row = 0; row < 40; row++) own.remove(7 * row);
+      const values = data.rows.values.slice(0, 300 * 32);
+      const zero = { values, dimensions: 32, validity: new Uint8Array(38).fill(0xf7) };
+      const list = Array.from({ length: 150 }, (_, i) => values.slice(32 * i, 32 * (i + 1)));
+      for (const batch of [zero, list]) {
+        for (const options of [{ k: 6 }, { k: 3, rank: 'estimate' } as const]) {
+          const expected = own.searchAll(batch, options);
+          for (const threads of THREADS) {
+            expect(await own.searchAllAsync(batch, { ...options, threads })).toEqual(expected);
           }
         }
-        own.addAll(denseRows(kind, 1500, 32));
-        for (let row = 0; row < 40; row++) own.remove(7 * row);
       }
     },
   );
-
-  it('pairs by exact cosine are equal', async () => {
-    const vectors = { values: rows.values.slice(0, 2500 * 32), dimensions: 32 };
-    const codes = index.hasher.hashAll(vectors);
-    const options = { minCosine: kind === 'uniform' ? 0.5 : 0.9, vectors };
-    const expected = [...pairs(codes, options)];
-    expect(expected.length).toBeGreaterThan(0);
-    for (const threads of THREADS) {
-      const found = [];
-      for await (const batch of pairs(codes, { ...options, threads })) found.push(batch);
-      expect(found).toEqual(expected);
-    }
-  });
-
-  it('neighborListsAsync gives equal lists', async () => {
-    const expected = neighborLists(index, { k: 8 });
-    for (const threads of THREADS) {
-      expect(await neighborListsAsync(index, { k: 8, threads })).toEqual(expected);
-    }
-  });
-
-  it('clusterAsync gives equal clusters', async () => {
-    const options = { clusters: 40, sample: 4000 };
-    const expected = cluster(index, options);
-    for (const threads of THREADS) {
-      expect(await clusterAsync(index, { ...options, threads })).toEqual(expected);
-    }
-  });
-
-  it('optimizeAsync gives an equal report and equal answers', async () => {
-    const made = THREADS.map((threads) => {
-      const own = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'float32' });
-      own.addAll(rows);
-      return { threads, own };
-    });
-    const known = [];
-    for (const { threads, own } of made) {
-      const report = await own.optimizeAsync({ recall: 0.9, threads, queries: 100 });
-      known.push([{ ...report, queriesPerSecond: 0 }, own.searchAll(queries, { k: 5 })]);
-    }
-    for (const one of known) expect(one).toEqual(known[0]);
-  });
 });
 
 it('searches, pairs and groups of sets and sparse vectors are equal', async () => {

@@ -65,6 +65,14 @@ export interface BuiltBands {
   readonly milliseconds: number;
 }
 
+/** Bands, and what searches for `k` have learnt: look-ups saved, and how far they went. */
+export interface BandState {
+  readonly bands: Bands['state'];
+  readonly unspent: number;
+  readonly k: number;
+  readonly radius: number | null;
+}
+
 interface Choice {
   readonly blocks: number;
   readonly prefilter: boolean;
@@ -98,6 +106,30 @@ export class BandMethod {
 
   constructor(bits: number) {
     this.#bits = bits;
+  }
+
+  /** The method of another thread, with bands that are ready, over its codes. */
+  static over(distinctCodes: DistinctCodes, state: BandState): BandMethod {
+    const other = new BandMethod(state.bands.options.bits);
+    other.#bands = Bands.over(distinctCodes.memory, state.bands);
+    other.#distinctCodes = distinctCodes;
+    other.#unspent = state.unspent;
+    if (state.radius !== null) other.#radii.set(state.k, state.radius);
+    return other;
+  }
+
+  /** What searches by the bands read on other threads; null where none of these codes are ready. */
+  stateFor(distinctCodes: DistinctCodes, { k }: Reach): BandState | null {
+    if (this.#bands === null || this.#distinctCodes !== distinctCodes) return null;
+    const radius = this.#radii.get(k) ?? null;
+    return { bands: this.#bands.state, unspent: this.#unspent, k, radius };
+  }
+
+  /** Expected units of a search by the bands that are ready. */
+  unitsFor(distinctCodes: DistinctCodes, reach: Reach): number {
+    const scan = scanUnits(this.#bits, distinctCodes.count);
+    const bands = this.#bands;
+    return bands === null ? scan : Math.min(scan, this.#costOf(bands, this.#reachOf(reach)));
   }
 
   /** Memory of the bands, in bytes. */
@@ -138,7 +170,7 @@ export class BandMethod {
     const ready = this.#usable(distinctCodes);
     if (ready !== null) return { bands: ready, built: null };
     const { count } = distinctCodes;
-    const radius = this.#radiusOf(reach) ?? Math.floor(this.#bits / 8);
+    const radius = this.#reachOf(reach);
     const { blocks, prefilter } = this.#choiceFor(count, radius);
     const start = performance.now(); // reported, never decided by
     const options = { bits: this.#bits, count, blocks, prefilter };
@@ -209,6 +241,10 @@ export class BandMethod {
     if (maxDistance < this.#bits) return maxDistance;
     const usual = this.#radii.get(k);
     return usual === undefined ? undefined : rounded(usual);
+  }
+
+  #reachOf(reach: Reach): number {
+    return this.#radiusOf(reach) ?? Math.floor(this.#bits / 8);
   }
 
   /** The best bands and their cost, found again when the number of codes has changed. */

@@ -7,6 +7,7 @@
 import { toStarts } from '../../base/arrays';
 import type { BitRun } from '../../codes/pigeonhole';
 import { bitCount } from '../../kernels/hamming/hamming.scalar';
+import { sharedValues } from '../../kernels/memory';
 import { bucketBits } from './band-layout';
 
 /** Where codes are. Read again at every step, because growth may move them. */
@@ -147,9 +148,10 @@ class TableMaker {
     this.#keys = keys;
     this.#bytesPerCode = Math.ceil(options.bits / 8);
     this.#sorting = sorting;
-    this.#offsets = new Uint32Array(2 ** keys.bucketBits + 1);
-    this.#members = new Uint32Array(options.count + 1);
-    this.#prefilter = this.hasPrefilter ? new Int32Array(options.count + 1) : null;
+    // Searches on other threads read them in place.
+    this.#offsets = sharedValues(Uint32Array, 2 ** keys.bucketBits + 1);
+    this.#members = sharedValues(Uint32Array, options.count + 1);
+    this.#prefilter = this.hasPrefilter ? sharedValues(Int32Array, options.count + 1) : null;
   }
 
   countParts(codes: Uint8Array, from: number, to: number): void {

@@ -81,6 +81,16 @@ export class Bands {
     return new Bands(source, options, tables);
   }
 
+  /** The bands of another thread, over the same codes. */
+  static over(source: CodeSource, { options, tables }: Bands['state']): Bands {
+    return new Bands(source, options, tables);
+  }
+
+  /** What searches on other threads read, in place where there is much of it. */
+  get state() {
+    return { options: this.options, tables: this.#tables };
+  }
+
   /** Memory held, in bytes; the codes are the caller's. */
   get bytes(): number {
     return this.#tables.reduce(

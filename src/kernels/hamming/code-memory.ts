@@ -4,7 +4,7 @@
  */
 
 import { NO_ROW, type RowCodes } from '../hits/hits';
-import { Arena } from '../memory';
+import { Arena, MAX_DATA_BYTES } from '../memory';
 
 /** Kernels read (and do not use) up to 16 codes and 7 bytes behind the last. */
 const BEHIND_CODES = 16;
@@ -25,10 +25,22 @@ export class CodeMemory implements RowCodes {
     this.reserve(Math.max(count, 1));
   }
 
-  /** Grows to at least `count` codes; new ones stand for no row. */
+  /**
+   * Grows to at least `count` codes; new ones stand for no row. Throws, and changes nothing, where
+   * so many do not fit in a memory.
+   */
   reserve(count: number): void {
     if (count <= this.#capacity) return;
-    const capacity = Math.max(count, MIN_CODES, Math.ceil(this.#capacity * 1.5));
+    const { bytesPerCode } = this;
+    const most = Math.floor((MAX_DATA_BYTES - 32) / (bytesPerCode + 4)) - BEHIND_CODES;
+    if (count > most) {
+      throw new RangeError(
+        `an index in memory has room for ${most} distinct codes of ${bytesPerCode} bytes (4 GiB), ` +
+          `not for ${count}: build a folder in its place`,
+      );
+    }
+    const wanted = Math.max(count, MIN_CODES, Math.ceil(this.#capacity * 1.5));
+    const capacity = Math.min(wanted, most);
     const rows = this.rows.slice();
     const rowsAt = Math.ceil(((capacity + BEHIND_CODES) * this.bytesPerCode + 8) / 16) * 16;
     this.#arena.reserve(rowsAt + 4 * capacity);
