@@ -323,6 +323,25 @@ async function main() {
       assert.deepEqual(found, { isEqual: true, workers: 3, isIsolated });
     });
   }
+  await check(
+    'gives equal results in Chromium without Workers, refuses wrong numbers',
+    async () => {
+      const { page: one } = await browser.open('/');
+      const found = await one.evaluate(() => {
+        delete globalThis.Worker;
+        return Promise.all([globalThis.packed.threads(), globalThis.packed.refusals()]);
+      });
+      const integer = (got) => `"threads" expected an integer in 1..256, got ${got}`;
+      assert.deepEqual(found, [
+        { isEqual: true, workers: 0, isIsolated: false },
+        [
+          ...[0, -1].map(integer),
+          `"threads" expected 'auto' or an integer in 1..256, got "many"`,
+          integer(10_000),
+        ],
+      ]);
+    },
+  );
   await check('requests only the page and its script', async () => {
     const paths = ['/', '/isolated', '/no-workers', '/page.js', '/strict'];
     assert.deepEqual([...new Set(requests)].sort(), paths);

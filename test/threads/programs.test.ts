@@ -14,16 +14,25 @@ const folder = mkdtempSync(join(tmpdir(), 'halfspace-threads-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PROGRAM = `
-  import { SimHasher } from './src/index';
+  import { isDeepStrictEqual } from 'node:util';
+  import { SimHasher, SimHashIndex } from './src/index';
   const dimensions = 64;
   const values = Float32Array.from({ length: 20_000 * dimensions }, (_, i) => ((i * 7919) % 1009) - 504);
   const hasher = new SimHasher({ bits: 256, dimensions });
   let workers = 0;
   process.on('worker', () => workers++);
-  hasher.hashAllAsync({ values, dimensions }, { threads: 3 }).then(({ bytes }) => {
-    const isEqual = Buffer.compare(bytes, hasher.hashAll({ values, dimensions }).bytes) === 0;
+  async function main() {
+    const codes = await hasher.hashAllAsync({ values, dimensions }, { threads: 3 });
+    const index = new SimHashIndex({ bits: 256 });
+    index.addAll(codes);
+    const queries = hasher.hashAll({ values: values.slice(0, 300 * dimensions), dimensions });
+    const scan = { method: 'scan' };
+    const found = await index.searchAllAsync(queries, { ...scan, threads: 3 });
+    const expected = [hasher.hashAll({ values, dimensions }).bytes, index.searchAll(queries, scan)];
+    const isEqual = isDeepStrictEqual([codes.bytes, found], expected);
     console.log(JSON.stringify({ isEqual, workers }));
-  });
+  }
+  main();
 `;
 
 describe.each(['esm', 'cjs'] as const)('a program, %s', (format) => {
@@ -47,8 +56,19 @@ describe.each(['esm', 'cjs'] as const)('a program, %s', (format) => {
     const env = { ...process.env, HALFSPACE_THREADS: '1' };
     const text = readFileSync(file, 'utf8');
     const other = file.replace('program', 'default');
-    writeFileSync(other, text.replace(/threads: 3/, ''));
+    writeFileSync(other, text.replace(/threads: 3/g, ''));
     const { stdout } = await run(process.execPath, [other], { timeout: 50_000, env });
     expect(JSON.parse(stdout)).toEqual({ isEqual: true, workers: 0 });
+  });
+
+  // Hashing shares no rows, so it has threads without shared memory.
+  it.each([
+    ['SharedArrayBuffer', 'delete globalThis.SharedArrayBuffer;', 3],
+    ['workers', 'process.getBuiltinModule = undefined;', 0],
+  ])('has equal answers without %s', async (name, prelude, workers) => {
+    const other = file.replace('program', `without ${name}`);
+    writeFileSync(other, `${prelude}\n${readFileSync(file, 'utf8')}`);
+    const { stdout } = await run(process.execPath, [other], { timeout: 50_000 });
+    expect(JSON.parse(stdout)).toEqual({ isEqual: true, workers });
   });
 });

@@ -3,7 +3,7 @@
 import * as library from 'halfspace';
 import { goldenDigests } from './golden.mjs';
 import { job } from './job.mjs';
-import { threads } from './threads.mjs';
+import { refusals, threads } from './threads.mjs';
 
 /** What this engine comes to; `kernel` as HALFSPACE_KERNEL has it. */
 async function report(kernel) {
@@ -44,5 +44,11 @@ if (typeof document === 'undefined') {
     report(data).then(postMessage, (error) => postMessage({ error: String(error) }));
   });
 } else {
-  globalThis.packed = { report, reportOfWorker, force, threads: () => threads(library) };
+  globalThis.packed = {
+    report,
+    reportOfWorker,
+    force,
+    threads: () => threads(library),
+    refusals: () => refusals(library),
+  };
 }

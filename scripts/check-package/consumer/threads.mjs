@@ -39,6 +39,13 @@ export async function threads(library) {
   return { isEqual, workers: stopCounting(), isIsolated: globalThis.crossOriginIsolated };
 }
 
+/** What calls throw whose number of threads is wrong. */
+export async function refusals({ SimHasher }) {
+  const call = (threads) => new SimHasher({ bits: 64 }).hashAllAsync([[1]], { threads });
+  const found = await Promise.allSettled([0, -1, 'many', 10_000].map(call));
+  return found.map(({ reason }) => reason?.message);
+}
+
 /** Counts the workers that start until the returned function is called, which tells how many. */
 function countWorkers() {
   let workers = 0;
@@ -47,7 +54,7 @@ function countWorkers() {
   };
   const Plain = globalThis.Worker;
   if (Plain === undefined) {
-    globalThis.process.on('worker', count);
+    globalThis.process?.on('worker', count);
     return () => workers;
   }
   globalThis.Worker = class extends Plain {
