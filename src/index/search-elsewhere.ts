@@ -47,8 +47,8 @@ const MAX_TOGETHER = 128;
 
 /**
  * The answers to all queries by other threads; null where they cannot help: with a filter of the
- * caller, with explanations, for scans by distance, or where rows came or went meanwhile. Builds the
- * bands of a search by distance that uses them, if there are none.
+ * caller, with explanations, for scans by distance, or where rows came or went meanwhile. Builds
+ * the bands of a search by distance that uses them, if there are none.
  */
 export function* searchElsewhere(
   parts: IndexParts,

@@ -35,8 +35,8 @@ export class CodeMemory implements RowCodes {
     const most = Math.floor((MAX_DATA_BYTES - 32) / (bytesPerCode + 4)) - BEHIND_CODES;
     if (count > most) {
       throw new RangeError(
-        `an index in memory has room for ${most} distinct codes of ${bytesPerCode} bytes (4 GiB), ` +
-          `not for ${count}: build a folder in its place`,
+        `an index in memory has room for ${most} distinct codes of ${bytesPerCode} bytes ` +
+          `(4 GiB), not for ${count}: build a folder in its place`,
       );
     }
     const wanted = Math.max(count, MIN_CODES, Math.ceil(this.#capacity * 1.5));
