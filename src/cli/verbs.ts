@@ -205,6 +205,23 @@ export const VERBS: readonly Verb[] = [
     load: () => import('./verbs/cluster'),
   },
   {
+    name: 'frequencies',
+    summary: 'in how many texts each word is: a table for --frequencies',
+    usage: 'IN -o TABLE | --merge TABLE… -o TABLE',
+    options: [
+      ...options({
+        '-o, --output TABLE': 'Write the table to this Arrow file',
+        '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
+        '--text COLUMN': 'Read texts from this column',
+      }),
+      ...TEXT_OPTIONS.filter(({ name }) => ['tokens', 'stop-words', 'hash'].includes(name)),
+      ...INPUT_OPTIONS,
+      ...FORCE_OPTION,
+    ],
+    example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
+    load: () => import('./verbs/frequencies'),
+  },
+  {
     name: 'calibrate',
     summary: 'what a distance means in your own rows',
     usage: 'IN [-o OUT]',

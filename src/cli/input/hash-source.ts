@@ -34,6 +34,7 @@ import {
   type SourceKind,
 } from './open-input';
 import {
+  countFrequencies,
   readFrequencies,
   rowsOfTexts,
   type TextTerms,
@@ -390,11 +391,5 @@ async function frequenciesOf(
     call.misuse('--tf-idf reads its input twice, stdin comes once: give --frequencies FILE');
   }
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
-  const terms = { settings: textSettingsOf(call), frequencies: null };
-  const hasher = (await textHashersOf(call, terms))();
-  const table = hasher.fit([]);
-  for await (const batch of batchesOf(call, await openInput(call, path, columns))) {
-    table.merge(hasher.fit(batch.texts(columns[0]).map((text) => text ?? '')));
-  }
-  return table;
+  return countFrequencies(call, await openInput(call, path, columns), columns[0]);
 }

@@ -9,6 +9,7 @@ import {
   IndexFolder,
   jieba,
   openRows,
+  type RowReader,
   type SimHasher,
   type SparseMatrix,
   segments,
@@ -23,7 +24,7 @@ import {
 } from '../../node';
 import { TextBatch } from '../../text/text-vectors';
 import type { Call } from '../call';
-import { type Input, readingOptions } from './open-input';
+import { batchesOf, type Input, readingOptions } from './open-input';
 
 /** What decides how texts become vectors; an index folder holds it. */
 export interface TextTerms {
@@ -86,6 +87,21 @@ async function tokensOf(call: Call, text: string): Promise<Tokens> {
   if (kind === 'segments' && detail) return segments(detail);
   const known = 'words, characters:N, shingles:N, segments:LOCALE or jieba';
   return call.misuse(`--tokens expected ${known}, got "${text}"`);
+}
+
+/** In how many texts of a column each word is, as the call's options split them. */
+export async function countFrequencies(
+  call: Call,
+  reader: RowReader,
+  column: string,
+): Promise<FrequencyTable> {
+  const terms = { settings: textSettingsOf(call), frequencies: null };
+  const hasher = await textHasherOf(call, terms);
+  const table = hasher.fit([]);
+  for await (const batch of batchesOf(call, reader)) {
+    table.merge(hasher.fit(batch.texts(column).map((text) => text ?? '')));
+  }
+  return table;
 }
 
 /** A table of frequencies: an Arrow file of one, or an index folder that keeps one. */

@@ -1,0 +1,53 @@
+/**
+ * `halfspace frequencies`: in how many texts each word is, as a table that `--frequencies` takes.
+ * Parts of a corpus are counted apart, from streams too, and their tables merged: the sums do not
+ * depend on the parts.
+ */
+
+import { openOutput } from '../../formats/file-io';
+import { type FrequencyTable, frequenciesToArrow } from '../../node';
+import type { Call } from '../call';
+import { chooseSource, openInput } from '../input/open-input';
+import { countFrequencies, readFrequencies } from '../input/texts';
+import { counted } from '../output/figures';
+
+/** Writes one table; memory grows with the different words. */
+export async function run(call: Call): Promise<0> {
+  const path = call.text('output');
+  if (path === undefined) call.misuse('an output is missing: -o table.arrow');
+  const inputs = call.has('merge') ? call.args : [call.onlyInput()];
+  if (inputs.length === 0) call.misuse('--merge takes tables, none is given');
+  const output = await openOutput(path, { force: call.has('force'), inputs });
+  try {
+    const table = await (call.has('merge') ? merged(call) : ofTexts(call));
+    await output.write([frequenciesToArrow(table)]);
+    await output.close();
+    call.say(`${counted(table.size, 'word')} of ${counted(table.documents, 'text')} in ${path}`);
+  } catch (error) {
+    await output.abort();
+    throw error;
+  }
+  return 0;
+}
+
+/** The words of a column of texts, read once. */
+async function ofTexts(call: Call): Promise<FrequencyTable> {
+  const reader = await openInput(call, call.onlyInput());
+  const { columns } = chooseSource(call, reader, ['text']);
+  return countFrequencies(call, reader, columns[0]);
+}
+
+/** The tables of parts as that of the whole; all must be of the same tokens and hash. */
+async function merged(call: Call): Promise<FrequencyTable> {
+  const [first, ...others] = call.args;
+  const table = await readFrequencies(call, first);
+  for (const path of others) {
+    const other = await readFrequencies(call, path);
+    try {
+      table.merge(other);
+    } catch (error) {
+      call.fail(`${path}: ${(error as Error).message}`);
+    }
+  }
+  return table;
+}
