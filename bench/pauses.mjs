@@ -4,7 +4,6 @@
 //
 // node bench/pauses.mjs [rows, 1 for the usual number] [part of a name]
 
-import { openSync, readSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import {
   closeThreads,
@@ -19,6 +18,7 @@ import {
   shingles,
   TextHasher,
 } from '../dist/index.js';
+import { ownCpu } from './lib/own-cpu.mjs';
 import { clusteredCodes, generator } from './lib/random.mjs';
 import { clusteredVectors, randomTexts } from './lib/rows.mjs';
 import { announce, mark, printTable, short } from './lib/table.mjs';
@@ -133,20 +133,9 @@ const CALLS = [
   ['neighborListsAsync, optimized', (call) => neighborListsAsync(fewer, call)],
 ].filter(([name]) => name.includes(ONLY));
 
-/** Milliseconds of CPU that this thread has had, where the system says so. */
-function ownCpu() {
-  const bytes = Buffer.alloc(80);
-  readSync(schedule, bytes, 0, 80, 0);
-  return Number.parseInt(bytes.toString('latin1'), 10) / 1e6;
-}
-let schedule = null;
-try {
-  schedule = openSync(`/proc/self/task/${process.pid}/schedstat`);
-} catch {}
-
 /** Looks every millisecond until it is stopped; the longest time and CPU time between two looks. */
 function watch() {
-  const read = () => [performance.now(), schedule === null ? Number.NaN : ownCpu()];
+  const read = () => [performance.now(), ownCpu()];
   let before = read();
   const longest = [0, 0];
   const look = () => {
