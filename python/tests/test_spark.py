@@ -19,7 +19,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from halfspace import command
-from halfspace.spark import build_index, cluster, components, dedup, doctor, fingerprint, nearest, pairs
+from halfspace.spark import build_index, cluster, components, dedup, doctor, fingerprint, frequencies, nearest, pairs
 
 ROWS = 900
 WORDS = [f"w{i}" for i in range(400)]
@@ -226,6 +226,14 @@ class OnSpark(unittest.TestCase):
                 found = [(row["id"], row[name] and row[name].hex()) for row in made]
                 self.assertEqual(digest(found), digest(expected[name]), (name, partitions))
 
+    def test_frequencies_of_tasks_add_up(self):
+        table = pa.table({"id": range(300), "t": texts(300)})
+        made = on_one_machine(table, "fingerprint", "--text", "t", "--tf-idf", "--bits", "100")
+        rows = spark.createDataFrame(table.to_pandas(), "id long, t string").repartition(3)
+        codes = fingerprint("t", bits=100, frequencies=frequencies(rows, "t"))
+        found = [(row["id"], row["code"].hex()) for row in rows.select("id", codes.alias("code")).collect()]
+        self.assertEqual(digest(found), digest((row["id"], row["code"]) for row in made))
+
     def test_pairs_are_those_of_the_command_after_kills_too(self):
         table = pa.table({"id": pa.array([f"r{i:04}" for i in range(ROWS)]), "code": codes(ROWS)})
         made = on_one_machine(table, "pairs", "--max-distance", "3", "--bits", "64")
@@ -278,7 +286,8 @@ class OnSpark(unittest.TestCase):
             pairs(rows.select("id", fingerprint("v", bits=64).alias("code")), 8).collect()
         path = f"{folder.name}/full.hs"
         with full(temporary), self.assertRaisesRegex(Exception, "CommandError.*no space left on the device"):
-            build_index(rows, path, vector="v", vectors="float32", shards=2)
+            # Of one task: where it fails, none is ended that would leave its folder.
+            build_index(rows, path, vector="v", vectors="float32", shards=1)
         self.assertFalse(os.path.exists(f"{path}/index.json"))
         self.assertEqual(digest(map(tuple, near.collect())), expected)
         build_index(rows, path, vector="v", vectors="float32", shards=2)

@@ -3,7 +3,7 @@ runs in each task as a child over Arrow streams."""
 
 from ..command import CommandError
 from .doctor import doctor
-from .fingerprint import fingerprint
+from .fingerprint import fingerprint, frequencies
 from .groups import cluster, components, dedup
 from .index import build_index, nearest
 from .pairs import pairs
@@ -16,6 +16,7 @@ __all__ = [
     "dedup",
     "doctor",
     "fingerprint",
+    "frequencies",
     "nearest",
     "pairs",
 ]

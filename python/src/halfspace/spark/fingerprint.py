@@ -1,12 +1,15 @@
 """Codes as a column: only the columns that are hashed leave the JVM."""
 
+import contextlib
 import itertools
+import pathlib
+import tempfile
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
-from ..command import stream
+from ..command import run, stream
 
 
 def options(**named):
@@ -26,7 +29,11 @@ def fingerprint(*columns, bits=256, seed=0, projection=None, on_error="stop", **
     """The codes of a column of vectors (arrays of numbers), of texts, or of sparse rows (a map, or
     two columns: indices and values), as a column of bytes. A null, a text without words and a zero
     vector have a null code. `on_error="null"`: so have rows that cannot be hashed. Further options,
-    for texts: tokens, stop_words, counting, keywords, hash."""
+    for texts: tokens, stop_words, counting, keywords, hash, and `frequencies`: the table that a call of
+    that name returns, or the path of one on every worker."""
+    table = text.pop("frequencies", None)
+    if not isinstance(table, bytes):
+        text, table = {**text, "frequencies": table}, None
     given = options(bits=bits, seed=seed, projection=projection, on_error=on_error, **text)
 
     def codes(arrays):
@@ -38,10 +45,39 @@ def fingerprint(*columns, bits=256, seed=0, projection=None, on_error="stop", **
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         what = ["--text", "c0"] if is_text else ["--vector", ",".join(first.schema.names)]
         words = ["fingerprint", "-", "-q", *what, *given]
-        for batch in stream(words, itertools.chain([first], batches)):
-            yield batch.column("code").cast(pa.binary())
+        with contextlib.ExitStack() as stack:
+            if table is not None:
+                path = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "table.arrow")
+                path.write_bytes(table)
+                words += ["--frequencies", str(path)]
+            for batch in stream(words, itertools.chain([first], batches)):
+                yield batch.column("code").cast(pa.binary())
 
     return F.arrow_udf(_hinted(codes, len(columns)), BinaryType())(*columns)
+
+
+def frequencies(rows, text, tokens=None, stop_words=None, hash=None):
+    """In how many texts of a column each word is, as the bytes of a table for `fingerprint` and `dedup`:
+    each task counts its rows, and the driver adds the tables up."""
+    words = ["frequencies", "-", "-q", "--text", "text"]
+    words += options(tokens=tokens, stop_words=stop_words, hash=hash)
+
+    def count(batches):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "part.arrow")
+            for _ in stream([*words, "-o", str(path)], batches, has_output=False):
+                pass
+            if path.exists():
+                yield pa.RecordBatch.from_pydict({"part": pa.array([path.read_bytes()], pa.binary())})
+
+    parts = rows.select(F.col(text).alias("text")).mapInArrow(count, "part binary").toArrow()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [pathlib.Path(folder, f"{i}.arrow") for i in range(parts.num_rows)]
+        for path, part in zip(paths, parts.column("part")):
+            path.write_bytes(part.as_buffer())
+        merged = pathlib.Path(folder, "all.arrow")
+        run("frequencies", "--merge", *map(str, paths), "-o", str(merged), "-q")
+        return merged.read_bytes()
 
 
 def _batch(arrays):
