@@ -98,6 +98,7 @@ function counting(files) {
   let running = 0;
   const counted = {
     place: files.place,
+    isFar: files.isFar,
     trips: 0,
     manifest: (...args) => during(() => files.manifest(...args)),
     read: (...args) => during(() => files.read(...args)),

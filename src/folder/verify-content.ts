@@ -4,9 +4,10 @@
  * files of hashes have in order; that these are the hashes of the rows is checked by a sum.
  */
 
-import { asFormatError } from '../base/format-error';
+import { asFormatError, FormatError } from '../base/format-error';
 import { lengthOf } from '../base/length';
 import { residualBytesOf } from '../index/partitions/residual-codes';
+import { checksum } from '../kernels/kernels';
 import { BlockReader } from '../stored/block-reader';
 import type { StoredContent, StoredSegment } from '../stored/content';
 import { LookUps } from '../stored/look-ups';
@@ -52,6 +53,7 @@ export class ContentCheck {
     for (let block = 0; block < table.count; block++) {
       const rows = await cursor.next();
       asFormatError(path, () => this.#block(rows, block, sums));
+      await this.#checkParts(segment, block, rows);
       const bytes = table.bytes[block] + table.vectorsBytes[block];
       this.#passed(bytes);
       heads -= bytes;
@@ -59,6 +61,16 @@ export class ContentCheck {
     this.#passed(heads);
     for (const of of ['ids', 'codes'] as const) await this.#hashes(segment, of, sums[of]);
     this.#passed(segment.hashes?.bytes ?? 0);
+  }
+
+  /** That the checksums of parts of a block are those of these parts. */
+  async #checkParts(segment: StoredSegment, block: number, rows: SegmentRows): Promise<void> {
+    const { headChecksums, codeChecksums } = segment.table;
+    if (headChecksums === null || rows.partition === NO_PARTITION) return;
+    await this.#reader.blocks([{ segment, block }], undefined, true);
+    if (checksum(rows.codes) === codeChecksums?.[block]) return;
+    const path = this.#reader.pathOf(segment.rows);
+    throw new FormatError(`damaged: the codes of block ${block} fail their checksum`, path);
   }
 
   #checkColumns({ table: { layout }, rows }: StoredSegment): void {

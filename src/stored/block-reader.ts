@@ -4,8 +4,15 @@
  */
 
 import { asFormatError, FormatError } from '../base/format-error';
+import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import { checksum } from '../kernels/kernels';
-import { type BlockRows, checkRows, readBlock } from '../table/sealed/segment-tables';
+import {
+  type BlockRows,
+  checkRows,
+  hasHeads,
+  headBytes,
+  readBlock,
+} from '../table/sealed/segment-tables';
 import type { StoredContent, StoredSegment } from './content';
 
 /** A block: its segment and its place there. */
@@ -50,27 +57,64 @@ export class BlockReader {
     this.#content = content;
   }
 
-  /** Blocks, in the order given. */
-  async blocks(names: readonly BlockName[], signal?: AbortSignal): Promise<LoadedBlock[]> {
+  /** Whether parts of blocks are read: bytes are dear, and the files have checksums of parts. */
+  get readsHeads(): boolean {
+    const { files, segments } = this.#content;
+    return files.isFar === true && segments.every(({ table }) => hasHeads(table));
+  }
+
+  /** Blocks, in the order given; with `isHead` without their codes. */
+  async blocks(
+    names: readonly BlockName[],
+    signal?: AbortSignal,
+    isHead = false,
+  ): Promise<LoadedBlock[]> {
     const bodies = await this.ranges(
       names.map(({ segment, block }) => ({
         file: segment.rows,
-        range: { at: segment.table.at[block], length: segment.table.bytes[block] },
+        range: {
+          at: segment.table.at[block],
+          length: isHead ? headBytes(segment.table, block) : segment.table.bytes[block],
+        },
       })),
       signal,
     );
     return names.map(({ segment, block }, i) => {
       const path = this.pathOf(segment.rows);
-      if (checksum(bodies[i]) !== segment.table.checksums[block]) {
+      const { checksums, headChecksums } = segment.table;
+      if (checksum(bodies[i]) !== (isHead ? headChecksums : checksums)?.[block]) {
         throw new FormatError(`damaged: block ${block} fails its checksum`, path);
       }
       const rows = asFormatError(path, () => {
-        const read = readBlock(segment.table, block, bodies[i]);
+        const read = readBlock(segment.table, block, bodies[i], isHead);
         checkRows(read, segment.rows);
         return read;
       });
       return { segment, block, rows };
     });
+  }
+
+  /** The codes of blocks, one after another in each, in the order given. */
+  async codes(names: readonly BlockName[], signal?: AbortSignal): Promise<Uint8Array[]> {
+    const { bits } = this.#content.parts;
+    const width = bytesPerCode(bits);
+    const read = await this.ranges(
+      names.map(({ segment, block }) => {
+        const { table, rows: file } = segment;
+        const at = table.at[block] + headBytes(table, block);
+        return { file, range: { at, length: table.rows[block] * width } };
+      }),
+      signal,
+    );
+    read.forEach((codes, i) => {
+      const { segment, block } = names[i];
+      const path = this.pathOf(segment.rows);
+      if (checksum(codes) !== segment.table.codeChecksums?.[block]) {
+        throw new FormatError(`damaged: the codes of block ${block} fail their checksum`, path);
+      }
+      asFormatError(path, () => checkUnusedBits(codes, bits, 0));
+    });
+    return read;
   }
 
   pathOf({ name }: { readonly name: string }): string {

@@ -13,12 +13,13 @@ import { manifestName } from './manifest';
 import { type ByteRange, joined, type NamedFile, type StoredFiles } from './stored-files';
 
 /** Bytes between two ranges that are read to save a request. */
-const MAX_GAP = 2 ** 14;
+const MAX_GAP = 2 ** 13;
 /** A host may send without end. */
 const MAX_MANIFEST_BYTES = 2 ** 26;
 
 export class HttpFiles implements StoredFiles {
   readonly place: string;
+  readonly isFar = true;
   readonly #base: URL;
   /** Of the manifest that was read last. */
   #generation: number | null = null;

@@ -38,6 +38,8 @@ interface Further {
 interface Entry {
   /** Whether it was searched since it was read, or since it was passed over. */
   isUsed: boolean;
+  /** Those of its blocks of which only the heads were read. */
+  readonly codeless: Set<LoadedBlock>;
   readonly pages: Uint32Array;
   readonly runs: readonly CellRun[];
   readonly blocks: readonly LoadedBlock[];
@@ -55,7 +57,10 @@ interface CacheCounts {
   evictions: number;
 }
 
-export class PartitionCache implements Store<null> {
+/** By partition whether its codes are needed too. */
+type Wanted = ReadonlyMap<number, boolean>;
+
+export class PartitionCache implements Store<boolean> {
   readonly codes: CodeMemory;
   readonly residuals: ResidualMemory | null;
   /** Memory that it takes when it is full. */
@@ -68,7 +73,7 @@ export class PartitionCache implements Store<null> {
   /** In the order in which they may make room. */
   readonly #entries = new Map<number, Entry>();
   /** Those that the last read was for, which stay. */
-  #wanted: ReadonlyMap<number, null> = new Map();
+  #wanted: Wanted = new Map();
   readonly #free: number[] = [];
   readonly #pageCount: number;
   /** Of each page its entry and the first of its cells there. */
@@ -110,12 +115,17 @@ export class PartitionCache implements Store<null> {
     return Math.ceil(rows / PAGE);
   }
 
-  /** Those that are not here. */
-  missing(partitions: Uint32Array): Uint32Array {
-    return partitions.filter((partition) => !this.#entries.has(partition));
+  /** Those that are not here, or have no codes here where these are needed. */
+  missing(partitions: Uint32Array, needsCodes: boolean): Uint32Array {
+    return partitions.filter((partition) => !this.#has(partition, needsCodes));
   }
 
-  fits(wanted: ReadonlyMap<number, null>): boolean {
+  #has(partition: number, needsCodes: boolean): boolean {
+    const entry = this.#entries.get(partition);
+    return entry !== undefined && (entry.codeless.size === 0 || !needsCodes);
+  }
+
+  fits(wanted: Wanted): boolean {
     let pages = 0;
     for (const partition of wanted.keys()) pages += this.#pagesOf(partition);
     return pages <= this.#pageCount;
@@ -144,12 +154,12 @@ export class PartitionCache implements Store<null> {
     return groups;
   }
 
-  async load(wanted: ReadonlyMap<number, null>, signal: AbortSignal | undefined): Promise<void> {
+  async load(wanted: Wanted, signal: AbortSignal | undefined): Promise<void> {
     const missing: number[] = [];
-    for (const partition of wanted.keys()) {
+    for (const [partition, needsCodes] of wanted) {
       const entry = this.#entries.get(partition);
-      if (entry === undefined) missing.push(partition);
-      else this.#renew(partition, entry);
+      if (!this.#has(partition, needsCodes)) missing.push(partition);
+      else this.#renew(partition, entry as Entry);
     }
     const most = Math.max(0, ...missing.map((partition) => this.#pagesOf(partition)));
     if (most > this.#pageCount) {
@@ -162,12 +172,15 @@ export class PartitionCache implements Store<null> {
     this.#wanted = wanted;
     this.counts.misses += missing.length;
     const names = missing.map((partition) => this.#blocks[partition]);
-    const blocks = await this.#reader.blocks(names.flat(), signal);
+    const isHead = this.#reader.readsHeads && !missing.some((partition) => wanted.get(partition));
+    const blocks = await this.#reader.blocks(names.flat(), signal, isHead);
     let next = 0;
     missing.forEach((partition, i) => {
       const own = blocks.slice(next, next + names[i].length);
       next += names[i].length;
-      this.#put(partition, own);
+      const before = this.#entries.get(partition);
+      if (before !== undefined) this.#drop(partition, before);
+      this.#put(partition, own, !isHead);
     });
   }
 
@@ -178,14 +191,15 @@ export class PartitionCache implements Store<null> {
     entry.isUsed = false;
   }
 
-  #put(partition: number, blocks: readonly LoadedBlock[]): void {
+  #put(partition: number, blocks: readonly LoadedBlock[], hasCodes: boolean): void {
     const { sources, further } = this.#distinctRows(blocks);
     const pages = this.#take(Math.ceil(sources.length / PAGE));
     const byFirst = new Map<number, Further[]>();
     const runs: CellRun[] = [];
+    const kept = blocks.map((block) => ({ ...block, rows: keptRows(block) }));
+    const codeless = new Set(hasCodes ? [] : kept);
     const entry = {
-      ...{ pages, runs, sources, further: byFirst, isUsed: false },
-      blocks: blocks.map((block) => ({ ...block, rows: keptRows(block) })),
+      ...{ pages, runs, sources, further: byFirst, isUsed: false, codeless, blocks: kept },
     };
     this.#entries.set(partition, entry);
     pages.forEach((page, i) => {
@@ -258,15 +272,34 @@ export class PartitionCache implements Store<null> {
         this.#renew(partition, entry); // comes again at the end of this loop
         continue;
       }
-      this.#entries.delete(partition);
       this.counts.evictions++;
-      for (const page of entry.pages) {
-        this.#owners[page] = null;
-        this.codes.rows.fill(NO_ROW, PAGE * page, PAGE * (page + 1));
-        this.#free.push(page);
-      }
+      this.#drop(partition, entry);
     }
     return Uint32Array.from({ length: count }, () => this.#free.pop() as number);
+  }
+
+  /** Takes the codes of a block that was read without them, if it is still here. */
+  takeCodes({ segment, block }: BlockName, codes: Uint8Array): void {
+    const entry = this.#entries.get(segment.table.partitions[block]);
+    const own = entry?.blocks.find((one) => one.segment === segment && one.block === block);
+    if (entry === undefined || own === undefined || !entry.codeless.delete(own)) return;
+    const width = this.codes.bytesPerCode;
+    entry.sources.forEach((at, local) => {
+      const { block: found, place } = placeIn(entry.blocks, at);
+      if (found !== own) return;
+      const cell = PAGE * entry.pages[Math.floor(local / PAGE)] + (local % PAGE);
+      this.codes.codes.set(codes.subarray(place * width, (place + 1) * width), cell * width);
+    });
+  }
+
+  /** Frees the pages of a partition. */
+  #drop(partition: number, { pages }: Entry): void {
+    this.#entries.delete(partition);
+    for (const page of pages) {
+      this.#owners[page] = null;
+      this.codes.rows.fill(NO_ROW, PAGE * page, PAGE * (page + 1));
+      this.#free.push(page);
+    }
   }
 
   /** Cells of a partition that is here, in runs. */
@@ -292,7 +325,7 @@ export class PartitionCache implements Store<null> {
     return rowPlace(block, place);
   }
 
-  /** A copy of all that is known of it. */
+  /** A copy of all that is known of it: its code is empty where that was not read. */
   rowAt(cell: number, further?: Further): PassedRow {
     const { block, place } = this.#locate(cell, further);
     const { ids, rows } = block.rows;
@@ -300,7 +333,9 @@ export class PartitionCache implements Store<null> {
     return {
       ...rowPlace(block, place),
       ...{ row: rows[place], id: ids && (() => ids.at(place)) },
-      code: this.codes.codes.slice(cell * width, (cell + 1) * width),
+      code: this.#ownerOf(cell).codeless.has(block)
+        ? new Uint8Array()
+        : this.codes.codes.slice(cell * width, (cell + 1) * width),
     };
   }
 

@@ -27,6 +27,8 @@ export interface FoundManifest {
 export interface StoredFiles {
   /** The folder or address, by which errors name files: `${place}/${name}`. */
   readonly place: string;
+  /** True where bytes cost more than reads, as on a web host. */
+  readonly isFar?: boolean;
   /**
    * The newest manifest, or that of a generation; null where there is none. `generation` is the one
    * by the name of the file, which must be that in the manifest.

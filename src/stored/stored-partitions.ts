@@ -105,7 +105,7 @@ export class StoredPartitions implements SearchedPartitions {
     let codes = 0;
     for (const [i, { first, end }] of groups.entries()) {
       const group = order.subarray(first, end);
-      yield* this.#loaded(group);
+      yield* this.#loaded(group, { needsCodes: true });
       const kernel = weightedKernel(this.#content.parts.kernel);
       const search = kernel.search(memory, weights, ask);
       for (const partition of group) {
@@ -134,14 +134,16 @@ export class StoredPartitions implements SearchedPartitions {
     const { gaps, residualCodes } = this.#router;
     const { order, products } = this.nearest(point, probes);
     const groups = this.#cache.groupsOf(order, products);
-    yield* this.#loaded(order.subarray(0, groups[0].end));
+    yield* this.#loaded(order.subarray(0, groups[0].end), { needsCodes: false });
     const rows = this.#cache.residuals as ResidualRows;
     const tables = (residualCodes as ResidualCodes).tablesOf(unit);
     const kernel = residualKernel(this.#content.parts.kernel);
     const search = kernel.search(rows, tables, ask, gapOf(gaps, probes, ask));
     let [codes, visited] = [0, 0];
     for (const [i, { first, end }] of groups.entries()) {
-      if (i > 0) yield* this.#loaded(order.subarray(first, end), true);
+      if (i > 0) {
+        yield* this.#loaded(order.subarray(first, end), { needsCodes: false, isMidway: true });
+      }
       const base = i * this.#cache.codes.rows.length;
       const { ranges, owners } = this.#rangesOf({ order, products }, first, end, base);
       const seen = search.ranges(ranges);
@@ -157,13 +159,16 @@ export class StoredPartitions implements SearchedPartitions {
   }
 
   /** Waits until these partitions are in memory. */
-  *#loaded(partitions: Uint32Array, isMidway = false): Steps<void> {
-    let missing = this.#cache.missing(partitions);
+  *#loaded(
+    partitions: Uint32Array,
+    { needsCodes, isMidway = false }: { needsCodes: boolean; isMidway?: boolean },
+  ): Steps<void> {
+    let missing = this.#cache.missing(partitions, needsCodes);
     this.#cache.counts.hits += partitions.length - missing.length;
     while (missing.length > 0) {
-      const wanted = new Map(Array.from(partitions, (partition) => [partition, null]));
+      const wanted = new Map(Array.from(partitions, (partition) => [partition, needsCodes]));
       yield new Need(this.#cache, wanted, isMidway);
-      missing = this.#cache.missing(partitions);
+      missing = this.#cache.missing(partitions, needsCodes);
     }
   }
 

@@ -50,6 +50,8 @@ export class StoredView implements SearchParts, Notes {
   readonly #cells = new Map<number, number>();
   readonly #further = new Map<number, Further>();
   readonly #passed = new Map<number, PassedRow>();
+  /** Codes of rows whose vectors were read, where partitions are held without codes. */
+  readonly #codeOf = new Map<number, Uint8Array>();
   /** Rows of each code, ascending, where codes are no cells; and the code of each row. */
   #rowsOfCode: Map<number, readonly number[]> | null = null;
   readonly #codeOfRow = new Map<number, number>();
@@ -160,10 +162,15 @@ export class StoredView implements SearchParts, Notes {
   *loaded(rows: Uint32Array): Steps<void> {
     for (;;) {
       const missing = this.#vectorCache.missing(rows);
-      if (missing.length === 0) return;
+      if (missing.length === 0) break;
       this.#keepCells();
       const wanted = new Map(Array.from(rows, (row) => [row, this.placeOf(row)]));
       yield new Need(this.#vectorCache, wanted);
+    }
+    // Others may take their places before distances are computed.
+    for (const row of rows) {
+      const code = this.#vectorCache.codeOf(row);
+      if (code !== null) this.#codeOf.set(row, code.slice());
     }
   }
 
@@ -220,8 +227,8 @@ export class StoredView implements SearchParts, Notes {
   }
 
   #distance(row: number, code: Uint8Array): number {
-    const passed = this.#passed.get(row);
-    if (passed !== undefined) return distance(code, passed.code, 0);
+    const own = this.#codeOf.get(row) ?? this.#passed.get(row)?.code;
+    if (own !== undefined) return distance(code, own, 0);
     return distance(code, this.#cache.codes.codes, this.#cellOf(row) * code.length);
   }
 

@@ -11,24 +11,36 @@ import { SparseVectors } from '../index/vectors/sparse-vectors';
 import type { RowValues } from '../kernels/dots/dots.scalar';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
 import { allocateCodes } from '../kernels/memory';
-import { vectorCheck } from '../table/sealed/segment-tables';
+import { type BlockTable, vectorCheck } from '../table/sealed/segment-tables';
 import type { SparseUnit } from '../vectors/sparse-unit';
 import type { SparseMatrix } from '../vectors/vectors';
-import type { BlockReader, RowPlace } from './block-reader';
+import type { BlockReader, PassedRow, RowPlace } from './block-reader';
 import type { StoredContent } from './content';
 import type { Store } from './needs';
+import type { PartitionCache } from './partition-cache';
 
 /** One memory holds less than 4 GiB. */
 const MAX_BYTES = 2 ** 32 - 2 ** 21;
+
+/** Where vectors are read, and what takes the codes that are read with them. */
+interface VectorSources {
+  readonly content: StoredContent;
+  readonly reader: BlockReader;
+  readonly partitions: PartitionCache;
+}
 
 export class VectorCache implements Store<RowPlace> {
   readonly #kind: string;
   readonly #width: number;
   readonly #kernel: KernelName | undefined;
   readonly #reader: BlockReader;
+  readonly #sources: VectorSources;
   readonly #cellCount: number;
   readonly #values: RowValues;
   readonly #norms: Float64Array;
+  /** Codes of the same rows, where partitions are held without; else empty. */
+  readonly #codes: Uint8Array;
+  readonly #codeBytes: number;
   /** By row its cell and 1; pages of it that no row touches take no memory. */
   readonly #cellOf: Uint32Array;
   readonly #rowOf: Uint32Array;
@@ -43,14 +55,17 @@ export class VectorCache implements Store<RowPlace> {
   hits = 0;
   misses = 0;
 
-  constructor(content: StoredContent, reader: BlockReader, limit: number) {
+  constructor(sources: VectorSources, limit: number) {
+    const { content, reader } = sources;
     const { parts, header } = content;
+    this.#sources = sources;
     this.#kind = parts.vectors?.kind ?? 'none';
     this.#width = parts.dense?.dimensions ?? 0;
     this.#kernel = parts.kernel;
     this.#reader = reader;
     this.#limit = limit;
-    const rowBytes = this.#rowBytes + 24;
+    this.#codeBytes = reader.readsHeads ? parts.distinctCodes.bytesPerCode : 0;
+    const rowBytes = this.#rowBytes + this.#codeBytes + 24;
     const most = Math.floor(Math.min(limit, MAX_BYTES) / rowBytes);
     this.#cellCount = this.#width === 0 ? 0 : Math.min(header.nextRow, most);
     const bytes = allocateCodes(this.#cellCount * this.#rowBytes);
@@ -61,6 +76,7 @@ export class VectorCache implements Store<RowPlace> {
         ? new Float32Array(buffer, byteOffset, length)
         : new Int8Array(buffer, byteOffset, length);
     this.#norms = new Float64Array(this.#cellCount);
+    this.#codes = new Uint8Array(this.#cellCount * this.#codeBytes);
     this.#cellOf = new Uint32Array(this.#width === 0 ? 0 : header.nextRow);
     this.#rowOf = new Uint32Array(this.#cellCount);
     this.#isUsed = new Uint8Array(this.#cellCount);
@@ -88,6 +104,13 @@ export class VectorCache implements Store<RowPlace> {
       this.#isUsed[cell - 1] = 1;
       return false;
     });
+  }
+
+  /** The code of a row whose vector is here; null where partitions have it. */
+  codeOf(row: number): Uint8Array | null {
+    if (this.#codeBytes === 0) return null;
+    const at = (this.#cellOf[row] - 1) * this.#codeBytes;
+    return this.#codes.subarray(at, at + this.#codeBytes);
   }
 
   /** Cosines with a query of length 1, as RowVectors.cosinesOf gives them. */
@@ -136,7 +159,10 @@ export class VectorCache implements Store<RowPlace> {
     const places = Array.from(rows, (row) => wanted.get(row) as RowPlace);
     this.misses += rows.length;
     if (this.#kind === 'sparse') return this.#loadSparse(rows, places, signal);
-    const read = await readVectorsAt(this.#reader, places, this.#rowBytes, signal);
+    const [read, codes] = await Promise.all([
+      readVectorsAt(this.#reader, places, this.#rowBytes, signal),
+      this.#codeBytes > 0 ? readCodesAt(this.#sources, places, this.#codeBytes, signal) : null,
+    ]);
     read.forEach((bytes, i) => {
       const { buffer, byteOffset } = bytes;
       const values =
@@ -147,6 +173,7 @@ export class VectorCache implements Store<RowPlace> {
       const cell = this.#takeCell(wanted);
       this.#values.set(values, cell * this.#width);
       this.#norms[cell] = lengthOf(values);
+      if (codes !== null) this.#codes.set(codes[i], cell * this.#codeBytes);
       this.#cellOf[rows[i]] = cell + 1;
       this.#rowOf[cell] = rows[i];
       this.#isUsed[cell] = 1;
@@ -211,6 +238,39 @@ export function readVectorsAt(
     range: { at: segment.table.vectorsAt[block] + place * rowBytes, length: rowBytes },
   }));
   return reader.ranges(wanted, signal);
+}
+
+/**
+ * The codes of rows, where they are not known: those of their whole blocks are read, by whose
+ * checksums they are compared, and given to the cache of partitions.
+ */
+async function readCodesAt(
+  { reader, partitions }: Pick<VectorSources, 'reader' | 'partitions'>,
+  places: readonly RowPlace[],
+  width: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array[]> {
+  const known = places.map((place) => (place as Partial<PassedRow>).code);
+  const names = new Map<BlockTable, Map<number, RowPlace>>();
+  for (const [i, place] of places.entries()) {
+    if (known[i]?.length) continue;
+    const { table } = place.segment;
+    if (!names.has(table)) names.set(table, new Map());
+    names.get(table)?.set(place.block, place);
+  }
+  const wanted = [...names.values()].flatMap((blocks) => [...blocks.values()]);
+  const read = await reader.codes(wanted, signal);
+  wanted.forEach((name, i) => {
+    partitions.takeCodes(name, read[i]);
+  });
+  const codesOf = new Map(wanted.map((name, i) => [name, read[i]]));
+  return places.map(({ segment, block, place }, i) => {
+    const own = known[i];
+    if (own?.length) return own;
+    const first = names.get(segment.table)?.get(block) as RowPlace;
+    const codes = codesOf.get(first) as Uint8Array;
+    return codes.subarray(place * width, (place + 1) * width);
+  });
 }
 
 /** Fails unless a vector, of one part or more, is the one that was written. */

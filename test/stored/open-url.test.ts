@@ -2,8 +2,20 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FormatError, IndexFolder, openIndexUrl, SimHashIndex, saveIndex } from '../../src/node';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  FormatError,
+  IndexFolder,
+  openIndex,
+  openIndexUrl,
+  SimHashIndex,
+  saveIndex,
+} from '../../src/node';
+import { bodiesOf } from '../../src/table/arrow/bodies';
+import { partitioned } from '../folder/partitioned';
+import { Draws } from '../reference/random';
+import { bytesIn } from './files';
+import { found, type Kind, searchesOf } from './places';
 import { startHost, type WebHost } from './web-host';
 
 /** An index on a web host whose files change while it is open. */
@@ -132,4 +144,78 @@ it('is refused where there is none, or half of one, and by wrong options', async
   await expect(openIndexUrl(host.url, unknown)).rejects.toThrow(/has no option "cache"/);
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(openIndexUrl(host.url, { memory: '8MB', signal })).rejects.toThrow('enough');
+});
+
+describe('an index without equal codes', () => {
+  const width = 24;
+  const rows = (seed: number, count: number) => {
+    return { values: new Draws(seed).gaussians(count * width), dimensions: width };
+  };
+  const asked = rows(7, 3);
+  const at = (i: number) => asked.values.subarray(i * width, (i + 1) * width);
+  let files: Map<string, Uint8Array>;
+  let memory: SimHashIndex;
+  let other: WebHost;
+
+  /** Three segments and removed rows. */
+  beforeEach(async () => {
+    const own = join(folder, 'own.hs');
+    const index = new SimHashIndex({ bits: 256, dimensions: width, vectors: 'int8' });
+    index.addAll(rows(1, 4000));
+    partitioned(index, { recall: 0.9, k: 5, queries: 40, partitions: 40 });
+    await saveIndex(index, own);
+    const saved = await IndexFolder.open(own);
+    await saved.append(rows(2, 200));
+    await saved.append(rows(3, 60));
+    await saved.remove(Array.from({ length: 600 }, (_, i) => 7 * i));
+    memory = await openIndex(own);
+    files = bytesIn(own);
+    other = await startHost(files);
+    return () => other.close();
+  });
+
+  it('is searched without the codes of partitions, with equal results', async () => {
+    const near = await openIndexUrl(new Map(files), { memory: '8MB' });
+    const far = await openIndexUrl(other.url, { memory: '8MB' });
+    for (const one of [near, far]) await one.search(at(0), { k: 1, probes: 30, oversample: 1 });
+    expect(far.figures.bytesRead).toBeLessThan(0.9 * near.figures.bytesRead);
+    const small = await openIndexUrl(other.url, { memory: '250KB' });
+    const kind = { isPartitioned: true } as Kind;
+    for (const options of searchesOf(kind)) {
+      for (let i = 0; i < 2; i++) {
+        const wanted = found(memory.search(at(i), options));
+        for (const one of [far, small]) {
+          expect({ options, ...found(await one.search(at(i), options)) }).toEqual({
+            ...{ options, ...wanted },
+          });
+        }
+      }
+    }
+    const together = memory.searchAll(asked, { k: 7 }).map(found);
+    for (const one of [far, small]) {
+      expect((await one.searchAll(asked, { k: 7 })).map(found)).toEqual(together);
+      // By estimate the codes of the same partitions are needed while others search without.
+      const both = [one.search(at(2), { k: 9 }), one.search(at(2), { k: 9, rank: 'estimate' })];
+      expect((await Promise.all(both)).map(found)).toEqual([
+        found(memory.search(at(2), { k: 9 })),
+        found(memory.search(at(2), { k: 9, rank: 'estimate' })),
+      ]);
+    }
+    for (const one of [near, far, small]) await one.close();
+  });
+
+  it('notices codes that are damaged', async () => {
+    // Of each block the codes are its last bytes.
+    for (const [name, before] of files) {
+      if (!name.startsWith('rows-')) continue;
+      const bytes = before.slice();
+      for (const { at, length } of bodiesOf(bytes)) bytes[at + length - 1] ^= 1;
+      files.set(name, bytes);
+    }
+    const index = await openIndexUrl(other.url, { memory: '8MB' });
+    const error = await index.search(at(0)).catch((one) => one);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(/rows-.*: damaged: the codes of block \d+ fail their checksum/);
+    await index.close();
+  });
 });

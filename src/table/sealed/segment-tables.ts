@@ -18,7 +18,7 @@ import {
   sparseTable,
 } from './index-rows';
 import { type ColumnSchema, openTable, readNumbers, type TableBatch } from './sealed-table';
-import { TableWriter, writeTable } from './table-writer';
+import { padded, TableWriter, writeTable } from './table-writer';
 
 /** In place of a partition, of rows without a code. */
 export const NO_PARTITION = 0xffff_ffff;
@@ -60,6 +60,9 @@ export interface BlockTable {
   readonly vectorsAt: Float64Array;
   readonly vectorsBytes: Uint32Array;
   readonly vectorsChecksums: BigUint64Array;
+  /** Of what lies before the codes of each block, and of its codes; null in early folders. */
+  readonly headChecksums: BigUint64Array | null;
+  readonly codeChecksums: BigUint64Array | null;
 }
 
 const ROWS = (layout: SegmentLayout): ColumnSchema[] => [
@@ -92,6 +95,12 @@ const BLOCKS: readonly ColumnSchema[] = [
   { name: 'vectors_checksum', type: 'uint64' },
 ];
 
+/** By which parts of a block can be read. */
+const PARTS: readonly ColumnSchema[] = [
+  { name: 'head_checksum', type: 'uint64', isOptional: true },
+  { name: 'code_checksum', type: 'uint64', isOptional: true },
+];
+
 /** The files of a segment as they grow, a block at a time; a segment has one block or more. */
 export class SegmentTables {
   readonly rows: TableWriter;
@@ -100,11 +109,13 @@ export class SegmentTables {
   readonly #layout: SegmentLayout;
   readonly #partitions: number[] = [];
   readonly #counts: number[] = [];
+  readonly #codes: bigint[] = [];
 
   /** `header` is that of an index file. */
   constructor(header: Omit<IndexHeader, 'version'>, layout: SegmentLayout) {
     this.#layout = layout;
-    this.rows = new TableWriter(ROWS(layout), { kind: 'segment', ...header });
+    const width = bytesPerCode(layout.bits);
+    this.rows = new TableWriter(ROWS(layout), { kind: 'segment', ...header }, width);
     this.vectors =
       layout.keep === 'none' ? null : new TableWriter(VECTORS(layout), { kind: 'vectors' });
   }
@@ -118,6 +129,7 @@ export class SegmentTables {
   add(block: SegmentRows): { rows: Uint8Array[]; vectors: Uint8Array[] } {
     this.#partitions.push(block.partition);
     this.#counts.push(block.count);
+    this.#codes.push(checksum(block.codes));
     const vectors = this.vectors?.add(vectorsBatch(block)) ?? [];
     return { rows: this.rows.add(rowsBatch(block)), vectors };
   }
@@ -139,11 +151,13 @@ export class SegmentTables {
         vectors_at: big((i) => vectors?.[i].at ?? 0),
         vectors_bytes: Uint32Array.from(rows, (_, i) => vectors?.[i].length ?? 0),
         vectors_checksum: big((i) => vectors?.[i].checksum ?? 0),
+        head_checksum: big((i) => rows[i].headChecksum),
+        code_checksum: big((i) => this.#codes[i]),
       },
     };
     const { bits, dimensions, keep, id, hasFirsts, residualBytes } = this.#layout;
     const told = { kind: 'blocks', bits, dimensions, keep, id, hasFirsts, residualBytes };
-    return writeTable(BLOCKS, told, [table]);
+    return writeTable([...BLOCKS, ...PARTS], told, [table]);
   }
 }
 
@@ -197,6 +211,8 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
   return asArrow(file, () => {
     const [partitions, rows, at, sizes, checksums, vectorsAt, vectorsBytes, vectorsChecksums] =
       BLOCKS.map((column) => readNumbers(table, column));
+    const hasParts = table.schema.fields.some(({ name }) => name === PARTS[0].name);
+    const [heads, codes] = PARTS.map((column) => (hasParts ? readNumbers(table, column) : null));
     const { bits, dimensions, keep, id, hasFirsts, residualBytes } = table.header;
     const layout = { bits, dimensions, keep, id, hasFirsts, residualBytes } as SegmentLayout;
     const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
@@ -206,6 +222,8 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
       ...{ checksums: checksums as BigUint64Array, vectorsAt: positions(vectorsAt) },
       vectorsBytes: vectorsBytes as Uint32Array,
       vectorsChecksums: vectorsChecksums as BigUint64Array,
+      headChecksums: heads as BigUint64Array | null,
+      codeChecksums: codes as BigUint64Array | null,
     };
   });
 }
@@ -239,16 +257,31 @@ export interface BlockRows {
   readonly residualScales: Float32Array | null;
   readonly checks: Uint32Array | null;
   readonly entries: Uint32Array | null;
+  /** Empty where only the head was read. */
   readonly codes: Uint8Array;
   /** Null where rows are the ids. */
   readonly ids: BlockIds | null;
 }
 
-/** The rows of block `i` from its body, which begins on 8 bytes. Throws where it is too short. */
+/** Whether blocks can be searched by residual codes alone, and their codes be read later. */
+export function hasHeads({ layout, headChecksums }: BlockTable): boolean {
+  return headChecksums !== null && layout.residualBytes > 0 && !layout.hasFirsts;
+}
+
+/** Bytes of block `i` before its codes, which are the last column. */
+export function headBytes({ layout, rows, bytes }: BlockTable, i: number): number {
+  return Math.max(0, bytes[i] - padded(rows[i] * bytesPerCode(layout.bits)));
+}
+
+/**
+ * The rows of block `i` from its body, which begins on 8 bytes, or from what lies before the codes.
+ * Throws where it is too short.
+ */
 export function readBlock(
   { layout, rows, partitions }: Pick<BlockTable, 'layout' | 'rows' | 'partitions'>,
   i: number,
   body: Uint8Array,
+  isHead = false,
 ): BlockRows {
   const count = rows[i];
   const reader = new BodyReader(body, count);
@@ -263,7 +296,7 @@ export function readBlock(
     checks: keep !== 'none' ? reader.uint32() : null,
     entries: keep === 'sparse' ? reader.uint32() : null,
   };
-  if (partition === NO_PARTITION) return { ...block, codes: new Uint8Array() };
+  if (partition === NO_PARTITION || isHead) return { ...block, codes: new Uint8Array() };
   const codes = reader.bytes(bytesPerCode(bits));
   checkUnusedBits(codes, bits, block.rows[0] ?? 0);
   return { ...block, codes };

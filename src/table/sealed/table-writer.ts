@@ -15,6 +15,8 @@ export interface Body {
   readonly at: number;
   readonly length: number;
   readonly checksum: bigint;
+  /** Of what lies before the last column, where the writer was told how wide that is. */
+  readonly headChecksum: bigint;
 }
 
 /** Bytes before the metadata of a message: a mark, and the length of what follows. */
@@ -25,12 +27,15 @@ export class TableWriter {
   readonly bodies: Body[] = [];
   readonly #columns: readonly ColumnSchema[];
   readonly #header: TableHeader;
+  /** Bytes that a row has in the last column; 0 where no caller reads heads. */
+  readonly #lastBytes: number;
   #sealer: Sealer | null = null;
   #writer: BatchWriter | null = null;
   /** Bytes given out so far. */
   #at = 0;
 
-  constructor(columns: readonly ColumnSchema[], header: TableHeader) {
+  constructor(columns: readonly ColumnSchema[], header: TableHeader, lastBytes = 0) {
+    this.#lastBytes = lastBytes;
     this.#columns = columns;
     this.#header = header;
   }
@@ -65,13 +70,20 @@ export class TableWriter {
       const { buffer, byteOffset } = message;
       const head = PREFIX_BYTES + new DataView(buffer, byteOffset).getInt32(4, true);
       const body = message.subarray(head);
+      const before = Math.max(0, body.length - padded(record.numRows * this.#lastBytes));
       this.bodies.push({
         ...{ at: this.#at + head, length: body.length, checksum: checksum(body) },
+        headChecksum: this.#lastBytes === 0 ? 0n : checksum(body.subarray(0, before)),
       });
       this.#at += message.length;
       return message;
     });
   }
+}
+
+/** Buffers begin at multiples of 8 bytes. */
+export function padded(bytes: number): number {
+  return Math.ceil(bytes / 8) * 8;
 }
 
 /** The bytes of an Arrow file of a table, given batch by batch. */
