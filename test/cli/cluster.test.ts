@@ -149,6 +149,27 @@ describe('halfspace cluster', () => {
     check(rowsOf<Line>(stdout), vectors);
   });
 
+  it('names clusters of texts by words that set them apart, not by what all share', async () => {
+    const head =
+      'Licensed to the authors under the terms of this licence, see /opt/docs/all/README.';
+    const subjects = ['harbour anchor captain whale', 'butter oven flour recipe'];
+    const lines = Array.from({ length: 40 }, (_, i) => {
+      const words = subjects[i % 2].split(' ');
+      const own = `${words[i % 4]} ${words[(i >> 2) % 4]} ${words[(i >> 1) % 4]} `;
+      return JSON.stringify({ text: `${head} ${own.repeat(6)}` });
+    });
+    writeFileSync(at('subjects.jsonl'), `${lines.join('\n')}\n`);
+    const args = ['cluster', at('subjects.jsonl'), '--by', 'accumulators', '--clusters', '2'];
+    const { code, stdout, stderr } = await run([...args, '--tf-idf']);
+    expect(code).toBe(0);
+    for (const { row, keywords } of rowsOf<{ row: number; keywords: string }>(stdout)) {
+      const words = keywords.split(' ');
+      expect(words).toHaveLength(3);
+      for (const word of words) expect(subjects[row % 2].split(' ')).toContain(word);
+    }
+    expect(stderr).toMatch(/cluster +rows +mean cosine +words +medoid/);
+  });
+
   it('labels texts by the text of the medoid', async () => {
     const args = ['cluster', at('texts.txt'), '--clusters', '3', '--by', 'accumulators'];
     const { code, stdout, stderr } = await run(args);

@@ -8,8 +8,9 @@ import type { ColoursAnswer, MapAnswer } from '../../explorer/messages';
 import { NULL_CHECK } from '../../groups/plan';
 import { checksOfRows } from '../../groups/plan-of-rows';
 import { type MapOptions, mapRows, type PlacedRows } from '../../map/map-rows';
-import { createRows, type NumberArray, openRows, RowBatch, words } from '../../node';
+import { createRows, type NumberArray, openRows, RowBatch } from '../../node';
 import type { Call } from '../call';
+import { namingSample, wordsApart } from '../output/cluster-words';
 import type { Explored } from './explored';
 
 const COLUMNS = ['row', 'x', 'y', 'cluster', 'exemplar', 'check'] as const;
@@ -80,8 +81,7 @@ async function readMap(path: string, checks: Uint32Array): Promise<PlacedRows | 
 
 /** Widest side of a map in the page's own units. */
 const WIDTH = 65_535;
-/** Texts of a cluster that its name is made of, and words of a name. */
-const NAMING_ROWS = 200;
+/** Ids of a name. */
 const NAME_PARTS = 3;
 
 /** A map for the page, its clusters named. */
@@ -153,48 +153,17 @@ function clusterNames(explored: Explored, placed: PlacedRows, count: number): st
         .join(', '),
     );
   }
-  const found = members.map((some) => {
-    const every = Math.max(1, Math.floor(some.length / NAMING_ROWS));
-    const rows = some.filter((_, i) => i % every === 0).map((i) => placed.rows[i]);
-    return wordShares(explored.textsAt(textColumn, rows));
-  });
-  return members.map((some, cluster) => {
-    const apart = wordsApart(found, cluster);
-    if (apart.length > 0) return apart.join(' · ');
-    return explored.textsAt(textColumn, exemplarsOf(some).slice(0, 1))[0]?.slice(0, 40) ?? '';
-  });
-}
-
-/** By word the share of the texts that have it. */
-function wordShares(texts: readonly string[]): Map<string, number> {
-  const shares = new Map<string, number>();
-  for (const text of texts) {
-    for (const word of new Set(words(text))) {
-      shares.set(word, (shares.get(word) ?? 0) + 1 / texts.length);
+  const apart = wordsApart(textsOfClusters());
+  function* textsOfClusters() {
+    for (const some of members) {
+      const rows = namingSample(some).map((i) => placed.rows[i]);
+      yield explored.textsAt(textColumn as string, rows);
     }
   }
-  return shares;
-}
-
-/**
- * The words that are in many texts of a cluster and in few of others. A word of two letters or of
- * less than a twentieth of the texts names nothing.
- */
-function wordsApart(shares: readonly Map<string, number>[], cluster: number): string[] {
-  const scored = [...shares[cluster]].flatMap(([word, share]) => {
-    if (share < 0.05 || (word.length < 3 && word.charCodeAt(0) < 0x250) || /^\d+$/.test(word)) {
-      return [];
-    }
-    const all = shares.reduce((sum, one) => sum + (one.get(word) ?? 0), 0);
-    const elsewhere = (all - share) / Math.max(1, shares.length - 1);
-    const rare = 1 - all / shares.length;
-    return [{ word, score: (rare * rare * share * (share - elsewhere)) / (share + elsewhere) }];
+  return members.map((some, cluster) => {
+    if (apart[cluster].length > 0) return apart[cluster].join(' · ');
+    return explored.textsAt(textColumn, exemplarsOf(some).slice(0, 1))[0]?.slice(0, 40) ?? '';
   });
-  return scored
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score || (a.word < b.word ? -1 : 1))
-    .slice(0, NAME_PARTS)
-    .map(({ word }) => word);
 }
 
 /** Categories that have colours; the others share one. */

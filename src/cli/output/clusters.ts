@@ -24,11 +24,19 @@ export interface Found {
   readonly isOfBits: boolean;
 }
 
+/** What clusters are called. */
+interface Names {
+  /** The id or the beginning of the text of a row. */
+  readonly labelOf: (row: number) => string;
+  /** By cluster of texts the words that set it apart. */
+  readonly keywords: readonly (readonly string[])[] | null;
+}
+
 /** The rows of a collection with their clusters, in batches; a cluster is named by its medoid. */
 export function* clusterRows(
   rows: Collection,
   { clusters, labels, centroids, isOfBits }: Found,
-  labelOf: (row: number) => string,
+  { labelOf, keywords }: Names,
 ): Generator<RowBatch> {
   const { ids, source, sums } = rows;
   const { codes } = rowsOf('source', source);
@@ -55,6 +63,7 @@ export function* clusterRows(
       distance,
       ...(cosineOf !== null && { [cosineName]: cosine }),
       label: Array.from(cluster, (one) => names[one] ?? null),
+      ...(keywords && { keywords: Array.from(cluster, (one) => keywords[one]?.join(' ') ?? null) }),
     };
     yield RowBatch.of(columns, { firstRow });
     firstRow += row.length;
@@ -86,7 +95,7 @@ const WIDTH = 100;
 export function clusterTable(
   { ids, count, there }: Collection,
   { clusters }: Found,
-  labelOf: (row: number) => string,
+  { labelOf, keywords }: Names,
 ): string {
   const rows = there?.length ?? count;
   const order = clusters
@@ -102,9 +111,11 @@ export function clusterTable(
   const namesOf = (nearest: Uint32Array) => {
     return ids === null ? '' : excerpt(Array.from(nearest, (row) => String(ids[row])).join(', '));
   };
-  const headings = ['cluster', 'rows', 'mean cosine', 'medoid', 'nearest'];
+  const words = keywords === null ? [] : ['words'];
+  const headings = ['cluster', 'rows', 'mean cosine', ...words, 'medoid', 'nearest'];
   const cells = shown.map(({ number, size, cohesion, medoid, exemplars }) => [
     ...[String(number), String(size), cohesion.toFixed(3)],
+    ...(keywords === null ? [] : [keywords[number].join(' ')]),
     ...[labelOf(medoid), namesOf(exemplars)],
   ]);
   const table = [headings, ...cells].map((row) => (ids === null ? row.slice(0, -1) : row));

@@ -4,6 +4,7 @@ import { clusterAsync, clusterByDensityAsync, type RowSource } from '../../node'
 import type { Call } from '../call';
 import { type Collection, type CollectionWish, readCollection } from '../input/collection';
 import { textsOfRows } from '../input/texts';
+import { namingSample, wordsApart } from '../output/cluster-words';
 import { clusterRows, clusterTable, type Found } from '../output/clusters';
 import { counted, excerpt } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
@@ -15,6 +16,8 @@ const HOLD: Record<string, CollectionWish['hold']> = {
   vectors: 'vectors',
   accumulators: 'sums',
 };
+/** Characters of a text that names are made of. */
+const NAMED_CHARACTERS = 20_000;
 /** The words of --by as options of the library; `accumulators` are vectors there. */
 const BY = { vectors: 'vectors', codes: 'bits', majority: 'majority' } as const;
 
@@ -32,16 +35,34 @@ export async function run(call: Call): Promise<0> {
   checkBy(call, rows);
   const found = await (isByDensity ? byDensity(call, rows.source) : byCentroids(call, rows));
   const medoids = found.clusters.map(({ medoid }) => medoid);
-  const texts = await textsOfRows(call, rows, medoids);
+  const members = membersOf(found).map(namingSample);
+  const wanted = [...new Set([...medoids, ...members.flat()])];
+  const beginning = (_: number, text: string) => text.slice(0, NAMED_CHARACTERS);
+  const texts = await textsOfRows(call, rows, wanted, beginning);
+  const keywords = texts.size === 0 ? null : wordsApart(textsOf(members, texts));
   const { ids } = rows;
   const labelOf = (row: number) => {
     const text = texts.get(row);
     return text !== undefined ? excerpt(text) : ids === null ? `row ${row}` : String(ids[row]);
   };
-  for (const batch of clusterRows(rows, found, labelOf)) await writer?.write(batch);
+  for (const batch of clusterRows(rows, found, { labelOf, keywords })) await writer?.write(batch);
   await writer?.close();
-  call.say(`\n${clusterTable(rows, found, labelOf)}\n`);
+  call.say(`\n${clusterTable(rows, found, { labelOf, keywords })}\n`);
   return 0;
+}
+
+/** By cluster its rows. */
+function membersOf({ clusters, labels }: Found): number[][] {
+  const members = clusters.map((): number[] => []);
+  labels.forEach((label, row) => {
+    if (label >= 0) members[label].push(row);
+  });
+  return members;
+}
+
+/** By cluster the texts of some members. */
+function* textsOf(members: readonly number[][], texts: ReadonlyMap<number, string>) {
+  for (const rows of members) yield rows.map((row) => texts.get(row) ?? '');
 }
 
 /** Refuses options of the other way to cluster. */
