@@ -37,7 +37,16 @@ const SCRIPTS = [
     'duplicates',
   ],
   ...['pairs', 'nouns', 'groupings', 'neighbors', 'clusters', 'texts'],
-  ...['edits', 'keywords', 'near-duplicates', 'shingle-speed', 'text-settings', 'command', 'http'],
+  ...[
+    'edits',
+    'keywords',
+    'near-duplicates',
+    'records',
+    'shingle-speed',
+    'text-settings',
+    'command',
+    'http',
+  ],
 ];
 const results = new URL('results.md', import.meta.url);
 const named = process.argv.slice(2);
