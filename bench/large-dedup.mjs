@@ -51,7 +51,7 @@ if (isThere('prose') && isThere('mail')) {
   const size = bytesText(statSync(input).size);
   printTable(
     `${rows.toLocaleString('en-US')} documents, ${size}`,
-    ['pipeline', 'wall s', 'CPU s', 'peak', 'rows kept', 'copies gone', 'others gone'],
+    ['pipeline', 'wall s', 'CPU s', 'peak', 'rows kept', 'copies gone', 'families gone'],
     table,
   );
 }
@@ -123,24 +123,25 @@ async function measure(python, name, commands) {
   const sum = (field) => used.reduce((all, one) => all + one[field], 0);
   if (used.some(({ code }) => code !== 0)) return [name, 'failed', '-', '-', '-', '-', '-'];
   const out = join(folder, `kept-${name}.jsonl`);
-  const planted = await idsOf(input);
-  const left = await idsOf(out);
-  const share = (one, all) => `${((100 * (all - one)) / all).toFixed(2)} %`;
-  const originals = planted.all - planted.copies;
+  const [planted, left] = [await rowsOf(input), await rowsOf(out)];
+  const share = (one, all) => `${((100 * one) / all).toFixed(2)} %`;
+  const extra = ({ all, families }) => all - families;
   const peak = Math.max(...used.map((one) => one.peak));
   rmSync(out);
   return [
     ...[name, short(sum('wall')), short(sum('cpu')), bytesText(peak), left.all],
-    ...[share(left.copies, planted.copies), share(left.all - left.copies, originals)],
+    share(extra(planted) - extra(left), extra(planted)),
+    share(planted.families - left.families, planted.families),
   ];
 }
 
-/** How many records a file has, and how many of them are copies. */
-async function idsOf(path) {
-  const counts = { all: 0, copies: 0 };
+/** How many records a file has, and of how many families: an original and its copies. */
+async function rowsOf(path) {
+  const families = new Set();
+  let all = 0;
   for await (const line of createInterface({ input: createReadStream(path) })) {
-    counts.all++;
-    if (line.startsWith('{"id":"c')) counts.copies++;
+    all++;
+    families.add(/"id":"(?:c\d+-of-)?(d\d+)"/.exec(line)?.[1]);
   }
-  return counts;
+  return { all, families: families.size };
 }

@@ -1,7 +1,7 @@
 /**
  * Words that set clusters of texts apart: those in many texts of one cluster and in few of the
- * others, as by TF-IDF with a cluster for a document. What all texts share, as the head of a licence,
- * scores nothing, and paths and addresses of files are no words.
+ * others, as by TF-IDF with a cluster for a document. What all texts share, as the head of a
+ * licence, scores nothing, and paths and addresses of files are no words.
  */
 
 import { words } from '../../node';

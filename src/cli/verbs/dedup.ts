@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { bitmapOf } from '../../base/bitmap';
 import { isMatch, shardsOf } from '../../formats/shards';
+import { checksum } from '../../kernels/kernels';
 import {
   Codes,
   type DedupPlan,
@@ -15,7 +16,6 @@ import {
   type Keep,
   type RowBatch,
 } from '../../node';
-import { hashWord } from '../../text/word-hash';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
@@ -116,7 +116,8 @@ function refuseOptions(call: Call): void {
   }
 }
 
-const hashOf = (text: string | null) => Number(hashWord(text ?? '') >> 11n);
+const encoder = new TextEncoder();
+const hashOf = (text: string | null) => Number(checksum(encoder.encode(text ?? '')) >> 11n);
 
 /** Within a folder of texts the plan would be one of the texts when it is applied. */
 function refusePlanWithin(call: Call, input: Input): void {
