@@ -56,7 +56,7 @@ const STEP_ROWS = 2 ** 15;
  */
 export function* preferred(rows: Rows, request: GroupRequest): Steps<Uint32Array> {
   const present = presentRows(rows);
-  if (request.keep !== 'medoid') return orderBy(request.keep, present);
+  if (request.keep !== 'medoid') return yield* orderBy(request.keep, present);
   return request.grouping === 'star' ? yield* byDegree(rows, present, request.near) : present;
 }
 

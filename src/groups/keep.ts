@@ -5,6 +5,8 @@
 
 import { checkSeed, wrongType, wrongValue } from '../base/check';
 import { alea } from '../base/random';
+import { sortedInSteps } from '../base/sort-steps';
+import type { Steps } from '../base/steps';
 
 /** Values by which rows are ordered, one a row; rows without one come last. */
 export type ColumnValues = ArrayLike<string | number | bigint | Date | null | undefined>;
@@ -50,24 +52,24 @@ export function checkKeep(keep: Keep, count: number): Keep {
 }
 
 /** The rows, those to be kept first. `'medoid'` depends on the group and has no such order. */
-export function orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Uint32Array {
+export function* orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Steps<Uint32Array> {
   if (keep === 'first') return rows.slice();
   if (keep === 'last') return rows.slice().reverse();
-  if ('random' in keep) return shuffled(rows, String(keep.random));
+  if ('random' in keep) return yield* shuffled(rows, String(keep.random));
   if ('longest' in keep) {
     const texts = keep.longest;
-    return sorted(rows, (row) => texts[row]?.length ?? null, -1);
+    return yield* sorted(rows, (row) => texts[row]?.length ?? null, -1);
   }
   const values = 'lowest' in keep ? keep.lowest : keep.highest;
   const valueAt = (row: number) => {
     const value = values[row];
     return value instanceof Date ? value.getTime() : value;
   };
-  return sorted(rows, valueAt, 'lowest' in keep ? 1 : -1);
+  return yield* sorted(rows, valueAt, 'lowest' in keep ? 1 : -1);
 }
 
 /** Orders each row by its own hash, so that added or removed rows do not change the order. */
-function shuffled(rows: Uint32Array, seed: string): Uint32Array {
+function shuffled(rows: Uint32Array, seed: string): Steps<Uint32Array> {
   const start = alea(seed)() * 2 ** 32;
   return sorted(rows, (row) => mixed(row ^ start), 1);
 }
@@ -80,14 +82,14 @@ function mixed(value: number): number {
 }
 
 /** Rows by a value of each, missing values last, equal ones in order of row. */
-function sorted(
+function* sorted(
   rows: Uint32Array,
   of: (row: number) => string | number | bigint | null | undefined,
   direction: 1 | -1,
-): Uint32Array {
+): Steps<Uint32Array> {
   const isMissing = (value: unknown) =>
     value === null || value === undefined || Number.isNaN(value);
-  return rows.slice().sort((a, b) => {
+  return yield* sortedInSteps(rows, (a, b) => {
     const [one, other] = [of(a), of(b)];
     if (isMissing(one) || isMissing(other)) {
       return Number(isMissing(one)) - Number(isMissing(other)) || a - b;
