@@ -82,10 +82,11 @@ describe('a build', () => {
     index.addAll(all);
     const inMemory = index.optimize(optimize);
     expect(inMemory.reached).toBe(true);
-    // A build knows the mean nearness to centroids of a part of so many rows, so that the standard
-    // errors of its estimates are slightly others.
-    const both = { queriesPerSecond: 0, doubt: [] };
-    expect({ ...report, ...both }).toEqual({ ...inMemory, ...both });
+    // A build knows the mean nearness to centroids of a part of so many rows: its residual codes
+    // differ a little, but not its partitions and true neighbours.
+    expect(report?.reached).toBe(true);
+    expect(report?.probes).toBe(inMemory.probes);
+    expect(Math.abs((report?.recall ?? 0) - inMemory.recall)).toBeLessThan(0.03);
   });
 
   it('without optimize keeps the order of rows', async () => {
