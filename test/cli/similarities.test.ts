@@ -140,6 +140,9 @@ it('shards are planned as one, and applied to shards of the same names', async (
   await writeFile(join(shards, '1.jsonl'), lines.slice(0, 50).join('\n'));
   await writeFile(join(shards, '2.jsonl.gz'), gzipSync(lines.slice(50).join('\n')));
   const [one, many] = [join(folder, 'one.jsonl'), join(folder, 'many.jsonl')];
+  // Plans of other files, with the same rows.
+  const rowsOf = async (plan: string) =>
+    (await readFile(plan, 'utf8')).replaceAll(/,"source":"[\da-f-]+"/g, '');
   expect((await run(['dedup', file, '--text', 'text', '-o', one])).code).toBe(0);
   for (const input of [shards, `${shards}/*.jsonl*`]) {
     const { code, stderr } = await run([
@@ -147,7 +150,7 @@ it('shards are planned as one, and applied to shards of the same names', async (
     ]);
     expect(code).toBe(0);
     expect(stderr).toContain(`--apply ${many} -o ${shards}-kept`);
-    expect(await readFile(many, 'utf8')).toBe(await readFile(one, 'utf8'));
+    expect(await rowsOf(many)).toBe(await rowsOf(one));
   }
   expect((await run(['dedup', shards, '--apply', many, '-o', `${shards}-kept`])).code).toBe(0);
   expect(await readdir(`${shards}-kept`)).toEqual(['1.jsonl', '2.jsonl.gz']);
