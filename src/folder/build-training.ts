@@ -24,14 +24,12 @@ import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { inParallel } from '../threads/parallel';
 import type { SharedCodes } from './compared-rows';
 import type { NewRows } from './new-rows';
-import { type Centroids, PieceVectors } from './new-segments';
+import { type Centroids, PART_POINTS, PieceVectors } from './new-segments';
 
 /** Rows whose mean nearness to their centroids is taken for that of all. */
 const NEARNESS_ROWS = 2 ** 14;
 /** Fewest vectors that train a centroid. */
 const MIN_SAMPLE = 16;
-/** Points that a thread takes together. */
-const PART_POINTS = 2048;
 
 interface TrainingRequest {
   readonly shared: SharedCodes;
@@ -53,7 +51,8 @@ export class Training {
     const counts = { count: shared.distinct, liveCount: rows.count };
     if (wanted.partitions === undefined && shared.distinct < MIN_CODES) return null;
     const heldOut = heldOutFor({ distinctCodes: counts }, wanted);
-    const distinct = await distinctRows(rows, shared);
+    const { firsts } = shared;
+    const distinct = rows.rowsWithCodes().filter((row) => firsts === null || firsts[row] === row);
     const others = distinct.filter((row) => !heldOut.has(row));
     const trained = others.length > 0 ? others : distinct;
     const usual = usualPartitions(distinct.length);
@@ -81,19 +80,6 @@ export class Training {
     const nearest = (points: Int16Array, out: Uint32Array) => nearestIn(tree, points, out);
     return new Training({ values, nearness, nearest, width, count }, heldOut, vectors);
   }
-}
-
-/** Rows that are the first of their code, ascending. */
-async function distinctRows(rows: NewRows, { firsts }: SharedCodes): Promise<Uint32Array> {
-  const found = new Uint32Array(rows.count);
-  let count = 0;
-  for (let number = 0; number < rows.pieceCount; number++) {
-    for (const { partition, rows: own } of await rows.piece(number)) {
-      if (partition === NO_PARTITION) continue;
-      for (const row of own) if (firsts === null || firsts[row] === row) found[count++] = row;
-    }
-  }
-  return found.subarray(0, count);
 }
 
 /** Vectors at length 1, and their points. */

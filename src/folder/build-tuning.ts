@@ -27,14 +27,12 @@ import type { SharedCodes } from './compared-rows';
 import type { Content } from './folder-change';
 import { FolderFiles } from './folder-files';
 import type { NewRows } from './new-rows';
+import { PART_POINTS, TOGETHER_ROWS } from './new-segments';
 
 /** Candidates of a query whose cosines are computed, for each of k. */
 const SPARE = 8;
 /** Bytes that searches hold at least while they are measured. */
 const MIN_ROOM = 2 ** 20;
-/** Rows that are compared together, and those of a thread's part. */
-const TOGETHER_ROWS = 65_536;
-const PART_POINTS = 2048;
 
 interface BuildToMeasure {
   readonly folder: string;
@@ -54,8 +52,8 @@ interface BuildToMeasure {
  */
 export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
   const { folder, content, memory, wanted, training, rows, call } = build;
-  const heldOut = await heldOutRows(build);
-  const doubles = rowsOfDoubles(build);
+  const heldOut = training.heldOut.rowsOf({ distinctCodes: rows });
+  const equal = rowsOfEqualCodes(build);
   const room = Math.max(memory, MIN_ROOM);
   const index = await openStored(new UnpublishedFiles(folder, content), { memory: room });
   try {
@@ -65,14 +63,14 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
       },
       mayScan: false,
       partitionOf: build.partitionOf,
-      isAlone: (row) => !doubles.has(row),
+      isAlone: (row) => !equal.has(row),
     };
     const kind = { isGiven: false, isTrained: false, ahead: wanted.queries };
     const source = inTurn(heldOut.length, kind, function* (first, end) {
-      const rows = heldOut.subarray(first, end);
-      const making = new Making((own) => evaluated({ ...build, call: own }, index, rows));
-      yield making;
-      return making.made;
+      const some = heldOut.subarray(first, end);
+      const queries = new LateQueries((own) => evaluated({ ...build, call: own }, index, some));
+      yield queries;
+      return queries.made;
     });
     const settled = await runStepsAsync(settledBy(measured, source, wanted), call);
     const told = {
@@ -101,7 +99,7 @@ class UnpublishedFiles extends FolderFiles {
 }
 
 /** Queries, which are made where they are asked for. */
-class Making extends Elsewhere {
+class LateQueries extends Elsewhere {
   made: Evaluated[] = [];
 
   constructor(readonly make: (call: LongCall) => Promise<Evaluated[]>) {
@@ -131,16 +129,6 @@ async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRo
   }
 }
 
-/** Rows that took no part in training, in the order in which they are asked for. */
-async function heldOutRows(build: BuildToMeasure): Promise<Uint32Array> {
-  const { heldOut } = build.training;
-  const found: number[] = [];
-  for await (const { rows } of pieces(build)) {
-    for (const row of rows) if (heldOut.has(row)) found.push(row);
-  }
-  return heldOut.rowsOf({ distinctCodes: { rowsWithCodes: () => Uint32Array.from(found) } });
-}
-
 /** Rows as queries, with their true neighbours. */
 async function evaluated(
   build: BuildToMeasure,
@@ -165,13 +153,13 @@ async function evaluated(
 }
 
 /** Rows whose code others have too. */
-function rowsOfDoubles({ shared: { firsts }, rows }: BuildToMeasure): Set<number> {
-  const doubles = new Set<number>();
+function rowsOfEqualCodes({ shared: { firsts }, rows }: BuildToMeasure): Set<number> {
+  const equal = new Set<number>();
   firsts?.forEach((first, i) => {
     const row = rows.firstRow + i;
-    if (first !== row) doubles.add(row).add(first);
+    if (first !== row) equal.add(row).add(first);
   });
-  return doubles;
+  return equal;
 }
 
 /** The true neighbours of rows: what is near by integers is compared by cosine. */
@@ -219,9 +207,10 @@ async function trueNeighbors(
       for (const query of asking.get(row) ?? []) {
         if (order[query] === row) continue;
         kernel.dotsInto(values, 0, 1, units[query], dot);
-        const cosine = dot[0] / (lengthOf(values) || 1);
+        const norm = lengthOf(values);
+        const cosine = dot[0] / (norm || 1);
         const isRounded = values instanceof Int8Array;
-        const lost = isRounded ? lostDigits(values, units[query], cosine, random) : 0;
+        const lost = isRounded ? lostDigits({ values, norm }, units[query], cosine, random) : 0;
         near[query].take(cosine + lost, row);
       }
     });

@@ -13,6 +13,7 @@ import type { Addition, IndexParts } from '../index/index-parts';
 import { denseColumns } from '../index/vectors/dense-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
 import { typeOf } from '../index/write-segment';
+import { RowSet } from '../stored/row-set';
 import { bytesOfId, hashOfCode, hashOfId } from '../table/sealed/look-up-tables';
 import { NO_VECTORS, picked, pieceBytes, piecesIn, range } from '../table/sealed/segment-pieces';
 import {
@@ -44,7 +45,8 @@ interface NewRowsOptions {
 
 export class NewRows {
   count = 0;
-  /** Rows that have a code. */
+  /** Rows that have a code, and how many these are. */
+  readonly #coded = new RowSet();
   codedCount = 0;
   isForeign = false;
   ids: IdKind | null;
@@ -128,6 +130,7 @@ export class NewRows {
       }
       if (partition === NO_PARTITION) continue;
       this.codedCount++;
+      this.#coded.add(rows[i]);
       const code = codes.subarray(i * width, (i + 1) * width);
       this.byCode.add(hashOfCode(code), rows[i], code);
     }
@@ -140,6 +143,11 @@ export class NewRows {
       ...{ bits, dimensions: hasher.dimensions ?? 0, keep: vectors?.kind ?? 'none' },
       ...{ id, hasFirsts: false, residualBytes: 0 },
     };
+  }
+
+  /** Rows that have a code, ascending. */
+  rowsWithCodes(): Uint32Array {
+    return this.#coded.within(this.firstRow, this.firstRow + this.count);
   }
 
   /** Rows of each piece. */

@@ -18,8 +18,9 @@ import type { GenerationWriter } from './generations';
 import type { NewRows } from './new-rows';
 import { Spill } from './spill';
 
-/** Rows that are assigned together. */
-const TOGETHER_ROWS = 65_536;
+/** Rows that are assigned or compared together, and points of them that a thread takes. */
+export const TOGETHER_ROWS = 65_536;
+export const PART_POINTS = 2048;
 
 /** Centroids, and how the nearest of each point is found. */
 export interface Centroids {
@@ -38,7 +39,7 @@ export class PieceVectors {
   readonly #places = { rows: ascending(0) };
   #piece: SegmentRows | null = null;
 
-  constructor({ parts }: NewRows) {
+  constructor({ parts }: Pick<NewRows, 'parts'>) {
     const { bits, hasher, kernel, vectors } = parts;
     const isDense = vectors !== null && vectors.kind !== 'sparse';
     const dimensions = hasher.dimensions ?? 0;

@@ -271,18 +271,8 @@ export function afterChanges(
 }
 
 const OPTIONS = [
-  ...[
-    'bits',
-    'seed',
-    'projection',
-    'dimensions',
-    'zero',
-    'kernel',
-    'vectors',
-    'mean',
-    'pattern',
-    'texts',
-  ],
+  ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'kernel', 'pattern', 'texts'],
+  ...['vectors', 'mean'],
 ];
 
 /** The options of an index: those of its hasher, what vectors it holds, the mean as float64. */

@@ -5,7 +5,7 @@
  * truth differs from what the index holds as much as that differs from the vectors as given.
  */
 
-import { cosineOf, lengthOf } from '../base/length';
+import { cosineOf } from '../base/length';
 import { normal } from '../base/mean-limits';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
@@ -133,7 +133,8 @@ function decided(
   const cosines = vectors.cosinesOf(others, unit);
   if (vectors.kind === 'int8') {
     for (const [i, row] of others.entries()) {
-      cosines[i] += lostDigits(vectors.valuesAt(row), unit, cosines[i], random);
+      const held = { values: vectors.valuesAt(row), norm: vectors.normOf(row) };
+      cosines[i] += lostDigits(held, unit, cosines[i], random);
     }
   }
   return bestByCosine(others, cosines, k).rows;
@@ -145,12 +146,11 @@ function decided(
  * normal. A zero and the largest value of a row are exact.
  */
 export function lostDigits(
-  values: ArrayLike<number>,
+  { values, norm }: { readonly values: ArrayLike<number>; readonly norm: number },
   unit: Float64Array,
   cosine: number,
   random: () => number,
 ): number {
-  const norm = lengthOf(values);
   if (norm === 0) return 0;
   const along = cosine / norm;
   let squares = 0;

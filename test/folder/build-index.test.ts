@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PieceVectors } from '../../src/folder/new-segments';
 import { partsOf } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex, SimHashIndex } from '../../src/node';
+import type { SegmentRows } from '../../src/table/sealed/segment-tables';
 import { clustered, DIMENSIONS, found } from '../stored/places';
 import { temporaryFolder } from './collection';
 
@@ -71,24 +73,6 @@ describe('a build', () => {
     expect(report?.doubt.length).toBeGreaterThan(1);
   });
 
-  it('does so for more rows than are compared at once', { tags: 'full' }, async () => {
-    const all = { values: clustered(5, 70_000), dimensions: DIMENSIONS };
-    const own = { bits: 64, dimensions: DIMENSIONS, vectors: 'float32' } as const;
-    const optimize = { recall: 0.8, k: 3, queries: 80, partitions: 64 };
-    const { report } = await IndexFolder.build(join(root, 'many.hs'), [{ vectors: all }], {
-      ...{ ...own, optimize, memory: '16MB' },
-    });
-    const index = new SimHashIndex(own);
-    index.addAll(all);
-    const inMemory = index.optimize(optimize);
-    expect(inMemory.reached).toBe(true);
-    // A build knows the mean nearness to centroids of a part of so many rows: its residual codes
-    // differ a little, but not its partitions and true neighbours.
-    expect(report?.reached).toBe(true);
-    expect(report?.probes).toBe(inMemory.probes);
-    expect(Math.abs((report?.recall ?? 0) - inMemory.recall)).toBeLessThan(0.03);
-  });
-
   it('without optimize keeps the order of rows', async () => {
     const folder = join(root, 'plain.hs');
     await IndexFolder.build(folder, batches(1000), { ...OPTIONS, memory: '100KB' });
@@ -149,3 +133,26 @@ describe('a build', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 });
+
+describe('vectors of a piece', () => {
+  it('are points, however many rows it has', () => {
+    const vectors = new PieceVectors({ parts: partsOf(new SimHashIndex(OPTIONS)) });
+    vectors.piece = pieceOf(1);
+    const own = vectors.points(1);
+    expect(Math.hypot(...own)).toBeGreaterThan(1000);
+    vectors.piece = pieceOf(70_000);
+    expect(vectors.points(70_000).subarray(-own.length)).toEqual(own);
+  });
+});
+
+/** A piece of rows that are all the same. */
+function pieceOf(count: number): SegmentRows {
+  const row = Int8Array.from({ length: DIMENSIONS }, (_, i) => (i % 5) - 2);
+  const held = new Int8Array(count * DIMENSIONS);
+  for (let at = 0; at < held.length; at += DIMENSIONS) held.set(row, at);
+  const empty = { ids: null, validity: null, sparse: null, residuals: null, residualScales: null };
+  return {
+    ...{ count, partition: 0, rows: new Uint32Array(count), codes: new Uint8Array(8 * count) },
+    ...{ ...empty, vectors: held, scales: new Float32Array(count).fill(1), checks: null },
+  };
+}

@@ -5,14 +5,12 @@
 
 import { open, stat } from 'node:fs/promises';
 import { FormatError } from '../../base/format-error';
+import { fill } from '../../formats/file-io';
 import { shardsOf } from '../../formats/shards';
-import { checksum } from '../../kernels/kernels';
+import { FileChecksum, fileChecksum, PIECE_BYTES } from '../../stored/manifest';
 import type { Call } from '../call';
 import { isIndexFolder } from './index-folder';
 import { type Input, nameOfInput } from './open-input';
-
-/** Of any size: a checksum goes on from that of the bytes before. */
-const PIECE = 2 ** 20;
 
 /** Checksums of the files of an input; null of stdin, pipes, folders of texts, indexes. */
 export async function marksOf(call: Call, input: Input): Promise<SourceMarks | null> {
@@ -31,7 +29,7 @@ export class SourceMarks {
 
   /** `sums` are checksums by file. */
   constructor(readonly sums: ReadonlyMap<string, string>) {
-    this.#all = hex(checksum(new TextEncoder().encode([...sums.values()].join())));
+    this.#all = fileChecksum(new TextEncoder().encode([...sums.values()].join())).slice(8);
   }
 
   /** What a line of a row of `file`, the only one if undefined, has. */
@@ -58,21 +56,15 @@ export class SourceMarks {
 async function checksumOf(path: string, signal: AbortSignal): Promise<string> {
   const file = await open(path);
   try {
-    const piece = new Uint8Array(PIECE);
-    let sum = 0n;
-    for (;;) {
+    const piece = new Uint8Array(PIECE_BYTES);
+    const sum = new FileChecksum();
+    for (let at = 0, filled = PIECE_BYTES; filled === PIECE_BYTES; at += filled) {
       signal.throwIfAborted();
-      // A read may give less than there is, and the sum depends on where pieces end.
-      let filled = 0;
-      for (let bytesRead = 1; bytesRead > 0 && filled < PIECE; filled += bytesRead) {
-        ({ bytesRead } = await file.read(piece, filled, PIECE - filled));
-      }
-      sum = checksum(piece.subarray(0, filled), sum);
-      if (filled < PIECE) return hex(sum);
+      filled = await fill(file, piece, at);
+      sum.add(piece.subarray(0, filled));
     }
+    return sum.text.slice(8);
   } finally {
     await file.close();
   }
 }
-
-const hex = (sum: bigint) => sum.toString(16).padStart(16, '0').slice(8);
