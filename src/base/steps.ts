@@ -226,7 +226,7 @@ export async function* streamItemsAsync<T>(
 }
 
 /** Returns a pause to await when PAUSE_AFTER_MS have passed since the last one, else null. */
-function pauser(): () => Promise<void> | null {
+export function pauser(): () => Promise<void> | null {
   let start = performance.now();
   return () => {
     if (performance.now() - start < PAUSE_AFTER_MS) return null;

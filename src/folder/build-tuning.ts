@@ -64,13 +64,17 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
       mayScan: false,
       partitionOf: build.partitionOf,
       isAlone: (row) => !equal.has(row),
+      *together(asked, search) {
+        const start = performance.now();
+        const searches = asked.map((one, i) => search(one, i));
+        const results = yield* late((own) => index.together(searches, own));
+        return { results, ms: (performance.now() - start) / Math.max(1, asked.length) };
+      },
     };
     const kind = { isGiven: false, isTrained: false, ahead: wanted.queries };
     const source = inTurn(heldOut.length, kind, function* (first, end) {
       const some = heldOut.subarray(first, end);
-      const queries = new LateQueries((own) => evaluated({ ...build, call: own }, index, some));
-      yield queries;
-      return queries.made;
+      return yield* late((own) => evaluated({ ...build, call: own }, index, some));
     });
     const settled = await runStepsAsync(settledBy(measured, source, wanted), call);
     const told = {
@@ -98,17 +102,23 @@ class UnpublishedFiles extends FolderFiles {
   }
 }
 
-/** Queries, which are made where they are asked for. */
-class LateQueries extends Elsewhere {
-  made: Evaluated[] = [];
+/** What is made where it is asked for. */
+class Late<T> extends Elsewhere {
+  made: T | undefined;
 
-  constructor(readonly make: (call: LongCall) => Promise<Evaluated[]>) {
+  constructor(readonly make: (call: LongCall) => Promise<T>) {
     super();
   }
 
   async run(call: LongCall): Promise<void> {
     this.made = await this.make(call);
   }
+}
+
+function* late<T>(make: (call: LongCall) => Promise<T>): Steps<T> {
+  const one = new Late(make);
+  yield one;
+  return one.made as T;
 }
 
 /** All rows that have a code, some at a time. */

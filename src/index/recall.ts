@@ -24,6 +24,11 @@ export interface Measured {
   partitionOf(row: number): number;
   /** True when no other row has the code of this one. */
   isAlone(row: number): boolean;
+  /** Searches for each of some queries, and the milliseconds that one takes. */
+  together<A, T>(
+    asked: readonly A[],
+    search: (one: A, i: number) => Steps<T>,
+  ): Steps<{ results: T[]; ms: number }>;
 }
 
 /** An index in memory, to be measured as it is now. */
@@ -41,6 +46,17 @@ export function inMemory(parts: IndexParts): Measured {
         return others === 0;
       });
       return others === 0;
+    },
+    *together(asked, search) {
+      const results = [];
+      let ms = 0;
+      for (const [i, one] of asked.entries()) {
+        const start = performance.now();
+        results.push(yield* search(one, i));
+        ms += performance.now() - start;
+        yield undefined;
+      }
+      return { results, ms: ms / Math.max(1, asked.length) };
     },
   };
 }
@@ -132,29 +148,25 @@ export function* sharesFound(
   k: number,
   setting: FullSetting,
 ): Steps<Found> {
-  const found = new Uint32Array(asked.length);
-  const signs: Signs[] = [];
-  const works: Work[] = [];
-  let ms = 0;
-  for (const [i, one] of asked.entries()) {
-    const start = performance.now();
+  const { results, ms } = yield* index.together(asked, function* (one) {
     const { parts, candidates, wanted, work } = yield* candidatesFor(index, one, k, setting);
-    const all = parts.canCompare(one.query)
-      ? yield* exactBest(parts, one.query, candidates, { ...setting, k: wanted }, work)
-      : ranked(candidates);
+    const rank = parts.canCompare(one.query) ? 'exact' : 'estimate';
+    const all =
+      rank === 'exact'
+        ? yield* exactBest(parts, one.query, candidates, { ...setting, k: wanted }, work)
+        : ranked(candidates);
     const best = withoutOwn(one, all);
-    ms += performance.now() - start;
-    works.push(work);
-    if (one.neighbors.length > 0) {
-      const rank = parts.canCompare(one.query) ? 'exact' : 'estimate';
-      signs.push(signsOf(parts, { want: setting.want, candidates, best, rank }));
-    }
-    const { rows } = best;
     const truth = new Set(one.neighbors);
-    for (const row of rows.subarray(0, k)) if (truth.has(row)) found[i]++;
-    yield undefined;
-  }
+    const found = best.rows.subarray(0, k).filter((row) => truth.has(row)).length;
+    const signs = signsOf(parts, { want: setting.want, candidates, best, rank });
+    return { found, signs, work };
+  });
   const sizes = asked.map(({ neighbors }) => neighbors.length);
-  const cost = meanCost(index.parts, works);
-  return { shares: sharesOf(found, sizes), signs, ms: ms / Math.max(1, asked.length), cost };
+  const found = results.map((one) => one.found);
+  const signs = results.filter((_, i) => sizes[i] > 0).map((one) => one.signs);
+  const cost = meanCost(
+    index.parts,
+    results.map(({ work }) => work),
+  );
+  return { shares: sharesOf(found, sizes), signs, ms, cost };
 }

@@ -251,8 +251,7 @@ function* recorded(
   const maxWant = vectors === null ? k : Math.min(times * k, Math.max(k, distinctCodes.rowCount));
   // Without vectors the k best are the result; those behind them are the best of fewer partitions.
   const want = vectors === null ? UNRANKED * k : maxWant;
-  const seen: Seen[] = [];
-  for (const [i, one] of asked.entries()) {
+  const seen = yield* index.together(asked, function* (one, i): Steps<Seen> {
     const rows = yield* candidatesOf(index, one, k, { probes, want });
     const truth = new Set(one.neighbors);
     const places = new Uint16Array(rows.length);
@@ -261,8 +260,7 @@ function* recorded(
       if (probes !== null) places[at] = visits[i][index.partitionOf(row)];
       if (truth.has(row)) hits.push(at);
     });
-    seen.push({ places, hits: Uint32Array.from(hits) });
-    yield undefined;
-  }
-  return new Recording(maxWant, asked, seen);
+    return { places, hits: Uint32Array.from(hits) };
+  });
+  return new Recording(maxWant, asked, seen.results);
 }

@@ -3,7 +3,7 @@
  * together, as far as it fits into memory, so that many searches wait as often as one.
  */
 
-import { Elsewhere, type LongCall, type Steps } from '../base/steps';
+import { Elsewhere, type LongCall, pauser, type Steps } from '../base/steps';
 
 /** What has room for some items, and reads them. */
 export interface Store<T> {
@@ -72,28 +72,42 @@ export class SearchQueue {
   async #work(): Promise<void> {
     this.#isAtWork = true;
     await null; // searches that are asked for one after another begin together
+    const pauseWhenDue = pauser();
+    const takeStep = async (one: Waiting) => {
+      await goOn(one);
+      await pauseWhenDue();
+    };
     while (this.#waiting.length > 0) {
-      for (const one of this.#waiting) if (one.need === null) await goOn(one);
+      for (const one of this.#waiting) if (one.need === null) await takeStep(one);
       this.#waiting = this.#waiting.filter(({ isEnded }) => !isEnded);
       if (this.#waiting.length === 0) break;
       const round = this.#round();
       await meet(round);
-      for (const one of round) await goOn(one);
+      for (const one of round) await takeStep(one);
     }
     this.#isAtWork = false;
   }
 
-  /** The first search that waits, and those whose needs fit into memory next to its own. */
+  /**
+   * The first search that waits, and those whose needs fit into memory next to its own: those that
+   * share most of them first.
+   */
   #round(): Waiting[] {
     const [{ need: first }] = this.#waiting;
     const all = new Map(first?.wanted);
-    return this.#waiting.filter(({ need }) => {
-      if (need === null || need.store !== first?.store) return false;
-      const added = [...need.wanted.keys()].filter((key) => !all.has(key));
+    const addedBy = ({ need }: Waiting) =>
+      Array.from(need?.wanted.keys() ?? []).filter((key) => !all.has(key));
+    const others = this.#waiting
+      .filter(({ need }) => need !== null && need.store === first?.store)
+      .map((one) => ({ one, added: addedBy(one).length }))
+      .sort((a, b) => a.added - b.added);
+    return others.flatMap(({ one }) => {
+      const need = one.need as Need;
+      const added = addedBy(one);
       for (const key of added) all.set(key, need.wanted.get(key));
-      const isIn = added.length === 0 || need.store.fits(all);
-      if (!isIn) for (const key of added) all.delete(key);
-      return isIn;
+      if (added.length === 0 || need.store.fits(all)) return one;
+      for (const key of added) all.delete(key);
+      return [];
     });
   }
 }

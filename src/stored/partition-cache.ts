@@ -23,6 +23,8 @@ import type { Store } from './needs';
 
 /** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
 const PAGE = 64;
+/** Blocks of so many bytes are read at the same time. */
+const READ_BYTES = 2 ** 24;
 
 /** Cells of a partition that follow one another. */
 interface CellRun {
@@ -171,17 +173,31 @@ export class PartitionCache implements Store<boolean> {
     }
     this.#wanted = wanted;
     this.counts.misses += missing.length;
-    const names = missing.map((partition) => this.#blocks[partition]);
     const isHead = this.#reader.readsHeads && !missing.some((partition) => wanted.get(partition));
-    const blocks = await this.#reader.blocks(names.flat(), signal, isHead);
-    let next = 0;
-    missing.forEach((partition, i) => {
-      const own = blocks.slice(next, next + names[i].length);
-      next += names[i].length;
-      const before = this.#entries.get(partition);
-      if (before !== undefined) this.#drop(partition, before);
-      this.#put(partition, own, !isHead);
-    });
+    // What is read is copied: few bytes at a time, unless each read waits for a web host.
+    const atOnce = this.#content.files.isFar ? Number.POSITIVE_INFINITY : READ_BYTES;
+    for (let first = 0, end = 0; first < missing.length; first = end) {
+      let bytes = 0;
+      while (end < missing.length && bytes < atOnce) bytes += this.#bytesOf(missing[end++]);
+      const some = missing.slice(first, end);
+      const names = some.map((partition) => this.#blocks[partition]);
+      const blocks = await this.#reader.blocks(names.flat(), signal, isHead);
+      let next = 0;
+      some.forEach((partition, i) => {
+        const own = blocks.slice(next, next + names[i].length);
+        next += names[i].length;
+        const before = this.#entries.get(partition);
+        if (before !== undefined) this.#drop(partition, before);
+        this.#put(partition, own, !isHead);
+      });
+    }
+  }
+
+  #bytesOf(partition: number): number {
+    return this.#blocks[partition].reduce(
+      (sum, { segment, block }) => sum + segment.table.bytes[block],
+      0,
+    );
   }
 
   /** Moves a partition to the end of those that make room. */
@@ -210,26 +226,33 @@ export class PartitionCache implements Store<boolean> {
       if (last !== undefined && last.first + last.count === PAGE * page) {
         runs[runs.length - 1] = { first: last.first, count: last.count + count };
       } else runs.push({ first: PAGE * page, count });
-      for (let j = 0; j < count; j++) {
-        const local = PAGE * i + j;
-        this.#write(PAGE * page + j, blocks, sources[local]);
-        const others = further.get(local);
-        if (others !== undefined) byFirst.set(PAGE * page + j, others);
-      }
     });
+    for (const [local, others] of further) byFirst.set(cellAt(pages, local), others);
+    this.#write(blocks, sources, pages);
   }
 
-  /** Copies a row to a cell; `at` is its place among the rows of all blocks. */
-  #write(cell: number, blocks: readonly LoadedBlock[], at: number): void {
-    const { block, place } = placeIn(blocks, at);
-    const { rows, codes, residuals, residualScales } = block.rows;
+  /** Copies rows to their cells, those that follow one another here and there at once. */
+  #write(blocks: readonly LoadedBlock[], sources: Uint32Array, pages: Uint32Array): void {
     const width = this.codes.bytesPerCode;
-    this.codes.codes.set(codes.subarray(place * width, (place + 1) * width), cell * width);
-    this.codes.rows[cell] = rows[place];
-    if (this.residuals === null || residuals === null || residualScales === null) return;
-    const bytes = this.residuals.bytesPerRow;
-    const residual = residuals.subarray(place * bytes, (place + 1) * bytes);
-    this.residuals.set(cell, residual, residualScales[place]);
+    for (let first = 0, end = 0; first < sources.length; first = end) {
+      const { block, place } = placeIn(blocks, sources[first]);
+      const cell = cellAt(pages, first);
+      const most = Math.min(sources.length, first + block.rows.count - place);
+      do end++;
+      while (
+        end < most &&
+        sources[end] === sources[end - 1] + 1 &&
+        (end % PAGE !== 0 || cellAt(pages, end) === cell + end - first)
+      );
+      const { rows, codes, residuals, residualScales } = block.rows;
+      const last = place + end - first;
+      this.codes.codes.set(codes.subarray(place * width, last * width), cell * width);
+      this.codes.rows.set(rows.subarray(place, last), cell);
+      if (this.residuals === null || residuals === null || residualScales === null) continue;
+      const bytes = this.residuals.bytesPerRow;
+      const own = residuals.subarray(place * bytes, last * bytes);
+      this.residuals.setRows(cell, own, residualScales.subarray(place, last));
+    }
   }
 
   /** The rows that are there, of equal codes the first; and the further ones by its place. */
@@ -287,7 +310,7 @@ export class PartitionCache implements Store<boolean> {
     entry.sources.forEach((at, local) => {
       const { block: found, place } = placeIn(entry.blocks, at);
       if (found !== own) return;
-      const cell = PAGE * entry.pages[Math.floor(local / PAGE)] + (local % PAGE);
+      const cell = cellAt(entry.pages, local);
       this.codes.codes.set(codes.subarray(place * width, (place + 1) * width), cell * width);
     });
   }
@@ -348,6 +371,11 @@ export class PartitionCache implements Store<boolean> {
   #ownerOf(cell: number): Entry {
     return this.#owners[Math.floor(cell / PAGE)] as Entry;
   }
+}
+
+/** The cell of a place in a partition that has these pages. */
+function cellAt(pages: Uint32Array, local: number): number {
+  return PAGE * pages[Math.floor(local / PAGE)] + (local % PAGE);
 }
 
 function placeIn(blocks: readonly LoadedBlock[], at: number) {

@@ -136,6 +136,11 @@ export class StoredIndex<I extends Id = Id> {
     return new StoredView(this.#shared);
   }
 
+  /** @internal The results of searches, which read together. */
+  together<T>(searches: readonly Steps<T>[], { signal }: LongCall): Promise<T[]> {
+    return Promise.all(searches.map((steps) => this.#queue.run(steps, signal)));
+  }
+
   /** The rank of searches by vector where no `rank` is given. */
   get rank(): Rank {
     if (this.#view.isForeign) return 'hamming';

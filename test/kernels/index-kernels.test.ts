@@ -9,7 +9,11 @@ import { Arena } from '../../src/kernels/memory';
 import { integerWidth, scalarProducts } from '../../src/kernels/products/products.scalar';
 import { wasmProducts } from '../../src/kernels/products/products.wasm';
 import { ResidualMemory } from '../../src/kernels/residuals/residual-memory';
-import { ONE_WEIGHT, scalarResiduals } from '../../src/kernels/residuals/residuals.scalar';
+import {
+  ONE_WEIGHT,
+  residualByte,
+  scalarResiduals,
+} from '../../src/kernels/residuals/residuals.scalar';
 import { wasmResiduals } from '../../src/kernels/residuals/residuals.wasm';
 import { scalarWeighted } from '../../src/kernels/weighted/weighted.scalar';
 import { wasmWeighted } from '../../src/kernels/weighted/weighted.wasm';
@@ -193,6 +197,26 @@ function residualCodes(bytesPerRow: number, count: number) {
   const query = { tables, zero: 15.5 * bytesPerRow + 0.3, factor: 60 / bytesPerRow };
   return { memory, rows, query };
 }
+
+it.each([
+  [2, 0, 16],
+  [26, 5, 60],
+  [32, 16, 40],
+  [96, 0, 33],
+  [256, 31, 100],
+])('rows of %i bytes put together from row %i on lie as one by one', (width, first, count) => {
+  const { rows } = residualCodes(width, count);
+  const [each, all] = [new ResidualMemory(width, 200), new ResidualMemory(width, 200)];
+  rows.forEach(({ residualCode, scale }, i) => {
+    each.set(first + i, residualCode, scale);
+  });
+  const codes = Uint8Array.from(rows.flatMap(({ residualCode }) => [...residualCode]));
+  const scales = Float32Array.from(rows, ({ scale }) => scale);
+  all.setRows(first, codes, scales);
+  expect(all.bytes).toEqual(each.bytes);
+  const at = residualByte(all, first + count - 1, width - 1);
+  expect(all.bytes[at]).toBe(rows.at(-1)?.residualCode.at(-1));
+});
 
 describe.each([scalarResiduals, wasmResiduals])('residual codes, $name kernel', (kernel) => {
   it.each([2, 8, 26, 32, 42, 256])('finds the nearest of %i bytes', (bytesPerRow) => {

@@ -128,12 +128,15 @@ export class Partitions {
     const partitions = new Partitions(origin, distinctCodes, grouping);
     if (partitions.residualCodes === null) return partitions;
     partitions.#nearness = grouping.nearness ?? (yield* partitions.#meanNearness());
-    const { residuals = null } = grouping;
-    yield* partitions.#each((distinct, p) => {
-      if (residuals === null) partitions.#encode(distinct, p);
-      else partitions.residualCodes?.restore(partitions.#placeOf(distinct, p), residuals, distinct);
-    });
-    const rows = distinctCodes.memory.rows.subarray(0, grouping.starts[partitions.count]);
+    const { residuals = null, starts } = grouping;
+    if (residuals === null)
+      yield* partitions.#each((distinct, p) => partitions.#encode(distinct, p));
+    for (let p = 0; residuals !== null && p < partitions.count; p++) {
+      const place = partitions.#placeOf(starts[p], p);
+      partitions.residualCodes?.restore(place, residuals, starts[p], starts[p + 1]);
+      yield undefined;
+    }
+    const rows = distinctCodes.memory.rows.subarray(0, starts[partitions.count]);
     partitions.#gaps =
       grouping.gaps ?? (yield* measuredGaps(partitions, origin.dense as DenseVectors, rows));
     return partitions;

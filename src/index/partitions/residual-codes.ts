@@ -89,11 +89,23 @@ export class ResidualCodes {
     this.memory.set(place, code, this.#encode(row, middle));
   }
 
-  /** Puts the residual code that was read of a distinct code at a place. */
-  restore(place: number, { codes, scales, order }: ResidualColumns, distinct: number): void {
-    const { bytesPerRow: bytes } = this.memory;
-    const from = order?.[distinct] ?? distinct;
-    this.memory.set(place, codes.subarray(from * bytes, (from + 1) * bytes), scales[from]);
+  /** Puts the residual codes that were read of distinct codes `first` to `end - 1` at a place. */
+  restore(
+    place: number,
+    { codes, scales, order }: ResidualColumns,
+    first: number,
+    end: number,
+  ): void {
+    const { memory } = this;
+    const { bytesPerRow: bytes } = memory;
+    if (order === null) {
+      const own = codes.subarray(first * bytes, end * bytes);
+      memory.setRows(place, own, scales.subarray(first, end));
+      return;
+    }
+    order.subarray(first, end).forEach((from, i) => {
+      memory.set(place + i, codes.subarray(from * bytes, (from + 1) * bytes), scales[from]);
+    });
   }
 
   /** Writes the residual code of a row to `out[at]..`; returns its scale, 0 of a zero vector. */

@@ -3,7 +3,7 @@
  * residuals.scalar.ts states it. New rows have scale 0, which searches skip.
  */
 
-import { Arena } from '../memory';
+import { Arena, FREE_START, kernelModule, scratch } from '../memory';
 import {
   BLOCK_ROWS,
   type ResidualRows,
@@ -11,6 +11,9 @@ import {
   residualScale,
   SCALE_BYTES,
 } from './residuals.scalar';
+
+/** Space in which 16 x 16 bytes are turned. */
+const TURN_BYTES = 512;
 
 export class ResidualMemory implements ResidualRows {
   readonly bytesPerRow: number;
@@ -71,6 +74,34 @@ export class ResidualMemory implements ResidualRows {
       bytes[second + i * BLOCK_ROWS] = code[half + i];
     }
     this.setScale(row, scale);
+  }
+
+  /** The same of rows that follow one another: their codes, one after another, and their scales. */
+  setRows(row: number, codes: Uint8Array, scales: Float32Array): void {
+    const { bytesPerRow } = this;
+    for (let i = 0; i < scales.length; ) {
+      const isBlock = (row + i) % BLOCK_ROWS === 0 && i + BLOCK_ROWS <= scales.length;
+      const end = i + (isBlock ? BLOCK_ROWS : 1);
+      const own = codes.subarray(i * bytesPerRow, end * bytesPerRow);
+      if (isBlock && kernelModule() !== null) this.#setBlock(row + i, own, scales.subarray(i, end));
+      else this.set(row + i, own, scales[i]);
+      i = end;
+    }
+  }
+
+  /** The same of a whole block, turned elsewhere: this memory may hold the state of a search. */
+  #setBlock(row: number, codes: Uint8Array, scales: Float32Array): void {
+    const { bytesPerRow } = this;
+    const half = bytesPerRow / 2;
+    const turnedAt = FREE_START + TURN_BYTES;
+    const codesAt = turnedAt + BLOCK_ROWS * half;
+    const { bytes, kernels } = scratch(codesAt + codes.length + BLOCK_ROWS - FREE_START);
+    bytes.set(codes, codesAt);
+    for (const side of [0, half]) {
+      kernels.turnRows(codesAt + side, bytesPerRow, half, turnedAt, FREE_START);
+      this.bytes.set(bytes.subarray(turnedAt, codesAt), residualByte(this, row, side));
+    }
+    this.floats.set(scales, residualScale(bytesPerRow, row));
   }
 
   setScale(row: number, scale: number): void {

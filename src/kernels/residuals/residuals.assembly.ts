@@ -252,3 +252,36 @@ export function hitsOfResiduals(
   }
   return rangeCount;
 }
+
+/**
+ * One of four steps that turn 16 x 16 bytes: rows i and i + 8, byte by byte in turn, become rows
+ * 2 i and 2 i + 1.
+ */
+@inline
+function turnStep(from: usize, stride: usize, to: usize): void {
+  for (let i: usize = 0; i < 8; i++) {
+    const a = v128.load(from + i * stride);
+    const b = v128.load(from + (i + 8) * stride);
+    v128.store(to, i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+    v128.store(
+      to, i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), 16,
+    );
+    to += 32;
+  }
+}
+
+/**
+ * Writes `bytes` bytes of each of 16 rows, `stride` bytes apart, as blocks hold them: byte 0 of all
+ * rows, then byte 1. `work` is space for 512 bytes; up to 15 bytes behind those of a row are read.
+ */
+export function turnRows(from: usize, stride: usize, bytes: usize, to: usize, work: usize): void {
+  const other = work + 256;
+  for (let at: usize = 0; at < bytes; at += BLOCK) {
+    turnStep(from + at, stride, work);
+    turnStep(work, BLOCK, other);
+    turnStep(other, BLOCK, work);
+    turnStep(work, BLOCK, other);
+    const length = min(bytes - at, <usize>BLOCK) * BLOCK;
+    memory.copy(to + at * BLOCK, other, length);
+  }
+}
