@@ -1,10 +1,11 @@
 // How soon does the page of `halfspace explore` show its first paint and the map of 100,000 and of
-// 1,000,000 rows, how many frames a second does it draw while it moves, and does anything jump? In
-// Chromium without a graphics card. Run after `npm run build`, with BENCH_CORE=0-1, since a browser and
+// 1,000,000 rows, where it is stored and where a draft comes first, how many frames a second does it
+// draw while it moves, and does anything jump? In Chromium without a graphics card. Run after `npm run build`, with BENCH_CORE=0-1, since a browser and
 // a server are several processes; `--rows 100000` takes one size only,
 // `--keep FOLDER` the indexes of an earlier run.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -64,7 +65,7 @@ async function serve(path) {
   while ((await ask('status')).phase === 'working') {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return { child, address, ask };
+  return { child, address };
 }
 
 /** In the page: frames a second while the view is dragged and zoomed, one event a frame. */
@@ -92,7 +93,9 @@ async function framesMoving(seconds) {
   return rate;
 }
 
-/** Opens the page once, and measures it. */
+/**
+ * Opens the page once, and measures it: `map` is when it shows one, `made` when this is no draft.
+ */
 async function opened(browser, address) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
@@ -101,20 +104,24 @@ async function opened(browser, address) {
     new PerformanceObserver((list) => {
       for (const { value } of list.getEntries()) globalThis.jumps += value;
     }).observe({ type: 'layout-shift', buffered: true });
+    const wanted = ['map', 'made'];
     const seen = new MutationObserver(() => {
-      if (document.querySelector('.legend') === null) return;
-      seen.disconnect();
-      requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('map')));
+      const isMade = document.querySelector('.legend') !== null;
+      const isDraft = document.querySelector('.draft') !== null && wanted.length === 2;
+      for (const name of wanted.splice(0, isMade ? 2 : Number(isDraft))) {
+        requestAnimationFrame(() => requestAnimationFrame(() => performance.mark(name)));
+      }
     });
     seen.observe(document, { childList: true, subtree: true });
   });
   await page.goto(address);
-  await page.waitForFunction(() => performance.getEntriesByName('map').length > 0, null, {
-    timeout: 120_000,
+  await page.waitForFunction(() => performance.getEntriesByName('made').length > 0, null, {
+    timeout: 600_000,
   });
   const times = await page.evaluate(() => ({
     paint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
     map: performance.getEntriesByName('map')[0].startTime,
+    made: performance.getEntriesByName('made')[0].startTime,
     jumps: globalThis.jumps,
   }));
   const frames = await page.evaluate(framesMoving, MOVING_SECONDS);
@@ -132,23 +139,23 @@ const rows = [];
 try {
   for (const size of SIZES) {
     const path = await indexOf(size);
-    const start = performance.now();
-    const { child, ask } = await serve(path);
-    await ask('map');
-    const made = (performance.now() - start) / 1000;
-    child.kill('SIGINT');
-    // A new server: its first answer reads the stored map.
-    const found = [];
-    for (let i = 0; i < OPENINGS; i++) {
-      const again = await serve(path);
-      found.push(await opened(browser, again.address));
-      again.child.kill('SIGINT');
+    for (const isStored of [false, true]) {
+      const found = [];
+      for (let i = 0; i < OPENINGS; i++) {
+        if (!isStored) await rm(`${path}-map.arrow`, { force: true });
+        const { child, address } = await serve(path);
+        found.push(await opened(browser, address));
+        const ended = once(child, 'exit');
+        child.kill('SIGINT');
+        await ended;
+      }
+      const of = (name) => median(found.map((one) => one[name]));
+      rows.push([
+        ...[size.toLocaleString('en'), isStored ? 'stored' : 'a draft first'],
+        ...['paint', 'map', 'made', 'frames'].map((name) => short(of(name))),
+        of('jumps').toFixed(3),
+      ]);
     }
-    const of = (name) => median(found.map((one) => one[name]));
-    rows.push([
-      ...[size.toLocaleString('en'), short(of('paint')), short(of('map')), short(of('frames'))],
-      ...[of('jumps').toFixed(3), short(made)],
-    ]);
   }
 } finally {
   await browser.close();
@@ -157,8 +164,13 @@ try {
 printTable(
   `The page of explore, ${short(bytes.length / 1000)} KB gzip; medians of ${OPENINGS} openings`,
   [
-    ...['rows', 'first paint, ms', 'map, ms', 'frames/s moving', 'layout shift'],
-    's to open and make the map at first, where it is not stored',
+    'rows',
+    'map',
+    'first paint, ms',
+    'map, ms',
+    'not a draft, ms',
+    'frames/s moving',
+    'layout shift',
   ],
   rows,
 );

@@ -43,6 +43,9 @@ export interface State {
   readonly error: string | null;
 }
 
+/** How often the page asks how far the server is. */
+const ASK_MILLISECONDS = 300;
+
 /** What the part behind # says. */
 export type Link = Partial<Record<'view' | 'kind' | 'q' | 'filter' | 'colour' | 'at', string>>;
 
@@ -76,6 +79,18 @@ export class App {
       this.#isDue = false;
       this.#draw();
     });
+  }
+
+  /** Shows how far the server is, until that is enough or there is no answer. */
+  async follow(isEnough: (status: Status) => boolean): Promise<Status> {
+    for (;;) {
+      const status = await this.source.ask('status', null).catch((error): Status => {
+        return { phase: 'failed', label: error.message, share: null };
+      });
+      this.change({ status });
+      if (status.phase === 'failed' || isEnough(status)) return status;
+      await new Promise((resolve) => setTimeout(resolve, ASK_MILLISECONDS));
+    }
   }
 
   /** Does work that may fail, and shows why it did; undefined then. */

@@ -9,9 +9,6 @@ import type { Held, Status } from './messages';
 import { ReviewView } from './review-view';
 import { sourceOf } from './source';
 
-/** How often the page asks how far the server is. */
-const ASK_MILLISECONDS = 300;
-
 const root = document.getElementById('page') as HTMLElement;
 /** Its mark and title are in the page as it comes, so that they are painted before this runs. */
 const header = root.querySelector('header') as HTMLElement;
@@ -86,21 +83,9 @@ function body(): TemplateResult {
 function opening({ phase, label, share }: Status): TemplateResult {
   if (phase === 'failed') return html`<p class="making" role="alert">${label}</p>`;
   return html`<div class="making" role="status">
-    <p dir="auto">${label} …</p>
+    <p dir="auto">${`${label || 'opening'} …`}</p>
     <progress aria-label="Progress" .value=${share ?? 0}></progress>
   </div>`;
-}
-
-/** Waits until the server has opened what is explored. */
-async function ready(): Promise<boolean> {
-  for (;;) {
-    const status = await app.source.ask('status', null).catch((error): Status => {
-      return { phase: 'failed', label: error.message, share: null };
-    });
-    app.change({ status });
-    if (status.phase !== 'working') return status.phase === 'ready';
-    await new Promise((resolve) => setTimeout(resolve, ASK_MILLISECONDS));
-  }
 }
 
 async function start(): Promise<void> {
@@ -111,7 +96,8 @@ async function start(): Promise<void> {
     return;
   }
   app.redraw();
-  if (!(await ready())) return;
+  const { phase } = await app.follow((status) => status.phase !== 'working');
+  if (phase !== 'ready') return;
   const about = await app.attempt(() => app.source.ask('about', null));
   if (about === undefined) return;
   app.change({ about });

@@ -26,6 +26,8 @@ interface Legend {
 
 /** Rows of a map that is seen whole. */
 const FEW_ROWS = 2000;
+/** How much nearer a view is that shows a part of the map. */
+const IS_PART = 1.2;
 /** How near a pointer must be to a point, in pixels. */
 const REACH = 12;
 /** A card is asked for when the pointer has rested for so long. */
@@ -115,24 +117,31 @@ export class MapPane {
     return [x / SIDE, y / SIDE, zoom].map((value) => value.toFixed(4)).join(',');
   }
 
-  /** Takes the map; `at` is the part of a link that restores the view. */
+  /**
+   * Takes the map; `at` is the part of a link that restores the view. Colours and faded rows stay,
+   * and a view of a part of the map before goes where the row in its middle went.
+   */
   show(map: MapAnswer, at: string | undefined): void {
+    const { camera, whole } = this.control;
+    const isPart = this.#map !== null && camera.scale > IS_PART * whole;
+    const middle = isPart ? (this.#grid?.nearest(camera.x, camera.y, SIDE) ?? -1) : -1;
     this.#map = map;
     this.#rows = uint32Of(map.rows);
     this.#x = uint16Of(map.x);
     this.#y = uint16Of(map.y);
     this.#grid = new Grid(this.#x, this.#y);
     this.#middles = middlesOf(this.#x, this.#y, bytesOf(map.labels), map.clusters.length);
-    this.colour(null);
+    this.colour(this.#colouring);
     const [x, y, zoom] = (at ?? '').split(',').map(Number);
-    if (at === undefined || ![x, y, zoom].every(Number.isFinite)) this.control.reset();
+    if (middle >= 0) this.control.to({ ...camera, x: this.#x[middle], y: this.#y[middle] });
+    else if (at === undefined || ![x, y, zoom].every(Number.isFinite)) this.control.reset();
     else this.control.to({ x: x * SIDE, y: y * SIDE, scale: zoom * this.control.whole });
   }
 
-  /** Colours by a column, or by clusters; all points are shown. */
+  /** Colours by a column, or by clusters; points of all colours are shown. */
   colour(answer: ColoursAnswer | null): void {
     this.#colouring = answer;
-    this.#wanted = null;
+    if (this.#wanted !== null && 'colour' in this.#wanted) this.#wanted = null;
     this.recolour();
   }
 
@@ -247,7 +256,7 @@ export class MapPane {
 
   /** The larger clusters first. */
   #namesOfClusters(): Name[] {
-    if (this.#map === null || this.#colouring !== null) return [];
+    if (this.#map === null || this.#map.isDraft || this.#colouring !== null) return [];
     return this.#map.clusters
       .map(({ name, size }, i) => ({ size, text: name, at: this.#middles[i], gap: null }))
       .sort((a, b) => b.size - a.size)

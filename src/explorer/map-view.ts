@@ -8,7 +8,7 @@ import { type App, type Link, type Listed, type QueryKind, setLink } from './app
 import { counted, grouped, short } from './format';
 import { hitItem, rowsTable } from './lists';
 import { MapPane } from './map-pane';
-import type { Hit, SearchAnswer } from './messages';
+import type { Hit, MapAnswer, SearchAnswer } from './messages';
 import { uint32Of } from './packed';
 
 /** Rows and hits that are listed. */
@@ -24,7 +24,7 @@ export class MapView {
     this.pane = new MapPane(app, {
       picked: (row) => void this.near(row),
       lassoed: (rows) => void this.lasso(rows),
-      moved: (at) => setLink({ at }),
+      moved: (at) => app.state.map?.isDraft || setLink({ at }),
     });
   }
 
@@ -38,13 +38,27 @@ export class MapView {
     app.change({ queryKind, query: link.q ?? '', filter: link.filter ?? '' });
     await this.list();
     if (app.state.query !== '') await this.search();
-    const map = await app.attempt(() => app.source.ask('map', null));
+    const map = await app.attempt(() => app.source.ask('map', { mayBeDraft: true }));
     if (map === undefined) return;
-    app.change({ map });
-    this.pane.show(map, link.at);
+    this.#take(map, link.at);
     if (link.colour) await this.colour(link.colour);
+    if (map.isDraft) await this.#replaceDraft(link.at);
+  }
+
+  async #replaceDraft(at: string | undefined): Promise<void> {
+    const { app } = this;
+    let isOver = false;
+    void app.follow(() => isOver);
+    const map = await app.attempt(() => app.source.ask('map', { mayBeDraft: false }));
+    isOver = true;
+    if (map !== undefined) this.#take(map, at);
+  }
+
+  #take(map: MapAnswer, at: string | undefined): void {
+    this.#only = null;
+    this.app.change({ map });
+    this.pane.show(map, map.isDraft ? undefined : at);
     this.#mark();
-    await this.#fade();
   }
 
   /** Lists the rows that the filter lets through. */
@@ -57,14 +71,6 @@ export class MapView {
     setLink({ filter, q: '' });
     this.#show({ kind: 'rows', cards: answer.cards, total: answer.total });
     this.pane.only(answer.matching === null ? null : { rows: uint32Of(answer.matching) });
-  }
-
-  async #fade(): Promise<void> {
-    const { filter } = this.app.state;
-    if (filter === '') return;
-    const asked = { filter, first: 0, count: 0 };
-    const answer = await this.app.attempt(() => this.app.source.ask('rows', asked));
-    if (answer?.matching) this.pane.only({ rows: uint32Of(answer.matching) });
   }
 
   /** Searches for what is typed. */
@@ -283,7 +289,8 @@ export class MapView {
   }
 
   #tools(): TemplateResult {
-    const { isLasso, map } = this.app.state;
+    const { isLasso, map, status } = this.app.state;
+    const { label, share } = { ...status, label: status.label || 'drawing the map' };
     const { control } = this.pane;
     return html`<div class="tools" role="toolbar" aria-label="Map">
         <button
@@ -297,12 +304,12 @@ export class MapView {
         <button aria-label="Zoom out" @click=${() => control.zoom(1 / 1.6)}>−</button>
         <button @click=${() => control.reset()}>All</button>
       </div>
-      ${map === null ? making(`${this.app.state.status.label || 'drawing the map'} …`) : nothing}`;
+      ${map === null ? making(`${label} …`) : map.isDraft ? draft(label, share) : nothing}`;
   }
 
   #legend(): TemplateResult | typeof nothing {
     const { about, colour, map } = this.app.state;
-    if (map === null) return nothing;
+    if (map === null || map.isDraft) return nothing;
     const { entries, range } = this.pane.legend;
     const isHeld = this.app.source.held !== null;
     return html`<details class="legend" ?open=${!isPhone}>
@@ -348,6 +355,12 @@ const isPhone = matchMedia('(max-width: 760px)').matches;
 const typedIn = (event: Event) => (event.target as HTMLInputElement).value;
 
 const making = (what: string) => html`<p class="making" role="status">${what}</p>`;
+
+/** What is shown is not the map yet, and how far that is. */
+const draft = (label: string, share: number | null) => html`<div class="draft">
+  <span role="status">${`A draft: ${label} …`}</span>
+  <progress aria-label="Progress" .value=${share ?? 0}></progress>
+</div>`;
 
 /** An example of a filter, by a column that is there. */
 function filterHint(names: readonly string[]): string {

@@ -109,6 +109,8 @@ export interface MapAnswer {
   /** By position in `rows` a cluster, Uint8. */
   readonly labels: Packed;
   readonly clusters: readonly ClusterName[];
+  /** Whether the map of these rows, in the same order, is still to come. */
+  readonly isDraft: boolean;
 }
 
 /** A column as colours: of each placed row a category, or 0..255 of a range; Uint8. */
@@ -245,7 +247,7 @@ export interface Questions {
     { readonly text?: string; readonly other?: number; readonly row: number },
     WhyAnswer | null,
   ];
-  map: [null, MapAnswer];
+  map: [{ readonly mayBeDraft: boolean }, MapAnswer];
   colours: [{ readonly column: string }, ColoursAnswer];
   health: [null, HealthAnswer];
   review: [null, ReviewAnswer];

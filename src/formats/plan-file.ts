@@ -77,7 +77,7 @@ const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl'];
 /** Rows that are encoded together where they are kept: a decision encodes so many again. */
 const KEPT_ROWS = 2048;
 
-interface SavePlanOptions extends PlanTableOptions {
+interface SavePlanOptions extends PlanTableOptions, Pick<PlanPart, 'sourceOf'> {
   /**
    * Encoded rows of an earlier save, by `blockOf`; filled here. What changed must be taken out, so
    * that a plan that is saved often costs little more than the writing of its bytes.
@@ -92,7 +92,7 @@ export const blockOf = (row: number) => Math.floor(row / KEPT_ROWS);
 export async function savePlan(
   path: string,
   plan: DedupPlan,
-  { ids: given, blocks, rows: which = 'all' }: SavePlanOptions,
+  { ids: given, sourceOf, blocks, rows: which = 'all' }: SavePlanOptions,
 ): Promise<void> {
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
@@ -101,7 +101,7 @@ export async function savePlan(
   const header = isArrow ? ({ kind: 'plan' } as const) : undefined;
   if (kept === undefined) {
     const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
-    await writeRows(path, { format, header }, planRows(plan, format, { ids, rows }));
+    await writeRows(path, { format, header }, planRows(plan, format, { ids, sourceOf, rows }));
     return;
   }
   const output = await openOutput(path, { force: true, inputs: [] });
@@ -111,7 +111,7 @@ export async function savePlan(
       if (kept[at] === undefined) {
         const encoder = await encoderOf(format as 'csv' | 'jsonl', { formulas: 'text' });
         const rows = listedRows(plan, [first, end]);
-        const [batch] = planRows(plan, format, { ids, rows });
+        const [batch] = planRows(plan, format, { ids, sourceOf, rows });
         // The first part is what stands before all rows.
         kept[at] = (await encoder.encode(batch)).slice(at === 0 ? 0 : 1);
       }

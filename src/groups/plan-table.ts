@@ -82,6 +82,8 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
 /** Lines of a plan, and the ids of all rows. */
 export interface PlanPart {
   readonly ids?: Ids | undefined;
+  /** The checksum of a row's file. */
+  readonly sourceOf?: ((row: number) => string) | undefined;
   readonly isText?: boolean;
   /** Rows by number, by default all of which the plan says something. */
   readonly rows?: Uint32Array;
@@ -90,11 +92,15 @@ export interface PlanPart {
 /** Lines of a plan, batch by batch; a plan without lines is one empty batch. */
 export function* planBatches(
   plan: DedupPlan,
-  { ids, isText, rows: all = listedRows(plan) }: PlanPart = {},
+  { ids, sourceOf, isText, rows: all = listedRows(plan) }: PlanPart = {},
 ): Generator<RowBatch> {
   for (const [first, end] of batchRanges(all.length)) {
     const rows = all.subarray(first, end);
-    yield planBatch(plan, rows, { ids: ids && idsAt(ids, rows), ...(isText && { isText }) });
+    yield planBatch(plan, rows, {
+      ids: ids && idsAt(ids, rows),
+      ...(sourceOf && { sources: Array.from(rows, sourceOf) }),
+      ...(isText && { isText }),
+    });
   }
 }
 

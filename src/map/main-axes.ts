@@ -9,20 +9,37 @@ import { shareAt } from '../base/random';
 const MAX_ROUNDS = 100;
 const CLOSE = 1e-9;
 
-/** The first axes of points of `dimensions` values; zeros where the points do not differ. */
-export function mainAxes(values: Float64Array, dimensions: number, count: number): Float64Array[] {
+/**
+ * The first two axes of points of `dimensions` values; zeros where the points do not differ. After
+ * few rounds they are axes near to these.
+ */
+export function mainAxes(
+  values: Float64Array,
+  dimensions: number,
+  maxRounds = MAX_ROUNDS,
+): Float64Array[] {
   const points = values.length / dimensions;
   const mean = new Float64Array(dimensions);
   for (let i = 0; i < values.length; i++) mean[i % dimensions] += values[i] / points;
   const left = values.map((value, i) => value - mean[i % dimensions]);
-  return Array.from({ length: count }, (_, seed) => takeMainAxis(left, dimensions, seed + 1));
+  const taken = (seed: number) => takeMainAxis(left, { dimensions, seed, maxRounds });
+  return [taken(1), taken(2)];
+}
+
+interface AxisOptions {
+  readonly dimensions: number;
+  readonly seed: number;
+  readonly maxRounds: number;
 }
 
 /** Takes from the points, in place, what lies along the direction in which they differ most. */
-function takeMainAxis(points: Float64Array, dimensions: number, seed: number): Float64Array {
+function takeMainAxis(
+  points: Float64Array,
+  { dimensions, seed, maxRounds }: AxisOptions,
+): Float64Array {
   let axis = unit(Float64Array.from({ length: dimensions }, (_, i) => shareAt(seed, i) - 0.5));
   const along = new Float64Array(points.length / dimensions);
-  for (let round = 0, turned = 1; round <= MAX_ROUNDS && turned > CLOSE; round++) {
+  for (let round = 0, turned = 1; round <= maxRounds && turned > CLOSE; round++) {
     const next = new Float64Array(dimensions);
     for (let i = 0, at = 0; i < along.length; i++, at += dimensions) {
       along[i] = 0;
@@ -31,7 +48,7 @@ function takeMainAxis(points: Float64Array, dimensions: number, seed: number): F
     }
     unit(next);
     turned = 1 - dot(axis, next);
-    if (turned > CLOSE && round < MAX_ROUNDS) axis = next;
+    if (turned > CLOSE && round < maxRounds) axis = next;
   }
   for (let i = 0, at = 0; i < along.length; i++, at += dimensions) {
     for (let j = 0; j < dimensions; j++) points[at + j] -= along[i] * axis[j];

@@ -4,6 +4,7 @@
  * among the nearest rows of the sample. The same index and seed give the same map.
  */
 
+import { drawnNumbers } from '../base/draw';
 import { shareAt } from '../base/random';
 import { type InStages, runStepsAsync, type Steps } from '../base/steps';
 import { clusterAsync } from '../clustering/cluster';
@@ -52,6 +53,11 @@ const EXEMPLARS = 5;
 const PLACED_BY = 3;
 const JITTER = 0.15;
 const BLOCK_ROWS = 2048;
+/** Codes whose main directions a draft is drawn by, and rounds in which these are found. */
+const DRAFT = { rows: 500, rounds: 15 } as const;
+
+/** The rows of a map, ascending: all that have a code. */
+export const mappedRows = (index: SimHashIndex) => presentRows(rowsOf('index', index));
 
 /** Places all rows that have a code. */
 export async function mapRows(
@@ -93,13 +99,64 @@ export async function mapRows(
     });
   }
   return {
-    rows,
-    x: Float32Array.from(rows, (_, i) => places[2 * i]),
-    y: Float32Array.from(rows, (_, i) => places[2 * i + 1]),
+    ...{ rows, ...sidesOf(places) },
     labels: Uint8Array.from(rows, (row) => found.labels[row]),
     exemplars: Uint8Array.from(rows, (row) => ranks.get(row) ?? 0),
   };
 }
+
+/**
+ * All rows that have a code, along the two directions in which some of the codes differ most, as
+ * one cluster: what there is to see before `mapRows` has found neighbours.
+ */
+export async function draftMap(index: SimHashIndex): Promise<PlacedRows> {
+  const rows = mappedRows(index);
+  const { codes } = rowsOf('index', index);
+  const { points } = await runStepsAsync(pointsOf(codes, 'bits'), {});
+  const some = drawnNumbers(rows.length, DRAFT.rows, 0);
+  const values = new Float64Array(some.length * codes.bits);
+  some.forEach((at, i) => {
+    points.into(rows[at], values, i * codes.bits);
+  });
+  const axes = mainAxes(values, codes.bits, DRAFT.rounds);
+  const places = await runStepsAsync(placesAlong(codes, rows, axes), {});
+  const none = new Uint8Array(rows.length);
+  return { rows, ...sidesOf(places), labels: none, exemplars: none };
+}
+
+/** Codes, their bits as +1 and -1, along two axes: each byte has its part of a sum in a table. */
+function* placesAlong(
+  { bytes, bytesPerCode }: Codes,
+  rows: Uint32Array,
+  axes: readonly Float64Array[],
+): Steps<Float32Array> {
+  const [across, up] = axes.map((axis) =>
+    Float64Array.from({ length: 256 * bytesPerCode }, (_, at) => {
+      const own = axis.subarray((at >> 8) * 8, (at >> 8) * 8 + 8);
+      return own.reduce((sum, value, bit) => sum + ((at >> bit) & 1 ? value : -value), 0);
+    }),
+  );
+  const places = new Float32Array(2 * rows.length);
+  for (let i = 0; i < rows.length; i++) {
+    const from = rows[i] * bytesPerCode;
+    let [x, y] = [0, 0];
+    for (let byte = 0; byte < bytesPerCode; byte++) {
+      const at = 256 * byte + bytes[from + byte];
+      x += across[at];
+      y += up[at];
+    }
+    places[2 * i] = x;
+    places[2 * i + 1] = y;
+    if (i % BLOCK_ROWS === BLOCK_ROWS - 1) yield undefined;
+  }
+  return places;
+}
+
+const sidesOf = (places: Float32Array) => {
+  const side = (axis: number) =>
+    Float32Array.from({ length: places.length / 2 }, (_, i) => places[2 * i + axis]);
+  return { x: side(0), y: side(1) };
+};
 
 function emptyMap(): PlacedRows {
   const [none, nothing] = [new Float32Array(), new Uint8Array()];
@@ -119,7 +176,7 @@ async function startPlaces(
 ): Promise<Float32Array> {
   const { points } = await runStepsAsync(pointsOf(index, by), {});
   const { dimensions } = points;
-  const axes = mainAxes(centroids, dimensions, 2);
+  const axes = mainAxes(centroids, dimensions);
   const places = new Float32Array(2 * rows.length);
   const values = new Float64Array(dimensions);
   let widest = 0;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -253,6 +253,37 @@ describe('decisions', () => {
     },
   );
 
+  it('have the marks of the files that their rows are of, as those of dedup', FULL, async () => {
+    const cwd = await docs();
+    const lines = rowsOf(readFileSync(join(cwd, 'docs.jsonl'), 'utf8')).map((row) =>
+      JSON.stringify(row),
+    );
+    mkdirSync(join(cwd, 'two'));
+    for (const [i, name] of ['a.jsonl', 'b.jsonl'].entries()) {
+      const half = lines.slice((i * lines.length) >> 1, ((i + 1) * lines.length) >> 1);
+      writeFileSync(join(cwd, 'two', name), `${half.join('\n')}\n`);
+    }
+    const words = ['two', '--text', 'body', '-q'];
+    const marksIn = (name: string) =>
+      rowsOf<{ source: string }>(readFileSync(join(cwd, name), 'utf8')).map(({ source }) => source);
+    const made = await run(['dedup', ...words, '--all-rows', '-o', 'theirs.jsonl'], { cwd });
+    expect(made.code).toBe(0);
+    const served = await explore(words, cwd);
+    const { groups } = await ask<Review>(served, 'plan', { near: 0.6 });
+    expect(marksIn('two-plan.jsonl')).toEqual(marksIn('theirs.jsonl'));
+    expect(new Set(marksIn('two-plan.jsonl')).size).toBe(2);
+    await decide(served, groups[0].group, keptOf);
+    expect(marksIn('two-plan.jsonl')).toEqual(marksIn('theirs.jsonl'));
+    // A text that is not compared: codes are what they were.
+    const changed = readFileSync(join(cwd, 'two/b.jsonl'), 'utf8').replace('"third"', '"fourth"');
+    writeFileSync(join(cwd, 'two/b.jsonl'), changed);
+    const apply = ['dedup', 'two', '--apply', 'two-plan.jsonl', '-o', 'kept', '-q'];
+    const told = /two.b\.jsonl: changed since two-plan\.jsonl was made/;
+    expect((await run(apply, { cwd })).stderr).toMatch(told);
+    const again = await explore(words, cwd);
+    await expect(ask(again, 'review', null)).rejects.toThrow(told);
+  });
+
   it('of texts begin with the plan that dedup makes without options', async () => {
     const cwd = await docs();
     expect((await run(['dedup', ...WORDS, '--all-rows', '-o', 'theirs.jsonl'], { cwd })).code).toBe(
@@ -310,9 +341,9 @@ describe('decisions', () => {
       { row: rows - 1, action: 'drop', duplicate_of: 7, ...shared },
     ];
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-    const plan = await new PlanFile(path).read(rows);
+    const plan = await new PlanFile(path, null).read(rows);
     expect([plan?.count, plan?.kept[rows - 1], plan?.kept[8]]).toEqual([rows, 0, 1]);
-    await expect(new PlanFile(path).read(1000)).rejects.toThrow('can have at most 1000');
+    await expect(new PlanFile(path, null).read(1000)).rejects.toThrow('can have at most 1000');
   });
 
   it('of 200,000 rows are whole whenever the server is killed', {

@@ -231,14 +231,15 @@ const review = file(
   'review',
   'plan.csv',
   async (path, state) => {
-    const own = new PlanFile(path);
+    const own = new PlanFile(path, null);
+    const names = { ids: undefined, fileAt: () => undefined };
     const plan = (await own.read(2 ** 22)) ?? reviewedPlan(state);
-    if (state > 1) await own.save(plan, undefined);
+    if (state > 1) await own.save(plan, names);
     const next = reviewedPlan(state);
     const rows = [...next.kept.keys()].filter((row) => next.kept[row] !== plan.kept[row]);
     plan.kept.set(next.kept);
     plan.duplicateOf.set(next.duplicateOf);
-    await own.save(plan, undefined, state > 1 ? rows : undefined);
+    await own.save(plan, names, state > 1 ? rows : undefined);
   },
   async (path) => decisionsOf(await api.readPlan(path)),
   (state) => decisionsOf(reviewedPlan(state)),

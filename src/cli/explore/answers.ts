@@ -1,14 +1,21 @@
 /**
  * What the server answers to each question of the page. Questions come from outside: each field is
- * checked. What takes long (the map, the figures of health) is made once, at the first question.
+ * checked. What takes long (the map, the figures of health) is made once, at the first question;
+ * what of the map can be shown at once, before it.
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongType } from '../../base/check';
-import type { Question, Questions, RowsAnswer, SearchRequest } from '../../explorer/messages';
+import type {
+  MapAnswer,
+  Question,
+  Questions,
+  RowsAnswer,
+  SearchRequest,
+} from '../../explorer/messages';
 import type { Call } from '../call';
 import type { Explored } from './explored';
 import { healthOf } from './health';
-import { coloursOf, mapAnswer, mapOf, packed } from './map-file';
+import { coloursOf, firstMap, mapAnswer, newMap, packed } from './map-file';
 import type { PlanFile } from './plan-file';
 import { Review } from './review';
 import type { Answer } from './server';
@@ -26,8 +33,16 @@ type Answers = {
 
 /** Answers questions about what is explored. */
 export function answersOf(call: Call, explored: Explored, planFile: PlanFile): Answer {
-  const map = once(() => mapOf(call, explored, { seed: 0, clusters: call.number('clusters') }));
-  const mapped = once(async () => mapAnswer(explored, await map()));
+  const kind = { seed: 0, clusters: call.number('clusters') };
+  const first = once(() => firstMap(explored, kind));
+  let made: MapAnswer | null = null;
+  const map = once(async () => {
+    const known = await first();
+    made = known?.isDraft === false ? known : null;
+    made ??= mapAnswer(explored, await newMap(call, explored, kind));
+    return made;
+  });
+  first().catch(() => undefined); // the page asks for it soon
   const health = once(() => healthOf(call, explored));
   const review = once(() => Review.open(explored, planFile));
   const nearOf = ({ near }: Given) =>
@@ -45,8 +60,8 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
         ...(text !== undefined && { text: textOf('text', text) }),
         ...(other !== undefined && { other: explored.checkRow(other) }),
       }),
-    map: mapped,
-    colours: async ({ column }) => coloursOf(explored, await map(), textOf('column', column)),
+    map: async ({ mayBeDraft }) => made ?? (mayBeDraft === true ? await first() : null) ?? map(),
+    colours: ({ column }) => coloursOf(explored, textOf('column', column)),
     health,
     review: async () => (await review()).answer(),
     group: async ({ group }) => (await review()).group(group),

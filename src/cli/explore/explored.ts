@@ -56,6 +56,7 @@ export async function openExplored(
   return new Explored({
     ...{ path, folder: null, index, columns, hasher: source.textHasher, hashedColumn },
     isByPhrases: text !== null && text.settings.tokens !== 'words',
+    fileAt: (row) => source.reader.shardAt(row),
   });
 }
 
@@ -72,6 +73,7 @@ interface Parts {
   readonly isByPhrases?: boolean;
   /** The column whose texts were hashed, or that the user names. */
   readonly hashedColumn: string | null;
+  readonly fileAt?: Explored['fileAt'];
 }
 
 /** Rows and what is asked of them. */
@@ -84,6 +86,8 @@ export class Explored {
   /** The column that rows are shown by: texts. */
   readonly textColumn: string | null;
   readonly names: readonly string[];
+  /** The file of a row, where they lie in several. */
+  readonly fileAt: (row: number) => string | undefined;
   readonly #columns: RowBatch | null;
   readonly #hasher: TextHasher | null;
   readonly #isByPhrases: boolean;
@@ -91,6 +95,7 @@ export class Explored {
 
   constructor({ path, folder, index, columns, hasher, hashedColumn, ...parts }: Parts) {
     this.#isByPhrases = parts.isByPhrases === true;
+    this.fileAt = parts.fileAt ?? (() => undefined);
     this.path = path;
     this.folder = folder;
     this.index = index;

@@ -9,7 +9,7 @@ import type { MapOptions, PlacedRows } from '../../map/map-rows';
 import { heldOf } from '../../measure/rows';
 import type { Call } from '../call';
 import type { Explored } from './explored';
-import { mapAnswer, mapOf, packed } from './map-file';
+import { mapAnswer, newMap, packed, storedMap } from './map-file';
 
 /** Rows of a page: a few megabytes with cards of usual texts. */
 const MAX_ROWS = 10_000;
@@ -20,7 +20,8 @@ export async function heldMap(
   explored: Explored,
   options: MapOptions,
 ): Promise<Pick<Held, 'map' | 'cards' | 'codes'>> {
-  const all = await mapOf(call, explored, options);
+  const stored = await storedMap(explored, options);
+  const all = stored ?? (await newMap(call, explored, options));
   const placed = sampled(all, options.seed);
   const { rows } = placed;
   return {

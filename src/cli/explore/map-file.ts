@@ -7,7 +7,13 @@
 import type { ColoursAnswer, MapAnswer } from '../../explorer/messages';
 import { NULL_CHECK } from '../../groups/plan';
 import { checksOfRows } from '../../groups/plan-of-rows';
-import { type MapOptions, mapRows, type PlacedRows } from '../../map/map-rows';
+import {
+  draftMap,
+  type MapOptions,
+  mappedRows,
+  mapRows,
+  type PlacedRows,
+} from '../../map/map-rows';
 import { createRows, type NumberArray, openRows, RowBatch } from '../../node';
 import type { Call } from '../call';
 import { namingSample, wordsApart } from '../output/cluster-words';
@@ -20,23 +26,29 @@ function mapPathOf(folder: string): string {
   return `${folder.replace(/[/\\]+$/, '')}-map.arrow`;
 }
 
-/**
- * The stored map where it is of these rows, else a new one. Of a folder's rows it is stored, unless
- * it is not the usual one.
- */
-export async function mapOf(
+/** Whether a map is the usual one of a folder, which is stored next to it. */
+const isKept = ({ folder }: Explored, { seed, clusters }: MapOptions) =>
+  folder !== null && seed === 0 && clusters === undefined;
+
+/** The stored map where it is of these rows. */
+export async function storedMap(
+  explored: Explored,
+  options: MapOptions,
+): Promise<PlacedRows | null> {
+  if (!isKept(explored, options)) return null;
+  return readMap(mapPathOf(explored.path), checksOfRows(explored.index));
+}
+
+/** A new map, stored where it is the usual one of a folder. */
+export async function newMap(
   call: Call,
   explored: Explored,
-  { seed, clusters }: MapOptions,
+  options: MapOptions,
 ): Promise<PlacedRows> {
-  const { index, folder, path } = explored;
-  const isUsual = folder !== null && seed === 0 && clusters === undefined;
-  const checks = checksOfRows(index);
-  const stored = isUsual ? await readMap(mapPathOf(path), checks) : null;
-  if (stored) return stored;
-  const placed = await mapRows(index, { seed, clusters }, call.long);
-  if (isUsual) {
-    await writeMap(mapPathOf(path), placed, checks).catch((error) => {
+  const { index, path } = explored;
+  const placed = await mapRows(index, options, call.long);
+  if (isKept(explored, options)) {
+    await writeMap(mapPathOf(path), placed, checksOfRows(index)).catch((error) => {
       call.say(`the map is not stored: ${error.message}`);
     });
   }
@@ -84,17 +96,32 @@ const WIDTH = 65_535;
 /** Ids of a name. */
 const NAME_PARTS = 3;
 
+/** Rows from which a draft is shown: the map of fewer is there in about a second. */
+const DRAFT_ROWS = 2000;
+
+/** What can be shown at once: the stored map, or a draft; null of few rows. */
+export async function firstMap(explored: Explored, options: MapOptions): Promise<MapAnswer | null> {
+  const { index } = explored;
+  const stored = await storedMap(explored, options);
+  if (stored !== null) return mapAnswer(explored, stored);
+  if (index.count < DRAFT_ROWS) return null;
+  const placed = await draftMap(index);
+  const clusters = [{ name: 'all rows', size: placed.rows.length }];
+  return { ...placesAnswer(placed), isDraft: true, clusters };
+}
+
 /** A map for the page, its clusters named. */
 export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
-  const { rows, labels } = placed;
-  const [x, y] = scaled(placed);
   const sizes: number[] = [];
-  for (const label of labels) sizes[label] = (sizes[label] ?? 0) + 1;
+  for (const label of placed.labels) sizes[label] = (sizes[label] ?? 0) + 1;
   const names = clusterNames(explored, placed, sizes.length);
-  return {
-    ...{ rows: packed(rows), x: packed(x), y: packed(y), labels: packed(labels) },
-    clusters: names.map((name, cluster) => ({ name, size: sizes[cluster] ?? 0 })),
-  };
+  const clusters = names.map((name, cluster) => ({ name, size: sizes[cluster] ?? 0 }));
+  return { ...placesAnswer(placed), isDraft: false, clusters };
+}
+
+function placesAnswer(placed: PlacedRows) {
+  const [x, y] = scaled(placed).map(packed);
+  return { rows: packed(placed.rows), x, y, labels: packed(placed.labels) };
 }
 
 /** Share of the rows at each end of an axis that may lie far out, and the room for them. */
@@ -169,9 +196,9 @@ function clusterNames(explored: Explored, placed: PlacedRows, count: number): st
 /** Categories that have colours; the others share one. */
 const CATEGORIES = 8;
 
-/** A column as colours of the placed rows: numbers by a range, others by categories. */
-export function coloursOf(explored: Explored, placed: PlacedRows, column: string): ColoursAnswer {
-  const values = explored.carried.valuesOf(column, placed.rows);
+/** A column as colours of the rows of a map: numbers by a range, others by categories. */
+export function coloursOf({ index, carried }: Explored, column: string): ColoursAnswer {
+  const values = carried.valuesOf(column, mappedRows(index));
   const known = values.filter((value) => value !== null && value !== undefined);
   const counts = new Map<string, number>();
   for (const value of known) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);

@@ -7,10 +7,21 @@
 import { stat } from 'node:fs/promises';
 import { blockOf, savePlan } from '../../formats/plan-file';
 import { type DedupPlan, type Ids, openRows, readPlan } from '../../node';
+import { linesOfPlan } from '../input/plan-lines';
+import type { SourceMarks } from '../input/source-marks';
 import { Conflict } from './server';
+
+/** What lines of a plan say of their rows besides the plan. */
+interface RowNames {
+  readonly ids: Ids | undefined;
+  /** The file of a row, where they lie in several. */
+  readonly fileAt: (row: number) => string | undefined;
+}
 
 export class PlanFile {
   readonly path: string;
+  /** Of the files of the rows. */
+  readonly #marks: SourceMarks | null;
   /** The file as we last read or wrote it. */
   #known: string | null = null;
   /** Rows of the file as bytes; of blocks in `#changed` they are those of an earlier plan. */
@@ -19,8 +30,9 @@ export class PlanFile {
   #saving: Promise<void> | null = null;
   #next: Promise<void> | null = null;
 
-  constructor(path: string) {
+  constructor(path: string, marks: SourceMarks | null) {
     this.path = path;
+    this.#marks = marks;
   }
 
   /** Whether the plan compares texts by other than sets; false without one that can be read. */
@@ -30,11 +42,19 @@ export class PlanFile {
     return reader !== null && !reader.columns.some(({ name }) => name === 'jaccard');
   }
 
-  /** The plan as it is now, of a source of so many rows; null where there is no file. */
+  /**
+   * The plan as it is now, of a source of so many rows; null where there is no file. Throws where
+   * the files of the rows were changed since it was made.
+   */
   async read(maxRows: number): Promise<DedupPlan | null> {
     this.#blocks = [];
     this.#known = await stateOf(this.path);
-    return this.#known === null ? null : readPlan(this.path, { maxRows });
+    if (this.#known === null) return null;
+    const plan = await readPlan(this.path, { maxRows });
+    if (this.#marks === null) return plan;
+    const { marks } = await linesOfPlan(this.path, plan.count);
+    this.#marks.check(marks, this.path);
+    return plan;
   }
 
   /** Throws where the file is not as we left it: another program has changed it. */
@@ -48,11 +68,11 @@ export class PlanFile {
    * Saves what the plan is by now, of which these rows are changed; all without them. While a save
    * runs, all later ones wait for one more.
    */
-  save(plan: DedupPlan, ids: Ids | undefined, rows?: readonly number[]): Promise<void> {
+  save(plan: DedupPlan, names: RowNames, rows?: readonly number[]): Promise<void> {
     if (rows === undefined) this.#blocks = [];
     for (const row of rows ?? []) this.#changed.add(blockOf(row));
     if (this.#saving === null) {
-      this.#saving = this.#write(plan, ids).finally(() => {
+      this.#saving = this.#write(plan, names).finally(() => {
         this.#saving = null;
       });
       return this.#saving;
@@ -61,16 +81,18 @@ export class PlanFile {
       .catch(() => undefined)
       .then(() => {
         this.#next = null;
-        return this.save(plan, ids, []);
+        return this.save(plan, names, []);
       });
     return this.#next;
   }
 
-  async #write(plan: DedupPlan, ids: Ids | undefined): Promise<void> {
+  async #write(plan: DedupPlan, { ids, fileAt }: RowNames): Promise<void> {
     for (const block of this.#changed) delete this.#blocks[block];
     this.#changed = new Set();
     // Decisions may follow while this is written: they are of the next save.
-    await savePlan(this.path, copied(plan), { ids, blocks: this.#blocks });
+    const marks = this.#marks;
+    const sourceOf = marks === null ? undefined : (row: number) => marks.markOf(fileAt(row));
+    await savePlan(this.path, copied(plan), { ids, sourceOf, blocks: this.#blocks });
     this.#known = await stateOf(this.path);
   }
 }

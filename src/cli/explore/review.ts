@@ -14,7 +14,7 @@ import type {
   ReviewAnswer,
 } from '../../explorer/messages';
 import { checksOfRows, planOfRows } from '../../groups/plan-of-rows';
-import { type Comparison, type DedupPlan, dedupAsync, type Id, type Ids } from '../../node';
+import { type Comparison, type DedupPlan, dedupAsync, type Id } from '../../node';
 import type { Call } from '../call';
 import { idsOfIndex } from '../input/collection';
 import type { Explored } from './explored';
@@ -131,7 +131,7 @@ export class Review {
     await this.#file.check();
     this.#keep(rows, toKeep, after.isReviewed);
     try {
-      await this.#file.save(this.#plan as DedupPlan, this.#ids(), rows);
+      await this.#file.save(this.#plan as DedupPlan, this.#names(), rows);
     } catch (error) {
       await this.#read(); // what was decided is not in the file
       throw error;
@@ -189,7 +189,7 @@ export class Review {
       if (!isSame || old.plan?.reviewed?.[rows[0]] !== 1) continue;
       this.#keep(rows, new Set(rows.filter((row) => old.plan?.kept[row] === 1)), true);
     }
-    await this.#file.save(taken, this.#ids());
+    await this.#file.save(taken, this.#names());
     return this.answer();
   }
 
@@ -200,12 +200,13 @@ export class Review {
     return call.long('grouping', (work) => dedupAsync(index, { ...options, ...work }));
   }
 
-  /** The ids of the rows, where they are more than the numbers of rows. */
-  #ids(): Ids | undefined {
-    const { index, rows } = this.#explored;
-    return rows.some((row) => index.idOf(row) !== row)
+  /** The ids of the rows, where they are more than the numbers of rows, and their files. */
+  #names() {
+    const { index, rows, fileAt } = this.#explored;
+    const ids = rows.some((row) => index.idOf(row) !== row)
       ? idsOfIndex(index, rows, this.#plan?.count)
       : undefined;
+    return { ids, fileAt };
   }
 }
 

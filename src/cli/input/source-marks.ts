@@ -20,7 +20,7 @@ export async function marksOf(call: Call, input: Input): Promise<SourceMarks | n
   for (const file of files) if (!(await stat(file)).isFile()) return null;
   const sums = new Map<string, string>();
   for (const file of files) sums.set(file, await checksumOf(file, call.signal));
-  return new SourceMarks(sums);
+  return new SourceMarks(input, sums);
 }
 
 export class SourceMarks {
@@ -28,7 +28,10 @@ export class SourceMarks {
   readonly #all: string;
 
   /** `sums` are checksums by file. */
-  constructor(readonly sums: ReadonlyMap<string, string>) {
+  constructor(
+    readonly input: Input,
+    readonly sums: ReadonlyMap<string, string>,
+  ) {
     this.#all = fileChecksum(new TextEncoder().encode([...sums.values()].join())).slice(8);
   }
 
@@ -39,12 +42,12 @@ export class SourceMarks {
   }
 
   /** Throws, naming files that were changed, unless a plan's lines have the marks of these. */
-  check(marks: ReadonlySet<string>, planPath: string, input: Input): void {
+  check(marks: ReadonlySet<string>, planPath: string): void {
     const other = [...marks].find((mark) => mark.split('-')[1] !== this.#all);
     if (other === undefined) return;
     const planned = new Set([...marks].map((mark) => mark.split('-')[0]));
     const changed = [...this.sums].flatMap(([file, sum]) => (planned.has(sum) ? [] : [file]));
-    const which = changed.length > 0 ? changed.join(', ') : nameOfInput(input);
+    const which = changed.length > 0 ? changed.join(', ') : nameOfInput(this.input);
     // Files without a row in the plan are not known by themselves.
     const what = changed.length > 1 ? 'some of these changed' : 'changed';
     const how = changed.length > 0 ? what : 'there were other files, or in another order,';

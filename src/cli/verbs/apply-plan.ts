@@ -1,16 +1,8 @@
 /** `halfspace dedup --apply`: the rows that a reviewed plan keeps, as a new file. */
 
 import { stat } from 'node:fs/promises';
-import { textOfFormula } from '../../formats/csv/csv-text';
 import { shardsOf } from '../../formats/shards';
-import {
-  applyPlan,
-  type BitOrder,
-  type DedupPlan,
-  openRows,
-  type RowFormat,
-  readPlan,
-} from '../../node';
+import { applyPlan, type BitOrder, type DedupPlan, type RowFormat, readPlan } from '../../node';
 import type { Call } from '../call';
 import { isIndexFolder } from '../input/index-folder';
 import {
@@ -20,6 +12,7 @@ import {
   readingOptions,
   saySkipped,
 } from '../input/open-input';
+import { linesOfPlan, type PlanLines } from '../input/plan-lines';
 import { marksOf } from '../input/source-marks';
 import { counted, grouped } from '../output/figures';
 
@@ -37,7 +30,7 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   const planPath = call.text('apply') as string;
   const plan = await readPlanFor(call, planPath, input);
   const { ids: planned, marks } = await linesOfPlan(planPath, plan.count);
-  if (marks.size > 0) (await marksOf(call, input))?.check(marks, planPath, input);
+  if (marks.size > 0) (await marksOf(call, input))?.check(marks, planPath);
   const ids = await idsToCompare(call, { input, planPath, planned });
   const options = {
     ...readingOptions(call, input),
@@ -90,34 +83,4 @@ async function idsToCompare(
   const which = planned === null ? planPath : name;
   call.say(`${which} has no ids: rows of the plan and of ${name} are matched by their numbers`);
   return null;
-}
-
-/** What the lines of a plan have besides the plan. */
-interface PlanLines {
-  /** By row its id, undefined without a line; null where lines have no ids. */
-  readonly ids: (string | null | undefined)[] | null;
-  /** Of the files that the plan was made of; none in plans of before. */
-  readonly marks: ReadonlySet<string>;
-}
-
-async function linesOfPlan(path: string, count: number): Promise<PlanLines> {
-  const plan = await openRows(path);
-  await plan.close();
-  const has = (column: string) => plan.columns.some(({ name }) => name === column);
-  const ids: PlanLines['ids'] = has('id') ? Array(count).fill(undefined) : null;
-  const marks = new Set<string>();
-  const columns = ['row', 'id', 'source'].filter(has);
-  if (columns.length === 1) return { ids, marks };
-  const types: Record<string, 'text'> = ids === null ? {} : { id: 'text' };
-  for await (const batch of await openRows(path, { columns, types })) {
-    const own = has('source') ? batch.values('source') : [];
-    for (const mark of own) if (mark !== null && mark !== '') marks.add(String(mark));
-    if (ids === null) continue;
-    const names = batch.values('id');
-    batch.values('row').forEach((row, i) => {
-      const id = names[i] === null ? null : String(names[i]);
-      ids[Number(row)] = id === null || plan.format !== 'csv' ? id : textOfFormula(id);
-    });
-  }
-  return { ids, marks };
 }

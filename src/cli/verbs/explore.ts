@@ -14,6 +14,7 @@ import { openExplored, planPathOf } from '../explore/explored';
 import { servedPage } from '../explore/page-file';
 import { PlanFile } from '../explore/plan-file';
 import { startServer } from '../explore/server';
+import { marksOf } from '../input/source-marks';
 
 /** Serves until it is stopped; fails where the input cannot be opened. */
 export async function run(call: Call): Promise<0> {
@@ -38,7 +39,7 @@ export async function run(call: Call): Promise<0> {
   await call.print(`${server.address}\n`);
   call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   if (call.has('open')) openBrowser(server.address);
-  const planFile = new PlanFile(planPathOf(call, path));
+  const planFile = new PlanFile(planPathOf(call, path), await marksOf(call, path));
   const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   answers = answersOf(call, explored, planFile);
   status = { phase: 'ready', label: '', share: null };
