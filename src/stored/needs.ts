@@ -29,6 +29,9 @@ export class Need extends Elsewhere {
   }
 }
 
+/** Searches that do not fit next to others, after which no more are tried: they share even less. */
+const MAX_REFUSED = 8;
+
 interface Waiting {
   readonly steps: Steps<unknown>;
   readonly signal: AbortSignal | undefined;
@@ -101,14 +104,19 @@ export class SearchQueue {
       .filter(({ need }) => need !== null && need.store === first?.store)
       .map((one) => ({ one, added: addedBy(one).length }))
       .sort((a, b) => a.added - b.added);
-    return others.flatMap(({ one }) => {
+    const round: Waiting[] = [];
+    for (let i = 0, left = MAX_REFUSED; i < others.length && left > 0; i++) {
+      const { one } = others[i];
       const need = one.need as Need;
       const added = addedBy(one);
       for (const key of added) all.set(key, need.wanted.get(key));
-      if (added.length === 0 || need.store.fits(all)) return one;
-      for (const key of added) all.delete(key);
-      return [];
-    });
+      if (added.length === 0 || need.store.fits(all)) round.push(one);
+      else {
+        for (const key of added) all.delete(key);
+        left--;
+      }
+    }
+    return round;
   }
 }
 
