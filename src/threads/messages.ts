@@ -16,6 +16,8 @@ export type ToWorker =
       readonly memories: readonly WebAssembly.Memory[];
       /** The worker's scratch space in each memory. */
       readonly areas: readonly number[];
+      /** 1 once the job is stopped: parts that have not begun are dropped. */
+      readonly stopped: Int32Array;
     }
   | {
       readonly kind: 'part';
@@ -36,6 +38,7 @@ export type FromWorker =
       readonly result: unknown;
       readonly copies: readonly ArrayBuffer[];
     }
+  | { readonly kind: 'dropped'; readonly job: number; readonly part: number }
   | {
       readonly kind: 'failed';
       readonly job: number;

@@ -6,7 +6,13 @@
  */
 
 import type { LongCall } from '../base/steps';
-import { kernelModule, kernelModules, type LinearMemory, SCAN_BYTES } from '../kernels/memory';
+import {
+  kernelModule,
+  kernelModules,
+  type LinearMemory,
+  SCAN_BYTES,
+  sharedValues,
+} from '../kernels/memory';
 import { type Host, startHost } from './host';
 import type { Job } from './job';
 import { type FromWorker, Packed, type ToWorker } from './messages';
@@ -152,6 +158,9 @@ class JobRun<S, P, R> implements Client {
   #next = 0;
   #taken = 0;
   #failure: { error: unknown } | null = null;
+  /** Read by the workers where they share memory. */
+  readonly #stopped = sharedValues(Int32Array, 1);
+  readonly #stop = () => Atomics.store(this.#stopped, 0, 1);
 
   constructor(
     job: Job<S, P, R>,
@@ -170,16 +179,18 @@ class JobRun<S, P, R> implements Client {
 
   open(
     worker: WorkerThread,
-    message: Omit<Extract<ToWorker, { kind: 'open' }>, 'kind' | 'job'>,
+    message: Omit<Extract<ToWorker, { kind: 'open' }>, 'kind' | 'job' | 'stopped'>,
     transfer: readonly ArrayBuffer[],
   ): void {
     worker.join(this.#number, this);
     this.#busy.set(worker, 0);
-    worker.post({ kind: 'open', job: this.#number, ...message }, transfer);
+    const stopped = this.#stopped;
+    worker.post({ kind: 'open', job: this.#number, stopped, ...message }, transfer);
   }
 
   /** Sends the first parts, when all workers are open. */
   start(): Promise<void> {
+    this.#call.signal?.addEventListener('abort', this.#stop);
     this.#feedAll();
     this.#endWhenDone();
     return this.#ended;
@@ -198,6 +209,7 @@ class JobRun<S, P, R> implements Client {
   onEnd(worker: WorkerThread, error: Error): void {
     this.#busy.delete(worker);
     this.#failure ??= { error };
+    this.#stop();
     this.#endWhenDone();
   }
 
@@ -230,7 +242,7 @@ class JobRun<S, P, R> implements Client {
       if (message === undefined || this.#isStopped) return;
       this.#results.delete(this.#taken);
       if (message.kind === 'failed') throw message.error;
-      if (message.kind === 'ready') return;
+      if (message.kind !== 'done') return;
       const progress = this.#job.take(message.result as R, this.#taken++);
       if (progress !== undefined) this.#call.onProgress?.(...progress);
     }
@@ -245,6 +257,7 @@ class JobRun<S, P, R> implements Client {
       work();
     } catch (error) {
       this.#failure ??= { error };
+      this.#stop();
     }
   }
 
@@ -253,6 +266,7 @@ class JobRun<S, P, R> implements Client {
     const isDone = this.#taken >= this.#job.count || this.#isStopped;
     const busy = [...this.#busy.values()].reduce((sum, parts) => sum + parts, 0);
     if (!isDone || busy > 0) return;
+    this.#call.signal?.removeEventListener('abort', this.#stop);
     for (const worker of this.#busy.keys()) {
       worker.post({ kind: 'close', job: this.#number });
       worker.leave(this.#number);

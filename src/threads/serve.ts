@@ -15,6 +15,7 @@ type Post = (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
 interface OpenJob {
   readonly run: (part: never) => unknown;
   readonly memories: readonly WebAssembly.Memory[];
+  readonly stopped: Int32Array;
 }
 
 /** Serves the thread that started this one, for ever. */
@@ -32,11 +33,16 @@ export function serve(tasks: readonly AnyTask[]): void {
       adoptModules(message.modules);
       post({ kind: 'ready' }, []);
     } else if (message.kind === 'open') {
-      open.set(message.job, { run: opened(byName, message), memories: message.memories });
+      const { job, memories, stopped } = message;
+      open.set(job, { run: opened(byName, message), memories, stopped });
     } else if (message.kind === 'close') open.delete(message.job);
     else {
       const { job, part, value, copies } = message;
-      const { run, memories } = open.get(job) as OpenJob;
+      const { run, memories, stopped } = open.get(job) as OpenJob;
+      if (Atomics.load(stopped, 0) === 1) {
+        post({ kind: 'dropped', job, part }, []);
+        return;
+      }
       try {
         const result = new Packed(run(unpacked(value, memories) as never), 'result');
         const transfer = [...result.transfer, ...copies];
