@@ -13,6 +13,16 @@ export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length
   return largest * Math.sqrt(sum);
 }
 
+/**
+ * The length of a vector whose cosines are wanted: 0, or within the bounds in which float64 has the
+ * digits for them. Throws where it is not.
+ */
+export function checkedLength(name: string, values: ArrayLike<number>): number {
+  const length = lengthOf(values);
+  if (length === 0 || (length >= 1e-300 && length <= 1e300)) return length;
+  throw new RangeError(`${name}: expected finite values, and a length of 1e-300 to 1e300`);
+}
+
 /** A cosine that rounding may have taken out of -1..1. */
 export const clampedCosine = (cosine: number): number => Math.max(-1, Math.min(1, cosine));
 

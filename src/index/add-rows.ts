@@ -6,7 +6,7 @@
 import { wrongValue } from '../base/check';
 import type { Steps } from '../base/steps';
 import { Codes, checkSameTexts } from '../codes/codes';
-import { canonicalRows } from '../vectors/sparse-rows';
+import { checkFloat32 } from '../vectors/float32';
 import {
   checkDenseMatrix,
   type DenseMatrix,
@@ -52,11 +52,6 @@ export function copyOf(batch: RowsToAdd): RowsToAdd {
   ) as unknown as RowsToAdd;
 }
 
-/** Sparse rows checked between two steps. */
-const BLOCK_ROWS = 2048;
-/** Rows of float64 whose largest value is below it lose digits as float32, which ends at 2^-149. */
-const MIN_FLOAT32 = 2 ** -110;
-
 /**
  * Checks and hashes a batch; throws where a row is refused. With `mayReplace`, ids may be those of
  * rows that are there.
@@ -86,8 +81,11 @@ export function* additionOf(
   const codes = yield* parts.hasher.hashInSteps(hashed);
   checkRoom(parts, codes.count);
   const vectors = kind === undefined || isEmpty ? null : (dense ?? (packed as SparseMatrix));
-  if (vectors !== null && dense !== null) checkDense(dense, codes);
-  else if (vectors !== null) yield* checkSparse(vectors as SparseMatrix, codes);
+  // The hasher has found all values finite.
+  const isChecked = dense?.values instanceof Float32Array;
+  if (vectors !== null && !isChecked) {
+    yield* checkFloat32(vectors, codes.count, (row) => codes.isNull(row));
+  }
   const checkedIds = yield* parts.ids.check(ids, codes.count, mayReplace);
   return { codes, ids: checkedIds, vectors, isForeign: false };
 }
@@ -133,39 +131,4 @@ function checkRoom({ distinctCodes }: IndexParts, count: number): void {
   if (distinctCodes.rowCount + count > MAX_ROWS) {
     throw new RangeError(`an index holds at most ${MAX_ROWS} rows`);
   }
-}
-
-/** Refuses rows of float64 that have no direction as float32, in which they are held. */
-function checkDense({ values, dimensions }: DenseMatrix, codes: Codes): void {
-  if (values instanceof Float32Array) return;
-  for (let row = 0; row < codes.count; row++) {
-    if (codes.isNull(row)) continue;
-    let most = 0;
-    for (let i = row * dimensions; i < (row + 1) * dimensions; i++) {
-      most = Math.max(most, Math.abs(Math.fround(values[i])));
-    }
-    if (most >= MIN_FLOAT32 && Number.isFinite(most)) continue;
-    throw doesNotFit(row);
-  }
-}
-
-function* checkSparse(matrix: SparseMatrix, codes: Codes): Steps<void> {
-  const least = matrix.values instanceof Float32Array ? Number.MIN_VALUE : MIN_FLOAT32;
-  for (let first = 0; first < codes.count; first += BLOCK_ROWS) {
-    const end = Math.min(codes.count, first + BLOCK_ROWS);
-    const { offsets, values } = canonicalRows(matrix, first, end);
-    for (let row = first; row < end; row++) {
-      if (codes.isNull(row)) continue;
-      let most = 0;
-      for (let i = offsets[row - first]; i < offsets[row - first + 1]; i++) {
-        most = Math.max(most, Math.abs(Math.fround(values[i])));
-      }
-      if (!(most >= least && Number.isFinite(most))) throw doesNotFit(row);
-    }
-    yield undefined;
-  }
-}
-
-function doesNotFit(row: number): RangeError {
-  return new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
 }

@@ -5,12 +5,13 @@
  */
 
 import { wrongType, wrongValue } from '../base/check';
-import type { Steps } from '../base/steps';
+import { runSteps, type Steps } from '../base/steps';
 import { type Measure, measureOf } from '../codes/measure';
 import { DenseVectors } from '../index/vectors/dense-vectors';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
 import { inParallel } from '../threads/parallel';
+import { checkFloat32 } from '../vectors/float32';
 import {
   checkMatrix,
   type DenseMatrix,
@@ -46,6 +47,10 @@ export function withVectors(
     throw wrongValue('vectors', `one for each of ${rowCount} rows`, count);
   }
   const isPresent = (row: number) => !rows.codes.isNull(row);
+  runSteps(
+    checkFloat32(given, count, (row) => !isPresent(row)),
+    {},
+  );
   const vectors: RowVectors = isDenseMatrix(given)
     ? new DenseVectors('float32', given.dimensions, rows.kernel)
     : new SparseVectors();

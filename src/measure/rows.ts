@@ -6,10 +6,11 @@
 
 import { isValid } from '../base/bitmap';
 import { drawnNumbers } from '../base/draw';
-import { lengthOf } from '../base/length';
+import { checkedLength } from '../base/length';
 import { Codes } from '../codes/codes';
 import type { Id } from '../index/id-table';
 import type { SimHashIndex } from '../index/simhash-index';
+import { canonicalRows } from '../vectors/sparse-rows';
 import {
   type DenseMatrix,
   isSparse,
@@ -28,16 +29,17 @@ const isNumber = (value: unknown) => typeof value === 'number';
 
 /**
  * True of a vector with a direction: not null, not all-zero. Throws an error that names `row`
- * where it has no numbers, or the square of its length is not finite.
+ * where it has no numbers, or none of which cosines would be right.
  */
 export function hasDirection(vector: Vector | null, row: number): vector is Vector {
   if (vector === null) return false;
-  const values = isSparse(vector) ? vector.values : vector;
-  const isNumbers = ArrayBuffer.isView(values) || Array.from(values).every(isNumber);
+  if (isSparse(vector)) {
+    const matrix = { offsets: [0, vector.indices.length], ...vector };
+    return checkedLength(`row ${row}`, canonicalRows(matrix, 0, 1, row).values) > 0;
+  }
+  const isNumbers = ArrayBuffer.isView(vector) || Array.from(vector).every(isNumber);
   if (!isNumbers) throw new TypeError(`row ${row}: expected numbers`);
-  const length = lengthOf(values);
-  if (Number.isFinite(length * length)) return length > 0;
-  throw new RangeError(`row ${row}: expected finite values of a finite length`);
+  return checkedLength(`row ${row}`, vector) > 0;
 }
 
 /** The rows of an index that were not removed, ascending. */

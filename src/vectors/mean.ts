@@ -5,7 +5,7 @@
 
 import { isValid } from '../base/bitmap';
 import { checkInteger, checkOptions, checkSeed } from '../base/check';
-import { lengthOf } from '../base/length';
+import { checkedLength } from '../base/length';
 import { alea } from '../base/random';
 import { checkDenseMatrix, type DenseMatrix } from './vectors';
 
@@ -45,9 +45,8 @@ export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Arra
     left--;
     if (!isValid(validity, row)) continue;
     const from = row * dimensions;
-    const length = lengthOf(values, from, from + dimensions);
+    const length = checkedLength(`row ${row}`, values.subarray(from, from + dimensions));
     if (length === 0) continue;
-    if (!Number.isFinite(length)) throw new RangeError(`row ${row} of "vectors" is not finite`);
     for (let i = 0; i < dimensions; i++) mean[i] += values[from + i] / length;
     taken++;
   }

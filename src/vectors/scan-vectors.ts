@@ -5,7 +5,7 @@
 
 import { isValid } from '../base/bitmap';
 import { checkK, checkNumber, checkOptions, wrongValue } from '../base/check';
-import { clampedCosine, lengthOf } from '../base/length';
+import { checkedLength, clampedCosine } from '../base/length';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Highest } from '../base/top-k';
 import { dotsKernel, type KernelName } from '../kernels/kernels';
@@ -113,10 +113,7 @@ function unit(queries: DenseMatrix, row: number): Float64Array | null {
   if (!isValid(queries.validity, row)) return null;
   const from = row * queries.dimensions;
   const vector = Float64Array.from(queries.values.subarray(from, from + queries.dimensions));
-  const norm = lengthOf(vector);
-  if (!Number.isFinite(norm)) {
-    throw new RangeError(`query ${row}: expected finite values of a finite length`);
-  }
+  const norm = checkedLength(`query ${row}`, vector);
   if (norm === 0) throw new RangeError(`query ${row}: an all-zero vector has no direction`);
   return vector.map((value) => value / norm);
 }

@@ -6,7 +6,7 @@
 
 import { checkValidity, isValid } from '../base/bitmap';
 import { checkInteger, describe, wrongType, wrongValue } from '../base/check';
-import { lengthOf } from '../base/length';
+import { checkedLength } from '../base/length';
 
 /** A value for each dimension. */
 export type DenseVector = Float32Array | Float64Array | readonly number[];
@@ -109,16 +109,15 @@ export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
   return count;
 }
 
-/** Lengths of rows from `first` on, 0 for null ones; throws where one is not finite. */
+/** Lengths of rows from `first` on, 0 for null ones; throws where cosines would be wrong. */
 export function lengthsOf(matrix: DenseMatrix, first: number, count: number): Float64Array {
   const { values, dimensions, validity } = matrix;
   const lengths = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     if (!isValid(validity, first + i)) continue;
-    lengths[i] = lengthOf(values, (first + i) * dimensions, (first + i + 1) * dimensions);
-    if (!Number.isFinite(lengths[i])) {
-      throw new RangeError(`row ${first + i}: expected finite values of a finite length`);
-    }
+    const row = first + i;
+    const from = row * dimensions;
+    lengths[i] = checkedLength(`row ${row}`, values.subarray(from, from + dimensions));
   }
   return lengths;
 }

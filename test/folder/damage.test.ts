@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { bundled } from './child';
 import type { FileDamage } from './damage.child';
 
-/** Every file of an index folder, cut at every length and changed at every byte, one at a time. */
+/** Every file of an index folder, cut and changed at one byte after another, one at a time. */
 
 const LIMIT_MS = 5000; // of the processor, thousands of times what it takes: a loop without end is found
 
@@ -14,11 +14,11 @@ describe('a file of an index folder that is cut, changed or gone', () => {
   beforeAll(async () => {
     const start = await bundled('damage.child.ts');
     const child = start([], ['--max-old-space-size=96']);
-    const timer = setTimeout(() => child.process.kill('SIGKILL'), 1_160_000);
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), 280_000);
     expect([await child.end, child.output.stderr]).toEqual([0, '']);
     clearTimeout(timer);
     files = JSON.parse(child.output.stdout);
-  }, 1_200_000);
+  }, 300_000);
 
   it('is of every kind there is', () => {
     const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
@@ -33,13 +33,13 @@ describe('a file of an index folder that is cut, changed or gone', () => {
     expect(files.flatMap(({ name, failures }) => failures.map((one) => `${name}: ${one}`))).toEqual(
       [],
     );
-    for (const { name, bytes, opened, refused, equal } of files) {
-      expect([name, opened]).toEqual([name, expect.any(Number)]);
-      expect(opened).toBeGreaterThan(2 * bytes);
+    for (const { name, bytes, opened, cuts, refused, equal } of files) {
+      const isWhole = name.startsWith('manifest-');
+      expect([name, opened > (isWhole ? 2 * bytes : 200)]).toEqual([name, true]);
       // Of hashes the buckets are read that ids are in: what lies elsewhere changes no answer.
       if (name.startsWith('hashes-')) {
         expect([name, refused + equal]).toEqual([name, opened]);
-        expect(refused).toBeGreaterThan(bytes); // all cuts, and the bytes of these buckets
+        expect(refused).toBeGreaterThan(cuts); // all cuts, and bytes of these buckets
         continue;
       }
       // The copy for people is not read.

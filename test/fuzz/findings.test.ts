@@ -1,9 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { hasDirection } from '../../src/measure/rows';
-import { openIndexUrl, openRows, sparseFromArrow } from '../../src/node';
+import {
+  Codes,
+  calibrate,
+  codesFromArrow,
+  codesToArrow,
+  openIndexUrl,
+  openRows,
+  sparseFromArrow,
+} from '../../src/node';
 import { fileChecksum, parseManifest } from '../../src/stored/manifest';
+import { temporaryFolder } from '../folder/collection';
 import { Draws } from '../reference/random';
 import { bytesIn } from '../stored/files';
 import { checkRefusal } from './check';
@@ -74,4 +85,26 @@ it('refuses a vector that holds what is no number', () => {
     expect(() => hasDirection([1, bad] as never, 3)).toThrow('row 3: expected numbers');
   }
   expect(hasDirection([1, 0], 3)).toBe(true);
+});
+
+it('refuses a sparse vector with a dimension that is no integer', async () => {
+  for (const bad of [Object.create(null), '1', 0.5, -1, null]) {
+    const vector = { indices: [1, bad], values: [1, 2] } as never;
+    expect(() => hasDirection(vector, 3)).toThrow(/^row 3\b/);
+    await expect(calibrate([vector, vector])).rejects.toThrow(/^row 0\b/);
+  }
+});
+
+// Without its header a file is one of another maker, without batches one of no rows.
+it('refuses a file whose footer has lost its header and its batches', async () => {
+  const bytes = codesToArrow(Codes.from(new Draws('codes').bytes(40), { bits: 8 }));
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  text.write('g\0\0\0', text.lastIndexOf('halfspace'));
+  const one = Buffer.from([1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]); // of a batch, at 8
+  text[text.lastIndexOf(one)] = 0;
+  const words = 'codes.arrow: cannot be read as Arrow: damaged: the footer names no batch';
+  expect(() => codesFromArrow(bytes, { file: 'codes.arrow' })).toThrow(words);
+  const path = join(await temporaryFolder(), 'codes.arrow');
+  await writeFile(path, bytes);
+  await expect(openRows(path)).rejects.toThrow('the footer names no batch, and the file has one');
 });

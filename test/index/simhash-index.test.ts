@@ -152,7 +152,7 @@ describe('in turns with the event loop', () => {
         values.copyWithin(row * dimensions, 5 * dimensions, 6 * dimensions);
       }
       index.addAll(vectors);
-      const queries = Array.from({ length: 100 }, () => rowOf(vectors, 5));
+      const queries = Array.from({ length: 20 }, () => rowOf(vectors, 5));
       const asked: unknown[] = [];
       const searching = index.searchAllAsync(queries, {
         ...{ k: 3, rank, method: 'scan', oversample: 8 },

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
+  calibrate,
   cluster,
+  dedup,
   groupRows,
   meanOf,
   pairs,
@@ -71,6 +73,71 @@ it('clusters and means are the same', () => {
   const mean = meanOf({ values: mixed, dimensions: DIMENSIONS });
   meanOf({ values, dimensions: DIMENSIONS }).forEach((value, i) => {
     expect(mean[i]).toBeCloseTo(value, 12);
+  });
+});
+
+describe.each([1e-308, 1e-302, 1e301, 1e308])('vectors of float64, about %f long', (length) => {
+  const matrix = { values: values.map((value) => (value * length) / 5), dimensions: DIMENSIONS };
+  const plain = { values, dimensions: DIMENSIONS };
+
+  it.each([
+    ['scanVectors', () => scanVectors(matrix, row(values, 0))],
+    ['a query of scanVectors', () => scanVectors(plain, row(matrix.values, 0))],
+    ['cluster', () => cluster(matrix, { clusters: 2 })],
+    ['meanOf', () => meanOf(matrix)],
+  ])('are refused by %s', (_, call) => {
+    expect(call).toThrow(
+      /^(row|query) \d+: expected finite values, and a length of 1e-300 to 1e300$/,
+    );
+  });
+
+  it('are refused by calibrate', async () => {
+    await expect(calibrate(matrix)).rejects.toThrow(/^row \d+: .*a length of 1e-300 to 1e300$/);
+  });
+});
+
+it.each([1e-290, 1e-160, 1e160, 1e290])('calibrate finds the same, times %f', async (factor) => {
+  const times = { values: values.map((value) => value * factor), dimensions: DIMENSIONS };
+  const [one, other] = [{ values, dimensions: DIMENSIONS }, times].map((rows) =>
+    calibrate(rows, { minCosine: 0.3 }),
+  );
+  expect((await other).recommended).toEqual((await one).recommended);
+});
+
+// Kept as float32, these lengths became zeros and infinities: no pair was found, without an error.
+describe('vectors by which pairs of codes are checked', () => {
+  const codes = new SimHasher({ bits: 64, dimensions: DIMENSIONS }).hashAll(values);
+  const sparse = {
+    offsets: Uint32Array.from({ length: COUNT + 1 }, (_, i) => i * DIMENSIONS),
+    indices: Uint32Array.from({ length: COUNT * DIMENSIONS }, (_, i) => i % DIMENSIONS),
+  };
+  const options = { maxDistance: 64, minCosine: -1 };
+
+  it.each([1e-300, 1e-60, 1e60, 1e300, Number.NaN])('are refused, times %f', (factor) => {
+    const given = values.map((value) => value * factor);
+    for (const vectors of [
+      { values: given, dimensions: DIMENSIONS },
+      { values: given, ...sparse },
+    ]) {
+      for (const call of [pairs, groupRows, dedup]) {
+        const run = () => [...(call(codes, { ...options, vectors }) as Iterable<unknown>)];
+        expect(run).toThrow(/^row 0: (its values do not fit float32|expected finite values)/);
+      }
+    }
+  });
+
+  it.each([1e-30, 1, 1e30])('are right, times %f', (factor) => {
+    const given = values.map((value) => value * factor);
+    for (const vectors of [
+      { values: given, dimensions: DIMENSIONS },
+      { values: given, ...sparse },
+    ]) {
+      for (const { a, b, cosines } of pairs(codes, { ...options, vectors })) {
+        cosines?.forEach((found, i) => {
+          expect(found).toBeCloseTo(cosine(row(values, a[i]), row(values, b[i])), 6);
+        });
+      }
+    }
   });
 });
 

@@ -16,6 +16,7 @@ import {
   BATCH_MESSAGE,
   type Columns,
   DICTIONARY_MESSAGE,
+  FIRST_MESSAGE,
   footerStart,
   type Message,
   readFooter,
@@ -26,6 +27,7 @@ import {
   walkHead,
   walkMessage,
   walkStream,
+  walkToBatch,
 } from './messages';
 import { asArrow, decoded } from './source';
 
@@ -167,6 +169,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
       if (block.header === BATCH_MESSAGE) bodies.push({ at, length: bodyBytes });
       rowCount += rows;
     }
+    if (bodies.length === 0) await run(walkToBatch(), takeFrom(file, FIRST_MESSAGE, start));
     const message = schemaOfFooter(footer, schemaAt, version);
     return { start, blocks, preamble: new Preamble([message], columns, name) };
   });

@@ -8,6 +8,7 @@
 import { Flatbuffer, type Kind, type Table } from './flatbuffer';
 
 const MAGIC = 'ARROW1';
+export const FIRST_MESSAGE = 8; // of a file, behind it and padding
 /** LZ4 cannot exceed 255:1; ZSTD's shortest run-length block makes 128 KiB from 4 bytes. */
 const MAX_RATIO = [255, 32_768];
 
@@ -220,6 +221,7 @@ export function verifyArrow(bytes: Uint8Array): number {
       new Cursor(bytes, block.offset, start).run(walkBlock(block, walkMessage(columns)));
       if (block.header === BATCH_MESSAGE) batchCount++;
     }
+    if (batchCount === 0) new Cursor(bytes, FIRST_MESSAGE, start).run(walkToBatch());
     return batchCount;
   }
   const cursor = new Cursor(bytes, 0);
@@ -229,6 +231,16 @@ export function verifyArrow(bytes: Uint8Array): number {
     if (message === null) return batchCount;
     columns ??= message.columns;
     if (message.header === BATCH_MESSAGE) batchCount++;
+  }
+}
+
+/** Of a file whose footer names no batch; fails where there is one all the same. */
+export function* walkToBatch(): Walk<void> {
+  for (let head = yield* walkHead(); head !== null; head = yield* walkHead()) {
+    if (head.header === BATCH_MESSAGE) {
+      throw new Error('damaged: the footer names no batch, and the file has one');
+    }
+    yield head.bodyBytes;
   }
 }
 
@@ -286,7 +298,7 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
       const metadataBytes = footer.int32(block + 8);
       const bodyBytes = footer.int64(block + 16);
       const isInside =
-        offset >= 8 &&
+        offset >= FIRST_MESSAGE &&
         metadataBytes >= 8 &&
         bodyBytes >= 0 &&
         offset + metadataBytes + bodyBytes <= start;

@@ -1,0 +1,38 @@
+/** Rows that are kept as float32: right to its digits, or refused. */
+
+import { isValid } from '../base/bitmap';
+import type { Steps } from '../base/steps';
+import { canonicalRows } from './sparse-rows';
+import { type DenseMatrix, isDenseMatrix, type SparseMatrix } from './vectors';
+
+/** Rows checked between two steps. */
+const BLOCK_ROWS = 2048;
+/** Rows of float64 whose largest value is below it lose digits as float32, which ends at 2^-149. */
+const MIN_FLOAT32 = 2 ** -110;
+
+/** Throws where a row is not finite or loses its direction as float32; null rows are skipped. */
+export function* checkFloat32(
+  matrix: DenseMatrix | SparseMatrix,
+  count: number,
+  isNull: (row: number) => boolean,
+): Steps<void> {
+  const least = matrix.values instanceof Float32Array ? 0 : MIN_FLOAT32;
+  for (let first = 0; first < count; first += BLOCK_ROWS) {
+    const end = Math.min(count, first + BLOCK_ROWS);
+    const rows = isDenseMatrix(matrix) ? null : canonicalRows(matrix, first, end);
+    const values = rows?.values ?? (matrix as DenseMatrix).values;
+    const width = rows === null ? (matrix as DenseMatrix).dimensions : 0;
+    for (let row = first; row < end; row++) {
+      if (isNull(row) || !isValid(matrix.validity, row)) continue;
+      const from = rows?.offsets[row - first] ?? row * width;
+      const to = rows?.offsets[row - first + 1] ?? (row + 1) * width;
+      let most = 0; // NaN of a row with one
+      for (let i = from; i < to; i++) most = Math.max(most, Math.abs(values[i]));
+      if (most === 0) continue;
+      if (!Number.isFinite(most)) throw new RangeError(`row ${row}: expected finite values`);
+      if (most >= least && Number.isFinite(Math.fround(most))) continue;
+      throw new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
+    }
+    yield undefined;
+  }
+}
