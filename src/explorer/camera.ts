@@ -20,6 +20,8 @@ interface CameraEvents {
 /** Places of the map across a side. */
 export const SIDE = 65_536;
 const MAX_ZOOM = 400;
+/** How much nearer a view is that shows a part of the map. */
+const IS_PART = 1.2;
 /** Pixels across the legend. */
 const LEGEND = 240;
 /** Pixels that a pointer may move in a click. */
@@ -29,6 +31,8 @@ const REST_MILLISECONDS = 140;
 
 export class CameraControl {
   camera: Camera = { x: SIDE / 2, y: SIDE / 2, scale: 0.01 };
+  /** Whether a part of the map is seen, rather than the whole. */
+  isPart = false;
   readonly #element: HTMLElement;
   readonly #events: CameraEvents;
   readonly #pointers = new Map<number, Place>();
@@ -88,6 +92,7 @@ export class CameraControl {
       ...{ x: inside(x), y: inside(y) },
       scale: Math.max(least, Math.min(MAX_ZOOM * least, scale)),
     };
+    this.isPart = this.camera.scale > IS_PART * this.whole;
     this.#events.moved(this.camera, true);
     clearTimeout(this.#rest);
     this.#rest = window.setTimeout(() => this.#events.moved(this.camera, false), REST_MILLISECONDS);

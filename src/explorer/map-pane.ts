@@ -26,8 +26,6 @@ interface Legend {
 
 /** Rows of a map that is seen whole. */
 const FEW_ROWS = 2000;
-/** How much nearer a view is that shows a part of the map. */
-const IS_PART = 1.2;
 /** How near a pointer must be to a point, in pixels. */
 const REACH = 12;
 /** A card is asked for when the pointer has rested for so long. */
@@ -69,6 +67,7 @@ export class MapPane {
   #hovered = -1;
   readonly #cards = new Map<number, Card>();
   #frame = 0;
+  #place: (() => void) | null = null;
 
   constructor(
     readonly app: App,
@@ -108,7 +107,7 @@ export class MapPane {
         this.#request();
       },
     });
-    new ResizeObserver(() => this.#request()).observe(element);
+    new ResizeObserver(() => this.#seen()).observe(element);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour());
   }
 
@@ -122,8 +121,7 @@ export class MapPane {
    * and a view of a part of the map before goes where the row in its middle went.
    */
   show(map: MapAnswer, at: string | undefined): void {
-    const { camera, whole } = this.control;
-    const isPart = this.#map !== null && camera.scale > IS_PART * whole;
+    const { camera, isPart } = this.control;
     const middle = isPart ? (this.#grid?.nearest(camera.x, camera.y, SIDE) ?? -1) : -1;
     this.#map = map;
     this.#rows = uint32Of(map.rows);
@@ -132,10 +130,22 @@ export class MapPane {
     this.#grid = new Grid(this.#x, this.#y);
     this.#middles = middlesOf(this.#x, this.#y, bytesOf(map.labels), map.clusters.length);
     this.colour(this.#colouring);
-    const [x, y, zoom] = (at ?? '').split(',').map(Number);
-    if (middle >= 0) this.control.to({ ...camera, x: this.#x[middle], y: this.#y[middle] });
-    else if (at === undefined || ![x, y, zoom].every(Number.isFinite)) this.control.reset();
-    else this.control.to({ x: x * SIDE, y: y * SIDE, scale: zoom * this.control.whole });
+    this.#place = () => {
+      const [x, y, zoom] = (at ?? '').split(',').map(Number);
+      if (middle >= 0) this.control.to({ ...camera, x: this.#x[middle], y: this.#y[middle] });
+      else if (at === undefined || ![x, y, zoom].every(Number.isFinite)) this.control.reset();
+      else this.control.to({ x: x * SIDE, y: y * SIDE, scale: zoom * this.control.whole });
+    };
+    this.#seen();
+  }
+
+  /** Places the view, once it has a size: another view may be open. */
+  #seen(): void {
+    if (this.element.clientWidth > 0) {
+      this.#place?.();
+      this.#place = null;
+    }
+    this.#request();
   }
 
   /** Colours by a column, or by clusters; points of all colours are shown. */

@@ -92,4 +92,25 @@ describe('a draft of the map', () => {
     expect([await layoutShift(page), await overflow(page)]).toEqual([0, 0]);
     expect([requests, problems]).toEqual([[], []]);
   });
+
+  it.skipIf(!hasChromium)('and the map are whole where another view was open', async () => {
+    const served = await explore(['some.hs', '-q'], await indexFolder(ROWS));
+    const { page } = await openAddress('about:blank');
+    const made = page.waitForResponse(
+      (response) => response.request().postDataJSON()?.mayBeDraft === false,
+    );
+    await watched(page, `${served.address}#view=review`);
+    await made;
+    await page.click('nav >> text=Map');
+    await page.waitForSelector('.legend');
+    await page.waitForFunction(() => location.hash.includes('at='));
+    const at = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('at') ?? '';
+    const [x, y, zoom] = at.split(',').map(Number);
+    const { width, height } = await page
+      .locator('.map')
+      .evaluate((map) => map.getBoundingClientRect());
+    // The legend covers 240 pixels at the right; the map fills 92 % of the rest.
+    expect(x).toBeCloseTo(0.5 + 120 / (0.92 * Math.min(width - 240, height)), 3);
+    expect([y, zoom]).toEqual([0.5, 1]);
+  });
 });
