@@ -1,7 +1,8 @@
 /**
  * Every pair of rows within a distance, each once, in order, as a stream: of a collection with
  * itself, or of two. Exact, by the pigeonhole principle. With `minCosine` pairs are checked by the
- * vectors of an index, among those within a distance that catches a stated share of them.
+ * vectors of an index, among those within a distance that catches a stated share of them; by
+ * `minJaccard` sets are joined by their members, and none is missed.
  */
 
 import { checkMaxDistance, checkOneOf, checkOptions, wrongType } from '../base/check';
@@ -19,11 +20,13 @@ import { reaches } from '../codes/angle';
 import { Codes } from '../codes/codes';
 import { catchShare, checkLeast, type Measure } from '../codes/measure';
 import { SimHashIndex } from '../index/simhash-index';
+import { distance } from '../kernels/hamming/hamming.scalar';
 import { similaritiesInSteps, similaritiesOf, withVectors } from './exact';
 import { methodFor } from './join';
 import type { JoinMethod } from './join-layout';
 import { type PairBatch as OrderedBatch, pairsInOrder } from './pair-order';
 import { Forest, groupedCodes, PAIR_WISH, type PairWish, pairBitsOf } from './pair-wish';
+import { setPairs } from './set-join';
 import {
   checkComparable,
   DEFAULT_SHARE,
@@ -48,6 +51,9 @@ export interface PairsOptions extends Nearness, PairWish, LongCall {
   /** Called with the work that is expected, before it begins. */
   onStart?: (work: PairsWork) => void;
 }
+
+/** An entry of a list of rows that share a member, see set-join.ts. */
+const ENTRY_NS = 2;
 
 const PAIRS_DEFAULTS = { share: DEFAULT_SHARE, equal: 'all' } as const;
 
@@ -171,22 +177,24 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
     isForest: forest,
     isOfFirst,
+    group,
+    bySets: isExact && areJoinedAsSets(known),
     kernel: kernel ?? left.kernel,
     call: checkLongCall(known),
   };
 }
 
+/** Whether pairs are found by their sets: where nothing but these says which are wanted. */
+function areJoinedAsSets(wished: PairsOptions): boolean {
+  const { minJaccard = 0, maxDistance, agree, differ, equal } = wished;
+  const isOfBits = [maxDistance, agree, differ].some((wish) => wish !== undefined);
+  return minJaccard > 0 && equal !== 'first' && !isOfBits;
+}
+
 function* batches(request: Request): Stream<PairBatch> {
-  const { left, right, maxDistance, exact, kernel, equal, bits } = request;
+  const { left, right, exact } = request;
   const forest = request.isForest ? new Forest(left.codes.count, right?.codes.count) : null;
-  const others = right?.codes ?? null;
-  const codes = yield* distinctOf(request.codes, others, maxDistance, kernel, bits);
-  const method = methodFor(codes, maxDistance, bits);
-  request.onStart?.(workOf(request, codes, method));
-  const isKnown = (a: number, b: number) => forest?.has(a, b) === true;
-  const isNeedless = request.isOfFirst ? isKnown : undefined;
-  const order = { maxDistance, kernel, isFirstOnly: equal === 'first', bits, isNeedless };
-  for (const step of pairsInOrder(codes, method, order)) {
+  for (const step of request.bySets ? pairsOfSets(request) : pairsOfCodes(request, forest)) {
     if (!(step instanceof Item)) {
       yield step;
       continue;
@@ -199,6 +207,43 @@ function* batches(request: Request): Stream<PairBatch> {
       similarities = similaritiesOf(exact, [left, right ?? left], found.a, found.b);
     }
     yield new Item(withSimilarities(found, exact, similarities));
+  }
+}
+
+/** Pairs whose codes are near enough. */
+function* pairsOfCodes(request: Request, forest: Forest | null): Stream<OrderedBatch> {
+  const { maxDistance, kernel, equal, bits } = request;
+  const others = request.right?.codes ?? null;
+  const codes = yield* distinctOf(request.codes, others, maxDistance, kernel, bits);
+  const method = methodFor(codes, maxDistance, bits);
+  request.onStart?.(workOf(request, codes, method));
+  const isKnown = (a: number, b: number) => forest?.has(a, b) === true;
+  const isNeedless = request.isOfFirst ? isKnown : undefined;
+  const order = { maxDistance, kernel, isFirstOnly: equal === 'first', bits, isNeedless };
+  yield* pairsInOrder(codes, method, order);
+}
+
+/** Pairs that may be near as sets, none that are left out. */
+function* pairsOfSets({ left, right, asked, group, onStart }: Request): Stream<OrderedBatch> {
+  const rows = left.codes.count + (right?.codes.count ?? 0);
+  const begin = (comparisons: number, bytes: number) => {
+    const expectedSeconds = (comparisons * ENTRY_NS) / 1e9;
+    const work = { rows, distinct: rows, maxDistance: left.codes.bits, share: 1, tables: 1 };
+    onStart?.({ ...work, comparisons, expectedSeconds, bytes });
+  };
+  const wanted = { least: asked?.least as number, group, onStart: onStart && begin };
+  for (const step of setPairs(left, right, wanted)) {
+    if (!(step instanceof Item)) {
+      yield step;
+      continue;
+    }
+    const { a, b } = step.value;
+    const others = (right ?? left).codes;
+    const distances = new Uint16Array(a.length);
+    for (let i = 0; i < a.length; i++) {
+      distances[i] = distance(left.codes.at(a[i]), others.bytes, b[i] * others.bytesPerCode);
+    }
+    yield new Item({ a, b, distances });
   }
 }
 

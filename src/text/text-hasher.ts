@@ -20,6 +20,7 @@ import {
 import { estimateAngle } from '../codes/angle';
 import { type CodeOrigin, Codes, hammingDistance } from '../codes/codes';
 import { estimateJaccard } from '../codes/measure';
+import { BandKeys, type MinBands } from '../hashing/min-bands';
 import { SimHasher } from '../hashing/simhash';
 import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
@@ -179,13 +180,17 @@ export class TextHasher {
 
   /** `hashAll` in short steps, between which the event loop runs. */
   async hashAllAsync(texts: Iterable<string>, options?: LongCall): Promise<Codes> {
-    const given = checkOptions('options', options, LONG_CALL);
+    return this.hashWithKeys(texts, null, checkOptions('options', options, LONG_CALL));
+  }
+
+  /** @internal The same, and the keys of texts that are read as sets of shingles of words. */
+  async hashWithKeys(texts: Iterable<string>, keys: BandKeys | null, call: LongCall) {
     const settings = this.#settings;
-    const steps =
-      settings !== null && Array.isArray(texts)
-        ? this.#inParallel(texts, settings)
-        : this.hashPart(checkTexts(texts), 0);
-    return runStepsAsync(steps, checkLongCall(given));
+    const inParts = settings !== null && Array.isArray(texts);
+    const steps = inParts
+      ? this.#inParallel(texts, settings, keys)
+      : this.hashPart(checkTexts(texts), 0, keys);
+    return runStepsAsync(steps, checkLongCall(call));
   }
 
   /** Yields the codes in batches of up to 1,024, so that any number of texts fits in memory. */
@@ -194,7 +199,11 @@ export class TextHasher {
   }
 
   /** The codes of texts by threads that have such hashers; their vocabularies are their own. */
-  *#inParallel(texts: readonly string[], settings: Omit<TextState, 'frequencies'>): Steps<Codes> {
+  *#inParallel(
+    texts: readonly string[],
+    settings: Omit<TextState, 'frequencies'>,
+    keys: BandKeys | null,
+  ): Steps<Codes> {
     const found: Codes[] = [];
     const ends = partEnds(texts);
     const frequencies = this.#frequencies;
@@ -207,10 +216,11 @@ export class TextHasher {
       count: ends.length,
       part: (i) => {
         const firstRow = ends[i - 1] ?? 0;
-        return { texts: texts.slice(firstRow, ends[i]), firstRow };
+        return { texts: texts.slice(firstRow, ends[i]), firstRow, bands: keys?.bands };
       },
-      here: ({ texts: some, firstRow }) => codesOfPart(this, some, firstRow),
-      take: ({ bytes, validity }, i) => {
+      here: (part) => codesOfPart(this, part),
+      take: ({ bytes, validity, keys: own }, i) => {
+        keys?.append(own);
         const count = ends[i] - (ends[i - 1] ?? 0);
         const codes = Codes.allocate(count, { validity, ...kind });
         codes.bytes.set(bytes);
@@ -225,9 +235,9 @@ export class TextHasher {
    * The codes of texts of which the first is row `firstRow` in messages.
    * @internal
    */
-  *hashPart(texts: Iterable<string>, firstRow: number): Steps<Codes> {
+  *hashPart(texts: Iterable<string>, firstRow: number, keys: BandKeys | null = null): Steps<Codes> {
     const parts: Codes[] = [];
-    yield* eachItem(this.#hashing(texts, firstRow), (codes) => parts.push(codes));
+    yield* eachItem(this.#hashing(texts, firstRow, keys), (codes) => parts.push(codes));
     return Codes.join(parts, this.#kind);
   }
 
@@ -236,9 +246,9 @@ export class TextHasher {
   }
 
   /** A step for each text, and for each part of a batch that is hashed. */
-  *#hashing(texts: Iterable<string>, firstRow = 0): Stream<Codes> {
+  *#hashing(texts: Iterable<string>, firstRow = 0, keys: BandKeys | null = null): Stream<Codes> {
     const { origin } = this;
-    if (this.#sets !== null) return yield* this.#sets.hashing(texts, { firstRow, origin });
+    if (this.#sets !== null) return yield* this.#sets.hashing(texts, { firstRow, origin, keys });
     const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
     const batch = new TextBatch();
     let row = firstRow;
@@ -362,9 +372,13 @@ interface TextState {
   readonly frequencies: FrequencyEntries | null;
 }
 
-type TextPart = { readonly texts: readonly string[]; readonly firstRow: number };
+interface TextPart {
+  readonly texts: readonly string[];
+  readonly firstRow: number;
+  readonly bands: MinBands | undefined;
+}
 
-type PartCodes = Pick<Codes, 'bytes' | 'validity'>;
+type PartCodes = Pick<Codes, 'bytes' | 'validity'> & { readonly keys: Uint32Array };
 
 export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
   name: 'text hashing',
@@ -373,11 +387,12 @@ export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
       ...{ ...options, tokens: tokensOfRecipe(recipe), stopWords },
       ...(frequencies && { frequencies: FrequencyTable.of(frequencies) }),
     });
-    return ({ texts, firstRow }) => codesOfPart(hasher, texts, firstRow);
+    return (part) => codesOfPart(hasher, part);
   },
 };
 
-function codesOfPart(hasher: TextHasher, texts: readonly string[], firstRow: number): PartCodes {
-  const { bytes, validity } = runSteps(hasher.hashPart(texts, firstRow), {});
-  return { bytes, validity };
+function codesOfPart(hasher: TextHasher, { texts, firstRow, bands }: TextPart): PartCodes {
+  const keys = bands ? new BandKeys(bands) : null;
+  const { bytes, validity } = runSteps(hasher.hashPart(texts, firstRow, keys), {});
+  return { bytes, validity, keys: keys?.all() ?? new Uint32Array() };
 }

@@ -7,6 +7,7 @@
 import { bitmapOf } from '../base/bitmap';
 import { Item, type Stream } from '../base/steps';
 import { type CodeOrigin, Codes } from '../codes/codes';
+import type { BandKeys } from '../hashing/min-bands';
 import { allZero } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { type KernelName, minwiseKernel } from '../kernels/kernels';
@@ -20,6 +21,13 @@ import { hashUnits, hashWord, type WordHash } from './word-hash';
 
 /** Texts of a batch of codes. */
 const MAX_TEXTS = 1024;
+
+interface SetRequest {
+  readonly firstRow: number;
+  readonly origin: CodeOrigin;
+  /** Takes the keys of each text. */
+  readonly keys: BandKeys | null;
+}
 
 /** Reads texts as the sets of their runs of `width` words. */
 export class SetReader {
@@ -49,11 +57,10 @@ export class SetReader {
     return { indices, values: values.slice(0, last + 1).map(countOf) };
   }
 
-  /** The codes of texts, the first of which is row `firstRow`; a step for each text. */
-  *hashing(
-    texts: Iterable<string>,
-    { firstRow, origin }: { readonly firstRow: number; readonly origin: CodeOrigin },
-  ): Stream<Codes> {
+  /**
+   * The codes of texts, the first of which is row `firstRow`, and their keys; a step for each text.
+   */
+  *hashing(texts: Iterable<string>, { firstRow, origin, keys }: SetRequest): Stream<Codes> {
     const { bits, zero, bytesPerCode } = this.hasher;
     const total = Array.isArray(texts) ? firstRow + texts.length : undefined;
     const bytes = new Uint8Array(MAX_TEXTS * bytesPerCode);
@@ -71,6 +78,7 @@ export class SetReader {
       if (isEmpty && zero === 'error') throw allZero(done);
       const at = isNull.length * bytesPerCode;
       this.#kernel.codeInto(this.hasher, memory, bytes.subarray(at, at + bytesPerCode));
+      keys?.take(memory);
       isNull.push(isEmpty);
       done++;
       yield undefined;

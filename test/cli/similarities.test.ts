@@ -56,9 +56,10 @@ it('pairs --min-jaccard are the true pairs of the sets of tokens, with their sim
     .map((line) => JSON.parse(line));
   for (const { a, b, jaccard } of found) expect(jaccard).toBeCloseTo(jaccardOf(a, b), 12);
   expect(found.every(({ jaccard }) => jaccard >= 0.7)).toBe(true);
-  expect(found.length / truth.length).toBeGreaterThan(0.95);
+  // Of pairs at the edge one in a thousand may be missed, of others fewer.
+  expect(found.length / truth.length).toBeGreaterThan(0.99);
   expect(stderr).toMatch(
-    /checked exactly: they hold 99\.\d % of the pairs at Jaccard similarity 0\.7/,
+    /compared exactly: they hold (> )?99\.9 % of the pairs at Jaccard similarity 0\.7/,
   );
 });
 

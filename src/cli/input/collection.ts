@@ -6,6 +6,7 @@
 
 import { ascending, concatenated } from '../../base/arrays';
 import { type Measure, measureOf } from '../../codes/measure';
+import { BandKeys, type MinBands } from '../../hashing/min-bands';
 import { liveRows } from '../../measure/rows';
 import {
   Codes,
@@ -42,6 +43,8 @@ export interface Collection {
   readonly measure: Measure;
   /** The vectors that the source holds, so that similarities are exact. */
   readonly vectors: 'dense' | 'sparse' | null;
+  /** Keys of the rows' sets, which near rows share; null where they were not made. */
+  readonly keys: BandKeys | null;
   /** Reads the vectors of the rows again; null where they came by a stream, or are codes. */
   readonly again: (() => Promise<HashSource>) | null;
   /** The file of a row, where they lie in several. */
@@ -68,6 +71,8 @@ export interface CollectionWish {
   readonly areTextsSets?: boolean;
   /** Make the codes as those of another collection, to be compared with them. */
   readonly like?: Likeness;
+  /** Bands whose keys are made of texts that are sets, with codes of so many bits. */
+  readonly bands?: (bits: number) => MinBands | null;
   /** Called before the rows are read, with what they will be made of; null for an index. */
   readonly begin?: (source: HashSource | null) => void;
   /** Columns that `take` looks at; asked for after `begin`. */
@@ -98,7 +103,7 @@ export async function readCollection(
     ...{ count: ids.length, there, ids, like: { index: options, text } },
     measure: measureOf(options.projection),
     vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
-    ...{ again: null, fileAt: () => undefined },
+    ...{ again: null, keys: null, fileAt: () => undefined },
   };
 }
 
@@ -110,6 +115,7 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
   wish.begin?.(source);
   if (like?.index) source.hashAs(like.index);
   else if (wish.areTextsSets) source.takeTextsAsSets();
+  if (wish.bands && like === undefined) source.keys = keysFor(source, wish.bands);
   await source.narrow(wish.columns?.() ?? []);
   // Codes that came ready have no vectors and no sums.
   const isIndexed = Boolean(like?.index) || (hold === 'vectors' && kind === 'vector');
@@ -148,11 +154,24 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     ids: idColumn === null ? null : joinedIds(ids),
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
     vectors: index !== null && index.vectors !== 'none' ? 'dense' : null,
+    keys: hasKeys(source.keys, count) ? source.keys : null,
     again: path === '-' || kind === 'code' ? null : () => source.again(),
     fileAt: (row) => source.reader.shardAt(row),
     textColumn: kind === 'text' ? columns[0] : null,
     like: { index: like?.index ?? null, text },
   };
+}
+
+/** What takes the keys of texts that become sets; null for other rows. */
+function keysFor(source: HashSource, bandsOf: (bits: number) => MinBands | null): BandKeys | null {
+  const { bits = DEFAULT_BITS, projection } = source.optionsFor(undefined);
+  const bands = projection === 'minwise' && source.choice.kind === 'text' ? bandsOf(bits) : null;
+  return bands && new BandKeys(bands);
+}
+
+/** Whether each of so many rows has its keys: texts that are split otherwise have none. */
+function hasKeys(keys: BandKeys | null, rows: number): boolean {
+  return keys?.all().length === rows * (keys?.bands.count ?? 0);
 }
 
 /** Adds a batch to an index, which is made at first: with vectors, or as another one, `options`. */

@@ -6,6 +6,7 @@
 
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { measureOf } from '../../codes/measure';
+import type { BandKeys } from '../../hashing/min-bands';
 import {
   type BitOrder,
   Codes,
@@ -78,6 +79,8 @@ export class HashSource {
   #textHasher: TextHasher | null = null;
   #nullCount = 0;
   #isOfSets = false;
+  /** Takes the keys of texts' sets, where they are wanted. */
+  keys: BandKeys | null = null;
   /** How the first ready codes were made. */
   #origin: CodeOrigin | undefined;
   /** Rows that could not be hashed, and the error of the first. */
@@ -230,7 +233,7 @@ export class HashSource {
       // Threads split and weigh the texts too.
       const texts = batch.texts(columns[0]).map((one) => one ?? '');
       const hasher = this.textHasher as TextHasher;
-      return this.named(batch.firstRow, () => hasher.hashAllAsync(texts, { signal }));
+      return this.named(batch.firstRow, () => hasher.hashWithKeys(texts, this.keys, { signal }));
     }
     for (const { firstRow, vectors } of this.piecesOf(batch)) {
       if ('bytesPerCode' in vectors) {

@@ -4,6 +4,7 @@
  * time, and pairs are checked by their vectors. Elsewhere it is estimated from the distance.
  */
 
+import { runStepsAsync } from '../../base/steps';
 import {
   COSINE,
   catchingDistance,
@@ -13,7 +14,9 @@ import {
   NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
+import { bandsFor, caughtBy, type MinBands } from '../../hashing/min-bands';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
+import { nearRows } from '../../join/near-rows';
 import { type Codes, pairs, type SimHashIndex, type SparseMatrix } from '../../node';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
@@ -22,8 +25,9 @@ import type { HashSource } from './hash-source';
 
 /** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
 const NEAR_TEXT_SHARE = 5 / 32;
-/** Share of the pairs at the least similarity that candidates must catch. */
+/** Share of the pairs at the least similarity that a distance must catch: alone, or of keys. */
 const CAUGHT = 0.99;
+const CAUGHT_WITH_KEYS = 0.9999;
 
 /** What rows must meet to be near, as options of `pairs` and `dedup`. */
 interface Nearness {
@@ -75,6 +79,12 @@ function leastOf(call: Call, measure: Measure): number | undefined {
   return isSaid ? call.number(own) : NEAR_JACCARD;
 }
 
+/** The bands by whose keys candidates are found among texts that are sets; null where not. */
+export function bandsOf(call: Call): (bits: number) => MinBands | null {
+  if (call.has('max-distance')) return () => null;
+  return (bits) => bandsFor(call.number(LEAST[1]) ?? NEAR_JACCARD, bits);
+}
+
 /** What the options mean for two collections, or for one whose rows cannot be compared exactly. */
 export function estimatedNearness(
   call: Call,
@@ -108,19 +118,20 @@ export async function nearnessOf(
   const near = measure === JACCARD ? { minJaccard: least } : { minCosine: least };
   const given = maxDistanceOf(call, bits);
   if (vectors !== null) return { ...near, maxDistance: given };
-  const maxDistance = given ?? catchingDistance(measure, { least, bits, probability: CAUGHT });
-  const [known, held] = await candidateVectors(call, rows, { maxDistance, knownCount });
+  const found = await candidates(call, rows, { measure, least, maxDistance: given });
+  const [known, held] = await vectorsOf(call, rows, found.isCandidate, knownCount);
   if (!call.has(LEAST[1]) && measure === JACCARD) {
     call.say(
       `near are texts whose tokens (pairs of words) have a Jaccard similarity of ${least} or ` +
         'more: up to some 10 % of their words may differ; --min-jaccard chooses another',
     );
   }
-  const caught = percent(catchShare(measure, { least, bits, maxDistance }));
   call.say(
-    `pairs within ${maxDistance} of ${bits} bits are checked exactly: they hold ${caught} of the ` +
-      `pairs at ${similarityWords(measure)} ${least}, and more of those above`,
+    `rows ${found.way} are compared exactly: they hold ${percent(found.caught)} of the pairs at ` +
+      `${similarityWords(measure)} ${least}, and more of those above`,
   );
+  const isOfSets = measure === JACCARD && given === undefined;
+  const maxDistance = isOfSets ? undefined : found.maxDistance;
   return { ...near, maxDistance, vectors: held, ...(knownCount > 0 && { known }) };
 }
 
@@ -144,22 +155,60 @@ function usualDistance(call: Call, bits: number): number {
   return usual;
 }
 
-/**
- * The vectors of the rows that are within a distance of another, read again from the input; those
- * of other rows are left out, so that memory is that of the candidates.
- */
-async function candidateVectors(
+/** Rows that some other may be near to. */
+interface Found {
+  readonly isCandidate: Uint8Array;
+  /** What candidates have in common, for a sentence. */
+  readonly way: string;
+  /** Share of the pairs at the least similarity both of whose rows are candidates, at least. */
+  readonly caught: number;
+  readonly maxDistance: number;
+}
+
+/** By the keys of the rows where they tell near rows from others, else by distance. */
+async function candidates(
   call: Call,
-  { source, again, count }: Collection,
-  { maxDistance, knownCount }: { maxDistance: number; knownCount: number },
-): Promise<[known: SparseVectors, others: SparseVectors]> {
+  { source, keys, count, bits }: Collection,
+  { measure, least, maxDistance }: { measure: Measure; least: number; maxDistance?: number },
+): Promise<Found> {
   const codes = source as Codes;
+  const within = (probability: number) =>
+    maxDistance ?? catchingDistance(measure, { least, bits, probability });
+  const caughtWithin = (distance: number) =>
+    catchShare(measure, { least, bits, maxDistance: distance });
+  if (keys !== null) {
+    const distance = within(CAUGHT_WITH_KEYS);
+    const rowKeys = { keys: keys.all(), count: keys.bands.count };
+    const isCandidate = await call.long('comparing', (work) =>
+      runStepsAsync(nearRows(codes, rowKeys, distance), work),
+    );
+    if (isCandidate !== null) {
+      const caught = caughtBy(keys.bands, least) * caughtWithin(distance);
+      const way = `with equal keys within ${distance} of ${bits} bits`;
+      return { isCandidate, way, caught, maxDistance: distance };
+    }
+  }
+  const distance = within(CAUGHT);
   const isCandidate = new Uint8Array(count);
   await call.long('comparing', async (work) => {
-    for await (const { a, b } of pairs(codes, { maxDistance, equal: 'first', ...work })) {
+    for await (const { a, b } of pairs(codes, { maxDistance: distance, equal: 'first', ...work })) {
       for (let i = 0; i < a.length; i++) isCandidate[a[i]] = isCandidate[b[i]] = 1;
     }
   });
+  const caught = caughtWithin(distance);
+  return { isCandidate, way: `within ${distance} of ${bits} bits`, caught, maxDistance: distance };
+}
+
+/**
+ * The vectors of candidates, read again from the input; those of other rows are left out, so that
+ * memory is that of the candidates.
+ */
+async function vectorsOf(
+  call: Call,
+  { again, count }: Collection,
+  isCandidate: Uint8Array,
+  knownCount: number,
+): Promise<[known: SparseVectors, others: SparseVectors]> {
   const vectors: [SparseVectors, SparseVectors] = [new SparseVectors(), new SparseVectors()];
   const rows = (await again?.()) as HashSource;
   let at = 0;

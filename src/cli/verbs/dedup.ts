@@ -19,7 +19,7 @@ import {
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
-import { checkNearness, nearnessOf } from '../input/nearness';
+import { bandsOf, checkNearness, nearnessOf } from '../input/nearness';
 import { columnOf, type Input, nameOfInput } from '../input/open-input';
 import { marksOf } from '../input/source-marks';
 import { Within } from '../input/within';
@@ -77,6 +77,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const rows = await readCollection(call, input, {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
     areTextsSets: true,
+    bands: bandsOf(call),
     ...ofRule,
     begin(source) {
       checkNearness(call, source);

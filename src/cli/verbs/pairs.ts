@@ -20,7 +20,7 @@ import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { isIndexFolder } from '../input/index-folder';
-import { checkNearness, estimatedNearness, nearnessOf } from '../input/nearness';
+import { bandsOf, checkNearness, estimatedNearness, nearnessOf } from '../input/nearness';
 import { Within } from '../input/within';
 import { counted, durationText, grouped, similarityWords } from '../output/figures';
 import { openOutput } from '../output/rows';
@@ -83,7 +83,9 @@ async function collections(
     columns: () => (groups === null ? [] : [groups.column]),
     take: (batch: RowBatch) => groups?.take(batch),
   };
-  if (other === undefined) return [await readCollection(call, one, wish), null];
+  if (other === undefined) {
+    return [await readCollection(call, one, { ...wish, bands: bandsOf(call) }), null];
+  }
   if (groups !== null) call.misuse('--within goes with one input, not with two');
   if (one === '-' && other === '-') call.misuse('stdin can be one of the inputs, not both');
   const isOtherFirst = !(await isIndexFolder(one)) && (await isIndexFolder(other));

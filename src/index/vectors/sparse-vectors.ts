@@ -64,6 +64,11 @@ export class SparseVectors implements RowVectors {
     return this.#rowCount;
   }
 
+  /** Entries of all rows. */
+  get entryCount(): number {
+    return this.#entryCount;
+  }
+
   get bytes(): number {
     return BYTES_PER_ENTRY * this.#entryCount + BYTES_PER_ROW * this.#rowCount;
   }

@@ -26,7 +26,10 @@ export interface MinwiseKernel {
    */
   readShingles(memory: SetMemory, width: number): void;
 
-  /** Writes the code of the members, which may come repeatedly; all zero where there are none. */
+  /**
+   * Writes the code of the members, which may come repeatedly, and the min-hashes to `draws`; a
+   * code all zero, and no min-hashes, where there are none.
+   */
   codeInto(rule: MinwiseRule, memory: SetMemory, code: Uint8Array): void;
 }
 
@@ -108,7 +111,7 @@ export const scalarMinwise: MinwiseKernel = {
     }
   },
 
-  codeInto({ bits, seed }, { members, memberCount }, code) {
+  codeInto({ bits, seed }, { members, memberCount, draws }, code) {
     code.fill(0);
     if (memberCount === 0) return;
     const seeds = seedHalves(seed);
@@ -137,7 +140,11 @@ export const scalarMinwise: MinwiseKernel = {
         rounds[bit] = round + 1;
       }
     }
-    for (let bit = 0; bit < bits; bit++) code[bit >> 3] |= (values[bit] & 1) << (bit & 7);
+    for (let bit = 0; bit < bits; bit++) {
+      code[bit >> 3] |= (values[bit] & 1) << (bit & 7);
+      draws[2 * bit] = rounds[bit];
+      draws[2 * bit + 1] = values[bit];
+    }
   },
 };
 

@@ -43,7 +43,8 @@ export class SetMemory {
   hashCount = 0;
   memberCount = 0;
   code!: Uint8Array;
-  draws!: Uint8Array;
+  /** By bit of the last code the round of its min-hash, from 1, and the value. */
+  draws!: Uint32Array;
   /** Room for the UTF-8 of a word. */
   word!: Uint8Array;
   letters!: Uint32Array;
@@ -89,7 +90,7 @@ export class SetMemory {
     const words = (from: number, to: number) =>
       new Uint32Array(bytes.buffer, bytes.byteOffset + from, (to - from) >> 2);
     this.code = bytes.subarray(0, DRAWS);
-    this.draws = bytes.subarray(DRAWS, WORD);
+    this.draws = words(DRAWS, WORD);
     this.word = bytes.subarray(WORD, LETTERS);
     this.letters = words(LETTERS, HASHES);
     this.hashes = words(HASHES, MEMBERS);

@@ -1,0 +1,298 @@
+/**
+ * Pairs of sets that may have a Jaccard similarity, none of those that have it left out: what
+ * remains of all pairs by prefix filtering (Chaudhuri, Ganti & Kaushik, ICDE 2006; Bayardo, Ma &
+ * Srikant, WWW 2007; Xiao et al., WWW 2008). With the members of all sets in one order, rare ones
+ * first, two sets that are near share some of the first members of each, so lists of the rows with
+ * such a member bring them together. Members are known by 32 bits here, and lists by fewer: where
+ * these collide, more pairs are candidates, never fewer.
+ */
+
+import { grown } from '../base/arrays';
+import { Item, type Steps, type Stream } from '../base/steps';
+import type { SparseVectors } from '../index/vectors/sparse-vectors';
+import type { RowPairs } from './exact-task';
+import type { Rows } from './source';
+
+/** Which sets are near. */
+interface SetsWanted {
+  /** Least Jaccard similarity, above 0. */
+  readonly least: number;
+  /** By row its group: pairs are within one, and -1 is in none. */
+  readonly group?: Int32Array | undefined;
+  /** Called with the entries of lists that will be read, and the bytes of the lists. */
+  readonly onStart?: ((comparisons: number, bytes: number) => void) | undefined;
+}
+
+/** Lists, as bits of their number. */
+const MIN_LIST_BITS = 8;
+const MAX_LIST_BITS = 22;
+/** Members that occur more often count as occurring so often, so that a key has 53 bits. */
+const MAX_OCCURRENCES = 2 ** 20 - 1;
+/** A size is not rounded up for a product that rounding made a little too large. */
+const ROUNDING = 1e-9;
+/** Pairs of a batch; rows read, and entries of lists, between two steps. */
+const BATCH = 2 ** 16;
+const STEP_ROWS = 2 ** 12;
+const STEP_ENTRIES = 2 ** 21;
+
+/**
+ * Pairs of rows that must be compared, by a, then b: those of `left` among themselves, or with
+ * those of `right`, which count from 0. Empty sets are in no pair.
+ */
+export function* setPairs(left: Rows, right: Rows | null, wanted: SetsWanted): Stream<RowPairs> {
+  const order = yield* MemberOrder.of(right === null ? [left] : [left, right]);
+  const ours = yield* prefixesOf(left, order, wanted);
+  const theirs = right === null ? ours : yield* prefixesOf(right, order, wanted);
+  const lists = yield* RowLists.of(theirs, order);
+  const isOne = right === null;
+  wanted.onStart?.(Math.ceil(lists.entriesOf(ours) / (isOne ? 2 : 1)), lists.bytes + order.bytes);
+  const out = new Candidates(ours, theirs, wanted);
+  const rows = ours.sizes.length;
+  let entries = 0;
+  for (let row = 0; row < rows; row++) {
+    for (let i = ours.starts[row]; i < ours.starts[row + 1]; i++) {
+      // Within one collection only rows behind this one are looked for.
+      entries += out.count(lists, ours.lists[i], isOne ? row : -1);
+    }
+    out.take(row);
+    if (out.isFull) yield new Item(out.taken());
+    if (entries < STEP_ENTRIES) continue;
+    yield [row, rows];
+    entries = 0;
+  }
+  if (out.pairs > 0) yield new Item(out.taken());
+}
+
+/** The members of rows as 32 bits each, and the order in which prefixes are taken. */
+class MemberOrder {
+  /** By list, how often a member of it occurs. */
+  readonly #counts: Uint32Array;
+  readonly #shift: number;
+  /** Members of a row, sorted. */
+  #keys = new Float64Array(256);
+
+  /** By the members of these collections. */
+  static *of(collections: readonly Rows[]): Steps<MemberOrder> {
+    let entries = 0;
+    for (const { vectors } of collections) entries += (vectors as SparseVectors).entryCount;
+    const order = new MemberOrder(entries);
+    for (const rows of collections) {
+      for (let row = 0; row < rows.codes.count; row++) {
+        eachMember(rows, row, (member) => {
+          order.#counts[order.listOf(member)]++;
+        });
+        if (row % STEP_ROWS === 0) yield undefined;
+      }
+    }
+    return order;
+  }
+
+  private constructor(entries: number) {
+    const bits = Math.max(MIN_LIST_BITS, Math.min(MAX_LIST_BITS, 32 - Math.clz32(entries)));
+    this.#counts = new Uint32Array(2 ** bits);
+    this.#shift = 32 - bits;
+  }
+
+  get listCount(): number {
+    return this.#counts.length;
+  }
+
+  get bytes(): number {
+    return this.#counts.byteLength;
+  }
+
+  listOf(member: number): number {
+    return member >>> this.#shift;
+  }
+
+  /** Writes the lists of the first members of a row, as many as fit. */
+  firstInto(rows: Rows, row: number, size: number, lists: Uint32Array): void {
+    if (size > this.#keys.length) this.#keys = new Float64Array(2 * size);
+    const keys = this.#keys.subarray(0, size);
+    let at = 0;
+    eachMember(rows, row, (member) => {
+      const occurrences = Math.min(MAX_OCCURRENCES, this.#counts[this.listOf(member)]);
+      keys[at++] = occurrences * 2 ** 32 + member;
+    });
+    keys.sort();
+    for (let i = 0; i < lists.length; i++) lists[i] = this.listOf(keys[i] % 2 ** 32);
+  }
+}
+
+/** Calls `take` with 32 bits of each member of a row: each dimension whose weight is not 0. */
+function eachMember(
+  { codes, vectors, vectorOf }: Rows,
+  row: number,
+  take: (member: number) => void,
+) {
+  if (codes.isNull(row)) return;
+  const { part, from, to } = (vectors as SparseVectors).entriesOf(vectorOf?.[row] ?? row);
+  for (let i = from; i < to; i++) {
+    if (part.weights[i] === 0) continue;
+    const mixed = part.halves[2 * i] ^ Math.imul(part.halves[2 * i + 1], 0x85eb_ca77);
+    take(Math.imul(mixed ^ (mixed >>> 15), 0x9e37_79b1) >>> 0);
+  }
+}
+
+/** By row the size of its set, and the lists of its first members. */
+interface Prefixes {
+  readonly sizes: Uint32Array;
+  /** Those of a row lie from `starts[row]` to `starts[row + 1]`. */
+  readonly starts: Uint32Array;
+  readonly lists: Uint32Array;
+}
+
+/** As many first members as leave too few for a near set to share only the others. */
+function* prefixesOf(
+  rows: Rows,
+  order: MemberOrder,
+  { least, group }: SetsWanted,
+): Steps<Prefixes> {
+  const { count } = rows.codes;
+  const sizes = new Uint32Array(count);
+  const starts = new Uint32Array(count + 1);
+  for (let row = 0; row < count; row++) {
+    if (group === undefined || group[row] >= 0) eachMember(rows, row, () => sizes[row]++);
+    const first = sizes[row] === 0 ? 0 : sizes[row] - Math.ceil(least * sizes[row] - ROUNDING) + 1;
+    starts[row + 1] = starts[row] + Math.min(first, sizes[row]);
+    if (row % STEP_ROWS === 0) yield undefined;
+  }
+  const lists = new Uint32Array(starts[count]);
+  for (let row = 0; row < count; row++) {
+    const own = lists.subarray(starts[row], starts[row + 1]);
+    if (own.length > 0) order.firstInto(rows, row, sizes[row], own);
+    if (row % STEP_ROWS === 0) yield undefined;
+  }
+  return { sizes, starts, lists };
+}
+
+/** By list the rows that have one of its members among their first, ascending. */
+class RowLists {
+  readonly rows: Uint32Array;
+  readonly #ends: Uint32Array;
+  /** By list the entry that it begins with, which moves. */
+  readonly #next: Uint32Array;
+
+  static *of({ sizes, starts, lists }: Prefixes, { listCount }: MemberOrder): Steps<RowLists> {
+    const ends = new Uint32Array(listCount);
+    for (const list of lists) ends[list]++;
+    let sum = 0;
+    const next = ends.map((count) => {
+      sum += count;
+      return sum - count;
+    });
+    ends.set(next); // they move to the ends as rows are entered
+    const made = new RowLists(lists.length, ends, next);
+    for (let row = 0; row < sizes.length; row++) {
+      for (let i = starts[row]; i < starts[row + 1]; i++) made.rows[ends[lists[i]]++] = row;
+      if (row % STEP_ROWS === 0) yield undefined;
+    }
+    return made;
+  }
+
+  private constructor(entries: number, ends: Uint32Array, next: Uint32Array) {
+    this.rows = new Uint32Array(entries);
+    this.#ends = ends;
+    this.#next = next;
+  }
+
+  get bytes(): number {
+    return 3 * this.rows.byteLength + 2 * this.#ends.byteLength;
+  }
+
+  /** Entries of the lists of some prefixes, in sum. */
+  entriesOf({ lists }: Prefixes): number {
+    let sum = 0;
+    for (const list of lists) sum += this.#ends[list] - this.#next[list];
+    return sum;
+  }
+
+  end(list: number): number {
+    return this.#ends[list];
+  }
+
+  /** Where the rows behind `row` begin, which must not be less than in a call before. */
+  behind(list: number, row: number): number {
+    const [next, end] = [this.#next, this.#ends[list]];
+    while (next[list] < end && this.rows[next[list]] <= row) next[list]++;
+    return next[list];
+  }
+}
+
+/** Counts what a row shares with others, and collects the pairs that may be near. */
+class Candidates {
+  readonly #ours: Prefixes;
+  readonly #theirs: Prefixes;
+  readonly #wanted: SetsWanted;
+  /** By row of the others, the lists that it shares with the present row. */
+  readonly #shared: Uint32Array;
+  #met = new Uint32Array(256);
+  #metCount = 0;
+  #a = new Uint32Array(BATCH);
+  #b = new Uint32Array(BATCH);
+  pairs = 0;
+
+  constructor(ours: Prefixes, theirs: Prefixes, wanted: SetsWanted) {
+    this.#ours = ours;
+    this.#theirs = theirs;
+    this.#wanted = wanted;
+    this.#shared = new Uint32Array(theirs.sizes.length);
+  }
+
+  get isFull(): boolean {
+    return this.pairs >= BATCH;
+  }
+
+  /** Counts the rows of a list behind a row; returns how many there are. */
+  count(lists: RowLists, list: number, row: number): number {
+    const [from, end] = [lists.behind(list, row), lists.end(list)];
+    const shared = this.#shared;
+    for (let i = from; i < end; i++) {
+      const other = lists.rows[i];
+      if (shared[other]++ > 0) continue;
+      if (this.#metCount === this.#met.length) this.#met = grown(this.#met);
+      this.#met[this.#metCount++] = other;
+    }
+    return end - from;
+  }
+
+  /** Takes the pairs of a row with those that share enough, and forgets what was counted. */
+  take(row: number): void {
+    const met = this.#met.subarray(0, this.#metCount);
+    this.#metCount = 0;
+    let near = 0;
+    for (let i = 0; i < met.length; i++) {
+      const other = met[i];
+      if (this.#mayBeNear(row, other)) met[near++] = other;
+      this.#shared[other] = 0;
+    }
+    if (near === 0) return;
+    while (this.pairs + near > this.#a.length) {
+      this.#a = grown(this.#a);
+      this.#b = grown(this.#b);
+    }
+    this.#a.fill(row, this.pairs, this.pairs + near);
+    this.#b.set(met.subarray(0, near).sort(), this.pairs);
+    this.pairs += near;
+  }
+
+  #mayBeNear(row: number, other: number): boolean {
+    const { least, group } = this.#wanted;
+    if (group !== undefined && group[row] !== group[other]) return false;
+    const [ours, theirs] = [this.#ours, this.#theirs];
+    const [size, otherSize] = [ours.sizes[row], theirs.sizes[other]];
+    if (Math.min(size, otherSize) < least * Math.max(size, otherSize) - ROUNDING) return false;
+    const common = Math.ceil((least / (1 + least)) * (size + otherSize) - ROUNDING);
+    // Of the set whose first members end earlier in the order, the members behind are not counted.
+    const rest = size - (ours.starts[row + 1] - ours.starts[row]);
+    const otherRest = otherSize - (theirs.starts[other + 1] - theirs.starts[other]);
+    return this.#shared[other] >= common - Math.max(rest, otherRest);
+  }
+
+  /** The pairs; there are none then. */
+  taken(): RowPairs {
+    const taken = { a: this.#a.slice(0, this.pairs), b: this.#b.slice(0, this.pairs) };
+    this.pairs = 0;
+    return taken;
+  }
+}
