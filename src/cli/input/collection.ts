@@ -141,7 +141,7 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
       // Parts, and at the end all as one; an index grows in place.
       const held = isIndexed
         ? bits / 8 + 4 * (index?.dimensions ?? 0)
-        : bits / 4 + (sums ? 8 * bits : 0);
+        : bits / 4 + (sums ? 8 * bits : 0) + 8 * (source.keys?.bands.count ?? 0);
       await checkRoom(call, source, { bytesPerRow: held + (wish.bytesPerRow ?? 0), count });
     }
   }
