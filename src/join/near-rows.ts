@@ -10,7 +10,7 @@ import type { Codes } from '../codes/codes';
 import { distance } from '../kernels/hamming/hamming.scalar';
 
 /** Keys of rows: `count` of each row, one row after another. */
-export interface RowKeys {
+interface RowKeys {
   readonly keys: Uint32Array;
   readonly count: number;
 }

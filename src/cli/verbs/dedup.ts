@@ -76,8 +76,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const old = oldPath === undefined ? null : await readPlanFor(call, oldPath, input);
   const rows = await readCollection(call, input, {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
-    areTextsSets: true,
-    bands: bandsOf(call),
+    ...{ areTextsSets: true, bands: bandsOf(call) },
     ...ofRule,
     begin(source) {
       checkNearness(call, source);
