@@ -1,8 +1,8 @@
 /**
  * Which rows have another near them, by keys that near rows share (src/hashing/min-bands.ts): rows
- * are sorted by each key in turn, and the codes of those with equal keys are compared. Linear in the
- * rows where few share keys that are not near. Pairs are not listed: a row that is known to be near
- * another needs no more comparisons, so large groups of near rows cost little.
+ * are sorted by each key in turn, and the codes of those with equal keys are compared. Linear in
+ * the rows where few share keys that are not near. Pairs are not listed: a row that is known to be
+ * near another needs no more comparisons, so large groups of near rows cost little.
  */
 
 import type { Steps } from '../base/steps';
