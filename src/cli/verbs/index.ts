@@ -11,7 +11,7 @@ import {
   IndexFolder,
   openIndex,
   type RecallReport,
-  type SimHashIndex,
+  SimHashIndex,
   saveIndex,
 } from '../../node';
 import type { Call } from '../call';
@@ -141,18 +141,19 @@ async function optimizeFolder(call: Call, folder: string): Promise<void> {
  */
 async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): Promise<void> {
   const recall = call.number('recall') ?? 0.95;
-  const report = await call.long('optimizing', (long) =>
-    index.optimizeAsync({
-      ...{ recall, k: call.number('k') ?? 10, ...long },
-      ...(given !== undefined && { vectors: given }),
-    }),
-  );
-  const finds = `finds ${recallWords(report)}`;
+  const k = call.number('k') ?? 10;
+  const measure = (of: SimHashIndex, vectors?: DenseMatrix) =>
+    call.long('optimizing', (long) =>
+      of.optimizeAsync({ recall, k, ...long, ...(vectors !== undefined && { vectors }) }),
+    );
+  const report = await measure(index, given);
   if (given !== undefined && !report.reached) {
+    const held = new SimHashIndex({ ...index.hasher.options, vectors: 'int8', zero: 'null' });
+    await call.long('adding vectors', (long) => held.addAllAsync(given, undefined, long));
     call.fail(
-      `a search by codes of ${index.bits} bits alone ${finds}, ` +
-        `and ${percent(recall)} are wanted: hold vectors with --vectors int8, take more ` +
-        '--bits or a lower --recall',
+      `a search by codes of ${index.bits} bits alone finds ${recallWords(report)}, and ` +
+        `${percent(recall)} are wanted: hold vectors with --vectors int8, which finds ` +
+        `${recallWords(await measure(held))}, take more --bits or a lower --recall`,
     );
   }
   sayReport(call, report);
