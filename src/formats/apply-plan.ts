@@ -10,7 +10,7 @@ import { checkOptions } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
-import { checkPlan, checksOf, type DedupPlan } from '../groups/plan';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../groups/plan';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
 import { writerTo } from './create-rows';
@@ -76,6 +76,7 @@ export async function applyPlan(
   options?: ApplyOptions,
 ): Promise<Applied> {
   const given = checkLongCall(checkOptions('options', options, OPTIONS));
+  checkPlanShape('plan', plan);
   const isFile = formatOfPath(output) !== null || given.outputFormat !== undefined;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   if (shards !== null && !isFile) return applyToShards(plan, shards, output, given);

@@ -2,7 +2,7 @@
 
 import { checkOneOf, checkOptions } from '../base/check';
 import { checkIds } from '../base/ids';
-import type { DedupPlan } from '../groups/plan';
+import { checkPlanShape, type DedupPlan } from '../groups/plan';
 import {
   doubtfulRows,
   listedRows,
@@ -69,6 +69,7 @@ export async function writePlan(
 ): Promise<void> {
   const { ids, rows = 'all' } = checkOptions('options', options, ['ids', 'rows']);
   checkOneOf('rows', rows, ['all', 'groups']);
+  checkPlanShape('plan', plan);
   await savePlan(path, plan, { ids, rows });
 }
 

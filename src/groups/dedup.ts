@@ -27,7 +27,7 @@ import {
 } from '../join/source';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { type GroupRequest, gather, preferred } from './grouping';
-import { checkPlan, checksOf, type DedupPlan } from './plan';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from './plan';
 import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
 
 /** A plan that was made before, and the rows that it was made for. */
@@ -150,7 +150,7 @@ interface Known {
 
 function knownOf(extend: Extension, added: Rows): Known {
   const { plan, source, vectors } = checkOptions('extend', extend, ['plan', 'source', 'vectors']);
-  if (!(plan?.groups instanceof Uint32Array)) throw wrongType('extend.plan', 'a plan', plan);
+  checkPlanShape('extend.plan', plan);
   const rows = withVectors(rowsOf('extend.source', source), vectors);
   checkComparable(rows, added);
   return { plan, rows };

@@ -4,6 +4,7 @@
  */
 
 import { ascending } from '../base/arrays';
+import { checkInteger, wrongType, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
 import { type RowSource, rowsOf } from '../join/source';
 
@@ -33,6 +34,26 @@ export interface DedupPlan {
    * checksum, and are kept.
    */
   readonly listed?: Uint8Array;
+}
+
+/** Throws a TypeError or a RangeError unless a caller's plan has the arrays of one, each as long. */
+export function checkPlanShape(name: string, plan: DedupPlan): void {
+  if (typeof plan !== 'object' || plan === null) throw wrongType(name, 'a plan', plan);
+  const count = checkInteger(`${name}.count`, plan.count, 0, 2 ** 32);
+  const check = (field: keyof DedupPlan, Kind: new () => { readonly length: number }) => {
+    const values: unknown = plan[field];
+    if (!(values instanceof Kind)) throw wrongType(`${name}.${field}`, `a ${Kind.name}`, values);
+    if (values.length === count) return;
+    throw wrongValue(`${name}.${field}`, `one for each of ${count} rows`, values.length);
+  };
+  for (const field of ['groups', 'duplicateOf', 'checks'] as const) check(field, Uint32Array);
+  check('kept', Uint8Array);
+  check('distances', Uint16Array);
+  const isThere = (field: keyof DedupPlan) => (plan[field] ?? null) !== null;
+  for (const field of ['cosines', 'jaccards'] as const) {
+    if (isThere(field)) check(field, Float64Array);
+  }
+  for (const field of ['reviewed', 'listed'] as const) if (isThere(field)) check(field, Uint8Array);
 }
 
 /** FNV-1a of no bytes: the checksum of a null row. */

@@ -315,3 +315,10 @@ describe('pairs', () => {
     expect(table.schema.fields.map(({ name }) => name)).toEqual(['a', 'b', 'distance']);
   });
 });
+
+it('writes and applies plans only', async () => {
+  const bad = { ...dedup(collection('uniform', 5, 64, 9), { maxDistance: 3 }), kept: [1] };
+  const words = 'plan."kept" expected a Uint8Array, got Array';
+  await expect(writePlan(path('bad.csv'), bad as never)).rejects.toThrow(words);
+  await expect(applyPlan(bad as never, 'x.jsonl', path('y.jsonl'))).rejects.toThrow(words);
+});

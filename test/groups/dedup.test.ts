@@ -250,3 +250,18 @@ it('refuses groups of another length, and what a plan that grows does not record
   const extend = { plan: dedup(codes, { maxDistance: 3 }), source: codes };
   expect(() => dedup(codes, { maxDistance: 3, extend, keepAtMost: 2 })).toThrow('"keepAtMost"');
 });
+
+it.each([
+  [{ count: Symbol('3') }, TypeError, 'extend.plan."count" expected a number'],
+  [{ count: -1 }, RangeError, 'extend.plan."count" expected'],
+  [{ kept: [1, 1, 0] }, TypeError, 'extend.plan."kept" expected a Uint8Array'],
+  [{ checks: new Uint32Array(2) }, RangeError, 'expected one for each of 5 rows, got 2'],
+  [{ cosines: 7 }, TypeError, 'extend.plan."cosines" expected a Float64Array, got 7'],
+  [{ groups: null }, TypeError, 'extend.plan."groups" expected a Uint32Array, got null'],
+])('refuses a plan to extend with %o', (changed, Kind, words) => {
+  const codes = collection('uniform', 5, 64, 9);
+  const plan = { ...dedup(codes, { maxDistance: 3 }), ...changed } as never;
+  const extended = () => dedup(codes, { maxDistance: 3, extend: { plan, source: codes } });
+  expect(extended).toThrow(Kind);
+  expect(extended).toThrow(words);
+});

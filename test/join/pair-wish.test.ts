@@ -19,11 +19,13 @@ function listed(codes: Codes, options: PairsOptions): Pair[] {
 const bitOf = (code: Uint8Array, bit: number) => (code[bit >> 3] >> (bit & 7)) & 1;
 
 function agrees(codes: Codes, a: number, b: number, runs: readonly BitRun[]): boolean {
-  return runs.every(({ firstBit, bits }) =>
-    Array.from({ length: bits }, (_, i) => firstBit + i).every(
-      (bit) => bitOf(codes.at(a), bit) === bitOf(codes.at(b), bit),
-    ),
-  );
+  const [x, y] = [codes.at(a), codes.at(b)];
+  for (const { firstBit, bits } of runs) {
+    for (let bit = firstBit; bit < firstBit + bits; bit++) {
+      if (bitOf(x, bit) !== bitOf(y, bit)) return false;
+    }
+  }
+  return true;
 }
 
 function isWanted(codes: Codes, { group, agree = [], differ = [] }: PairWish) {
