@@ -1,7 +1,7 @@
-import { link, readdir } from 'node:fs/promises';
+import { link, readdir, truncate, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { openIndex } from '../../src/folder/index-folder';
+import { IndexFolder, openIndex } from '../../src/folder/index-folder';
 import { saveIndex } from '../../src/folder/save-index';
 import { indexToArrow, SimHashIndex } from '../../src/index';
 import { bundled } from './child';
@@ -92,5 +92,30 @@ it('works where there are no hard links', async () => {
     ]);
   } finally {
     vi.mocked(link).mockReset();
+  }
+});
+
+it('saves, reads and repairs whatever the clock says', async () => {
+  const folder = join(root, 'clock.hs');
+  const index = new SimHashIndex({ bits: 40 });
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    for (const [step, year] of [2030, 1971, 2000, 1970].entries()) {
+      vi.setSystemTime(new Date(year, 1));
+      index.addAll(codesFor(20, step));
+      await saveIndex(index, folder);
+      // What was just written is the oldest, then the newest by its time.
+      for (const name of await readdir(folder)) {
+        if (name.includes(`-00000${step + 1}`)) {
+          await utimes(join(folder, name), new Date(year, 1), new Date(year, 1));
+        }
+      }
+      expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
+      expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+    }
+    await truncate(join(folder, 'manifest-000004.json'), 10);
+    expect(await IndexFolder.repair(folder)).toMatchObject({ generation: 3, rows: 60 });
+  } finally {
+    vi.useRealTimers();
   }
 });
