@@ -121,7 +121,7 @@ export class Codes {
     checkValidity(given.validity, count);
     const validity = given.validity?.slice() ?? null;
     const codes = Codes.allocate(count, { ...given, validity });
-    codes.bytes.set(bytes);
+    if (count > 0) codes.bytes.set(bytes); // a detached array has no bytes, and cannot be copied
     if (bitOrder === 'msb') reverseBits(codes.bytes);
     for (let row = 0; validity && row < count; row++) if (codes.isNull(row)) codes.at(row).fill(0);
     checkUnusedBits(codes.bytes, bits, 0);

@@ -26,6 +26,12 @@ const bitRows = fc
   .filter((rows) => rows.length > 0);
 
 describe('Codes.from', () => {
+  it('takes an array that was given away as one without codes', () => {
+    const bytes = new Uint8Array(8);
+    structuredClone(bytes, { transfer: [bytes.buffer] });
+    expect(Codes.from(bytes, { bits: 8 }).count).toBe(0);
+  });
+
   it('holds what it was given, for every width', () => {
     const property = fc.property(bitRows, (rows) => {
       const bits = rows[0].length;

@@ -108,3 +108,10 @@ it('refuses a file whose footer has lost its header and its batches', async () =
   await writeFile(path, bytes);
   await expect(openRows(path)).rejects.toThrow('the footer names no batch, and the file has one');
 });
+
+it('refuses a file whose schema and batches have lost the keys of their metadata', () => {
+  const bytes = codesToArrow(Codes.from(new Draws('codes').bytes(40), { bits: 8 }));
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = text.indexOf('halfspace'); at >= 0; at = text.indexOf('halfspace')) text[at] = 103;
+  expect(() => codesFromArrow(bytes)).toThrow('the schema has lost its "halfspace" metadata');
+});

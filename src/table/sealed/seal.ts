@@ -84,7 +84,7 @@ export class SealChecker {
 
   check(batch: RecordBatch, isLast: boolean): void {
     if (this.header !== null) this.#checkSeal(batch, isLast);
-    else if (batch.metadata.has(KEY)) {
+    else if (batch.metadata.has(KEY) || [...batch.metadata.values()].some(isSeal)) {
       throw new Error(`damaged: the schema has lost its "${KEY}" metadata`);
     }
     this.row += batch.numRows;
@@ -116,6 +116,9 @@ export class SealChecker {
     });
   }
 }
+
+/** Whether a text is a batch's JSON, though its key be damaged. */
+const isSeal = (text: string) => /^\{"row":\d+,"rows":\d+,"end":/.test(text);
 
 /** Fails unless column `i` of a batch is the one that was sealed. */
 export function checkColumn(batch: RecordBatch, i: number, index: number): void {
