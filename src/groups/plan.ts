@@ -36,7 +36,7 @@ export interface DedupPlan {
   readonly listed?: Uint8Array;
 }
 
-/** Throws a TypeError or a RangeError unless a caller's plan has the arrays of one, each as long. */
+/** Throws a TypeError or a RangeError unless a plan has all of its arrays, each as long. */
 export function checkPlanShape(name: string, plan: DedupPlan): void {
   if (typeof plan !== 'object' || plan === null) throw wrongType(name, 'a plan', plan);
   const count = checkInteger(`${name}.count`, plan.count, 0, 2 ** 32);
