@@ -49,7 +49,7 @@ const START_WIDTH = 10;
 /** Clusters of a map: a third of the root of the rows, within what a legend can list. */
 const CLUSTERS = { min: 4, max: 24 } as const;
 const EXEMPLARS = 5;
-/** Nearest rows of the sample that place another row, and how far it lies from their mean. */
+/** Nearest rows of the sample that place another row, and how far it lies from their median. */
 const PLACED_BY = 3;
 const JITTER = 0.15;
 const BLOCK_ROWS = 2048;
@@ -215,12 +215,11 @@ function* placeOthers(all: Rows, rows: Uint32Array, sample: LaidOut): Steps<Floa
     let next = 0;
     block.forEach((row, i) => {
       const own = at.get(row);
-      const near = own === undefined ? nearest[next++].rows : [own];
+      const near = own === undefined ? [...nearest[next++].rows] : [own];
       for (const axis of [0, 1]) {
-        let sum = 0;
-        for (const one of near) sum += laidOut[2 * one + axis];
+        const sides = near.map((one) => laidOut[2 * one + axis]).sort((a, b) => a - b);
         const jitter = own === undefined ? JITTER * (shareAt(2, 2 * row + axis) - 0.5) : 0;
-        places[2 * (first + i) + axis] = sum / near.length + jitter;
+        places[2 * (first + i) + axis] = sides[sides.length >> 1] + jitter;
       }
     });
   }
