@@ -47,10 +47,10 @@ const BUNDLES = [
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
   { names: '{ SimHashIndex }', limit: 70, arrow: false }, // 60 is wanted
   { names: '{ openIndexUrl }', limit: 108, arrow: true },
-  { names: '*', limit: 153, arrow: true }, // 110 is wanted
+  { names: '*', limit: 155, arrow: true }, // 110 is wanted
 ];
 /** The same of what is loaded when the first threads start. */
-const THREADS_LIMIT = 70;
+const THREADS_LIMIT = 71;
 
 const tool = (name) => join(root, 'node_modules/.bin', name);
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
