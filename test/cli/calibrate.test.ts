@@ -235,7 +235,7 @@ describe('calibrate refuses', () => {
   });
 
   it('a value that is no number, and names its row', async () => {
-    writeFileSync(at('bad.jsonl'), '{"v":[1,2]}\n{"v":[1e200,1e200]}\n');
+    writeFileSync(at('bad.jsonl'), '{"v":[1,2]}\n{"v":[1e308,1e308]}\n');
     const { code, stderr } = await run(['calibrate', at('bad.jsonl')]);
     expect(code).toBe(3);
     expect(stderr).toContain('row 1: expected finite values');

@@ -671,6 +671,60 @@ describe.skipIf(!hasChromium)('the page', () => {
     },
   );
 
+  it('searches by a pasted vector, and the slider says what would change', FULL, async () => {
+    const cwd = await ownFolder();
+    const draws = new Draws('pasted');
+    const index = new SimHashIndex<string>({ bits: 128, dimensions: 8, vectors: 'float32' });
+    for (let i = 0; i < 100; i++) {
+      const vector = draws.gaussians(8);
+      index.add(vector, `row ${i}`);
+      if (i < 10) index.add(vector, `copy ${i}`);
+    }
+    await saveIndex(index, join(cwd, 'some.hs'));
+    const { page, served } = await open(['some.hs', '-q'], cwd);
+    const { vector } = index.get('row 42') as { vector: Float32Array };
+    const pasted = `[${[...vector].join(', ')}]`;
+    await page.getByLabel('Vector').check();
+    await page.fill('#query', pasted);
+    await page.keyboard.press('Enter');
+    const nearest = page.locator('.hits li').first();
+    expect((await nearest.locator('button').first().textContent())?.trim()).toBe('row 42');
+    expect(Number(await nearest.locator('.cosine').textContent())).toBeCloseTo(1, 2);
+    await page.fill('#query', '1, two');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('text=/numbers/');
+    await page.click('nav >> text=Review');
+    const said = page.locator('.threshold [role=status]');
+    for (const near of [0, 30]) {
+      await page.locator('.threshold input').fill(String(near));
+      await page.click('button:text("What would change?")');
+      const { groups, kept } = dedup(index, { maxDistance: near });
+      const sizes = new Map<number, number>();
+      for (const group of groups) sizes.set(group, (sizes.get(group) ?? 0) + 1);
+      const count = [...sizes.values()].filter((size) => size > 1).length;
+      const dropped = kept.filter((one) => one === 0).length;
+      expect([near === 0, dropped]).toEqual([near === 0, Math.max(10, dropped)]);
+      const changes = `${count} groups, ${dropped} rows to drop.`;
+      await page.waitForSelector(`.threshold :text("${changes}")`);
+      expect(await said.textContent()).toMatch(/precision [\d.]+ %, recall [\d.]+ %|is measured/);
+    }
+    served.child.kill('SIGINT');
+  });
+
+  it('is opened in a browser by --open', FULL, async () => {
+    const cwd = await docs();
+    const opener = join(cwd, process.platform === 'darwin' ? 'open' : 'xdg-open');
+    writeFileSync(opener, `#!/bin/sh\necho "$1" > "${join(cwd, 'opened')}"\n`, { mode: 0o755 });
+    const before = process.env.PATH;
+    process.env.PATH = `${cwd}:${before}`;
+    const { address } = await explore([...WORDS, '--open'], cwd).finally(() => {
+      process.env.PATH = before;
+    });
+    const opened = () => readdirSync(cwd).includes('opened');
+    while (!opened()) await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect.poll(() => readFileSync(join(cwd, 'opened'), 'utf8')).toBe(`${address}\n`);
+  });
+
   it('leaves the map to be seen on a phone: its legend opens over a part of it', FULL, async () => {
     const served = await explore(WORDS, await docs());
     const phone = { viewport: { width: 390, height: 780 }, hasTouch: true };

@@ -53,7 +53,8 @@ def start(arguments, **pipes):
     """Starts the command with one thread: the tasks of an executor share its cores."""
     environment = {**os.environ, "HALFSPACE_THREADS": "1"}
     dies_with_parent = None
-    if sys.platform == "linux":
+    # Code before exec means fork, after which the threads of gRPC (Spark Connect) may end the child.
+    if sys.platform == "linux" and "grpc" not in sys.modules:
         set_death = ctypes.CDLL(None).prctl
         dies_with_parent = lambda: set_death(PR_SET_PDEATHSIG, signal.SIGKILL)  # noqa: E731
     command = os.environ.get("HALFSPACE_COMMAND") or str(BUNDLE)
