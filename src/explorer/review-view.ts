@@ -259,10 +259,10 @@ export class ReviewView {
           step=${step}
           .value=${String(value)}
           @input=${(event: Event) => {
-            this.#near = Number((event.target as HTMLInputElement).value);
+            this.#near = valueOf(event);
             this.app.redraw();
           }}
-          @change=${() => void this.#ask(value)}
+          @change=${(event: Event) => void this.#ask(valueOf(event))}
         />
       </label>
       <p class="note" role="status">${this.#expected(value)} ${this.#changes(value)}</p>
@@ -305,8 +305,9 @@ export class ReviewView {
 
   async #ask(near: number): Promise<void> {
     this.#near = near;
-    this.#preview =
-      (await this.app.attempt(() => this.app.source.ask('preview', { near }))) ?? null;
+    const preview = await this.app.attempt(() => this.app.source.ask('preview', { near }));
+    if (this.#near !== near) return; // the slider has moved on
+    this.#preview = preview ?? null;
     this.app.redraw();
   }
 
@@ -398,3 +399,8 @@ function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {
 /** Scrolls the queue to the current group, once it is drawn. */
 const showCurrent = () =>
   document.querySelector('.queue [aria-current]')?.scrollIntoView({ block: 'nearest' });
+
+/** Of a slider, which may have moved since the page was drawn. */
+function valueOf(event: Event): number {
+  return Number((event.target as HTMLInputElement).value);
+}
