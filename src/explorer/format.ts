@@ -27,3 +27,8 @@ export function short(value: number): string {
 export function percentText(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 || share < 0.1 ? 1 : 0).replace('.0', '')} %`;
 }
+
+/** Where a slider is, which may have moved since the page was drawn. */
+export function sliderValue(event: Event): number {
+  return Number((event.target as HTMLInputElement).value);
+}

@@ -6,7 +6,7 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { App } from './app';
-import { counted, grouped, percentText, shareText } from './format';
+import { counted, grouped, percentText, shareText, sliderValue } from './format';
 import { memberCard } from './member-card';
 import type {
   About,
@@ -259,10 +259,10 @@ export class ReviewView {
           step=${step}
           .value=${String(value)}
           @input=${(event: Event) => {
-            this.#near = valueOf(event);
+            this.#near = sliderValue(event);
             this.app.redraw();
           }}
-          @change=${(event: Event) => void this.#ask(valueOf(event))}
+          @change=${(event: Event) => void this.#ask(sliderValue(event))}
         />
       </label>
       <p class="note" role="status">${this.#expected(value)} ${this.#changes(value)}</p>
@@ -399,8 +399,3 @@ function inOrderOf(before: GroupAnswer, now: GroupAnswer): GroupAnswer {
 /** Scrolls the queue to the current group, once it is drawn. */
 const showCurrent = () =>
   document.querySelector('.queue [aria-current]')?.scrollIntoView({ block: 'nearest' });
-
-/** Of a slider, which may have moved since the page was drawn. */
-function valueOf(event: Event): number {
-  return Number((event.target as HTMLInputElement).value);
-}
