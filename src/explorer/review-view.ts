@@ -306,8 +306,7 @@ export class ReviewView {
   async #ask(near: number): Promise<void> {
     this.#near = near;
     const preview = await this.app.attempt(() => this.app.source.ask('preview', { near }));
-    if (this.#near !== near) return; // the slider has moved on
-    this.#preview = preview ?? null;
+    if (this.#near === near) this.#preview = preview ?? null; // else the slider has moved on
     this.app.redraw();
   }
 
