@@ -1,8 +1,8 @@
 // How soon does the page of `halfspace explore` show its first paint and the map of 100,000 and of
 // 1,000,000 rows, where it is stored and where a draft comes first, how many frames a second does it
-// draw while it moves, and does anything jump? In Chromium without a graphics card. Run after `npm run build`, with BENCH_CORE=0-1, since a browser and
-// a server are several processes; `--rows 100000` takes one size only,
-// `--keep FOLDER` the indexes of an earlier run.
+// draw while it moves, and does anything jump? In Chromium without a graphics card. Run after `npm run
+// build`; browser and server share the core, or have two with BENCH_CORE=0-1. `--rows 100000` takes one
+// size only, `--keep FOLDER` the indexes of an earlier run.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
