@@ -42,7 +42,6 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
     made ??= mapAnswer(explored, await newMap(call, explored, kind));
     return made;
   });
-  first().catch(() => undefined); // the page asks for it soon
   const health = once(() => healthOf(call, explored));
   const review = once(() => Review.open(explored, planFile));
   const nearOf = ({ near }: Given) =>
