@@ -705,7 +705,7 @@ describe.skipIf(!hasChromium)('the page', () => {
       for (const group of groups) sizes.set(group, (sizes.get(group) ?? 0) + 1);
       const count = [...sizes.values()].filter((size) => size > 1).length;
       const dropped = kept.filter((one) => one === 0).length;
-      expect([near === 0, dropped]).toEqual([near === 0, Math.max(10, dropped)]);
+      expect(dropped).toBeGreaterThanOrEqual(10); // the copies
       const changes = `${count} groups, ${dropped} rows to drop.`;
       await page.waitForSelector(`.threshold :text("${changes}")`);
       expect(await said.textContent()).toMatch(/precision [\d.]+ %, recall [\d.]+ %|is measured/);
@@ -722,9 +722,9 @@ describe.skipIf(!hasChromium)('the page', () => {
     const { address } = await explore([...WORDS, '--open'], cwd).finally(() => {
       process.env.PATH = before;
     });
-    const opened = () => readdirSync(cwd).includes('opened');
-    while (!opened()) await new Promise((resolve) => setTimeout(resolve, 20));
-    await expect.poll(() => readFileSync(join(cwd, 'opened'), 'utf8')).toBe(`${address}\n`);
+    const opened = () =>
+      readdirSync(cwd).includes('opened') && readFileSync(join(cwd, 'opened'), 'utf8');
+    await expect.poll(opened, { timeout: 10_000 }).toBe(`${address}\n`);
   });
 
   it('leaves the map to be seen on a phone: its legend opens over a part of it', FULL, async () => {
