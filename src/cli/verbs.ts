@@ -77,7 +77,7 @@ export const VERBS: readonly Verb[] = [
         '--columns NAMES: list':
           'Carry these columns along, or none (all plain ones but the one that becomes codes)',
         '--memory SIZE':
-          'Build from more rows than memory holds: at most so much of them at a time, as 2G',
+          'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
         '--force': 'Replace an index that exists',
       }),
       ...JSON_OPTION,

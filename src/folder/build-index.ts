@@ -5,28 +5,28 @@
  * as it will be, before it is published.
  */
 
-import { statfs } from 'node:fs/promises';
 import { checkByteCount } from '../base/byte-count';
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { wrongType } from '../base/check';
 import { checkLongCall, type LongCall } from '../base/steps';
 import type { OptimizeOptions, SimHashIndexOptions } from '../index/index-options';
-import type { Wanted } from '../index/optimize';
-import { checkWanted } from '../index/optimize-options';
-import { savedReport } from '../index/saved-report';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
-import { headerOf } from '../index/write-index';
-import type { FolderFile, Manifest, TextSettings } from '../stored/manifest';
-import { centroidsToArrow } from '../table/sealed/small-tables';
+import type { Manifest, TextSettings } from '../stored/manifest';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
-import { Training } from './build-training';
-import { measuredBuild } from './build-tuning';
 import { NewColumns } from './column-stream';
-import { replacedRows, sharedCodes } from './compared-rows';
-import { FolderChange, type NewBatch } from './folder-change';
-import { type GenerationWriter, newestManifest, prepareFolder } from './generations';
+import { replacedRows } from './compared-rows';
+import { type Content, FolderChange, type NewBatch } from './folder-change';
+import { newestManifest, prepareFolder } from './generations';
 import { NewRows } from './new-rows';
-import { NewSegments } from './new-segments';
+import type { NewSegments } from './new-segments';
+import {
+  checkDisk,
+  checkWantedInFiles,
+  DISK_TIMES,
+  type Made,
+  publishRows,
+  rowBytesOf,
+} from './publish-rows';
 import { cutsOf } from './stored-operations';
 
 /** How an index is built in a folder. */
@@ -44,11 +44,6 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   /** Rows that will come, where that is known: the disk must have room for them. */
   readonly expectedRows?: number | undefined;
 }
-
-/** A build takes so many times the bytes of its files; rows that wait are the first of them. */
-const DISK_TIMES = 2.3;
-
-const OPTIMIZED = ['recall', 'coverage', 'k', 'partitions', 'seed', 'queries'];
 
 function split(given: BuildOptions) {
   if (typeof given !== 'object' || given === null) throw wrongType('options', 'an object', given);
@@ -77,25 +72,22 @@ export async function buildStored(
     call,
     optimize,
     replace = false,
-    text,
+    text = null,
     frequencies,
     expectedRows,
   } = split(given);
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const memory = checkByteCount('memory', given.memory);
   const parts = partsOf(new SimHashIndex(options));
-  const wanted = optimize && checkWanted(parts, checkOptions('optimize', optimize, OPTIMIZED));
-  if (wanted && parts.dense === null) {
-    throw wrongValue('vectors', `'int8' or 'float32', which "optimize" needs`, options.vectors);
-  }
+  const wanted = optimize === undefined ? null : checkWantedInFiles(parts, optimize);
   await prepareFolder(folder);
   const base = await newestManifest(folder);
   if (base !== null && !replace) {
     throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
   }
   const rowBytes = rowBytesOf(parts);
-  if (expectedRows !== undefined) await checkDisk(folder, DISK_TIMES * expectedRows * rowBytes);
-  const build = { wanted: wanted ?? null, memory, call, text: text ?? null, frequencies };
+  if (expectedRows !== undefined)
+    await checkDisk(folder, DISK_TIMES * expectedRows * rowBytes, 'building');
   const { signal } = call;
   const start = {
     ...{ folder, base, old: null, parts, memory },
@@ -109,95 +101,47 @@ export async function buildStored(
       await rows.add(batch.vectors, batch.ids, call);
       await columns.add(batch.columns, rows.count - before);
     }
-    await checkDisk(folder, (DISK_TIMES - 1) * rows.count * rowBytes);
+    await checkDisk(folder, (DISK_TIMES - 1) * rows.count * rowBytes, 'building');
     await replacedRows(rows, null, false);
-    return publishRows(change, { rows, columns, ...build });
+    const read = { rows, columns, text, frequencies, call };
+    return publishRows(change, {
+      ...{ rows, wanted, memory, call },
+      write: (segments, made) => writeRead(change, read, segments, made),
+    });
   });
 }
 
 interface ReadRows {
   readonly rows: NewRows;
   readonly columns: NewColumns;
-  readonly wanted: Wanted | null;
-  readonly memory: number;
-  readonly call: LongCall;
   readonly text: TextSettings | null;
   readonly frequencies: FrequencyTable | undefined;
+  readonly call: LongCall;
 }
 
-/** Writes rows that were read, measures what searches find of them, and publishes the folder. */
-async function publishRows(change: FolderChange, read: ReadRows): Promise<Manifest> {
-  const { rows, columns, wanted, memory, call, text } = read;
-  const { writer, folder } = change;
-  const shared = await sharedCodes(rows, null, () => false);
-  await rows.closeGroups();
-  const training = wanted && (await Training.of(rows, { shared, wanted, memory, call }));
-  const centroids = training?.centroids ?? null;
-  const others = await otherFiles(writer, read, centroids);
-  const segments = new NewSegments(writer, { rows, shared, centroids, memory: memory / 3 });
+/** Writes rows that were read, and what is carried with them. */
+async function writeRead(
+  change: FolderChange,
+  { rows, columns, text, frequencies, call }: ReadRows,
+  segments: NewSegments,
+  { index, centroids }: Made,
+): Promise<Content> {
+  const { writer } = change;
+  const others = [...centroids];
+  if (frequencies !== undefined) {
+    const bytes = frequenciesToArrow(frequencies);
+    others.push(await writer.add('frequencies', bytes, frequencies.size));
+  }
   const cuts = cutsOf(rows, change.rowsPerFile(segments.layout));
   await segments.assign(
     cuts.map(({ firstPiece }) => firstPiece),
     call,
   );
-  const index = {
-    ...headerOf(rows.parts, rows.count),
-    ...{ ids: rows.ids, isForeign: rows.isForeign, report: null },
-    ...(centroids && { nearness: centroids.nearness, gaps: [] }),
-    ...{ distinct: shared.distinct, shared: shared.firsts !== null },
+  const outcome = {
+    ...{ index, columns: columns.columns, text, others },
+    ...{ rowsAdded: rows.count, removed: new Uint32Array() },
   };
-  const content = await change.write(
-    {
-      ...{ index, columns: columns.columns, text, others },
-      ...{ rowsAdded: rows.count, removed: new Uint32Array() },
-    },
-    { incoming: { segments, columns, cuts } },
-  );
-  await segments.close();
+  const content = await change.write(outcome, { incoming: { segments, columns, cuts } });
   await columns.close();
-  const partitionOf = (row: number) => segments.partitionOf(row);
-  const measured =
-    training &&
-    wanted &&
-    (await measuredBuild({
-      ...{ folder, content, rows, shared, training, wanted, memory, call, partitionOf },
-    }));
-  await rows.close();
-  if (!measured) return change.publish(content);
-  const report = savedReport(measured);
-  return change.publish({ ...content, index: { ...index, report } });
-}
-
-async function otherFiles(
-  writer: GenerationWriter,
-  { frequencies }: ReadRows,
-  centroids: Training['centroids'] | null,
-): Promise<FolderFile[]> {
-  const files: FolderFile[] = [];
-  if (centroids !== null) {
-    const { values, width, count } = centroids;
-    files.push(await writer.add('centres', centroidsToArrow(values, width), count));
-  }
-  if (frequencies === undefined) return files;
-  const bytes = frequenciesToArrow(frequencies);
-  return [...files, await writer.add('frequencies', bytes, frequencies.size)];
-}
-
-/** Bytes of a row in the files, about. */
-function rowBytesOf({ bits, hasher, vectors }: ReturnType<typeof partsOf>): number {
-  const { dimensions = 0 } = hasher;
-  const perValue = vectors?.kind === 'float32' ? 4 : vectors?.kind === 'int8' ? 1 : 0;
-  return Math.ceil(bits / 8) + dimensions * (perValue + 0.25) + 64;
-}
-
-/** Fails where the disk has no room for what is still to be written. */
-async function checkDisk(folder: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
-  if (bytes <= free) return;
-  const MiB = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
-  throw new Error(
-    `${folder}: the disk has ${MiB(free)} free, building this index takes about ${MiB(bytes)} ` +
-      'more: the folder stays as it was',
-  );
+  return content;
 }

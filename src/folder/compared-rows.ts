@@ -70,7 +70,10 @@ export async function sharedCodes(
       const first = oldest.get(i) ?? group[0].row;
       for (const { row } of group) {
         if (row === first) continue;
-        firsts ??= Uint32Array.from({ length: rows.count }, (_, at) => rows.firstRow + at);
+        firsts ??= Uint32Array.from(
+          { length: rows.nextRow - rows.firstRow },
+          (_, at) => rows.firstRow + at,
+        );
         firsts[row - rows.firstRow] = first;
       }
     });

@@ -17,7 +17,7 @@ import { RowSet } from '../stored/row-set';
 import type { RowBatch } from '../table/row-batch';
 import type { SegmentLayout } from '../table/sealed/segment-tables';
 import { removedToArrow } from '../table/sealed/small-tables';
-import { merged, SegmentCursor, widestId } from './block-cursor';
+import { type BlockCursor, merged, SegmentCursor, widestId } from './block-cursor';
 import { columnsOfFile, liveColumns, type NewColumns, writeColumns } from './column-stream';
 import { GenerationWriter } from './generations';
 import type { NewSegments } from './new-segments';
@@ -49,6 +49,22 @@ export interface Cut {
   readonly endPiece: number;
   readonly firstRow: number;
   readonly nextRow: number;
+}
+
+/** Where the rows of the segments that are there come from, when they go to other partitions. */
+interface Moved {
+  readonly layout: SegmentLayout;
+  /** The blocks of segment `i`, and its rows, removed ones included. */
+  sourceOf(i: number): { readonly cursor: BlockCursor; readonly held: RowSet };
+}
+
+/** What is written, next to segments that stay. */
+interface Wish {
+  readonly incoming?: Incoming | null;
+  /** Writes all segments again. */
+  readonly moved?: Moved | null;
+  /** Without new rows, merges all that can be. */
+  readonly isWhole?: boolean;
 }
 
 /** Whether a folder can be changed where it is. */
@@ -137,10 +153,10 @@ export class FolderChange {
     return vectors.reduce((sum, file) => sum + file.bytes, 0) / Math.max(1, rows) || 4096;
   }
 
-  /** Writes segments; without new rows, `isWhole` merges all that can be. */
+  /** Writes segments. */
   async write(
     outcome: Outcome,
-    { incoming = null, isWhole = false }: { incoming?: Incoming | null; isWhole?: boolean },
+    { incoming = null, moved = null, isWhole = false }: Wish,
   ): Promise<Content> {
     const segments = this.#segments;
     const added = outcome.rowsAdded;
@@ -150,17 +166,15 @@ export class FolderChange {
     };
     const liveIn = (segment: StoredSegment) => segment.rows.rows - this.#removedIn(segment).length;
     const total = segments.reduce((sum, segment) => sum + liveIn(segment), added);
-    const sample = incoming?.segments.layout ?? segments[0]?.table.layout;
+    const sample = (incoming?.segments ?? moved)?.layout ?? segments[0]?.table.layout;
     const rowsPerFile = sample === undefined ? 1 : this.rowsPerFile(sample);
-    const keeps = isWhole
-      ? this.#keptWhole(rowsPerFile, liveIn)
-      : keptSegments(segments, { added, rowsPerFile, liveIn: liveIn as never });
+    const keeps = this.#kept({ isWhole, moved }, { added, rowsPerFile, liveIn });
     const files: FolderFile[] = [];
     const dropped = new RowSet();
     let group: StoredSegment[] = [];
     let groupRows = 0;
     const flush = async (cut: Cut | null) => {
-      files.push(...(await this.#write(group, cut, { incoming, outcome, advance })));
+      files.push(...(await this.#write(group, cut, { incoming, moved, outcome, advance })));
       for (const { rows } of group) dropped.addRange(rows.firstRow ?? 0, rows.nextRow ?? 0);
       group = [];
       groupRows = 0;
@@ -182,6 +196,19 @@ export class FolderChange {
     }
     await flush(null);
     return this.#content(outcome, files, dropped);
+  }
+
+  #kept(
+    { isWhole, moved }: Wish,
+    how: {
+      added: number;
+      rowsPerFile: number;
+      liveIn: (segment: StoredSegment) => number;
+    },
+  ): boolean[] {
+    if (moved) return this.#segments.map(() => false);
+    if (isWhole) return this.#keptWhole(how.rowsPerFile, how.liveIn);
+    return keptSegments(this.#segments, { ...how, liveIn: how.liveIn as never });
   }
 
   /** Segments that a compaction leaves: alone in their place, and without removed rows. */
@@ -206,16 +233,12 @@ export class FolderChange {
   async #write(
     group: readonly StoredSegment[],
     cut: Cut | null,
-    {
-      incoming,
-      outcome,
-      advance,
-    }: { incoming: Incoming | null; outcome: Outcome; advance: (rows: number) => void },
+    { incoming, moved, outcome, advance }: Writing,
   ): Promise<FolderFile[]> {
     const old = group.reduce((sum, one) => sum + one.rows.rows - this.#removedIn(one).length, 0);
     const count = old + (cut === null ? 0 : cut.nextRow - cut.firstRow);
     if (count === 0) return [];
-    const layouts = group.map(({ table }) => table.layout);
+    const layouts = moved ? [moved.layout] : group.map(({ table }) => table.layout);
     if (cut !== null && incoming !== null) layouts.push(incoming.segments.layout);
     const layout = {
       ...layouts[0],
@@ -224,10 +247,8 @@ export class FolderChange {
     };
     const firstRow = group[0]?.rows.firstRow ?? (cut as Cut).firstRow;
     const nextRow = cut?.nextRow ?? group.at(-1)?.rows.nextRow ?? 0;
-    const held = group.map(() => new RowSet());
-    const cursors = group.map(
-      (one, i) => new SegmentCursor(this.#start.old?.reader as BlockReader, one, held[i]),
-    );
+    const sources = group.map((one) => this.#sourceOf(one, moved));
+    const cursors = sources.map(({ cursor }) => cursor);
     const fresh =
       cut && incoming?.segments.cursor(incoming.cuts.indexOf(cut), cut.firstPiece, cut.endPiece);
     const { report: _, distinct: __, shared: ___, ...header } = outcome.index;
@@ -247,8 +268,18 @@ export class FolderChange {
     }
     const files = await segment.end();
     if (outcome.columns.length === 0) return files;
+    const held = sources.map((one) => one.held);
     const batches = this.#columnsOf(group, held, cut, incoming);
     return [...files, await writeColumns(this.writer, batches, count)];
+  }
+
+  #sourceOf(segment: StoredSegment, moved: Moved | null): ReturnType<Moved['sourceOf']> {
+    if (moved !== null) return moved.sourceOf(this.#segments.indexOf(segment));
+    const held = new RowSet();
+    return {
+      cursor: new SegmentCursor(this.#start.old?.reader as BlockReader, segment, held),
+      held,
+    };
   }
 
   async *#columnsOf(
@@ -293,6 +324,14 @@ export class FolderChange {
     }
     return this.writer.commit(content);
   }
+}
+
+/** What segments are written of; `advance` counts their rows. */
+interface Writing {
+  readonly incoming: Incoming | null;
+  readonly moved: Moved | null;
+  readonly outcome: Outcome;
+  advance(rows: number): void;
 }
 
 /** A manifest before it is written. */

@@ -42,6 +42,8 @@ import {
   readManifest,
 } from './generations';
 import { carriedColumns, loadIndex, type OpenedFolder } from './load-index';
+import { changeNewest, MAX_WRITERS } from './newest';
+import { checkFolderOptimize, type FolderOptimizeOptions, optimizeStored } from './optimize-stored';
 import { folderPath, originOf } from './origin';
 import { save } from './save-index';
 import {
@@ -61,8 +63,6 @@ import {
 import type { Commit } from './write-generation';
 
 const TRIES = 5;
-/** So many others may be first, one after another, before a change gives up. */
-const MAX_WRITERS = 20;
 
 /**
  * Opens the index of a folder, of its newest generation or an older one: loads all of it into
@@ -244,7 +244,8 @@ export class IndexFolder {
     batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
     options: StoredAppend,
   ): Promise<number> {
-    return this.#newest(
+    return changeNewest(
+      this.path,
       async (base) => {
         const { manifest, firstRow } = await appendStored(this.path, base, batches, options);
         this.#manifest = manifest;
@@ -260,7 +261,8 @@ export class IndexFolder {
 
   /** Which of these ids rows of the newest generation have. @internal */
   async among(ids: readonly Id[]): Promise<ReadonlySet<Id>> {
-    const found = await this.#newest(
+    const found = await changeNewest(
+      this.path,
       (base) => idsAmong(this.path, base, ids),
       async () => {
         const index = await openIndex(this.path);
@@ -273,7 +275,8 @@ export class IndexFolder {
   /** Removes rows of the newest generation by their ids; returns how many were there. */
   async remove(ids: Iterable<Id>): Promise<number> {
     const all = [...ids];
-    return this.#newest(
+    return changeNewest(
+      this.path,
       async (base) => {
         if (!canStream(base, Math.max(0, base.rows - all.length))) return null;
         const { manifest, count } = await removeStored(this.path, base, all);
@@ -293,7 +296,8 @@ export class IndexFolder {
   /** Merges files, and writes those again that have removed rows, to as few as possible. */
   async compact(options?: LongCall): Promise<void> {
     const call = checkLongCall(checkOptions('options', options, LONG_CALL));
-    await this.#newest(
+    await changeNewest(
+      this.path,
       async (base) => {
         this.#manifest = await compactStored(this.path, base, call);
         return true;
@@ -306,27 +310,24 @@ export class IndexFolder {
   }
 
   /**
-   * Changes the newest generation where it is, again where another writer is first; or `inMemory`,
-   * where its format is too old for that, or rows must be numbered again.
+   * Makes searches of the newest generation fast at a recall, measures it and saves the next one,
+   * as `SimHashIndex.optimize` does it. Loads the index; with `memory` the rows stay on disk, dense
+   * vectors are needed, and `queries` is a number.
    */
-  async #newest<T>(
-    work: (base: Manifest) => Promise<T | null>,
-    inMemory: () => Promise<T>,
-    tries = MAX_WRITERS,
-  ): Promise<T> {
-    for (let left = tries; ; left--) {
-      const base = await newestManifest(this.path);
-      if (base === null || !canStream(base)) return inMemory();
-      try {
-        return (await work(base)) ?? (await inMemory());
-      } catch (error) {
-        // Files are missing where another writer has saved twice meanwhile.
-        const isMissing = error instanceof FormatError || error instanceof GoneError;
-        const now = isMissing ? await newestManifest(this.path).catch(() => base) : base;
-        const isLate = error instanceof LostError || now?.checksum !== base.checksum;
-        if (!isLate || left === 0) throw error;
-      }
-    }
+  async optimize(options?: FolderOptimizeOptions): Promise<RecallReport> {
+    const given = checkFolderOptimize(options);
+    const { memory, call, optimize } = given;
+    const inMemory = async () => {
+      await this.change(call.signal, async (index, commit) => {
+        await index.optimizeAsync({ ...optimize, ...call });
+        await commit({ given: call });
+      });
+      return this.#manifest;
+    };
+    const inFiles = (base: Manifest) => optimizeStored(this.path, base, given);
+    const work = memory === null ? inMemory() : changeNewest(this.path, inFiles, inMemory);
+    this.#manifest = await work;
+    return this.report as RecallReport;
   }
 
   /** Changes the index of the newest generation, again where another is first. @internal */

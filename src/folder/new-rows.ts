@@ -4,6 +4,7 @@
  * with the rows that are there.
  */
 
+import { ascending } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
 import { type LongCall, runStepsAsync } from '../base/steps';
@@ -15,7 +16,14 @@ import { SparseVectors } from '../index/vectors/sparse-vectors';
 import { typeOf } from '../index/write-segment';
 import { RowSet } from '../stored/row-set';
 import { bytesOfId, hashOfCode, hashOfId } from '../table/sealed/look-up-tables';
-import { NO_VECTORS, picked, pieceBytes, piecesIn, range } from '../table/sealed/segment-pieces';
+import {
+  joined,
+  NO_VECTORS,
+  picked,
+  pieceBytes,
+  piecesIn,
+  range,
+} from '../table/sealed/segment-pieces';
 import {
   NO_PARTITION,
   type SegmentLayout,
@@ -28,7 +36,7 @@ import { HashGroups } from './hash-groups';
 import { Spill } from './spill';
 
 /** Rows that are taken together. */
-const PIECE_ROWS = 8192;
+export const PIECE_ROWS = 8192;
 /** Bytes of rows that memory holds. */
 const ROW_BYTES = 2 ** 26;
 
@@ -51,19 +59,22 @@ export class NewRows {
   isForeign = false;
   ids: IdKind | null;
   readonly firstRow: number;
+  /** Behind the last number of a row so far. */
+  nextRow: number;
   /** Types of the ids, as Arrow calls them. */
   readonly idTypes = new Set<string | null>();
   readonly parts: IndexParts;
   /** Rows by the hashes of their ids, and of their codes. */
   readonly byId: HashGroups;
   readonly byCode: HashGroups;
-  readonly #pieces: { readonly id: string | null; readonly count: number }[] = [];
+  readonly #pieces: { readonly id: string | null; count: number }[] = [];
   readonly #rows: Spill;
 
   constructor(writer: GenerationWriter, { parts, ids, firstRow, memory }: NewRowsOptions) {
     this.parts = parts;
     this.ids = ids;
     this.firstRow = firstRow;
+    this.nextRow = firstRow;
     this.#rows = new Spill(writer, Math.min(ROW_BYTES, memory / 8));
     this.byId = new HashGroups(writer, memory / 8);
     this.byCode = new HashGroups(writer, memory / 8);
@@ -83,7 +94,7 @@ export class NewRows {
       throw new Error('these codes were made otherwise than those of the index');
     this.isForeign = addition.isForeign;
     this.ids ??= addition.ids === null ? 'row' : (typeof addition.ids[0] as IdKind);
-    if (this.firstRow + this.count + count > 2 ** 31)
+    if (this.nextRow + count > 2 ** 31)
       throw wrongValue('rows', 'at most 2^31', this.count + count);
     const table = new IdTable(this.ids);
     table.append(addition.ids, count);
@@ -101,34 +112,58 @@ export class NewRows {
     const [{ bytesPerCode }, first] = [codes, places[0]];
     const columns = vectorsOf(this.parts, vectors, places, (place) => !codes.isNull(place));
     const whole: SegmentRows = {
-      ...{ count, partition: 0, rows: places.map((_, i) => this.firstRow + this.count + i), ids },
+      ...{ count, partition: 0, rows: places.map((_, i) => this.nextRow + i), ids },
       codes: codes.bytes.subarray(first * bytesPerCode, (first + count) * bytesPerCode),
       ...{ validity: null, residuals: null, residualScales: null },
       ...{ ...columns, checks: vectorChecks(columns, count) },
     };
+    const parts: SegmentRows[] = [];
     for (const partition of [0, NO_PARTITION]) {
       const isNull = partition === NO_PARTITION;
       const some = range(0, count).filter((i) => codes.isNull(first + i) === isNull);
       if (some.length === 0) continue;
-      const piece = { ...picked(whole, some), partition };
-      this.#rows.add(this.#pieces.length, pieceBytes(piece));
-      this.#note(piece);
+      parts.push({ ...picked(whole, some), partition });
     }
-    this.#pieces.push({ id, count });
+    this.beginPiece(id, this.nextRow + count);
+    for (const piece of parts) {
+      this.#noteIds(piece);
+      this.put(this.#pieces.length - 1, piece);
+    }
+    await this.settle();
+  }
+
+  /** Begins a piece, whose rows have numbers below `nextRow`. */
+  beginPiece(id: string | null, nextRow: number): void {
+    this.#pieces.push({ id, count: 0 });
     this.idTypes.add(id);
-    this.count += count;
+    this.nextRow = nextRow;
+  }
+
+  /** Puts rows that have their numbers into a piece; `settle` must be called now and then. */
+  put(number: number, piece: SegmentRows): void {
+    this.#rows.add(number, pieceBytes(piece));
+    this.#noteCodes(piece);
+    this.#pieces[number].count += piece.count;
+    this.count += piece.count;
+  }
+
+  /** Writes what memory holds, where that is more than the limit. */
+  async settle(): Promise<void> {
     await this.#rows.settle();
     await this.byId.settle();
     await this.byCode.settle();
   }
 
-  #note({ rows, ids, codes, partition, count }: SegmentRows): void {
+  #noteIds({ rows, ids }: SegmentRows): void {
+    rows.forEach((row, i) => {
+      if (ids !== null) this.byId.add(hashOfId(ids[i]), row, bytesOfId(ids[i]));
+    });
+  }
+
+  #noteCodes({ rows, codes, partition, count }: SegmentRows): void {
+    if (partition === NO_PARTITION) return;
     const width = codes.length / count;
     for (let i = 0; i < count; i++) {
-      if (ids !== null) {
-        this.byId.add(hashOfId(ids[i]), rows[i], bytesOfId(ids[i]));
-      }
-      if (partition === NO_PARTITION) continue;
       this.codedCount++;
       this.#coded.add(rows[i]);
       const code = codes.subarray(i * width, (i + 1) * width);
@@ -147,7 +182,7 @@ export class NewRows {
 
   /** Rows that have a code, ascending. */
   rowsWithCodes(): Uint32Array {
-    return this.#coded.within(this.firstRow, this.firstRow + this.count);
+    return this.#coded.within(this.firstRow, this.nextRow);
   }
 
   /** Rows of each piece. */
@@ -160,10 +195,14 @@ export class NewRows {
     return this.#pieces.length;
   }
 
-  /** The rows of a piece: those that have a code, and those that have none. */
+  /** The rows of a piece, ascending: those that have a code, and those that have none. */
   async piece(number: number): Promise<SegmentRows[]> {
     const layout = this.layoutOf(this.#pieces[number].id);
-    return [...piecesIn(layout, await this.#rows.read(number))];
+    const all = [...piecesIn(layout, await this.#rows.read(number))];
+    return [0, NO_PARTITION].flatMap((partition) => {
+      const own = all.filter((piece) => piece.partition === partition);
+      return own.length > 0 ? inOrder(joined(own)) : [];
+    });
   }
 
   /** Frees ids and codes, which were compared. */
@@ -184,6 +223,15 @@ export class NewRows {
     if (this.ids === 'number') return Number(integer);
     return this.idTypes.has('Uint64') ? BigInt.asUintN(64, integer) : integer;
   }
+}
+
+/** Rows by their numbers. */
+function inOrder(piece: SegmentRows): SegmentRows {
+  const { rows, count } = piece;
+  return picked(
+    piece,
+    ascending(count).sort((a, b) => rows[a] - rows[b]),
+  );
 }
 
 /** What is held of the vectors of rows of an addition: zeros of those that are not present. */

@@ -117,7 +117,7 @@ export class NewSegments {
     this.#vectors = new PieceVectors(rows);
     this.#spill = new Spill(writer, memory);
     this.idType = widestId([...rows.idTypes]);
-    this.#partitionOf = centroids && new Uint16Array(rows.count);
+    this.#partitionOf = centroids && new Uint16Array(rows.nextRow - rows.firstRow);
     this.residualBytes =
       centroids === null ? 0 : (this.#vectors.residualCodes?.memory.bytesPerRow ?? 0);
   }

@@ -121,7 +121,7 @@ export function compactStored(folder: string, base: Manifest, call: LongCall): P
 }
 
 /** Opens the rows of a generation, and changes it. */
-async function changing<T>(
+export async function changing<T>(
   folder: string,
   base: Manifest,
   how: { memory: number; call?: LongCall },

@@ -411,6 +411,30 @@ describe('changes to an index', () => {
     expect(report).toMatchObject({ truth: 'cosine', rank: 'estimate', reached: true });
   });
 
+  it('optimize with --memory without loading the index, where it holds dense vectors', async () => {
+    const draws = new Draws('optimized in files');
+    const lines = Array.from({ length: 4600 }, () =>
+      JSON.stringify({ vector: [...draws.gaussians(8)].map((value) => Number(value.toFixed(3))) }),
+    );
+    const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    await writeFile(join(cwd, 'in.jsonl'), lines.join('\n'));
+    await change('in.jsonl', '-o', 'out.hs', '--bits', '64', '--vectors', 'int8', '-q');
+    const words = ['--optimize', '--recall', '0.8', '--memory', '16M', '--json'];
+    const { code, stdout, stderr } = await change('out.hs', ...words);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^finds [\d.]+ % of the true 10 nearest .* by partitions$/m),
+    ]);
+    const { report, generation } = JSON.parse(stdout);
+    expect([generation, report.method, report.rows]).toEqual([2, 'partitions', 4600]);
+    expect((await openIndex(join(cwd, 'out.hs'))).report).toEqual(report);
+    const refused = await change('docs.hs', '--optimize', '--memory', '16M');
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('--memory with --optimize is for dense vectors'),
+    ]);
+  });
+
   it('compact leaves the same rows', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
     await change('docs.hs', '--remove', 'tea-1,tea-2,tea-3', '-q');
@@ -424,6 +448,7 @@ describe('changes to an index', () => {
   it.each([
     [[DOCS], 'say where to with -o DIR, or what to do'],
     [['docs.hs', '--recall', '0.9'], '--recall is for --optimize'],
+    [['docs.hs', '--compact', '--memory', '1G'], '--memory is for a new index'],
     [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
     [
       ['docs.hs', '--optimize', '--recall', '1.5'],

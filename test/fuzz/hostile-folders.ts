@@ -263,6 +263,7 @@ const hostileFolder: MakeTarget = () => {
         () => opened.append([vector], [id], { replace: true }),
         () => opened.remove([draws.pick(sound.ids), draws.pick(sound.ids)]),
         () => opened.compact(),
+        () => opened.optimize({ k: 2, queries: 4, partitions: 2, memory: 2 ** draws.integer(24) }),
         () => api.IndexFolder.verify(root),
       ]);
       await doing();

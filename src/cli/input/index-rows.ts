@@ -181,15 +181,19 @@ async function* batchesFor(
   }
 }
 
+/** Refuses to optimize within --memory what is no dense vectors. */
+export function needDense(call: Call, storage: string | undefined): void {
+  if (storage === 'int8' || storage === 'float32') return;
+  call.misuse('--memory with --optimize is for dense vectors, held as --vectors int8 or float32');
+}
+
 /** Builds an index of an input in a folder, within --memory. */
 export async function buildFolder(call: Call, input: string, folder: string): Promise<void> {
   const memory = limitOf(call, 'memory') as number;
   const opened = await openRowsFor(call, input);
   const { source, storage, carried } = opened;
   const isOptimized = call.has('optimize');
-  if (isOptimized && storage !== 'int8' && storage !== 'float32') {
-    call.misuse('--memory with --optimize is for dense vectors, held as --vectors int8 or float32');
-  }
+  if (isOptimized) needDense(call, storage);
   const expectedRows = opened.rows ?? undefined;
   const rows = batchesFor(source, carried);
   const first = await rows.next();

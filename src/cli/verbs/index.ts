@@ -9,7 +9,6 @@ import {
   type DenseMatrix,
   type Id,
   IndexFolder,
-  openIndex,
   type RecallReport,
   SimHashIndex,
   saveIndex,
@@ -23,7 +22,8 @@ import {
   partsOf,
   wordParts,
 } from '../input/index-folder';
-import { appendRows, buildFolder, buildIndex } from '../input/index-rows';
+import { appendRows, buildFolder, buildIndex, needDense } from '../input/index-rows';
+import { limitOf } from '../input/memory';
 import { counted, grouped, percent } from '../output/figures';
 import { coverageWords, recallWords } from '../output/recall';
 
@@ -35,8 +35,10 @@ export async function run(call: Call): Promise<0 | 1> {
   const input = call.onlyInput();
   const output = call.text('output');
   if (call.has('replace') && !call.has('append')) call.misuse('--replace is for --append');
-  if (call.has('memory') && (output === undefined || call.has('append'))) {
-    call.misuse('--memory is for a new index: halfspace index IN -o DIR --memory 2G');
+  if (call.has('memory') && !call.has('optimize') && (output === undefined || call.has('append'))) {
+    call.misuse(
+      '--memory is for a new index, halfspace index IN -o DIR --memory 2G, or --optimize',
+    );
   }
   for (const name of ['recall', 'k']) {
     if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
@@ -130,18 +132,20 @@ async function removeRows(call: Call, folder: string): Promise<void> {
 }
 
 async function optimizeFolder(call: Call, folder: string): Promise<void> {
-  const index = await openIndex(folder, { signal: call.signal });
-  await optimize(call, index);
-  await call.long(`writing ${folder}`, (long) => saveIndex(index, folder, long));
+  const opened = await IndexFolder.open(folder);
+  const memory = limitOf(call, 'memory') ?? undefined;
+  if (memory !== undefined) needDense(call, opened.options.vectors);
+  const wanted = { ...wantedOf(call), memory };
+  const report = await call.long('optimizing', (long) => opened.optimize({ ...wanted, ...long }));
+  sayReport(call, report);
 }
 
 /**
- * Chooses a setting and says what it finds. `given` are the vectors of an index that holds codes
+ * Chooses a setting of a new index and says what it finds. `given` are the vectors of an index that holds codes
  * alone: then a recall that codes cannot reach is refused.
  */
 async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): Promise<void> {
-  const recall = call.number('recall') ?? 0.95;
-  const k = call.number('k') ?? 10;
+  const { recall, k } = wantedOf(call);
   const measure = (of: SimHashIndex, vectors?: DenseMatrix) =>
     call.long('optimizing', (long) =>
       of.optimizeAsync({ recall, k, ...long, ...(vectors !== undefined && { vectors }) }),
@@ -157,6 +161,10 @@ async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): P
     );
   }
   sayReport(call, report);
+}
+
+function wantedOf(call: Call): { recall: number; k: number } {
+  return { recall: call.number('recall') ?? 0.95, k: call.number('k') ?? 10 };
 }
 
 /** Says what searches find, and how fast. */

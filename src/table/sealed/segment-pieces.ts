@@ -40,10 +40,10 @@ export function range(first: number, end: number): Uint32Array {
   return Uint32Array.from({ length: end - first }, (_, i) => first + i);
 }
 
-/** Some rows, by their places, ascending. */
+/** Some rows, by their places, in any order. */
 export function picked(given: SegmentRows, places: Uint32Array): SegmentRows {
   const { count, partition, ids, firsts, residualScales, checks, scales, sparse } = given;
-  if (places.length === count) return given;
+  if (places.length === count && places.every((place, i) => place === i)) return given;
   const wide = <T extends Joinable>(from: T | null | undefined): T | null => {
     if (!from) return null;
     const width = from.length / count;

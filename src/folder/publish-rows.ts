@@ -1,0 +1,115 @@
+/**
+ * Rows that wait in temporary files of a folder become its next generation: a sample of them trains
+ * centroids as `optimize` does, each goes to its partition, and the partitions become segments.
+ * What searches find is measured with the folder as it will be, before it is published.
+ */
+
+import { statfs } from 'node:fs/promises';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
+import type { LongCall } from '../base/steps';
+import type { OptimizeOptions } from '../index/index-options';
+import type { IndexParts } from '../index/index-parts';
+import type { Wanted } from '../index/optimize';
+import { checkWanted } from '../index/optimize-options';
+import { savedReport } from '../index/saved-report';
+import { headerOf, type IndexHeader } from '../index/write-index';
+import type { FolderFile, Manifest } from '../stored/manifest';
+import { centroidsToArrow } from '../table/sealed/small-tables';
+import { Training } from './build-training';
+import { measuredBuild } from './build-tuning';
+import { sharedCodes } from './compared-rows';
+import type { Content, FolderChange } from './folder-change';
+import type { GenerationWriter } from './generations';
+import type { NewRows } from './new-rows';
+import { NewSegments } from './new-segments';
+
+/** This takes so many times the bytes of the files; rows that wait are the first of them. */
+export const DISK_TIMES = 2.3;
+
+const OPTIMIZED = ['recall', 'coverage', 'k', 'partitions', 'seed', 'queries'];
+
+interface WaitingRows {
+  readonly rows: NewRows;
+  /** Null where the rows stay in their order. */
+  readonly wanted: Wanted | null;
+  readonly memory: number;
+  readonly call: LongCall;
+  /** Writes all files but the centroids. */
+  write(segments: NewSegments, made: Made): Promise<Content>;
+}
+
+/** What the manifest says of the rows, and the file of the centroids where there are some. */
+export interface Made {
+  readonly index: IndexHeader;
+  readonly centroids: readonly FolderFile[];
+}
+
+/** Writes the segments, measures what searches find in them, and publishes the folder. */
+export async function publishRows(change: FolderChange, waiting: WaitingRows): Promise<Manifest> {
+  const { rows, wanted, memory, call } = waiting;
+  const { writer, folder } = change;
+  const shared = await sharedCodes(rows, null, () => false);
+  await rows.closeGroups();
+  const training = wanted && (await Training.of(rows, { shared, wanted, memory, call }));
+  const centroids = training?.centroids ?? null;
+  const segments = new NewSegments(writer, { rows, shared, centroids, memory: memory / 3 });
+  const index = {
+    ...headerOf(rows.parts, rows.nextRow),
+    ...{ ids: rows.ids, isForeign: rows.isForeign, report: null },
+    ...(centroids && { nearness: centroids.nearness, gaps: [] }),
+    ...{ distinct: shared.distinct, shared: shared.firsts !== null },
+  };
+  const files = centroids === null ? [] : [await centroidsFile(writer, centroids)];
+  const content = await waiting.write(segments, { index, centroids: files });
+  await segments.close();
+  const partitionOf = (row: number) => segments.partitionOf(row);
+  const measured =
+    training &&
+    wanted &&
+    (await measuredBuild({
+      ...{ folder, content, rows, shared, training, wanted, memory, call, partitionOf },
+    }));
+  await rows.close();
+  if (!measured) return change.publish(content);
+  const report = savedReport(measured);
+  return change.publish({ ...content, index: { ...index, report } });
+}
+
+function centroidsFile(
+  writer: GenerationWriter,
+  { values, width, count }: Training['centroids'],
+): Promise<FolderFile> {
+  return writer.add('centres', centroidsToArrow(values, width), count);
+}
+
+/** The options of `optimize`, as far as rows in files can be optimized by them. */
+export function checkWantedInFiles(parts: IndexParts, options: OptimizeOptions): Wanted {
+  const wanted = checkWanted(parts, checkOptions('optimize', options, OPTIMIZED));
+  const kind = parts.vectors?.kind ?? 'none';
+  if (parts.dense === null) {
+    throw wrongValue('vectors', `'int8' or 'float32', which "optimize" in files needs`, kind);
+  }
+  if (wanted.given !== null) {
+    throw wrongType('queries', 'a number: in files, rows are the queries', options.queries);
+  }
+  return wanted;
+}
+
+/** Bytes of a row in the files, about. */
+export function rowBytesOf({ bits, hasher, vectors }: IndexParts): number {
+  const { dimensions = 0 } = hasher;
+  const perValue = vectors?.kind === 'float32' ? 4 : vectors?.kind === 'int8' ? 1 : 0;
+  return Math.ceil(bits / 8) + dimensions * (perValue + 0.25) + 64;
+}
+
+/** Fails where the disk has no room for what is still to be written. */
+export async function checkDisk(folder: string, bytes: number, what: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  if (bytes <= free) return;
+  const MiB = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
+  throw new Error(
+    `${folder}: the disk has ${MiB(free)} free, ${what} this index takes about ${MiB(bytes)} ` +
+      'more: the folder stays as it was',
+  );
+}
