@@ -79,6 +79,8 @@ describe('a disk that fills while a folder is changed without an index in memory
       writeFileSync(join(disk, 'filler'), new Uint8Array(bavail * bsize - 200_000));
       await expect(opened.append(rows(2, 20_000))).rejects.toThrow(/ENOSPC|the disk has/);
       await expect(opened.compact()).rejects.toThrow(/ENOSPC|the disk has/);
+      const optimized = opened.optimize({ partitions: 4, queries: 20, memory: '8MB' });
+      await expect(optimized).rejects.toThrow(/ENOSPC|the disk has/);
       expect(readdirSync(folder).sort()).toEqual(names);
       expect(indexToArrow(await openIndex(folder))).toEqual(before);
       expect((await IndexFolder.verify(folder)).problems).toEqual([]);
