@@ -29,7 +29,7 @@ const RULES = [
         'stored/manifest',
         'stored/content',
         'folder/write-generation',
-        'folder/build-index',
+        'folder/publish-rows',
         'folder/folder-change',
         'folder/stored-operations',
         'folder/load-index',

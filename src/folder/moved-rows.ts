@@ -26,7 +26,7 @@ interface MovedSegment {
   readonly held: RowSet;
 }
 
-export interface MovedRows {
+interface MovedRows {
   readonly rows: NewRows;
   readonly segments: readonly MovedSegment[];
 }
