@@ -1,4 +1,4 @@
-/** A folder optimized where it is: its rows go to new partitions, and memory holds a part of them. */
+/** A folder optimized where it is: rows go to new partitions, and memory holds a part of them. */
 
 import { checkByteCount } from '../base/byte-count';
 import { checkOptions } from '../base/check';
@@ -11,7 +11,7 @@ import { checkDisk, checkWantedInFiles, DISK_TIMES, publishRows, rowBytesOf } fr
 import { changing } from './stored-operations';
 
 export interface FolderOptimizeOptions extends OptimizeOptions, LongCall {
-  /** What memory may hold of the rows: bytes, or a text as '2GB'; without it the index is loaded. */
+  /** What memory may hold of the rows: bytes, or a text as '2GB'. The index is loaded without. */
   memory?: number | string;
 }
 

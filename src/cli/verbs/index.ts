@@ -141,8 +141,8 @@ async function optimizeFolder(call: Call, folder: string): Promise<void> {
 }
 
 /**
- * Chooses a setting of a new index and says what it finds. `given` are the vectors of an index that holds codes
- * alone: then a recall that codes cannot reach is refused.
+ * Chooses a setting of a new index and says what it finds. `given` are the vectors of an index that
+ * holds codes alone: then a recall that codes cannot reach is refused.
  */
 async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): Promise<void> {
   const { recall, k } = wantedOf(call);
