@@ -162,10 +162,12 @@ export const VERBS: readonly Verb[] = [
           'Keep so many rows of a group, those preferred by --keep',
         '--extend PLAN':
           'Go on with a plan for the same file, which has new rows behind the old ones now',
-        '--against DIR':
-          'IN has new rows: plan them against the rows of an index, which is only read. The new ' +
-          'rows are hashed as those of the index were',
-        '--all-rows': 'A line for each row in the order of IN, in place of those of groups',
+        '--against OLD':
+          'IN has new rows: plan them against the rows of an index, or of an older plan that has ' +
+          'their codes, which is only read. The new rows are hashed as the old ones were',
+        '--all-rows':
+          'A line for each row in the order of IN, in place of those of groups; in a .arrow file ' +
+          'with its code, for --against',
         '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
       }),
       ...NEAR_HASHING_OPTIONS,

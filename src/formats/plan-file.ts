@@ -13,11 +13,12 @@ import {
   planOf,
 } from '../groups/plan-table';
 import { noPairs, type PairBatch, type Pairs } from '../join/pairs';
+import type { KindHeader } from '../table/arrow/writer';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import { type CreateRowsOptions, createRows, encoderOf } from './create-rows';
 import { openOutput } from './file-io';
-import { openRows } from './open-rows';
+import { openRecords, openRows } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 
 /**
@@ -99,7 +100,7 @@ export async function savePlan(
   const format = formatOfPath(path);
   const kept = OF_LINES.includes(format) ? blocks : undefined;
   const isArrow = format === 'arrow' || format === 'arrows';
-  const header = isArrow ? ({ kind: 'plan' } as const) : undefined;
+  const header = isArrow ? planHeader(plan) : undefined;
   if (kept === undefined) {
     const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
     await writeRows(path, { format, header }, planRows(plan, format, { ids, sourceOf, rows }));
@@ -123,6 +124,12 @@ export async function savePlan(
     await output.abort();
     throw error;
   }
+}
+
+/** The header of a plan's Arrow file. */
+export function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): KindHeader {
+  const made = codes && { bits: codes.bits, ...codes.origin };
+  return { kind: 'plan', ...made, ...(near !== undefined && { near }) };
 }
 
 /** In texts similarities have six digits. */
@@ -166,16 +173,15 @@ export interface ReadPlanOptions {
  */
 export async function readPlan(path: string, options?: ReadPlanOptions): Promise<DedupPlan> {
   const { maxRows } = checkOptions('options', options, ['maxRows']);
-  const columns = await columnsOfPlan(path);
+  const file = await openRecords(path, {});
+  await file.close();
+  const names = file.columns.map(({ name }) => name);
+  // What else the file has is not read: it may hold anything.
+  const columns = PLAN_COLUMNS.filter((name) => names.includes(name));
   const batches: RowBatch[] = [];
   for await (const batch of await openRows(path, { columns })) batches.push(batch);
-  return planOf(batches, path, maxRows);
-}
-
-/** What else the file has is not read: it may hold anything. */
-async function columnsOfPlan(path: string): Promise<string[]> {
-  const reader = await openRows(path);
-  await reader.close();
-  const names = reader.columns.map(({ name }) => name);
-  return PLAN_COLUMNS.filter((name) => names.includes(name));
+  const plan = planOf(batches, path, maxRows);
+  // The reading of the rows has checked the header.
+  const { near } = JSON.parse(file.header ?? '{}') as Partial<KindHeader>;
+  return near === undefined ? plan : { ...plan, near: String(near) };
 }

@@ -1,14 +1,17 @@
 /**
  * A dedup plan as rows that people read and edit: row, id, group, action, duplicate_of, distance,
- * cosine or jaccard, text, check, rows (how many the source has) and perhaps reviewed, in any
- * format that rows have. Read back, lines may be in any order, and rows of the source that have
- * none are kept: a person deleted them, or an index has removed the rows.
+ * cosine or jaccard, text, check, rows (how many the source has), perhaps reviewed and, in Arrow,
+ * code, in any format that rows have. Read back, lines may be in any order, and rows of the source
+ * that have none are kept: a person deleted them, or an index has removed the rows.
  */
 
 import { ascending } from '../base/arrays';
+import { bitmapOf, countNulls } from '../base/bitmap';
 import { FormatError } from '../base/format-error';
 import { type Ids, idsAt } from '../base/ids';
 import { noColumn } from '../base/nearest-name';
+import { Codes } from '../codes/codes';
+import type { ColumnInfo } from '../table/columns/info';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import { type DedupPlan, NULL_CHECK } from './plan';
@@ -33,7 +36,7 @@ const INTEGERS = {
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
 /** All columns that are read; of others nothing is held. */
-export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rows', 'reviewed'];
+export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rows', 'reviewed', 'code'];
 /** Plans of before have no column `rows`: rows without a line are those that an index removed. */
 const ROWS = { rows: 0xffff_ffff } as const;
 const MAX_ROWS_PER_LINE = 64;
@@ -51,7 +54,7 @@ interface LineExtras {
   readonly near?: readonly (string | null)[] | undefined;
   /** Checksums of the files that the rows are of. */
   readonly sources?: readonly string[];
-  /** Similarities have six digits. */
+  /** Similarities have six digits, and lines no codes. */
   readonly isText?: boolean;
 }
 
@@ -76,7 +79,17 @@ export function planBatch(plan: DedupPlan, rows: Uint32Array, extras: LineExtras
     rows: rows.map(() => count),
     ...(sources && { source: sources }),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
+    ...(plan.codes !== undefined && !isText && { code: pickedCodes(plan.codes, rows) }),
   });
+}
+
+/** The codes of some rows, by number; -1 is a null one. */
+function pickedCodes(codes: Codes, rows: ArrayLike<number>): Codes {
+  const { bits, origin } = codes;
+  const validity = bitmapOf(rows.length, (i) => rows[i] >= 0 && !codes.isNull(rows[i]));
+  const picked = Codes.allocate(rows.length, { bits, validity, ...(origin && { origin }) });
+  for (let i = 0; i < rows.length; i++) if (rows[i] >= 0) picked.at(i).set(codes.at(rows[i]));
+  return picked;
 }
 
 /** Lines of a plan, and the ids of all rows. */
@@ -204,7 +217,17 @@ export function planOf(
     ...(names.includes('reviewed') && {
       reviewed: inOrder(new Uint8Array(count), valuesOf('reviewed').map(isMark), () => 0),
     }),
+    ...codesOf(batches, lines),
   };
+}
+
+/** The codes of the rows, in their order, where each line has one that Arrow holds. */
+function codesOf(batches: readonly RowBatch[], lines: Int32Array): Pick<DedupPlan, 'codes'> {
+  const isCode = ({ name, type }: ColumnInfo) => name === 'code' && /Binary/.test(type);
+  if (!batches[0].columns.some(isCode)) return {};
+  const parts = batches.map((batch) => batch.codes('code'));
+  const codes = pickedCodes(Codes.join(parts, { bits: parts[0].bits }), lines);
+  return { codes: countNulls(codes.validity, codes.count) > 0 ? codes : codes.withoutValidity() };
 }
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;

@@ -5,7 +5,7 @@
 
 import { ascending } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
-import type { Codes } from '../codes/codes';
+import { Codes } from '../codes/codes';
 import { type RowSource, rowsOf } from '../join/source';
 
 /** What each row of a source becomes. */
@@ -34,6 +34,10 @@ export interface DedupPlan {
    * checksum, and are kept.
    */
   readonly listed?: Uint8Array;
+  /** The rows' codes, where the plan has them: later rows are compared with these alone. */
+  readonly codes?: Codes;
+  /** What makes its rows near, in words; later rows must be compared so. */
+  readonly near?: string;
 }
 
 /** Throws a TypeError or a RangeError unless a plan has all of its arrays, each as long. */
@@ -54,6 +58,17 @@ export function checkPlanShape(name: string, plan: DedupPlan): void {
     if (isThere(field)) check(field, Float64Array);
   }
   for (const field of ['reviewed', 'listed'] as const) if (isThere(field)) check(field, Uint8Array);
+  checkBasis(name, plan);
+}
+
+/** What a plan has for later rows. */
+function checkBasis(name: string, { codes, near, count }: DedupPlan): void {
+  if (near !== undefined && typeof near !== 'string')
+    throw wrongType(`${name}.near`, 'a string', near);
+  if (codes === undefined) return;
+  if (!(codes instanceof Codes)) throw wrongType(`${name}.codes`, 'Codes', codes);
+  if (codes.count === count) return;
+  throw wrongValue(`${name}.codes`, `one for each of ${count} rows`, codes.count);
 }
 
 /** FNV-1a of no bytes: the checksum of a null row. */

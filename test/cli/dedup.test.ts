@@ -186,7 +186,8 @@ describe('other files', () => {
       const plan = at(`codes-plan.${format}`);
       const args = ['dedup', at('codes.arrow'), '--max-distance', '1', '-o', plan];
       expect((await run(args)).code).toBe(0);
-      expect(plain(await readPlan(plan))).toEqual(plain(expected));
+      const basis = format === 'arrow' ? { codes, near: 'within 1 of 8 bits' } : {};
+      expect(plain(await readPlan(plan))).toEqual(plain({ ...expected, ...basis }));
       const out = at(`kept-${format}.arrow`);
       expect((await run(['dedup', at('codes.arrow'), '--apply', plan, '-o', out])).code).toBe(0);
       const kept = ids.filter((_, row) => expected.kept[row] === 1);

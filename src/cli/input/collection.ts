@@ -117,8 +117,9 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
   else if (wish.areTextsSets) source.takeTextsAsSets();
   if (wish.bands && like === undefined) source.keys = keysFor(source, wish.bands);
   await source.narrow(wish.columns?.() ?? []);
-  // Codes that came ready have no vectors and no sums.
-  const isIndexed = Boolean(like?.index) || (hold === 'vectors' && kind === 'vector');
+  // Codes that came ready have no vectors and no sums; texts need an index for their vectors only.
+  const isLikeIndex = Boolean(like?.index && (kind !== 'text' || holdsVectors(like.index)));
+  const isIndexed = isLikeIndex || (hold === 'vectors' && kind === 'vector');
   const sums: Float32Array[] | null = hold === 'sums' && kind !== 'code' ? [] : null;
   const codes: Codes[] = [];
   const ids: Ids[] = [];
@@ -160,6 +161,10 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
     textColumn: kind === 'text' ? columns[0] : null,
     like: { index: like?.index ?? null, text },
   };
+}
+
+function holdsVectors({ vectors = 'none' }: SimHashIndexOptions): boolean {
+  return vectors !== 'none';
 }
 
 /** What takes the keys of texts that become sets; null for other rows. */

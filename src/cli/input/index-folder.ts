@@ -29,7 +29,10 @@ export async function openFolder(call: Call, path: string): Promise<IndexFolder>
 }
 
 /** Options that are given must be those of the index: rows made otherwise do not compare. */
-export function refuseOtherSettings(call: Call, folder: IndexFolder): void {
+export function refuseOtherSettings(
+  call: Call,
+  folder: Pick<IndexFolder, 'options' | 'text' | 'path'>,
+): void {
   const { bits, seed, projection, vectors } = folder.options;
   const { tokens, normalize, stopWords, counting, keywords, hash } = folder.text ?? {};
   const ofWords = { tokens, normalize, 'stop-words': stopWords };

@@ -85,6 +85,21 @@ export function bandsOf(call: Call): (bits: number) => MinBands | null {
   return (bits) => bandsFor(call.number(LEAST[1]) ?? NEAR_JACCARD, bits);
 }
 
+/** What makes rows near by the options, in words that a plan keeps and later ones must have. */
+export function nearnessWords(
+  call: Call,
+  { bits, measure }: Pick<Collection, 'bits' | 'measure'>,
+): string {
+  const least = leastOf(call, measure);
+  const usual = least === undefined ? Math.round(NEAR_TEXT_SHARE * bits) : undefined;
+  const within = maxDistanceOf(call, bits) ?? usual;
+  const words = [
+    least !== undefined && `${similarityWords(measure)} ${least} or more`,
+    within !== undefined && `within ${within} of ${bits} bits`,
+  ];
+  return words.filter((one) => one !== false).join(', ');
+}
+
 /** What the options mean for two collections, or for one whose rows cannot be compared exactly. */
 export function estimatedNearness(
   call: Call,

@@ -5,6 +5,7 @@
 
 import { idsAt } from '../../base/ids';
 import type { HeldReview, PlanLine } from '../../explorer/messages';
+import { planHeader } from '../../formats/plan-file';
 import { doubtfulRows, planBatch } from '../../groups/plan-table';
 import { reordered, rowsOf } from '../../join/source';
 import type { DedupPlan, RowBatch, RowWriter } from '../../node';
@@ -12,11 +13,12 @@ import type { Call } from '../call';
 import { packed } from '../explore/map-file';
 import { singlePage } from '../explore/page-file';
 import { type Collection, rowBlocks } from '../input/collection';
+import { nearnessWords } from '../input/nearness';
 import { type Input, nameOfInput } from '../input/open-input';
 import type { SourceMarks } from '../input/source-marks';
 import { textsOfRows } from '../input/texts';
 import { excerpt, similarityWords } from './figures';
-import { PageFile } from './rows';
+import { openOutput, PageFile } from './rows';
 
 /** Characters of a text in a line of a plan, and on a page. */
 const LINE_WIDTH = 160;
@@ -46,9 +48,10 @@ interface Planned {
 export async function writePlanned(
   call: Call,
   planned: Planned,
-  target: RowWriter | PageFile | null,
+  opened: RowWriter | PageFile | null,
 ): Promise<ReadonlyMap<number, string>> {
-  const { plan, rows, near, marks } = planned;
+  const { rows, near, marks } = planned;
+  const { plan, target } = await withCodes(call, planned, opened);
   const shown = new Set(planned.shown);
   const blocks = target === null ? [] : [...blocksOf(call, planned)];
   const isPage = target instanceof PageFile;
@@ -76,6 +79,22 @@ export async function writePlanned(
     await target.close();
   }
   return texts;
+}
+
+/** An Arrow plan of all rows has their codes, so that later rows can be planned against it. */
+async function withCodes(
+  call: Call,
+  { input, plan: made, rows }: Planned,
+  target: RowWriter | PageFile | null,
+) {
+  const isArrow = call.text('output')?.endsWith('.arrow') === true && !call.has('to');
+  if (target === null || target instanceof PageFile || !isArrow) return { plan: made, target };
+  if (!call.has('all-rows') || rows.isIndex) return { plan: made, target };
+  const { codes } = rowsOf('source', rows.source);
+  const plan = { ...made, codes, near: nearnessWords(call, rows) };
+  await target.abort(); // its header was to be without codes
+  const inputs = [input].flat();
+  return { plan, target: await openOutput(call, { inputs, header: planHeader(plan) }) };
 }
 
 /** The rows that have lines: those of groups, of plans for programs all. */

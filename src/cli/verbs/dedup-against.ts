@@ -1,26 +1,33 @@
 /**
- * `halfspace dedup NEW --against OLD.hs`: which new rows are near to rows of an index, or to each
- * other. Only the new rows are read and hashed, as those of the index were; the rows of the index
- * stay as they are, and the plan is for NEW alone.
+ * `halfspace dedup NEW --against OLD`: which new rows are near to rows of an index or of an older
+ * plan that has their codes, or to each other. Only the new rows are read and hashed, as the old
+ * ones were; what was decided of these stays, and the plan is for NEW alone.
  */
 
 import { ascending } from '../../base/arrays';
+import { measureOf } from '../../codes/measure';
 import { planOfKept } from '../../groups/plan';
+import { rowsOf } from '../../join/source';
 import {
   type DedupPlan,
   dedupAsync,
   type Grouping,
+  hammingDistance,
   type Keep,
+  openRows,
+  type Projection,
+  readPlan,
   type SimHashIndex,
 } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
-import { isIndexFolder } from '../input/index-folder';
-import { checkNearness, estimatedNearness } from '../input/nearness';
+import { isIndexFolder, refuseOtherSettings } from '../input/index-folder';
+import { checkNearness, estimatedNearness, nearnessWords } from '../input/nearness';
 import type { Input } from '../input/open-input';
+import { linesOfPlan } from '../input/plan-lines';
 import { counted, grouped } from '../output/figures';
 
-/** A plan for new rows, and by row the id of the row of the index that it is near to. */
+/** A plan for new rows, and by row the id of the older row that stays for it. */
 interface NewPlan {
   readonly rows: Collection;
   readonly plan: DedupPlan;
@@ -35,11 +42,10 @@ export async function planAgainst(
   keep: () => Keep,
 ): Promise<NewPlan> {
   const path = call.text('against') as string;
-  if (!(await isIndexFolder(path))) {
-    call.misuse(`--against expected an index folder, as \`halfspace index\` makes it, got ${path}`);
-  }
   if (call.has('extend')) call.misuse('--against does not go with --extend: give one of them');
-  const old = await readCollection(call, path);
+  const old = (await isIndexFolder(path))
+    ? await rowsOfIndex(call, path)
+    : await rowsOfPlan(call, path);
   const rows = await readCollection(call, input, { ...wish, like: old.like });
   if (rows.measure.name === 'cosine') checkNearness(call, null);
   const { maxDistance } = estimatedNearness(call, rows);
@@ -51,13 +57,79 @@ export async function planAgainst(
     }),
   );
   const plan = partOf(all, known.count);
-  const index = old.source as SimHashIndex;
+  const [ours, theirs] = [rowsOf('rows', rows.source).codes, rowsOf('old', old.source).codes];
   const near = Array.from(ascending(plan.count), (row) => {
-    const other = all.duplicateOf[known.count + row];
-    return other < known.count ? String(index.idOf(other)) : null;
+    const nearest = all.duplicateOf[known.count + row];
+    if (nearest >= known.count) return null;
+    const other = old.keptFor(nearest);
+    plan.distances[row] = hammingDistance(ours.at(row), theirs.at(other));
+    return old.idOf(other);
   });
   sayFound(call, { rows, plan, near }, path);
   return { rows, plan, near };
+}
+
+/** Rows that new ones are compared with. */
+interface OldRows extends Pick<Collection, 'source' | 'like'> {
+  idOf(row: number): string;
+  /** The kept row of the group of a row; the row itself where none of its group was kept. */
+  keptFor(row: number): number;
+}
+
+async function rowsOfIndex(call: Call, path: string): Promise<OldRows> {
+  const { source, like } = await readCollection(call, path);
+  const idOf = (row: number) => String((source as SimHashIndex).idOf(row));
+  return { source, like, idOf, keptFor: (row) => row };
+}
+
+/** The rows of a plan that has their codes, made by the settings that the call has too. */
+async function rowsOfPlan(call: Call, path: string): Promise<OldRows> {
+  const file = await openRows(path);
+  await file.close();
+  const plan = file.columns.some(({ name }) => name === 'action') ? await readPlan(path) : null;
+  const { codes, near } = plan ?? {};
+  const advice = 'make it by dedup --all-rows -o PLAN.arrow';
+  if (plan === null || codes === undefined) {
+    return call.misuse(
+      '--against expected an index folder, as `halfspace index` makes it, or an Arrow plan with ' +
+        `codes, got ${path}: ${advice}`,
+    );
+  }
+  const { origin, bits } = codes;
+  if (origin === undefined || near === undefined) {
+    return call.fail(`${path} does not say how its codes were made and compared: ${advice}`);
+  }
+  const missing = plan.listed?.indexOf(0) ?? -1;
+  if (missing >= 0) {
+    return call.fail(
+      `${path}: row ${missing} has no line, and so no code: turn "drop" to "keep" in place of ` +
+        'deleting lines',
+    );
+  }
+  const { projection, seed, dimensions, texts } = origin;
+  const options = {
+    ...{ bits, projection: projection as Projection, seed: BigInt(seed) },
+    ...(dimensions !== undefined && { dimensions }),
+    ...(texts !== undefined && { texts }),
+  };
+  refuseOtherSettings(call, { path, options, text: null });
+  const wanted = nearnessWords(call, { bits, measure: measureOf(projection) });
+  if (near !== wanted) call.fail(`${path}: its rows are near by: ${near}; got: ${wanted}`);
+  const { ids } = await linesOfPlan(path, plan.count);
+  const keptOf = new Map<number, number>(); // by group
+  plan.kept.forEach((kept, row) => {
+    const group = plan.groups[row];
+    if (kept === 1 && !keptOf.has(group)) keptOf.set(group, row);
+  });
+  return {
+    source: codes,
+    like: { index: options, text: null },
+    idOf: (row) => ids?.[row] ?? String(row),
+    keptFor(row) {
+      const other = plan.duplicateOf[row];
+      return plan.kept[other] === 1 ? other : (keptOf.get(plan.groups[row]) ?? row);
+    },
+  };
 }
 
 /** The rows of a plan from `first` on, as a plan of their own. */

@@ -22,8 +22,10 @@ export interface CodeHeader extends Partial<CodeOrigin> {
 const KINDS = ['plan', 'pairs', 'matches'] as const;
 
 /** Says that the rows of a file are a plan, pairs, or the matches of a search. */
-export interface KindHeader {
+export interface KindHeader extends Partial<CodeHeader> {
   readonly kind: (typeof KINDS)[number];
+  /** Of a plan with codes: what makes its rows near, in words. */
+  readonly near?: string | undefined;
 }
 
 /** Wider batches are cut: the Arrow library loses those of 2 GiB or more without an error. */
@@ -89,11 +91,12 @@ export class ArrowWriter {
 }
 
 function textOf(header: CodeHeader | KindHeader): string {
-  if ('kind' in header) {
-    const { kind } = checkOptions('header', header, ['kind']);
-    return headerText({ kind: checkOneOf('header.kind', kind, KINDS) });
-  }
   const names = ['bits', 'projection', 'seed', 'dimensions', 'texts'];
+  if ('kind' in header) {
+    const { kind, bits, ...rest } = checkOptions('header', header, ['kind', 'near', ...names]);
+    const width = bits === undefined ? {} : { bits: checkBits(bits) };
+    return headerText({ kind: checkOneOf('header.kind', kind, KINDS), ...width, ...rest });
+  }
   const { bits, ...origin } = checkOptions('header', header, names);
   return headerText({ bits: checkBits(bits), ...origin });
 }
