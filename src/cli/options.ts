@@ -92,8 +92,8 @@ export const COLUMN_OPTIONS = options({
 /** How texts become vectors. */
 export const TEXT_OPTIONS = options({
   '--tokens KIND = words': 'words, characters:N, shingles:N, segments:LOCALE or jieba',
-  '--normalize NAMES: list':
-    'Take out before texts are split: html, numbers, punctuation (case never counts)',
+  '--normalize NAMES: list': 'Take out before texts are split: html, numbers, punctuation',
+  '--case HOW: lower|keep = lower': 'Capital letters become small ones, or are kept',
   '--stop-words LANG': 'Leave out common words of a language: en, de, ja',
   '--counting HOW: raw|log|binary = raw': 'How often a word counts',
   '--tf-idf': 'Weigh rare words more; reads the input twice',

@@ -1,10 +1,19 @@
 /** The options of `TextHasher`, their defaults and choices. */
 
+import { checkOneOf, wrongType, wrongValue } from '../base/check';
 import type { Projection } from '../hashing/row-hasher';
 import type { KernelName } from '../kernels/kernels';
 import type { FrequencyTable } from './frequency-table';
-import type { Normalization } from './normalize';
-import type { Tokens } from './tokens';
+import { checkNormalizations, type Normalization } from './normalize';
+import {
+  LETTER_CASES,
+  type LetterCase,
+  recipeOf,
+  type TokenRecipe,
+  type Tokens,
+  tokensOfRecipe,
+  words,
+} from './tokens';
 import type { WordHash } from './word-hash';
 
 /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
@@ -27,6 +36,11 @@ export interface TextHasherOptions {
   tokensName?: string;
   /** What is taken out of a text before it is split: a blank takes its place. */
   normalize?: readonly Normalization[];
+  /**
+   * What becomes of capital letters: 'lower' small ones, 'keep' tells Polish from polish. For
+   * words, characters and shingles of these.
+   */
+  case?: LetterCase;
   /** Tokens that are dropped. */
   stopWords?: Iterable<string>;
   /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
@@ -43,7 +57,7 @@ export interface TextHasherOptions {
   kernel?: KernelName;
 }
 
-export const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
+const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
 export const PROJECTIONS = ['signs', 'gaussian', 'direct', 'minwise'] as const;
 
 /** The options that a hasher has where none are given. */
@@ -54,10 +68,49 @@ export const TEXT_HASHER_DEFAULTS = {
   counting: 'raw',
   hash: 'xxhash64',
   normalize: [],
+  case: 'lower',
   empty: 'error',
 } as const;
 
 export const OPTIONS = [
-  ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'normalize', 'stopWords', 'counting'],
-  ...['frequencies', 'keywords', 'hash', 'empty', 'kernel'],
+  ...['bits', 'seed', 'projection', 'tokens', 'tokensName', 'normalize', 'case', 'stopWords'],
+  ...['counting', 'frequencies', 'keywords', 'hash', 'empty', 'kernel'],
 ];
+
+/** How a hasher reads texts. */
+interface Reading {
+  readonly tokens: Tokens;
+  /** Another thread makes the same tokens by it; null of those it cannot have. */
+  readonly recipe: TokenRecipe | null;
+  /** The name of the tokens alone, and with what becomes of texts before they are split. */
+  readonly ownName: string;
+  readonly tokensName: string;
+  readonly rules: readonly Normalization[];
+  readonly letterCase: LetterCase;
+}
+
+/** The checked options that say how texts are read. */
+export function checkReading(
+  given: Pick<TextHasherOptions, 'tokens' | 'tokensName'> &
+    Required<Pick<TextHasherOptions, 'normalize' | 'case'>>,
+): Reading {
+  const { tokens = words } = given;
+  if (typeof tokens !== 'function') {
+    throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
+  }
+  const ownName = given.tokensName ?? tokens.kind ?? 'own';
+  if (typeof ownName !== 'string') throw wrongType('tokensName', 'a string', ownName);
+  const rules = checkNormalizations(given.normalize);
+  const letterCase = checkOneOf('case', given.case, LETTER_CASES);
+  const recipe = recipeOf(tokens);
+  if (letterCase === 'keep' && recipe === null) {
+    const which = 'words, characters(n) or shingles(n) of these; other tokens decide of case';
+    throw wrongValue('case', `'lower', or tokens that are ${which}`, 'keep');
+  }
+  const without = rules.length > 0 ? ` without ${rules.join(' and ')}` : '';
+  return {
+    ...{ ownName, recipe, rules, letterCase },
+    tokensName: ownName + (letterCase === 'keep' ? ' with case' : '') + without,
+    tokens: recipe === null ? tokens : tokensOfRecipe(recipe, letterCase),
+  };
+}

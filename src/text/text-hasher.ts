@@ -27,11 +27,11 @@ import { inParallel } from '../threads/parallel';
 import type { SparseVector } from '../vectors/vectors';
 import { compareWords, type TextComparison, type WeightedWord } from './explain-texts';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
-import { checkNormalizations, type Normalization, normalized } from './normalize';
+import { type Normalization, normalized } from './normalize';
 import {
   COUNTINGS,
   type Counting,
-  KINDS,
+  checkReading,
   OPTIONS,
   PROJECTIONS,
   TEXT_HASHER_DEFAULTS,
@@ -41,12 +41,11 @@ import { textOrigin } from './text-origin';
 import { hashOfTokens, SetReader } from './text-set';
 import { checkTexts, HashOrder, logOf, partEnds, TextBatch } from './text-vectors';
 import {
-  recipeOf,
+  type LetterCase,
   type TokenRecipe,
   type Tokens,
   tokensOf,
   tokensOfRecipe,
-  words,
   wordsOfShingle,
 } from './tokens';
 import { readWords, Vocabulary } from './vocabulary';
@@ -71,7 +70,10 @@ export class TextHasher {
   /** The hash of words. */
   readonly hashName: WordHash;
   readonly #tokens: Tokens;
+  /** Whether tokens are words, which are read without spelling them out. */
+  readonly #areWords: boolean;
   readonly #rules: readonly Normalization[];
+  readonly #letterCase: LetterCase;
   readonly #counting: Counting;
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
@@ -87,16 +89,11 @@ export class TextHasher {
 
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions('options', options, OPTIONS) };
-    const { tokens = words, frequencies, keywords, stopWords = [] } = given;
-    if (typeof tokens !== 'function') {
-      throw wrongType('tokens', `a function from text to strings, such as ${KINDS}`, tokens);
-    }
-    this.#tokens = tokens;
-    const tokensName = given.tokensName ?? tokens.kind ?? 'own';
-    if (typeof tokensName !== 'string') throw wrongType('tokensName', 'a string', tokensName);
-    this.#rules = checkNormalizations(given.normalize);
-    const without = this.#rules.length > 0 ? ` without ${this.#rules.join(' and ')}` : '';
-    this.tokensName = tokensName + without;
+    const { frequencies, keywords, stopWords = [] } = given;
+    const { tokens, recipe, ownName, tokensName, rules, letterCase } = checkReading(given);
+    [this.#tokens, this.tokensName] = [tokens, tokensName];
+    [this.#rules, this.#letterCase] = [rules, letterCase];
+    this.#areWords = recipe?.kind === 'words';
     this.hashName = checkOneOf('hash', given.hash, WORD_HASHES);
     this.#counting = checkOneOf('counting', given.counting, COUNTINGS);
     this.#keywords =
@@ -121,16 +118,15 @@ export class TextHasher {
     this.#vocabulary = new Vocabulary(hashOfTokens(projection, tokens, this.hashName), stops);
     const isPlain = stops.size === 0 && keywords === undefined && frequencies === undefined;
     const isSet = projection === 'minwise' && this.hashName === 'xxhash64' && isPlain;
-    const shingle = isSet ? wordsOfShingle(tokens) : null;
+    const shingle = isSet ? wordsOfShingle(recipe) : null;
     this.#sets =
-      shingle === null ? null : new SetReader(this.hasher, shingle, { rules: this.#rules, kernel });
+      shingle === null ? null : new SetReader(this.hasher, shingle, { rules, letterCase, kernel });
     const { hashName: hash } = this;
-    const normalize = this.#rules;
     const { counting, empty } = given;
     const own = {
-      ...{ bits, seed, projection, tokensName, counting, keywords, hash, empty, kernel, normalize },
+      ...{ bits, seed, projection, counting, keywords, hash, empty, kernel },
+      ...{ tokensName: ownName, normalize: rules, case: letterCase },
     };
-    const recipe = recipeOf(tokens);
     this.#settings = recipe && { options: own, recipe, stopWords: this.#stopWords };
   }
 
@@ -300,7 +296,7 @@ export class TextHasher {
     const text = normalized(given, this.#rules);
     const vocabulary = this.#vocabulary;
     vocabulary.begin();
-    if (this.#tokens === words) readWords(text, vocabulary);
+    if (this.#areWords) readWords(text, vocabulary, this.#letterCase);
     else for (const token of tokensOf(this.#tokens, text)) vocabulary.count(token);
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }

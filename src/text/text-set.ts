@@ -16,7 +16,7 @@ import { MAX_LETTERS, type SetMemory, setMemory } from '../kernels/minwise/set-m
 import type { SparseVector } from '../vectors/vectors';
 import { APART, eachStretch, kindTable } from './letters';
 import { type Normalization, normalized } from './normalize';
-import { areShingles, type Tokens, words } from './tokens';
+import { areShingles, type LetterCase, type Tokens, wordsIn } from './tokens';
 import { hashUnits, hashWord, type WordHash } from './word-hash';
 
 /** Texts of a batch of codes. */
@@ -33,13 +33,19 @@ interface SetRequest {
 export class SetReader {
   readonly #kernel: MinwiseKernel;
   readonly #rules: readonly Normalization[];
+  readonly #letterCase: LetterCase;
 
   constructor(
     readonly hasher: SimHasher,
     readonly width: number,
-    options: { readonly rules: readonly Normalization[]; readonly kernel: KernelName | undefined },
+    options: {
+      readonly rules: readonly Normalization[];
+      readonly letterCase: LetterCase;
+      readonly kernel: KernelName | undefined;
+    },
   ) {
     this.#rules = options.rules;
+    this.#letterCase = options.letterCase;
     this.#kernel = minwiseKernel(options.kernel);
   }
 
@@ -95,7 +101,8 @@ export class SetReader {
    */
   #read(given: string): SetMemory {
     const text = normalized(given, this.#rules);
-    const kernel = this.#kernel;
+    const [kernel, letterCase] = [this.#kernel, this.#letterCase];
+    const kinds = kindTable(letterCase);
     const { width } = this;
     const memory = setMemory();
     let from = 0; // of the words that are not in a shingle yet
@@ -112,13 +119,13 @@ export class SetReader {
     const readPlain = (start: number, end: number) => {
       for (let at = start; at < end; ) {
         if (memory.isFull) roll();
-        const next = lettersInto(memory.letters, text, at, end);
+        const next = lettersInto(memory.letters, kinds, text, { at, end });
         if (next > at) kernel.readWords(memory, next - at);
-        else for (const word of words(text.slice(at, end))) readOdd(word);
+        else for (const word of wordsIn(text.slice(at, end), letterCase)) readOdd(word);
         at = next > at ? next : end;
       }
     };
-    eachStretch(text, readPlain, readOdd);
+    eachStretch(text, letterCase, readPlain, readOdd);
     roll();
     if (from === 0 && memory.hashCount > 0) kernel.readShingles(memory, memory.hashCount);
     return memory;
@@ -126,8 +133,12 @@ export class SetReader {
 }
 
 /** Copies the letters of a stretch, as many as fit, up to the end of a word; returns where. */
-function lettersInto(letters: Uint32Array, text: string, start: number, end: number): number {
-  const kinds = kindTable();
+function lettersInto(
+  letters: Uint32Array,
+  kinds: Uint32Array,
+  text: string,
+  { at: start, end }: { readonly at: number; readonly end: number },
+): number {
   const most = Math.min(end, start + MAX_LETTERS);
   for (let at = start, to = 0; at < most; at++, to++) letters[to] = kinds[text.charCodeAt(at)];
   let next = most;

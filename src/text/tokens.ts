@@ -29,8 +29,7 @@ export function areShingles(tokens: Tokens): boolean {
 }
 
 /** How many words make a token, where tokens are runs of `words`; null for others. */
-export function wordsOfShingle(tokens: Tokens): number | null {
-  const recipe = recipeOf(tokens);
+export function wordsOfShingle(recipe: TokenRecipe | null): number | null {
   if (recipe?.kind === 'words') return 1;
   return recipe?.kind === 'shingles' && recipe.of.kind === 'words' ? recipe.count : null;
 }
@@ -39,17 +38,19 @@ export function recipeOf(tokens: Tokens): TokenRecipe | null {
   return tokens === words ? { kind: 'words' } : (recipes.get(tokens) ?? null);
 }
 
-export function tokensOfRecipe(recipe: TokenRecipe): Tokens {
-  if (recipe.kind === 'words') return words;
-  if (recipe.kind === 'characters') return characters(recipe.count);
-  return shingles(recipe.count, tokensOfRecipe(recipe.of));
+export function tokensOfRecipe(recipe: TokenRecipe, letterCase: LetterCase = 'lower'): Tokens {
+  if (recipe.kind === 'shingles') {
+    return shingles(recipe.count, tokensOfRecipe(recipe.of, letterCase));
+  }
+  if (recipe.kind === 'characters') return charactersIn(recipe.count, letterCase);
+  return letterCase === 'lower' ? words : named('words', (text) => wordsIn(text, letterCase));
 }
 
 /** Scripts written without spaces, or with few: Chinese, Japanese, Korean. */
 const DENSE = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}々〆ー';
 /** A run of a dense script, or of other letters, marks and digits. */
 const RUN = /* @__PURE__ */ new RegExp(`[${DENSE}]+|(?:(?![${DENSE}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
-const ASCII_RUN = /[a-z0-9]+/g;
+const ASCII_RUN = /[a-zA-Z0-9]+/g;
 const IS_ASCII = /^[\0-\x7f]*$/;
 /** Matches a text with any character that words consist of. */
 export const LETTER = /* @__PURE__ */ new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`, 'u');
@@ -65,10 +66,15 @@ export function tokensOf(tokens: Tokens, text: string): Iterable<string> {
   throw wrongType('tokens', 'a function from a text to texts', found);
 }
 
+/** What becomes of capital letters: small ones, so that case never counts, or they are kept. */
+export const LETTER_CASES = ['lower', 'keep'] as const;
+export type LetterCase = (typeof LETTER_CASES)[number];
+
 /** Unicode's NFKC form in lower case. Skips normalization, which is slow, for ASCII. */
-export function normal(text: string): string {
+export function normal(text: string, letterCase: LetterCase = 'lower'): string {
   if (typeof text !== 'string') throw wrongType('text', 'a string', text);
-  return IS_ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKC').toLowerCase();
+  const composed = IS_ASCII.test(text) ? text : text.normalize('NFKC');
+  return letterCase === 'keep' ? composed : composed.toLowerCase();
 }
 
 /**
@@ -78,8 +84,11 @@ export function normal(text: string): string {
  * @example
  * console.log(...words('A Cup of Tea, 東京')); // a cup of tea 東京
  */
-export const words: Tokens = /* @__PURE__ */ named('words', (text) => {
-  const plain = normal(text);
+export const words: Tokens = /* @__PURE__ */ named('words', (text) => wordsIn(text, 'lower'));
+
+/** The words of a text, as `words` finds them. */
+export function wordsIn(text: string, letterCase: LetterCase): string[] {
+  const plain = normal(text, letterCase);
   if (IS_ASCII.test(plain)) return plain.match(ASCII_RUN) ?? [];
   const found: string[] = [];
   for (const run of plain.match(RUN) ?? []) {
@@ -88,7 +97,7 @@ export const words: Tokens = /* @__PURE__ */ named('words', (text) => {
     else found.push(run);
   }
   return found;
-});
+}
 
 function pairsInto(run: string, found: string[]): void {
   const characters = Array.from(run);
@@ -104,9 +113,13 @@ function pairsInto(run: string, found: string[]): void {
  * console.log([...characters(4)('green tea')].join('|')); // gree|reen|een |en t|n te| tea
  */
 export function characters(count: number): Tokens {
+  return charactersIn(count, 'lower');
+}
+
+function charactersIn(count: number, letterCase: LetterCase): Tokens {
   checkInteger('count', count, 1, 1000);
   const tokens = named(`characters(${count})`, function* (text) {
-    const all = Array.from(normal(text).replaceAll(/\s+/gu, ' ').trim());
+    const all = Array.from(normal(text, letterCase).replaceAll(/\s+/gu, ' ').trim());
     if (all.length > 0 && all.length < count) yield all.join('');
     for (let i = count; i <= all.length; i++) yield all.slice(i - count, i).join('');
   });

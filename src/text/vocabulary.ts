@@ -8,6 +8,7 @@
 import { grown } from '../base/arrays';
 import { newSecret } from '../base/secret';
 import { APART, DENSE, eachStretch, kindTable, LETTER_BITS } from './letters';
+import type { LetterCase } from './tokens';
 
 /** A vocabulary is full at so many words, or code units of all its words. */
 const MAX_WORDS = 2 ** 18;
@@ -176,17 +177,24 @@ export class Vocabulary {
 }
 
 /** Counts the words of a text, as `words` splits it, in the order in which they come. */
-export function readWords(text: string, vocabulary: Vocabulary): void {
+export function readWords(text: string, vocabulary: Vocabulary, letterCase: LetterCase): void {
+  const kinds = kindTable(letterCase);
   eachStretch(
     text,
-    (from, end) => readPlain(text, from, end, vocabulary),
+    letterCase,
+    (from, end) => readPlain(text, { from, end, kinds }, vocabulary),
     (word) => vocabulary.count(word),
   );
 }
 
+interface Stretch {
+  readonly from: number;
+  readonly end: number;
+  readonly kinds: Uint32Array;
+}
+
 /** Counts the words of a stretch without odd code units, whose kinds are all known. */
-function readPlain(text: string, from: number, end: number, vocabulary: Vocabulary): void {
-  const kinds = kindTable();
+function readPlain(text: string, { from, end, kinds }: Stretch, vocabulary: Vocabulary): void {
   const { keyStart, keyMultiplier } = vocabulary;
   const kindAt = (at: number) => (at < end ? kinds[text.charCodeAt(at)] : APART);
   let { spelled } = vocabulary;

@@ -234,6 +234,7 @@ const LIBRARY: Record<string, MakeCall> = {
       ...{
         tokens: draws.pick([api.words, api.characters(3)]),
         hash: draws.pick(['xxhash64', 'md5']),
+        case: draws.pick(['lower', 'keep']),
       },
     }),
   ),

@@ -37,6 +37,7 @@ export function textSettingsOf(call: Call): TextSettings {
   return {
     tokens: call.text('tokens') as string,
     ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
+    ...(call.text('case') === 'keep' && { case: 'keep' }),
     stopWords: call.text('stop-words'),
     counting: call.text('counting') as string,
     keywords: call.number('keywords'),
@@ -62,6 +63,7 @@ export async function textHashersOf(
   const options = {
     tokens: await tokensOf(call, tokens),
     normalize: settings.normalize?.split(',') as TextHasherOptions['normalize'],
+    case: (settings.case ?? 'lower') as TextHasherOptions['case'],
     stopWords: language === undefined ? undefined : await stopWords(language),
     counting: counting as Counting | undefined,
     hash: hash as WordHash | undefined,
