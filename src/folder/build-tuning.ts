@@ -14,8 +14,8 @@ import type { Query } from '../index/index-parts';
 import { inTurn, reportOf, settledBy, type Wanted } from '../index/optimize';
 import { queryOf } from '../index/query';
 import type { Evaluated, Measured } from '../index/recall';
-import { lostDigits } from '../index/truth';
 import { NEAREST_POINTS, NearestOfParts } from '../index/truth-task';
+import { lostDigits, withDigits, Zeros } from '../index/vectors/rounding';
 import { dotsKernel } from '../kernels/kernels';
 import { manifestName, manifestText } from '../stored/manifest';
 import { openStored, type StoredIndex } from '../stored/open-stored';
@@ -153,13 +153,17 @@ async function evaluated(
     piece.rows.forEach((row, i) => {
       const place = placeOf.get(row);
       if (place === undefined) return;
-      const scale = piece.scales?.[i] ?? 1;
-      const vector = Float32Array.from(vectors.valuesAt(i), (value) => value * scale);
-      queries[place] = queryOf(index.view(), vector) as Query;
+      const values = vectors.valuesAt(i);
+      const given = values instanceof Int8Array ? withDigits(values, zerosOf(build), row) : values;
+      queries[place] = queryOf(index.view(), given) as Query;
     });
   }
   const neighbors = await trueNeighbors(build, order, queries);
   return queries.map((query, i) => ({ row: order[i], query, neighbors: neighbors[i] }));
+}
+
+function zerosOf({ rows: { parts } }: BuildToMeasure): Zeros {
+  return parts.dense?.zeros ?? new Zeros();
 }
 
 /** Rows whose code others have too. */
@@ -209,6 +213,7 @@ async function trueNeighbors(
   const near = queries.map(() => new Highest(wanted.k));
   const kernel = dotsKernel(rows.parts.kernel);
   const random = alea('lost digits');
+  const zeros = zerosOf(build);
   const dot = new Float64Array(1);
   for await (const piece of pieces(build)) {
     vectors.piece = piece;
@@ -219,8 +224,9 @@ async function trueNeighbors(
         kernel.dotsInto(values, 0, 1, units[query], dot);
         const norm = lengthOf(values);
         const cosine = dot[0] / (norm || 1);
+        const asked = { unit: units[query], cosine };
         const isRounded = values instanceof Int8Array;
-        const lost = isRounded ? lostDigits({ values, norm }, units[query], cosine, random) : 0;
+        const lost = isRounded ? lostDigits({ values, norm }, zeros, asked, random) : 0;
         near[query].take(cosine + lost, row);
       }
     });

@@ -11,7 +11,7 @@ import { type LongCall, runStepsAsync } from '../base/steps';
 import { additionOf, type RowsToAdd } from '../index/add-rows';
 import { type Id, type IdKind, IdTable } from '../index/id-table';
 import type { Addition, IndexParts } from '../index/index-parts';
-import { denseColumns } from '../index/vectors/dense-vectors';
+import { type DenseVectors, denseColumns } from '../index/vectors/dense-vectors';
 import { SparseVectors } from '../index/vectors/sparse-vectors';
 import { typeOf } from '../index/write-segment';
 import { RowSet } from '../stored/row-set';
@@ -236,7 +236,7 @@ function inOrder(piece: SegmentRows): SegmentRows {
 
 /** What is held of the vectors of rows of an addition: zeros of those that are not present. */
 function vectorsOf(
-  { vectors }: IndexParts,
+  { vectors, dense }: IndexParts,
   given: Addition['vectors'],
   places: Uint32Array,
   isPresent: (place: number) => boolean,
@@ -248,7 +248,7 @@ function vectorsOf(
     return sparse.gather(range(0, places.length));
   }
   const matrix = given as DenseMatrix;
-  const columns = denseColumns(vectors.kind, matrix, places);
+  const columns = denseColumns(dense as DenseVectors, matrix, places);
   places.forEach((place, i) => {
     if (isPresent(place)) return;
     columns.vectors?.fill(0, i * matrix.dimensions, (i + 1) * matrix.dimensions);

@@ -4,7 +4,7 @@ import type { LongCall, Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import { afterChanges } from '../index/index-options';
 import { reportOf, savedReport } from '../index/saved-report';
-import type { IndexHeader } from '../index/write-index';
+import { type IndexHeader, zerosOf } from '../index/write-index';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth } from '../kernels/products/products.scalar';
 import { filesOf, type Manifest, segmentsOf } from '../stored/manifest';
@@ -70,6 +70,7 @@ export function appendStored(
           nextRow: firstRow + rows.count,
           ids: rows.ids,
           isForeign: index.isForeign || rows.isForeign,
+          ...zerosOf(parts),
         },
         distinct: (index.distinct ?? 0) - emptied + shared.distinct,
         shared: index.shared === true || shared.firsts !== null,

@@ -7,11 +7,14 @@
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 import { shareAt } from '../base/random';
 import type { Steps } from '../base/steps';
+import type { DenseVector } from '../vectors/vectors';
 import type { RowsToAdd } from './add-rows';
 import type { IndexParts, Query } from './index-parts';
 import { queriesOf, queryOf, queryOfRow } from './query';
 import type { Evaluated } from './recall';
 import { type Asked, type TruthBy, trueNeighbors } from './truth';
+import type { DenseVectors } from './vectors/dense-vectors';
+import { withDigits } from './vectors/rounding';
 
 /** Queries of a caller, with the rows of their true neighbours where these are known. */
 export interface GivenQueries {
@@ -54,12 +57,19 @@ export function* evaluatedRows(
   const { vectors } = by;
   const asked: Asked[] = [];
   for (const row of rows) {
-    const query = vectors === null ? queryOfRow(parts, row) : queryOf(parts, vectors.at(row));
+    const query =
+      vectors === null ? queryOfRow(parts, row) : queryOf(parts, givenLike(vectors, row));
     asked.push({ row, query: query as Query });
     yield undefined;
   }
   const neighbors = yield* trueNeighbors(parts, asked, by);
   return asked.map((one, i) => ({ ...one, neighbors: neighbors[i] }));
+}
+
+/** A row as it was given, or may have been: as far from what is held as new queries are. */
+function givenLike(vectors: DenseVectors, row: number): DenseVector {
+  if (vectors.kind !== 'int8') return vectors.at(row);
+  return withDigits(vectors.valuesAt(row), vectors.zeros, row);
 }
 
 /** Queries of the caller, with their true neighbours; null ones are left out. */

@@ -337,16 +337,16 @@ export class IndexParts {
     const kept = distinctCodes.liveRows();
     if (kept.length === distinctCodes.rowCount) return;
     const fresh = vectors && noVectors(vectors.kind, this.hasher.dimensions, this.kernel);
+    const dense = fresh instanceof DenseVectors ? fresh : null;
+    dense?.zeros.add((this.dense as DenseVectors).zeros);
     fresh?.skip(kept.length);
     for (let first = 0; vectors !== null && first < kept.length; first += BLOCK_ROWS) {
       const rows = kept.subarray(first, first + BLOCK_ROWS);
-      fresh?.restore(
-        vectors.gather(rows),
-        Uint32Array.from(rows, (_, i) => first + i),
-      );
+      const places = Uint32Array.from(rows, (_, i) => first + i);
+      fresh?.restore(vectors.gather(rows), places);
       yield [first, kept.length];
     }
-    yield* unstopped(this.#reordered(kept, fresh instanceof DenseVectors ? fresh : null));
+    yield* unstopped(this.#reordered(kept, dense));
     ids.keep(kept);
     this.vectors = fresh;
     this.numbering++;

@@ -29,6 +29,7 @@ import { Partitions } from './partitions/partitions';
 import { type ResidualColumns, residualBytesOf } from './partitions/residual-codes';
 import { reportOf } from './saved-report';
 import { partsOf, SimHashIndex } from './simhash-index';
+import { Zeros } from './vectors/rounding';
 import { VECTOR_STORAGES } from './vectors/row-vectors';
 import { type IndexHeader, maxRowNumbers } from './write-index';
 
@@ -205,9 +206,7 @@ export class Restoring {
 
   /** When all rows are there; `centroids` are those of the partitions, of 16-bit integers. */
   *end(centroids: Int16Array | null): Steps<void> {
-    const parts = this.#parts;
-    parts.isForeign = this.#header.isForeign;
-    parts.report = this.#header.report && reportOf(this.#header.report);
+    takeHeader(this.#parts, this.#header);
     if (centroids !== null) yield* this.#partition(centroids);
   }
 
@@ -251,9 +250,24 @@ export function optionsOf({ header }: { readonly header: object }): SimHashIndex
   };
 }
 
+/** Tells parts what a header says of all rows. */
+export function takeHeader(parts: IndexParts, { isForeign, report, zeros }: IndexHeader): void {
+  parts.isForeign = isForeign;
+  parts.report = report && reportOf(report);
+  parts.dense?.zeros.add(new Zeros(...(zeros ?? [])));
+}
+
 /** The parts of a header that are no options, checked; `count` rows come with it. */
 export function checkHeader(header: object, count: number): IndexHeader {
-  const { isForeign, nextRow, ids, report, nearness, gaps = [] } = header as IndexHeader;
+  const {
+    isForeign,
+    nextRow,
+    ids,
+    report,
+    nearness,
+    gaps = [],
+    zeros = [],
+  } = header as IndexHeader;
   if (typeof isForeign !== 'boolean') throw wrongType('isForeign', 'true or false', isForeign);
   checkInteger('nextRow', nextRow, count, maxRowNumbers(count));
   checkOneOf('ids', ids ?? 'none', ['none', 'row', 'number', 'bigint', 'string']);
@@ -261,6 +275,8 @@ export function checkHeader(header: object, count: number): IndexHeader {
   if (nearness !== undefined) checkNumber('nearness', nearness, 0, 1);
   if (!Array.isArray(gaps)) throw wrongType('gaps', 'an array', gaps);
   for (const gap of gaps) checkNumber('gaps', gap, -NO_GAP, NO_GAP);
+  if (!Array.isArray(zeros)) throw wrongType('zeros', 'an array', zeros);
+  for (const value of zeros) checkNumber('zeros', value, 0, Number.MAX_SAFE_INTEGER);
   return header as IndexHeader;
 }
 

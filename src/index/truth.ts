@@ -6,7 +6,6 @@
  */
 
 import { cosineOf } from '../base/length';
-import { normal } from '../base/mean-limits';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
 import { Highest, rowOf, weightOf } from '../base/top-k';
@@ -18,6 +17,7 @@ import type { IndexParts, Query } from './index-parts';
 import { bestByCosine } from './re-rank';
 import { NEAREST_ROWS, NearestOfParts, PRODUCT_STEP } from './truth-task';
 import type { DenseVectors } from './vectors/dense-vectors';
+import { lostDigits } from './vectors/rounding';
 import { SparseVectors } from './vectors/sparse-vectors';
 
 /** A query, and the row that it is: that row is none of its neighbours. Null for other queries. */
@@ -41,8 +41,6 @@ const SPARE = 4;
 
 /** Rows of sparse vectors between two steps. */
 const SPARSE_ROWS = 512;
-/** The largest value of a vector held as int8, which is exact, as 0 is. */
-const MAX_INT8 = 127;
 
 /** For each query its k nearest rows: by these vectors, by sparse ones held, or by distance. */
 export function* trueNeighbors(
@@ -134,32 +132,10 @@ function decided(
   if (vectors.kind === 'int8') {
     for (const [i, row] of others.entries()) {
       const held = { values: vectors.valuesAt(row), norm: vectors.normOf(row) };
-      cosines[i] += lostDigits(held, unit, cosines[i], random);
+      cosines[i] += lostDigits(held, vectors.zeros, { unit, cosine: cosines[i] }, random);
     }
   }
   return bestByCosine(others, cosines, k).rows;
-}
-
-/**
- * What the lost digits of a row in int8 may add to its cosine with a query: each is uniform within
- * half a unit, so that their sum, weighted by what of the query is across the row, is nearly
- * normal. A zero and the largest value of a row are exact.
- */
-export function lostDigits(
-  { values, norm }: { readonly values: ArrayLike<number>; readonly norm: number },
-  unit: Float64Array,
-  cosine: number,
-  random: () => number,
-): number {
-  if (norm === 0) return 0;
-  const along = cosine / norm;
-  let squares = 0;
-  for (let j = 0; j < values.length; j++) {
-    if (values[j] === 0 || Math.abs(values[j]) === MAX_INT8) continue;
-    const across = unit[j] - values[j] * along;
-    squares += across * across;
-  }
-  return (normal(random) * Math.sqrt(squares / 12)) / norm;
 }
 
 /** By cosine with every row, query after query: for sparse queries that are no rows. */

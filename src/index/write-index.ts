@@ -41,6 +41,8 @@ export interface IndexHeader {
   readonly nearness?: number;
   /** By which searches end early; without them, none does. */
   readonly gaps?: readonly number[];
+  /** Of vectors held as int8: their zeros, and the squares of what these lost, in steps. */
+  readonly zeros?: readonly [count: number, squares: number];
 }
 
 /** The header of an index whose next row gets the number `nextRow`. */
@@ -54,7 +56,14 @@ export function headerOf(parts: IndexParts, nextRow: number): IndexHeader {
     ...{ zero: hasher.zero, keep, mean: mean && Array.from(mean) },
     ...{ isForeign, ids: parts.ids.kind, nextRow, report: report && savedReport(report) },
     ...(partitions !== null && { nearness: partitions.nearness, gaps: partitions.gaps }),
+    ...zerosOf(parts),
   };
+}
+
+/** What zeros of int8 lost, as headers tell it. */
+export function zerosOf({ dense }: IndexParts): Pick<IndexHeader, 'zeros'> {
+  if (dense?.kind !== 'int8') return {};
+  return { zeros: [dense.zeros.count, dense.zeros.squares] };
 }
 
 /**

@@ -5,8 +5,7 @@
 
 import { asFormatError, FormatError } from '../base/format-error';
 import type { IndexParts } from '../index/index-parts';
-import { checkHeader, optionsOf } from '../index/read-index';
-import { reportOf } from '../index/saved-report';
+import { checkHeader, optionsOf, takeHeader } from '../index/read-index';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
 import { allocateCentroids } from '../k-means/k-means';
@@ -88,8 +87,7 @@ export async function contentNamed(
   const header = asFormatError(path, () => checkHeader(manifest.index, manifest.rows));
   const empty = asFormatError(path, () => new SimHashIndex(optionsOf({ header })));
   const parts = partsOf(empty);
-  parts.isForeign = header.isForeign;
-  parts.report = asFormatError(path, () => header.report && reportOf(header.report));
+  asFormatError(path, () => takeHeader(parts, header));
   const one = async <T>(
     file: FolderFile | undefined,
     read: (bytes: Uint8Array, name: string) => T,

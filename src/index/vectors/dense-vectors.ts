@@ -10,16 +10,18 @@ import { NO_ROW } from '../../kernels/hits/hits';
 import { dotsKernel, type KernelName } from '../../kernels/kernels';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { DenseMatrix } from '../../vectors/vectors';
+import { roundToBytes, Zeros } from './rounding';
 import type { DenseState, RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
 /** Rows of a part take at most so much. */
 const PART_BYTES = 2 ** 28;
-const MAX_INT8 = 127;
 
 /** Dense rows, their lengths, the scales of int8. Views of rows are valid until an `append`. */
 export class DenseVectors implements RowVectors {
   readonly kind: 'float32' | 'int8';
   readonly dimensions: number;
+  /** What the zeros of int8 lost. */
+  readonly zeros = new Zeros();
   readonly #rowsPerPart: number;
   readonly #parts: Pick<Arena, 'bytes' | 'reserve'>[] = [];
   readonly #kernel: KernelName;
@@ -89,7 +91,7 @@ export class DenseVectors implements RowVectors {
       }
       const vector = matrix.values.subarray(i * dimensions, (i + 1) * dimensions);
       if (this.kind === 'float32') kept.set(vector);
-      else this.#scales[row] = roundToBytes(vector, kept as Int8Array);
+      else this.#scales[row] = roundToBytes(vector, kept as Int8Array, this.zeros);
       this.#norms[row] = lengthOf(kept);
     }
   }
@@ -245,9 +247,9 @@ export class DenseVectors implements RowVectors {
   }
 }
 
-/** Rows of a matrix as the columns that `gather` makes of them, without an index. */
+/** Rows of a matrix as the columns that `gather` makes of them, by vectors that do not take them. */
 export function denseColumns(
-  kind: 'float32' | 'int8',
+  { kind, zeros }: Pick<DenseVectors, 'kind' | 'zeros'>,
   { values, dimensions }: DenseMatrix,
   rows: Uint32Array,
 ): VectorColumns {
@@ -257,19 +259,7 @@ export function denseColumns(
     const vector = values.subarray(row * dimensions, (row + 1) * dimensions);
     const to = vectors.subarray(i * dimensions, (i + 1) * dimensions);
     if (scales === null) to.set(vector);
-    else scales[i] = roundToBytes(vector, to as Int8Array);
+    else scales[i] = roundToBytes(vector, to as Int8Array, zeros);
   });
   return { vectors, scales, sparse: null };
-}
-
-/** Rounds to -127..127, the largest value to the ends; returns the scale. */
-function roundToBytes(vector: Float32Array | Float64Array, out: Int8Array): number {
-  let most = 0;
-  for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]));
-  if (most === 0) {
-    out.fill(0);
-    return 0;
-  }
-  for (let i = 0; i < vector.length; i++) out[i] = Math.round((vector[i] / most) * MAX_INT8);
-  return most / MAX_INT8;
 }
