@@ -247,7 +247,7 @@ export class DenseVectors implements RowVectors {
   }
 }
 
-/** Rows of a matrix as the columns that `gather` makes of them, by vectors that do not take them. */
+/** Rows of a matrix as the columns that `gather` makes of them, without taking them. */
 export function denseColumns(
   { kind, zeros }: Pick<DenseVectors, 'kind' | 'zeros'>,
   { values, dimensions }: DenseMatrix,
