@@ -2,7 +2,7 @@
 // memory, and how many planted copies go? Documents of about 2 KB are put together of sentences of
 // real text (prose and mail of datasets/); a tenth are copies of an earlier one with 1 to 10 % of the
 // words replaced. Plan and apply by the command, on all cores, next to pipelines of rensa and, where
-// HALFSPACE_TEXT_DEDUP names a Python that has it, of text-dedup (PyPI).
+// HALFSPACE_TEXT_DEDUP names a Python that has it (pip install text-dedup==0.4.0), of text-dedup.
 //
 //   node bench/large-dedup.mjs rows=1000000 [folder=/tmp/large] [only=halfspace,rensa] [python=python3]
 

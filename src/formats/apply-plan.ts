@@ -77,6 +77,21 @@ export async function applyPlan(
 ): Promise<Applied> {
   const given = checkLongCall(checkOptions('options', options, OPTIONS));
   checkPlanShape('plan', plan);
+  return applyChecked(plan, source, output, given);
+}
+
+interface CheckedOptions extends ApplyOptions {
+  /** The source has the bytes that the plan was made of: lines without an id are not parsed. */
+  isUnchanged?: boolean;
+}
+
+/** The same by options that are checked. */
+export async function applyChecked(
+  plan: DedupPlan,
+  source: string | readonly string[],
+  output: string,
+  given: CheckedOptions,
+): Promise<Applied> {
   const isFile = formatOfPath(output) !== null || given.outputFormat !== undefined;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   if (shards !== null && !isFile) return applyToShards(plan, shards, output, given);
@@ -89,16 +104,18 @@ async function applyToShards(
   plan: DedupPlan,
   shards: readonly string[],
   output: string,
-  given: ApplyOptions,
+  given: CheckedOptions,
 ): Promise<Applied> {
-  const { ids, onProgress, column: _, bits: _bits, bitOrder: _order, ...rest } = given;
+  const { ids, onProgress, isUnchanged, column: _, bits: _bits, bitOrder: _order, ...rest } = given;
   const { signal, inputs = [], outputFormat: _format, force, ...read } = rest;
   const counts: number[] = [];
   let total = 0;
   for (const shard of shards) {
     let count = 0;
     const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
-    for await (const batch of await openRecords(shard, { ...read, columns })) {
+    const before = total;
+    const isWanted = wantedRows(given, (row) => ids?.values[before + row] !== undefined);
+    for await (const batch of await openRecords(shard, { ...read, columns }, { isWanted })) {
       signal?.throwIfAborted();
       if (ids !== undefined) checkIds(batch.startingAt(total + batch.firstRow), ids, shard);
       count += batch.count;
@@ -114,7 +131,7 @@ async function applyToShards(
     const target = join(output, relative(base, shard));
     await mkdir(dirname(target), { recursive: true });
     const own = planOfRows(plan, first, first + counts[i]);
-    const options = { ...read, signal, force, inputs: [...shards, ...inputs] };
+    const options = { ...read, signal, force, isUnchanged, inputs: [...shards, ...inputs] };
     const one = await applyToOne(own, shard, target, { ...options, isSharded: false });
     applied.skipped += one.skipped;
     for (const { line, reason } of one.skippedLines) {
@@ -124,6 +141,11 @@ async function applyToShards(
     onProgress?.(first, plan.count);
   }
   return applied;
+}
+
+/** Which rows of a source are parsed; undefined for all. */
+function wantedRows({ isUnchanged, onError }: CheckedOptions, hasId: (row: number) => boolean) {
+  return isUnchanged && onError !== 'skip' ? hasId : undefined;
 }
 
 /** What a plan says of some rows, as far as it is needed to apply it. */
@@ -147,10 +169,10 @@ async function applyToOne(
   plan: DedupPlan,
   source: string | readonly string[],
   output: string,
-  given: ApplyOptions & { isSharded: boolean },
+  given: CheckedOptions & { isSharded: boolean },
 ): Promise<Applied> {
   const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
-  const { outputFormat, force, isSharded, ...read } = rest;
+  const { outputFormat, force, isSharded, isUnchanged: _, ...read } = rest;
   const name = typeof source === 'string' ? source : source.join(', ');
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();
@@ -169,6 +191,7 @@ async function applyToOne(
       const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
       const copied = await copyRecords(plan, name, {
         ...{ read: { ...read, columns, format }, target, look },
+        isWanted: wantedRows(given, (row) => ids?.values[row] !== undefined),
       });
       await target.close();
       return copied;
@@ -239,16 +262,22 @@ function checkRows(
 async function copyRecords(
   plan: DedupPlan,
   source: string,
-  copy: { read: OpenRowsOptions; target: RowOutput; look: (batch: RowBatch) => void },
+  copy: {
+    readonly read: OpenRowsOptions;
+    readonly target: RowOutput;
+    readonly look: (batch: RowBatch) => void;
+    readonly isWanted: ((row: number) => boolean) | undefined;
+  },
 ): Promise<Applied> {
-  const { read, target, look } = copy;
+  const { read, target, look, isWanted } = copy;
   let kept: Uint8Array[] = [];
   let row = read.format === 'csv' ? -1 : 0;
   // The columns that are read decide whether a line is skipped; the whole line is copied.
-  const reader = await openRecords(source, read, (bytes, start, end) => {
+  const onRecord = (bytes: Buffer, start: number, end: number) => {
     if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));
     row++;
-  });
+  };
+  const reader = await openRecords(source, read, { onRecord, isWanted });
   let count = 0;
   for await (const batch of reader) {
     count += batch.count;

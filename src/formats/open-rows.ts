@@ -105,31 +105,34 @@ export async function openRows(
   return openRecords(source, checkOptions('options', options, OPEN_OPTIONS));
 }
 
+/** What the readers of this layer ask for besides. */
+type Inner = Pick<ReadOptions, 'onRecord' | 'isWanted'>;
+
 /** The same; `onRecord` gets the bytes of each row of a text format. */
 export async function openRecords(
   source: string | readonly string[] | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
-  onRecord?: ReadOptions['onRecord'],
+  inner: Inner = {},
 ): Promise<OpenRows> {
-  const read = { ...readOptions(given), onRecord };
+  const read = { ...readOptions(given), ...inner };
   const isPath = typeof source === 'string';
   if ((isPath && given.format !== 'text') || Array.isArray(source)) {
     const shards = await shardsOf(source as string | readonly string[]);
     const name = isPath ? source : `${source[0]} and others`;
     if (shards !== null) {
-      return openShards(shards, name, read.skips, (file) => openOne(file, given, onRecord));
+      return openShards(shards, name, read.skips, (file) => openOne(file, given, inner));
     }
   }
-  return openOne(source as string, given, onRecord);
+  return openOne(source as string, given, inner);
 }
 
 /** The same of one file, a folder of texts, or a stream. */
 async function openOne(
   source: string | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
-  onRecord?: ReadOptions['onRecord'],
+  inner: Inner,
 ): Promise<OpenRows> {
-  const read = { ...readOptions(given), onRecord };
+  const read = { ...readOptions(given), ...inner };
   const packed = await openSource(source, given.file ?? 'the stream');
   if (packed === null) return openFolder(source as string, given.format, read);
   try {

@@ -81,7 +81,9 @@ export interface ReadOptions {
   readonly maxColumns: number;
   readonly maxLineBytes: number;
   /** Told the bytes of each row of a text format as it is read; of CSV first the line of names. */
-  readonly onRecord?: (bytes: Buffer, start: number, end: number) => void;
+  readonly onRecord?: ((bytes: Buffer, start: number, end: number) => void) | undefined;
+  /** Of JSONL that is known to be sound: rows whose values are read; others have none. */
+  readonly isWanted?: ((row: number) => boolean) | undefined;
 }
 
 /** What the caller says a column of CSV or JSON lines is. */

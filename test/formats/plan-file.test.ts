@@ -17,7 +17,7 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
-import { applyPlan } from '../../src/formats/apply-plan';
+import { applyChecked, applyPlan } from '../../src/formats/apply-plan';
 import { readPlan, writePairs, writePlan } from '../../src/formats/plan-file';
 import { dedup } from '../../src/groups/dedup';
 import { checkPlan } from '../../src/groups/plan';
@@ -321,4 +321,37 @@ it('writes and applies plans only', async () => {
   const words = 'plan."kept" expected a Uint8Array, got Array';
   await expect(writePlan(path('bad.csv'), bad as never)).rejects.toThrow(words);
   await expect(applyPlan(bad as never, 'x.jsonl', path('y.jsonl'))).rejects.toThrow(words);
+});
+
+describe('of JSONL with the bytes that a plan was made of', () => {
+  const COUNT = 8000; // more than the lines by which columns are learned
+  const more = `"text":"${'x'.repeat(400)}"`;
+  const last = COUNT - 1;
+  const codes = Codes.from(new Uint8Array(8 * COUNT), { bits: 64 });
+  const plan = { ...dedup(codes, { maxDistance: 0 }), kept: new Uint8Array(COUNT).fill(1) };
+  plan.kept[last] = 0;
+  const line = (row: number) => (row === last - 1 ? '{"id": broken}' : `{"id":"d${row}",${more}}`);
+  // Blank lines are no rows.
+  const lines = Array.from({ length: COUNT }, (_, row) => line(row) + (row % 9 ? '\n' : '\n \n\n'));
+  const ids = (own: string) => {
+    const values: (string | undefined)[] = Array(COUNT).fill(undefined);
+    values[last] = own;
+    return { column: 'id', values };
+  };
+
+  it('only lines are parsed whose ids are compared, and records keep their bytes', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'halfspace-unchanged-'));
+    const [source, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')];
+    writeFileSync(source, lines.join(''));
+    const apply = (own: string, isUnchanged: boolean) =>
+      applyChecked(plan, source, output, { ids: ids(own), isUnchanged });
+    await apply(`d${last}`, true);
+    const records = lines.map((one) => `${one.split('\n')[0]}\n`);
+    expect(readFileSync(output, 'utf8')).toBe(records.slice(0, last).join(''));
+    await expect(apply('other', true)).rejects.toThrow(`row ${last}: its "id" is d${last}`);
+    await expect(apply(`d${last}`, false)).rejects.toThrow(/line \d+: .*broken|line \d+: /);
+    writeFileSync(source, lines.slice(1).join(''));
+    await expect(apply(`d${last}`, true)).rejects.toThrow();
+    rmSync(folder, { recursive: true });
+  });
 });

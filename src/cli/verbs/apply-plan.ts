@@ -1,8 +1,9 @@
 /** `halfspace dedup --apply`: the rows that a reviewed plan keeps, as a new file. */
 
 import { stat } from 'node:fs/promises';
+import { applyChecked } from '../../formats/apply-plan';
 import { shardsOf } from '../../formats/shards';
-import { applyPlan, type BitOrder, type DedupPlan, type RowFormat, readPlan } from '../../node';
+import { type BitOrder, type DedupPlan, type RowFormat, readPlan } from '../../node';
 import type { Call } from '../call';
 import { isIndexFolder } from '../input/index-folder';
 import {
@@ -30,7 +31,8 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
   const planPath = call.text('apply') as string;
   const plan = await readPlanFor(call, planPath, input);
   const { ids: planned, marks } = await linesOfPlan(planPath, plan.count);
-  if (marks.size > 0) (await marksOf(call, input))?.check(marks, planPath);
+  const sums = marks.size > 0 ? await marksOf(call, input) : null;
+  sums?.check(marks, planPath);
   const ids = await idsToCompare(call, { input, planPath, planned });
   const options = {
     ...readingOptions(call, input),
@@ -41,7 +43,7 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
     ...{ force: call.has('force'), inputs: [planPath], ids: ids ?? undefined },
   };
   const applied = await call.long('copying', (long) =>
-    applyPlan(plan, input, output, { ...options, ...long }),
+    applyChecked(plan, input, output, { ...options, ...long, isUnchanged: sums !== null }),
   );
   saySkipped(call, applied);
   const kept = plan.kept.reduce((sum, one) => sum + one, 0);

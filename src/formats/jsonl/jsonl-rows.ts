@@ -8,13 +8,7 @@ import { type ColumnPlan, RowAssembler } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkUtf8, type LineBlock, lineBlocks, textOf } from '../byte-source';
 import { fitter, kindOf, lateColumn } from '../column-kinds';
-import {
-  checkColumnCount,
-  checkColumns,
-  type FormatRows,
-  type ReadOptions,
-  type Skips,
-} from '../row-reader';
+import { checkColumnCount, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { parseExact } from './json-text';
 
 /** Rows and bytes whose types are looked at before the first batch. */
@@ -33,7 +27,8 @@ interface Line {
 /** Rows of JSON lines. One block of bytes and one batch are in memory. */
 export async function jsonlRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
-  const { skips, types } = options;
+  const { types, isWanted = () => true } = options;
+  const linesOf = lineReader(options, name);
   const blocks = lineBlocks(source, options.maxLineBytes);
   /** Lines of the blocks that were read to learn the columns. */
   const first: Line[] = [];
@@ -42,7 +37,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     const result = await blocks.next();
     if (result.done) break;
     firstBytes += result.value.bytes.length;
-    for (const line of linesOf(result.value, skips, name)) first.push(line);
+    for (const line of linesOf(result.value, () => true)) first.push(line);
   }
 
   // Only values that are there: with a key a line, all of them would be the square of the lines.
@@ -74,7 +69,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
         add(value);
         options.onRecord?.(bytes, starts[at], starts[at + 1] ?? bytes.length);
       } catch (error) {
-        skips.skip(block.firstLine + at, error, name);
+        options.skips.skip(block.firstLine + at, error, name);
       }
       if (assembler.isFullAfter(ends[at] - starts[at])) yield assembler.take();
     }
@@ -82,22 +77,36 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
 
   async function* batches(): AsyncGenerator<RowBatch> {
     yield* batchesOf(first.splice(0));
-    for await (const block of blocks) yield* batchesOf(linesOf(block, skips, name));
+    for await (const block of blocks) yield* batchesOf(linesOf(block, isWanted));
     yield* assembler.rest();
   }
   return { columns: assembler.columns, batches };
 }
 
-/** The objects of a block; blank lines have none, and lines that cannot be read are skipped. */
-function* linesOf(block: LineBlock, skips: Skips, file: string): Generator<Line> {
-  for (let at = 0; at < block.starts.length; at++) {
-    try {
-      const value = parseLine(block, at);
-      if (value !== null) yield { value, block, at };
-    } catch (error) {
-      skips.skip(block.firstLine + at, error, file);
+/** Of rows that are not read. */
+const NO_VALUES: JsonObject = {};
+const BRACE = 0x7b;
+
+/**
+ * Returns a function that gives the objects of one block after another, those of rows that are not
+ * wanted empty; blank lines have none, and lines that cannot be read are skipped.
+ */
+function lineReader({ skips }: ReadOptions, file: string) {
+  let row = 0;
+  return function* (block: LineBlock, isWanted: (row: number) => boolean): Generator<Line> {
+    const { bytes, starts } = block;
+    for (let at = 0; at < starts.length; at++) {
+      try {
+        const isLeftOut = bytes[starts[at]] === BRACE && !isWanted(row);
+        const value = isLeftOut ? NO_VALUES : parseLine(block, at);
+        if (value === null) continue;
+        row++;
+        yield { value, block, at };
+      } catch (error) {
+        skips.skip(block.firstLine + at, error, file);
+      }
     }
-  }
+  };
 }
 
 /** Returns a function that adds a row to the batch: all of its values, or none. */
