@@ -19,7 +19,7 @@ import type { NewRows } from './new-rows';
 import { Spill } from './spill';
 
 /** Rows that are assigned or compared together, and points of them that a thread takes. */
-export const TOGETHER_ROWS = 65_536;
+export const TOGETHER_ROWS = 32_768;
 export const PART_POINTS = 2048;
 
 /** Centroids, and how the nearest of each point is found. */
