@@ -72,9 +72,9 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
     const hits = search.hits();
     const selected = performance.now();
     const work = { codesCompared: 0, candidates: 0, probes: 0 };
-    const firstRows = parts.distinctCodes.memory.rows;
+    const rowOf = (code) => parts.distinctCodes.rowOf(code);
     const estimateOf = (i) => 1 - hits.weights[i] / 2048;
-    const found = { ...hits, firstRows, estimateOf, error: partitions.error };
+    const found = { ...hits, rowOf, estimateOf, error: partitions.error };
     runSteps(exactBest(parts, ready, found, { k: K, margin: MARGIN }, work), {});
     const ranked = performance.now();
     for (let i = 0; i < visited; i++) seen.codes += ranges[4 * i + 2];

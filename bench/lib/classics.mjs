@@ -18,7 +18,10 @@ export function linearScan(codes) {
 /** Our tables; `found` describes the last search. */
 export function tables(codes, blocks, prefilter = false) {
   const options = { bits: 64, count: codes.count, blocks, prefilter };
-  const bands = runSteps(Bands.build({ codes: codes.bytes }, options), {});
+  const bands = runSteps(
+    Bands.build({ memories: [{ codes: codes.bytes }], shift: 31 }, options),
+    {},
+  );
   const entry = { bytes: bands.bytes, found: undefined };
   entry.search = (query) => {
     const collector = new WithinAny(RADIUS);

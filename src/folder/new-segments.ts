@@ -4,7 +4,6 @@
  * there are none, the rows stay in the order in which they came.
  */
 
-import { ascending } from '../base/arrays';
 import { lengthOf } from '../base/length';
 import { type LongCall, runStepsAsync, type Steps } from '../base/steps';
 import { ResidualCodes } from '../index/partitions/residual-codes';
@@ -35,8 +34,6 @@ export class PieceVectors {
   readonly space: Space;
   readonly residualCodes: ResidualCodes | null;
   readonly #dimensions: number;
-  /** Rows of the piece by their places. */
-  readonly #places = { rows: ascending(0) };
   #piece: SegmentRows | null = null;
 
   constructor({ parts }: Pick<NewRows, 'parts'>) {
@@ -51,7 +48,7 @@ export class PieceVectors {
     const width = Math.ceil(bits / 8);
     const codeAt = (i: number) =>
       (this.#piece?.codes ?? new Uint8Array()).subarray(i * width, (i + 1) * width);
-    this.space = spaceOf({ dense, bits }, { memory: this.#places, codeAt });
+    this.space = spaceOf({ dense, bits }, { rowOf: (i) => i, codeAt });
     const encoded = { vectors: dense, seed: hasher.seed, ...(kernel !== undefined && { kernel }) };
     this.residualCodes = ResidualCodes.of(encoded, 0);
   }
@@ -62,7 +59,6 @@ export class PieceVectors {
 
   set piece(piece: SegmentRows) {
     this.#piece = piece;
-    if (piece.count > this.#places.rows.length) this.#places.rows = ascending(piece.count);
   }
 
   /** The values of a row of the piece, as they are held: int8 without their scale. */

@@ -298,7 +298,7 @@ function problemsOf(index: SimHashIndex, { generation }: Manifest): FolderProble
   const problems: FolderProblem[] = [];
   if (twice !== undefined) problems.push({ file, message: `row ${twice}: its id is there twice` });
   const differing = distinctCodes.rowsWithCodes().filter((row) => {
-    return distinctCodes.memory.rows[distinctCodes.distinctOf(row)] === row;
+    return distinctCodes.rowOf(distinctCodes.distinctOf(row)) === row;
   }).length;
   if (twice === undefined && other.count !== differing) {
     const message = `${other.count} codes differ, the files say that ${differing} do`;

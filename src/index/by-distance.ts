@@ -298,24 +298,30 @@ export function* scanDistinct(
   const step = Math.max(FIRST_CODES, Math.floor(stepBytes / bytesPerCode));
   // Codes may be added between two steps, and are then looked at too.
   for (let begin = firstDistinct; begin < distinctCodes.count; ) {
-    const { codes: bytes, rows } = distinctCodes.memory;
-    const { count } = distinctCodes;
+    const { memory, first, end } = distinctCodes.partAt(begin);
+    const count = Math.min(distinctCodes.count, end);
     const from = begin;
     const endOf = (i: number) => Math.min(count, from + FIRST_CODES + i * step);
     const firstOf = (i: number) => (i === 0 ? from : endOf(i - 1));
     yield* inParallel({
       task: SCANNING,
-      state: { codes: bytes, rows, queries, bytesPerCode, kernel: parts.kernel },
+      state: {
+        codes: memory.codes,
+        rows: memory.rows,
+        queries,
+        bytesPerCode,
+        kernel: parts.kernel,
+      },
       count: 1 + Math.ceil(Math.max(0, count - from - FIRST_CODES) / step),
       part: (i) => ({
-        ...{ first: firstOf(i), end: endOf(i), want },
+        ...{ first: firstOf(i) - first, end: endOf(i) - first, want },
         limits: Uint32Array.from(collectors, ({ limit }) => limit),
       }),
       take(hits, i) {
         for (let hit = 0; hit < hits.codes.length; hit++) {
           const collector = collectors[hits.queries[hit]];
           const distance = hits.distances[hit];
-          if (distance < collector.limit) collector.take(hits.codes[hit], distance);
+          if (distance < collector.limit) collector.take(first + hits.codes[hit], distance);
         }
         work.codesCompared += (endOf(i) - firstOf(i)) * codes.length;
         return undefined;

@@ -95,9 +95,10 @@ function* ofFew(
 ): Steps<Candidates> {
   const weights = weightsOf(sumsOf(parts, query));
   const some = parts.distinctCodes.gather(rows);
-  const first = { rows: some.rows.slice(0, some.count) }; // the filter may search in turn
+  const rowOfSome = some.rows.slice(0, some.count); // the filter may search in turn
+  const rowOf = (code: number) => rowOfSome[code];
   const best = new Smallest(request.want);
-  yield* takeLightest(best, parts, first, request, function* (ask) {
+  yield* takeLightest(best, parts, rowOf, request, function* (ask) {
     const codes = parts.distinctCodes.gather(rows);
     return weigh(parts, codes, weights, ask, (search) => search.range(0, codes.count));
   });
@@ -112,16 +113,18 @@ function* ofAll(
   work: Work,
 ): Steps<Candidates> {
   const { distinctCodes } = parts;
-  const { memory, bytesPerCode } = distinctCodes;
+  const { bytesPerCode } = distinctCodes;
   const weights = weightsOf(sumsOf(parts, query));
   const best = new Smallest(request.want);
   const step = Math.max(1024, Math.floor(STEP_BYTES / bytesPerCode));
-  for (let first = 0; first < distinctCodes.count; first += step) {
-    const end = Math.min(distinctCodes.count, first + step);
-    yield* takeLightest(best, parts, memory, request, function* (ask) {
-      return weigh(parts, memory, weights, ask, (search) => search.range(first, end));
+  for (let from = 0, to = 0; from < distinctCodes.count; from = to) {
+    const { memory, first, end } = distinctCodes.partAt(from);
+    to = Math.min(distinctCodes.count, from + step, end);
+    const rowOf = (code: number) => memory.rows[code];
+    yield* takeLightest(best, parts, rowOf, request, function* (ask) {
+      return weigh(parts, memory, weights, ask, (search) => search.range(from - first, to - first));
     });
-    if (end < distinctCodes.count) yield undefined;
+    if (to < distinctCodes.count) yield undefined;
   }
   work.codesCompared += distinctCodes.count;
   return rankedRows(parts, best, weights.cosineOf, request);

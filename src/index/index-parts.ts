@@ -8,7 +8,6 @@ import { GO_ON, runSteps, type Steps, unstopped } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import { type Measure, measureOf } from '../codes/measure';
 import { SimHasher } from '../hashing/simhash';
-import type { RowCodes } from '../kernels/hits/hits';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { BandMethod } from './bands/band-method';
@@ -83,8 +82,8 @@ export interface SearchParts
 /** Rows, likeliest first, each looked up when it is asked for. Valid until the next search. */
 export interface Candidates {
   readonly count: number;
-  /** The first row of each code; null where `codes` are rows themselves. */
-  readonly firstRows: Uint32Array | null;
+  /** The first row of a code; null where `codes` are rows themselves. */
+  readonly rowOf: ((code: number) => number) | null;
   readonly codes: ArrayLike<number>;
   readonly estimateOf: (i: number) => number;
   /** Likely error of an estimate, see `exactBest`; infinite where nothing is known of it. */
@@ -101,10 +100,8 @@ export interface SearchedCodes
   extends Pick<
     DistinctCodes,
     | ('bytesPerCode' | 'count' | 'rowCount' | 'hasDuplicates' | 'noteCompared')
-    | ('firstRow' | 'distinctOf' | 'eachRow' | 'distancesOf' | 'gather')
-  > {
-  readonly memory: RowCodes;
-}
+    | ('rowOf' | 'firstRow' | 'distinctOf' | 'eachRow' | 'distancesOf' | 'gather' | 'partAt')
+  > {}
 
 export type SearchedPartitions = Pick<
   Partitions,
@@ -288,7 +285,7 @@ export class IndexParts {
     const row = distinctCodes.add(code);
     if (partitions === null || code === null) return;
     const distinct = distinctCodes.distinctOf(row);
-    if (distinctCodes.memory.rows[distinct] === row) partitions.take(distinct, distinct === count);
+    if (distinctCodes.rowOf(distinct) === row) partitions.take(distinct, distinct === count);
   }
 
   /**
@@ -357,7 +354,7 @@ export class IndexParts {
   remove(row: number): void {
     const { distinctCodes, partitions } = this;
     const distinct = distinctCodes.distinctOf(row);
-    const isFirst = distinct < distinctCodes.count && distinctCodes.memory.rows[distinct] === row;
+    const isFirst = distinct < distinctCodes.count && distinctCodes.rowOf(distinct) === row;
     distinctCodes.remove(row);
     if (isFirst && distinctCodes.isEmpty(distinct)) partitions?.drop(distinct);
     else if (isFirst) partitions?.take(distinct, false);

@@ -156,8 +156,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   if (wanted.partitions === undefined && used.length < MIN_CODES) {
     return { distinctCodes: yield* distinctCodes.rearranged(used), partitions: null };
   }
-  const { rows } = distinctCodes.memory;
-  const others = used.filter((distinct) => !heldOut.has(rows[distinct]));
+  const others = used.filter((distinct) => !heldOut.has(distinctCodes.rowOf(distinct)));
   const trained = others.length > 0 ? others : used;
   const usual = usualPartitions(used.length);
   const count = Math.min(wanted.partitions ?? usual, trained.length);

@@ -19,6 +19,9 @@ export interface Wanted {
   readonly mayTakeTies?: boolean;
 }
 
+/** The first row of a code that a search has found. */
+type RowOf = (code: number) => number;
+
 /** What a search did, for `explain`. */
 export interface Work {
   codesCompared: number;
@@ -34,32 +37,31 @@ export interface Ranked {
 
 /**
  * The wanted distinct codes among those that a search sees, each by its first row that the filter
- * accepts; `from.rows` tells the first row of each code. A kernel knows no filter: it is asked for
+ * accepts; `firstRowOf` tells the first row of each code. A kernel knows no filter: it is asked for
  * more, and the search is run again, until enough of its hits are accepted.
  */
 export function* takeLightest(
   best: Smallest,
   parts: SearchParts,
-  from: { readonly rows: Uint32Array },
+  firstRowOf: RowOf,
   { want, filter }: Wanted,
   run: (ask: number) => Steps<Search>,
 ): Steps<void> {
   if (filter === null) {
     const search = yield* run(want);
-    takeHits(best, from.rows, search.hits(), search.limit);
+    takeHits(best, firstRowOf, search.hits(), search.limit);
     return;
   }
   for (let ask = 4 * want; ; ask *= 8) {
     const search = yield* run(ask);
     const { limit, held } = search;
     const { codes, weights, count } = filter.isUserCode ? copyOf(search.hits()) : search.hits();
-    const { rows } = from;
     const distinctCodes = new Smallest(want);
     let passing = 0;
     for (let i = 0; i < count; i++) {
       if (weights[i] > limit) continue;
       const row = parts.distinctCodes.firstRow(
-        parts.distinctCodes.distinctOf(rows[codes[i]]),
+        parts.distinctCodes.distinctOf(firstRowOf(codes[i])),
         filter,
       );
       if (row === NO_ROW) continue;
@@ -77,9 +79,10 @@ function copyOf({ codes, weights, count }: Hits): Hits {
   return { codes: codes.slice(0, count), weights: weights.slice(0, count), count };
 }
 
-function takeHits(best: Smallest, rows: Uint32Array, hits: Hits, limit: number): void {
+function takeHits(best: Smallest, firstRowOf: RowOf, hits: Hits, limit: number): void {
   const { codes, weights, count } = hits;
-  for (let i = 0; i < count; i++) if (weights[i] <= limit) best.take(weights[i], rows[codes[i]]);
+  for (let i = 0; i < count; i++)
+    if (weights[i] <= limit) best.take(weights[i], firstRowOf(codes[i]));
 }
 
 /** What a search finds, lightest first. */
@@ -91,18 +94,18 @@ export function* rankedHits(
   run: (ask: number) => Steps<Search>,
 ): Steps<Candidates> {
   const { distinctCodes } = parts;
+  const firstRowOf: RowOf = (code) => distinctCodes.rowOf(code);
   if (wanted.filter !== null || !wanted.mayTakeTies || distinctCodes.hasDuplicates) {
     const best = new Smallest(wanted.want);
-    yield* takeLightest(best, parts, distinctCodes.memory, wanted, run);
+    yield* takeLightest(best, parts, firstRowOf, wanted, run);
     return rankedRows(parts, best, cosineOf, wanted, error);
   }
   const hits = (yield* run(wanted.want)).hits();
-  const firstRows = distinctCodes.memory.rows;
   // While this search waits for vectors, others overwrite hits and rows.
   const { codes, weights, count } = parts.readVectors === null ? hits : copyOf(hits);
   const found = { count, estimateOf: (i: number) => cosineOf(weights[i]), error };
-  if (parts.readVectors === null) return { ...found, codes, firstRows };
-  return { ...found, codes: codes.map((code) => firstRows[code]), firstRows: null };
+  if (parts.readVectors === null) return { ...found, codes, rowOf: firstRowOf };
+  return { ...found, codes: codes.map(firstRowOf), rowOf: null };
 }
 
 /** The rows of the best distinct codes, at most k of each, in order. */
@@ -115,7 +118,7 @@ export function rankedRows(
 ): Candidates {
   const keys = distinctCodes.hasDuplicates ? expanded(best.result()) : best.result();
   return {
-    ...{ count: keys.length, codes: keys.map(rowOf), firstRows: null, error },
+    ...{ count: keys.length, codes: keys.map(rowOf), rowOf: null, error },
     estimateOf: (i) => cosineOf(weightOf(keys[i])),
   };
 
@@ -141,9 +144,9 @@ export function rankedRows(
 }
 
 /** The rows of candidates `first` to `end - 1`, to the beginning of `rows`. */
-function rowsInto({ codes, firstRows }: Candidates, first: number, end: number, rows: Uint32Array) {
-  if (firstRows === null) for (let i = first; i < end; i++) rows[i - first] = codes[i];
-  else for (let i = first; i < end; i++) rows[i - first] = firstRows[codes[i]];
+function rowsInto({ codes, rowOf }: Candidates, first: number, end: number, rows: Uint32Array) {
+  if (rowOf === null) for (let i = first; i < end; i++) rows[i - first] = codes[i];
+  else for (let i = first; i < end; i++) rows[i - first] = rowOf(codes[i]);
 }
 
 /** The first candidates, looked up; all where `most` is not given. */

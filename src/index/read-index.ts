@@ -136,7 +136,7 @@ export class Restoring {
     }
     // Those that are new were added in the order of their first rows.
     for (let i = 0, distinct = before; distinct < distinctCodes.count; i++) {
-      if (rows[i] !== distinctCodes.memory.rows[distinct]) continue;
+      if (rows[i] !== distinctCodes.rowOf(distinct)) continue;
       this.#partitionOf[distinct] = partitions[i];
       if (residuals !== null) {
         const { bytes, codes: all, scales } = residuals;

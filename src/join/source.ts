@@ -86,7 +86,7 @@ export function rowsOf(name: string, source: RowSource): Rows {
   const validity = bitmapOf(rowCount, (row) => places[row] < count);
   const origin = isForeign ? undefined : hasher.origin;
   const codes = Codes.allocate(rowCount, { bits, validity, ...(origin && { origin }) });
-  gatherCodes(distinctCodes.memory.codes, codes.bytes, codes.bytesPerCode, places);
+  distinctCodes.codes.gatherInto(codes.bytes, places);
   const isWhole = countNulls(validity, rowCount) === 0;
   return {
     codes: isWhole ? codes.withoutValidity() : codes,

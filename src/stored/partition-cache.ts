@@ -7,7 +7,7 @@
  */
 
 import { bytesPerCode } from '../codes/codes';
-import { CodeMemory } from '../kernels/hamming/code-memory';
+import { CodeMemory, mostCodes } from '../kernels/hamming/code-memory';
 import { NO_ROW } from '../kernels/hits/hits';
 import { ResidualMemory } from '../kernels/residuals/residual-memory';
 import {
@@ -101,7 +101,9 @@ export class PartitionCache implements Store<boolean> {
     // A block's own bytes are those that cells take, and ids.
     const rowBytes = Math.ceil(Math.max(bytes / Math.max(1, rows), width) + 12);
     const all = this.#blocks.reduce((sum, _, p) => sum + this.#pagesOf(p), 0);
-    this.#pageCount = Math.min(all, Math.floor(limit / (PAGE * rowBytes)));
+    // Codes lie in one memory, residual codes in another.
+    const most = mostCodes(Math.max(width, residualBytes));
+    this.#pageCount = Math.floor(Math.min(PAGE * all, limit / rowBytes, most) / PAGE);
     this.bytes = PAGE * rowBytes * this.#pageCount;
     this.codes = new CodeMemory(width, PAGE * this.#pageCount);
     this.residuals =

@@ -255,20 +255,14 @@ export class StoredView implements SearchParts, Notes {
   #codes(): SearchedCodes {
     const { header, parts } = this.#content;
     const cache = this.#cache;
-    const rowOfCode = () => this.#rowOfCode ?? cache.codes.rows;
     return {
       bytesPerCode: parts.distinctCodes.bytesPerCode,
       count: header.distinct ?? 0,
       rowCount: header.nextRow,
       hasDuplicates: header.shared ?? false,
-      memory: {
-        ...{ bytesPerCode: cache.codes.bytesPerCode, codes: cache.codes.codes },
-        get rows() {
-          return rowOfCode();
-        },
-      },
       noteCompared: () => undefined,
       distinctOf: (row) => this.#codeOfRow.get(row) ?? this.#cellOf(row),
+      rowOf: (code) => (this.#rowOfCode ?? cache.codes.rows)[code],
       firstRow: (code, filter) => {
         for (const row of this.#rowsOf(code)) {
           if (filter === null || filter.accepts(row)) return row;
@@ -281,6 +275,9 @@ export class StoredView implements SearchParts, Notes {
       distancesOf: (rows, code) => Uint16Array.from(rows, (row) => this.#distance(row, code)),
       gather: () => {
         throw new Error('rows of a filter are found by blocks');
+      },
+      partAt: () => {
+        throw new Error('codes are not in memory');
       },
     };
   }

@@ -3,12 +3,12 @@ import { hashOfBytes, hashOfPair, newSecret, scrambled } from '../../src/base/se
 import { runSteps } from '../../src/base/steps';
 import { Codes } from '../../src/codes/codes';
 import { dedup } from '../../src/groups/dedup';
+import { CodeParts } from '../../src/index/distinct/code-parts';
 import { CodeTable, NOT_FOUND } from '../../src/index/distinct/code-table';
 import { DistinctCodes } from '../../src/index/distinct/distinct-codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { indexToArrow } from '../../src/index/write-index';
 import { pairs } from '../../src/join/pairs';
-import { CodeMemory } from '../../src/kernels/hamming/code-memory';
 import { frequenciesToArrow } from '../../src/text/frequency-file';
 import { TextHasher } from '../../src/text/text-hasher';
 import { Draws } from '../reference/random';
@@ -103,12 +103,12 @@ it('codes chosen to collide are found by as many probes as others', () => {
   const count = 20_000;
   const draws = new Draws('codes');
   const probesOf = (codes: Uint8Array) => {
-    const memory = new CodeMemory(8, count);
-    const table = runSteps(CodeTable.of(memory, 0, count), {});
+    const held = new CodeParts(8, count);
+    const table = runSteps(CodeTable.of(held, 0, count), {});
     for (let i = 0; i < count; i++) {
       const code = codes.subarray(8 * i, 8 * i + 8);
       expect(table.find(code)).toBe(NOT_FOUND);
-      memory.codes.set(code, 8 * i);
+      held.codeAt(i).set(code);
       table.put(i);
     }
     return table.probes / count;

@@ -5,6 +5,7 @@
 
 import { runSteps } from '../../src/base/steps';
 import type { Collector } from '../../src/codes/nearest';
+import type { CodeSource } from '../../src/index/bands/band-table';
 import { Bands, type BandsOptions } from '../../src/index/bands/bands';
 import type { Draws } from '../reference/random';
 
@@ -79,13 +80,18 @@ export function joined(rows: readonly Uint8Array[], bits: number): Uint8Array {
   return bytes;
 }
 
+/** Codes in one memory. */
+export function sourceOf(codes: Uint8Array): CodeSource {
+  return { memories: [{ codes }], shift: 31 };
+}
+
 export function build(
   rows: readonly Uint8Array[],
   bits: number,
   blocks: number,
   options: Partial<BandsOptions> = {},
 ): Bands {
-  const source = { codes: joined(rows, bits) };
+  const source = sourceOf(joined(rows, bits));
   return runSteps(Bands.build(source, { bits, count: rows.length, blocks, ...options }), {});
 }
 

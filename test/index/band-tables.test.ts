@@ -4,7 +4,16 @@ import { Bands, type BandsOptions } from '../../src/index/bands/bands';
 import { naiveNeighbors } from '../reference/brute-force';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
-import { AnyOrder, build, flipped, joined, type Kind, makeRows, randomCode } from './band-rows';
+import {
+  AnyOrder,
+  build,
+  flipped,
+  joined,
+  type Kind,
+  makeRows,
+  randomCode,
+  sourceOf,
+} from './band-rows';
 
 /** What tables hold and read, and what a budget bounds. */
 
@@ -32,13 +41,14 @@ describe('tables', () => {
 
   it('read codes where they are after they have moved', () => {
     const bytes = joined(rows, 64);
-    const source = { codes: bytes };
+    const memory = { codes: bytes };
+    const source = { memories: [memory], shift: 31 };
     const options = { bits: 64, count: rows.length, blocks: 4 };
     const bands = runSteps(Bands.build(source, options), {});
     const expected = within(bands, rows[0]);
     expect(expected.length).toBeGreaterThan(10);
-    source.codes = new Uint8Array(new ArrayBuffer(8 * 500 + 3), 3, 8 * 500); // unaligned, and more
-    source.codes.set(bytes);
+    memory.codes = new Uint8Array(new ArrayBuffer(8 * 500 + 3), 3, 8 * 500); // unaligned, and more
+    memory.codes.set(bytes);
     bytes.fill(0);
     expect(within(bands, rows[0])).toEqual(expected);
   });
@@ -63,7 +73,7 @@ describe('tables', () => {
     const bytes = joined(rows, 64);
     const before = bytes.slice();
     const options = { bits: 64, count: rows.length, blocks: 4, prefilter: true };
-    const bands = runSteps(Bands.build({ codes: bytes }, options), {});
+    const bands = runSteps(Bands.build(sourceOf(bytes), options), {});
     const query = rows[0].slice();
     within(bands, query);
     expect([bytes, query]).toEqual([before, rows[0]]);
@@ -102,7 +112,7 @@ describe('tables', () => {
     const options = { bits: 64, count: 70_000, blocks: 10 };
     const seen: (readonly [number, number])[] = [];
     const onProgress = (...progress: [number, number]) => seen.push(progress);
-    const bands = runSteps(Bands.build({ codes: many }, options), { onProgress });
+    const bands = runSteps(Bands.build(sourceOf(many), options), { onProgress });
     expect(bands.search(many.slice(0, 8), new AnyOrder({ maxDistance: 3 })).isComplete).toBe(true);
     const done = seen.map(([rowsDone]) => rowsDone);
     expect(done).toEqual([...new Set(done)].sort((a, b) => a - b));
@@ -112,7 +122,7 @@ describe('tables', () => {
     const controller = new AbortController();
     const abort = () => controller.abort(reason);
     const stopped = { onProgress: abort, signal: controller.signal };
-    expect(() => runSteps(Bands.build({ codes: many }, options), stopped)).toThrow(reason);
+    expect(() => runSteps(Bands.build(sourceOf(many), options), stopped)).toThrow(reason);
   });
 });
 

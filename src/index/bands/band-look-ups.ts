@@ -8,7 +8,7 @@ import type { Collector } from '../../codes/nearest';
 import { binomial } from '../../codes/pigeonhole';
 import { bitCount } from '../../kernels/hamming/hamming.scalar';
 import { unitsOf } from './band-layout';
-import type { BandTable } from './band-table';
+import type { BandTable, CodeSource } from './band-table';
 
 /** Buckets and candidates are gathered, then read twice, so that their cache misses overlap. */
 const BUCKETS = 128;
@@ -34,9 +34,10 @@ export class BandLookUps {
   #table = 0;
   #held = 0;
   #budget = 0;
-  #bytes: Uint8Array = new Uint8Array();
   #code: Uint8Array = new Uint8Array();
-  #words: Int32Array | null = null;
+  /** The codes of each memory, as words where that is possible. */
+  readonly #views: CodeView[] = [];
+  #shift = 0;
   #collector!: Collector;
   /** Where values go that are read for the caches alone. */
   sink = 0;
@@ -51,14 +52,13 @@ export class BandLookUps {
     this.#partial = new Uint32Array(widest + 1);
   }
 
-  start(bytes: Uint8Array, code: Uint8Array, collector: Collector, budget: number): void {
-    if (bytes !== this.#bytes) {
-      const isWhole = (bytes.byteOffset | code.length) % 4 === 0 && bytes.length < 2 ** 31;
-      this.#words = isWhole
-        ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
-        : null;
+  start(source: CodeSource, code: Uint8Array, collector: Collector, budget: number): void {
+    const { memories } = source;
+    for (let i = 0; i < memories.length; i++) {
+      const { codes } = memories[i];
+      if (codes !== this.#views[i]?.bytes) this.#views[i] = viewOf(codes, code.length);
     }
-    this.#bytes = bytes;
+    this.#shift = source.shift;
     this.#code = code;
     this.#query.fill(0);
     for (let i = 0; i < code.length; i++) this.#query[i >> 2] |= code[i] << (8 * (i & 3));
@@ -194,23 +194,49 @@ export class BandLookUps {
       this.#budget -= held;
     }
     this.compared += held;
-    if (this.#words === null) this.#compareBytes(held);
-    else if (this.#query.length === 2) this.#compare64(this.#words, held);
-    else this.#compareWords(this.#words, held);
+    if (this.#views.length === 1) this.#compare(this.#views[0], 0, 0, held);
+    else this.#compareRuns(held);
     return true;
   }
 
-  #compare64(words: Int32Array, held: number): void {
+  /** Compares codes of several memories, those of one that follow each other at once. */
+  #compareRuns(held: number): void {
+    const batch = this.#batch;
+    const views = this.#views;
+    const shift = this.#shift;
+    const mask = 2 ** shift - 1;
+    const width = this.#code.length;
+    let sink = 0;
+    for (let i = 0; i < held; i++) {
+      sink ^= views[batch[i] >>> shift].bytes[(batch[i] & mask) * width];
+    }
+    this.sink ^= sink;
+    for (let from = 0, to = 0; from < held; from = to) {
+      const memory = batch[from] >>> shift;
+      do to++;
+      while (to < held && batch[to] >>> shift === memory);
+      this.#compare(views[memory], memory * 2 ** shift, from, to);
+    }
+  }
+
+  /** Compares entries `from` to `to - 1` of the batch with codes of which the first is `base`. */
+  #compare({ bytes, words }: CodeView, base: number, from: number, to: number): void {
+    if (words === null) this.#compareBytes(bytes, base, from, to);
+    else if (this.#query.length === 2) this.#compare64(words, base, from, to);
+    else this.#compareWords(words, base, from, to);
+  }
+
+  #compare64(words: Int32Array, base: number, from: number, to: number): void {
     const batch = this.#batch;
     const xor = this.#xor;
     const low = this.#query[0];
     const high = this.#query[1];
     let sink = 0;
-    for (let i = 0; i < held; i++) sink ^= words[batch[i] << 1];
+    for (let i = from; i < to; i++) sink ^= words[(batch[i] - base) << 1];
     this.sink ^= sink;
     let limit = this.limit;
-    for (let i = 0; i < held; i++) {
-      const at = batch[i] << 1;
+    for (let i = from; i < to; i++) {
+      const at = (batch[i] - base) << 1;
       const a = words[at] ^ low;
       const b = words[at + 1] ^ high;
       const distance = bitCount(a) + bitCount(b);
@@ -221,17 +247,17 @@ export class BandLookUps {
     }
   }
 
-  #compareWords(words: Int32Array, held: number): void {
+  #compareWords(words: Int32Array, base: number, from: number, to: number): void {
     const batch = this.#batch;
     const query = this.#query;
     const xor = this.#xor;
     const count = query.length;
     let sink = 0;
-    for (let i = 0; i < held; i++) sink ^= words[Math.imul(batch[i], count)];
+    for (let i = from; i < to; i++) sink ^= words[Math.imul(batch[i] - base, count)];
     this.sink ^= sink;
     let limit = this.limit;
-    for (let i = 0; i < held; i++) {
-      const at = Math.imul(batch[i], count);
+    for (let i = from; i < to; i++) {
+      const at = Math.imul(batch[i] - base, count);
       let distance = 0;
       for (let w = 0; w < count && distance < limit; w++) {
         distance += bitCount(words[at + w] ^ query[w]);
@@ -242,17 +268,16 @@ export class BandLookUps {
     }
   }
 
-  #compareBytes(held: number): void {
-    const bytes = this.#bytes;
+  #compareBytes(bytes: Uint8Array, base: number, from: number, to: number): void {
     const batch = this.#batch;
     const query = this.#query;
     const xor = this.#xor;
     const width = this.#code.length;
     let sink = 0;
-    for (let i = 0; i < held; i++) sink ^= bytes[batch[i] * width];
+    for (let i = from; i < to; i++) sink ^= bytes[(batch[i] - base) * width];
     this.sink ^= sink;
-    for (let i = 0; i < held; i++) {
-      const at = batch[i] * width;
+    for (let i = from; i < to; i++) {
+      const at = (batch[i] - base) * width;
       xor.set(query);
       for (let b = 0; b < width; b++) xor[b >> 2] ^= bytes[at + b] << (8 * (b & 3));
       let distance = 0;
@@ -299,4 +324,19 @@ export class BandLookUps {
     }
     return true;
   }
+}
+
+/** The codes of a memory. */
+interface CodeView {
+  readonly bytes: Uint8Array;
+  /** Null where codes are not of whole words, or too many. */
+  readonly words: Int32Array | null;
+}
+
+function viewOf(bytes: Uint8Array, bytesPerCode: number): CodeView {
+  const isWhole = (bytes.byteOffset | bytesPerCode) % 4 === 0 && bytes.length < 2 ** 31;
+  return {
+    bytes,
+    words: isWhole ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2) : null,
+  };
 }

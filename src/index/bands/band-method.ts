@@ -111,7 +111,7 @@ export class BandMethod {
   /** The method of another thread, with bands that are ready, over its codes. */
   static over(distinctCodes: DistinctCodes, state: BandState): BandMethod {
     const other = new BandMethod(state.bands.options.bits);
-    other.#bands = Bands.over(distinctCodes.memory, state.bands);
+    other.#bands = Bands.over(distinctCodes.codes, state.bands);
     other.#distinctCodes = distinctCodes;
     other.#unspent = state.unspent;
     if (state.radius !== null) other.#radii.set(state.k, state.radius);
@@ -174,7 +174,7 @@ export class BandMethod {
     const { blocks, prefilter } = this.#choiceFor(count, radius);
     const start = performance.now(); // reported, never decided by
     const options = { bits: this.#bits, count, blocks, prefilter };
-    const bands = yield* Bands.build(distinctCodes.memory, options);
+    const bands = yield* Bands.build(distinctCodes.codes, options);
     this.#discard();
     this.#costs.clear();
     this.#bands = bands;

@@ -12,7 +12,9 @@ import { bucketBits } from './band-layout';
 
 /** Where codes are. Read again at every step, because growth may move them. */
 export interface CodeSource {
-  readonly codes: Uint8Array;
+  /** The first holds code i * 2 ** shift and those behind it. */
+  readonly memories: readonly { readonly codes: Uint8Array }[];
+  readonly shift: number;
 }
 
 interface TableOptions {
@@ -92,15 +94,17 @@ export function* tableSteps(
   const keys = tableKeys(key, bits, count);
   const table = new TableMaker(keys, options, sorting);
   const rows = Math.min(KEY_ROWS, Math.ceil(KEY_BYTES / keys.touched.length));
+  const endOf = (from: number) =>
+    Math.min(count, from + rows, ((from >>> source.shift) + 1) * 2 ** source.shift);
   for (let from = 0, to = 0; from < count; from = to) {
-    to = Math.min(count, from + rows);
-    table.countParts(source.codes, from, to);
+    to = endOf(from);
+    table.countParts(source, from, to);
     yield to;
   }
   table.beginParts();
   for (let from = 0, to = 0; from < count; from = to) {
-    to = Math.min(count, from + rows);
-    table.spread(source.codes, from, to);
+    to = endOf(from);
+    table.spread(source, from, to);
     yield count + to;
   }
   const parts = table.ends.length;
@@ -154,10 +158,11 @@ class TableMaker {
     this.#prefilter = this.hasPrefilter ? sharedValues(Int32Array, options.count + 1) : null;
   }
 
-  countParts(codes: Uint8Array, from: number, to: number): void {
+  /** Counts rows, all of which are in one memory of the source, by their parts. */
+  countParts(source: CodeSource, from: number, to: number): void {
     const { shift, ends } = this;
     const { rowKeys } = this.#sorting;
-    this.#keysOf(codes, from, to);
+    this.#keysOf(source, from, to);
     for (let i = 0; i < to - from; i++) ends[rowKeys[i] >>> shift]++;
   }
 
@@ -166,35 +171,41 @@ class TableMaker {
   }
 
   /** Puts rows behind those that are in their parts already. */
-  spread(codes: Uint8Array, from: number, to: number): void {
+  spread(source: CodeSource, from: number, to: number): void {
     const { shift, ends, hasPrefilter } = this;
     const { rowKeys, keys, members, prefilter } = this.#sorting;
     const { prefilterWord, prefilterMask } = this.#keys;
-    this.#keysOf(codes, from, to);
+    const { codes, place } = this.#keysOf(source, from, to);
     for (let row = from; row < to; row++) {
       const key = rowKeys[row - from];
       const at = ends[key >>> shift]++;
       keys[at] = key;
       members[at] = row;
       if (!hasPrefilter) continue;
-      const b = row * this.#bytesPerCode + 4 * prefilterWord;
+      const b = place + (row - from) * this.#bytesPerCode + 4 * prefilterWord;
       const low = codes[b] | (codes[b + 1] << 8) | (codes[b + 2] << 16);
       prefilter[at] = (low | (codes[b + 3] << 24)) & prefilterMask;
     }
   }
 
-  /** The buckets of some rows, each byte for all rows in turn: no inner loop is short. */
-  #keysOf(codes: Uint8Array, from: number, to: number): void {
+  /**
+   * The buckets of some rows, each byte for all rows in turn: no inner loop is short. Returns where
+   * the rows begin.
+   */
+  #keysOf({ memories, shift }: CodeSource, from: number, to: number) {
     const { rowKeys } = this.#sorting;
     const { touched, addends } = this.#keys;
     const width = this.#bytesPerCode;
+    const { codes } = memories[from >>> shift];
+    const place = (from % 2 ** shift) * width;
     rowKeys.fill(0);
     for (let i = 0; i < touched.length; i++) {
       const values = addends.subarray(256 * i, 256 * i + 256);
-      for (let r = 0, at = from * width + touched[i]; r < to - from; r++, at += width) {
+      for (let r = 0, at = place + touched[i]; r < to - from; r++, at += width) {
         rowKeys[r] ^= values[codes[at]];
       }
     }
+    return { codes, place };
   }
 
   countBuckets(from: number, to: number): void {

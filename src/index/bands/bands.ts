@@ -124,7 +124,7 @@ export class Bands {
     const { maxRadius = this.options.bits, budget = Number.POSITIVE_INFINITY } = options;
     const run = this.#idle ?? new BandLookUps(this.#tables, query.length);
     this.#idle = null; // a collector may search in turn
-    run.start(this.#source.codes, query, collector, budget);
+    run.start(this.#source, query, collector, budget);
     const count = this.#tables.length;
     let radius = -1;
     while (run.limit > radius + 1 && radius < maxRadius) {

@@ -7,7 +7,7 @@
 
 import { hashOfBytes, newSecret } from '../../base/secret';
 import type { Steps } from '../../base/steps';
-import type { CodeMemory } from '../../kernels/hamming/code-memory';
+import type { CodeParts } from './code-parts';
 
 /** `find` returns this when no such code is there. */
 export const NOT_FOUND = 0xffff_ffff;
@@ -31,7 +31,7 @@ export interface KnownCodes {
  * other call between; who adds more than `holds` says must build another table.
  */
 export class CodeTable {
-  readonly #memory: CodeMemory;
+  readonly #codes: CodeParts;
   readonly #entries: Uint32Array;
   readonly #secret = newSecret();
   /** Where the code that was looked for last belongs, and its hash. */
@@ -42,20 +42,20 @@ export class CodeTable {
   /** Entries that `find` looked at so far. */
   probes = 0;
 
-  private constructor(memory: CodeMemory, size: number) {
-    this.#memory = memory;
+  private constructor(codes: CodeParts, size: number) {
+    this.#codes = codes;
     this.#entries = new Uint32Array(size).fill(NOT_FOUND);
   }
 
   /** A table of the first `count` codes with room for `more`: they fit 31 bits. */
-  static *of(memory: CodeMemory, count: number, more: number): Steps<CodeTable> {
+  static *of(codes: CodeParts, count: number, more: number): Steps<CodeTable> {
     let size = MIN_SIZE;
     while (3 * size < 4 * (count + more)) size *= 2;
-    const table = new CodeTable(memory, size);
+    const table = new CodeTable(codes, size);
     const entries = table.#entries;
     const mask = size - 1;
     for (let distinct = 0; distinct < count; distinct++) {
-      const hash = table.#hashOf(memory.codes, distinct * memory.bytesPerCode);
+      const hash = table.#hashOf(codes.codesAt(distinct), codes.placeOf(distinct));
       let at = hash & mask;
       for (let hop = 1; entries[at] !== NOT_FOUND; hop++) at = (at + hop) & mask;
       entries[at] = (hash & ~mask) | distinct;
@@ -77,7 +77,7 @@ export class CodeTable {
   lookAhead(codes: Uint8Array): void {
     const entries = this.#entries;
     const mask = entries.length - 1;
-    const { bytesPerCode } = this.#memory;
+    const { bytesPerCode } = this.#codes;
     let sink = 0;
     for (let at = 0; at < codes.length; at += bytesPerCode) {
       sink ^= entries[this.#hashOf(codes, at) & mask];
@@ -95,7 +95,7 @@ export class CodeTable {
     let distinct = NOT_FOUND;
     for (; entries[at] !== NOT_FOUND; at = (at + hop++) & mask) {
       if (((entries[at] ^ hash) & ~mask) !== 0) continue;
-      if (!isEqual(this.#memory, entries[at] & mask, code)) continue;
+      if (!isEqual(this.#codes, entries[at] & mask, code)) continue;
       distinct = entries[at] & mask;
       break;
     }
@@ -106,7 +106,7 @@ export class CodeTable {
   }
 
   #hashOf(codes: Uint8Array, from: number): number {
-    return hashOfBytes(codes, from, this.#memory.bytesPerCode, this.#secret);
+    return hashOfBytes(codes, from, this.#codes.bytesPerCode, this.#secret);
   }
 
   /** Puts in the code that `find` did not find. */
@@ -116,9 +116,9 @@ export class CodeTable {
 }
 
 /** True when the distinct code of this number equals `code`. */
-export function isEqual(memory: CodeMemory, distinct: number, code: Uint8Array): boolean {
-  const { codes } = memory;
-  let at = distinct * memory.bytesPerCode;
-  for (let i = 0; i < code.length; i++) if (codes[at++] !== code[i]) return false;
+export function isEqual(codes: CodeParts, distinct: number, code: Uint8Array): boolean {
+  const bytes = codes.codesAt(distinct);
+  let at = codes.placeOf(distinct);
+  for (let i = 0; i < code.length; i++) if (bytes[at++] !== code[i]) return false;
   return true;
 }

@@ -11,6 +11,7 @@ import { CodeMemory } from '../../kernels/hamming/code-memory';
 import { distance } from '../../kernels/hamming/hamming.scalar';
 import { NO_ROW, type RowCodes } from '../../kernels/hits/hits';
 import { grownShared, sharedValues } from '../../kernels/memory';
+import { type CodePart, CodeParts } from './code-parts';
 import { CodeTable, isEqual, type KnownCodes, NOT_FOUND } from './code-table';
 import { SharedRows } from './shared-rows';
 
@@ -34,7 +35,7 @@ const COMPARISONS_FACTOR = 8;
 /** Distinct codes by number and their rows. Views of codes are valid until codes are added. */
 export class DistinctCodes {
   readonly bytesPerCode: number;
-  #memory: CodeMemory;
+  #codes: CodeParts;
   #count = 0;
   /** Distinct codes whose rows are all removed. */
   emptyCount = 0;
@@ -53,13 +54,13 @@ export class DistinctCodes {
 
   constructor(bytesPerCode: number) {
     this.bytesPerCode = bytesPerCode;
-    this.#memory = new CodeMemory(bytesPerCode);
+    this.#codes = new CodeParts(bytesPerCode);
   }
 
   /** The codes of another thread, to be searched. */
   static over(state: DistinctCodes['state']): DistinctCodes {
-    const other = new DistinctCodes(state.memory.bytesPerCode);
-    other.#memory = state.memory as CodeMemory;
+    const other = new DistinctCodes(state.codes.bytesPerCode);
+    other.#codes = CodeParts.over(state.codes);
     [other.#count, other.#rowCount] = [state.count, state.rowCount];
     other.#distinctOfRow = state.distinctOfRow;
     other.#more = SharedRows.over(state.more);
@@ -68,10 +69,9 @@ export class DistinctCodes {
 
   /** What searches on other threads read, in place where there is much of it. */
   get state() {
-    const { codes, rows, bytesPerCode } = this.#memory;
     const counts = { count: this.#count, rowCount: this.#rowCount };
     const [distinctOfRow, more] = [this.#distinctOfRow, this.#more.state];
-    return { memory: { codes, rows, bytesPerCode }, ...counts, distinctOfRow, more };
+    return { codes: this.#codes.state, ...counts, distinctOfRow, more };
   }
 
   /** Distinct codes, empty ones included. */
@@ -106,9 +106,9 @@ export class DistinctCodes {
     this.#maxCompared *= COMPARISONS_FACTOR;
   }
 
-  /** All distinct codes, and room behind them; `rows` holds the first row of each. */
-  get memory(): CodeMemory {
-    return this.#memory;
+  /** All distinct codes, and room behind them; the row of each is its first. */
+  get codes(): CodeParts {
+    return this.#codes;
   }
 
   get bytes(): number {
@@ -116,9 +116,12 @@ export class DistinctCodes {
     return this.#count * (this.bytesPerCode + 4) + 4 * this.#rowCount + hashed;
   }
 
+  partAt(distinct: number): CodePart {
+    return this.#codes.partAt(distinct);
+  }
+
   codeAt(distinct: number): Uint8Array {
-    const from = distinct * this.bytesPerCode;
-    return this.#memory.codes.subarray(from, from + this.bytesPerCode);
+    return this.#codes.codeAt(distinct);
   }
 
   /** The distinct code of a row; NULL_ROW when it has no code. */
@@ -128,10 +131,11 @@ export class DistinctCodes {
 
   /** Distances from a code to rows that have one. */
   distancesOf(rows: Uint32Array, code: Uint8Array): Uint16Array {
-    const { codes } = this.#memory;
+    const codes = this.#codes;
     const distances = new Uint16Array(rows.length);
     for (let i = 0; i < rows.length; i++) {
-      distances[i] = distance(code, codes, this.#distinctOfRow[rows[i]] * this.bytesPerCode);
+      const distinct = this.#distinctOfRow[rows[i]];
+      distances[i] = distance(code, codes.codesAt(distinct), codes.placeOf(distinct));
     }
     return distances;
   }
@@ -164,7 +168,7 @@ export class DistinctCodes {
 
   /** Makes room for so many more rows. */
   reserve(count: number): void {
-    this.#memory.reserve(this.#count + count);
+    this.#codes.reserve(this.#count + count);
     this.#reserveRows(this.#rowCount + count);
   }
 
@@ -197,17 +201,18 @@ export class DistinctCodes {
       return;
     }
     this.#distinctOfRow[row] = found;
-    if (this.#memory.rows[found] === NO_ROW) {
-      this.#memory.rows[found] = row;
+    if (this.isEmpty(found)) {
+      this.#codes.setRow(found, row);
       this.emptyCount--;
     } else this.#more.add(found, row);
   }
 
   #append(row: number, code: Uint8Array): number {
     const distinct = this.#count++;
-    this.#memory.reserve(this.#count);
-    this.#memory.codes.set(code, distinct * this.bytesPerCode);
-    this.#memory.rows[distinct] = row;
+    const codes = this.#codes;
+    codes.reserve(this.#count);
+    codes.codesAt(distinct).set(code, codes.placeOf(distinct));
+    codes.setRow(distinct, row);
     this.#distinctOfRow[row] = distinct;
     return distinct;
   }
@@ -222,8 +227,8 @@ export class DistinctCodes {
     const { bytesPerCode } = this;
     const isKnown = firsts !== undefined;
     if (isKnown) this.#table = null;
-    this.#memory.reserve(this.#count + rows.length);
-    const { codes: held, rows: firstRows } = this.#memory;
+    const all = this.#codes;
+    all.reserve(this.#count + rows.length);
     for (let i = 0; i < rows.length; i++) {
       const row = rows[i];
       if (row === NO_ROW) continue;
@@ -236,9 +241,10 @@ export class DistinctCodes {
       else {
         this.#liveCount++;
         if (first === row) {
-          const to = this.#count * bytesPerCode;
+          const held = all.codesAt(this.#count);
+          const to = all.placeOf(this.#count);
           for (let j = 0; j < bytesPerCode; j++) held[to + j] = codes[from + j];
-          firstRows[this.#count] = row;
+          all.setRow(this.#count, row);
           this.#distinctOfRow[row] = this.#count++;
         } else {
           const code = codes.subarray(from, from + bytesPerCode);
@@ -259,7 +265,7 @@ export class DistinctCodes {
     const known =
       this.#distinctOfRow[first] < REMOVED ? this.#distinctOfRow[first] : takenOver.get(first);
     if (known !== undefined) {
-      if (!isEqual(this.#memory, known, code)) {
+      if (!isEqual(this.#codes, known, code)) {
         throw new Error(`row ${row}: its code is not that of row ${first}`);
       }
       this.#more.add(known, row);
@@ -282,18 +288,23 @@ export class DistinctCodes {
     this.#distinctOfRow[row] = REMOVED;
     this.#liveCount--;
     if (distinct === NULL_ROW) return;
-    const { rows } = this.#memory;
     const hadDuplicates = this.hasDuplicates;
-    if (rows[distinct] === row) rows[distinct] = this.#more.takeFirst(distinct, this.#isOf, NO_ROW);
-    else this.#more.noteRemoved(distinct, this.#isOf);
-    if (rows[distinct] === NO_ROW) this.emptyCount++;
+    if (this.rowOf(distinct) === row) {
+      this.#codes.setRow(distinct, this.#more.takeFirst(distinct, this.#isOf, NO_ROW));
+    } else this.#more.noteRemoved(distinct, this.#isOf);
+    if (this.isEmpty(distinct)) this.emptyCount++;
     if (hadDuplicates && !this.hasDuplicates) this.#more = new SharedRows();
   }
 
-  /** The first row of a distinct code that a filter accepts, or NO_ROW. */
+  /** The first row of a distinct code, or NO_ROW. */
+  rowOf(distinct: number): number {
+    return this.#codes.rowOf(distinct);
+  }
+
+  /** The same of the rows that a filter accepts. */
   firstRow(distinct: number, filter: { accepts(row: number): boolean } | null): number {
     if (distinct >= this.#count) return NO_ROW;
-    let first = this.#memory.rows[distinct];
+    let first = this.rowOf(distinct);
     if (filter === null || first === NO_ROW || filter.accepts(first)) return first;
     first = NO_ROW;
     this.#more.each(distinct, this.#isOf, (row) => {
@@ -307,14 +318,14 @@ export class DistinctCodes {
   /** Visits the live rows of a distinct code, ascending, until one visit returns false. */
   eachRow(distinct: number, visit: (row: number) => boolean): void {
     if (distinct >= this.#count) return; // of a row that was removed on the way
-    const first = this.#memory.rows[distinct];
+    const first = this.rowOf(distinct);
     if (first === NO_ROW || !visit(first)) return;
     this.#more.each(distinct, this.#isOf, visit);
   }
 
   /** True when all rows of a distinct code are removed. */
   isEmpty(distinct: number): boolean {
-    return this.#memory.rows[distinct] === NO_ROW;
+    return this.rowOf(distinct) === NO_ROW;
   }
 
   /** True when some distinct code has more than one row. */
@@ -332,7 +343,7 @@ export class DistinctCodes {
     let count = 0;
     for (const distinct of distinctCodes) {
       codes.set(this.codeAt(distinct), count * this.bytesPerCode);
-      firstRows[count++] = this.#memory.rows[distinct];
+      firstRows[count++] = this.rowOf(distinct);
     }
     return { bytesPerCode: this.bytesPerCode, codes, rows: firstRows, count };
   }
@@ -344,17 +355,15 @@ export class DistinctCodes {
   *rearranged(order: Uint32Array, kept: Uint32Array | null = null): Steps<DistinctCodes> {
     const { bytesPerCode } = this;
     const other = new DistinctCodes(bytesPerCode);
-    other.#memory = new CodeMemory(bytesPerCode, order.length);
+    other.#codes = new CodeParts(bytesPerCode, order.length);
     other.#count = order.length;
     other.#rowCount = kept?.length ?? this.#rowCount;
     other.#liveCount = this.#liveCount;
     other.#distinctOfRow = sharedValues(Uint32Array, other.#rowCount);
-    const { codes } = this.#memory;
-    const { codes: copies, rows } = other.#memory;
+    const copies = other.#codes;
     const places = new Uint32Array(this.#count);
     for (let place = 0; place < order.length; place++) {
-      const from = order[place] * bytesPerCode;
-      copies.set(codes.subarray(from, from + bytesPerCode), place * bytesPerCode);
+      copies.codesAt(place).set(this.codeAt(order[place]), copies.placeOf(place));
       places[order[place]] = place;
       if (place % STEP_CODES === STEP_CODES - 1) yield undefined;
     }
@@ -362,8 +371,8 @@ export class DistinctCodes {
       const before = this.#distinctOfRow[kept === null ? row : kept[row]];
       const distinct = before < REMOVED ? places[before] : before;
       other.#distinctOfRow[row] = distinct;
-      if (distinct < REMOVED && rows[distinct] !== NO_ROW) other.#more.add(distinct, row);
-      else if (distinct < REMOVED) rows[distinct] = row;
+      if (distinct < REMOVED && !other.isEmpty(distinct)) other.#more.add(distinct, row);
+      else if (distinct < REMOVED) copies.setRow(distinct, row);
       if (row % STEP_ROWS === STEP_ROWS - 1) yield undefined;
     }
     return other;
@@ -382,6 +391,6 @@ export class DistinctCodes {
   *tableSteps(more: number, expected = more): Steps<void> {
     if (this.#table?.holds(this.#count + more)) return;
     const room = Math.max(more, Math.min(expected, 3 * this.#count));
-    this.#table = yield* CodeTable.of(this.#memory, this.#count, room);
+    this.#table = yield* CodeTable.of(this.#codes, this.#count, room);
   }
 }

@@ -7,7 +7,7 @@ export function firstsOf(distinctCodes: DistinctCodes, rows: Uint32Array): Uint3
   if (!distinctCodes.hasDuplicates) return null;
   const firsts = rows.map((row) => {
     const distinct = distinctCodes.distinctOf(row);
-    return distinct === NULL_ROW ? row : distinctCodes.memory.rows[distinct];
+    return distinct === NULL_ROW ? row : distinctCodes.rowOf(distinct);
   });
   return firsts.every((one, i) => one === rows[i]) ? null : firsts;
 }
@@ -17,7 +17,7 @@ export function codesOf(
   distinctCodes: DistinctCodes,
   rows: Uint32Array,
 ): { codes: Uint8Array; validity: Uint8Array | null } {
-  const { bytesPerCode, memory } = distinctCodes;
+  const { bytesPerCode } = distinctCodes;
   const codes = new Uint8Array(rows.length * bytesPerCode);
   let validity: Uint8Array | null = null;
   for (let i = 0; i < rows.length; ) {
@@ -28,10 +28,13 @@ export function codesOf(
       i++;
       continue;
     }
+    const part = distinctCodes.partAt(distinct);
+    const most = Math.min(rows.length, i + part.end - distinct);
     let end = i + 1;
-    while (end < rows.length && distinctCodes.distinctOf(rows[end]) === distinct + end - i) end++;
-    const from = distinct * bytesPerCode;
-    codes.set(memory.codes.subarray(from, from + (end - i) * bytesPerCode), i * bytesPerCode);
+    while (end < most && distinctCodes.distinctOf(rows[end]) === distinct + end - i) end++;
+    const from = (distinct - part.first) * bytesPerCode;
+    const own = part.memory.codes.subarray(from, from + (end - i) * bytesPerCode);
+    codes.set(own, i * bytesPerCode);
     i = end;
   }
   return { codes, validity };

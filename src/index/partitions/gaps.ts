@@ -41,18 +41,18 @@ export interface Weighed {
   readonly visited: number;
 }
 
-/** The gaps after 1, 2, 4, 8, ... partitions, in units of 1 / 2,048, for the rows given. */
+/** The gaps after 1, 2, 4, 8, ... partitions, in units of 1 / 2,048, for the rows of codes. */
 export function* measuredGaps(
   partitions: Searched,
   dense: DenseVectors,
-  rows: Uint32Array,
+  codes: { readonly count: number; rowOf(code: number): number },
 ): Steps<number[]> {
   const most = Math.min(partitions.count, MAX_VISITED);
   const sums: number[] = [];
   const counts: number[] = [];
-  const every = Math.max(1, Math.floor(rows.length / SAMPLE));
-  for (let i = 0; i < rows.length; i += every) {
-    const query = dense.unitOf(rows[i]);
+  const every = Math.max(1, Math.floor(codes.count / SAMPLE));
+  for (let i = 0; i < codes.count; i += every) {
+    const query = dense.unitOf(codes.rowOf(i));
     const ranges = partitions.ranges(partitions.space.queryOf([], query), most).slice();
     const products = new Float32Array(ranges.buffer);
     const search = partitions.search(query, WANT, NO_GAP);

@@ -6,7 +6,7 @@
 
 import type { Steps } from '../../base/steps';
 import type { SimHasher } from '../../hashing/simhash';
-import type { HitSearch } from '../../kernels/hits/hits';
+import type { HitSearch, RowCodes } from '../../kernels/hits/hits';
 import {
   type KernelName,
   productsKernel,
@@ -136,21 +136,26 @@ export class Partitions {
       partitions.residualCodes?.restore(place, residuals, starts[p], starts[p + 1]);
       yield undefined;
     }
-    const rows = distinctCodes.memory.rows.subarray(0, starts[partitions.count]);
-    partitions.#gaps =
-      grouping.gaps ?? (yield* measuredGaps(partitions, origin.dense as DenseVectors, rows));
+    const dense = origin.dense as DenseVectors;
+    const codes = {
+      count: starts[partitions.count],
+      rowOf: (one: number) => distinctCodes.rowOf(one),
+    };
+    partitions.#gaps = grouping.gaps ?? (yield* measuredGaps(partitions, dense, codes));
     return partitions;
   }
 
   /** The mean over a sample of the distinct codes. */
   *#meanNearness(): Steps<number> {
-    const { rows } = this.#distinctCodes.memory;
     const every = Math.ceil(this.starts[this.count] / NEARNESS_CODES);
     let sum = 0;
     let count = 0;
     yield* this.#each((distinct, p) => {
       if (distinct % every !== 0) return;
-      sum += (this.residualCodes as ResidualCodes).nearnessOf(rows[distinct], this.#centroidOf(p));
+      sum += (this.residualCodes as ResidualCodes).nearnessOf(
+        this.#distinctCodes.rowOf(distinct),
+        this.#centroidOf(p),
+      );
       count++;
     });
     return Math.max(0, Math.min(1, sum / Math.max(1, count))); // centroids are rounded
@@ -166,7 +171,7 @@ export class Partitions {
   }
 
   #encode(distinct: number, p: number): void {
-    const row = this.#distinctCodes.memory.rows[distinct];
+    const row = this.#distinctCodes.rowOf(distinct);
     this.residualCodes?.set(this.#placeOf(distinct, p), row, this.#middleOf(p));
   }
 
@@ -182,7 +187,7 @@ export class Partitions {
     const residualCodes = this.residualCodes as ResidualCodes;
     const distinct = this.#distinctCodes.distinctOf(row);
     const p = this.#partitionOf(distinct);
-    if (this.#distinctCodes.memory.rows[distinct] !== row) {
+    if (this.#distinctCodes.rowOf(distinct) !== row) {
       return residualCodes.encodeInto(row, this.#middleOf(p), out, at);
     }
     return residualCodes.copyInto(this.#placeOf(distinct, p), out, at);
@@ -254,20 +259,17 @@ export class Partitions {
   }
 
   /** Weighs the distinct codes in the partitions nearest to a point; holds the `ask` lightest. */
-  // biome-ignore lint/correctness/useYield: where rows are in files, it waits for them
   *weighCodes(
     point: Int16Array,
     probes: number,
     weights: WeightTables,
     ask: number,
   ): Steps<Weighed> {
-    const { memory } = this.#distinctCodes;
-    const search = weightedKernel(this.#kernel).search(memory, weights, ask);
-    return {
-      search,
-      codes: this.#visit(this.nearest(point, probes).order, search),
-      visited: probes,
-    };
+    const kernel = weightedKernel(this.#kernel);
+    const begin = (from: RowCodes) => kernel.search(from, weights, ask);
+    const all = this.#distinctCodes.codes.search(begin, weights.maxWeight, ask);
+    const codes = this.#visit(this.nearest(point, probes).order, all);
+    return { search: all.end(), codes, visited: probes };
   }
 
   /**
@@ -282,7 +284,7 @@ export class Partitions {
   }
 
   /** Shows the distinct codes of partitions to a search; returns how many. */
-  #visit(partitions: Uint32Array, search: HitSearch): number {
+  #visit(partitions: Uint32Array, search: Pick<HitSearch, 'range'>): number {
     let count = 0;
     for (const partition of partitions) {
       const first = this.starts[partition];

@@ -28,9 +28,7 @@ export interface PartitionQuery {
 
 /** The vectors of rows, and the codes that have points. */
 type Vectors = Pick<DenseVectors, 'dimensions' | 'valuesAt' | 'normOf'>;
-type PointCodes = Pick<DistinctCodes, 'codeAt'> & {
-  readonly memory: { readonly rows: Uint32Array };
-};
+type PointCodes = Pick<DistinctCodes, 'codeAt' | 'rowOf'>;
 
 /** The space of an index's distinct codes, in this or another order of them. */
 export function spaceOf(
@@ -45,7 +43,7 @@ function vectorSpace(distinctCodes: PointCodes, vectors: Vectors): Space {
   return {
     width,
     vectorInto(distinct, out, at) {
-      const row = distinctCodes.memory.rows[distinct];
+      const row = distinctCodes.rowOf(distinct);
       roundInto(vectors.valuesAt(row), vectors.normOf(row), out, at);
     },
     queryOf(_sums, unit) {

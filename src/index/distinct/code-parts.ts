@@ -1,0 +1,179 @@
+/**
+ * The codes of an index, and the row that each stands for, in parts of a memory each: one memory
+ * holds 4 GiB at most, and an index may have more. Every part but the last holds 2 ** shift codes,
+ * so that a shift and a mask lead from the number of a code to its place.
+ */
+
+import { gatherCodes } from '../../codes/gather';
+import { CodeMemory, PART_BYTES } from '../../kernels/hamming/code-memory';
+import { FallingLimit, type HitSearch, type RowCodes, type Search } from '../../kernels/hits/hits';
+
+/** The table of codes has 2 ** 31 entries at most, three quarters of them in use. */
+const MAX_CODES = 0.75 * 2 ** 31;
+const MIN_SHIFT = 6;
+
+/** Codes `first` to `end - 1`, of which `memory` holds the first at 0. */
+export interface CodePart {
+  readonly memory: RowCodes;
+  readonly first: number;
+  readonly end: number;
+}
+
+export class CodeParts {
+  readonly bytesPerCode: number;
+  /** Memory i holds code i * 2 ** shift and those behind it. */
+  readonly memories: CodeMemory[] = [];
+  readonly shift: number;
+  readonly #mask: number;
+  #capacity = 0;
+
+  constructor(bytesPerCode: number, count = 1, shift = shiftOf(bytesPerCode)) {
+    this.bytesPerCode = bytesPerCode;
+    this.shift = shift;
+    this.#mask = 2 ** shift - 1;
+    this.reserve(count);
+  }
+
+  /** The codes of another thread, to be read. */
+  static over({ bytesPerCode, shift, memories }: CodeParts['state']): CodeParts {
+    const parts = new CodeParts(bytesPerCode, 0, shift);
+    parts.memories.push(...(memories as CodeMemory[]));
+    return parts;
+  }
+
+  /** What other threads read in place. */
+  get state() {
+    const { bytesPerCode, shift } = this;
+    const memories: RowCodes[] = this.memories.map(({ codes, rows }) => {
+      return { bytesPerCode, codes, rows };
+    });
+    return { bytesPerCode, shift, memories };
+  }
+
+  /**
+   * Makes room for `count` codes; new ones stand for no row. Throws where so many have no room;
+   * codes that are there stay.
+   */
+  reserve(count: number): void {
+    if (count <= this.#capacity) return;
+    if (count > MAX_CODES) {
+      throw new RangeError(
+        `an index in memory has room for ${MAX_CODES} distinct codes, not for ${count}: ` +
+          'build a folder in its place',
+      );
+    }
+    const { bytesPerCode, memories } = this;
+    const most = 2 ** this.shift;
+    while (this.#capacity < count) {
+      const isFull = this.#capacity === most * memories.length;
+      const base = most * (memories.length - (isFull ? 0 : 1));
+      const own = Math.min(most, count - base);
+      if (isFull) memories.push(new CodeMemory(bytesPerCode, own, most));
+      else memories[memories.length - 1].reserve(own);
+      this.#capacity = base + memories[memories.length - 1].rows.length;
+    }
+  }
+
+  /** The part in which a code is. */
+  partAt(code: number): CodePart {
+    const i = code >>> this.shift;
+    const first = i * 2 ** this.shift;
+    return { memory: this.memories[i], first, end: first + 2 ** this.shift };
+  }
+
+  /** A view that is valid until codes are added. */
+  codeAt(code: number): Uint8Array {
+    const from = this.placeOf(code);
+    return this.codesAt(code).subarray(from, from + this.bytesPerCode);
+  }
+
+  /** The bytes among which those of a code begin at `placeOf(code)`. */
+  codesAt(code: number): Uint8Array {
+    return this.memories[code >>> this.shift].codes;
+  }
+
+  placeOf(code: number): number {
+    return (code & this.#mask) * this.bytesPerCode;
+  }
+
+  /** The row of a code, or NO_ROW. */
+  rowOf(code: number): number {
+    return this.memories[code >>> this.shift].rows[code & this.#mask];
+  }
+
+  setRow(code: number, row: number): void {
+    this.memories[code >>> this.shift].rows[code & this.#mask] = row;
+  }
+
+  /**
+   * Copies the codes that `places` name to `to`, one after another; where a place is behind the
+   * last code, `to` is left as it is.
+   */
+  gatherInto(to: Uint8Array, places: Uint32Array): void {
+    this.memories.forEach(({ codes }, i) => {
+      const first = i * 2 ** this.shift;
+      // Places in front of this part become numbers behind its end.
+      const own = first === 0 ? places : places.map((place) => place - first);
+      gatherCodes(codes, to, this.bytesPerCode, own);
+    });
+  }
+
+  /** Begins a search of one memory, or of all: `begin` does so for each when it is first needed. */
+  search(begin: (from: RowCodes) => HitSearch, maxWeight: number, want: number): PartsSearch {
+    return new PartsSearch(this, begin, maxWeight, want);
+  }
+}
+
+/** So many codes, a power of two, that they take at most PART_BYTES. */
+function shiftOf(bytesPerCode: number): number {
+  return Math.max(MIN_SHIFT, 31 - Math.clz32(PART_BYTES / bytesPerCode));
+}
+
+/** A search for the `want` lightest codes of all parts, each of which has a search of its own. */
+class PartsSearch {
+  readonly #parts: CodeParts;
+  readonly #begin: (from: RowCodes) => HitSearch;
+  readonly #searches: HitSearch[] = [];
+  readonly #maxWeight: number;
+  readonly #want: number;
+
+  constructor(
+    parts: CodeParts,
+    begin: (from: RowCodes) => HitSearch,
+    maxWeight: number,
+    want: number,
+  ) {
+    this.#parts = parts;
+    this.#begin = begin;
+    this.#maxWeight = maxWeight;
+    this.#want = want;
+  }
+
+  /** Looks at codes `from` to `to - 1`. */
+  range(from: number, to: number): void {
+    for (let next = from; next < to; ) {
+      const { memory, first, end } = this.#parts.partAt(next);
+      const i = next >>> this.#parts.shift;
+      this.#searches[i] ??= this.#begin(memory);
+      this.#searches[i].range(next - first, Math.min(to, end) - first);
+      next = end;
+    }
+  }
+
+  /** What was seen in all parts. */
+  end(): Search {
+    if (this.#parts.memories.length === 1)
+      return this.#searches[0] ?? this.#begin(this.#parts.memories[0]);
+    const all = new FallingLimit(this.#maxWeight, this.#want);
+    this.#searches.forEach((search, i) => {
+      const { codes, weights, count } = search.hits();
+      const { limit } = search;
+      const first = i * 2 ** this.#parts.shift;
+      for (let j = 0; j < count; j++) {
+        if (weights[j] <= limit) all.take(first + codes[j], weights[j]);
+      }
+    });
+    const { limit, held, list } = all;
+    return { limit, held, hits: () => list };
+  }
+}

@@ -1,0 +1,103 @@
+// @module-tag full
+
+/** More codes than one memory of 4 GiB holds: 4.4 GB of them, and as much memory for a minute. */
+
+import { expect, it } from 'vitest';
+import { Codes } from '../../src/codes/codes';
+import { partsOf, SimHashIndex } from '../../src/index/simhash-index';
+import { countDifferentBits } from '../reference/brute-force';
+import { Draws } from '../reference/random';
+
+const BYTES = 1024;
+const HEAD = 16;
+const BATCH = 2 ** 16;
+const BATCHES = 66;
+const ROWS = BATCH * BATCHES;
+
+it('searches more than 4 GiB of codes', { timeout: 900_000 }, async () => {
+  const draws = new Draws('large');
+  // A code is the head of its row, and a tail that rows of a place in each batch share.
+  const batch = draws.bytes(BATCH * BYTES);
+  const heads = draws.bytes(ROWS * HEAD);
+  const index = new SimHashIndex({ bits: 8 * BYTES });
+  for (let first = 0; first < ROWS; first += BATCH) {
+    for (let i = 0; i < BATCH; i++) {
+      const at = HEAD * (first + i);
+      batch.set(heads.subarray(at, at + HEAD), BYTES * i);
+    }
+    index.addAll(Codes.from(batch, { bits: 8 * BYTES }));
+  }
+  expect(index.bytes.codes).toBeGreaterThan(2 ** 32);
+  expect(partsOf(index).distinctCodes.codes.memories.length).toBe(5);
+
+  const codeOf = (row: number) => {
+    const at = BYTES * (row % BATCH);
+    const code = batch.slice(at, at + BYTES);
+    code.set(heads.subarray(HEAD * row, HEAD * (row + 1)));
+    return code;
+  };
+  // In the first memory, on both sides of a border, and behind 4 GiB.
+  const rows = [77, 2 ** 20 - 1, 2 ** 20, 2 ** 22 + 5, ROWS - 1];
+  const queries = rows.map((row) => {
+    const query = codeOf(row);
+    for (let i = 0; i < 40; i++) query[draws.integer(BYTES)] ^= 1 << draws.integer(8);
+    return query;
+  });
+  const expected = queries.map((query) => nearestByHand(query, 12));
+  const found = index.searchAll(Codes.from(concat(queries), { bits: 8 * BYTES }), {
+    k: 12,
+    rank: 'hamming',
+  });
+  for (const [i, query] of queries.entries()) {
+    const { rows: near, distances } = expected[i];
+    expect([...found[i].rows]).toEqual(near);
+    expect([...found[i].distances]).toEqual(distances);
+    const one = index.search(query, { k: 12, rank: 'hamming', method: 'scan' });
+    expect([...one.rows]).toEqual(near);
+    const within = index.within(query, { maxDistance: distances[11] - 1, method: 'scan' });
+    const least = near.filter((_, j) => distances[j] < distances[11]);
+    expect([...within.rows]).toEqual(least);
+    expect(near[0]).toBe(rows[i]);
+    expect(index.get(rows[i])?.code).toEqual(codeOf(rows[i]));
+  }
+  const threads = await index.searchAllAsync(Codes.from(concat(queries), { bits: 8 * BYTES }), {
+    ...{ k: 12, threads: 2 },
+    rank: 'hamming',
+  });
+  expect(threads.map((one) => [...one.rows])).toEqual(expected.map((one) => one.rows));
+
+  /** The k nearest rows: distances of heads and of tails, bit by bit, and a sort. */
+  function nearestByHand(query: Uint8Array, k: number) {
+    const tails = Uint16Array.from({ length: BATCH }, (_, i) => {
+      const tail = batch.subarray(BYTES * i + HEAD, BYTES * (i + 1));
+      return bitsOf(tail, query.subarray(HEAD));
+    });
+    const head = query.subarray(0, HEAD);
+    const keys = new Float64Array(ROWS);
+    for (let row = 0; row < ROWS; row++) {
+      const own = heads.subarray(HEAD * row, HEAD * (row + 1));
+      keys[row] = (tails[row % BATCH] + bitsOf(own, head)) * 2 ** 32 + row;
+    }
+    const best = [...keys.sort().subarray(0, k)];
+    return {
+      rows: best.map((key) => key % 2 ** 32),
+      distances: best.map((key) => Math.floor(key / 2 ** 32)),
+    };
+  }
+});
+
+const COUNTS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  countDifferentBits(Uint8Array.of(byte), Uint8Array.of(0)),
+);
+
+function bitsOf(a: Uint8Array, b: Uint8Array): number {
+  let count = 0;
+  for (let i = 0; i < a.length; i++) count += COUNTS[a[i] ^ b[i]];
+  return count;
+}
+
+function concat(codes: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(codes.length * BYTES);
+  for (const [i, code] of codes.entries()) bytes.set(code, i * BYTES);
+  return bytes;
+}
