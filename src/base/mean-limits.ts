@@ -53,7 +53,7 @@ function complements(values: ArrayLike<number>): Float64Array {
 }
 
 /** A gamma variable of a shape of at least 1 (Marsaglia & Tsang 2000): so many unit weights. */
-function gamma(shape: number, random: () => number): number {
+export function gamma(shape: number, random: () => number): number {
   const d = shape - 1 / 3;
   const c = 1 / Math.sqrt(9 * d);
   for (;;) {

@@ -34,7 +34,7 @@ const [NULL_ON_ERROR] = options({
 });
 
 /** Hashing options that `calibrate` has no use for, or that it declares with another meaning. */
-const NOT_CALIBRATED = ['code', 'bit-order', 'id', 'max-memory', 'bits', 'seed'];
+const NOT_CALIBRATED = ['code', 'bit-order', 'max-memory', 'bits', 'seed'];
 
 export const VERBS: readonly Verb[] = [
   {
@@ -225,10 +225,14 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'calibrate',
-    summary: 'what a distance means in your own rows',
+    summary: 'which settings find the duplicates in your own rows',
     usage: 'IN [-o OUT]',
     options: [
       ...options({
+        '--pairs FILE':
+          'Judge settings by labelled pairs: id, id, and whether they are the same (true or false)',
+        '--edits E: number 0.01..0.5 = 0.1':
+          'Judge settings for texts by planted copies with up to this share of the words edited',
         '--min-cosine C: number -1<..1 = 0.9': 'Pairs at a cosine of C or more are near',
         '--cosine-error E: number 0.001..1 = 0.05':
           'Largest accepted error of the cosine that a distance estimates',

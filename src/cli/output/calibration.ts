@@ -1,16 +1,16 @@
 /**
- * A calibration for people: as text for a terminal, with small histograms and tables, as a page,
- * and as data for machines. All three show the same figures, in the same sentences.
+ * What a calibration of vectors says: small histograms and tables, charts, and the command that
+ * follows; and the same figures as data.
  */
 
 import { basename } from 'node:path';
 import { cosineOf } from '../../codes/angle';
-import type { Held, Section } from '../../explorer/messages';
 import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
 import type { PairTally } from '../../measure/pair-tally';
 import { cosineChart, distanceChart, sharesOf, stepName, usedSteps } from '../explore/charts';
 import { thresholdSection } from '../explore/health';
-import { counted, fixed, grouped, percent, wrapped } from './figures';
+import { counted, fixed, grouped, percent } from './figures';
+import type { Part, Told } from './parts';
 import { aligned } from './table';
 
 /** A calibration, where its rows came from, and the command that it recommends. */
@@ -28,24 +28,9 @@ export interface CalibrationReport {
   readonly command: string | null;
 }
 
-/** Cells of a bar, most lines of a histogram, and columns of the text. */
+/** Cells of a bar, and most lines of a histogram. */
 const BAR = 24;
 const MAX_LINES = 24;
-const WIDTH = 96;
-
-/** What both the text and the page say under one heading. */
-interface Part {
-  readonly name: string;
-  readonly heading: string;
-  readonly sentence?: string;
-  /** To be copied as it is. */
-  readonly command?: string;
-  /** Rows of cells below their headings. */
-  readonly cells?: string[][];
-  /** Stands for the figure where there are letters only. */
-  readonly letters?: string;
-  readonly figure?: Pick<Section, 'chart' | 'sentences'>;
-}
 
 /** The parts of a calibration, the recommendation last. */
 function partsOf(calibration: Calibration, command: string): Part[] {
@@ -87,45 +72,15 @@ function partsOf(calibration: Calibration, command: string): Part[] {
   ];
 }
 
-/** The parts of a report; none where nothing could be measured. */
-function allParts({ calibration, command }: CalibrationReport): Part[] {
-  return calibration === null || command === null ? [] : partsOf(calibration, command);
-}
-
-/** The calibration as text of at most 96 columns. */
-export function calibrationText(report: CalibrationReport): string {
-  const filled = (text: string) => wrapped(text, WIDTH).join('\n');
-  const parts = allParts(report).map(({ heading, command, cells, letters, sentence }) => {
-    const shown = command === undefined ? letters : `  ${command}`;
-    const below = shown ?? aligned(cells ?? [], { isRight: () => true });
-    return `${heading}\n${below}${sentence === undefined ? '' : `\n\n${filled(sentence)}`}`;
-  });
-  return `${[filled(baseSentences(report).join(' ')), ...parts].join('\n\n')}\n`;
-}
-
-/** The calibration as what a page holds, the recommendation first. */
-export function calibrationPage(report: CalibrationReport): Held {
-  const parts = allParts(report).map(
-    ({ name, heading, sentence, command, cells, figure }): Section => ({
-      ...{ name, heading, command },
-      sentences: [...(sentence === undefined ? [] : [sentence]), ...(figure?.sentences ?? [])],
-      ...(figure !== undefined && { chart: figure.chart }),
-      ...(cells !== undefined && { table: { head: cells[0], rows: cells.slice(1) } }),
-    }),
-  );
-  const heading = `What distances mean in ${basename(report.file)}`;
-  const base = { name: 'base', heading, sentences: baseSentences(report) };
+/** The calibration for people, and as data. */
+export function calibrationTold(report: CalibrationReport): Told {
+  const { calibration, command } = report;
+  const isMeasured = calibration !== null && command !== null;
   return {
-    ...{ title: heading, about: null, map: null, cards: [], codes: null },
-    health: {
-      sections: [base, ...parts.slice(-1), ...parts.slice(0, -1)],
-      ...{
-        thresholds: [],
-        sets: [],
-        recommended: null,
-        minCosine: report.calibration?.minCosine ?? 0,
-      },
-    },
+    heading: `What distances mean in ${basename(report.file)}`,
+    sentences: baseSentences(report),
+    parts: isMeasured ? partsOf(calibration, command) : [],
+    data: calibrationData(report),
   };
 }
 
@@ -207,7 +162,7 @@ function thresholdCells({ tally, recommended }: Calibration): string[][] {
 }
 
 /** The calibration as data: what the page shows, in numbers. */
-export function calibrationData(report: CalibrationReport): object {
+function calibrationData(report: CalibrationReport): object {
   const { calibration, ...base } = report;
   if (calibration === null) return { ...base, calibration };
   const { tally, ...figures } = calibration;

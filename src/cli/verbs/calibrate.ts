@@ -1,53 +1,64 @@
 /**
- * `halfspace calibrate`: what distances mean in a user's own rows, from a sample of them, and the
- * dedup command that follows from it. The sample is drawn in one reading, in its own memory; texts
- * become vectors after they are drawn. Rows without a direction are counted and left out.
+ * `halfspace calibrate`: which setting of dedup fits a user's own rows, from a sample of them, and
+ * the command that follows. Texts, and rows of which pairs are labelled, are judged by outcomes, in
+ * outcomes.ts; of other vectors it measures here what distances say of exact cosines. The sample is
+ * drawn in one reading. Rows without a direction are counted and left out.
  */
 
 import { Reservoir } from '../../base/draw';
 import { calibrate } from '../../measure/calibrate';
-import { hasDirection, isMissing } from '../../measure/rows';
-import type { TextHasher, Vector } from '../../node';
-import { vectorAt } from '../../vectors/vectors';
+import { hasDirection } from '../../measure/rows';
+import type { Vector } from '../../node';
 import type { Call } from '../call';
 import { singlePage } from '../explore/page-file';
 import { type HashSource, hasherOptionsOf, openSource } from '../input/hash-source';
 import { sourceWords } from '../input/open-input';
-import {
-  type CalibrationReport,
-  calibrationData,
-  calibrationPage,
-  calibrationText,
-} from '../output/calibration';
+import { vectorsOf } from '../input/row-values';
+import { type CalibrationReport, calibrationTold } from '../output/calibration';
 import { commandLine } from '../output/figures';
+import { type Told, toldPage, toldText } from '../output/parts';
 import { PageFile } from '../output/rows';
+import { drawSeedOf, givenWords, outcomesOf } from './outcomes';
 
 /** Prints text or JSON, or writes a page; always exit code 0. */
 export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
-  const file = await PageFile.named(call, path === '-' ? [] : [path]);
-  const report = await calibrated(call, path);
-  const data = () => `${JSON.stringify(calibrationData(report), null, 2)}\n`;
+  const own = [path, call.text('pairs') ?? '-'].filter((one) => one !== '-');
+  const file = await PageFile.named(call, own);
+  const told = await toldOf(call, path);
+  const data = () => `${JSON.stringify(told.data, null, 2)}\n`;
   if (file === null) {
-    await call.print(call.isJson ? data() : calibrationText(report));
+    await call.print(call.isJson ? data() : toldText(told));
     return 0;
   }
-  await file.write(file.isData ? data() : await singlePage(calibrationPage(report)));
+  await file.write(file.isData ? data() : await singlePage(toldPage(told)));
   call.say(`wrote ${file.path}`);
   return 0;
 }
 
-/** Reads a sample, measures it, and says it with the command that follows. */
-async function calibrated(call: Call, path: string): Promise<CalibrationReport> {
+/** By labels and of texts what settings find, of vectors what distances mean. */
+async function toldOf(call: Call, path: string): Promise<Told> {
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
-  const { kind, columns } = source.choice;
-  await source.narrow([]);
+  const { kind } = source.choice;
   if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
+  await source.narrow([]);
+  if (kind === 'text' || call.has('pairs')) return outcomesOf(call, source);
+  if (call.has('edits')) call.misuse('--edits is of texts: vectors have no words to edit');
+  return calibrationTold(await calibrated(call, path, source));
+}
+
+/** Reads a sample of vectors, measures it, and says it with the command that follows. */
+async function calibrated(
+  call: Call,
+  path: string,
+  source: HashSource,
+): Promise<CalibrationReport> {
+  const { kind, columns } = source.choice;
   const { seed, projection = 'signs' } = hasherOptionsOf(call, kind === 'vector' ? 1 : undefined);
   if (projection === 'minwise') {
-    call.misuse('calibrate compares cosines, and no sets: leave out --measure jaccard');
+    call.misuse('calibrate compares cosines of vectors, and no sets: leave out --measure jaccard');
   }
-  const drawSeed = Number(BigInt.asUintN(32, BigInt(seed as bigint)));
+  const drawSeed = drawSeedOf(call);
   const count = call.number('sample') as number;
   const { vectors, ...counts } = await sampleRows(source, { count, seed: drawSeed });
   const base = {
@@ -64,27 +75,12 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
   );
   const { recommended } = found;
   const command = commandLine([
-    ...['halfspace', 'dedup', path, kind === 'text' ? '--text' : '--vector', columns.join(',')],
-    ...givenWords(call, kind === 'text'),
+    ...['halfspace', 'dedup', path, '--vector', columns.join(',')],
+    ...givenWords(call, false),
     ...['--projection', found.projection, '--bits', String(recommended.bits)],
     ...['--max-distance', String(recommended.maxDistance), '-o', 'plan.jsonl'],
   ]);
   return { ...base, calibration: found, command };
-}
-
-/** What else decides how rows become codes, said so that other verbs understand it alike. */
-function givenWords(call: Call, isText: boolean): string[] {
-  const words: string[] = [];
-  const add = (name: string, isAlways: boolean) => {
-    const text = call.text(name);
-    if (text !== undefined && (isAlways || call.has(name))) words.push(`--${name}`, text);
-  };
-  for (const name of ['from', 'on-error', 'seed']) add(name, false);
-  if (!isText) return words;
-  for (const name of ['tokens', 'counting']) add(name, true);
-  for (const name of ['stop-words', 'frequencies', 'keywords', 'hash']) add(name, false);
-  if (call.has('tf-idf')) words.push('--tf-idf');
-  return words;
 }
 
 /** The rows that were drawn, without those that have no direction. */
@@ -96,56 +92,25 @@ interface SampledRows {
   readonly withoutDirection: number;
 }
 
-/** A row that was drawn; null where it has no value. */
-interface Drawn<T> {
-  readonly row: number;
-  readonly value: T | null;
-}
-
 /** Draws at most `count` rows by `seed`; a value that is not finite fails with its row. */
 async function sampleRows(
   source: HashSource,
   { count, seed }: { count: number; seed: number },
 ): Promise<SampledRows> {
-  const { text, columns } = source.choice;
-  const texts = new Reservoir<Drawn<string>>(count, seed);
-  const rows = new Reservoir<Drawn<Vector>>(count, seed);
+  const rows = new Reservoir<{ readonly row: number; readonly value: Vector | null }>(count, seed);
   for await (const batch of source) {
-    if (text !== null) {
-      batch.texts(columns[0]).forEach((value, i) => {
-        texts.offer(() => ({ row: batch.firstRow + i, value }));
-      });
-      continue;
-    }
-    for (const { firstRow, count: length, vectors } of source.piecesOf(batch)) {
-      if ('bytesPerCode' in vectors) continue;
-      for (let i = 0; i < length; i++) {
-        rows.offer(() => {
-          const value = isMissing(vectors, i) ? null : vectorAt(vectors, i);
-          // A copy: a view would hold the whole batch in memory.
-          const isView = ArrayBuffer.isView(value);
-          return { row: firstRow + i, value: isView ? (value as Float32Array).slice() : value };
-        });
-      }
+    for (const copy of vectorsOf(source, batch)) {
+      rows.offer(() => ({ row: rows.offered - 1, value: copy() }));
     }
   }
-  const drawn =
-    text === null ? rows.result() : vectorsOfTexts(source.textHasher as TextHasher, texts.result());
+  const drawn = rows.result();
   const vectors = drawn.flatMap(({ row, value }) =>
     source.named(0, () => hasDirection(value, row)) ? [value as Vector] : [],
   );
   return {
     vectors,
-    fileRows: texts.offered + rows.offered,
+    fileRows: rows.offered,
     drawn: drawn.length,
     withoutDirection: drawn.length - vectors.length,
   };
-}
-
-/** Only texts that were drawn become vectors; one without words has none. */
-function vectorsOfTexts(hasher: TextHasher, drawn: readonly Drawn<string>[]): Drawn<Vector>[] {
-  return drawn.map(({ row, value }) => {
-    const vector = hasher.vectorize(value ?? '');
-    return { row, value: vector.values.length === 0 ? null : vector };
-  });
 }

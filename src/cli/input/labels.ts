@@ -1,0 +1,58 @@
+/**
+ * `--pairs FILE`: pairs of rows by their ids, with whether they are the same, as a person has judged
+ * them. Ids are compared as text, so that a number in one file is the same in the other.
+ */
+
+import { openRows } from '../../node';
+import type { Call } from '../call';
+import { CommandError } from '../errors';
+
+/** A line of the file. */
+export interface NamedLabel {
+  readonly a: string;
+  readonly b: string;
+  readonly isSame: boolean;
+}
+
+/** What stands for yes and no in the third column. */
+const ANSWERS: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
+const COLUMNS = 'three columns: an id, another id, and whether they are the same (true or false)';
+
+/** Reads the labels, each pair once; fails at the first line that is none, and names it. */
+export async function readLabels(call: Call, path: string): Promise<NamedLabel[]> {
+  const reader = await openRows(path);
+  call.atEnd(() => reader.close());
+  const names = reader.columns.map(({ name }) => name);
+  if (names.length < 3) {
+    throw new CommandError(`${path}: expected ${COLUMNS}; got ${names.join(', ') || 'none'}`, 3);
+  }
+  const known = new Map<string, NamedLabel & { readonly row: number }>();
+  for await (const batch of reader) {
+    call.signal.throwIfAborted();
+    const [one, other, answers] = names.slice(0, 3).map((name) => batch.values(name));
+    for (let i = 0; i < batch.count; i++) {
+      const row = batch.firstRow + i;
+      const fail = (text: string): never => {
+        throw new CommandError(`${path}: row ${row}: ${text}`, 3);
+      };
+      const [a, b] = [one[i], other[i]].map((id) => {
+        return id === null || id === undefined || typeof id === 'object'
+          ? fail(`expected two ids, got ${JSON.stringify(id ?? null)}`)
+          : String(id);
+      });
+      const isSame = ANSWERS[String(answers[i]).toLowerCase()];
+      const pair = `"${a}" and "${b}"`;
+      if (isSame === undefined) {
+        fail(`expected true, false, 1 or 0 for ${pair}, got ${JSON.stringify(answers[i])}`);
+      }
+      if (a === b) fail(`"${a}" is paired with itself`);
+      const key = JSON.stringify([a, b].sort());
+      const before = known.get(key);
+      if (before === undefined) known.set(key, { a, b, isSame, row });
+      else if (before.isSame !== isSame) {
+        fail(`${pair} are ${isSame ? '' : 'not '}the same, row ${before.row} says otherwise`);
+      }
+    }
+  }
+  return [...known.values()];
+}

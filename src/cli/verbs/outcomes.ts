@@ -1,0 +1,300 @@
+/**
+ * The part of `calibrate` that judges settings by what they find: of texts, without labels, copies
+ * that it plants; of any rows the pairs that `--pairs` labels. The settings are declared here.
+ */
+
+import { NEAR_JACCARD } from '../../codes/measure';
+import { type Contest, contest, type Half, type Setting } from '../../measure/contest';
+import { labelledHalves } from '../../measure/labelled';
+import { plantedHalves } from '../../measure/planted';
+import { hasDirection } from '../../measure/rows';
+import { SimHasher } from '../../node';
+import { isSparse, packVectors, type Vector } from '../../vectors/vectors';
+import type { Call } from '../call';
+import { CommandError } from '../errors';
+import { DEFAULT_BITS, type HashSource, hasherOptionsOf } from '../input/hash-source';
+import { type NamedLabel, readLabels } from '../input/labels';
+import { sourceWords } from '../input/open-input';
+import { type ReadRows, readRows } from '../input/row-values';
+import { textHasherOf, textHashersOf, textSettingsOf } from '../input/texts';
+import { commandLine } from '../output/figures';
+import { optionOf, outcomesTold, type Truth } from '../output/outcomes';
+import type { Told } from '../output/parts';
+
+/** Copies in each half, at most. */
+const COPIES = 300;
+/** What settings of texts differ in. */
+const COMPARED = [
+  ...['min-cosine', 'cosine-error', 'bits', 'measure', 'projection'],
+  ...['counting', 'tf-idf', 'frequencies', 'keywords'],
+];
+
+/** A setting with its name, and the options of dedup that choose it, but for the threshold. */
+interface Entry<Row> extends Setting<Row> {
+  readonly name: string;
+  readonly words: readonly string[];
+}
+
+/** What is judged. */
+interface Task {
+  readonly call: Call;
+  readonly source: HashSource;
+  readonly read: ReadRows;
+  /** Null where copies are planted. */
+  readonly labels: readonly NamedLabel[] | null;
+  readonly seed: number;
+}
+
+/** Settings and how they did; null where there is nothing to judge them by. */
+interface Outcome {
+  readonly entries: readonly Pick<Entry<unknown>, 'name' | 'words'>[];
+  readonly found: Contest | null;
+}
+
+/** Judges settings for the rows of a source, and says what it found. */
+export async function outcomesOf(call: Call, source: HashSource): Promise<Told> {
+  const { kind, path, columns } = source.choice;
+  const isText = kind === 'text';
+  refuseOptions(call, isText);
+  if (path === '-') {
+    call.misuse('calibrate by outcomes compares settings that read a file twice: name one, not -');
+  }
+  const file = call.text('pairs');
+  const labels = file === undefined ? null : await readLabels(call, file);
+  const seed = drawSeedOf(call);
+  const wanted = new Set(labels?.flatMap(({ a, b }) => [a, b]));
+  const read = await readRows(source, { count: call.number('sample') as number, seed }, wanted);
+  const task: Task = { call, source, read, labels, seed };
+  const { entries, found } = await (isText ? judgeTexts(task) : judgeVectors(task));
+  const truth: Truth =
+    file === undefined
+      ? { kind: 'planted', edits: call.number('edits') as number }
+      : { kind: 'labelled', file };
+  const settings = entries.map(({ name, words }) => ({ name, words }));
+  const at = found?.recommended ?? 0;
+  const threshold = found === null || (isText && at === 0) ? [] : optionOf(found.settings[at]);
+  const command = commandLine([
+    ...['halfspace', 'dedup', path as string, isText ? '--text' : '--vector', columns.join(',')],
+    ...[...givenWords(call, isText), ...settings[at].words, ...threshold, '-o', 'plan.jsonl'],
+  ]);
+  return outcomesTold({
+    ...{ file: source.reader.file, source: sourceWords(source.choice), seed, truth, settings },
+    ...{ fileRows: read.fileRows, drawn: truth.kind === 'planted' ? read.drawn : null },
+    ...{ contest: found, command: found && command },
+  });
+}
+
+function refuseOptions(call: Call, isText: boolean): void {
+  const isLabelled = call.has('pairs');
+  if (isLabelled && call.has('edits')) call.misuse('--edits plants copies, --pairs has labels');
+  const refused = isText ? COMPARED : ['cosine-error', 'edits'];
+  const given = refused.find((name) => call.has(name));
+  if (given === undefined) return;
+  call.misuse(
+    isText
+      ? `--${given} is what calibrate compares for texts: leave it out`
+      : `--${given} does not go with --pairs: labels decide`,
+  );
+}
+
+/** The seed of what is drawn. */
+export function drawSeedOf(call: Call): number {
+  const { seed } = hasherOptionsOf(call, undefined);
+  return Number(BigInt.asUintN(32, BigInt(seed as bigint)));
+}
+
+/** What else decides how rows become codes, said so that other verbs understand it alike. */
+export function givenWords(call: Call, isText: boolean): string[] {
+  const names = ['from', 'types', 'on-error', 'seed'];
+  if (isText) names.push('normalize', 'stop-words', 'hash');
+  return names.flatMap((name) => (call.has(name) ? [`--${name}`, call.list(name).join(',')] : []));
+}
+
+/** The first entry is judged at the threshold `usual` too, which is the default. */
+async function judge<Row>(
+  call: Call,
+  entries: readonly Entry<Row>[],
+  { halves, usual }: { readonly halves: readonly [Half<Row>, Half<Row>]; readonly usual: number },
+): Promise<Outcome> {
+  const isEmpty = halves.some(({ same }) => same.every((count) => count === 0));
+  const found = isEmpty
+    ? null
+    : await call.long('comparing', (work) => contest(entries, halves, { usual, ...work }));
+  const [first] = entries;
+  return { entries: [{ ...first, name: `default: ${first.name}` }, ...entries], found };
+}
+
+async function judgeTexts({ call, source, read, labels, seed }: Task): Promise<Outcome> {
+  const { signal } = call;
+  if (labels === null) {
+    const share = call.number('edits') as number;
+    const { fileRows, texts } = read;
+    const options = { copies: COPIES, share, seed, fileRows, signal };
+    const halves = await plantedHalves(texts, options);
+    return judge(call, await textEntries(call, texts), { halves, usual: NEAR_JACCARD });
+  }
+  const names = numbersOf(labels, source, read);
+  const texts = [...names.keys()].map((id) => String(read.named.get(id)?.value ?? ''));
+  const entries = await textEntries(call, [...read.texts, ...texts]);
+  const halves = halvesOf(call, { rows: texts, labels, names, seed });
+  return judge(call, entries, { halves, usual: NEAR_JACCARD });
+}
+
+function judgeVectors({ call, source, read, labels, seed }: Task): Promise<Outcome> {
+  const names = numbersOf(labels ?? [], source, read);
+  const rows = [...names.keys()].map((id) => {
+    const { value = null, row = 0 } = read.named.get(id) ?? {};
+    const isThere = source.named(0, () => hasDirection(value as Vector | null, row));
+    if (isThere) return value as Vector;
+    return call.fail(`${source.reader.file}: row ${row}, id "${id}" of a labelled pair, is null`);
+  });
+  const halves = halvesOf(call, { rows, labels: labels ?? [], names, seed });
+  const usual = call.number('min-cosine') as number;
+  return judge(call, vectorEntries(call, rows), { halves, usual });
+}
+
+/** Numbers of the rows that labels name; fails where the input has none of such an id. */
+function numbersOf(
+  labels: readonly NamedLabel[],
+  { call, reader, choice }: HashSource,
+  { named }: ReadRows,
+): Map<string, number> {
+  const numbers = new Map<string, number>();
+  for (const { a, b } of labels) {
+    for (const id of [a, b]) {
+      if (!named.has(id)) {
+        const where = choice.idColumn === null ? 'row' : `row with "${choice.idColumn}"`;
+        const message =
+          `${call.text('pairs')}: "${a}" and "${b}": ${reader.file} has no ${where} ${id}; ` +
+          '--id chooses the column of the ids';
+        throw new CommandError(message, 3);
+      }
+      if (!numbers.has(id)) numbers.set(id, numbers.size);
+    }
+  }
+  return numbers;
+}
+
+/** Labelled pairs in two halves; fails where one of them has no pairs that are the same. */
+function halvesOf<Row>(
+  call: Call,
+  {
+    rows,
+    labels,
+    names,
+    seed,
+  }: {
+    readonly rows: readonly Row[];
+    readonly labels: readonly NamedLabel[];
+    readonly names: ReadonlyMap<string, number>;
+    readonly seed: number;
+  },
+): [Half<Row>, Half<Row>] {
+  const halves = labelledHalves(
+    rows,
+    labels.map(({ a, b, isSame }) => {
+      return { a: names.get(a) as number, b: names.get(b) as number, isSame };
+    }),
+    seed,
+  );
+  if (halves.every(({ same }) => same.some((count) => count > 0))) return halves;
+  throw new CommandError(
+    `${call.text('pairs')}: expected two groups or more of rows that are the same, one to choose ` +
+      'by and one to judge by',
+    3,
+  );
+}
+
+/** How texts are compared by a setting. */
+interface TextSetting extends Pick<Setting<string>, 'by'> {
+  readonly tokens: string;
+  /** As sets, or weighed. */
+  readonly weights: 'sets' | 'TF-IDF' | 'log counts';
+  readonly bits: number;
+}
+
+const WIDTHS = [64, 128, 256];
+/** The tokens of dedup where no option says it. */
+const USUAL_TOKENS = 'shingles:2';
+
+/** The settings that are compared, that of the default first; with tokens that are told, these. */
+function textSettings(told: string | null): TextSetting[] {
+  const ofSets = told === null ? [USUAL_TOKENS, 'words', 'characters:5'] : [told];
+  const weighed = told === null ? ['words', USUAL_TOKENS] : [told];
+  const bits = DEFAULT_BITS;
+  const sets = { tokens: ofSets[0], weights: 'sets', bits, by: 'minJaccard' } as const;
+  const tfIdf = { tokens: weighed[0], weights: 'TF-IDF', bits, by: 'minCosine' } as const;
+  return [
+    ...ofSets.map((tokens) => ({ ...sets, tokens })),
+    ...weighed.map((tokens) => ({ ...tfIdf, tokens })),
+    ...WIDTHS.map((width) => ({ ...sets, by: 'maxDistance' as const, bits: width })),
+    ...WIDTHS.map((width) => ({ ...tfIdf, by: 'maxDistance' as const, bits: width })),
+    { tokens: ofSets[0], weights: 'log counts', bits, by: 'maxDistance' },
+  ];
+}
+
+/** The settings at work; TF-IDF weighs by the words of `texts`. */
+async function textEntries(call: Call, texts: readonly string[]): Promise<Entry<string>[]> {
+  const { seed } = hasherOptionsOf(call, undefined);
+  const table = textSettings(call.has('tokens') ? (call.text('tokens') as string) : null);
+  const entries: Entry<string>[] = [];
+  for (const { tokens, weights, bits, by } of table) {
+    const settings = { ...textSettingsOf(call), tokens };
+    const isOfSets = weights === 'sets';
+    const plain = await textHasherOf(call, { settings, frequencies: null });
+    const frequencies = weights === 'TF-IDF' ? plain.fit(texts) : null;
+    const projection = isOfSets ? 'minwise' : 'signs';
+    const like = new SimHasher({ bits, seed, projection, zero: 'null' });
+    const hasher = (await textHashersOf(call, { settings, frequencies }))(like);
+    const isByDistance = by === 'maxDistance';
+    const checked = isByDistance ? `${bits} bits` : 'checked';
+    entries.push({
+      name: `${tokens}, ${weights}, ${checked}`,
+      words: [
+        ...(tokens === USUAL_TOKENS ? [] : ['--tokens', tokens]),
+        ...(weights === 'TF-IDF' ? ['--tf-idf'] : []),
+        ...(isByDistance && isOfSets ? ['--measure', 'jaccard'] : []),
+        ...(isByDistance ? ['--bits', String(bits)] : []),
+      ],
+      by,
+      compare(rows) {
+        const codes = hasher.hashAll(rows);
+        if (isByDistance) return { codes };
+        return { codes, vectors: packVectors(rows.map((text) => hasher.vectorize(text))) };
+      },
+    });
+  }
+  return entries;
+}
+
+/** Widths of codes of vectors that are compared. */
+const VECTOR_WIDTHS = [64, 128, 256, 512, 1024];
+
+/** The exact cosine, and distances of codes. */
+function vectorEntries(call: Call, rows: readonly Vector[]): Entry<Vector>[] {
+  const [first] = rows;
+  const dimensions = isSparse(first) ? undefined : first.length;
+  const { seed, projection } = hasherOptionsOf(call, dimensions);
+  if (projection === 'minwise') {
+    call.misuse('calibrate compares cosines of vectors, and no sets: leave out --measure jaccard');
+  }
+  const given = call.number('bits');
+  const known = projection === 'direct' ? [64] : VECTOR_WIDTHS;
+  const setting = (bits: number, by: 'minCosine' | 'maxDistance'): Entry<Vector> => {
+    const isByDistance = by === 'maxDistance';
+    const hasher = new SimHasher({ bits, seed, projection, dimensions, zero: 'null' });
+    return {
+      ...{ name: isByDistance ? `${projection}, ${bits} bits` : 'exact cosine', by },
+      words: isByDistance ? ['--projection', String(projection), '--bits', String(bits)] : [],
+      compare(some) {
+        const matrix = packVectors(some);
+        const codes = hasher.hashAll(matrix);
+        return isByDistance ? { codes } : { codes, vectors: matrix };
+      },
+    };
+  };
+  return [
+    setting(64, 'minCosine'),
+    ...(given === undefined ? known : [given]).map((bits) => setting(bits, 'maxDistance')),
+  ];
+}

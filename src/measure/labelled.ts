@@ -1,0 +1,60 @@
+/**
+ * Pairs of rows that someone has labelled, in two halves. Rows that are the same by the labels stay
+ * together, so that the half that judges has none of the records that chose.
+ */
+
+import { shareAt } from '../base/random';
+import { UnionFind } from '../base/union-find';
+import { type Half, labelledHalf } from './contest';
+
+/** A label: whether two rows are the same. */
+export interface Label {
+  readonly a: number;
+  readonly b: number;
+  readonly isSame: boolean;
+}
+
+/** Divides labelled pairs of `rows` by chance: about half of the same ones each, and of the others. */
+export function labelledHalves<Row>(
+  rows: readonly Row[],
+  labels: readonly Label[],
+  seed: number,
+): [Half<Row>, Half<Row>] {
+  const groups = new UnionFind(rows.length);
+  for (const { a, b, isSame } of labels) if (isSame) groups.union(a, b);
+  const unitOf = ({ a }: Label) => groups.find(a);
+  const withSame = new Set(labels.filter(({ isSame }) => isSame).map(unitOf));
+  const all = new Set(labels.map(unitOf));
+  const units = [...all].sort((a, b) => shareAt(seed, a) - shareAt(seed, b) || a - b);
+  // Every other one of each kind.
+  const kinds = [true, false].map((has) => units.filter((unit) => withSame.has(unit) === has));
+  const held = new Set(kinds.flatMap((some) => some.filter((_, i) => i % 2 === 1)));
+  const half = (isHeld: boolean) => {
+    const own = labels.filter((label) => held.has(unitOf(label)) === isHeld);
+    const ownRows = numbered(own.flatMap(({ a, b }) => [a, b]));
+    const ownUnits = numbered(own.map(unitOf));
+    const numbersOf = (some: readonly number[], numbers: ReadonlyMap<number, number>) =>
+      Uint32Array.from(some, (one) => numbers.get(one) ?? 0);
+    return labelledHalf(
+      [...ownRows.keys()].map((row) => rows[row]),
+      {
+        a: numbersOf(
+          own.map(({ a }) => a),
+          ownRows,
+        ),
+        b: numbersOf(
+          own.map(({ b }) => b),
+          ownRows,
+        ),
+        isSame: own.map(({ isSame }) => isSame),
+        unit: numbersOf(own.map(unitOf), ownUnits),
+      },
+    );
+  };
+  return [half(false), half(true)];
+}
+
+/** Distinct values with their numbers, from 0, in the order in which they come. */
+function numbered(values: readonly number[]): Map<number, number> {
+  return new Map([...new Set(values)].map((value, i) => [value, i]));
+}
