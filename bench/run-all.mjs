@@ -44,6 +44,7 @@ const SCRIPTS = [
     'records',
     'shingle-speed',
     'text-settings',
+    'outcomes',
     'command',
     'http',
   ],

@@ -5,6 +5,7 @@
 
 import { planted } from '../datasets/edits/plant.mjs';
 import { pairs, shingles, TextHasher, words } from '../dist/index.js';
+import { passagesOfProse } from './lib/prose-passages.mjs';
 import { generator } from './lib/random.mjs';
 import { matrixOf } from './lib/sparse-matrix.mjs';
 import { announce, printTable } from './lib/table.mjs';
@@ -16,8 +17,8 @@ const RIGHT = 0.5;
 const CJK = /\p{Script=Han}/u;
 
 const SETS = [
-  ['prose, 20–60 words', 'prose', () => passages(20, 60, 3000)],
-  ['prose, 100–500 words', 'prose', () => passages(100, 500, 3000)],
+  ['prose, 20–60 words', 'prose', () => passagesOfProse(20, 60, 3000)],
+  ['prose, 100–500 words', 'prose', () => passagesOfProse(100, 500, 3000)],
   ['licences', 'licences', () => textsOf('licences', 'text')],
   ['mail', 'mail', () => textsOf('mail', 'text').slice(0, 3000)],
   ['Tang poems', 'poems', () => textsOf('poems', 'text').slice(0, 5000)],
@@ -146,18 +147,4 @@ function nearness(texts) {
     for (const token of one) if (other.has(token)) common++;
     return common / (one.size + other.size - common);
   };
-}
-
-function passages(least, most, count) {
-  const { below } = generator(5);
-  const found = [];
-  for (const text of textsOf('prose', 'text')) {
-    const all = text.split(/\s+/);
-    for (let at = 0; at < all.length && found.length < count; ) {
-      const length = least + below(most - least);
-      if (at + length <= all.length) found.push(all.slice(at, at + length).join(' '));
-      at += length;
-    }
-  }
-  return found;
 }

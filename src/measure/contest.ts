@@ -248,9 +248,11 @@ export function labelledHalf<Row>(rows: readonly Row[], labels: LabelledPairs): 
       const exact = vectors && withVectors(rowsOfCodes(codes), vectors);
       const measure = measureOf(codes.origin?.projection);
       const similarities = exact && similaritiesOf(measure, [exact, exact], a, b);
-      return Array.from(a, (row, i) => {
-        const value = similarities?.[i] ?? codes.distance(row, b[i]);
-        return { unit: unit[i], isSame: isSame[i], value };
+      return [...a.keys()].flatMap((i) => {
+        // A row without a code is near to none.
+        if (codes.isNull(a[i]) || codes.isNull(b[i])) return [];
+        const value = similarities?.[i] ?? codes.distance(a[i], b[i]);
+        return [{ unit: unit[i], isSame: isSame[i], value }];
       });
     },
   };

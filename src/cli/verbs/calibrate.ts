@@ -25,7 +25,7 @@ export async function run(call: Call): Promise<0> {
   const path = call.onlyInput();
   const own = [path, call.text('pairs') ?? '-'].filter((one) => one !== '-');
   const file = await PageFile.named(call, own);
-  const told = await toldOf(call, path);
+  const told = await measured(call, path);
   const data = () => `${JSON.stringify(told.data, null, 2)}\n`;
   if (file === null) {
     await call.print(call.isJson ? data() : toldText(told));
@@ -37,7 +37,7 @@ export async function run(call: Call): Promise<0> {
 }
 
 /** By labels and of texts what settings find, of vectors what distances mean. */
-async function toldOf(call: Call, path: string): Promise<Told> {
+async function measured(call: Call, path: string): Promise<Told> {
   const source = await openSource(call, path, { kinds: ['vector', 'sparse', 'text'] });
   const { kind } = source.choice;
   if (kind === 'code') call.misuse('calibrate compares codes with what they are made of');
