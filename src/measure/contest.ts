@@ -18,7 +18,7 @@ import { f1Interval, f1Of, leastGain, type UnitCounts } from './f1-limits';
 export type Threshold = 'maxDistance' | 'minCosine' | 'minJaccard';
 
 /** Rows as a setting compares them. */
-export interface Compared {
+interface Compared {
   readonly codes: Codes;
   /** Where a similarity decides, which is exact. */
   readonly vectors?: DenseMatrix | SparseMatrix;
@@ -226,7 +226,7 @@ export function plantedHalf<Row>({ rows, originals, isRight, scale }: PlantedRow
 }
 
 /** Pairs of rows that someone has labelled. */
-export interface LabelledPairs {
+interface LabelledPairs {
   readonly a: Uint32Array;
   readonly b: Uint32Array;
   readonly isSame: readonly boolean[];

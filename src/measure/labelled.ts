@@ -8,7 +8,7 @@ import { UnionFind } from '../base/union-find';
 import { type Half, labelledHalf } from './contest';
 
 /** A label: whether two rows are the same. */
-export interface Label {
+interface Label {
   readonly a: number;
   readonly b: number;
   readonly isSame: boolean;

@@ -63,14 +63,14 @@ async function rightPairs(texts: readonly string[], call: LongCall): Promise<Set
 }
 
 /** Texts with copies behind them. */
-export interface Planted {
+interface Planted {
   readonly texts: readonly string[];
   /** By text the one that it is a copy of; itself of those that were there. */
   readonly originals: Uint32Array;
 }
 
 /** What to plant. */
-export interface PlantOptions {
+interface PlantOptions {
   /** Most copies; a text has one at most. */
   readonly copies: number;
   /** Largest share of the words that are edited. Texts in which one word is more have no copy. */
