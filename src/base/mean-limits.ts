@@ -36,7 +36,7 @@ export function meanAtLeast(values: ArrayLike<number>, doubt: number): number {
   const random = alea('mean limits');
   const means = new Float64Array(DRAWS);
   for (let draw = 0; draw < DRAWS; draw++) {
-    let total = -Math.log(1 - random()); // the weight of the further 0
+    let total = unitWeight(random); // of the further 0
     let sum = 0;
     for (const [value, count] of groups) {
       const weight = gamma(count, random);
@@ -50,6 +50,11 @@ export function meanAtLeast(values: ArrayLike<number>, doubt: number): number {
 
 function complements(values: ArrayLike<number>): Float64Array {
   return Float64Array.from(values, (value) => 1 - value);
+}
+
+/** The random weight of one number: exponential. */
+export function unitWeight(random: () => number): number {
+  return -Math.log(1 - random());
 }
 
 /** A gamma variable of a shape of at least 1 (Marsaglia & Tsang 2000): so many unit weights. */

@@ -194,7 +194,7 @@ interface PlantedRows<Row> {
   readonly originals: Uint32Array;
   /** Whether two originals are right to be found. */
   isRight(a: number, b: number): boolean;
-  /** Rows of the whole input for each original here: a row meets so many times more others there. */
+  /** Rows of the whole input for each original: a row meets so many times more others there. */
   readonly scale: number;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Confidence limits of F1, and of the difference of two F1 on the same pairs, for pairs that come in
- * units, as all pairs of one row: pairs within a unit may depend on each other. F1 is taken again
- * under random weights of the units (the Bayesian bootstrap, Rubin 1981). As in mean-limits.ts, one
- * more unit that speaks against the limit has a weight too (Gaffke 2005): without it, no doubt would
- * be left where all pairs seen are right. Of units of one pair, and two settings that differ in d
+ * Confidence limits of F1, and of the difference of two F1 on the same pairs, for pairs in units,
+ * as all pairs of one row: pairs within a unit may depend on each other. F1 is taken again under
+ * random weights of the units (the Bayesian bootstrap, Rubin 1981). As in mean-limits.ts, one more
+ * unit that speaks against the limit has a weight too (Gaffke 2005): without it, no doubt would be
+ * left where all pairs seen are right. Of units of one pair, and two settings that differ in d
  * pairs, all for one of them, that has a chance of 2^-d of not being better: the exact sign test.
  */
 
-import { gamma } from '../base/mean-limits';
+import { gamma, unitWeight } from '../base/mean-limits';
 import { alea } from '../base/random';
 
 /** What was found of the pairs of one unit. */
@@ -61,7 +61,7 @@ function differences(both: readonly Both[], extra: Both): Float64Array {
   const found = new Float64Array(DRAWS);
   for (let draw = 0; draw < DRAWS; draw++) {
     const sums = new Float64Array(5);
-    add(sums, extra, -Math.log(1 - random()));
+    add(sums, extra, unitWeight(random));
     for (const group of groups.values()) add(sums, group, gamma(group.count, random));
     const [same, right, wrong, otherRight, otherWrong] = sums;
     found[draw] = f1Of(same, right, wrong) - f1Of(same, otherRight, otherWrong);

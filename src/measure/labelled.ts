@@ -14,7 +14,7 @@ interface Label {
   readonly isSame: boolean;
 }
 
-/** Divides labelled pairs of `rows` by chance: about half of the same ones each, and of the others. */
+/** Divides labelled pairs of `rows` by chance into halves, each of the two kinds of pairs. */
 export function labelledHalves<Row>(
   rows: readonly Row[],
   labels: readonly Label[],

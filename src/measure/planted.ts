@@ -1,5 +1,5 @@
 /**
- * Near-duplicates of which it is known what they are copies of: texts, and copies of some of them in
+ * Near-duplicates of which it is known what they are copies of: texts, and copies of some, in
  * which a share of the words is edited. Equal seeds give equal copies.
  */
 

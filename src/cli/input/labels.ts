@@ -1,5 +1,5 @@
 /**
- * `--pairs FILE`: pairs of rows by their ids, with whether they are the same, as a person has judged
+ * `--pairs FILE`: pairs of rows by their ids, with whether they are the same, as a person judged
  * them. Ids are compared as text, so that a number in one file is the same in the other.
  */
 

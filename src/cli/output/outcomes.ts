@@ -1,4 +1,4 @@
-/** What settings find, judged by copies that were planted or by labelled pairs, and the best one. */
+/** What settings find, judged by planted copies or by labelled pairs, and the best one. */
 
 import { basename } from 'node:path';
 import type { Contest, Judged } from '../../measure/contest';
@@ -57,8 +57,8 @@ export function outcomesTold(report: OutcomesReport): Told {
         ...{ name: 'settings', heading: 'What each setting finds', texts: 2 },
         cells: cellsOf(contest, settings),
         sentence:
-          'Chosen is the F1 of the half that chose the threshold; the figures after it are of the ' +
-          'other half, F1 with an interval of 95 %.',
+          'Chosen is the F1 of the half that chose the threshold; the figures after it are of ' +
+          'the other half, F1 with an interval of 95 %.',
       },
       {
         ...{ name: 'recommended', heading: 'Recommended', command },
@@ -114,8 +114,8 @@ function baseSentences(report: OutcomesReport): string[] {
     );
   } else {
     sentences.push(
-      `Labelled as the same in ${truth.file}: ${choosing} pairs in the half that chooses, ${held} ` +
-        'in the other.',
+      `Labelled as the same in ${truth.file}: ${choosing} pairs in the half that chooses, ` +
+        `${held} in the other.`,
     );
   }
   const few = Math.min(...same.map((one) => one.same));
@@ -140,7 +140,7 @@ function reason(
     );
   }
   return (
-    `The default: ${name} was best on the half that chose (F1 ${fixed(chosen.f1, 3)}, the default ` +
-    `${fixed(usual.chosen.f1, 3)}), but on the other half not by more than chance: ${f1s}.`
+    `The default: ${name} was best on the half that chose (F1 ${fixed(chosen.f1, 3)}, the ` +
+    `default ${fixed(usual.chosen.f1, 3)}), but on the other half not by more than chance: ${f1s}.`
   );
 }
