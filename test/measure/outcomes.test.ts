@@ -169,6 +169,7 @@ describe('a contest', () => {
       return contest([byDistance(64)], [half, half], { usual: 17 });
     };
     const [one, ten] = [await of(1), await of(10)];
+    expect(one.settings[0].held.wrong).toBeGreaterThan(0);
     expect(ten.settings[0].held.wrong).toBe(10 * one.settings[0].held.wrong);
     expect(ten.settings[1].threshold).toBeLessThanOrEqual(one.settings[1].threshold);
   });
