@@ -47,9 +47,23 @@ export function checkKeep(keep: Keep, count: number): Keep {
     if (length !== count) {
       throw wrongValue(`keep.${kind}`, `a value for each of ${count} rows`, length);
     }
+    for (let row = 0; row < count; row++) {
+      const value = (given as ArrayLike<unknown>)[row];
+      if (kind === 'longest' ? isTextOrNone(value) : isOrdered(value)) continue;
+      const wanted = kind === 'longest' ? 'a text' : 'a text, a number or a date';
+      throw wrongType(`keep.${kind}[${row}]`, wanted, value);
+    }
   }
   return keep;
 }
+
+const isTextOrNone = (value: unknown) =>
+  typeof value === 'string' || value === null || value === undefined;
+
+const isOrdered = (value: unknown) =>
+  isTextOrNone(value) ||
+  ['number', 'bigint', 'boolean'].includes(typeof value) ||
+  value instanceof Date;
 
 /** The rows, those to be kept first. `'medoid'` depends on the group and has no such order. */
 export function* orderBy(keep: Exclude<Keep, 'medoid'>, rows: Uint32Array): Steps<Uint32Array> {

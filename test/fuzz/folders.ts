@@ -144,7 +144,9 @@ const manifest: MakeTarget = () => {
     const bytes = isHostile ? resealed(changedJson(draws, json)) : mutated(draws, texts[at], texts);
     try {
       const read = parseManifest(bytes, FILE, generationOf(texts[at]));
-      if (!isHostile) checkEqual(textOf(read), sound[at], 'a damaged manifest');
+      // A part of another put in may make the whole of that other.
+      const same = texts.findIndex((text) => text.equals(bytes));
+      if (!isHostile) checkEqual(textOf(read), sound[same < 0 ? at : same], 'a damaged manifest');
     } catch (error) {
       checkRefusal(error, FILE, 'manifest');
     }

@@ -127,6 +127,17 @@ describe('who stands for a group', () => {
   ])('refuses %j', (keep, message) => {
     expect(() => groupRows(codes, { maxDistance: 4, keep: keep as never })).toThrow(message);
   });
+
+  it.each([
+    ['lowest', Object.create(null), 'a text, a number or a date, got an object'],
+    ['highest', Symbol('a'), 'a text, a number or a date, got Symbol(a)'],
+    ['longest', 5, 'a text, got 5'],
+  ])('refuses a column of the %s with a value that has no order', (rule, value, message) => {
+    const column = Array.from({ length: 150 }, (_, row) => (row === 7 ? value : 'text'));
+    const keep = { [rule]: column } as never;
+    const grouped = () => groupRows(codes, { maxDistance: 4, keep });
+    expect(grouped).toThrow(`keep."${rule}"[7] expected ${message}`);
+  });
 });
 
 describe('by cosine', () => {
