@@ -132,13 +132,13 @@ export class Codes {
   static join(parts: readonly Codes[], options: Pick<CodesOptions, 'bits' | 'origin'>): Codes {
     if (!Array.isArray(parts)) throw wrongType('parts', 'an array of Codes', parts);
     const given = checkOptions('options', options, ['bits', 'origin']);
-    parts.forEach((part, i) => {
+    for (const [i, part] of parts.entries()) {
       if (!(part instanceof Codes)) throw wrongType(`parts[${i}]`, 'Codes', part);
       if (part.bits !== parts[0].bits) {
         throw wrongValue(`parts[${i}]`, `codes of ${parts[0].bits} bits`, part.bits);
       }
       checkSameTexts('"parts"', parts[0].origin, part.origin);
-    });
+    }
     if (parts.length === 1) return parts[0];
     if (parts.length === 0) return Codes.allocate(0, given);
     const count = parts.reduce((sum, part) => sum + part.count, 0);

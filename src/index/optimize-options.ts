@@ -22,7 +22,8 @@ export function checkWanted(parts: IndexParts, options: OptimizeOptions): Wanted
     recall: checkShare('recall', given.recall),
     coverage: coverage === undefined ? null : checkShare('coverage', coverage),
     k: checkInteger('k', given.k, 1, 10_000),
-    partitions: partitions && checkInteger('partitions', partitions, 1, 65_536),
+    partitions:
+      partitions === undefined ? undefined : checkInteger('partitions', partitions, 1, 65_536),
     seed: String(checkSeed(given.seed)),
   };
 }

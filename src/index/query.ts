@@ -72,6 +72,8 @@ function lengthOfQuery(values: ArrayLike<number>): number {
 /** The vector; where its length is near the ends of float64, times a power of two. */
 function ofUsualLength(vector: Vector, length: number): Vector {
   const values: ArrayLike<number> = isDense(vector) ? vector : vector.values;
+  // A detached array has no values, and cannot be copied.
+  if (isDense(vector) && vector.length === 0) return [];
   if (!(length < MIN_LENGTH || length > MAX_LENGTH)) return vector;
   const scale = length < MIN_LENGTH ? SCALE : 1 / SCALE;
   const scaled = Float64Array.from(values, (value) => value * scale);

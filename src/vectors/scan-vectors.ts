@@ -51,12 +51,12 @@ export function scanVectors(
   options?: ScanVectorsOptions,
 ): CosineNeighbors {
   const given = checkOptions('options', options, ['k', 'minCosine', 'kernel']);
-  const values = Float64Array.from(checkDenseVector('query', query));
+  const { length } = checkDenseVector('query', query);
   checkDenseMatrix(matrix);
-  if (values.length !== matrix.dimensions) {
-    throw wrongValue('query', `${matrix.dimensions} dimensions`, values.length);
+  if (length !== matrix.dimensions) {
+    throw wrongValue('query', `${matrix.dimensions} dimensions`, length);
   }
-  const queries = { values, dimensions: matrix.dimensions };
+  const queries = { values: Float64Array.from(query), dimensions: matrix.dimensions };
   return scanVectorsAll(matrix, queries, given)[0];
 }
 

@@ -225,6 +225,8 @@ describe('what optimize reports', () => {
     const queries = clustered(2);
     const wrong: [object, typeof Error, RegExp][] = [
       [{ queries: 1 }, RangeError, /"queries" expected an integer in 2/],
+      [{ partitions: 0 }, RangeError, /"partitions" expected an integer in 1..65536, got 0/],
+      [{ partitions: 0n }, TypeError, /"partitions" expected a number, got 0n/],
       [{ queries: [[1, 2]] }, RangeError, /16/],
       [{ queries: [new Array(16).fill(Number.NaN)] }, RangeError, /NaN/],
       [{ queries: [] }, RangeError, /"queries" expected at least one vector, got 0/],

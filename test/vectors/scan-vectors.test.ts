@@ -279,6 +279,16 @@ describe('bad input is refused', () => {
       /"matrix" expected .*got undefined/,
     ],
     [
+      'a query that was given away',
+      () => {
+        const query = Float64Array.of(1, 2);
+        structuredClone(query, { transfer: [query.buffer] });
+        return scanVectors(matrix, query);
+      },
+      RangeError,
+      '"query" expected 2 dimensions, got 0',
+    ],
+    [
       'an array for a matrix',
       () => scanVectors(any([[1, 2]]), [1, 2]),
       TypeError,
