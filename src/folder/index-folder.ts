@@ -315,8 +315,7 @@ export class IndexFolder {
    * vectors are needed, and `queries` is a number.
    */
   async optimize(options?: FolderOptimizeOptions): Promise<RecallReport> {
-    const given = checkFolderOptimize(options);
-    const { memory, call, optimize } = given;
+    const { memory, call, optimize } = checkFolderOptimize(options);
     const inMemory = async () => {
       await this.change(call.signal, async (index, commit) => {
         await index.optimizeAsync({ ...optimize, ...call });
@@ -324,9 +323,10 @@ export class IndexFolder {
       });
       return this.#manifest;
     };
-    const inFiles = (base: Manifest) => optimizeStored(this.path, base, given);
-    const work = memory === null ? inMemory() : changeNewest(this.path, inFiles, inMemory);
-    this.#manifest = await work;
+    const inFiles = (limit: number) => (base: Manifest) =>
+      optimizeStored(this.path, base, { memory: limit, call, optimize });
+    this.#manifest =
+      memory === null ? await inMemory() : await changeNewest(this.path, inFiles(memory), inMemory);
     return this.report as RecallReport;
   }
 

@@ -38,9 +38,8 @@ export function checkFolderOptimize(options: FolderOptimizeOptions | undefined):
 export function optimizeStored(
   folder: string,
   base: Manifest,
-  { memory: limit, call, optimize }: StoredOptimize,
+  { memory, call, optimize }: StoredOptimize & { readonly memory: number },
 ): Promise<Manifest | null> {
-  const memory = limit ?? Number.POSITIVE_INFINITY;
   const { signal } = call;
   const how = { memory, ...(signal && { call: { signal } }) };
   return changing(folder, base, how, async (change, old) => {

@@ -142,8 +142,8 @@ function bestThreshold<Row>(
   }
   const steps = [...counts.keys()].sort((a, b) => b - a);
   let [right, wrong] = [0, 0];
-  let best = { f1: -1, from: steps[0] ?? stepOf(by, by === 'maxDistance' ? 0 : 1), to: 0 };
-  best.to = best.from;
+  const nearest = steps[0] ?? stepOf(by, by === 'maxDistance' ? 0 : 1);
+  let best = { f1: -1, from: nearest, to: nearest };
   for (const [i, step] of steps.entries()) {
     const count = counts.get(step) ?? { right: 0, wrong: 0 };
     right += count.right;

@@ -19,7 +19,7 @@ import { type Half, plantedHalf } from './contest';
 export const RIGHT = { letters: 5, minJaccard: 0.5 } as const;
 
 /** Parts of the largest share: copies are edited by each of them in turn. */
-const PARTS = [0.1, 0.2, 0.5, 1];
+export const PARTS = [0.1, 0.2, 0.5, 1];
 
 /** What to plant in the two halves of some texts. */
 interface HalvesOptions extends Omit<PlantOptions, 'seed'>, LongCall {

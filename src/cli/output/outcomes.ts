@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path';
 import type { Contest, Judged } from '../../measure/contest';
-import { RIGHT } from '../../measure/planted';
+import { PARTS, RIGHT } from '../../measure/planted';
 import { counted, fixed, grouped, percent } from './figures';
 import type { Told } from './parts';
 
@@ -101,7 +101,7 @@ function baseSentences(report: OutcomesReport): string[] {
   }
   const [choosing, held] = same.map((one) => grouped(one.same));
   if (isPlanted) {
-    const shares = [0.1, 0.2, 0.5, 1].map((part) => percent(part * truth.edits)).join(', ');
+    const shares = PARTS.map((part) => percent(part * truth.edits)).join(', ');
     sentences.push(
       `Copies planted: ${choosing} in the half that chooses, ${held} in the other, in turn with ` +
         `${shares} of the words edited, one at least: replaced, left out, added or exchanged.`,
