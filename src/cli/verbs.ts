@@ -158,6 +158,9 @@ export const VERBS: readonly Verb[] = [
         '--keep WHICH = first':
           'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
           'highest:COLUMN, medoid, random or random:SEED',
+        '--pairs FILE':
+          'Near are these pairs, as halfspace pairs writes them, in place of a distance: columns ' +
+          'a and b (rows) or id_a and id_b; - is an Arrow stream on stdin',
         '--keep-at-most N: integer 1.. = 1':
           'Keep so many rows of a group, those preferred by --keep',
         '--extend PLAN':

@@ -95,9 +95,10 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     if (request.keep === 'medoid') {
       throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
     }
-    if (keepAtMost > 1 || given.group !== undefined) {
+    const isOfRows = given.group !== undefined || given.pairs !== undefined;
+    if (keepAtMost > 1 || isOfRows) {
       throw new Error(
-        '"extend" goes without "group" and "keepAtMost": a plan does not record them',
+        '"extend" goes without "group", "pairs" and "keepAtMost": a plan does not record them',
       );
     }
     const own = checks?.subarray(0, first) ?? checksOf(known.rows.codes);

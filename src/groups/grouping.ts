@@ -25,6 +25,7 @@ import {
   sizesOf,
 } from '../join/source';
 import { distance } from '../kernels/hamming/hamming.scalar';
+import { givenPairs, type RowPairs } from './given-pairs';
 import { type Keep, orderBy } from './keep';
 
 /** The ways to make groups of near pairs. */
@@ -38,8 +39,11 @@ export interface GroupRequest {
   readonly near: GroupNearness;
 }
 
-/** Which rows are near, and by row the value within which they are grouped. */
-type GroupNearness = Nearness & { readonly group?: Int32Array | undefined };
+/** Which rows are near, and by row the value within which they are grouped; or the pairs. */
+type GroupNearness = Nearness & {
+  readonly group?: Int32Array | undefined;
+  readonly pairs?: RowPairs | undefined;
+};
 
 /** The rows of one group, ascending, and the one that is kept. */
 interface GatheredRows {
@@ -92,8 +96,8 @@ function* headsOf(
   order: Uint32Array,
   near: GroupNearness,
 ): Steps<Uint32Array> {
-  const isExact = isVerified(rows, near);
-  if (isExact) {
+  const isExact = isEach(rows, near);
+  if (isExact && near.pairs === undefined) {
     // Rows of equal codes and vectors go where the first of them goes: they are not compared.
     const first = firstAlike(rows, order, near.group);
     const different = order.filter((_, i) => first[i] === i);
@@ -104,16 +108,27 @@ function* headsOf(
       return first.map((place) => headOf.get(place) as number);
     }
   }
-  const equal = isExact ? 'all' : 'first';
-  const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
-  const found = pairSteps(reordered(rows, order), null, {
-    ...near,
-    equal,
-    ...(group && { group }),
-  });
+  const found = pairsOf(rows, order, near);
   if (grouping === 'components') return yield* components(found, order.length);
   if (grouping === 'star') return yield* stars(found, order.length, isExact);
   return yield* cliques(found, order.length, isExact);
+}
+
+/** Whether each pair comes, those of equal codes too: of others only the first is paired. */
+function isEach(rows: Rows, near: GroupNearness): boolean {
+  return near.pairs !== undefined || isVerified(rows, near);
+}
+
+/** The near pairs, as positions in the order. */
+function pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<PairBatch> {
+  const { pairs, ...options } = near;
+  if (pairs !== undefined) return givenPairs(pairs, order);
+  const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
+  return pairSteps(reordered(rows, order), null, {
+    ...options,
+    equal: isEach(rows, near) ? 'all' : 'first',
+    ...(group && { group }),
+  });
 }
 
 /** For each position in the order the first one whose row has the same code, vector and group. */
@@ -212,17 +227,17 @@ function* byDegree(rows: Rows, present: Uint32Array, near: GroupNearness): Steps
   const all = yield* distinctOf(codes, null, 0, kernel);
   const sizes = sizesOf(all);
   const sizeOf = (row: number) => sizes[distinctAt(all, row)];
-  const isExact = isVerified(rows, near);
+  const isExact = isEach(rows, near);
   const degrees = new Float64Array(codes.count);
-  const found = pairSteps(rows, null, { ...near, equal: isExact ? 'all' : 'first' });
-  yield* eachItem(found, ({ a, b, distances }) => {
-    for (let i = 0; i < a.length; i++) {
+  yield* eachItem(pairsOf(rows, present, near), ({ a: firsts, b: seconds, distances }) => {
+    for (let i = 0; i < firsts.length; i++) {
+      const [a, b] = [present[firsts[i]], present[seconds[i]]];
       if (isExact) {
-        degrees[a[i]]++;
-        degrees[b[i]]++;
+        degrees[a]++;
+        degrees[b]++;
       } else if (distances[i] > 0) {
-        degrees[a[i]] += sizeOf(b[i]);
-        degrees[b[i]] += sizeOf(a[i]);
+        degrees[a] += sizeOf(b);
+        degrees[b] += sizeOf(a);
       }
     }
   });

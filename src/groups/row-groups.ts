@@ -9,6 +9,7 @@ import { asyncForm, LONG_CALL, type LongCall, type Steps, syncForm } from '../ba
 import { withVectors } from '../join/exact';
 import { checkGroup } from '../join/pair-wish';
 import { NEARNESS, type Nearness, NONE, type RowSource, type Rows, rowsOf } from '../join/source';
+import { checkPairs } from './given-pairs';
 import {
   GROUPINGS,
   type Grouping,
@@ -33,6 +34,11 @@ export interface GroupOptions extends Nearness, LongCall {
   keep?: Keep;
   /** By row a value, -1 for none: only rows of one value are grouped. */
   group?: Int32Array;
+  /**
+   * The near pairs, in place of a distance or a similarity: of rows with codes, in any order.
+   * Stars and complete groups need all of them; for components a forest of them is enough.
+   */
+  pairs?: { readonly a: Uint32Array; readonly b: Uint32Array };
 }
 
 /** Defaults of `groupRows` and `dedup`. */
@@ -63,7 +69,9 @@ export interface RowGroups {
 }
 
 /** Names of the options of `GroupOptions`. */
-export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', ...LONG_CALL];
+export const GROUP_OPTIONS = [...NEARNESS, 'grouping', 'keep', 'group', 'pairs', ...LONG_CALL];
+/** What says which rows are near where the pairs do not. */
+const NOT_WITH_PAIRS = ['maxDistance', 'minCosine', 'minJaccard', 'share', 'group'] as const;
 
 /**
  * Groups rows that are near to each other. Rows in no pair are in no group.
@@ -107,6 +115,11 @@ export function groupRequest({ codes }: Rows, options: GroupOptions): GroupReque
   const given = checkOptions('options', options, GROUP_OPTIONS);
   const { grouping, keep, ...near } = { ...GROUP_DEFAULTS, ...given };
   if (near.group !== undefined) checkGroup(near.group, codes.count);
+  if (near.pairs !== undefined) {
+    const other = NOT_WITH_PAIRS.find((name) => near[name] !== undefined);
+    if (other !== undefined) throw new Error(`"pairs" are given: leave out "${other}"`);
+    checkPairs(near.pairs, codes);
+  }
   return {
     grouping: checkOneOf('grouping', grouping, GROUPINGS),
     keep: checkKeep(keep, codes.count),

@@ -64,7 +64,10 @@ const rowBatch = () =>
 
 const nearness = () => ({ maxDistance: 5, kernel: 'auto' });
 const grouping = (draws: Draws) => ({
-  ...{ ...nearness(), grouping: draws.pick(['star', 'components', 'complete']) },
+  ...(draws.integer(4) === 0
+    ? { pairs: { a: Uint32Array.of(0, 1), b: Uint32Array.of(1, 3) } }
+    : nearness()),
+  ...{ grouping: draws.pick(['star', 'components', 'complete']) },
   keep: draws.pick([
     'first',
     'last',

@@ -204,6 +204,10 @@ describe('refuses', () => {
     const medoid = () =>
       dedup(codes, { maxDistance: 3, keep: 'medoid', extend: { plan, source: codes } });
     expect(medoid).toThrow('"keep" expected another choice');
+    const pairs = { a: Uint32Array.of(0), b: Uint32Array.of(1) };
+    expect(() => dedup(codes, { pairs, extend: { plan, source: codes } })).toThrow(
+      '"extend" goes without "group", "pairs" and "keepAtMost"',
+    );
   });
 });
 

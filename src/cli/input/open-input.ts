@@ -8,6 +8,7 @@ import { formatOfPath } from '../../formats/row-format';
 import {
   type ColumnInfo,
   type ColumnType,
+  type OpenRowsOptions,
   openRows,
   type RowBatch,
   type RowFormat,
@@ -24,11 +25,15 @@ export function nameOfInput(input: Input): string {
   return `${input[0]} and ${input.length - 1} other${input.length === 2 ? '' : 's'}`;
 }
 
-/** Opens a file or a folder, or stdin for '-'; reads only `columns` where they are given. */
+/**
+ * Opens a file or a folder, or stdin for '-'; reads only `columns` where they are given. `reading`
+ * says how, by default as the options of the call do.
+ */
 export async function openInput(
   call: Call,
   path: Input,
   columns?: readonly string[],
+  reading: OpenRowsOptions = readingOptions(call, path),
 ): Promise<RowReader> {
   const isStdin = path === '-';
   if (isStdin && process.stdin.isTTY) {
@@ -39,7 +44,7 @@ export async function openInput(
   }
   const reader = await openRows(isStdin ? stdinUntil(call.signal) : path, {
     ...{ file: isStdin ? 'stdin' : undefined, columns },
-    ...readingOptions(call, path),
+    ...reading,
   });
   call.atEnd(() => reader.close());
   return reader;

@@ -89,7 +89,7 @@ async function withCodes(
 ) {
   const isArrow = call.text('output')?.endsWith('.arrow') === true && !call.has('to');
   if (target === null || target instanceof PageFile || !isArrow) return { plan: made, target };
-  if (!call.has('all-rows') || rows.isIndex) return { plan: made, target };
+  if (!call.has('all-rows') || rows.isIndex || call.has('pairs')) return { plan: made, target };
   const { codes } = rowsOf('source', rows.source);
   const plan = { ...made, codes, near: nearnessWords(call, rows) };
   await target.abort(); // its header was to be without codes

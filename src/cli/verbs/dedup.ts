@@ -15,12 +15,14 @@ import {
   type Grouping,
   type Keep,
   type RowBatch,
+  type RowReader,
 } from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { HashSource } from '../input/hash-source';
 import { bandsOf, checkNearness, nearnessOf } from '../input/nearness';
 import { columnOf, type Input, nameOfInput } from '../input/open-input';
+import { openPairs, readPairs } from '../input/pair-file';
 import { marksOf } from '../input/source-marks';
 import { Within } from '../input/within';
 import { commandLine } from '../output/figures';
@@ -48,7 +50,8 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const rule = new KeepRule(call);
   const within = call.has('within') ? new Within(call) : null;
   const target = call.text('output');
-  const files = [input].flat();
+  const files = [input, call.list('pairs')].flat();
+  const given = call.has('pairs') ? await openPairs(call, input) : null;
   const page = target?.endsWith('.html') ? await PageFile.named(call, files) : null;
   const writer = isForPeople(call)
     ? null
@@ -75,11 +78,10 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const oldPath = call.text('extend');
   const old = oldPath === undefined ? null : await readPlanFor(call, oldPath, input);
   const rows = await readCollection(call, input, {
-    hold: call.has('min-cosine') ? 'vectors' : undefined,
-    ...{ areTextsSets: true, bands: bandsOf(call) },
-    ...ofRule,
+    ...{ hold: call.has('min-cosine') ? 'vectors' : undefined, areTextsSets: true },
+    ...{ bands: given === null ? bandsOf(call) : undefined, ...ofRule },
     begin(source) {
-      checkNearness(call, source);
+      if (given === null) checkNearness(call, source);
       if (source?.choice.kind === 'text') [textColumn] = source.choice.columns;
       rule.check(call, source);
       within?.check(source);
@@ -87,7 +89,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   });
   const extended = old === null ? null : extension(call, rows, old);
   const source = extended?.source ?? rows.source;
-  const { known, ...near } = await nearnessOf(call, rows, old?.count);
+  const { known, ...near } = await nearOf(call, rows, given, old?.count);
   const options = {
     ...{ ...near, grouping: call.text('grouping') as Grouping },
     extend: extended === null ? undefined : { ...extended.extend, vectors: known },
@@ -101,6 +103,12 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const examples = await writePlanned(call, { input, plan, rows, marks, shown }, writer);
   if (!call.has('quiet')) await sayReview(call, { input, plan, rows, review, texts: examples });
   return 0;
+}
+
+/** What is near: the pairs of --pairs, or what other options say. */
+async function nearOf(call: Call, rows: Collection, given: RowReader | null, known?: number) {
+  if (given === null) return { ...(await nearnessOf(call, rows, known)), pairs: undefined };
+  return { pairs: await readPairs(call, given, rows), known: undefined };
 }
 
 /** Refuses options that exclude each other, and a plan of a name that --apply would not read. */

@@ -38,7 +38,9 @@ export async function run(call: Call): Promise<0> {
   }
   if (args.length > 2) call.misuse(`expected one or two inputs, got also ${args[2]}`);
   // Refuses before the work what cannot be written.
-  const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
+  const only = (['forest', 'first-equal'] as const).find((name) => call.has(name));
+  const header = { kind: 'pairs', ...(only && { only }) } as const;
+  const writer = await openOutput(call, { inputs: args, header });
   const groups = call.has('within') ? new Within(call) : null;
   const shown = call.has('columns') ? call.list('columns') : null;
   const [left, right] = await collections(call, args, groups);

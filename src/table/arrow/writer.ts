@@ -26,6 +26,8 @@ export interface KindHeader extends Partial<CodeHeader> {
   readonly kind: (typeof KINDS)[number];
   /** Of a plan with codes: what makes its rows near, in words. */
   readonly near?: string | undefined;
+  /** Of pairs that are not all near ones: which. */
+  readonly only?: 'forest' | 'first-equal' | undefined;
 }
 
 /** Wider batches are cut: the Arrow library loses those of 2 GiB or more without an error. */
@@ -90,14 +92,16 @@ export class ArrowWriter {
   }
 }
 
+const CODE_KEYS = ['bits', 'projection', 'seed', 'dimensions', 'texts'];
+const KIND_KEYS = ['kind', 'near', 'only', ...CODE_KEYS];
+
 function textOf(header: CodeHeader | KindHeader): string {
-  const names = ['bits', 'projection', 'seed', 'dimensions', 'texts'];
   if ('kind' in header) {
-    const { kind, bits, ...rest } = checkOptions('header', header, ['kind', 'near', ...names]);
+    const { kind, bits, ...rest } = checkOptions('header', header, KIND_KEYS);
     const width = bits === undefined ? {} : { bits: checkBits(bits) };
     return headerText({ kind: checkOneOf('header.kind', kind, KINDS), ...width, ...rest });
   }
-  const { bits, ...origin } = checkOptions('header', header, names);
+  const { bits, ...origin } = checkOptions('header', header, CODE_KEYS);
   return headerText({ bits: checkBits(bits), ...origin });
 }
 

@@ -1,0 +1,114 @@
+/**
+ * `dedup --pairs FILE`: the near pairs of rows, as `halfspace pairs` writes them or another program
+ * does, in any order: by the numbers of the rows, a and b, or by their ids, id_a and id_b. Where a
+ * file has both, the ids must be those of the rows. Ids are compared as text.
+ */
+
+import { concatenated } from '../../base/arrays';
+import { textOfFormula } from '../../formats/csv/csv-text';
+import { checkPairs, type RowPairs } from '../../groups/given-pairs';
+import { rowsOf } from '../../join/source';
+import type { RowReader } from '../../node';
+import type { KindHeader } from '../../table/arrow/writer';
+import type { Call } from '../call';
+import { CommandError } from '../errors';
+import type { Collection } from './collection';
+import { LEAST } from './nearness';
+import { batchesOf, type Input, nameOfInput, openInput } from './open-input';
+
+/** Options that say which rows are near, or that need to know it of later rows. */
+const NOT_WITH_PAIRS = ['max-distance', ...LEAST, 'within', 'extend', 'against'];
+const ENDS = ['a', 'b'] as const;
+
+/** Opens the file of `--pairs`, or the Arrow stream on stdin, before the rows of `input`. */
+export async function openPairs(call: Call, input: Input): Promise<RowReader> {
+  const path = call.text('pairs') as string;
+  const other = NOT_WITH_PAIRS.find((name) => call.has(name));
+  if (other !== undefined) call.misuse(`--${other} does not go with --pairs, which decide`);
+  const isStdin = path === '-';
+  if (isStdin && input === '-') call.misuse('stdin has the rows or their pairs, not both');
+  const stream = { format: 'arrows', expectEnd: call.has('expect-end') } as const;
+  const reader = await openInput(call, path, undefined, isStdin ? stream : {});
+  const names = reader.columns.map(({ name }) => name);
+  const ids = ENDS.map((end) => `id_${end}`);
+  const columns = [ENDS, ids].filter((two) => two.every((name) => names.includes(name))).flat();
+  if (columns.length === 0) {
+    const expected = 'expected the columns a and b (rows) or id_a and id_b (their ids)';
+    throw new CommandError(`${reader.file}: ${expected}, got ${names.join(', ') || 'none'}`, 3);
+  }
+  const { header = '{}' } = reader as { header?: string };
+  const { only } = JSON.parse(header) as Partial<KindHeader>;
+  const grouping = call.text('grouping');
+  if (only !== undefined && grouping !== 'components') {
+    const enough = 'which is enough for --grouping components only';
+    call.misuse(`${reader.file} was written by pairs --${only}, ${enough}, not for ${grouping}`);
+  }
+  if (isStdin) return reader;
+  await reader.close();
+  const types = Object.fromEntries(ids.map((name) => [name, 'text' as const]));
+  return openInput(call, path, columns, columns.includes(ids[0]) ? { types } : {});
+}
+
+/** The pairs by the rows of a collection; names the first that is none of two of its rows. */
+export async function readPairs(
+  call: Call,
+  reader: RowReader,
+  rows: Collection,
+): Promise<RowPairs> {
+  const has = (column: string) => reader.columns.some(({ name }) => name === column);
+  const idOf = (value: unknown) =>
+    reader.format === 'csv' ? textOfFormula(String(value)) : String(value);
+  const rowOf = has('a') && has('b') ? null : rowsById(call, rows);
+  const isNamed = rows.ids !== null && has('id_a') && has('id_b');
+  const parts = { a: [] as Uint32Array[], b: [] as Uint32Array[] };
+  for await (const batch of batchesOf(call, reader)) {
+    for (const end of ENDS) {
+      const ids = isNamed ? batch.values(`id_${end}`) : null;
+      const numbers = rowOf === null ? batch.values(end) : null;
+      const own = new Uint32Array(batch.count);
+      for (let i = 0; i < batch.count; i++) {
+        const fail = (text: string): never => {
+          throw new CommandError(`${reader.file}: row ${batch.firstRow + i}: ${text}`, 3);
+        };
+        const id = ids && idOf(ids[i]);
+        const row = numbers === null ? rowOf?.get(id as string) : Number(numbers[i] ?? -1);
+        if (row === undefined) fail(`no row of ${nameOfInput(rows.path)} has the id "${id}"`);
+        else if (!(Number.isInteger(row) && row >= 0 && row < rows.count)) {
+          fail(`"${end}" expected a row in 0..${rows.count - 1}, got ${numbers?.[i]}`);
+        } else if (id !== null && id !== String(rows.ids?.[row])) {
+          const found = `the id of row ${row} is "${rows.ids?.[row]}", not "${id}"`;
+          fail(`${found}: these are pairs of other rows`);
+        } else own[i] = row;
+      }
+      parts[end].push(own);
+    }
+  }
+  const pairs = { a: concatenated(parts.a), b: concatenated(parts.b) };
+  try {
+    checkPairs(pairs, rowsOf('rows', rows.source).codes);
+  } catch (error) {
+    const text = (error as Error).message.replace(/^pairs\."(.)"\[(\d+)\]/, 'row $2: "$1"');
+    throw new CommandError(`${reader.file}: ${text}`, 3, { cause: error });
+  }
+  return pairs;
+}
+
+/** By id its row; ids that two rows have are refused. */
+function rowsById(call: Call, { ids, there, count, path }: Collection): Map<string, number> {
+  const name = nameOfInput(path);
+  if (ids === null) {
+    call.fail(`${name} has no ids, which the pairs go by: name their column by --id`);
+  }
+  const known = new Map<string, number>();
+  for (let i = 0; i < (there?.length ?? count); i++) {
+    const row = there?.[i] ?? i;
+    const id = String(ids[row]);
+    const other = known.get(id);
+    if (other !== undefined) {
+      const advice = 'give pairs by their numbers, in the columns a and b';
+      call.fail(`${name}: rows ${other} and ${row} have the id "${id}": ${advice}`);
+    }
+    known.set(id, row);
+  }
+  return known;
+}
