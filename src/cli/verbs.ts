@@ -62,7 +62,8 @@ export const VERBS: readonly Verb[] = [
     usage: 'IN -o DIR [--append [--replace]] | DIR --remove IDS | DIR --optimize | DIR --compact',
     options: [
       ...options({
-        '-o, --output DIR': 'The index folder',
+        '-o, --output DIR':
+          'The index folder; a name in .arrow, or - for stdout, is one Arrow file for search',
         '--append': 'Append the rows to the index that is there',
         '--replace': 'With --append: a row whose id is there takes the place of the old row',
         '--remove IDS: words': 'Remove rows by their ids; @FILE has one a line',
@@ -90,7 +91,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'search',
     summary: 'the nearest rows of an index',
-    usage: 'DIR [QUERIES] [-o OUT]',
+    usage: 'DIR|FILE [QUERIES] [-o OUT]',
     options: [
       ...options({
         '--row-id IDS: words': 'Search for what is near these rows of the index',

@@ -7,11 +7,13 @@
 import { readdir, stat } from 'node:fs/promises';
 import { lowerBound } from '../../base/arrays';
 import { measureOf } from '../../codes/measure';
+import { readWhole } from '../../formats/file-io';
 import { liveRows } from '../../measure/rows';
-import { type Id, IndexFolder, SimHashIndex, type StoredIndex } from '../../node';
+import { type Id, IndexFolder, indexFromArrow, SimHashIndex, type StoredIndex } from '../../node';
 import type { Call } from '../call';
 import { bytesText, counted, grouped } from '../output/figures';
 import { parseFilter } from './filter';
+import { allOfStdin } from './open-input';
 
 /** True of a folder that has a manifest, sound or not. */
 export async function isIndexFolder(path: string): Promise<boolean> {
@@ -26,6 +28,27 @@ export async function openFolder(call: Call, path: string): Promise<IndexFolder>
     call.fail(`${path} is no index folder: make one by halfspace index IN -o ${path}`);
   }
   return IndexFolder.open(path);
+}
+
+/** What a search needs of an index: that of a folder, or of one Arrow file. */
+export type SavedIndex = Pick<
+  IndexFolder,
+  'path' | 'options' | 'text' | 'columnInfo' | 'columns' | 'frequencies' | 'index'
+>;
+
+/** Opens a folder, or reads the one file of an index, which is `-` on stdin. */
+export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
+  if (path !== '-' && !(await stat(path)).isFile()) return openFolder(call, path);
+  if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
+  const bytes = path === '-' ? await allOfStdin(call) : await readWhole(path);
+  const file = path === '-' ? 'stdin' : path;
+  const index = indexFromArrow(bytes, { file });
+  return {
+    path: file,
+    options: { ...index.hasher.options, vectors: index.vectors },
+    ...{ text: null, columnInfo: [], columns: async () => null, frequencies: async () => null },
+    index: async () => index,
+  };
 }
 
 /** Options that are given must be those of the index: rows made otherwise do not compare. */
@@ -125,7 +148,7 @@ export class Carried {
 
   /** Reads columns of a folder, which must have them, for the rows of its index. */
   static async read(
-    folder: IndexFolder,
+    folder: SavedIndex,
     index: SimHashIndex | StoredIndex,
     names: readonly string[],
   ): Promise<Carried> {
@@ -170,7 +193,7 @@ export class Carried {
 }
 
 /** The columns that a filter asks for, all of which the index must carry; `id` is there always. */
-export function columnsOfFilter(call: Call, folder: IndexFolder): readonly string[] {
+export function columnsOfFilter(call: Call, folder: SavedIndex): readonly string[] {
   const filter = call.text('filter');
   if (filter === undefined) return [];
   return parseFilter(filter).columns.map((column) => {
@@ -180,7 +203,7 @@ export function columnsOfFilter(call: Call, folder: IndexFolder): readonly strin
 }
 
 /** Fails where the index carries no column of that name; the error names those that it does. */
-export function carriedName(call: Call, folder: IndexFolder, name: string): string {
+export function carriedName(call: Call, folder: SavedIndex, name: string): string {
   const names = folder.columnInfo.map((column) => column.name);
   if (names.includes(name)) return name;
   const there = names.length === 0 ? 'no columns' : names.join(', ');

@@ -18,7 +18,7 @@ import {
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
 import { DEFAULT_BITS, type HashSource, openSource, type Piece } from './hash-source';
-import { openFolder, refuseOtherSettings } from './index-folder';
+import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
 import { checkMemory, idBytes, limitOf, rowsToCome } from './memory';
 import { columnOf, type SourceKind } from './open-input';
 
@@ -41,6 +41,8 @@ interface RowsWithIds extends Piece {
 interface Wish {
   /** Hold the vectors, and carry the texts that are hashed too. */
   readonly isWhole?: boolean;
+  /** Carry no columns: there is no place for them. */
+  readonly isAlone?: boolean;
   /** Hash texts as sets where no option says otherwise. */
   readonly areTextsSets?: boolean;
 }
@@ -58,7 +60,13 @@ async function openRowsFor(call: Call, input: string, wish: Wish = {}) {
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
   checkStorage(call, storage, kind);
   const whole = wish.isWhole && kind === 'text' ? [hashed[0]] : [];
-  const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
+  const own = carriedColumns(call, source);
+  if (wish.isAlone && own.length > 0) {
+    const text = 'an index folder carries columns along, one file does not';
+    if (call.has('columns')) call.misuse(`--columns: ${text}`);
+    call.say(`${text}: ${own.join(', ')} left out`);
+  }
+  const carried = [...new Set([...whole, ...(wish.isAlone ? [] : own)])];
   await source.narrow(carried);
   return { source, storage, carried, isMeasured, rows: await rowsToCome(source.reader) };
 }
@@ -259,10 +267,18 @@ function carriedAs(call: Call, source: HashSource, { columnInfo }: IndexFolder):
 export async function sourceLike(
   call: Call,
   input: string,
-  folder: IndexFolder,
+  folder: SavedIndex,
 ): Promise<HashSource> {
   const { text: settings } = folder;
-  if (settings === null) return openSource(call, input, { kinds: ['code', 'vector', 'sparse'] });
+  if (settings === null && call.has('text')) {
+    call.fail(`${folder.path} does not say how texts become vectors: give codes of fingerprint`);
+  }
+  if (settings === null) {
+    const source = await openSource(call, input, { kinds: ['code', 'vector', 'sparse'] });
+    // Codes of texts that were read otherwise are refused.
+    if (folder.options.texts !== undefined) source.hashAs(folder.options);
+    return source;
+  }
   const text = { settings, frequencies: await folder.frequencies() };
   const source = await openSource(call, input, { kinds: ['text', 'code', 'sparse'], text });
   source.hashAs(folder.options);

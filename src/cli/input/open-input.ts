@@ -76,6 +76,14 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
   return types;
 }
 
+/** All bytes of stdin. */
+export async function allOfStdin(call: Call): Promise<Uint8Array> {
+  if (process.stdin.isTTY) call.misuse('stdin is a terminal: name an index, or pipe one in');
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stdinUntil(call.signal)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
 /** The bytes of stdin; ends by an error when the signal aborts. */
 async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const stop = () => process.stdin.destroy(signal.reason);

@@ -4,7 +4,7 @@
  */
 
 import { Writable } from 'node:stream';
-import { openOutput as openFile } from '../../formats/file-io';
+import { openOutput as openFile, type RowOutput, StreamOutput } from '../../formats/file-io';
 import { shardsOf } from '../../formats/shards';
 import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
@@ -26,6 +26,26 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
   const writer = await writerFor(call, options);
   call.atEnd(() => writer.abort());
   return writer;
+}
+
+/** Opens an output of Arrow's bytes: a file, or stdout for '-'. */
+export async function openBytes(
+  call: Call,
+  target: string,
+  inputs: readonly string[],
+): Promise<RowOutput> {
+  if (target === '-') refuseTerminal(call, 'arrow');
+  const output =
+    target === '-'
+      ? new StreamOutput(process.stdout)
+      : await openFile(target, { force: call.has('force'), inputs });
+  call.atEnd(() => output.abort());
+  return output;
+}
+
+function refuseTerminal(call: Call, format: string): void {
+  if (!call.isTerminal || !BINARY.includes(format)) return;
+  call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
 }
 
 /** A file of -o, a table on a terminal, or else a stream on stdout, JSON lines by default. */
@@ -50,9 +70,7 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
       write: (text) => call.printStyled(text),
     });
   }
-  if (BINARY.includes(format)) {
-    call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
-  }
+  refuseTerminal(call, format);
   const terminal = new Writable({
     write: (bytes, _, done) => void call.print(String(bytes)).then(() => done(), done),
   });

@@ -1,7 +1,7 @@
 /**
  * `halfspace index`: an index folder made of an input, appended to, rows removed, optimized,
  * compacted. Each of these is one generation of the folder: it is there whole, or the folder is as
- * it was.
+ * it was. Also an index as one Arrow file, for stdout and for programs that move single files.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -9,7 +9,9 @@ import {
   type DenseMatrix,
   type Id,
   IndexFolder,
+  indexToArrow,
   type RecallReport,
+  type SimHasherOptions,
   SimHashIndex,
   saveIndex,
 } from '../../node';
@@ -26,9 +28,13 @@ import { appendRows, buildFolder, buildIndex, needDense } from '../input/index-r
 import { limitOf } from '../input/memory';
 import { counted, grouped, percent } from '../output/figures';
 import { coverageWords, recallWords } from '../output/recall';
+import { openBytes } from '../output/rows';
 
 /** What changes a folder that is there. */
 const CHANGES = ['remove', 'optimize', 'compact'] as const;
+
+/** Names of a new index that is one file; others are folders. */
+const FILE = /^-$|\.(arrow|feather|ipc)$/i;
 
 /** Makes or changes one folder; what contradicts itself is refused before rows are read. */
 export async function run(call: Call): Promise<0 | 1> {
@@ -56,6 +62,8 @@ export async function run(call: Call): Promise<0 | 1> {
   if (call.has('append')) {
     await appendRows(call, input, output);
     if (call.has('optimize')) await optimizeFolder(call, output);
+  } else if (FILE.test(output)) {
+    return makeFile(call, input, output);
   } else {
     await makeFolder(call, input, output);
   }
@@ -82,6 +90,21 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
       ...{ columns, text, frequencies: frequencies ?? undefined, replace, ...long },
     }),
   );
+}
+
+/** A new index as one Arrow file, without carried columns. */
+async function makeFile(call: Call, input: string, file: string): Promise<0> {
+  if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
+  if (call.isJson && file === '-') call.misuse('--json and the index cannot both go to stdout');
+  const output = await openBytes(call, file, [input]);
+  const { index, vectors } = await buildIndex(call, input, { isAlone: true });
+  if (call.has('optimize')) await optimize(call, index, vectors);
+  await output.write([indexToArrow(index)]);
+  await output.close();
+  const { count: rows, report } = index;
+  if (call.isJson) await call.print(`${JSON.stringify({ file, rows, report })}\n`);
+  else call.say(`${file === '-' ? 'stdout' : file}: ${indexWords(rows, index.hasher)}`);
+  return 0;
 }
 
 /** Each change is a generation; a later one that fails leaves the earlier ones. */
@@ -182,14 +205,17 @@ function sayReport(call: Call, report: RecallReport): void {
 /** What the folder is now. */
 async function tell(call: Call, path: string): Promise<0> {
   const folder = await openFolder(call, path);
-  const { bits, projection } = folder.options;
   if (call.isJson) {
     const { generation, rowCount, report } = folder;
     await call.print(`${JSON.stringify({ folder: path, generation, rows: rowCount, report })}\n`);
   } else {
-    const how = projection === undefined ? '' : ` (${projection})`;
-    const what = `${counted(folder.rowCount, 'row')}, ${bits} bits${how}`;
+    const what = indexWords(folder.rowCount, folder.options);
     call.say(`${path}: ${what}, generation ${folder.generation}`);
   }
   return 0;
+}
+
+function indexWords(rows: number, { bits, projection }: SimHasherOptions): string {
+  const how = projection === undefined ? '' : ` (${projection})`;
+  return `${counted(rows, 'row')}, ${bits} bits${how}`;
 }

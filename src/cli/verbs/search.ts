@@ -13,7 +13,6 @@ import {
   type DenseMatrix,
   type Explanation,
   type Id,
-  type IndexFolder,
   openIndex,
   type Rank,
   RowBatch,
@@ -32,9 +31,10 @@ import {
   columnsOfFilter,
   idNamed,
   idsNamed,
-  openFolder,
+  openSaved,
   partsOf,
   refuseOtherSettings,
+  type SavedIndex,
   wordParts,
 } from '../input/index-folder';
 import { sourceLike } from '../input/index-rows';
@@ -48,7 +48,10 @@ import { isForPeople, openOutput } from '../output/rows';
 export async function run(call: Call): Promise<0 | 1> {
   const [path] = call.args;
   if (path === undefined) call.misuse('an index folder is missing');
-  const folder = await openFolder(call, path);
+  if (call.args.every((input) => input === '-') && call.args.length > 1) {
+    call.misuse('stdin has the index or the queries, not both');
+  }
+  const folder = await openSaved(call, path);
   refuseOtherSettings(call, folder);
   const { bits, projection } = folder.options;
   const measure = measureOf(projection);
@@ -94,7 +97,7 @@ export async function run(call: Call): Promise<0 | 1> {
 }
 
 /** The index in memory, or with --memory where it is. */
-async function opened(call: Call, folder: IndexFolder): Promise<SearchedIndex> {
+async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   const limit = limitOf(call, 'memory');
   return call.long<SearchedIndex>(`opening ${folder.path}`, (long) => {
     if (limit === null) return folder.index(long);
@@ -147,7 +150,7 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }): Search
 }
 
 /** The columns of `--columns`; without it, on a terminal, the first of texts. */
-function shownColumns(call: Call, folder: IndexFolder): readonly string[] {
+function shownColumns(call: Call, folder: SavedIndex): readonly string[] {
   if (call.has('columns')) {
     return call.list('columns').map((name) => carriedName(call, folder, name));
   }
@@ -263,7 +266,7 @@ interface Queries {
 /** The queries of the call: exactly one of QUERIES, --row-id and --query must be given. */
 async function* queriesOf(
   call: Call,
-  folder: IndexFolder,
+  folder: SavedIndex,
   index: SearchedIndex,
 ): AsyncGenerator<Queries> {
   const [, input] = call.args;
@@ -280,7 +283,7 @@ async function* queriesOf(
 /** The text of --query, read as the texts of the index were. */
 async function textQuery(
   call: Call,
-  folder: IndexFolder,
+  folder: SavedIndex,
   { hasher: like }: SearchedIndex,
 ): Promise<Queries> {
   if (folder.text === null) {
@@ -324,7 +327,7 @@ async function idsAmong(index: StoredIndex, words: readonly string[]): Promise<S
 /** The rows of a file; says how many have no code. */
 async function* fileQueries(
   call: Call,
-  folder: IndexFolder,
+  folder: SavedIndex,
   input: string,
 ): AsyncGenerator<Queries> {
   const source = await sourceLike(call, input, folder);
