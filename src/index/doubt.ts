@@ -8,6 +8,7 @@
  * .2754 with and without).
  */
 
+import { mean } from '../base/mean-limits';
 import type { Setting } from './candidates';
 import type { DoubtModel, Rank } from './index-options';
 import type { Candidates, SearchParts } from './index-parts';
@@ -35,7 +36,7 @@ const RIDGE = 0.1;
 /** Logarithms of odds; beyond, a share is 0 or 1. */
 const MAX_LOG_ODDS = 30;
 const SQUARINGS = 12;
-/** Of a weight in a report. */
+/** Of a weight, and of a mean cosine, in a report. */
 const DIGITS = 6;
 
 /** The signs of a search that found something. */
@@ -58,6 +59,16 @@ export function signsOf(
 
 function middleOf(values: Float64Array): number {
   return values[values.length >> 1] ?? 0;
+}
+
+/** The worst cosine that each search found. */
+export function kthCosines(all: readonly Signs[]): Float64Array {
+  return Float64Array.from(all, (signs) => signs[3]);
+}
+
+/** The mean of these. */
+export function kthCosine(all: readonly Signs[]): number {
+  return Number(mean(kthCosines(all)).toFixed(DIGITS));
 }
 
 /** The share that a search with these signs has probably missed. */

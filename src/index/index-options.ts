@@ -210,6 +210,11 @@ export interface EvaluationRecall extends QueryRecall {
    * Where only int8 vectors are known, the digits that rounding took are drawn at random.
    */
   readonly truth: 'cosine' | 'distance' | 'given';
+  /**
+   * How near the queries lie: mean cosine of the k-th row that searches found. Null of codes alone,
+   * and before 0.2.
+   */
+  readonly kthCosine: number | null;
 }
 
 /** A setting, and the weights of signs of a search with it: see doubt.ts. */
@@ -230,7 +235,10 @@ export interface RecallReport extends EvaluationRecall {
   readonly reached: boolean;
   /** The same measured with held-out rows, where the caller gave queries. */
   readonly byRows: EvaluationRecall | null;
-  /** What makes these figures less certain. */
+  /**
+   * In words: what makes these figures less certain, and how the queries of the caller differ from
+   * held-out rows.
+   */
   readonly warnings: readonly string[];
   readonly k: number;
   readonly rank: Rank;

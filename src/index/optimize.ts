@@ -14,6 +14,7 @@ import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-le
 import { inParallel } from '../threads/parallel';
 import type { FullSetting } from './candidates';
 import { doubtOf, withMargin } from './choice';
+import { kthCosine } from './doubt';
 import { evaluatedQueries, evaluatedRows, type GivenQueries, HeldOut } from './evaluation';
 import type { DoubtModel, EvaluationRecall, RecallReport } from './index-options';
 import type { CodeOrder, IndexParts } from './index-parts';
@@ -22,7 +23,7 @@ import { Partitions } from './partitions/partitions';
 import { type Space, spaceOf } from './partitions/space';
 import {
   type Evaluated,
-  type Found,
+  type Figures,
   inMemory,
   type Measured,
   reaching,
@@ -33,6 +34,7 @@ import {
 import type { TruthBy } from './truth';
 import { chosen, type Target } from './tuning';
 import type { DenseVectors } from './vectors/dense-vectors';
+import { warningsOf } from './warnings';
 
 /** With what recall is measured. */
 export interface Evaluating {
@@ -72,8 +74,6 @@ const MAX_RETRIES = 2;
 /** Most queries that choose, and most that measure where a precision is asked for. */
 const MAX_CHOOSING = 2000;
 const MAX_MEASURING = 2 ** 15;
-/** Fewer queries than this tell little. */
-const FEW_QUERIES = 30;
 /** Most of the rows that are held out of training. */
 const MAX_HELD_OUT = 1 / 4;
 
@@ -277,17 +277,6 @@ interface Reported {
   readonly distinctCodes: { readonly liveCount: number };
 }
 
-interface Figures {
-  readonly recall: EvaluationRecall;
-  /** What the searches found. */
-  readonly found: Found;
-  readonly reached: boolean;
-  /** Milliseconds a query. */
-  readonly ms: number;
-  /** As of their source. */
-  readonly isTrained: boolean;
-}
-
 /** What a setting finds, with more and more queries until the interval is narrow. */
 function* measured(
   index: Measured,
@@ -305,8 +294,12 @@ function* measured(
     const isNarrow = precision === null || high - low <= precision;
     if (isNarrow || source.left === 0 || shares.length >= MAX_MEASURING) {
       const byIndex = (vectors ?? index.parts.vectors) === null ? 'distance' : 'cosine';
-      const truth = given?.truth === undefined ? byIndex : 'given';
-      const recall = { ...found, source: source.isGiven ? 'queries' : 'rows', truth } as const;
+      const recall: EvaluationRecall = {
+        ...found,
+        source: source.isGiven ? 'queries' : 'rows',
+        truth: given?.truth === undefined ? byIndex : 'given',
+        kthCosine: index.parts.vectors === null ? null : kthCosine(seen.signs),
+      };
       const share = coverage === null ? found.recall : mean(reaching(shares, wanted));
       const reached = share >= (coverage ?? wanted);
       return { recall, found: seen, reached, ms, isTrained: source.isTrained };
@@ -327,11 +320,11 @@ function* measuredByRows(
   heldOut: HeldOut,
   setting: FullSetting,
   wanted: Wanted,
-): Steps<EvaluationRecall> {
+): Steps<Figures> {
   const byRows = { ...wanted, given: null, queries: Math.ceil(wanted.queries / 2) };
   const source = rowSource(parts, heldOut, byRows);
   const some = yield* source.next(byRows.queries);
-  return (yield* measured(inMemory(parts), source, some, setting, byRows)).recall;
+  return yield* measured(inMemory(parts), source, some, setting, byRows);
 }
 
 export function reportOf(
@@ -346,7 +339,7 @@ export function reportOf(
   }: {
     choice: FullSetting;
     figures: Figures;
-    others: EvaluationRecall | null;
+    others: Figures | null;
     heldOut: HeldOut;
     doubt: readonly DoubtModel[];
   },
@@ -358,8 +351,8 @@ export function reportOf(
     wantedCoverage: coverage,
     reached: figures.reached,
     ...figures.recall,
-    byRows: others,
-    warnings: warningsOf(figures),
+    byRows: others?.recall ?? null,
+    warnings: warningsOf(figures, others, k),
     k,
     rank: parts.vectors !== null ? 'exact' : 'estimate',
     queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
@@ -376,15 +369,4 @@ export function reportOf(
     rowsRemoved: 0,
     stale: false,
   };
-}
-
-function warningsOf({ recall, isTrained }: Figures): string[] {
-  const warnings: string[] = [];
-  if (recall.queries < FEW_QUERIES) {
-    warnings.push(`${recall.queries} evaluation queries say little: give ${FEW_QUERIES} or more`);
-  }
-  if (isTrained) {
-    warnings.push('evaluation rows took part in training: the index has too few others');
-  }
-  return warnings;
 }

@@ -8,7 +8,7 @@ import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { type FullSetting, findCandidates, type Setting } from './candidates';
 import { type Signs, signsOf } from './doubt';
-import type { QueryCost, QueryRecall } from './index-options';
+import type { EvaluationRecall, QueryCost, QueryRecall } from './index-options';
 import type { Candidates, IndexParts, SearchParts } from './index-parts';
 import { meanCost } from './query-cost';
 import { exactBest, type Ranked, ranked, type Work } from './re-rank';
@@ -73,6 +73,18 @@ export interface Found {
   /** Milliseconds a query. */
   readonly ms: number;
   readonly cost: QueryCost | null;
+}
+
+/** What a setting finds of evaluation queries, as a report says it. */
+export interface Figures {
+  readonly recall: EvaluationRecall;
+  /** What the searches found. */
+  readonly found: Found;
+  readonly reached: boolean;
+  /** Milliseconds a query. */
+  readonly ms: number;
+  /** True where the queries are rows that took part in training. */
+  readonly isTrained: boolean;
 }
 
 /** Chance that a stated coverage is too high. */

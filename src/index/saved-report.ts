@@ -31,6 +31,7 @@ const NAMES = [
 const OF_BEFORE = {
   ...{ wantedCoverage: null, source: 'rows', coverage: { recall: 0.9, share: 0 }, byRows: null },
   ...{ warnings: [], seed: 0, heldOutShare: 1, margin: MARGIN, doubt: [], cost: null },
+  kthCosine: null,
 } as const;
 
 const MAX_COUNT = 2 ** 32;
@@ -93,7 +94,7 @@ function checkDoubt(doubt: readonly DoubtModel[]): void {
 
 function checkRecall(name: string, found: EvaluationRecall): void {
   if (typeof found !== 'object' || found === null) throw wrongType(name, 'an object', found);
-  const { recall, interval, coverage, queries, source, truth } = found;
+  const { recall, interval, coverage, queries, source, truth, kthCosine } = found;
   checkNumber(`${name}.recall`, recall, 0, 1);
   checkInterval(`${name}.interval`, interval);
   if (typeof coverage !== 'object' || coverage === null) {
@@ -104,6 +105,7 @@ function checkRecall(name: string, found: EvaluationRecall): void {
   checkInteger(`${name}.queries`, queries, 0, MAX_COUNT);
   checkOneOf(`${name}.source`, source, ['rows', 'queries']);
   checkOneOf(`${name}.truth`, truth, ['cosine', 'distance', 'given']);
+  if (kthCosine !== null) checkNumber(`${name}.kthCosine`, kthCosine, -1, 1);
 }
 
 function checkInterval(name: string, interval: QueryRecall['interval']): void {

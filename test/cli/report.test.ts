@@ -177,6 +177,35 @@ describe('report', () => {
     ]);
   });
 
+  it('measures recall with the queries of a file, and says how they differ from rows', async () => {
+    const queries = Array.from({ length: 80 }, () => draws.gaussians(10));
+    const lines = queries.map((vector) => JSON.stringify({ vector: [...vector] }));
+    writeFileSync(at('queries.jsonl'), lines.join('\n'));
+    const words = ['--queries', at('queries.jsonl')];
+    const made = index('float32');
+    made.optimize();
+    await saveIndex(made, at('measured.hs'));
+    const { text } = await reported('measured.hs', words);
+    const [sentence, note] =
+      heldIn(text).health.sections.find(({ name }) => name === 'speed')?.sentences ?? [];
+    expect(sentence).toMatch(/of the true 10 nearest by exact cosine \(95 %: .*, 80 queries\)/);
+    const report = made.remeasure({ queries });
+    const [cosine, ofRows] = [report.kthCosine, report.byRows?.kthCosine];
+    expect(note).toBe(
+      'Note: the 80 queries lie farther from the rows than held-out rows do: row 10 of their ' +
+        `answers has a mean cosine of ${cosine?.toFixed(3)}, of rows ${ofRows?.toFixed(3)}.`,
+    );
+    expect((await IndexFolder.open(at('measured.hs'))).report?.source).toBe('rows');
+    await saveIndex(made, at('measured.hs'));
+    const { stdout } = await run(['info', at('measured.hs')]);
+    expect(stdout).toMatch(/^warning +the 80 queries lie farther from the rows than held-out/m);
+    const page = ['-o', at('x.html'), ...words];
+    const plain = await run(['report', at('vectors.hs'), ...page]);
+    expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('--optimize')]);
+    const untimed = await run(['report', at('measured.hs'), ...page, '--no-times']);
+    expect([untimed.code, untimed.stderr]).toEqual([2, expect.stringContaining('--no-times')]);
+  });
+
   it('is the same page twice where nothing is timed', async () => {
     const [first, again] = [at('first.html'), at('again.html')];
     for (const target of [first, again]) {

@@ -259,6 +259,7 @@ describe('a hostile file, its checksums right,', () => {
     [{ report: { ...report, truth: 'hearsay' } }, {}, /report.*truth/],
     [{ report: { ...report, byRows: {} } }, {}, /report.byRows.*recall/],
     [{ report: { ...report, warnings: [1] } }, {}, /report.*warnings/],
+    [{ report: { ...report, kthCosine: 2 } }, {}, /report.*kthCosine/],
     [{ report: { ...report, queriesPerSecond: 'many' } }, {}, /report.*queriesPerSecond/],
     [{ report: { ...report, partitions: -1 } }, {}, /report.*partitions/],
     [{ report: 'good' }, {}, /report/],

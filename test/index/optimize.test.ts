@@ -47,6 +47,7 @@ function recallBy(index: SimHashIndex, queries: ReturnType<typeof clustered>, k:
 }
 
 const settings = { partitions: 64, queries: 400 };
+const percent = (share = 0) => `${(100 * share).toFixed(1)} %`;
 
 // Searches for few candidates ended early by gaps that were measured with 100: .70 in place of .8.
 it('reaches a recall for which few candidates are ranked, on word vectors', async () => {
@@ -125,6 +126,18 @@ describe('what optimize reports', () => {
     expect(recallBy(index, clustered(400, 2), 10)).toBeGreaterThan(0.88);
     expect(report.byRows).toMatchObject({ source: 'rows', truth: 'cosine' });
     expect(report.byRows?.recall).toBeGreaterThan(report.recall);
+    const [cosine, ofRows] = [report.kthCosine ?? 0, report.byRows?.kthCosine ?? 0];
+    expect(report.warnings).toEqual([
+      'the 200 queries lie farther from the rows than held-out rows do: row 10 of their answers ' +
+        `has a mean cosine of ${cosine.toFixed(3)}, of rows ${ofRows.toFixed(3)}`,
+      `searches find ${percent(report.recall)} of the true 10 nearest of the 200 queries, and ` +
+        `${percent(report.byRows?.recall)} of those of held-out rows`,
+    ]);
+    const near = index.remeasure({ queries: clustered(400, 0.01) });
+    expect(near.warnings[0]).toMatch(/^the 400 queries lie nearer to the rows than held-out rows/);
+    expect(index.remeasure({ queries: clustered(400) }).warnings).toEqual([]);
+    const codes = made('none').optimize({ ...settings, queries: far });
+    expect(codes).toMatchObject({ kthCosine: null, truth: 'distance' });
   });
 
   it('is measured by rows that trained nothing: others stay where they are without them', () => {
@@ -205,13 +218,17 @@ describe('what optimize reports', () => {
     const index = new SimHashIndex({ bits: 128, dimensions, vectors: 'float32' });
     index.addAll(rows);
     index.optimize({ ...settings, recall: 0.99 });
-    let found = 0;
+    let [found, cosines] = [0, 0];
     for (let i = 0; i < 300; i++) {
       const query = queries.values.subarray(i * dimensions, (i + 1) * dimensions);
       const truth = new Set(scanVectors(rows, query, { k: 10 }).rows);
-      for (const row of index.search(query).rows) found += Number(truth.has(row));
+      const answer = index.search(query);
+      for (const row of answer.rows) found += Number(truth.has(row));
+      cosines += answer.cosines?.[9] ?? 0;
     }
-    expect(index.remeasure({ queries }).recall).toBeCloseTo(found / 3000, 9);
+    const { recall, kthCosine } = index.remeasure({ queries });
+    expect(recall).toBeCloseTo(found / 3000, 9);
+    expect(kthCosine).toBeCloseTo(cosines / 300, 5);
   });
 
   it('is the same for the same rows and seed', () => {

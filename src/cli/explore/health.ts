@@ -145,12 +145,13 @@ function speedSection({ recall, curve, options }: Measured): Section[] {
     const { queriesPerSecond, reached, wanted } = recall;
     const cost = costWords(recall);
     sentences.push(
-      `optimize measured that searches find ${recallWords(recall)}, ` +
+      `By evaluation queries, searches find ${recallWords(recall)}, ` +
         `at ${grouped(Math.round(queriesPerSecond))} queries a second; ${coverageWords(recall)}; ` +
         `${plain(wanted)} was wanted${reached ? '' : ' and not reached'}. Since then ` +
         `${counted(recall.rowsAdded, 'row')} came and ${grouped(recall.rowsRemoved)} went` +
         `${recall.stale ? ', more than a tenth: measure again by index.remeasure()' : ''}.` +
         `${cost === null ? '' : ` In files, ${cost}.`}`,
+      ...recall.warnings.map((warning) => `Note: ${warning}.`),
     );
   }
   if (curve?.truth === 'cosine') {

@@ -41,7 +41,12 @@ async function indexFacts(call: Call, path: string) {
   const cost = report && costWords(report);
   return {
     json,
-    facts: [...factsOf({ index: path }), ...folderFacts(folder), ...factsOf({ recall, cost })],
+    facts: [
+      ...factsOf({ index: path }),
+      ...folderFacts(folder),
+      ...factsOf({ recall, cost }),
+      ...(report?.warnings.map((warning): Fact => ['warning', warning]) ?? []),
+    ],
   };
 }
 

@@ -7,12 +7,16 @@
 import { basename } from 'node:path';
 import type { Held } from '../../explorer/messages';
 import { type MeasureOptions, measureIndex } from '../../measure/measure-index';
+import { isMissing } from '../../measure/rows';
+import { Codes, type IndexFolder, type SimHashIndex, type Vector } from '../../node';
+import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { type Explored, openExplored } from '../explore/explored';
 import { type FolderState, folderState, healthAnswer, healthData } from '../explore/health';
 import { heldMap } from '../explore/held-map';
 import { singlePage } from '../explore/page-file';
 import { openFolder } from '../input/index-folder';
+import { sourceLike } from '../input/index-rows';
 import { PageFile } from '../output/rows';
 
 /** Writes the page; 1 where the index is damaged. */
@@ -29,6 +33,7 @@ export async function run(call: Call): Promise<0 | 1> {
     return 1;
   }
   const explored = await openExplored(call, path, true);
+  if (call.has('queries')) await remeasure(call, explored.index, folder);
   const measured = await measureIndex(explored.index, options, call.long);
   const health = healthAnswer(state, measured, (row) => String(explored.index.idOf(row)));
   await file.write(
@@ -38,6 +43,33 @@ export async function run(call: Call): Promise<0 | 1> {
   );
   call.say(`wrote ${file.path}`);
   return 0;
+}
+
+/** Measures recall again with the rows of --queries, next to held-out ones; the folder stays. */
+async function remeasure(call: Call, index: SimHashIndex, folder: IndexFolder): Promise<void> {
+  if (call.has('no-times')) call.misuse('--queries measures searches, which --no-times leaves out');
+  if (index.report === null) {
+    call.fail(`${folder.path} has no measured recall: halfspace index ${folder.path} --optimize`);
+  }
+  const codes: Codes[] = [];
+  const vectors: Vector[] = [];
+  const source = await sourceLike(call, call.text('queries') as string, folder);
+  await source.narrow([]);
+  for await (const batch of source) {
+    for (const piece of source.piecesOf(batch)) {
+      const rows = piece.vectors;
+      if (rows instanceof Codes) codes.push(rows);
+      else {
+        for (let i = 0; i < piece.count; i++) {
+          if (!isMissing(rows, i)) vectors.push(vectorAt(rows, i));
+        }
+      }
+    }
+  }
+  const queries = codes.length > 0 ? Codes.join(codes, { bits: index.bits }) : vectors;
+  await call.long('searching for the queries', (work) =>
+    index.remeasureAsync({ queries, ...work }),
+  );
 }
 
 /** What the page shows besides the figures. */

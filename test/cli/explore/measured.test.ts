@@ -172,7 +172,7 @@ it('a report of an optimized index has a line for its partitions', async () => {
   expect(report.partitions.reduce((sum, size) => sum + size, 0)).toBe(distinct);
   const { y } = partitionChart(report.partitions).series[0];
   expect(y.reduce((sum: number, count) => sum + (count ?? 0), 0)).toBe(measured.partitions);
-  expect(textOf(report)).toContain('optimize measured that searches find');
+  expect(textOf(report)).toContain('By evaluation queries, searches find');
 });
 
 it('a report of sets speaks of Jaccard similarities, as a count of all pairs has them', async () => {
