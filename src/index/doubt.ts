@@ -30,9 +30,14 @@ export const SIGNS = 7;
 /** Standard errors within which candidates fall short, and the best lead. */
 const SHORT = [-2, 6] as const;
 const LEAD = [0, 10] as const;
-/** Steps of Newton, and how much of each weight is taken back. */
+/** Steps of Newton. */
 const STEPS = 25;
-const RIDGE = 0.1;
+/**
+ * How much of each weight is taken back. Worst cosines differ by tenths, so their weights are large
+ * and little of them may be: log loss of 3,000 new queries of GloVe .4204, with .1 for all .4212;
+ * of models of 30 evaluation queries .442 and .451.
+ */
+const RIDGE = [0, 0.1, 0.1, 0.001, 0.001, 0.1, 0.1] as const;
 /** Logarithms of odds; beyond, a share is 0 or 1. */
 const MAX_LOG_ODDS = 30;
 const SQUARINGS = 12;
@@ -99,9 +104,8 @@ export function fittedDoubt(
   for (let step = 0; step < STEPS && all.length > 0; step++) {
     const system = Array.from({ length: SIGNS }, (_, a) => {
       const row = new Float64Array(SIGNS + 1);
-      const ridge = a === 0 ? 0 : RIDGE;
-      row[a] = ridge;
-      row[SIGNS] = -ridge * weights[a];
+      row[a] = RIDGE[a];
+      row[SIGNS] = -RIDGE[a] * weights[a];
       return row;
     });
     addTo(system, weights, usual, 0.5, 0.5);

@@ -6,7 +6,7 @@ import {
   SimHashIndex,
   scanVectorsAll,
 } from '../../src';
-import { SIGNS } from '../../src/index/doubt';
+import { fittedDoubt, missingShare, SIGNS } from '../../src/index/doubt';
 import { partsOf } from '../../src/index/simhash-index';
 import { Draws } from '../reference/random';
 
@@ -93,6 +93,18 @@ describe('what a search expects to have missed', () => {
     plain.addAll(vectors);
     expect(plain.search(at(0), { explain: true }).explain?.expectedMissing).toBeNull();
   });
+});
+
+it('follows worst cosines that differ by tenths', () => {
+  const shareAt = (cosine: number) => 1 / (1 + Math.exp(2 - 60 * (cosine - 0.45) ** 2));
+  const signsAt = (cosine: number) => Float64Array.of(1, 0, 0, cosine, cosine ** 2, 0, 0);
+  const cosines = Array.from({ length: 1000 }, () => 0.3 + 0.3 * draws.uniform());
+  const setting = { probes: 1, want: K };
+  const { weights } = fittedDoubt(setting, K, cosines.map(signsAt), cosines.map(shareAt));
+  for (const cosine of [0.32, 0.38, 0.45, 0.52, 0.58]) {
+    const error = missingShare(weights, signsAt(cosine)) - shareAt(cosine);
+    expect(Math.abs(error)).toBeLessThan(0.03); // .09 where all weights are taken back alike
+  }
 });
 
 describe('a search for a recall', () => {
