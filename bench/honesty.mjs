@@ -13,7 +13,8 @@ const K = 10;
 const FEW = 9;
 /** How far below the wanted recall still counts as reached. */
 const SLACK = 0.003;
-const SEEDS = [1, 2];
+/** Cases of one seed share their evaluation rows, so that they err together. */
+const SEEDS = [1, 2, 3, 4, 5, 6];
 
 await announce();
 buildDataSet('glove');

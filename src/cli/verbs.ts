@@ -294,7 +294,7 @@ export const VERBS: readonly Verb[] = [
         '--text COLUMN': 'The carried column that rows are shown by',
         '--seed N: integer 0..4294967295 = 0': 'Seed of what is drawn',
         '--queries FILE':
-          'Measure the recall of an optimized index with these queries too, and say how they differ ' +
+          'Measure the recall of an optimized index with these queries, and say how they differ ' +
           'from rows',
         '--no-times': 'Time nothing: the same index gives the same page',
       }),
