@@ -11,7 +11,7 @@ import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import { ignore } from '../formats/file-io';
-import type { Id } from '../index/id-table';
+import type { Id, IdKind } from '../index/id-table';
 import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
 import { optionsOf } from '../index/read-index';
 import { reportOf } from '../index/saved-report';
@@ -197,6 +197,11 @@ export class IndexFolder {
   get report(): RecallReport | null {
     const { report } = this.#manifest.index;
     return report && this.#sound(() => reportOf(report));
+  }
+
+  /** What kind of ids the rows have; null where there never was a row. @internal */
+  get idKind(): IdKind | null {
+    return this.#manifest.index.ids;
   }
 
   /** How texts became vectors; null where that was not saved. */

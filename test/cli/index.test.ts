@@ -494,17 +494,23 @@ describe('--max-memory', () => {
     expect(stderr).toMatch(/about 40 rows need 200 MB \(.*\) of at most 1\.0 GB/);
   });
 
-  it('needs a size, and a number of rows', async () => {
+  it('needs a size', async () => {
     const size = await indexed(DOCS, '--max-memory', 'much', '-o', 'docs.hs');
     expect([size.code, size.stderr.split('\n').at(-2)]).toEqual([
       2,
       'halfspace: --max-memory expected a size as 800M or 4G, got "much"',
     ]);
-    const stream = await run(
-      ['index', '-', '--from', 'jsonl', '--max-memory', '1G', '-o', 'no.hs'],
-      { input: '{"vector":[1,2]}\n', cwd: await ownFolder() },
-    );
-    expect(stream.code).toBe(1);
-    expect(stream.stderr).toContain('give a file in place of a stream');
+  });
+
+  it('ends a stream as soon as too many rows have come', async () => {
+    const input = '{"vector":[1,2]}\n'.repeat(200_000);
+    const cwd = await ownFolder();
+    const args = ['index', '-', '--from', 'jsonl', '-q', '-o', 'rows.hs', '--max-memory'];
+    const small = await run([...args, '203M'], { input, cwd });
+    expect([small.code, await readdir(cwd)]).toEqual([1, []]);
+    const [, rows] = /the first ([\d,]+) rows need .*more than/.exec(small.stderr) ?? [];
+    expect(Number(rows.replaceAll(',', ''))).toBeGreaterThan(20_000);
+    const enough = await run([...args, '1G'], { input, cwd });
+    expect([enough.code, enough.stderr]).toEqual([0, '']);
   });
 });

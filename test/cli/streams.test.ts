@@ -3,8 +3,17 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RecordBatchReader, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow';
+import {
+  RecordBatchReader,
+  Schema,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  type Vector,
+  vectorFromArray,
+} from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
+import { ascending } from '../../src/base/arrays';
 import { ownFolder, root, rowsOf, run } from './run';
 
 const NOUNS = 'datasets/nouns/nouns.arrow';
@@ -93,6 +102,49 @@ describe('a stream without rows', () => {
     const found = join(folder, 'pairs.arrows');
     expect((await run(['pairs', codes, '--max-distance', '3', '-q', '-o', found])).code).toBe(0);
     expect(names(found)).toEqual(['a', 'b', 'id_a', 'id_b', 'distance', 'estimatedCosine']);
+  });
+});
+
+describe('queries without neighbours', () => {
+  const words = ['--max-distance', '0', '-q', '--columns', 'category', '--to', 'arrows'];
+  const typesOf = (file: string) =>
+    tableFromIPC(readFileSync(file)).schema.fields.map(({ name, type }) => `${name} ${type}`);
+
+  it.each([
+    ['words', 'Utf8'],
+    ['numbers', 'Int64'],
+  ])('have the columns of others, and may come before them: %s as ids', async (kind, type) => {
+    const folder = await ownFolder();
+    const at = (name: string) => join(folder, name);
+    const nouns = tableFromIPC(await streamOf('fingerprint', NOUNS, '--bits', '64'));
+    const { word, category, code } = Object.fromEntries(
+      nouns.schema.fields.map(({ name }) => [name, nouns.getChild(name) as Vector]),
+    );
+    const rows = ascending(nouns.numRows);
+    const numbers = BigInt64Array.from(rows, (row) => 2n ** 40n + BigInt(row));
+    const id = kind === 'words' ? word : vectorFromArray(numbers);
+    const table = new Table({ id, category, code });
+    // The rows that are found are behind the first batch that the command reads.
+    writeFileSync(at('last.arrow'), tableToIPC(table.slice(nouns.numRows - 200), 'file'));
+    const index = ['index', at('last.arrow'), '--code', 'code', '-q', '-o', at('last.hs')];
+    expect(await run(index)).toMatchObject({ code: 0, stderr: '' });
+    for (const [name, asked] of [
+      ['all', table],
+      ['some', table.slice(0, 100)],
+      ['none', table.slice(0, 0)],
+    ] as const) {
+      const args = ['search', at('last.hs'), '-', '--from', 'arrows', '--code', 'code', ...words];
+      const input = tableToIPC(asked, 'stream');
+      const found = await run([...args, '-o', at(`${name}.arrows`)], { input });
+      expect([found.code, found.stderr]).toEqual([0, '']);
+    }
+    expect(tableFromIPC(readFileSync(at('all.arrows'))).numRows).toBeGreaterThan(199);
+    const all = typesOf(at('all.arrows'));
+    expect([all[0], all[2]]).toEqual([`query ${type}`, `id ${type}`]);
+    for (const name of ['some', 'none']) {
+      expect(tableFromIPC(readFileSync(at(`${name}.arrows`))).numRows).toBe(0);
+      expect(typesOf(at(`${name}.arrows`)).slice(0, 5)).toEqual(all.slice(0, 5));
+    }
   });
 });
 

@@ -8,6 +8,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { lowerBound } from '../../base/arrays';
 import { measureOf } from '../../codes/measure';
 import { readWhole } from '../../formats/file-io';
+import { partsOf as internalsOf } from '../../index/simhash-index';
 import { liveRows } from '../../measure/rows';
 import { type Id, IndexFolder, indexFromArrow, SimHashIndex, type StoredIndex } from '../../node';
 import type { Call } from '../call';
@@ -33,7 +34,7 @@ export async function openFolder(call: Call, path: string): Promise<IndexFolder>
 /** What a search needs of an index: that of a folder, or of one Arrow file. */
 export type SavedIndex = Pick<
   IndexFolder,
-  'path' | 'options' | 'text' | 'columnInfo' | 'columns' | 'frequencies' | 'index'
+  'path' | 'options' | 'idKind' | 'text' | 'columnInfo' | 'columns' | 'frequencies' | 'index'
 >;
 
 /** Opens a folder, or reads the one file of an index, which is `-` on stdin. */
@@ -46,6 +47,7 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   return {
     path: file,
     options: { ...index.hasher.options, vectors: index.vectors },
+    idKind: internalsOf(index).ids.kind,
     ...{ text: null, columnInfo: [], columns: async () => null, frequencies: async () => null },
     index: async () => index,
   };

@@ -80,11 +80,12 @@ export async function buildIndex(call: Call, input: string, wish?: Wish): Promis
   let index: SimHashIndex | null = null;
   for await (const batch of source) {
     for (const piece of withIds(source, batch)) {
-      if (index === null) {
-        const need = needOf(call, { rows: rows ?? 0, storage, source, piece, carried });
-        checkMemory(call, rows, need);
-        index = new SimHashIndex(optionsFor(source, piece.vectors, storage));
+      const known = rows ?? batch.firstRow + batch.count; // so far, where a stream does not say
+      if (call.has('max-memory') && (index === null || rows === null)) {
+        const need = needOf(call, { rows: known, storage, source, piece, carried });
+        checkMemory(call, known, { ...need, isSoFar: rows === null });
       }
+      index ??= new SimHashIndex(optionsFor(source, piece.vectors, storage));
       if (isMeasured && storage === 'none') given.push(piece.vectors as DenseMatrix);
       await addPiece(source, index, piece);
     }

@@ -24,14 +24,11 @@ type Parts = Readonly<Record<string, number>>;
  */
 export function checkMemory(
   call: Call,
-  rows: number | null,
+  rows: number,
   { parts, advice, isSoFar = false }: { parts: Parts; advice: string; isSoFar?: boolean },
 ): void {
   const limit = limitOf(call, 'max-memory');
   if (limit === null) return;
-  if (rows === null) {
-    call.fail('--max-memory needs to know how many rows come: give a file in place of a stream');
-  }
   const all = { program: PROGRAM_BYTES, ...parts };
   const peak = Object.values(all).reduce((sum, bytes) => sum + bytes, 0);
   const told = Object.entries(all).flatMap(([name, bytes]) =>

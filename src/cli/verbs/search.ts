@@ -5,6 +5,7 @@
  */
 
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
+import type { IdKind } from '../../index/id-table';
 import { similaritiesOf } from '../../index/search';
 import { isMissing } from '../../measure/rows';
 import {
@@ -13,6 +14,7 @@ import {
   type DenseMatrix,
   type Explanation,
   type Id,
+  type Ids,
   openIndex,
   type Rank,
   RowBatch,
@@ -65,14 +67,17 @@ export async function run(call: Call): Promise<0 | 1> {
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
+  /** The columns of queries that have no neighbours, while none had any. */
+  let empty: Record<string, ColumnData> | null = null;
+  let isEmpty = true;
   for await (const queries of queriesOf(call, folder, index)) {
     const results = await answers(call, index, { queries, allowed, ...request });
     const found = foundRows(queries.names, results, request.k);
     const isExact = isRankedExactly(index, queries, request);
     const columns: Record<string, ColumnData> = {
-      query: columnOfIds(found.map((one) => one.query)),
+      query: columnOfIds(queries.kind, found, 'query'),
       rank: Int32Array.from(found, ({ rank }) => rank),
-      id: columnOfIds(found.map(({ id }) => id)),
+      id: columnOfIds(folder.idKind, found, 'id'),
       distance: Int32Array.from(found, ({ distance }) => distance),
       [isExact ? measure.name : estimatedName(measure)]: Float64Array.from(
         found,
@@ -86,8 +91,12 @@ export async function run(call: Call): Promise<0 | 1> {
         isLoaded ? carried.valuesOf(name, rows) : (await index.columns([name], { rows }))[name]
       ) as ColumnData;
     }
+    empty ??= columns;
+    if (found.length === 0) continue; // its columns of values could be of another type
+    isEmpty = false;
     await out.write(RowBatch.of(columns));
   }
+  if (isEmpty && empty !== null) await out.write(RowBatch.of(empty));
   await out.close();
   if (!isLoaded) {
     if (call.has('explain')) call.say(memoryWords(index.figures));
@@ -248,16 +257,23 @@ function isRankedExactly(
   return isByVectors && rank === 'exact' && maxDistance === undefined;
 }
 
-/** Ids as a column of one type: row numbers and small ids as integers, else strings. */
-function columnOfIds(ids: readonly Id[]): ColumnData {
-  const isAll = (type: string) => ids.every((id) => typeof id === type);
-  if (isAll('number')) return Float64Array.from(ids as number[]);
-  return isAll('bigint') ? BigInt64Array.from(ids as bigint[]) : (ids as string[]);
+/** Ids as a column of the type of their kind: row numbers and small ids as numbers. */
+function columnOfIds<K extends string>(
+  kind: IdKind | null,
+  found: readonly Record<K, Id>[],
+  name: K,
+): ColumnData {
+  const ids = found.map((one) => one[name]);
+  if (kind === 'string') return ids as string[];
+  if (kind !== 'bigint') return Float64Array.from(ids as number[]);
+  const isSigned = ids.every((id) => id === BigInt.asIntN(64, id as bigint));
+  return (isSigned ? BigInt64Array : BigUint64Array).from(ids as bigint[]);
 }
 
 /** Some queries, all of one kind. */
 interface Queries {
   readonly names: readonly Id[];
+  readonly kind: IdKind | null;
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
   /** The rows of the index that the queries are, which do not find themselves. */
   readonly self: readonly number[] | null;
@@ -276,7 +292,7 @@ async function* queriesOf(
     call.misuse('say what to search for: QUERIES (a file, or -), --row-id IDS or --query TEXT');
   }
   if (call.has('query')) yield await textQuery(call, folder, index);
-  else if (call.has('row-id')) yield* rowQueries(call, index);
+  else if (call.has('row-id')) yield* rowQueries(call, folder, index);
   else yield* fileQueries(call, folder, input);
 }
 
@@ -294,11 +310,15 @@ async function textQuery(
   const text = call.text('query') as string;
   const [vectors] = rowsOfTexts(hasher, [text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
-  return { names: [0], vectors, self: null };
+  return { names: [0], kind: 'row', vectors, self: null };
 }
 
 /** Rows of the index, each a query by its vector where the index holds it, else by its code. */
-async function* rowQueries(call: Call, index: SearchedIndex): AsyncGenerator<Queries> {
+async function* rowQueries(
+  call: Call,
+  { idKind: kind }: SavedIndex,
+  index: SearchedIndex,
+): AsyncGenerator<Queries> {
   const words = call.list('row-id');
   const ids = index instanceof SimHashIndex ? index : await idsAmong(index, words);
   for (const part of words.flatMap((word) => partsOf(call, ids, word))) {
@@ -310,7 +330,7 @@ async function* rowQueries(call: Call, index: SearchedIndex): AsyncGenerator<Que
     const { code, vector } = row;
     const vectors =
       vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
-    yield { names: [row.id], vectors, self: [row.row] };
+    yield { names: [row.id], kind, vectors, self: [row.row] };
   }
 }
 
@@ -340,12 +360,19 @@ async function* fileQueries(
         return ids === null ? firstRow + i : (ids[firstRow + i - batch.firstRow] as Id);
       });
       for (let i = 0; i < count; i++) without += Number(isMissing(vectors, i));
-      yield { names, vectors, self: null };
+      yield { names, kind: kindOf(ids), vectors, self: null };
     }
   }
   if (without === 0) return;
   const which = without === 1 ? '1 query has' : `${without} queries have`;
   call.say(`${which} ${source.whyNull}, and no neighbours`);
+}
+
+/** The kind of ids of a column, which may have no rows; null stands for their numbers. */
+function kindOf(ids: Ids | null): IdKind {
+  if (ids === null) return 'row';
+  if (Array.isArray(ids)) return 'string';
+  return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
 }
 
 /** One of the queries, by itself; null where it has no code. */
