@@ -31,6 +31,8 @@ import { PART_POINTS, TOGETHER_ROWS } from './new-segments';
 
 /** Candidates of a query whose cosines are computed, for each of k. */
 const SPARE = 8;
+/** Queries that are searched for together: each holds some 100 KB while partitions pass. */
+const TOGETHER = 250;
 /** Bytes that searches hold at least while they are measured. */
 const MIN_ROOM = 2 ** 20;
 
@@ -59,15 +61,19 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
   try {
     const measured: Measured = {
       get parts() {
-        return index.view();
+        return index.view(true);
       },
       mayScan: false,
       partitionOf: build.partitionOf,
       isAlone: (row) => !equal.has(row),
-      *together(asked, search) {
+      *together<A, T>(asked: readonly A[], search: (one: A, i: number) => Steps<T>) {
         const start = performance.now();
-        const searches = asked.map((one, i) => search(one, i));
-        const results = yield* late((own) => index.together(searches, own));
+        const results: T[] = [];
+        for (let first = 0; first < asked.length; first += TOGETHER) {
+          const some = asked.slice(first, first + TOGETHER);
+          const searches = some.map((one, i) => search(one, first + i));
+          results.push(...(yield* late((own) => index.together(searches, own))));
+        }
         return { results, ms: (performance.now() - start) / Math.max(1, asked.length) };
       },
     };

@@ -166,3 +166,22 @@ export function rowPlace({ segment, block, rows }: LoadedBlock, place: number): 
     entries: entries && [before, entries[place], all],
   };
 }
+
+/** The block and the place there of row `at` among the rows of all blocks. */
+export function placeIn(blocks: readonly LoadedBlock[], at: number) {
+  let place = at;
+  let i = 0;
+  while (place >= blocks[i].rows.count) place -= blocks[i++].rows.count;
+  return { block: blocks[i], place };
+}
+
+/** What is held of a block besides its codes: no view of the body, which is freed. */
+export function keptRows({ rows }: LoadedBlock): LoadedBlock['rows'] {
+  const { checks, entries, ids } = rows;
+  return {
+    ...rows,
+    ...{ rows: rows.rows.slice(), checks: checks?.slice() ?? null },
+    ...{ entries: entries?.slice() ?? null, ids: ids?.copy() ?? null },
+    ...{ codes: new Uint8Array(), residuals: null, residualScales: null, firsts: null },
+  };
+}

@@ -13,13 +13,15 @@ import { ResidualMemory } from '../kernels/residuals/residual-memory';
 import {
   type BlockName,
   type BlockReader,
+  keptRows,
   type LoadedBlock,
   type PassedRow,
+  placeIn,
   type RowPlace,
   rowPlace,
 } from './block-reader';
 import type { StoredContent } from './content';
-import type { Store } from './needs';
+import type { PassedStore } from './needs';
 
 /** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
 const PAGE = 64;
@@ -62,11 +64,13 @@ interface CacheCounts {
 /** By partition whether its codes are needed too. */
 type Wanted = ReadonlyMap<number, boolean>;
 
-export class PartitionCache implements Store<boolean> {
+export class PartitionCache implements PassedStore<boolean> {
   readonly codes: CodeMemory;
   readonly residuals: ResidualMemory | null;
   /** Memory that it takes when it is full. */
   readonly bytes: number;
+  /** Whether all partitions fit into memory together. */
+  readonly holdsAll: boolean;
   readonly counts: CacheCounts = { hits: 0, misses: 0, evictions: 0 };
   readonly #content: StoredContent;
   readonly #reader: BlockReader;
@@ -104,6 +108,7 @@ export class PartitionCache implements Store<boolean> {
     // Codes lie in one memory, residual codes in another.
     const most = mostCodes(Math.max(width, residualBytes));
     this.#pageCount = Math.floor(Math.min(PAGE * all, limit / rowBytes, most) / PAGE);
+    this.holdsAll = all <= this.#pageCount;
     this.bytes = PAGE * rowBytes * this.#pageCount;
     this.codes = new CodeMemory(width, PAGE * this.#pageCount);
     this.residuals =
@@ -113,10 +118,14 @@ export class PartitionCache implements Store<boolean> {
     for (let page = this.#pageCount - 1; page >= 0; page--) this.#free.push(page);
   }
 
+  /** Rows of a partition, those with equal codes and removed ones too. */
+  rowsIn(partition: number): number {
+    const rowsOf = ({ segment, block }: BlockName) => segment.table.rows[block];
+    return this.#blocks[partition].reduce((sum, one) => sum + rowsOf(one), 0);
+  }
+
   #pagesOf(partition: number): number {
-    let rows = 0;
-    for (const { segment, block } of this.#blocks[partition]) rows += segment.table.rows[block];
-    return Math.ceil(rows / PAGE);
+    return Math.ceil(this.rowsIn(partition) / PAGE);
   }
 
   /** Those that are not here, or have no codes here where these are needed. */
@@ -139,7 +148,7 @@ export class PartitionCache implements Store<boolean> {
    * Cuts an order of partitions where they do not fit into memory together, never between two of
    * equal products unless these alone do not fit.
    */
-  groupsOf(order: Uint32Array, products: Int32Array): { first: number; end: number }[] {
+  groupsOf(order: Uint32Array, products: ArrayLike<number>): { first: number; end: number }[] {
     const groups = [{ first: 0, end: 0 }];
     let [pages, tied] = [0, 0];
     order.forEach((partition, i) => {
@@ -156,6 +165,17 @@ export class PartitionCache implements Store<boolean> {
       groups[groups.length - 1].end = i + 1;
     });
     return groups;
+  }
+
+  partsOf(wanted: Wanted): Wanted[] {
+    const [here, others]: number[][] = [[], []];
+    for (const [partition, needsCodes] of wanted) {
+      (this.#has(partition, needsCodes) ? here : others).push(partition);
+    }
+    const all = [...here, ...others.sort((a, b) => a - b)];
+    return this.groupsOf(Uint32Array.from(all), all).map(({ first, end }) => {
+      return new Map(all.slice(first, end).map((one) => [one, wanted.get(one) ?? false]));
+    });
   }
 
   async load(wanted: Wanted, signal: AbortSignal | undefined): Promise<void> {
@@ -196,10 +216,8 @@ export class PartitionCache implements Store<boolean> {
   }
 
   #bytesOf(partition: number): number {
-    return this.#blocks[partition].reduce(
-      (sum, { segment, block }) => sum + segment.table.bytes[block],
-      0,
-    );
+    const bytesOf = ({ segment, block }: BlockName) => segment.table.bytes[block];
+    return this.#blocks[partition].reduce((sum, one) => sum + bytesOf(one), 0);
   }
 
   /** Moves a partition to the end of those that make room. */
@@ -341,18 +359,18 @@ export class PartitionCache implements Store<boolean> {
 
   /** The id of a row at a cell, or of a further row of it. */
   idAt(cell: number, further?: Further): string | number | bigint {
-    const { block, place } = this.#locate(cell, further);
+    const { block, place } = this.locate(cell, further);
     return block.rows.ids?.at(place) ?? block.rows.rows[place];
   }
 
   placeAt(cell: number, further?: Further): RowPlace {
-    const { block, place } = this.#locate(cell, further);
+    const { block, place } = this.locate(cell, further);
     return rowPlace(block, place);
   }
 
   /** A copy of all that is known of it: its code is empty where that was not read. */
   rowAt(cell: number, further?: Further): PassedRow {
-    const { block, place } = this.#locate(cell, further);
+    const { block, place } = this.locate(cell, further);
     const { ids, rows } = block.rows;
     const width = this.codes.bytesPerCode;
     return {
@@ -364,7 +382,8 @@ export class PartitionCache implements Store<boolean> {
     };
   }
 
-  #locate(cell: number, further?: Further) {
+  /** The block of a row, and its place there. */
+  locate(cell: number, further?: Further) {
     const page = Math.floor(cell / PAGE);
     const { blocks, sources } = this.#ownerOf(cell);
     return placeIn(blocks, further?.at ?? sources[this.#firsts[page] + (cell % PAGE)]);
@@ -378,22 +397,4 @@ export class PartitionCache implements Store<boolean> {
 /** The cell of a place in a partition that has these pages. */
 function cellAt(pages: Uint32Array, local: number): number {
   return PAGE * pages[Math.floor(local / PAGE)] + (local % PAGE);
-}
-
-function placeIn(blocks: readonly LoadedBlock[], at: number) {
-  let place = at;
-  let i = 0;
-  while (place >= blocks[i].rows.count) place -= blocks[i++].rows.count;
-  return { block: blocks[i], place };
-}
-
-/** What is held of a block besides its cells: no view of the body, which is freed. */
-function keptRows({ rows }: LoadedBlock): LoadedBlock['rows'] {
-  const { checks, entries, ids } = rows;
-  return {
-    ...rows,
-    ...{ rows: rows.rows.slice(), checks: checks?.slice() ?? null },
-    ...{ entries: entries?.slice() ?? null, ids: ids?.copy() ?? null },
-    ...{ codes: new Uint8Array(), residuals: null, residualScales: null, firsts: null },
-  };
 }

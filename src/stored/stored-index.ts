@@ -131,9 +131,12 @@ export class StoredIndex<I extends Id = Id> {
     this.#view = this.view();
   }
 
-  /** @internal What one search sees of the index. */
-  view(): StoredView {
-    return new StoredView(this.#shared);
+  /**
+   * @internal What one search sees of the index; with `isMeasured` one of many that run together,
+   * of which only the rows found matter.
+   */
+  view(isMeasured = false): StoredView {
+    return new StoredView(this.#shared, isMeasured);
   }
 
   /** @internal The results of searches, which read together. */

@@ -1,7 +1,7 @@
 /**
  * The partitions of a stored index as one search uses them: routes by the centroids, and weighs the
  * partitions that the cache holds by the kernels of an index in memory. Where those that a search
- * visits do not fit into memory together, they are read and weighed group after group.
+ * visits do not fit into memory together, or those of many searches that run together, they pass.
  */
 
 import type { Steps } from '../base/steps';
@@ -9,14 +9,23 @@ import type { SearchedPartitions } from '../index/index-parts';
 import { gapOf, type Weighed } from '../index/partitions/gaps';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
-import { FallingLimit, type Hits } from '../kernels/hits/hits';
+import { FallingLimit, type HitSearch, type Hits } from '../kernels/hits/hits';
 import { productsKernel, residualKernel, weightedKernel } from '../kernels/kernels';
 import { UNIT } from '../kernels/products/products.scalar';
-import { ONE_WEIGHT, RANGE, type ResidualRows } from '../kernels/residuals/residuals.scalar';
+import {
+  formulasOf,
+  NO_GAP,
+  ONE_WEIGHT,
+  RANGE,
+  type ResidualRows,
+  sideEstimate,
+} from '../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { StoredContent } from './content';
-import { Need } from './needs';
+import { Need, Pass } from './needs';
 import type { PartitionCache } from './partition-cache';
+import { PassedRows } from './passed-rows';
+import { ReplayedSearch } from './replayed-search';
 
 /** What routes queries: the same for all searches. */
 export class Router {
@@ -51,25 +60,51 @@ export class Router {
   }
 }
 
-/** Notes which rows a search has found; codes are numbered from `base` on in each group. */
+/** Notes which rows a search has found. */
 export interface Notes {
   /** Of a search whose rows are all in memory: hits are cells. */
   noteCells(hits: Hits, limit: number): void;
-  /** Of the group at `base`, before others take its place: hits are cells, `base` higher. */
-  noteGroup(hits: Hits, limit: number, base: number): void;
+  /** Of a search whose rows have passed: hits are codes of `rows`. */
+  noteRows(rows: PassedRows, hits: Hits, limit: number): void;
 }
+
+interface Searching {
+  readonly notes: Notes;
+  /** Whether it is one of many that run together, so that all partitions are wanted. */
+  readonly isMeasured: boolean;
+}
+
+/** Partitions in the order of a search. */
+interface Visit {
+  readonly order: Uint32Array;
+  /** 2,048 times the products of the query with their centroids. */
+  readonly products: Float32Array;
+}
+
+/** Partitions that are weighed before others pass have so many rows for each that is wanted. */
+const ROWS_A_HIT = 4;
+/** And this part of all. */
+const FIRST_PART = 1 / 16;
+const MOST = 2 ** 32 - 1;
 
 export class StoredPartitions implements SearchedPartitions {
   readonly #router: Router;
   readonly #content: StoredContent;
   readonly #cache: PartitionCache;
   readonly #notes: Notes;
+  readonly #isMeasured: boolean;
 
-  constructor(content: StoredContent, router: Router, cache: PartitionCache, notes: Notes) {
+  constructor(
+    content: StoredContent,
+    router: Router,
+    cache: PartitionCache,
+    { notes, isMeasured }: Searching,
+  ) {
     this.#content = content;
     this.#router = router;
     this.#cache = cache;
     this.#notes = notes;
+    this.#isMeasured = isMeasured && !cache.holdsAll;
   }
 
   get count(): number {
@@ -98,102 +133,180 @@ export class StoredPartitions implements SearchedPartitions {
     weights: WeightTables,
     ask: number,
   ): Steps<Weighed> {
-    const { order, products } = this.nearest(point, probes);
-    const groups = this.#cache.groupsOf(order, products);
+    const { order } = this.nearest(point, probes);
     const { codes: memory } = this.#cache;
-    const all = new FallingLimit(weights.maxWeight, ask);
+    const kernel = weightedKernel(this.#content.parts.kernel);
     let codes = 0;
-    for (const [i, { first, end }] of groups.entries()) {
-      const group = order.subarray(first, end);
-      yield* this.#loaded(group, { needsCodes: true });
-      const kernel = weightedKernel(this.#content.parts.kernel);
+    const weigh = (search: HitSearch, partition: number) => {
+      for (const { first, count } of this.#cache.runsOf(partition)) {
+        search.range(first, first + count);
+        codes += count;
+      }
+    };
+    if (!this.#isMeasured && this.#cache.groupsOf(order, order).length === 1) {
+      yield* this.#loaded(order, true);
       const search = kernel.search(memory, weights, ask);
-      for (const partition of group) {
-        for (const run of this.#cache.runsOf(partition)) {
-          search.range(run.first, run.first + run.count);
-          codes += run.count;
-        }
-      }
-      if (groups.length === 1) {
-        this.#notes.noteCells(search.hits(), search.limit);
-        return { search, codes, visited: probes };
-      }
-      const base = i * memory.rows.length;
+      for (const partition of order) weigh(search, partition);
+      this.#notes.noteCells(search.hits(), search.limit);
+      return { search, codes, visited: probes };
+    }
+    const all = new FallingLimit(weights.maxWeight, ask);
+    const rows = this.#passedRows();
+    yield this.#passing(order, true, (part) => {
+      const search = kernel.search(memory, weights, ask);
+      for (const partition of order) if (part.has(partition)) weigh(search, partition);
       const { limit } = search;
       const hits = search.hits();
-      for (let j = 0; j < hits.count; j++) {
-        if (hits.weights[j] <= limit) all.take(base + hits.codes[j], hits.weights[j]);
+      for (let i = 0; i < hits.count; i++) {
+        const weight = hits.weights[i];
+        if (weight <= Math.min(limit, all.limit)) all.take(rows.keep(hits.codes[i]), weight);
       }
-      this.#notes.noteGroup(all.list, all.limit, base);
-    }
+    });
     const { limit, held, list } = all;
+    this.#notes.noteRows(rows, list, limit);
     return { search: { limit, held, hits: () => list }, codes, visited: probes };
   }
 
-  *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
-    const { gaps, residualCodes } = this.#router;
-    const { order, products } = this.nearest(point, probes);
-    const groups = this.#cache.groupsOf(order, products);
-    yield* this.#loaded(order.subarray(0, groups[0].end), { needsCodes: false });
+  *weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
+    const { gaps, residualCodes, nearness } = this.#router;
+    const { order, products } = this.nearest(query.point, probes);
+    // As in Partitions.ranges: the product with the shortened centroid.
+    const visit = {
+      order,
+      products: Float32Array.from(products, (one) => (nearness * one * ONE_WEIGHT) / (UNIT * UNIT)),
+    };
+    const first = this.#firstOf(visit, ask);
+    const gap = gapOf(gaps, probes, ask);
+    yield* this.#loaded(order.subarray(0, first), false);
     const rows = this.#cache.residuals as ResidualRows;
-    const tables = (residualCodes as ResidualCodes).tablesOf(unit);
+    const tables = (residualCodes as ResidualCodes).tablesOf(query.unit);
     const kernel = residualKernel(this.#content.parts.kernel);
-    const search = kernel.search(rows, tables, ask, gapOf(gaps, probes, ask));
-    let [codes, visited] = [0, 0];
-    for (const [i, { first, end }] of groups.entries()) {
-      if (i > 0) {
-        yield* this.#loaded(order.subarray(first, end), { needsCodes: false, isMidway: true });
-      }
-      const base = i * this.#cache.codes.rows.length;
-      const { ranges, owners } = this.#rangesOf({ order, products }, first, end, base);
-      const seen = search.ranges(ranges);
-      for (let at = 0; at < seen; at++) codes += ranges[RANGE * at + 2];
-      visited = seen === 0 ? first : owners[seen - 1] + 1;
-      if (groups.length > 1) this.#notes.noteGroup(search.seen(), search.limit, base);
-      if (seen < owners.length) break;
-    }
+    const search = kernel.search(rows, tables, ask, gap);
+    const { ranges, owners } = this.#rangesOf(visit, Array.from(order.subarray(0, first).keys()));
+    const seen = search.ranges(ranges);
+    let codes = 0;
+    for (let at = 0; at < seen; at++) codes += ranges[RANGE * at + 2];
+    const visited = seen === 0 ? 0 : owners[seen - 1] + 1;
     const { limit, held } = search;
     const hits = search.hits();
-    if (groups.length === 1) this.#notes.noteCells(hits, limit);
+    if (first < probes && seen === owners.length) {
+      const begun = { codes, hits, limit, gap, first };
+      return yield* this.#rest(query, visit, ask, begun);
+    }
+    this.#notes.noteCells(hits, limit);
     return { search: { limit, held, hits: () => hits }, codes, visited };
   }
 
-  /** Waits until these partitions are in memory. */
-  *#loaded(
+  /** How many partitions of an order are weighed together, never between two of equal products. */
+  #firstOf({ order, products }: Visit, ask: number): number {
+    let end = order.length;
+    if (this.#isMeasured) {
+      let rows = 0;
+      end = 0;
+      while (end < order.length && (end < FIRST_PART * order.length || rows < ROWS_A_HIT * ask)) {
+        rows += this.#cache.rowsIn(order[end++]);
+      }
+      while (end < order.length && products[end] === products[end - 1]) end++;
+    }
+    return this.#cache.groupsOf(order.subarray(0, end), products)[0].end;
+  }
+
+  /** Goes on with partitions that pass. */
+  *#rest(
+    { unit }: PartitionQuery,
+    visit: Visit,
+    ask: number,
+    begun: { codes: number; hits: Hits; limit: number; gap: number; first: number },
+  ): Steps<Weighed> {
+    const { order, products } = visit;
+    const { hits, limit, gap, first } = begun;
+    const rows = this.#passedRows();
+    const search = new ReplayedSearch(ask, gap, order.length);
+    for (let i = 0; i < hits.count; i++) {
+      search.take(rows.keep(hits.codes[i]), hits.weights[i]);
+    }
+    const residuals = this.#cache.residuals as ResidualRows;
+    const kernel = residualKernel(this.#content.parts.kernel);
+    yield this.#passing(order.subarray(first), false, (part) => {
+      const places = Array.from(order.keys()).filter((i) => i >= first && part.has(order[i]));
+      const { ranges, owners } = this.#rangesOf(visit, places);
+      const tables = (this.#router.residualCodes as ResidualCodes).tablesOf(unit);
+      const query = { ...tables, ...formulasOf(tables) };
+      const passing = kernel.search(residuals, tables, MOST, NO_GAP, limit);
+      passing.ranges(ranges);
+      const seen = passing.seen();
+      owners.forEach((i, at) => {
+        search.count(i, ranges[RANGE * at + 2]);
+      });
+      for (let j = 0, at = 0; j < seen.count; j++) {
+        const cell = seen.codes[j];
+        while ((cell - ranges[RANGE * at]) >>> 0 >= ranges[RANGE * at + 2]) at++;
+        const i = owners[at];
+        const estimate = sideEstimate(residuals, query, cell, products[i]);
+        search.hold(i, rows.keep(cell), seen.weights[j], estimate);
+      }
+    });
+    const { visited, codes: compared } = search.replay(first, products);
+    const found = search.hits();
+    this.#notes.noteRows(rows, found, search.limit);
+    return {
+      search: { limit: search.limit, held: search.held, hits: () => found },
+      codes: begun.codes + compared,
+      visited,
+    };
+  }
+
+  /** Partitions in any order, each of which is looked at while it is in memory. */
+  #passing(
     partitions: Uint32Array,
-    { needsCodes, isMidway = false }: { needsCodes: boolean; isMidway?: boolean },
-  ): Steps<void> {
-    let missing = this.#cache.missing(partitions, needsCodes);
+    needsCodes: boolean,
+    look: (part: ReadonlyMap<number, unknown>) => void,
+  ): Pass {
+    this.#countHits(partitions, needsCodes);
+    return new Pass(this.#cache, wantedOf(partitions, needsCodes), look);
+  }
+
+  #passedRows(): PassedRows {
+    return new PassedRows(this.#cache, this.#content.segments, this.#isMeasured);
+  }
+
+  #countHits(partitions: Uint32Array, needsCodes: boolean): Uint32Array {
+    const missing = this.#cache.missing(partitions, needsCodes);
     this.#cache.counts.hits += partitions.length - missing.length;
+    return missing;
+  }
+
+  /** Waits until these partitions are in memory. */
+  *#loaded(partitions: Uint32Array, needsCodes: boolean): Steps<void> {
+    let missing = this.#countHits(partitions, needsCodes);
     while (missing.length > 0) {
-      const wanted = new Map(Array.from(partitions, (partition) => [partition, needsCodes]));
-      yield new Need(this.#cache, wanted, isMidway);
+      yield new Need(this.#cache, wantedOf(partitions, needsCodes));
       missing = this.#cache.missing(partitions, needsCodes);
     }
   }
 
-  /** The cells of partitions as ranges of the kernel, and to which of the order each belongs. */
+  /** The cells of some of an order as ranges of the kernel, and to which of it each belongs. */
   #rangesOf(
-    { order, products }: { order: Uint32Array; products: Int32Array },
-    first: number,
-    end: number,
-    base: number,
+    { order, products }: Visit,
+    places: readonly number[],
   ): { ranges: Uint32Array; owners: number[] } {
     const numbers: number[] = [];
     const owners: number[] = [];
-    for (let i = first; i < end; i++) {
+    for (const i of places) {
       for (const run of this.#cache.runsOf(order[i])) {
-        numbers.push(run.first, base + run.first, run.count, 0);
+        numbers.push(run.first, run.first, run.count, 0);
         owners.push(i);
       }
     }
     const ranges = Uint32Array.from(numbers);
     const floats = new Float32Array(ranges.buffer);
-    owners.forEach((owner, i) => {
-      // As in Partitions.ranges: the product with the shortened centroid.
-      const { nearness } = this.#router;
-      floats[RANGE * i + 3] = (nearness * products[owner] * ONE_WEIGHT) / (UNIT * UNIT);
+    owners.forEach((owner, at) => {
+      floats[RANGE * at + 3] = products[owner];
     });
     return { ranges, owners };
   }
+}
+
+function wantedOf(partitions: Uint32Array, needsCodes: boolean): Map<number, boolean> {
+  return new Map(Array.from(partitions, (partition) => [partition, needsCodes]));
 }

@@ -15,6 +15,7 @@ import type { PassedRow, RowPlace } from './block-reader';
 import type { StoredContent } from './content';
 import { Need } from './needs';
 import type { PartitionCache } from './partition-cache';
+import type { PassedRows } from './passed-rows';
 import { type Notes, type Router, StoredPartitions } from './stored-partitions';
 import type { VectorCache } from './vector-cache';
 
@@ -52,13 +53,14 @@ export class StoredView implements SearchParts, Notes {
   readonly #passed = new Map<number, PassedRow>();
   /** Codes of rows whose vectors were read, where partitions are held without codes. */
   readonly #codeOf = new Map<number, Uint8Array>();
+  /** Where the search has seen partitions that passed: what is known of its rows by their codes. */
+  #found: PassedRows | null = null;
   /** Rows of each code, ascending, where codes are no cells; and the code of each row. */
   #rowsOfCode: Map<number, readonly number[]> | null = null;
   readonly #codeOfRow = new Map<number, number>();
-  /** The row of each code, where codes are no cells. */
-  #rowOfCode: Uint32Array | null = null;
 
-  constructor({ content, router, cache, vectors }: Shared) {
+  /** With `isMeasured`, ids and codes of rows are not known. */
+  constructor({ content, router, cache, vectors }: Shared, isMeasured = false) {
     const { parts } = content;
     this.#content = content;
     this.#cache = cache;
@@ -73,39 +75,25 @@ export class StoredView implements SearchParts, Notes {
     this.vectors = parts.vectors;
     this.ids = { idOf: (row) => this.#idOf(row), removals: 0 };
     this.distinctCodes = this.#codes();
-    this.partitions = router && new StoredPartitions(content, router, cache, this);
+    const how = { notes: this, isMeasured };
+    this.partitions = router && new StoredPartitions(content, router, cache, how);
   }
 
   noteCells({ codes, weights, count }: Hits, limit: number): void {
     const { rows } = this.#cache.codes;
+    this.#found = null;
+    this.#codeOfRow.clear();
     for (let i = 0; i < count; i++) {
       if (weights[i] <= limit) this.#cells.set(rows[codes[i]], codes[i]);
     }
   }
 
-  noteGroup({ codes, weights, count }: Hits, limit: number, base: number): void {
-    const { rows } = this.#cache.codes;
-    const all = new Uint32Array(base + rows.length);
-    if (this.#rowOfCode !== null && base > 0) all.set(this.#rowOfCode);
-    all.set(rows, base);
-    this.#rowOfCode = all;
-    if (base === 0) this.#rowsOfCode = null; // the search begins again
+  noteRows(rows: PassedRows, { codes, weights, count }: Hits, limit: number): void {
+    this.#found = rows;
+    this.#codeOfRow.clear();
     for (let i = 0; i < count; i++) {
-      if (weights[i] > limit || codes[i] < base) continue;
-      const cell = codes[i] - base;
-      const further = this.#cache.furtherAt(cell).map((one) => this.#cache.rowAt(cell, one));
-      this.#addCode(codes[i], [this.#cache.rowAt(cell), ...further]);
-    }
-  }
-
-  /** Notes the rows of a code, ascending: from now on codes are those that are noted. */
-  #addCode(code: number, rows: readonly PassedRow[]): void {
-    this.#rowsOfCode ??= new Map();
-    const numbers = rows.map(({ row }) => row);
-    this.#rowsOfCode.set(code, numbers);
-    for (const one of rows) {
-      this.#codeOfRow.set(one.row, code);
-      this.#passed.set(one.row, one);
+      if (weights[i] > limit) continue;
+      for (const row of rows.numbersOf(codes[i])) this.#codeOfRow.set(row, codes[i]);
     }
   }
 
@@ -206,9 +194,15 @@ export class StoredView implements SearchParts, Notes {
 
   /** Where rows are that the search has found. */
   placeOf(row: number): RowPlace {
-    const passed = this.#passed.get(row);
+    const passed = this.#passedOf(row);
     if (passed !== undefined) return passed;
     return this.#cache.placeAt(this.#cellOf(row), this.#further.get(row));
+  }
+
+  #passedOf(row: number): PassedRow | undefined {
+    const code = this.#found === null ? undefined : this.#codeOfRow.get(row);
+    if (code === undefined) return this.#passed.get(row);
+    return this.#found?.rowsOf(code).find((one) => one.row === row);
   }
 
   #cellOf(row: number): number {
@@ -219,7 +213,7 @@ export class StoredView implements SearchParts, Notes {
 
   #idOf(row: number): Id {
     if (this.#content.header.ids === 'row') return row;
-    const passed = this.#passed.get(row);
+    const passed = this.#passedOf(row);
     const id = passed?.id
       ? passed.id()
       : this.#cache.idAt(this.#cellOf(row), this.#further.get(row));
@@ -227,7 +221,7 @@ export class StoredView implements SearchParts, Notes {
   }
 
   #distance(row: number, code: Uint8Array): number {
-    const own = this.#codeOf.get(row) ?? this.#passed.get(row)?.code;
+    const own = this.#codeOf.get(row) ?? this.#passedOf(row)?.code;
     if (own !== undefined) return distance(code, own, 0);
     return distance(code, this.#cache.codes.codes, this.#cellOf(row) * code.length);
   }
@@ -244,8 +238,9 @@ export class StoredView implements SearchParts, Notes {
 
   /** Rows of a code, ascending. */
   *#rowsOf(code: number): Generator<number> {
-    if (this.#rowsOfCode !== null) {
-      yield* this.#rowsOfCode.get(code) ?? [];
+    const known = this.#found?.numbersOf(code) ?? this.#rowsOfCode?.get(code);
+    if (known !== undefined || this.#rowsOfCode !== null) {
+      yield* known ?? [];
       return;
     }
     yield this.#cache.codes.rows[code];
@@ -262,7 +257,7 @@ export class StoredView implements SearchParts, Notes {
       hasDuplicates: header.shared ?? false,
       noteCompared: () => undefined,
       distinctOf: (row) => this.#codeOfRow.get(row) ?? this.#cellOf(row),
-      rowOf: (code) => (this.#rowOfCode ?? cache.codes.rows)[code],
+      rowOf: (code) => this.#found?.rowOf(code) ?? cache.codes.rows[code],
       firstRow: (code, filter) => {
         for (const row of this.#rowsOf(code)) {
           if (filter === null || filter.accepts(row)) return row;

@@ -72,6 +72,8 @@ const SIDE_ERROR = 1.336;
 /** Standard errors by which an estimate by sides must fall short. */
 const SURE_OF_SIDES = 1;
 
+type Formulas = ReturnType<typeof formulasOf>;
+
 /** The numbers of both formulas, in float32. */
 export function formulasOf({ zero, factor }: ResidualTables) {
   const raised = factor > 0 ? (SURE_OF_SIDES * SIDE_ERROR * ONE_WEIGHT) / (SIDE_SCALE * factor) : 0;
@@ -112,8 +114,46 @@ export interface ResidualSearch {
 
 export interface ResidualKernel {
   readonly name: string;
-  /** A search for the `want` rows of the largest cosines. */
-  search(from: ResidualRows, query: ResidualTables, want: number, gap?: number): ResidualSearch;
+  /**
+   * A search for the `want` rows of the largest cosines, which ends early by `gap`. Its limit is
+   * `limit` at the beginning.
+   */
+  search(
+    from: ResidualRows,
+    query: ResidualTables,
+    want: number,
+    gap?: number,
+    limit?: number,
+  ): ResidualSearch;
+}
+
+/** Looks up the entries of half a residual code, that of the sides or, from `first` on, another. */
+function sumOf(rows: ResidualRows, { tables }: ResidualTables, row: number, first = 0): number {
+  let sum = 0;
+  for (let i = 0; 2 * i < rows.bytesPerRow; i++) {
+    const byte = rows.bytes[residualByte(rows, row, first + i)];
+    sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
+  }
+  return sum;
+}
+
+const cosineOf = (sum: number, scale: number, more: number) =>
+  Math.fround(Math.fround(sum * scale) + more);
+
+/**
+ * What the sides of a row say, raised: it is looked at where this is above 2,047 less the limit.
+ * `more` is 2,048 times the product of query and centroid, a float32.
+ */
+export function sideEstimate(
+  rows: ResidualRows,
+  query: ResidualTables & Pick<Formulas, 'sideBase' | 'sideFactor'>,
+  row: number,
+  more: number,
+  sides = sumOf(rows, query, row),
+): number {
+  const scale = rows.floats[residualScale(rows.bytesPerRow, row)];
+  const first = Math.fround(sides - query.sideBase);
+  return cosineOf(first, Math.fround(scale * query.sideFactor), more);
 }
 
 /** The weight of a right angle; a weight is 2,048 (1 - cosine). */
@@ -127,34 +167,21 @@ export const MAX_RESIDUAL_BYTES = 1024;
 export const scalarResiduals: ResidualKernel = {
   name: 'scalar',
 
-  search(rows, query, want, gap = NO_GAP) {
-    const { bytesPerRow, bytes, floats } = rows;
-    const { tables } = query;
-    const { base, factor, sideBase, sideFactor } = formulasOf(query);
-    const hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
+  search(rows, tables, want, gap = NO_GAP, limit = MAX_RESIDUAL_WEIGHT) {
+    const { bytesPerRow, floats } = rows;
+    const query = { ...tables, ...formulasOf(tables) };
+    const hits = new FallingLimit(limit, want);
     const reach = Math.fround(gap);
-    const half = bytesPerRow / 2;
-    const sumOf = (row: number, first: number) => {
-      let sum = 0;
-      for (let i = 0; i < half; i++) {
-        const byte = bytes[residualByte(rows, row, first + i)];
-        sum += tables[32 * i + (byte & 15)] + tables[32 * i + 16 + (byte >> 4)];
-      }
-      return sum;
-    };
-    const cosineOf = (sum: number, scale: number, more: number) =>
-      Math.fround(Math.fround(sum * scale) + more);
     /** The limit when the search came to the current centroid. */
     let before = hits.limit;
     const take = (row: number, code: number, more: number) => {
       const scale = floats[residualScale(bytesPerRow, row)];
       if (scale === 0) return;
-      const sides = sumOf(row, 0);
-      const first = Math.fround(sides - sideBase);
-      const estimate = cosineOf(first, Math.fround(scale * sideFactor), more);
+      const sides = sumOf(rows, query, row);
+      const estimate = sideEstimate(rows, query, row, more, sides);
       if (!(estimate > ONE_WEIGHT - before - 1)) return;
-      const sum = Math.fround(2 * sides + sumOf(row, half) - base);
-      const cosine = Math.trunc(cosineOf(sum, Math.fround(scale * factor), more));
+      const sum = Math.fround(2 * sides + sumOf(rows, query, row, bytesPerRow / 2) - query.base);
+      const cosine = Math.trunc(cosineOf(sum, Math.fround(scale * query.factor), more));
       hits.take(code, Math.min(Math.max(ONE_WEIGHT - cosine, 0), MAX_RESIDUAL_WEIGHT));
     };
     return {

@@ -25,14 +25,14 @@ const FORMULA_BYTES = 16;
 export const wasmResiduals: ResidualKernel = {
   name: 'wasm',
 
-  search(from, query, want, gap = NO_GAP) {
+  search(from, query, want, gap = NO_GAP, limit = MAX_RESIDUAL_WEIGHT) {
     const memory = memoryOf(from.bytes);
-    if (memory === undefined) return scalarResiduals.search(from, query, want, gap);
+    if (memory === undefined) return scalarResiduals.search(from, query, want, gap, limit);
     const { kernels, bytes } = memory;
     const { tables } = query;
     const queryBytes = FORMULA_BYTES + tables.length;
     const extraBytes = queryBytes + WORK_BYTES + 4 * RANGE * MAX_RANGES;
-    const state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
+    const state = new HitState(memory, limit, want, extraBytes);
     const queryAt = state.extraAt;
     const workAt = queryAt + queryBytes;
     const rangesAt = workAt + WORK_BYTES;
