@@ -95,6 +95,10 @@ const heldIn = (text: string): Held =>
 
 const has = (value: unknown) => value !== null && value !== undefined;
 
+/** What a page says of recall and speed. */
+const speedIn = (text: string) =>
+  heldIn(text).health.sections.find(({ name }) => name === 'speed')?.sentences ?? [];
+
 describe.each([
   ['vectors.hs', 'with kept vectors', { rows: ROWS, curve: true, charts: 6 }],
   ['codes.hs', 'of codes alone', { rows: ROWS, curve: true, charts: 3 }],
@@ -186,8 +190,7 @@ describe('report', () => {
     made.optimize();
     await saveIndex(made, at('measured.hs'));
     const { text } = await reported('measured.hs', words);
-    const [sentence, note] =
-      heldIn(text).health.sections.find(({ name }) => name === 'speed')?.sentences ?? [];
+    const [sentence, note] = speedIn(text);
     expect(sentence).toMatch(/of the true 10 nearest by exact cosine \(95 %: .*, 80 queries\)/);
     const report = made.remeasure({ queries });
     const [cosine, ofRows] = [report.kthCosine, report.byRows?.kthCosine];
@@ -199,6 +202,15 @@ describe('report', () => {
     await saveIndex(made, at('measured.hs'));
     const { stdout } = await run(['info', at('measured.hs')]);
     expect(stdout).toMatch(/^warning +the 80 queries lie farther from the rows than held-out/m);
+    const codes = index('none');
+    codes.optimize();
+    await saveIndex(codes, at('measured-codes.hs'));
+    const hashing = ['--bits', '128', '--projection', 'hadamard', '-o', at('queries.arrow')];
+    await run(['fingerprint', at('queries.jsonl'), ...hashing]);
+    const ofCodes = await reported('measured-codes.hs', ['--queries', at('queries.arrow')]);
+    expect(speedIn(ofCodes.text)[0]).toMatch(
+      /of the true 10 nearest by distance of codes \(95 %: .*, 80 queries\)/,
+    );
     const page = ['-o', at('x.html'), ...words];
     const plain = await run(['report', at('vectors.hs'), ...page]);
     expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('--optimize')]);
