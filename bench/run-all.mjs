@@ -29,6 +29,7 @@ const SCRIPTS = [
     'choices',
     'honesty',
     'doubt',
+    'spilling',
     'centring',
     'classics',
     'exact',
