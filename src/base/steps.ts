@@ -57,6 +57,8 @@ type Progress = (done: number, total: number) => readonly [done: number, total: 
 export abstract class Elsewhere {
   /** False within work that must not be stopped. */
   mayStop = true;
+  /** True when the event loop ran while others did it. */
+  hasWaited = false;
   #progress: Progress = (done, total) => [done, total];
 
   /** Reports progress in other numbers from now on, or none. */
@@ -146,7 +148,7 @@ export async function runStepsAsync<T>(
     const result = step();
     if (result.done) return result.value;
     if (result.value instanceof Elsewhere) await elsewhere(result.value, steps, call);
-    const pause = pauseWhenDue();
+    const pause = pauseWhenDue(result.value);
     if (pause !== null) await pause;
   }
 }
@@ -217,7 +219,7 @@ export async function* streamItemsAsync<T>(
     for (let result = step(); !result.done; result = step()) {
       if (result.value instanceof Item) yield result.value.value;
       else if (result.value instanceof Elsewhere) await elsewhere(result.value, steps, call);
-      const pause = pauseWhenDue();
+      const pause = pauseWhenDue(result.value);
       if (pause !== null) await pause;
     }
   } finally {
@@ -225,10 +227,14 @@ export async function* streamItemsAsync<T>(
   }
 }
 
-/** Returns a pause to await when PAUSE_AFTER_MS have passed since the last one, else null. */
-export function pauser(): () => Promise<void> | null {
+/**
+ * Returns a pause to await when PAUSE_AFTER_MS have passed since the last one, or since a step that
+ * waited for others, else null.
+ */
+export function pauser(): (step?: unknown) => Promise<void> | null {
   let start = performance.now();
-  return () => {
+  return (step) => {
+    if (step instanceof Elsewhere && step.hasWaited) start = performance.now();
     if (performance.now() - start < PAUSE_AFTER_MS) return null;
     return new Promise<void>((resolve) => setTimeout(resolve)).then(() => {
       start = performance.now();

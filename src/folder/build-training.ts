@@ -17,7 +17,7 @@ import {
   usualPartitions,
   type Wanted,
 } from '../index/optimize';
-import { allocateCentroids } from '../k-means/k-means';
+import { allocateIntegers } from '../k-means/points';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { UNIT } from '../kernels/products/products.scalar';
 import { NO_PARTITION } from '../table/sealed/segment-tables';
@@ -69,7 +69,7 @@ export class Training {
     const order = await runStepsAsync(drawn(trained, most, alea(wanted.seed)), call);
     const every = Math.ceil(distinct.length / NEARNESS_ROWS);
     const probed = distinct.filter((_, i) => i % every === 0);
-    const sample = allocateCentroids(order.length, width); // threads read them in place
+    const sample = allocateIntegers(order.length, width); // threads read them in place
     const near = await gather(rows, vectors, { order, sample, probed, call });
     const tree = await runStepsAsync(
       trainTree(sample, width, { count, seed: wanted.seed, kernel: rows.parts.kernel }),

@@ -9,7 +9,7 @@ import { drawn } from '../base/draw';
 import { mean } from '../base/mean-limits';
 import { alea } from '../base/random';
 import type { Steps } from '../base/steps';
-import { allocateCentroids } from '../k-means/k-means';
+import { allocateIntegers } from '../k-means/points';
 import { type CentroidTree, NEAREST_IN_TREE, trainTree } from '../k-means/two-level';
 import { inParallel } from '../threads/parallel';
 import type { FullSetting } from './candidates';
@@ -163,7 +163,7 @@ function* inPartitions(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Ste
   const space = spaceOf(parts, distinctCodes);
   const most = Math.max(SAMPLE_PER_CENTROID * count, MIN_DRAWN);
   const drawnCodes = yield* drawn(trained, most, alea(wanted.seed));
-  const sample = allocateCentroids(drawnCodes.length, space.width); // threads read them in place
+  const sample = allocateIntegers(drawnCodes.length, space.width); // threads read them in place
   for (let i = 0; i < drawnCodes.length; i++) {
     space.vectorInto(drawnCodes[i], sample, i * space.width);
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;

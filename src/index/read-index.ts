@@ -14,7 +14,7 @@ import {
 } from '../base/check';
 import type { Ids } from '../base/ids';
 import { runSteps, type Steps } from '../base/steps';
-import { allocateCentroids } from '../k-means/k-means';
+import { allocateIntegers } from '../k-means/points';
 import { NO_ROW } from '../kernels/hits/hits';
 import { integerWidth } from '../kernels/products/products.scalar';
 import { NO_GAP } from '../kernels/residuals/residuals.scalar';
@@ -220,7 +220,7 @@ export class Restoring {
     for (const partition of partitionOf) {
       if (partition >= count) checkInteger('partition', partition, 0, count - 1);
     }
-    const centroids = allocateCentroids(count, width);
+    const centroids = allocateIntegers(count, width);
     centroids.set(values);
     const grouped = yield* groupedByPartition(distinctCodes, partitionOf, count);
     const { nearness, gaps = [] } = this.#header;

@@ -9,10 +9,9 @@ import { lengthOf } from '../base/length';
 import type { Steps } from '../base/steps';
 import { Highest } from '../base/top-k';
 import { type KernelName, productsKernel } from '../kernels/kernels';
-import { Arena } from '../kernels/memory';
 import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
-import { dot, PointBlock, type Points, roundInto } from './points';
+import { allocateIntegers, dot, PointBlock, type Points, roundInto } from './points';
 
 /** Rows between two steps. Within these limits, as many as make about STEP_PRODUCTS. */
 const MAX_ROWS = 512;
@@ -80,12 +79,6 @@ interface KMeansOptions {
   readonly kernel?: KernelName | undefined;
 }
 
-/** Zeroed centroids in a new WebAssembly memory, where the integer kernels read them in place. */
-export function allocateCentroids(count: number, width: number): Int16Array {
-  const arena = new Arena(2 * (count + 3) * width, true); // the kernel reads up to three more
-  return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
-}
-
 /** Centroids of some points, and the sums that they move to. */
 export class KMeans {
   readonly count: number;
@@ -110,9 +103,15 @@ export class KMeans {
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
     this.centroids = new Float64Array(count * dimensions);
-    this.rounded = allocateCentroids(count, this.#block.width);
+    this.rounded = allocateIntegers(count, this.#block.width);
     this.#sums = new Float64Array(count * dimensions);
     this.#sizes = new Uint32Array(count);
+  }
+
+  /** Begins where the same number of centroids of other points are. */
+  continue(from: KMeans): void {
+    this.centroids.set(from.centroids);
+    this.rounded.set(from.rounded);
   }
 
   /** Puts the first centroids where rows are. */
@@ -222,13 +221,13 @@ export class KMeans {
   }
 
   #move(centroid: number, rowForEmpty?: (centroid: number) => number): void {
-    const { dimensions, length: pointLength } = this.#points;
+    const { dimensions } = this.#points;
     const at = centroid * dimensions;
     const sum = this.#sums.subarray(at, at + dimensions);
     const own = this.centroids.subarray(at, at + dimensions);
     const length = lengthOf(sum);
     if (this.#isMajority) {
-      for (let i = 0; i < dimensions; i++) own[i] = (sum[i] > 0 ? 1 : -1) / pointLength;
+      for (let i = 0; i < dimensions; i++) own[i] = (sum[i] > 0 ? 1 : -1) / Math.sqrt(dimensions);
       roundInto(own, 1, this.rounded, centroid * this.#block.width);
     } else if (length > 0) {
       for (let i = 0; i < dimensions; i++) own[i] = sum[i] / length;

@@ -5,6 +5,8 @@
  */
 
 import { ascending } from '../base/arrays';
+import type { Steps } from '../base/steps';
+import { Arena } from '../kernels/memory';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 
 export interface Points {
@@ -15,28 +17,56 @@ export interface Points {
   readonly dimensions: number;
   /** Length of every point: 1, the root of the bits for codes of ±1, or UNIT for integers. */
   readonly length: number;
-  /** The points of all rows where they are integers already: read in place, not copied. */
+  /**
+   * The points of all rows where they are integers already, `integerWidth(dimensions)` of them each:
+   * read in place, not copied.
+   */
   readonly integers?: Int16Array;
   /** Writes the point of a row to `out[at]..`. */
   into(row: number, out: Float64Array, at: number): void;
 }
 
 /**
- * Vectors of `width` integers and length UNIT, one after another, as points that are not copied.
- * `width` must be padded as `integerWidth` returns it.
+ * Vectors of integers and length UNIT, one after another, padded as `integerWidth` says, as points
+ * that are not copied.
  */
-export function integerPoints(integers: Int16Array, width: number): Points {
+export function integerPoints(integers: Int16Array, dimensions: number): Points {
+  const width = integerWidth(dimensions);
   const rowCount = integers.length / width;
   return {
     rowCount,
-    dimensions: width,
+    dimensions,
     length: UNIT,
     integers,
     rows: ascending(rowCount),
     into(row, out, at) {
-      for (let i = 0; i < width; i++) out[at + i] = integers[row * width + i];
+      for (let i = 0; i < dimensions; i++) out[at + i] = integers[row * width + i];
     },
   };
+}
+
+/** Zeroed vectors of integers in a new WebAssembly memory, where the kernels read them in place. */
+export function allocateIntegers(count: number, width: number): Int16Array {
+  const arena = new Arena(2 * (count + 3) * width, true); // the kernel reads up to three more
+  return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
+}
+
+/** Points that take more bytes as integers are rounded each time that they are read. */
+const MAX_PACKED_BYTES = 2 ** 28;
+/** Rows that are rounded to integers between two steps. */
+const PACKED_ROWS = 1024;
+
+/** Some rows of the points alone: as integers, which all threads read in place, where they fit. */
+export function* pointsAt(points: Points, rows: Uint32Array): Steps<Points> {
+  const width = integerWidth(points.dimensions);
+  if (2 * width * rows.length > MAX_PACKED_BYTES) return { ...points, rows };
+  const packed = allocateIntegers(rows.length, width);
+  const block = new PointBlock(points, PACKED_ROWS);
+  for (let first = 0; first < rows.length; first += PACKED_ROWS) {
+    packed.set(block.rounded(block.take(rows, first)), first * width);
+    yield undefined;
+  }
+  return integerPoints(packed, points.dimensions);
 }
 
 /** Writes a vector of this length, scaled to length UNIT, to `out[at]..`; zeros stay zeros. */
@@ -95,17 +125,22 @@ export class PointBlock {
 
   /** The product of the i-th point and the vector at `at` of others. */
   dot(i: number, others: Float64Array, at: number): number {
-    const { dimensions } = this.#points;
-    return dot(this.#values, i * dimensions, others, at, dimensions);
+    return dot(...this.#placeOf(i), others, at, this.#points.dimensions);
   }
 
   /** Adds the i-th point to the sum number `sum`. */
   addTo(sums: Float64Array, sum: number, i: number): void {
-    const { dimensions, integers } = this.#points;
-    const values = integers ?? this.#values;
-    const from = (this.#firstRow + i) * dimensions;
+    const { dimensions } = this.#points;
+    const [values, from] = this.#placeOf(i);
     const to = sum * dimensions;
     for (let j = 0; j < dimensions; j++) sums[to + j] += values[from + j];
+  }
+
+  /** The values of the i-th point, and where they begin. */
+  #placeOf(i: number): [Int16Array | Float64Array, number] {
+    const { dimensions, integers } = this.#points;
+    if (integers === undefined) return [this.#values, i * dimensions];
+    return [integers, (this.#firstRow + i) * this.width];
   }
 
   /** The first `count` points at length UNIT; valid until the next points are taken. */
@@ -130,7 +165,7 @@ export class PointBlock {
 
 /** Sum of products of `dimensions` values, from two offsets on, in order. */
 export function dot(
-  a: Float64Array,
+  a: Int16Array | Float64Array,
   aAt: number,
   b: Float64Array,
   bAt: number,

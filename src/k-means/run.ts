@@ -12,8 +12,8 @@ import type { Steps } from '../base/steps';
 import { NO_ROW } from '../kernels/hits/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
-import { allocateCentroids, KMeans, Progress } from './k-means';
-import { PointBlock, type Points } from './points';
+import { KMeans, Progress } from './k-means';
+import { type Points, pointsAt } from './points';
 
 /** Settings of a run. There must be as many rows, and as large a sample, as clusters. */
 export interface KMeansSettings {
@@ -54,8 +54,6 @@ const MAX_STARTING_BYTES = 2 ** 28;
 /** Gains of the objective below which a start ends, and below which the whole run does. */
 const MIN_GAIN = 3e-4;
 const MIN_LAST_GAIN = 1e-5;
-/** Rows that are rounded to integers between two steps. */
-const PACKED_ROWS = 1024;
 /**
  * Most times that centroids move over all rows, where the sample is not all of them. On GloVe the
  * first raises the objective by 1 %, the third by .2 %.
@@ -68,9 +66,8 @@ export function* kMeans(
   settings: KMeansSettings,
 ): Steps<{ nearest: Uint32Array; centroids: Float64Array; history: Iteration[] }> {
   const run = new Run(points, settings);
-  const means = yield* run.best();
-  const nearest = yield* run.overAll(means);
-  return { nearest, centroids: means.centroids, history: run.history };
+  const found = yield* run.overAll(yield* run.best());
+  return { ...found, history: run.history };
 }
 
 /** One run: draws samples, runs starts, keeps the history. */
@@ -126,12 +123,14 @@ class Run {
   /** One start on its own sample, until the gain is small. */
   *#started(start: number): Steps<KMeans> {
     const { clusters, isMajority, kernel } = this.#settings;
-    const sample = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
+    const drawnRows = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
+    const points = yield* pointsAt(this.#points, drawnRows);
+    const sample = points.rows;
     const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * this.#points.dimensions));
     const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
     const among = sample.subarray(0, Math.max(clusters, some));
-    const means = new KMeans(this.#points, clusters, { isMajority, kernel });
-    yield* means.begin(yield* startingRows(this.#points, among, clusters, this.#random, kernel));
+    const means = new KMeans(points, clusters, { isMajority, kernel });
+    yield* means.begin(yield* startingRows(points, among, clusters, this.#random, kernel));
     const nearest = new Uint32Array(sample.length).fill(NO_ROW);
     let last = Number.NEGATIVE_INFINITY;
     for (const [iteration, count] of this.#seen.entries()) {
@@ -148,8 +147,11 @@ class Run {
   }
 
   /** Assigns all rows; the centroids move while that raises the objective. */
-  *overAll(means: KMeans): Steps<Uint32Array> {
-    const { rows } = this.#points;
+  *overAll(best: KMeans): Steps<{ nearest: Uint32Array; centroids: Float64Array }> {
+    const points = yield* pointsAt(this.#points, this.#points.rows);
+    const means = new KMeans(points, best.count, this.#settings);
+    means.continue(best);
+    const { rows } = points;
     const nearest = new Uint32Array(rows.length).fill(NO_ROW);
     let last = Number.NEGATIVE_INFINITY;
     for (let pass = 0; ; pass++) {
@@ -160,7 +162,7 @@ class Run {
       last = objective;
     }
     yield this.#progress.add(Number.POSITIVE_INFINITY);
-    return nearest;
+    return { nearest, centroids: means.centroids };
   }
 
   /** One iteration without the move: returns its objective. */
@@ -180,7 +182,7 @@ class Run {
 /**
  * Draws `count` different entries of `rows`, where centroids begin. Each next one is drawn in
  * proportion to 1 - cosine to the nearest centroid so far, half the squared distance of unit
- * vectors. Time grows with `count * rows.length`; so many rows are held as 16-bit integers.
+ * vectors. Time grows with `count * rows.length`.
  */
 function* startingRows(
   points: Points,
@@ -190,12 +192,7 @@ function* startingRows(
   kernel?: KernelName,
 ): Steps<Uint32Array> {
   const width = integerWidth(points.dimensions);
-  const packed = allocateCentroids(rows.length, width);
-  const block = new PointBlock(points, PACKED_ROWS);
-  for (let first = 0; first < rows.length; first += PACKED_ROWS) {
-    packed.set(block.rounded(block.take(rows, first)), first * width);
-    yield undefined;
-  }
+  const packed = (yield* pointsAt(points, rows)).integers as Int16Array; // few enough to fit
   const products = new Int32Array(rows.length);
   const weights = new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY);
   const isTaken = new Uint8Array(rows.length);

@@ -8,7 +8,7 @@ import type { IndexParts } from '../index/index-parts';
 import { checkHeader, optionsOf, takeHeader } from '../index/read-index';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
 import type { IndexHeader } from '../index/write-index';
-import { allocateCentroids } from '../k-means/k-means';
+import { allocateIntegers } from '../k-means/points';
 import { integerWidth } from '../kernels/products/products.scalar';
 import { type BlockTable, blocksFromArrow, NO_PARTITION } from '../table/sealed/segment-tables';
 import { centroidsFromArrow, removedFromArrow } from '../table/sealed/small-tables';
@@ -140,7 +140,7 @@ function centroidsOf(values: Int16Array, { dense, bits }: IndexParts): Int16Arra
   const width = integerWidth(dense?.dimensions ?? bits);
   const count = values.length / width;
   if (!Number.isInteger(count)) throw new Error(`its centroids are not ${width} integers wide`);
-  const centroids = allocateCentroids(count, width);
+  const centroids = allocateIntegers(count, width);
   centroids.set(values);
   return centroids;
 }

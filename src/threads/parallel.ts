@@ -54,6 +54,7 @@ class ParallelStep<S, P, R> extends Elsewhere {
       ...(this.mayStop && signal && { signal }),
       ...(onProgress && { onProgress: this.progressTo(onProgress) }),
     });
+    this.hasWaited = this.isDone;
   }
 }
 
