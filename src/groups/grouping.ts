@@ -51,8 +51,9 @@ interface GatheredRows {
   readonly kept: number;
 }
 
-/** Rows between two steps. */
+/** Rows between two steps; of those that are found by a key. */
 const STEP_ROWS = 2 ** 15;
+const KEYED_ROWS = 2 ** 12;
 
 /**
  * The rows that are not null, those to be kept first. For medoids of stars, rows with many near
@@ -71,22 +72,38 @@ export function* gather(
   { grouping, keep, near }: GroupRequest,
 ): Steps<GatheredRows[]> {
   const heads = yield* headsOf(grouping, rows, order, near);
-  const members = new Map<number, number[]>();
-  for (let i = 0; i < order.length; i++) {
-    const group = members.get(heads[i]);
-    if (group === undefined) members.set(heads[i], [order[i]]);
-    else group.push(order[i]);
-    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
-  }
+  const { starts, members } = yield* sortedByHead(order, heads);
   const isMedoid = keep === 'medoid' && grouping !== 'star';
   const groups: GatheredRows[] = [];
-  for (const group of members.values()) {
-    if (group.length === 1) continue;
-    const sorted = Uint32Array.from(group).sort();
-    groups.push({ rows: sorted, kept: isMedoid ? medoidOf(rows.codes, sorted) : group[0] });
-    if (isMedoid || groups.length % STEP_ROWS === 0) yield undefined;
+  for (let i = 0; i < order.length; i++) {
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+    const [from, to] = [starts[heads[i]], starts[heads[i] + 1]];
+    if (to - from < 2 || members[from] !== order[i]) continue;
+    const sorted = members.slice(from, to).sort();
+    groups.push({ rows: sorted, kept: isMedoid ? medoidOf(rows.codes, sorted) : order[i] });
+    if (isMedoid) yield undefined;
   }
   return groups;
+}
+
+/** The rows of each head, in the order: those of head h from `starts[h]` to `starts[h + 1]`. */
+function* sortedByHead(
+  order: Uint32Array,
+  heads: Uint32Array,
+): Steps<{ starts: Uint32Array; members: Uint32Array }> {
+  const starts = new Uint32Array(order.length + 1);
+  for (let i = 0; i < heads.length; i++) {
+    starts[heads[i] + 1]++;
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  for (let head = 0; head < order.length; head++) starts[head + 1] += starts[head];
+  const next = starts.slice();
+  const members = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i++) {
+    members[next[heads[i]]++] = order[i];
+    if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
+  }
+  return { starts, members };
 }
 
 /** For each row of `order` the head of its group, both as positions in the order. */
@@ -99,13 +116,14 @@ function* headsOf(
   const isExact = isEach(rows, near);
   if (isExact && near.pairs === undefined) {
     // Rows of equal codes and vectors go where the first of them goes: they are not compared.
-    const first = firstAlike(rows, order, near.group);
-    const different = order.filter((_, i) => first[i] === i);
-    if (different.length < order.length) {
+    const first = yield* firstAlike(rows, order, near.group);
+    const places = first.filter((place, i) => place === i);
+    if (places.length < order.length) {
+      const different = places.map((place) => order[place]);
       const heads = yield* headsOf(grouping, rows, different, near);
-      const places = ascending(order.length).filter((i) => first[i] === i);
-      const headOf = new Map(Array.from(places, (place, i) => [place, places[heads[i]]]));
-      return first.map((place) => headOf.get(place) as number);
+      const headOf = new Uint32Array(order.length);
+      for (const [i, place] of places.entries()) headOf[place] = places[heads[i]];
+      return first.map((place) => headOf[place]);
     }
   }
   const found = pairsOf(rows, order, near);
@@ -132,11 +150,12 @@ function pairsOf(rows: Rows, order: Uint32Array, near: GroupNearness): Stream<Pa
 }
 
 /** For each position in the order the first one whose row has the same code, vector and group. */
-function firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Uint32Array {
+function* firstAlike(rows: Rows, order: Uint32Array, group?: Int32Array): Steps<Uint32Array> {
   const { codes, vectors } = rows;
   const first = ascending(order.length);
   const known = new Map<string, number[]>();
   for (let i = 0; i < order.length; i++) {
+    if (i % KEYED_ROWS === KEYED_ROWS - 1) yield undefined;
     if (group !== undefined && group[order[i]] < 0) continue;
     const key = keyOf(codes, order[i]) + (group?.[order[i]] ?? '');
     const alike = known.get(key);
