@@ -105,7 +105,9 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     checkPlan(known.plan, own);
     plan.checks.set(own);
   }
+  yield undefined;
   plan.checks.set(checks?.subarray(first) ?? checksOf(added.codes), first);
+  yield undefined;
   let left = yield* preferred(added, request);
   if (known !== null) {
     const joined = yield* joinKnown({ ...known, added, request, order: left });
@@ -122,8 +124,10 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     const others = rows.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
     for (const row of others.subarray(0, keepAtMost - 1)) plan.duplicateOf[row] = row;
   }
+  yield undefined;
   for (let row = first; row < count; row++) plan.kept[row] = Number(plan.duplicateOf[row] === row);
   const dropped = ascending(count).filter((row) => row >= first && plan.kept[row] === 0);
+  yield undefined;
   const here = { rows: added, first };
   const isWithin = (row: number) => plan.duplicateOf[row] >= first;
   measureDropped(plan, dropped.filter(isWithin), here, here);
