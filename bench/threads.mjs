@@ -16,6 +16,7 @@ import {
   shingles,
   TextHasher,
 } from '../dist/index.js';
+import { buildDataSet, vectorsOf } from './lib/data-sets.mjs';
 import { ownCpu } from './lib/own-cpu.mjs';
 import { clusteredCodes, uniformCodes } from './lib/random.mjs';
 import { randomTexts as texts, clusteredVectors as vectors } from './lib/rows.mjs';
@@ -30,30 +31,32 @@ const ROUNDS = 5;
 await announce();
 
 const rows = (count) => Math.round(SCALE * count);
-const dense = vectors(rows(100_000), 100);
+buildDataSet('glove');
+const [dense, asked] = ['train', 'queries'].map((part) => vectorsOf('glove', part));
+dense.values = dense.values.slice(0, 100 * rows(340_479));
 const hadamard = new SimHasher({ bits: 256, dimensions: 100, projection: 'hadamard' });
 const signs = new SimHasher({ bits: 256, dimensions: 100 });
 const textHasher = new TextHasher({ bits: 256, tokens: shingles(2) });
 const someTexts = texts(rows(10_000));
-const wide = vectors(rows(60_000), 384);
+const wide = vectors(rows(100_000), 384);
 const wideHasher = new SimHasher({ bits: 256, dimensions: 384, projection: 'hadamard' });
 const options = { bits: 256, dimensions: 100, vectors: 'float32', projection: 'hadamard' };
 const index = new SimHashIndex(options);
 index.addAll(dense);
-const queries = vectors(1000, 100);
+const queries = { ...asked, values: asked.values.slice(0, 100 * 1000) };
 const hundred = { ...queries, values: queries.values.slice(0, 100 * 100) };
 const optimized = new SimHashIndex(options);
 optimized.addAll(dense);
 optimized.optimize({ recall: 0.95 });
 const many = new SimHashIndex({ bits: 256 });
-many.addAll(uniformCodes(rows(4_000_000), 256, 3));
+many.addAll(uniformCodes(rows(10_000_000), 256, 3));
 const one = uniformCodes(1, 256, 4);
-const near = clusteredCodes(rows(500_000), 64, 9);
-const lists = clusteredCodes(rows(30_000), 256, 8);
+const near = clusteredCodes(rows(2_000_000), 64, 9);
+const lists = clusteredCodes(rows(100_000), 256, 8);
 
 const uniform = uniformCodes(rows(10_000_000), 64, 12);
 const few = new SimHashIndex(options);
-few.addAll({ ...dense, values: dense.values.slice(0, 100 * rows(20_000)) });
+few.addAll({ ...dense, values: dense.values.slice(0, 100 * rows(40_000)) });
 
 async function allPairs(source, near, call) {
   let count = 0;
@@ -73,18 +76,18 @@ const JOBS = [
   ['texts to codes', 1.8, (call) => textHasher.hashAllAsync(someTexts, call)],
   ['scan of 100 queries', 1.8, (call) => index.searchAllAsync(hundred, { ...byScan, ...call })],
   ['one query', 1.6, (call) => many.searchAllAsync(one, { method: 'scan', ...call })],
-  ['searchAll of 1,000, optimized', 1.8, (call) => optimized.searchAllAsync(queries, call)],
+  ['searchAll of 1,000 words, optimized', 1.8, (call) => optimized.searchAllAsync(queries, call)],
   ['k-means, 500 clusters', 1.8, (call) => clusterAsync(index, { clusters: 500, ...call })],
   ['pairs of 10,000,000 codes', 1.8, (call) => allPairs(uniform, { maxDistance: 3 }, call)],
   ['pairs of clustered codes', 1.8, (call) => allPairs(near, { maxDistance: 3 }, call)],
   ['pairs by exact cosine', 1.8, (call) => allPairs(few, { minCosine: 0.8 }, call)],
   ['neighbor lists, 256 bits', 1.8, (call) => neighborListsAsync(lists, call)],
   [
-    'optimize',
+    'adding and optimize',
     1.8,
     async (call) => {
       const fresh = new SimHashIndex(options);
-      fresh.addAll(dense);
+      await fresh.addAllAsync(dense, undefined, call);
       return { ...(await fresh.optimizeAsync({ recall: 0.95, ...call })), queriesPerSecond: 0 };
     },
   ],
