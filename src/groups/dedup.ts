@@ -83,12 +83,7 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
   const request = groupRequest(added, { ...given, vectors: undefined });
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
-  if (checks !== undefined && !(checks instanceof Uint32Array)) {
-    throw wrongType('checks', 'a Uint32Array', checks);
-  }
-  if (checks !== undefined && checks.length !== count) {
-    throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
-  }
+  checkChecks(checks, count);
   const plan = blankPlan(added, known);
   checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) {
@@ -136,6 +131,13 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     measureDropped(plan, across, here, { rows: known.rows, first: 0 });
   }
   return plan;
+}
+
+function checkChecks(checks: Uint32Array | undefined, count: number): void {
+  if (checks === undefined) return;
+  if (!(checks instanceof Uint32Array)) throw wrongType('checks', 'a Uint32Array', checks);
+  if (checks.length === count) return;
+  throw wrongValue('checks', `one for each of ${count} rows`, checks.length);
 }
 
 /** By row its place in an order. */
