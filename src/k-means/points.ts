@@ -18,8 +18,8 @@ export interface Points {
   /** Length of every point: 1, the root of the bits for codes of ±1, or UNIT for integers. */
   readonly length: number;
   /**
-   * The points of all rows where they are integers already, `integerWidth(dimensions)` of them each:
-   * read in place, not copied.
+   * The points of all rows where they are integers already, `integerWidth(dimensions)` a point: read
+   * in place, not copied.
    */
   readonly integers?: Int16Array;
   /** Writes the point of a row to `out[at]..`. */
