@@ -18,7 +18,7 @@ export interface Points {
   /** Length of every point: 1, the root of the bits for codes of ±1, or UNIT for integers. */
   readonly length: number;
   /**
-   * The points of all rows where they are integers already, `integerWidth(dimensions)` a point: read
+   * The points of all rows where they are integers already, `integerWidth(dimensions)` each: read
    * in place, not copied.
    */
   readonly integers?: Int16Array;
