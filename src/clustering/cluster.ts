@@ -75,7 +75,7 @@ export const cluster = /* @__PURE__ */ syncForm(clustering);
  * @example
  * const matrix = { values: new Float32Array([1, 0, 0.8, 0.6, 0, 1]), dimensions: 2 };
  * const { clusters } = await clusterAsync(matrix, { clusters: 2 });
- * console.log(clusters.map(({ size }) => size)); // [ 1, 2 ]
+ * console.log(clusters.map(({ size }) => size)); // [ 2, 1 ]
  */
 export const clusterAsync = /* @__PURE__ */ asyncForm(clustering);
 
