@@ -77,6 +77,8 @@ interface KMeansOptions {
   /** Each value of a centroid is one of two, by the sign of the sum. */
   readonly isMajority?: boolean | undefined;
   readonly kernel?: KernelName | undefined;
+  /** What held the rounded centroids of a run that has ended; without it there is a new memory. */
+  readonly rounded?: Int16Array | undefined;
 }
 
 /** Centroids of some points, and the sums that they move to. */
@@ -94,7 +96,8 @@ export class KMeans {
   readonly #sums: Float64Array;
   readonly #sizes: Uint32Array;
 
-  constructor(points: Points, count: number, { isMajority = false, kernel }: KMeansOptions) {
+  constructor(points: Points, count: number, options: KMeansOptions) {
+    const { isMajority = false, kernel, rounded } = options;
     this.count = count;
     this.#points = points;
     this.#isMajority = isMajority;
@@ -103,7 +106,7 @@ export class KMeans {
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
     this.centroids = new Float64Array(count * dimensions);
-    this.rounded = allocateIntegers(count, this.#block.width);
+    this.rounded = rounded ?? allocateIntegers(count, this.#block.width);
     this.#sums = new Float64Array(count * dimensions);
     this.#sizes = new Uint32Array(count);
   }

@@ -53,14 +53,18 @@ export function allocateIntegers(count: number, width: number): Int16Array {
 
 /** Points that take more bytes as integers are rounded each time that they are read. */
 const MAX_PACKED_BYTES = 2 ** 28;
+/** Fewer bytes are copied when they are read: a separate memory takes 12 pages or more. */
+const MIN_OWN_BYTES = 2 ** 16;
 /** Rows that are rounded to integers between two steps. */
 const PACKED_ROWS = 1024;
 
 /** Some rows of the points alone: as integers, which all threads read in place, where they fit. */
 export function* pointsAt(points: Points, rows: Uint32Array): Steps<Points> {
   const width = integerWidth(points.dimensions);
-  if (2 * width * rows.length > MAX_PACKED_BYTES) return { ...points, rows };
-  const packed = allocateIntegers(rows.length, width);
+  const byteLength = 2 * width * rows.length;
+  if (byteLength > MAX_PACKED_BYTES) return { ...points, rows };
+  const isSmall = byteLength < MIN_OWN_BYTES;
+  const packed = isSmall ? new Int16Array(byteLength / 2) : allocateIntegers(rows.length, width);
   const block = new PointBlock(points, PACKED_ROWS);
   for (let first = 0; first < rows.length; first += PACKED_ROWS) {
     packed.set(block.rounded(block.take(rows, first)), first * width);

@@ -110,10 +110,12 @@ class Run {
   *best(): Steps<KMeans> {
     let best: KMeans | null = null;
     let most = Number.NEGATIVE_INFINITY;
+    let spare: KMeans | null = null;
     for (let start = 0; start < this.#settings.starts; start++) {
-      const means = yield* this.#started(start);
+      const means: KMeans = yield* this.#started(start, spare?.rounded);
       const { objective, iteration } = this.history[this.history.length - 1];
-      if (best !== null && objective <= most) continue;
+      spare = best === null || objective > most ? best : means;
+      if (spare === means) continue;
       [best, most] = [means, objective];
       [this.#start, this.#iterations] = [start, iteration + 1];
     }
@@ -121,7 +123,7 @@ class Run {
   }
 
   /** One start on its own sample, until the gain is small. */
-  *#started(start: number): Steps<KMeans> {
+  *#started(start: number, rounded?: Int16Array): Steps<KMeans> {
     const { clusters, isMajority, kernel } = this.#settings;
     const drawnRows = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
     const points = yield* pointsAt(this.#points, drawnRows);
@@ -129,7 +131,7 @@ class Run {
     const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * this.#points.dimensions));
     const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
     const among = sample.subarray(0, Math.max(clusters, some));
-    const means = new KMeans(points, clusters, { isMajority, kernel });
+    const means = new KMeans(points, clusters, { isMajority, kernel, rounded });
     yield* means.begin(yield* startingRows(points, among, clusters, this.#random, kernel));
     const nearest = new Uint32Array(sample.length).fill(NO_ROW);
     let last = Number.NEGATIVE_INFINITY;

@@ -4,7 +4,14 @@
  * answer, or queries of the caller; none of them took part in building or tuning by this call.
  */
 
-import { checkInteger, checkK, checkOptions, checkSeed, wrongType } from '../base/check';
+import {
+  checkInteger,
+  checkK,
+  checkOptions,
+  checkSeed,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
@@ -74,7 +81,7 @@ export async function measureRecall(
   const queries = matrixOf(given.queries ?? drawn?.vectors ?? drawn?.codes ?? []);
   const isByCosine = !(queries instanceof Codes) && index.vectors !== 'none';
   if (!isByCosine && search.rank !== undefined && search.rank !== 'hamming') {
-    throw new TypeError(`recall by distance needs rank 'hamming', got '${search.rank}'`);
+    throw wrongValue('search.rank', `'hamming' for recall by distance`, search.rank);
   }
   const total = rows.length + 1;
   const step = async (done: number) => {

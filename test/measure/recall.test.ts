@@ -83,7 +83,9 @@ describe('recall against brute force', () => {
     const measured = await measureRecall(codesOnly, { k: K, sample: 40 });
     expect(measured).toMatchObject({ recall: 1, truth: 'distance', queries: 40 });
     const wrong = measureRecall(codesOnly, { search: { rank: 'estimate' } });
-    await expect(wrong).rejects.toThrow(`recall by distance needs rank 'hamming', got 'estimate'`);
+    await expect(wrong).rejects.toThrow(
+      `search."rank" expected 'hamming' for recall by distance, got "estimate"`,
+    );
   });
 
   it('of sparse vectors is by their cosines', async () => {
