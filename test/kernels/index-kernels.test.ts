@@ -18,6 +18,7 @@ import { wasmResiduals } from '../../src/kernels/residuals/residuals.wasm';
 import { scalarWeighted } from '../../src/kernels/weighted/weighted.scalar';
 import { wasmWeighted } from '../../src/kernels/weighted/weighted.wasm';
 import { Draws } from '../reference/random';
+import { residualCodes } from './residual-codes';
 
 /** The kernels of the index: both kernels against sums that are written bit by bit. */
 
@@ -180,22 +181,6 @@ describe.each([scalarHamming, popcnt64Hamming, popcnt8Hamming])(
 
 function bitsOf(value: number): number {
   return [...value.toString(2)].filter((digit) => digit === '1').length;
-}
-
-/** Rows of random residual codes, and a query's tables; every seventh row is none. */
-function residualCodes(bytesPerRow: number, count: number) {
-  const draws = new Draws(bytesPerRow);
-  const memory = new ResidualMemory(bytesPerRow, 10);
-  const rows = Array.from({ length: count }, (_, row) => {
-    const residualCode = Uint8Array.from({ length: bytesPerRow }, () => byte(draws));
-    const scale = row % 7 === 3 ? 0 : Math.fround(0.8 + draws.uniform() / 2);
-    memory.reserve(row + 1); // grows several times, codes in it
-    memory.set(row, residualCode, scale);
-    return { residualCode, scale };
-  });
-  const tables = Uint8Array.from({ length: 16 * bytesPerRow }, () => draws.integer(32));
-  const query = { tables, zero: 15.5 * bytesPerRow + 0.3, factor: 60 / bytesPerRow };
-  return { memory, rows, query };
 }
 
 it.each([
