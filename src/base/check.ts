@@ -36,6 +36,16 @@ export function wrongValue(name: string, expected: string, value: unknown): Rang
   return new RangeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
 
+/** Throws when an array's memory was given to another thread: its values are gone. */
+export function checkAttached(name: string, values: unknown): void {
+  if (!ArrayBuffer.isView(values) || values.byteLength > 0) return;
+  try {
+    values.buffer.slice(0, 0);
+  } catch {
+    throw wrongType(name, 'an array whose memory was not given away', values);
+  }
+}
+
 /** An integer within limits, both included. */
 export function checkInteger(name: string, value: unknown, min: number, max: number): number {
   if (typeof value !== 'number') throw wrongType(name, 'a number', value);

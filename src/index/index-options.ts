@@ -1,6 +1,7 @@
 /** The options of an index and of its calls: defaults in one place, checks in another. */
 
 import {
+  checkAttached,
   checkInteger,
   checkNumber,
   checkOneOf,
@@ -68,6 +69,7 @@ export function checkFilter(
   }
   const isRows = filter instanceof Set || filter instanceof Uint32Array || Array.isArray(filter);
   if (!isRows) throw wrongType('filter', 'a function, or rows as an array or a Set', filter);
+  checkAttached('filter', filter);
   const allowed = new Set<number>();
   for (const row of filter as Iterable<unknown>) {
     allowed.add(checkInteger('a row of filter', row, 0, MAX_ROWS));

@@ -5,7 +5,7 @@
  */
 
 import { checkValidity, isValid } from '../base/bitmap';
-import { checkInteger, describe, wrongType, wrongValue } from '../base/check';
+import { checkAttached, checkInteger, describe, wrongType, wrongValue } from '../base/check';
 import { checkedLength } from '../base/length';
 
 /** A value for each dimension. */
@@ -100,6 +100,7 @@ export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) {
     throw wrongType('values', 'a Float32Array or a Float64Array', values);
   }
+  checkAttached('values', values);
   checkInteger('dimensions', dimensions, 1, Number.MAX_SAFE_INTEGER);
   const count = values.length / dimensions;
   if (!Number.isInteger(count)) {
@@ -167,6 +168,8 @@ export function checkEntries(where: string, indices: unknown, values: unknown): 
   if (!isDense(values)) {
     throw wrongType(`${where}values`, 'a Float32Array, a Float64Array or an array', values);
   }
+  checkAttached(`${where}indices`, indices);
+  checkAttached(`${where}values`, values);
   if (indices.length !== values.length) {
     throw wrongValue(`${where}values`, `${indices.length} numbers, one an index`, values.length);
   }

@@ -18,7 +18,7 @@ import {
   Struct,
 } from 'apache-arrow';
 import { countNulls } from '../../base/bitmap';
-import { wrongType } from '../../base/check';
+import { checkAttached, wrongType } from '../../base/check';
 import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
 import { builderOf, type Column, type ColumnKind, finished } from './builder';
@@ -138,6 +138,7 @@ function dataOf(name: string, given: ColumnData) {
     return bytesData(bytes, { width, length, validity });
   }
   if (ArrayBuffer.isView(given)) {
+    checkAttached(name, given);
     if (typeOfArray(given) !== undefined) return numberData(given as NumberArray);
     throw wrongType(name, 'a typed array of numbers', given);
   }

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { RowBatch, SimHasher, SimHashIndex } from '../../src/node';
+
+/** Arrays whose memory was given to another thread: they have no values, and no call may read them. */
+
+function gone<A extends Float32Array | Uint32Array>(values: A): A {
+  structuredClone(values, { transfer: [values.buffer as ArrayBuffer] });
+  return values;
+}
+
+const hasher = new SimHasher({ bits: 64, dimensions: 2 });
+const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
+index.addAll([
+  [1, 2],
+  [2, 1],
+]);
+const dense = () => ({ values: gone(new Float32Array(4)), dimensions: 2 });
+const sparse = () => ({
+  offsets: [0, 0, 0],
+  indices: gone(new Uint32Array(2)),
+  values: gone(new Float32Array(2)),
+});
+
+it.each<[string, string, () => unknown]>([
+  ['hashAll, dense', 'values', () => hasher.hashAll(dense())],
+  ['hashAll, sparse', 'indices', () => hasher.hashAll(sparse())],
+  ['addAll', 'values', () => index.addAll(dense())],
+  ['searchAll', 'values', () => index.searchAll(dense())],
+  ['withinAll', 'values', () => index.withinAll(dense(), { maxDistance: 3 })],
+  ['optimize', 'values', () => index.optimize({ queries: dense() })],
+  ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
+  ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
+])('%s names "%s"', (_, name, call) => {
+  expect(call).toThrow(`"${name}" expected an array whose memory was not given away`);
+  expect(index.count).toBe(2);
+});
