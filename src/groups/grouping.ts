@@ -7,7 +7,7 @@
  * medoid, comes from all pairs of its rows, or from a sample where it is very large.
  */
 
-import { ascending } from '../base/arrays';
+import { ascending, toStarts } from '../base/arrays';
 import { eachItem, type Steps, type Stream } from '../base/steps';
 import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
@@ -93,10 +93,10 @@ function* sortedByHead(
 ): Steps<{ starts: Uint32Array; members: Uint32Array }> {
   const starts = new Uint32Array(order.length + 1);
   for (let i = 0; i < heads.length; i++) {
-    starts[heads[i] + 1]++;
+    starts[heads[i]]++;
     if (i % STEP_ROWS === STEP_ROWS - 1) yield undefined;
   }
-  for (let head = 0; head < order.length; head++) starts[head + 1] += starts[head];
+  toStarts(starts);
   const next = starts.slice();
   const members = new Uint32Array(order.length);
   for (let i = 0; i < order.length; i++) {
