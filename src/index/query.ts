@@ -1,7 +1,7 @@
 /** From what a caller gives to what is searched with: code, accumulators, unit vector. */
 
 import { bitsOf, isValid } from '../base/bitmap';
-import { wrongType, wrongValue } from '../base/check';
+import { checkAttached, wrongType, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
 import { Codes, checkUnusedBits } from '../codes/codes';
 import { rowsOfMatrix } from '../hashing/row-hasher';
@@ -74,6 +74,7 @@ function ofUsualLength(vector: Vector, length: number): Vector {
   const values: ArrayLike<number> = isDense(vector) ? vector : vector.values;
   // A detached array has no values, and cannot be copied.
   if (isDense(vector) && vector.length === 0) return [];
+  checkAttached('values', values);
   if (!(length < MIN_LENGTH || length > MAX_LENGTH)) return vector;
   const scale = length < MIN_LENGTH ? SCALE : 1 / SCALE;
   const scaled = Float64Array.from(values, (value) => value * scale);

@@ -28,6 +28,7 @@ it.each<[string, string, () => unknown]>([
   ['searchAll', 'values', () => index.searchAll(dense())],
   ['withinAll', 'values', () => index.withinAll(dense(), { maxDistance: 3 })],
   ['optimize', 'values', () => index.optimize({ queries: dense() })],
+  ['search, sparse', 'values', () => index.search(sparse())],
   ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
   ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
 ])('%s names "%s"', (_, name, call) => {
