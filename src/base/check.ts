@@ -36,13 +36,13 @@ export function wrongValue(name: string, expected: string, value: unknown): Rang
   return new RangeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
 
-/** Throws when an array's memory was given to another thread: its values are gone. */
+/** Throws when an array's memory was given to another thread, or shrank to before the array. */
 export function checkAttached(name: string, values: unknown): void {
-  if (!ArrayBuffer.isView(values) || values.byteLength > 0) return;
+  if (!ArrayBuffer.isView(values) || values.byteLength > 0 || values instanceof DataView) return;
   try {
-    values.buffer.slice(0, 0);
+    (values as Uint8Array).keys();
   } catch {
-    throw wrongType(name, 'an array whose memory was not given away', values);
+    throw wrongType(name, 'an array whose memory is still there', values);
   }
 }
 

@@ -1,10 +1,22 @@
 import { expect, it } from 'vitest';
 import { RowBatch, SimHasher, SimHashIndex } from '../../src/node';
 
-/** Arrays whose memory was given to another thread: they have no values, and no call may read them. */
+/** Arrays whose memory is gone: they have no values, and no call may read them. */
 
 function gone<A extends Float32Array | Uint32Array>(values: A): A {
   structuredClone(values, { transfer: [values.buffer as ArrayBuffer] });
+  return values;
+}
+
+/** The same where the memory is there, but too short. */
+function shrunk() {
+  const Resizable = ArrayBuffer as unknown as new (
+    length: number,
+    options: { maxByteLength: number },
+  ) => ArrayBuffer & { resize(length: number): void };
+  const buffer = new Resizable(64, { maxByteLength: 64 });
+  const values = new Float32Array(buffer, 8, 4);
+  buffer.resize(4);
   return values;
 }
 
@@ -29,9 +41,10 @@ it.each<[string, string, () => unknown]>([
   ['withinAll', 'values', () => index.withinAll(dense(), { maxDistance: 3 })],
   ['optimize', 'values', () => index.optimize({ queries: dense() })],
   ['search, sparse', 'values', () => index.search(sparse())],
+  ['addAll, shrunk', 'values', () => index.addAll({ values: shrunk(), dimensions: 2 })],
   ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
   ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
 ])('%s names "%s"', (_, name, call) => {
-  expect(call).toThrow(`"${name}" expected an array whose memory was not given away`);
+  expect(call).toThrow(`"${name}" expected an array whose memory is still there`);
   expect(index.count).toBe(2);
 });
