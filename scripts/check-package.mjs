@@ -50,7 +50,7 @@ const BUNDLES = [
   { names: '*', limit: 157, arrow: true }, // 110 is wanted
 ];
 /** The same of what is loaded when the first threads start. */
-const THREADS_LIMIT = 72;
+const THREADS_LIMIT = 73;
 
 const tool = (name) => join(root, 'node_modules/.bin', name);
 const kilobytes = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
