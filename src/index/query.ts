@@ -94,7 +94,8 @@ function ofCode(parts: SearchParts, code: Uint8Array, name: string): Query {
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
   checkUnusedBits(code, parts.bits, 0);
-  return { code, sums: null, unit: null };
+  // A copy: code of the caller that runs later may give it away.
+  return { code: new Uint8Array(code), sums: null, unit: null };
 }
 
 /** A row of the index as a query: by its kept vector, or by its code. */
