@@ -15,7 +15,7 @@ export interface Points {
   /** Number of all rows, with or without a direction. */
   readonly rowCount: number;
   readonly dimensions: number;
-  /** Length of every point: 1, the root of the bits for codes of ±1, or UNIT for integers. */
+  /** Length of every point: 1, the root of the bits for codes of ±1, about UNIT for integers. */
   readonly length: number;
   /**
    * The points of all rows where they are integers already, `integerWidth(dimensions)` each: read
@@ -27,16 +27,20 @@ export interface Points {
 }
 
 /**
- * Vectors of integers and length UNIT, one after another, padded as `integerWidth` says, as points
+ * Vectors of integers and one length, one after another, padded as `integerWidth` says, as points
  * that are not copied.
  */
-export function integerPoints(integers: Int16Array, dimensions: number): Points {
+export function integerPoints(
+  integers: Int16Array,
+  dimensions: number,
+  length: number = UNIT,
+): Points {
   const width = integerWidth(dimensions);
   const rowCount = integers.length / width;
   return {
     rowCount,
     dimensions,
-    length: UNIT,
+    length,
     integers,
     rows: ascending(rowCount),
     into(row, out, at) {
@@ -60,17 +64,29 @@ const PACKED_ROWS = 1024;
 
 /** Some rows of the points alone: as integers, which all threads read in place, where they fit. */
 export function* pointsAt(points: Points, rows: Uint32Array): Steps<Points> {
-  const width = integerWidth(points.dimensions);
-  const byteLength = 2 * width * rows.length;
+  const byteLength = 2 * integerWidth(points.dimensions) * rows.length;
   if (byteLength > MAX_PACKED_BYTES) return { ...points, rows };
-  const isSmall = byteLength < MIN_OWN_BYTES;
-  const packed = isSmall ? new Int16Array(byteLength / 2) : allocateIntegers(rows.length, width);
+  const packed = yield* packedAt(points, rows);
+  // Values of codes are all rounded alike; vectors of length 1 keep theirs but for 1e-9.
+  const length = points.length * Math.floor(UNIT / points.length + 0.5);
+  return integerPoints(packed, points.dimensions, length);
+}
+
+/** The points of some rows as integers; those of integer points must be the first ones. */
+export function* packedAt(points: Points, rows: Uint32Array): Steps<Int16Array> {
+  const width = integerWidth(points.dimensions);
+  const { integers } = points;
+  if (integers !== undefined) return integers.subarray(0, width * rows.length);
+  const isSmall = 2 * width * rows.length < MIN_OWN_BYTES;
+  const packed = isSmall
+    ? new Int16Array(width * rows.length)
+    : allocateIntegers(rows.length, width);
   const block = new PointBlock(points, PACKED_ROWS);
   for (let first = 0; first < rows.length; first += PACKED_ROWS) {
     packed.set(block.rounded(block.take(rows, first)), first * width);
     yield undefined;
   }
-  return integerPoints(packed, points.dimensions);
+  return packed;
 }
 
 /** Writes a vector of this length, scaled to length UNIT, to `out[at]..`; zeros stay zeros. */

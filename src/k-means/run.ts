@@ -13,7 +13,7 @@ import { NO_ROW } from '../kernels/hits/hits';
 import { type KernelName, productsKernel } from '../kernels/kernels';
 import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { KMeans, Progress } from './k-means';
-import { type Points, pointsAt } from './points';
+import { type Points, packedAt, pointsAt } from './points';
 
 /** Settings of a run. There must be as many rows, and as large a sample, as clusters. */
 export interface KMeansSettings {
@@ -36,7 +36,7 @@ export interface Iteration {
   readonly iteration: number;
   /** Number of rows that were compared with the centroids. */
   readonly rows: number;
-  /** Mean cosine of these rows to their centroids. */
+  /** Mean cosine of these rows to their centroids, right to 1e-6. */
   readonly objective: number;
   /** Rows that changed their cluster, or were assigned for the first time. */
   readonly moved: number;
@@ -182,9 +182,9 @@ class Run {
 }
 
 /**
- * Draws `count` different entries of `rows`, where centroids begin. Each next one is drawn in
- * proportion to 1 - cosine to the nearest centroid so far, half the squared distance of unit
- * vectors. Time grows with `count * rows.length`.
+ * Draws `count` different entries of `rows`, the first of the points, where centroids begin. Each
+ * next one is drawn in proportion to 1 - cosine to the nearest centroid so far, half the squared
+ * distance of unit vectors. Time grows with `count * rows.length`.
  */
 function* startingRows(
   points: Points,
@@ -194,7 +194,7 @@ function* startingRows(
   kernel?: KernelName,
 ): Steps<Uint32Array> {
   const width = integerWidth(points.dimensions);
-  const packed = (yield* pointsAt(points, rows)).integers as Int16Array; // few enough to fit
+  const packed = yield* packedAt(points, rows);
   const products = new Int32Array(rows.length);
   const weights = new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY);
   const isTaken = new Uint8Array(rows.length);

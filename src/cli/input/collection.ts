@@ -268,8 +268,13 @@ export function idsOfIndex(
   if (integers.every((id) => id === BigInt.asUintN(32, id))) {
     return Uint32Array.from(integers, Number);
   }
-  const isSigned = integers.every((id) => id === BigInt.asIntN(64, id));
-  return isSigned ? BigInt64Array.from(integers) : BigUint64Array.from(integers);
+  return bigIntegers(integers);
+}
+
+/** Integers of 64 bits as a column, signed where that holds all. */
+export function bigIntegers(ids: readonly bigint[]): BigInt64Array | BigUint64Array {
+  const isSigned = ids.every((id) => id === BigInt.asIntN(64, id));
+  return (isSigned ? BigInt64Array : BigUint64Array).from(ids);
 }
 
 /** Rows of an output that are made at once. */

@@ -27,6 +27,7 @@ import {
 } from '../../node';
 import { packVectors, vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
+import { bigIntegers } from '../input/collection';
 import {
   Carried,
   carriedName,
@@ -265,9 +266,7 @@ function columnOfIds<K extends string>(
 ): ColumnData {
   const ids = found.map((one) => one[name]);
   if (kind === 'string') return ids as string[];
-  if (kind !== 'bigint') return Float64Array.from(ids as number[]);
-  const isSigned = ids.every((id) => id === BigInt.asIntN(64, id as bigint));
-  return (isSigned ? BigInt64Array : BigUint64Array).from(ids as bigint[]);
+  return kind === 'bigint' ? bigIntegers(ids as bigint[]) : Float64Array.from(ids as number[]);
 }
 
 /** Some queries, all of one kind. */
