@@ -31,9 +31,6 @@ import { liveColumns } from './column-stream';
 import { FolderFiles } from './folder-files';
 import { setOrigin } from './origin';
 
-/** The codes of an index lie in one linear memory, each with 4 more bytes for its row. */
-const MAX_CODE_BYTES = 2 ** 32 - 2 ** 21;
-
 /** A generation that was opened. */
 export interface OpenedFolder {
   readonly path: string;
@@ -59,7 +56,6 @@ interface Content {
 export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<SimHashIndex> {
   const { path, manifest, sound } = folder;
   const header = sound(() => checkSizes(manifest));
-  refuseTooMany(path, header);
   const index = sound(() => new SimHashIndex(optionsOf({ header })));
   const parts = partsOf(index);
   const held = new RowSet();
@@ -205,13 +201,4 @@ function checkSizes(manifest: Manifest): IndexHeader {
     throw new Error(`${file.name} cannot hold ${file.rows} rows in ${file.bytes} bytes`);
   }
   return header;
-}
-
-/** More than an engine can hold is refused before memory is taken. */
-function refuseTooMany(path: string, { bits, nextRow }: IndexHeader): void {
-  const most = Math.floor(MAX_CODE_BYTES / (bytesPerCode(bits) + 4));
-  if (nextRow <= most) return;
-  throw new RangeError(
-    `${path} has ${nextRow} rows of ${bits} bits, one index holds at most ${most}`,
-  );
 }

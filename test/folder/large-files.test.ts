@@ -83,13 +83,6 @@ describe('a file above 2 GiB', { tags: 'full' }, () => {
 });
 
 describe('an index that claims', () => {
-  it('more codes than one linear memory holds is refused with both numbers', async () => {
-    const { folder } = await claiming('many.hs', { rows: 130_000_000, bytes: 4 * GIB });
-    await expect(openIndex(folder)).rejects.toThrow(
-      /many.hs has 130000000 rows of 256 bits, one index holds at most 1192\d{5}$/,
-    );
-  });
-
   it('more bytes than its file has is refused before memory is taken', async () => {
     const { folder, path } = await claiming('short.hs', { rows: 1000, bytes: 3 * GIB });
     writeFileSync(path, 'ARROW1');

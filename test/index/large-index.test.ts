@@ -1,10 +1,17 @@
 // @module-tag full
 
-/** More codes than one memory of 4 GiB holds: 4.4 GB of them, and as much memory for a minute. */
+/**
+ * More codes than one memory of 4 GiB holds: 4.4 GB of them in memory and on the disk, for two
+ * minutes.
+ */
 
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
+import { openIndex } from '../../src/folder/index-folder';
+import { saveIndex } from '../../src/folder/save-index';
 import { partsOf, SimHashIndex } from '../../src/index/simhash-index';
+import { temporaryFolder } from '../folder/collection';
 import { countDifferentBits } from '../reference/brute-force';
 import { Draws } from '../reference/random';
 
@@ -14,7 +21,7 @@ const BATCH = 2 ** 16;
 const BATCHES = 66;
 const ROWS = BATCH * BATCHES;
 
-it('searches more than 4 GiB of codes', { timeout: 900_000 }, async () => {
+it('searches, saves and opens more than 4 GiB of codes', { timeout: 900_000 }, async () => {
   const draws = new Draws('large');
   // A code is the head of its row, and a tail that rows of a place in each batch share.
   const batch = draws.bytes(BATCH * BYTES);
@@ -65,6 +72,15 @@ it('searches more than 4 GiB of codes', { timeout: 900_000 }, async () => {
     rank: 'hamming',
   });
   expect(threads.map((one) => [...one.rows])).toEqual(expected.map((one) => one.rows));
+
+  const folder = join(await temporaryFolder(), 'large.hs');
+  await saveIndex(index, folder);
+  const opened = await openIndex(folder);
+  expect([opened.count, opened.bytes.codes > 2 ** 32]).toEqual([ROWS, true]);
+  const again = opened.searchAll(Codes.from(concat(queries), { bits: 8 * BYTES }), {
+    ...{ k: 12, rank: 'hamming' },
+  });
+  expect(again.map((one) => [...one.rows])).toEqual(expected.map((one) => one.rows));
 
   /** The k nearest rows: distances of heads and of tails, bit by bit, and a sort. */
   function nearestByHand(query: Uint8Array, k: number) {

@@ -3,6 +3,8 @@ import { SimHasher } from '../../src/hashing/simhash';
 import { CodeMemory } from '../../src/kernels/hamming/code-memory';
 import { NO_ROW } from '../../src/kernels/hits/hits';
 import { allocateCodes, memoryOf } from '../../src/kernels/memory';
+import { ResidualMemory } from '../../src/kernels/residuals/residual-memory';
+import { residualByte, residualScale } from '../../src/kernels/residuals/residuals.scalar';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 
@@ -36,6 +38,25 @@ it('keeps codes valid while the memory of other calls grows', () => {
   expect(codes.bytes.length).toBe(2000 * 64);
   expect(difference(codes.bytes, before)).toBeNull();
   expect(difference(hasher.hashAll({ values, dimensions: 10 }).bytes, before)).toBeNull();
+});
+
+it('grows residual codes to what one memory of 4 GiB holds, and no further', {
+  tags: 'full',
+}, () => {
+  const memory = new ResidualMemory(8192, 430_000); // pages that nothing is written to take none
+  const code = Uint8Array.from({ length: 8192 }, (_, i) => i);
+  memory.set(429_999, code, 0.5);
+  memory.reserve(440_000); // a quarter more, the usual room, is more than 4 GiB
+  const most = memory.byteLength / 8196;
+  expect(most).toBeGreaterThanOrEqual(440_000);
+  expect(() => memory.reserve(600_000)).toThrow(
+    new RegExp(
+      `^an index in memory has room for ${most} residual codes of 8192 bytes, not for 600000`,
+    ),
+  );
+  const bytes = code.map((_, i) => memory.bytes[residualByte(memory, 429_999, i)]);
+  expect(difference(bytes, code)).toBeNull();
+  expect(memory.floats[residualScale(8192, 429_999)]).toBe(0.5);
 });
 
 it('grows the codes of an index to what one memory of 4 GiB holds, and no further', () => {

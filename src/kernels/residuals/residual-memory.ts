@@ -3,7 +3,7 @@
  * residuals.scalar.ts states it. New rows have scale 0, which searches skip.
  */
 
-import { Arena, FREE_START, kernelModule, scratch } from '../memory';
+import { Arena, FREE_START, kernelModule, MAX_DATA_BYTES, scratch } from '../memory';
 import {
   BLOCK_ROWS,
   type ResidualRows,
@@ -48,18 +48,27 @@ export class ResidualMemory implements ResidualRows {
     return this.bytes.length;
   }
 
-  /** Grows to at least `count` rows. */
+  /** Grows to at least `count` rows. Throws, and changes nothing, where so many do not fit. */
   reserve(count: number): void {
     if (count <= this.#capacity) return;
+    const rowBytes = this.bytesPerRow + SCALE_BYTES;
+    const most = Math.floor(MAX_DATA_BYTES / (BLOCK_ROWS * rowBytes)) * BLOCK_ROWS;
+    if (count > most) {
+      throw new RangeError(
+        `an index in memory has room for ${most} residual codes of ${this.bytesPerRow} bytes, ` +
+          `not for ${count}: build a folder in its place`,
+      );
+    }
     const wanted = this.#capacity === 0 ? count : Math.max(count, 1.25 * this.#capacity);
-    this.#capacity = Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS;
+    const capacity = Math.min(most, Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS);
     const [oldSecondAt, oldEnd] = [this.secondAt, this.bytes.length]; // growing detaches the view
-    const byteLength = this.#capacity * (this.bytesPerRow + SCALE_BYTES);
+    const byteLength = capacity * rowBytes;
     this.#arena.reserve(byteLength);
+    this.#capacity = capacity;
     const { buffer, byteOffset } = this.#arena.bytes;
     this.bytes = new Uint8Array(buffer, byteOffset, byteLength);
     this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
-    this.secondAt = this.#capacity * (this.bytesPerRow / 2 + SCALE_BYTES);
+    this.secondAt = capacity * (this.bytesPerRow / 2 + SCALE_BYTES);
     this.bytes.copyWithin(this.secondAt, oldSecondAt, oldEnd);
     this.bytes.fill(0, oldSecondAt, Math.min(oldEnd, this.secondAt));
   }
