@@ -164,6 +164,8 @@ export const VERBS: readonly Verb[] = [
           'a and b (rows) or id_a and id_b; - is an Arrow stream on stdin',
         '--keep-at-most N: integer 1.. = 1':
           'Keep so many rows of a group, those preferred by --keep',
+        '--target-rows N: integer 1..':
+          'So many rows stay where fewer would: only the nearest duplicates are dropped',
         '--extend PLAN':
           'Go on with a plan for the same file, which has new rows behind the old ones now',
         '--against OLD':

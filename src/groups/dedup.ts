@@ -11,6 +11,7 @@ import { ascending } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { asyncForm, eachItem, type Steps, syncForm } from '../base/steps';
 import { reaches } from '../codes/angle';
+import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { exactMeasure, similaritiesOf, withVectors } from '../join/exact';
 import { pairSteps } from '../join/pairs';
@@ -29,6 +30,7 @@ import { distance } from '../kernels/hamming/hamming.scalar';
 import { type GroupRequest, gather, preferred } from './grouping';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from './plan';
 import { GROUP_OPTIONS, type GroupOptions, groupRequest } from './row-groups';
+import { planOfSize } from './target-size';
 
 /** A plan that was made before, and the rows that it was made for. */
 interface Extension {
@@ -47,11 +49,16 @@ export interface DedupOptions extends GroupOptions {
    * @default 1
    */
   keepAtMost?: number;
+  /**
+   * So many rows stay where the nearness would leave fewer: the duplicates that are nearest to the
+   * rows kept for them are dropped. Where more stay, all duplicates are dropped.
+   */
+  targetRows?: number;
   /** The source then has the rows that follow those of this plan; `checks` are of all rows. */
   extend?: Extension;
 }
 
-const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'extend'];
+const OPTIONS = [...GROUP_OPTIONS, 'checks', 'keepAtMost', 'targetRows', 'extend'];
 
 /**
  * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
@@ -76,26 +83,42 @@ export const dedup = /* @__PURE__ */ syncForm(planning);
 export const dedupAsync = /* @__PURE__ */ asyncForm(planning);
 
 function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
-  const { checks, extend, keepAtMost = 1, ...given } = checkOptions('options', options, OPTIONS);
+  const all = checkOptions('options', options, OPTIONS);
+  const { checks, extend, keepAtMost = 1, targetRows, ...given } = all;
   const added = withVectors(rowsOf('source', source), given.vectors);
   const known = extend === undefined ? null : knownOf(extend, added);
   // The vectors are with the rows from here on.
   const request = groupRequest(added, { ...given, vectors: undefined });
+  checkChecks(checks, (known?.plan.count ?? 0) + added.codes.count);
+  checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
+  if (known !== null) checkGrowth(request, all);
+  const wish = { added, known, request, checks, keepAtMost };
+  if (targetRows === undefined) return yield* planOf(wish);
+  checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
+  if (given.pairs !== undefined) {
+    throw new Error('"targetRows" goes without "pairs": which of them are nearest is not known');
+  }
+  const { near } = request;
+  const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
+  return yield* planOfSize({ targetRows, gone, rows: added, near }, (narrowed) =>
+    planOf({ ...wish, request: { ...request, near: { ...near, ...narrowed } } }),
+  );
+}
+
+/** What is planned, checked. */
+interface Wish {
+  readonly added: Rows;
+  readonly known: Known | null;
+  readonly request: GroupRequest;
+  readonly checks: Uint32Array | undefined;
+  readonly keepAtMost: number;
+}
+
+function* planOf({ added, known, request, checks, keepAtMost }: Wish): Steps<DedupPlan> {
   const first = known?.plan.count ?? 0;
   const count = first + added.codes.count;
-  checkChecks(checks, count);
   const plan = blankPlan(added, known);
-  checkInteger('keepAtMost', keepAtMost, 1, Number.MAX_SAFE_INTEGER);
   if (known !== null) {
-    if (request.keep === 'medoid') {
-      throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
-    }
-    const isOfRows = given.group !== undefined || given.pairs !== undefined;
-    if (keepAtMost > 1 || isOfRows) {
-      throw new Error(
-        '"extend" goes without "group", "pairs" and "keepAtMost": a plan does not record them',
-      );
-    }
     const own = checks?.subarray(0, first) ?? checksOf(known.rows.codes);
     checkPlan(known.plan, own);
     plan.checks.set(own);
@@ -131,6 +154,19 @@ function* planning(source: RowSource, options: DedupOptions): Steps<DedupPlan> {
     measureDropped(plan, across, here, { rows: known.rows, first: 0 });
   }
   return plan;
+}
+
+/** A plan that grows records neither groups, pairs nor numbers. */
+function checkGrowth({ keep }: GroupRequest, given: DedupOptions): void {
+  if (keep === 'medoid') {
+    throw wrongValue('keep', 'another choice: what is kept stays', 'medoid');
+  }
+  const { keepAtMost = 1, targetRows, group, pairs } = given;
+  if (keepAtMost === 1 && [targetRows, group, pairs].every((one) => one === undefined)) return;
+  throw new Error(
+    '"extend" goes without "group", "pairs", "keepAtMost" and "targetRows": ' +
+      'a plan does not record them',
+  );
 }
 
 function checkChecks(checks: Uint32Array | undefined, count: number): void {

@@ -167,6 +167,33 @@ describe('rows of one value', () => {
   });
 });
 
+it('--target-rows keeps so many rows, the nearest ones going first', async () => {
+  const edited = (id: string, words: number): Doc => {
+    const [body, other] = [textAt(0).split(' '), textAt(7).split(' ')];
+    return { ...doc(id, 0), body: [...other.slice(0, words), ...body.slice(words)].join(' ') };
+  };
+  write('sizes.jsonl', [doc('a', 0), edited('b', 4), doc('c', 0), edited('d', 1), doc('e', 9)]);
+  const args = ['dedup', at('sizes.jsonl'), '--text', 'body', '-o', at('sizes-plan.jsonl')];
+  const planned = (...more: string[]) => run([...args, '--force', ...more]);
+  const all = await planned();
+  expect([all.code, dropped('sizes-plan.jsonl').sort()]).toEqual([0, ['b', 'c', 'd']]);
+  const three = await planned('--target-rows', '3');
+  expect(dropped('sizes-plan.jsonl').sort()).toEqual(['c', 'd']);
+  expect(three.stderr).toMatch(
+    /rows 3: 3 rows stay; between .* the Jaccard similarity is 0\.[89]\d or more/,
+  );
+  expect((await planned('--target-rows', '4')).code).toBe(0);
+  expect(dropped('sizes-plan.jsonl')).toEqual(['c']);
+  const one = await planned('--target-rows', '1');
+  expect(dropped('sizes-plan.jsonl').sort()).toEqual(['b', 'c', 'd']);
+  expect(one.stderr).toContain('2 rows stay, although all duplicates go: a larger --max-distance');
+  const more = await planned('--target-rows', '9');
+  expect(dropped('sizes-plan.jsonl')).toEqual([]);
+  expect(more.stderr).toContain('--target-rows 9: 5 rows stay, since there are no more');
+  const refused = await planned('--target-rows', '3', '--pairs', at('sizes.jsonl'));
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--pairs')]);
+});
+
 it('a plan of one line for more rows than the input can have takes no memory for them', async () => {
   const line = { row: 0, group: 0, action: 'keep', duplicate_of: 0, distance: 0, check: 0 };
   writeFileSync(at('hostile.jsonl'), `${JSON.stringify({ ...line, rows: 2 ** 26 })}\n`);

@@ -77,6 +77,10 @@ const grouping = (draws: Draws) => ({
     { lowest: [1, 2, 3, 4] },
   ]),
 });
+const planning = (draws: Draws) => ({
+  ...grouping(draws),
+  ...(draws.integer(2) === 0 && { targetRows: draws.integer(6) }),
+});
 const source = (draws: Draws) => (draws.integer(2) === 0 ? codes() : index(draws));
 
 /** A call of a function with arguments that may depend on draws. */
@@ -207,13 +211,13 @@ const LIBRARY: Record<string, MakeCall> = {
   'pairs of two': call(api.pairs as never, source, source, nearness),
   groupRows: call(api.groupRows as never, source, grouping),
   groupRowsAsync: call(api.groupRowsAsync as never, source, grouping),
-  dedup: call(api.dedup as never, source, grouping),
+  dedup: call(api.dedup as never, source, planning),
   'dedup, extended': call(api.dedup as never, codes, () => ({
     ...nearness(),
     extend: { plan: plan(), source: codes() },
     checks: new Uint32Array(8),
   })),
-  dedupAsync: call(api.dedupAsync as never, source, grouping),
+  dedupAsync: call(api.dedupAsync as never, source, planning),
   neighborLists: call(api.neighborLists as never, source, () => ({ k: 2, maxDistance: 9 })),
   neighborListsAsync: call(api.neighborListsAsync as never, source, () => ({ k: 2 })),
   cluster: call(

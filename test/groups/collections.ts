@@ -54,3 +54,30 @@ export function pairsByBruteForce(left: Codes, right: Codes | null, maxDistance:
   }
   return found;
 }
+
+/** For each row the least row of its group, the rows gone through in an order. */
+export function namesByLoops(
+  grouping: string,
+  order: readonly number[],
+  near: (a: number, b: number) => boolean,
+): Map<number, number> {
+  const groups: number[][] = [];
+  for (const row of order) {
+    if (grouping === 'star') {
+      const group = groups.find(([head]) => near(head, row));
+      if (group) group.push(row);
+      else groups.push([row]);
+    } else if (grouping === 'complete') {
+      const group = groups.find((rows) => rows.every((other) => near(other, row)));
+      if (group) group.push(row);
+      else groups.push([row]);
+    } else {
+      const joined = groups.filter((rows) => rows.some((other) => near(other, row)));
+      for (const group of joined) groups.splice(groups.indexOf(group), 1);
+      groups.push([row, ...joined.flat()]);
+    }
+  }
+  const names = new Map<number, number>();
+  for (const rows of groups) for (const row of rows) names.set(row, Math.min(...rows));
+  return names;
+}

@@ -206,7 +206,7 @@ describe('refuses', () => {
     expect(medoid).toThrow('"keep" expected another choice');
     const pairs = { a: Uint32Array.of(0), b: Uint32Array.of(1) };
     expect(() => dedup(codes, { pairs, extend: { plan, source: codes } })).toThrow(
-      '"extend" goes without "group", "pairs" and "keepAtMost"',
+      '"extend" goes without "group", "pairs", "keepAtMost" and "targetRows"',
     );
   });
 });

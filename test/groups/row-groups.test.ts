@@ -3,35 +3,12 @@ import { Codes } from '../../src/codes/codes';
 import { type GroupOptions, groupRows, groupRowsAsync } from '../../src/groups/row-groups';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { angleBetween, Draws } from '../reference/random';
-import { bitsApart, collection, SHAPES } from './collections';
+import { bitsApart, collection, namesByLoops, SHAPES } from './collections';
 
 /** Groups against plain loops over all rows that do what each grouping says. */
 
 type Near = (a: number, b: number) => boolean;
 const GROUPINGS = ['star', 'components', 'complete'] as const;
-
-/** For each row the least row of its group, the rows gone through in an order. */
-function namesByLoops(grouping: string, order: readonly number[], near: Near): Map<number, number> {
-  const groups: number[][] = [];
-  for (const row of order) {
-    if (grouping === 'star') {
-      const group = groups.find(([head]) => near(head, row));
-      if (group) group.push(row);
-      else groups.push([row]);
-    } else if (grouping === 'complete') {
-      const group = groups.find((rows) => rows.every((other) => near(other, row)));
-      if (group) group.push(row);
-      else groups.push([row]);
-    } else {
-      const joined = groups.filter((rows) => rows.some((other) => near(other, row)));
-      for (const group of joined) groups.splice(groups.indexOf(group), 1);
-      groups.push([row, ...joined.flat()]);
-    }
-  }
-  const names = new Map<number, number>();
-  for (const rows of groups) for (const row of rows) names.set(row, Math.min(...rows));
-  return names;
-}
 
 const rowsOf = (codes: Codes) => Array.from({ length: codes.count }, (_, row) => row);
 

@@ -25,7 +25,7 @@ import { columnOf, type Input, nameOfInput } from '../input/open-input';
 import { openPairs, readPairs } from '../input/pair-file';
 import { marksOf } from '../input/source-marks';
 import { Within } from '../input/within';
-import { commandLine } from '../output/figures';
+import { commandLine, counted, similarityWords } from '../output/figures';
 import { writePlanned } from '../output/plan';
 import { type Review, reviewOf, reviewText, shownRows } from '../output/review';
 import { isForPeople, openOutput, PageFile } from '../output/rows';
@@ -34,6 +34,8 @@ import { planAgainst } from './dedup-against';
 
 /** Besides the codes: an order of the rows, groups, the plan, bands of the join. */
 const PLAN_BYTES_PER_ROW = 80;
+/** Two plans more: --target-rows makes several and compares them. */
+const TARGET_BYTES_PER_ROW = 64;
 /** Names of plans that --apply and --extend read. */
 const PLAN_NAME = /\.(jsonl|csv|arrow|html)$/i;
 
@@ -61,7 +63,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const texts: number[] = [];
   let textColumn: string | null = null;
   const ofRule = {
-    bytesPerRow: PLAN_BYTES_PER_ROW,
+    bytesPerRow: PLAN_BYTES_PER_ROW + (call.has('target-rows') ? TARGET_BYTES_PER_ROW : 0),
     columns: () => [rule.column, within?.column].flatMap((name) => name ?? []),
     take(batch: RowBatch) {
       for (const text of textColumn ? batch.texts(textColumn) : []) texts.push(hashOf(text));
@@ -91,10 +93,10 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const source = extended?.source ?? rows.source;
   const { known, ...near } = await nearOf(call, rows, given, old?.count);
   const options = {
-    ...{ ...near, grouping: call.text('grouping') as Grouping },
+    ...{ ...near, ...(within && { group: within.ofRows }) },
+    ...{ grouping: call.text('grouping') as Grouping, keep: rule.keep(old?.count) },
+    ...{ keepAtMost: call.number('keep-at-most'), targetRows: call.number('target-rows') },
     extend: extended === null ? undefined : { ...extended.extend, vectors: known },
-    ...{ keep: rule.keep(old?.count), keepAtMost: call.number('keep-at-most') },
-    ...(within && { group: within.ofRows }),
   };
   const plan = await call.long('grouping', (work) => dedupAsync(source, { ...options, ...work }));
   const hashes = textColumn === null ? null : texts;
@@ -114,8 +116,11 @@ async function nearOf(call: Call, rows: Collection, given: RowReader | null, kno
 /** Refuses options that exclude each other, and a plan of a name that --apply would not read. */
 function refuseOptions(call: Call): void {
   const others = ['extend', 'against'].find((name) => call.has(name));
-  const only = ['within', 'keep-at-most'].find((name) => call.has(name));
+  const only = ['within', 'keep-at-most', 'target-rows'].find((name) => call.has(name));
   if (only && others) call.misuse(`--${only} does not go with --${others}`);
+  if (call.has('target-rows') && call.has('pairs')) {
+    call.misuse('--target-rows does not go with --pairs: which of them are nearest is not known');
+  }
   const target = call.text('output');
   if (target !== undefined && target !== '-' && !PLAN_NAME.test(target)) {
     call.misuse(
@@ -171,10 +176,12 @@ interface Made {
 }
 
 /** Shows what would go, and the command that makes it so. */
-async function sayReview(call: Call, { input, plan, rows, review, texts }: Made): Promise<void> {
+async function sayReview(call: Call, made: Made): Promise<void> {
+  const { input, plan, rows, review, texts } = made;
   const { ids } = rows;
   const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
   call.say(`\n${reviewText(plan, review, { ...rows, nameOf, texts })}\n`);
+  sayTarget(call, made);
   if (review.dropped === 0) return;
   const target = call.text('output');
   if (target === undefined || target === '-') {
@@ -198,6 +205,26 @@ async function sayReview(call: Call, { input, plan, rows, review, texts }: Made)
             `think otherwise, then:\n  ${commandLine(words)}`,
     );
   }
+}
+
+/** Says whether as many rows stay as are wanted, and how near those are that go for it. */
+function sayTarget(call: Call, { plan, rows: { bits, measure }, review }: Made): void {
+  const target = call.number('target-rows');
+  if (target === undefined) return;
+  const { rows, dropped, byDistance } = review;
+  const stay = rows - dropped;
+  const exact = plan.cosines ?? plan.jaccards;
+  // Of rows that stay it is 1.
+  const least = exact?.reduce((least, one) => Math.min(least, one), 1).toFixed(2);
+  const near =
+    least === undefined
+      ? `at most ${byDistance.length - 1} of ${bits} bits differ`
+      : `the ${similarityWords(measure)} is ${least} or more`;
+  const advice = 'a larger --max-distance, or a lower --min-jaccard or --min-cosine, finds more';
+  const counts = `--target-rows ${target}: ${counted(stay, 'row')} stay`;
+  if (stay > target) call.say(`${counts}, although all duplicates go: ${advice}`);
+  else if (dropped === 0) call.say(`${counts}, since there are no more`);
+  else call.say(`${counts}; between a row that goes and the one kept for it ${near}`);
 }
 
 /** `docs.jsonl` as `docs-kept.jsonl`; of formats that are not written, as JSONL or Arrow. */
