@@ -23,7 +23,24 @@ export function describe(value: unknown): string {
 
 /** Quotes the name itself: `row 3: ids[1]` becomes `row 3: "ids"[1]`. */
 function quoted(name: string): string {
-  return name.replace(/(\w+)((?:\[\d+\])?)$/, '"$1"$2');
+  return name.replace(/(\w+)((?:\[\d+\])*)$/, '"$1"$2');
+}
+
+/**
+ * Runs work on what a caller gave by this name. Its errors then begin with the name, in place of
+ * "row 0" where it is one vector.
+ */
+export function naming<T>(name: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const isOfCaller = error instanceof RangeError || error instanceof TypeError;
+    if (!isOfCaller) throw error;
+    const rest = error.message.replace(/^row 0: /, '');
+    const between = rest.startsWith('expected ') ? ' ' : ': ';
+    const Kind = error instanceof RangeError ? RangeError : TypeError;
+    throw new Kind(`${quoted(name)}${between}${rest}`, { cause: error });
+  }
 }
 
 /** The error for a value of a wrong type; `expected` completes the sentence. */

@@ -10,7 +10,7 @@ import type { Steps } from '../base/steps';
 import type { DenseVector } from '../vectors/vectors';
 import type { RowsToAdd } from './add-rows';
 import type { IndexParts, Query } from './index-parts';
-import { queriesOf, queryOf, queryOfRow } from './query';
+import { needComparable, queriesOf, queryOf, queryOfRow } from './query';
 import type { Evaluated } from './recall';
 import { type Asked, type TruthBy, trueNeighbors } from './truth';
 import type { DenseVectors } from './vectors/dense-vectors';
@@ -86,9 +86,7 @@ export function* evaluatedQueries(
   for (let i = 0; i < given.count; i++) {
     const query = given.at(i);
     if (query === null) continue;
-    if (parts.vectors !== null && !parts.canCompare(query)) {
-      throw wrongType('queries', 'vectors of the kind that the index holds', 'others');
-    }
+    needComparable(parts, query, i);
     // Distances are those of codes: without truth, a search for the code is what is measured.
     const isByDistance = parts.vectors === null && vectors === null && truth === undefined;
     asked.push({ row: null, query: isByDistance ? { ...query, sums: null, unit: null } : query });

@@ -1,7 +1,7 @@
 /** From what a caller gives to what is searched with: code, accumulators, unit vector. */
 
 import { bitsOf, isValid } from '../base/bitmap';
-import { checkAttached, wrongType, wrongValue } from '../base/check';
+import { checkAttached, naming, wrongType, wrongValue } from '../base/check';
 import { lengthOf } from '../base/length';
 import { Codes, checkUnusedBits } from '../codes/codes';
 import { rowsOfMatrix } from '../hashing/row-hasher';
@@ -36,19 +36,23 @@ export function queryOf(
   if (!isDense(given) && !isSparse(given)) {
     throw wrongType(name, 'a vector or a code', given);
   }
-  const length = lengthOfQuery(isDense(given) ? given : given.values);
-  const query = ofUsualLength(given, length);
-  const { hasher, mean } = parts;
   if (parts.isForeign) {
     throw new Error('this index holds codes made elsewhere: query it by codes, not by vectors');
   }
+  return naming(name, () => ofVector(parts, given));
+}
+
+function ofVector(parts: SearchParts, given: Vector): Query | null {
+  const length = lengthOfQuery(isDense(given) ? given : given.values);
+  const query = ofUsualLength(given, length);
+  const { hasher, mean } = parts;
   const isSet = hasher.projection === 'minwise';
   const sums = isSet
     ? null
     : hasher.accumulate(isDense(query) ? centred(query, mean) : refuseMean(query, mean));
   if (length === 0) {
     if (hasher.zero === 'null') return null;
-    throw new RangeError(`"${name}" is an all-zero vector, which has no direction`);
+    throw new RangeError('an all-zero vector has no direction');
   }
   if (sums === null) return ofSet(parts, query);
   const code = codeOf(sums);
@@ -162,7 +166,7 @@ export function queriesOf(
   }
   if (isDenseMatrix(batch) || isSparseMatrix(batch)) {
     const matrix = batch as DenseMatrix | SparseMatrix;
-    const count = checkMatrix(matrix, 'queries');
+    const count = naming('queries', () => checkMatrix(matrix));
     const slice = (from: number, end: number) => rowsOfMatrix(matrix, from, end);
     return { ...ofRows(parts, matrix, count, (i) => vectorAt(matrix, i), first), slice };
   }
@@ -185,6 +189,17 @@ function ofRows(
     at: (i: number) =>
       isValid(validity, i) ? queryOf(parts, at(i), `queries[${first + i}]`) : null,
   };
+}
+
+/** Throws where query `i` of a batch has no exact cosine with the vectors that the index holds. */
+export function needComparable(parts: SearchParts, query: Query, i: number): void {
+  if (parts.vectors === null || parts.canCompare(query)) return;
+  const [held, other] = parts.vectors.kind === 'sparse' ? ['sparse', 'dense'] : ['dense', 'sparse'];
+  const isCode = query.sums === null && query.unit === null;
+  const got = isCode ? 'a code' : `a ${other} vector`;
+  throw new TypeError(
+    `"queries"[${i}] expected a ${held} vector, as the index holds them, got ${got}`,
+  );
 }
 
 /** The direction of a dense vector less the mean. */

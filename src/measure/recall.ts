@@ -9,19 +9,22 @@ import {
   checkK,
   checkOptions,
   checkSeed,
+  naming,
   wrongType,
   wrongValue,
 } from '../base/check';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import { Codes } from '../codes/codes';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
+import { isFlat, matrixOf, needComparable, queriesOf } from '../index/query';
 import { recallOf, sharesOf } from '../index/recall';
-import { SimHashIndex } from '../index/simhash-index';
+import { partsOf, SimHashIndex } from '../index/simhash-index';
 import {
   type DenseMatrix,
   packVectors,
   type SparseMatrix,
   type VectorBatch,
+  vectorAt,
 } from '../vectors/vectors';
 import { trueNeighbors } from './brute-force';
 import { liveRows, sampleOf } from './rows';
@@ -78,7 +81,8 @@ export async function measureRecall(
   const { sample: count, seed } = given;
   const drawn = given.queries === undefined ? sampleOf(index, rows, { count, seed }) : null;
   const self = drawn?.rows ?? null;
-  const queries = matrixOf(given.queries ?? drawn?.vectors ?? drawn?.codes ?? []);
+  const queries = drawn ? (drawn.vectors ?? drawn.codes) : askedOf(index, given.queries ?? []);
+  if (drawn?.rows.length === 0) throw nothingToAsk();
   const isByCosine = !(queries instanceof Codes) && index.vectors !== 'none';
   if (!isByCosine && search.rank !== undefined && search.rank !== 'hamming') {
     throw wrongValue('search.rank', `'hamming' for recall by distance`, search.rank);
@@ -106,7 +110,7 @@ export async function measureRecall(
     found,
     truth.map(({ size }) => size),
   );
-  if (shares.length === 0) throw new Error('recall needs neighbours: the queries have none');
+  if (shares.length === 0) throw noNeighbours();
   return { ...recallOf(shares), k, truth: isByCosine ? 'cosine' : 'distance' };
 }
 
@@ -123,12 +127,37 @@ function checked(options: MeasureRecallOptions | undefined) {
   };
 }
 
-/** Queries as a matrix or codes; throws where there are none. */
-function matrixOf(queries: VectorBatch | Codes): DenseMatrix | SparseMatrix | Codes {
-  const isList = Array.isArray(queries);
-  const isNone = isList ? queries.length === 0 : queries instanceof Codes && queries.count === 0;
-  if (isNone) throw new Error('recall needs a query and a row: the index or the queries are empty');
-  return isList ? packVectors(queries) : (queries as DenseMatrix | SparseMatrix | Codes);
+/** Queries of the caller as a matrix without null ones, or codes; errors name the query. */
+function askedOf(
+  index: SimHashIndex,
+  given: VectorBatch | Codes,
+): DenseMatrix | SparseMatrix | Codes {
+  const parts = partsOf(index);
+  const queries = queriesOf(parts, given);
+  if (queries.count === 0) throw nothingToAsk();
+  const present: number[] = [];
+  for (let i = 0; i < queries.count; i++) {
+    const query = queries.at(i);
+    if (query === null) continue;
+    if (!(given instanceof Codes)) needComparable(parts, query, i);
+    present.push(i);
+  }
+  if (given instanceof Codes) return given;
+  const flat = isFlat(given) ? matrixOf(index.hasher, given, 'queries') : given;
+  const matrix = Array.isArray(flat)
+    ? naming('queries', () => packVectors(flat))
+    : (flat as DenseMatrix | SparseMatrix);
+  if (present.length === queries.count) return matrix;
+  if (present.length === 0) throw noNeighbours();
+  return packVectors(present.map((i) => vectorAt(matrix, i)));
+}
+
+function nothingToAsk(): Error {
+  return new Error('recall needs a query and a row: the index or the queries are empty');
+}
+
+function noNeighbours(): Error {
+  return new Error('recall needs neighbours: the queries have none');
 }
 
 /** The first `k` of the rows of an answer, without the query's own row. */

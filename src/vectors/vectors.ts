@@ -145,8 +145,8 @@ function checkSparseMatrix(matrix: SparseMatrix): number {
 }
 
 /** Number of rows of a matrix of either kind whose shape is sound. */
-export function checkMatrix(matrix: DenseMatrix | SparseMatrix, name?: string): number {
-  return isDenseMatrix(matrix) ? checkDenseMatrix(matrix, name) : checkSparseMatrix(matrix);
+export function checkMatrix(matrix: DenseMatrix | SparseMatrix): number {
+  return isDenseMatrix(matrix) ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
 }
 
 /** One row of a matrix: a view of a dense one, a copy of the entries of a sparse one. */

@@ -331,7 +331,7 @@ it('an error in a query names it, whichever thread meets it', async () => {
   const index = new SimHashIndex({ bits: 64, dimensions: 3, vectors: 'float32' });
   index.addAll(denseRows('uniform', 200, 3));
   const queries = Array.from({ length: 200 }, (_, i) => (i < 170 ? [1, i, 2] : [0, 0, 0]));
-  const message = '"queries[170]" is an all-zero vector';
+  const message = '"queries"[170]: an all-zero vector has no direction';
   for (const threads of THREADS) {
     await expect(index.searchAllAsync(queries, { threads })).rejects.toThrow(message);
   }

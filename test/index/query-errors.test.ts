@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import { Codes, measureRecall, SimHashIndex, type VectorBatch } from '../../src';
+import { Draws } from '../reference/random';
+
+const DIMENSIONS = 16;
+const draws = new Draws('query errors');
+const vectors = Array.from({ length: 60 }, () => draws.gaussians(DIMENSIONS));
+const sparse = vectors.map((values) => ({
+  indices: Uint32Array.from(values, (_, i) => i),
+  values,
+}));
+
+function made(options: object = { vectors: 'float32' }): SimHashIndex {
+  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, ...options });
+  index.addAll(vectors);
+  return index;
+}
+
+function ofSparse(): SimHashIndex {
+  const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
+  index.addAll(sparse);
+  return index;
+}
+
+/** Forty queries, of which query 3 is another one. */
+const withThird = (third: unknown) =>
+  Array.from({ length: 40 }, (_, i) => (i === 3 ? third : vectors[i])) as VectorBatch;
+const wrongAt = (place: number, value: unknown) =>
+  Array.from(vectors[3], (own, i) => (i === place ? value : own));
+const flat = (place: number, value: number) =>
+  Float32Array.from(vectors.flatMap((one) => [...one])).fill(value, place, place + 1);
+
+/** All that takes queries of a caller and measures, or searches for each of them. */
+async function refusals(index: () => SimHashIndex, queries: VectorBatch | Codes) {
+  const calls = [
+    () => index().optimize({ queries }),
+    () => {
+      const made = index();
+      made.optimize();
+      made.remeasure({ queries });
+    },
+    () => measureRecall(index(), { queries }),
+  ];
+  const messages: string[] = [];
+  for (const call of calls) {
+    const error = await Promise.resolve()
+      .then(call)
+      .catch((one: Error) => one);
+    messages.push(error instanceof Error ? `${error.name}: ${error.message}` : 'none');
+  }
+  return messages;
+}
+
+describe('an error of a bad query names it', () => {
+  const dense = () => made();
+  const codes = () => made({ vectors: 'none' });
+  const finite = 'RangeError: "queries"[3] expected finite values, got NaN at dimension 5';
+  const width = 'RangeError: "queries"[3] expected a vector of 16 dimensions, got 15';
+  const zero = 'RangeError: "queries"[3]: an all-zero vector has no direction';
+  const zeros = flat(0, 0).fill(0, 3 * DIMENSIONS, 4 * DIMENSIONS);
+  zeros[0] = 1;
+
+  it.each<[string, () => SimHashIndex, VectorBatch | Codes, string]>([
+    ['NaN', dense, withThird(wrongAt(5, Number.NaN)), finite],
+    ['NaN', codes, withThird(wrongAt(5, Number.NaN)), finite],
+    ['NaN in a matrix', dense, { values: flat(53, Number.NaN), dimensions: 16 }, finite],
+    ['NaN in a flat array', dense, flat(53, Number.NaN), finite],
+    ['another width', dense, withThird(vectors[3].slice(1)), width],
+    ['another width', codes, withThird(vectors[3].slice(1)), width],
+    [
+      'a matrix of another width',
+      dense,
+      { values: flat(0, 1), dimensions: 15 },
+      width.replace('3', '0'),
+    ],
+    ['zeros', dense, withThird(new Float32Array(16)), zero],
+    ['zeros', codes, withThird(new Float32Array(16)), zero],
+    ['zeros in a matrix', dense, { values: zeros, dimensions: 16 }, zero],
+    [
+      'a word',
+      dense,
+      withThird('x'),
+      'TypeError: "queries"[3] expected a vector or a code, got "x"',
+    ],
+    [
+      'a word',
+      codes,
+      withThird('x'),
+      'TypeError: "queries"[3] expected a vector or a code, got "x"',
+    ],
+    [
+      'a word as number',
+      dense,
+      withThird(wrongAt(2, 'a')),
+      'TypeError: "queries"[3] expected a number at position 2, got "a"',
+    ],
+    [
+      'a sparse vector',
+      dense,
+      withThird(sparse[3]),
+      'TypeError: "queries"[3] expected a dense vector, as the index holds them, got a sparse vector',
+    ],
+    [
+      'a dense vector',
+      ofSparse,
+      vectors.slice(0, 40),
+      'TypeError: "queries"[0] expected a sparse vector, as the index holds them, got a dense vector',
+    ],
+    [
+      'NaN in a sparse vector',
+      ofSparse,
+      [...sparse.slice(0, 3), { indices: [7], values: [Number.NaN] }],
+      'RangeError: "queries"[3] expected finite values, got NaN at dimension 7',
+    ],
+    [
+      'an index below 0',
+      ofSparse,
+      [...sparse.slice(0, 3), { indices: [-7], values: [1] }],
+      'RangeError: "queries"[3]: "indices" expected integers in 0..2^64 - 1 (bigint from 2^53 on), got -7',
+    ],
+    [
+      'values that make no rows',
+      dense,
+      { values: new Float32Array(17), dimensions: 16 },
+      'RangeError: "queries": "values" expected a multiple of 16 values, got 17',
+    ],
+    [
+      'a flat array that makes no rows',
+      dense,
+      new Float32Array(17),
+      'RangeError: "queries" expected a multiple of 16 values, got 17',
+    ],
+    [
+      'codes of another width',
+      codes,
+      Codes.allocate(3, { bits: 32 }),
+      'RangeError: "queries" expected codes of 64 bits, got 32',
+    ],
+  ])('of %s', async (_, index, queries, message) => {
+    expect(await refusals(index, queries)).toEqual([message, message, message]);
+  });
+
+  it('of a search, alone or one of many', async () => {
+    const bad = wrongAt(5, Number.NaN) as number[];
+    expect(() => made().search(bad)).toThrow(
+      /^"query" expected finite values, got NaN at dimension 5/,
+    );
+    expect(() => made().search(bad.slice(1))).toThrow(/^"query" expected a vector of 16 dim/);
+    expect(() => made().searchAll(withThird(bad))).toThrow(finite.replace('RangeError: ', ''));
+    await expect(made().searchAllAsync(withThird(bad), { threads: 2 })).rejects.toThrow(RangeError);
+  });
+
+  it.each<[string, readonly unknown[] | string | null, string]>([
+    ['too few rows', [1, 2], '"truth"[3] expected at least 10 rows, got 2'],
+    ['no rows', null, '"truth"[3] expected an array of rows, got null'],
+    [
+      'a row twice',
+      [1, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+      '"truth"[3] expected different rows, got Array',
+    ],
+    [
+      'a row that is not there',
+      [0, 1, 2, 3, 4, 60, 6, 7, 8, 9],
+      '"truth"[3][5] expected an integer in 0..59, got 60',
+    ],
+    [
+      'a row that was removed',
+      [0, 1, 2, 3, 4, 5, 6, 59, 8, 9],
+      '"truth"[3][7] expected a row of the index, got 59',
+    ],
+  ])('of truth with %s', (_, rows, message) => {
+    const index = made();
+    index.remove(59);
+    const queries = vectors.slice(0, 40);
+    const right = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+    const truth = queries.map((_, i) => (i === 3 ? rows : right)) as number[][];
+    expect(() => index.optimize({ queries, truth })).toThrow(message);
+    index.optimize();
+    expect(() => index.remeasure({ queries, truth })).toThrow(message);
+  });
+});
+
+describe('recall of queries in other forms', () => {
+  const asked = Array.from({ length: 40 }, () => draws.gaussians(DIMENSIONS));
+  const values = Float32Array.from(asked.flatMap((one) => [...one]));
+
+  it('of a flat array is that of the same vectors', async () => {
+    const options = { search: { oversample: 1 } };
+    const expected = await measureRecall(made(), { queries: asked, ...options });
+    expect(await measureRecall(made(), { queries: values, ...options })).toEqual(expected);
+    expect(expected.recall).toBeLessThan(1);
+  });
+
+  it('is of those that have a direction, where others are null', async () => {
+    const options = { k: 5, search: { oversample: 1 } };
+    const index = made({ vectors: 'float32', zero: 'null' });
+    const expected = await measureRecall(index, { queries: asked, ...options });
+    const more = [new Float32Array(DIMENSIONS), ...asked];
+    expect(await measureRecall(index, { queries: more, ...options })).toEqual(expected);
+    const queries = { values: new Float32Array(32), dimensions: DIMENSIONS };
+    await expect(measureRecall(index, { queries })).rejects.toThrow(/the queries have none/);
+  });
+});
