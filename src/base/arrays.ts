@@ -10,6 +10,14 @@ export function grown<T extends Uint16Array | Uint32Array | Float32Array | Float
   return copy;
 }
 
+/** The values that pass, as `filter` gives them: in less time where they are few. */
+export function whereOf(values: Uint32Array, passes: (value: number) => boolean): Uint32Array {
+  const kept = new Uint32Array(values.length);
+  let count = 0;
+  for (const value of values) if (passes(value)) kept[count++] = value;
+  return kept.subarray(0, count);
+}
+
 /** The index of the first value that is not below `least`, in ascending values. */
 export function lowerBound(values: Uint32Array, least: number): number {
   let low = 0;

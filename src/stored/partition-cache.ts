@@ -6,6 +6,7 @@
  * segments; of rows with equal codes the first stands for all, as in an index in memory.
  */
 
+import { whereOf } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
 import { CodeMemory, mostCodes } from '../kernels/hamming/code-memory';
 import { NO_ROW } from '../kernels/hits/hits';
@@ -29,7 +30,7 @@ const PAGE = 64;
 const READ_BYTES = 2 ** 24;
 
 /** Cells of a partition that follow one another. */
-interface CellRun {
+export interface CellRun {
   readonly first: number;
   readonly count: number;
 }
@@ -74,6 +75,8 @@ export class PartitionCache implements PassedStore<boolean> {
   readonly counts: CacheCounts = { hits: 0, misses: 0, evictions: 0 };
   readonly #content: StoredContent;
   readonly #reader: BlockReader;
+  /** Rows in each partition, those with equal codes and removed ones too. */
+  readonly rows: Uint32Array;
   /** Blocks of each partition. */
   readonly #blocks: BlockName[][];
   /** In the order in which they may make room. */
@@ -91,12 +94,14 @@ export class PartitionCache implements PassedStore<boolean> {
     this.#content = content;
     this.#reader = reader;
     this.#blocks = Array.from({ length: partitions }, () => []);
+    this.rows = new Uint32Array(partitions);
     let [rows, bytes] = [0, 0];
     for (const segment of content.segments) {
       segment.table.partitions.forEach((partition, block) => {
         if (partition >= partitions) return;
         this.#blocks[partition].push({ segment, block });
         rows += segment.table.rows[block];
+        this.rows[partition] += segment.table.rows[block];
         bytes += segment.table.bytes[block];
       });
     }
@@ -104,7 +109,7 @@ export class PartitionCache implements PassedStore<boolean> {
     const residualBytes = content.segments[0]?.table.layout.residualBytes ?? 0;
     // A block's own bytes are those that cells take, and ids.
     const rowBytes = Math.ceil(Math.max(bytes / Math.max(1, rows), width) + 12);
-    const all = this.#blocks.reduce((sum, _, p) => sum + this.#pagesOf(p), 0);
+    const all = this.rows.reduce((sum, _, partition) => sum + this.#pagesOf(partition), 0);
     // Codes lie in one memory, residual codes in another.
     const most = mostCodes(Math.max(width, residualBytes));
     this.#pageCount = Math.floor(Math.min(PAGE * all, limit / rowBytes, most) / PAGE);
@@ -118,19 +123,13 @@ export class PartitionCache implements PassedStore<boolean> {
     for (let page = this.#pageCount - 1; page >= 0; page--) this.#free.push(page);
   }
 
-  /** Rows of a partition, those with equal codes and removed ones too. */
-  rowsIn(partition: number): number {
-    const rowsOf = ({ segment, block }: BlockName) => segment.table.rows[block];
-    return this.#blocks[partition].reduce((sum, one) => sum + rowsOf(one), 0);
-  }
-
   #pagesOf(partition: number): number {
-    return Math.ceil(this.rowsIn(partition) / PAGE);
+    return Math.ceil(this.rows[partition] / PAGE);
   }
 
   /** Those that are not here, or have no codes here where these are needed. */
   missing(partitions: Uint32Array, needsCodes: boolean): Uint32Array {
-    return partitions.filter((partition) => !this.#has(partition, needsCodes));
+    return whereOf(partitions, (partition) => !this.#has(partition, needsCodes));
   }
 
   #has(partition: number, needsCodes: boolean): boolean {

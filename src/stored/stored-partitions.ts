@@ -23,7 +23,7 @@ import {
 import type { WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { StoredContent } from './content';
 import { Need, Pass } from './needs';
-import type { PartitionCache } from './partition-cache';
+import type { CellRun, PartitionCache } from './partition-cache';
 import { PassedRows } from './passed-rows';
 import { ReplayedSearch } from './replayed-search';
 
@@ -171,10 +171,10 @@ export class StoredPartitions implements SearchedPartitions {
     const { gaps, residualCodes, nearness } = this.#router;
     const { order, products } = this.nearest(query.point, probes);
     // As in Partitions.ranges: the product with the shortened centroid.
-    const visit = {
-      order,
-      products: Float32Array.from(products, (one) => (nearness * one * ONE_WEIGHT) / (UNIT * UNIT)),
-    };
+    const visit = { order, products: new Float32Array(probes) };
+    for (let i = 0; i < probes; i++) {
+      visit.products[i] = (nearness * products[i] * ONE_WEIGHT) / (UNIT * UNIT);
+    }
     const first = this.#firstOf(visit, ask);
     const gap = gapOf(gaps, probes, ask);
     yield* this.#loaded(order.subarray(0, first), false);
@@ -182,7 +182,7 @@ export class StoredPartitions implements SearchedPartitions {
     const tables = (residualCodes as ResidualCodes).tablesOf(query.unit);
     const kernel = residualKernel(this.#content.parts.kernel);
     const search = kernel.search(rows, tables, ask, gap);
-    const { ranges, owners } = this.#rangesOf(visit, Array.from(order.subarray(0, first).keys()));
+    const { ranges, owners } = this.#rangesOf(visit, order.subarray(0, first).keys());
     const seen = search.ranges(ranges);
     let codes = 0;
     for (let at = 0; at < seen; at++) codes += ranges[RANGE * at + 2];
@@ -204,7 +204,7 @@ export class StoredPartitions implements SearchedPartitions {
       let rows = 0;
       end = 0;
       while (end < order.length && (end < FIRST_PART * order.length || rows < ROWS_A_HIT * ask)) {
-        rows += this.#cache.rowsIn(order[end++]);
+        rows += this.#cache.rows[order[end++]];
       }
       while (end < order.length && products[end] === products[end - 1]) end++;
     }
@@ -228,7 +228,7 @@ export class StoredPartitions implements SearchedPartitions {
     const residuals = this.#cache.residuals as ResidualRows;
     const kernel = residualKernel(this.#content.parts.kernel);
     yield this.#passing(order.subarray(first), false, (part) => {
-      const places = Array.from(order.keys()).filter((i) => i >= first && part.has(order[i]));
+      const places = [...order.keys()].filter((i) => i >= first && part.has(order[i]));
       const { ranges, owners } = this.#rangesOf(visit, places);
       const tables = (this.#router.residualCodes as ResidualCodes).tablesOf(unit);
       const query = { ...tables, ...formulasOf(tables) };
@@ -288,21 +288,24 @@ export class StoredPartitions implements SearchedPartitions {
   /** The cells of some of an order as ranges of the kernel, and to which of it each belongs. */
   #rangesOf(
     { order, products }: Visit,
-    places: readonly number[],
+    places: Iterable<number>,
   ): { ranges: Uint32Array; owners: number[] } {
-    const numbers: number[] = [];
+    const runs: CellRun[] = [];
     const owners: number[] = [];
     for (const i of places) {
       for (const run of this.#cache.runsOf(order[i])) {
-        numbers.push(run.first, run.first, run.count, 0);
+        runs.push(run);
         owners.push(i);
       }
     }
-    const ranges = Uint32Array.from(numbers);
+    const ranges = new Uint32Array(RANGE * runs.length);
     const floats = new Float32Array(ranges.buffer);
-    owners.forEach((owner, at) => {
-      floats[RANGE * at + 3] = products[owner];
-    });
+    for (let i = 0, at = 0; i < runs.length; i++, at += RANGE) {
+      const { first, count } = runs[i];
+      ranges[at] = ranges[at + 1] = first;
+      ranges[at + 2] = count;
+      floats[at + 3] = products[owners[i]];
+    }
     return { ranges, owners };
   }
 }

@@ -4,6 +4,7 @@
  * is read; those that were not used since the longest time make room, by second chance.
  */
 
+import { whereOf } from '../base/arrays';
 import { FormatError } from '../base/format-error';
 import { cosineOf, lengthOf } from '../base/length';
 import type { UnitVector } from '../index/vectors/row-vectors';
@@ -98,11 +99,10 @@ export class VectorCache implements Store<RowPlace> {
   /** Those of some rows that are not here. */
   missing(rows: Uint32Array): Uint32Array {
     if (this.#kind === 'sparse') return rows.filter((row) => !this.#sparseOf.has(row));
-    return rows.filter((row) => {
+    return whereOf(rows, (row) => {
       const cell = this.#cellOf[row];
-      if (cell === 0) return true;
-      this.#isUsed[cell - 1] = 1;
-      return false;
+      if (cell > 0) this.#isUsed[cell - 1] = 1;
+      return cell === 0;
     });
   }
 
