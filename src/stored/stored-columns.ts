@@ -5,6 +5,7 @@
 
 import { lowerBound } from '../base/arrays';
 import { wrongValue } from '../base/check';
+import type { ColumnData } from '../table/columns/make';
 import { RowBatch } from '../table/row-batch';
 import { carriedColumn } from '../table/sealed/carried-columns';
 import type { BlockReader } from './block-reader';
@@ -29,26 +30,44 @@ export class StoredColumns {
     rows: Uint32Array,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown[]>> {
+    const batch = await this.batchOf(names, rows, signal);
+    return Object.fromEntries(names.map((name) => [name, batch.values(name)]));
+  }
+
+  /** The same in the types that the files have, which columns without rows have too. */
+  async batchOf(
+    names: readonly string[],
+    rows: Uint32Array,
+    signal?: AbortSignal,
+  ): Promise<RowBatch> {
     const known = this.#content.manifest.columns.map(({ name }) => name);
     for (const name of names) {
       if (known.includes(name)) continue;
       throw wrongValue('names', `some of ${known.join(', ') || 'no columns'}`, name);
     }
-    const all = names.map((name): [string, unknown[]] => [name, new Array(rows.length)]);
+    const parts: { segment: StoredSegment; places: Uint32Array }[] = [];
+    /** By row that is asked for its place in the parts, one after another. */
+    const order = new Uint32Array(rows.length);
     let found = 0;
     for (const segment of this.#content.segments) {
       const { firstRow = 0, nextRow = 0 } = segment.rows;
       const own = [...rows.keys()].filter((i) => rows[i] >= firstRow && rows[i] < nextRow);
-      if (own.length === 0) continue;
-      const places = await this.#placesOf(segment, own, rows, signal);
-      for (const [name, values] of all) {
-        const column = (await this.#column(segment, name, signal)).select(places).values(name);
-        for (const [at, i] of own.entries()) values[i] = column[at];
-      }
-      found += own.length;
+      if (own.length === 0 && (rows.length > 0 || parts.length > 0)) continue;
+      parts.push({ segment, places: await this.#placesOf(segment, own, rows, signal) });
+      for (const i of own) order[i] = found++;
     }
     if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
-    return Object.fromEntries(all);
+    const isInOrder = order.every((place, i) => place === i);
+    const columns: Record<string, ColumnData> = {};
+    for (const name of names) {
+      const chosen: RowBatch[] = [];
+      for (const { segment, places } of parts) {
+        chosen.push((await this.#column(segment, name, signal)).select(places));
+      }
+      const joined = chosen.length === 0 ? null : RowBatch.join(chosen);
+      columns[name] = (isInOrder ? joined : joined?.select(order))?.column(name) ?? [];
+    }
+    return RowBatch.of(columns);
   }
 
   /** All rows that are there, ascending. */

@@ -38,6 +38,7 @@ import {
 } from '../index/search';
 import { type Request, searchRequest, withinRequest } from '../index/search-request';
 import type { VectorStorage } from '../index/vectors/row-vectors';
+import type { RowBatch } from '../table/row-batch';
 import type { Vector } from '../vectors/vectors';
 import { BlockReader } from './block-reader';
 import type { StoredContent } from './content';
@@ -228,6 +229,14 @@ export class StoredIndex<I extends Id = Id> {
     const { signal } = checkLongCall(call as LongCall);
     const wanted = rows === undefined ? await this.#columns.rows(signal) : Uint32Array.from(rows);
     return this.#columns.valuesOf(names, wanted, signal);
+  }
+
+  /**
+   * The same of some rows as a batch, in the types of the files.
+   * @internal
+   */
+  async carried(names: readonly string[], rows: Uint32Array): Promise<RowBatch> {
+    return this.#columns.batchOf(names, rows);
   }
 
   /** The rows, ascending, whose value of a carried column is accepted: a filter of searches. */

@@ -211,6 +211,14 @@ export class RowBatch {
     return this.#reading(() => chunkOf(field, data, this));
   }
 
+  /**
+   * A column as another batch takes it.
+   * @internal
+   */
+  column(name: string): Column {
+    return this.#column(name);
+  }
+
   /** Some of the rows, by number within the batch, in the order given. */
   select(rows: ArrayLike<number>): RowBatch {
     if (!Array.isArray(rows) && !ArrayBuffer.isView(rows)) {

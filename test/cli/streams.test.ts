@@ -4,11 +4,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  DateDay,
+  Field,
+  Float32,
+  Int32,
+  List,
   RecordBatchReader,
   Schema,
   Table,
   tableFromIPC,
   tableToIPC,
+  Utf8,
   type Vector,
   vectorFromArray,
 } from 'apache-arrow';
@@ -105,6 +111,124 @@ describe('a stream without rows', () => {
   });
 });
 
+describe('an index of a stream without rows', () => {
+  it.each([[], ['--memory', '64M']])(
+    'is one, to which rows are appended: %j',
+    async (...memory) => {
+      const folder = await ownFolder();
+      const index = join(folder, 'docs.hs');
+      const columns = {
+        id: vectorFromArray(['a'], new Utf8()),
+        body: vectorFromArray(['green tea']),
+      };
+      const rows = new Table(columns);
+      const empty = tableToIPC(new Table(new Schema(rows.schema.fields)), 'stream');
+      const words = ['index', '-', '--from', 'arrows', '--text', 'body', '-q', '-o', index];
+      expect(await run([...words, ...memory], { input: empty })).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+      const search = ['search', index, '--query', 'tea', '-q'];
+      expect(await run(search)).toMatchObject({ code: 0, stdout: '', stderr: '' });
+      const appended = await run([...words, '--append'], { input: tableToIPC(rows, 'stream') });
+      expect(appended).toMatchObject({ code: 0, stderr: '' });
+      expect(rowsOf((await run(search)).stdout)).toMatchObject([{ id: 'a' }]);
+    },
+  );
+});
+
+describe('a stream without rows, into every verb that writes rows', () => {
+  const COUNT = 40;
+  const ascendingRows = Array.from(ascending(COUNT));
+  const numbers = (name: string, of: readonly (readonly number[])[]) =>
+    [name, vectorFromArray(of, new List(new Field('item', new Float32())))] as const;
+  const texts = ascendingRows.map((row) => `tea ${row % 7} of the long green garden ${row % 3}`);
+  const columns = {
+    vector: numbers(
+      'vector',
+      ascendingRows.map((row) => [Math.sin(row % 7), Math.cos(row % 7), (row % 3) - 1, 0.5]),
+    ),
+    text: ['body', vectorFromArray(texts, new Utf8())],
+    sparse: [
+      'indices',
+      vectorFromArray(
+        ascendingRows.map((row) => [1, 2 + (row % 5)]),
+        new List(new Field('item', new Int32())),
+      ),
+    ],
+  } as const;
+  const tableOf = (kind: keyof typeof columns) => {
+    const [name, column] = columns[kind];
+    const values = numbers(
+      'values',
+      ascendingRows.map((row) => [1, 2 + (row % 3)]),
+    );
+    return new Table({
+      id: vectorFromArray(BigInt64Array.from(ascendingRows, (row) => 2n ** 40n + BigInt(row))),
+      [name]: column,
+      ...(kind === 'sparse' && { values: values[1] }),
+      year: vectorFromArray(Int32Array.from(ascendingRows)),
+      day: vectorFromArray(
+        ascendingRows.map((row) => new Date(row * 864e5)),
+        new DateDay(),
+      ),
+      name: vectorFromArray(
+        ascendingRows.map((row) => (row % 2 ? `n${row}` : null)),
+        new Utf8(),
+      ),
+    });
+  };
+  const reading = {
+    vector: ['--vector', 'vector'],
+    text: ['--text', 'body'],
+    sparse: ['--vector', 'indices,values'],
+  };
+  const kinds = ['vector', 'text', 'sparse'] as const;
+  const shown = ['--columns', 'year,day,name'];
+  const search = ['search', 'INDEX', ...shown];
+  const calls = [
+    ['fingerprint'],
+    ['fingerprint', '--code-type', 'int64', '--bits', '64'],
+    ['pairs', '--max-distance', '3'],
+    ['pairs', '--max-distance', '3', '--forest'],
+    ['dedup', '--max-distance', '3'],
+    ['dedup', '--max-distance', '3', '--all-rows'],
+    ['cluster', '--clusters', '3'],
+    ['cluster', '--clusters', '3', '--by', 'accumulators'],
+    ['cluster', '--density'],
+    [...search, '-k', '3'],
+    [...search, '--max-distance', '0'],
+    [...search, '-k', '3', '--memory', '64M', '--ties', 'id'],
+  ];
+
+  it.each(kinds)('keeps the columns that rows of a %s give', { tags: 'full' }, async (kind) => {
+    const folder = await ownFolder();
+    const index = join(folder, 'rows.hs');
+    const table = tableOf(kind);
+    const whole = tableToIPC(table, 'stream');
+    const made = ['index', '-', '--from', 'arrows', ...reading[kind], ...shown, '-q', '-o', index];
+    expect(await run(made, { input: whole })).toMatchObject({ code: 0, stderr: '' });
+    const empty = new Table(new Schema(table.schema.fields));
+    for (const [verb, ...words] of calls) {
+      const [first, ...others] =
+        words[0] === 'INDEX' ? [index, '-', ...words.slice(1)] : ['-', ...words];
+      const types: string[][] = [];
+      for (const input of [whole, tableToIPC(empty, 'stream')]) {
+        const output = join(folder, `out-${types.length}.arrow`);
+        const args = [first, ...others, '--from', 'arrows', ...reading[kind], '-q'];
+        const { code, stderr } = await run([verb, ...args, '--force', '-o', output], { input });
+        expect([verb, words, code, stderr]).toEqual([verb, words, 0, '']);
+        const found = tableFromIPC(readFileSync(output));
+        types.push(found.schema.fields.map(({ name, type }) => `${name} ${type}`));
+        expect([verb, words, found.numRows > 0]).toEqual([verb, words, input === whole]);
+      }
+      expect([verb, words, types[1]]).toEqual([verb, words, types[0]]);
+      const carried = ['year Int32', 'day Date32<DAY>', 'name Utf8'];
+      if (verb === 'search') expect(types[0].slice(5)).toEqual(carried);
+    }
+  });
+});
+
 describe('queries without neighbours', () => {
   const words = ['--max-distance', '0', '-q', '--columns', 'category', '--to', 'arrows'];
   const typesOf = (file: string) =>
@@ -143,7 +267,7 @@ describe('queries without neighbours', () => {
     expect([all[0], all[2]]).toEqual([`query ${type}`, `id ${type}`]);
     for (const name of ['some', 'none']) {
       expect(tableFromIPC(readFileSync(at(`${name}.arrows`))).numRows).toBe(0);
-      expect(typesOf(at(`${name}.arrows`)).slice(0, 5)).toEqual(all.slice(0, 5));
+      expect(typesOf(at(`${name}.arrows`))).toEqual(all);
     }
   });
 });

@@ -143,6 +143,8 @@ export class HashSource {
       return;
     }
     const all = batch.texts(columns[0]);
+    // A batch without rows is a piece too: what is written of it has the columns of others.
+    if (all.length === 0) yield { firstRow, count: 0, vectors: NO_ROWS };
     const texts =
       wanted === undefined ? all : all.map((one, i) => (wanted(batch.firstRow + i) ? one : null));
     for (const vectors of rowsOfTexts(this.textHasher as TextHasher, texts)) {

@@ -10,7 +10,14 @@ import { measureOf } from '../../codes/measure';
 import { readWhole } from '../../formats/file-io';
 import { partsOf as internalsOf } from '../../index/simhash-index';
 import { liveRows } from '../../measure/rows';
-import { type Id, IndexFolder, indexFromArrow, SimHashIndex, type StoredIndex } from '../../node';
+import {
+  type Id,
+  IndexFolder,
+  indexFromArrow,
+  RowBatch,
+  SimHashIndex,
+  type StoredIndex,
+} from '../../node';
 import type { Call } from '../call';
 import { bytesText, counted, grouped } from '../output/figures';
 import { parseFilter } from './filter';
@@ -192,6 +199,20 @@ export class Carried {
     const positions = placesThatMeet((name) => this.all(name), [...this.rows.keys()]);
     return Uint32Array.from(positions, (position) => this.rows[position]);
   }
+}
+
+/** Reads carried columns, in the types that the index has, of rows that are asked for later. */
+export async function carriedReader(
+  folder: SavedIndex,
+  index: SimHashIndex | StoredIndex,
+  names: readonly string[],
+): Promise<(rows: Uint32Array) => Promise<RowBatch>> {
+  if (names.length === 0) return async () => RowBatch.of({});
+  if (!(index instanceof SimHashIndex)) return (rows) => index.carried(names, rows);
+  const all = await folder.columns([...new Set(names)]);
+  const live = liveRows(index);
+  const none = RowBatch.of(Object.fromEntries(names.map((name) => [name, []])));
+  return async (rows) => (all ?? none).select(rows.map((row) => lowerBound(live, row)));
 }
 
 /** The columns that a filter asks for, all of which the index must carry; `id` is there always. */

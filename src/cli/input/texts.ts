@@ -115,18 +115,30 @@ export async function readFrequencies(call: Call, path: string): Promise<Frequen
   return frequenciesFromArrow(await readFile(path), { file: path });
 }
 
+/** Where texts of rows are. */
+interface TextPlace {
+  readonly path: Input;
+  readonly textColumn: string | null;
+}
+
+/** True of rows whose texts can be read again: those of a stream have passed. */
+export function hasTexts(place: TextPlace): place is TextPlace & { readonly textColumn: string } {
+  return place.textColumn !== null && place.path !== '-';
+}
+
 /**
  * The texts of some rows, or what `cut` leaves of each, read again from the input, which did not
  * hold them: by row. None where the rows are no texts or came by a stream.
  */
 export async function textsOfRows(
   call: Call,
-  { path, textColumn }: { readonly path: Input; readonly textColumn: string | null },
+  place: TextPlace,
   rows: readonly number[],
   cut = (_row: number, text: string) => text,
 ): Promise<ReadonlyMap<number, string>> {
   const texts = new Map<number, string>();
-  if (textColumn === null || path === '-' || rows.length === 0) return texts;
+  if (!hasTexts(place) || rows.length === 0) return texts;
+  const { path, textColumn } = place;
   const wanted = [...rows].sort((a, b) => a - b);
   const reader = await openRows(path, { ...readingOptions(call, path), columns: [textColumn] });
   const progress = call.progress('reading examples', reader.byteCount, 'bytes');

@@ -9,6 +9,7 @@ import { runSteps } from '../../base/steps';
 import { pointsOf } from '../../clustering/cluster-source';
 import { rowsOf } from '../../join/source';
 import { type Cluster, hammingDistance, RowBatch } from '../../node';
+import { builderOf, finished } from '../../table/columns/builder';
 import { type Collection, rowBlocks } from '../input/collection';
 import { counted, excerpt, grouped } from './figures';
 import { lineSetter } from './table';
@@ -32,6 +33,9 @@ interface Names {
   readonly keywords: readonly (readonly string[])[] | null;
 }
 
+/** A column of true and false without rows: an empty array does not tell its type. */
+const NO_FLAGS = finished('medoid', builderOf('bool'), 'bool');
+
 /** The rows of a collection with their clusters, in batches; a cluster is named by its medoid. */
 export function* clusterRows(
   rows: Collection,
@@ -42,7 +46,8 @@ export function* clusterRows(
   const { codes } = rowsOf('source', source);
   const medoids = clusters.map(({ medoid }) => codes.at(medoid));
   const names = clusters.map(({ medoid }) => labelOf(medoid));
-  const cosineOf = centroids && cosinesTo(centroids, sums ?? source, isOfBits ? 'bits' : 'vectors');
+  const by = isOfBits ? 'bits' : 'vectors';
+  const cosineOf = labels.length > 0 && centroids && cosinesTo(centroids, sums ?? source, by);
   const estimated = sums === null ? 'cosine' : 'estimatedCosine';
   const cosineName = isOfBits ? 'cosineOfBits' : estimated;
   let firstRow = 0;
@@ -53,15 +58,16 @@ export function* clusterRows(
     for (let i = 0; i < row.length; i++) {
       if (cluster[i] < 0) continue;
       distance[i] = hammingDistance(codes.at(row[i]), medoids[cluster[i]]);
-      if (cosineOf !== null) cosine[i] = cosineOf(row[i], cluster[i]);
+      if (cosineOf) cosine[i] = cosineOf(row[i], cluster[i]);
     }
+    const isMedoid = (one: number, i: number) => clusters[cluster[i]]?.medoid === one;
     const columns = {
       row,
       ...(ids !== null && { id: idsAt(ids, row) }),
       cluster,
-      medoid: Array.from(row, (one, i) => clusters[cluster[i]]?.medoid === one),
+      medoid: row.length === 0 ? NO_FLAGS : Array.from(row, isMedoid),
       distance,
-      ...(cosineOf !== null && { [cosineName]: cosine }),
+      ...(centroids !== null && { [cosineName]: cosine }),
       label: Array.from(cluster, (one) => names[one] ?? null),
       ...(keywords && { keywords: Array.from(cluster, (one) => keywords[one]?.join(' ') ?? null) }),
     };

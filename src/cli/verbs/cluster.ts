@@ -1,9 +1,9 @@
 /** Rows in clusters: a line for each row, and a table of the clusters for whoever looks. */
 
-import { clusterAsync, clusterByDensityAsync, type RowSource } from '../../node';
+import { clusterAsync, clusterByDensityAsync } from '../../node';
 import type { Call } from '../call';
 import { type Collection, type CollectionWish, readCollection } from '../input/collection';
-import { textsOfRows } from '../input/texts';
+import { hasTexts, textsOfRows } from '../input/texts';
 import { namingSample, wordsApart } from '../output/cluster-words';
 import { clusterRows, clusterTable, type Found } from '../output/clusters';
 import { counted, excerpt } from '../output/figures';
@@ -33,13 +33,13 @@ export async function run(call: Call): Promise<0> {
     bytesPerRow: BYTES_PER_ROW[isByDensity ? 'density' : 'clusters'],
   });
   checkBy(call, rows);
-  const found = await (isByDensity ? byDensity(call, rows.source) : byCentroids(call, rows));
+  const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
   const medoids = found.clusters.map(({ medoid }) => medoid);
   const members = membersOf(found).map(namingSample);
   const wanted = [...new Set([...medoids, ...members.flat()])];
   const beginning = (_: number, text: string) => text.slice(0, NAMED_CHARACTERS);
   const texts = await textsOfRows(call, rows, wanted, beginning);
-  const keywords = texts.size === 0 ? null : wordsApart(textsOf(members, texts));
+  const keywords = hasTexts(rows) ? wordsApart(textsOf(members, texts)) : null;
   const { ids } = rows;
   const labelOf = (row: number) => {
     const text = texts.get(row);
@@ -94,6 +94,8 @@ function checkBy(call: Call, { vectors, sums, path }: Collection): void {
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   const { source, sums, vectors } = rows;
   const by = call.text('by') ?? (vectors === 'dense' ? 'vectors' : 'codes');
+  const isOfBits = sums === null && by !== 'vectors';
+  if (rows.count === 0) return { ...NOTHING, centroids: new Float64Array(), isOfBits };
   const found = await call.long('clustering', (work) =>
     clusterAsync(sums ?? source, {
       clusters: call.number('clusters') as number,
@@ -107,11 +109,17 @@ async function byCentroids(call: Call, rows: Collection): Promise<Found> {
   );
   const { clusters, labels, centroids, objective } = found;
   call.say(`clusters by ${by}: mean cosine of rows to their centroid ${objective.toFixed(3)}`);
-  return { clusters, labels, centroids, isOfBits: sums === null && by !== 'vectors' };
+  return { clusters, labels, centroids, isOfBits };
 }
 
+/** What is found where there are no rows. */
+const NOTHING: Found = {
+  ...{ clusters: [], labels: new Int32Array(), centroids: null, isOfBits: false },
+};
+
 /** HDBSCAN* on the codes. */
-async function byDensity(call: Call, source: RowSource): Promise<Found> {
+async function byDensity(call: Call, { source, count }: Collection): Promise<Found> {
+  if (count === 0) return NOTHING;
   const { clusters, labels, noise } = await call.long('looking for dense regions', (work) =>
     clusterByDensityAsync(source, {
       minClusterSize: call.number('min-cluster-size'),

@@ -1,51 +1,38 @@
-/**
- * `halfspace search`: the nearest rows of an index, one row out for each that is found. Queries are
- * rows of the index by their ids, a text, or the rows of a file or of stdin, some at a time; each
- * has a name: its id where it has one, else its number.
- */
+/** `halfspace search`: the nearest rows of an index, one row out for each that is found. */
 
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
 import type { IdKind } from '../../index/id-table';
 import { similaritiesOf } from '../../index/search';
-import { isMissing } from '../../measure/rows';
 import {
   Codes,
   type ColumnData,
-  type DenseMatrix,
   type Explanation,
   type Id,
-  type Ids,
   openIndex,
   type Rank,
   RowBatch,
   type SearchResult,
   SimHashIndex,
-  type SparseMatrix,
   type StoredFigures,
   type StoredIndex,
-  type Vector,
 } from '../../node';
-import { packVectors, vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { bigIntegers } from '../input/collection';
 import {
   Carried,
   carriedName,
+  carriedReader,
   columnsOfFilter,
-  idNamed,
-  idsNamed,
   openSaved,
-  partsOf,
   refuseOtherSettings,
   type SavedIndex,
-  wordParts,
 } from '../input/index-folder';
-import { sourceLike } from '../input/index-rows';
 import { limitOf } from '../input/memory';
 import { estimatedNearness, LEAST } from '../input/nearness';
-import { rowsOfTexts, textHasherOf } from '../input/texts';
 import { bytesText, counted, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
+import { onlyOne, type Queries, queriesOf, queryAt, type SearchedIndex } from './search-queries';
+import { firstWish, sortedById, tiesById } from './search-ties';
 
 /** Writes the neighbours of each query, in the order of the queries, nearest first. */
 export async function run(call: Call): Promise<0 | 1> {
@@ -62,15 +49,13 @@ export async function run(call: Call): Promise<0 | 1> {
   const shown = shownColumns(call, folder);
   const filtered = columnsOfFilter(call, folder);
   const index = await opened(call, folder);
-  const isLoaded = index instanceof SimHashIndex;
-  const names = isLoaded ? [...shown, ...filtered] : filtered;
-  const carried = await Carried.read(folder, index, names);
+  const carried = await Carried.read(folder, index, filtered);
+  const columnsOf = await carriedReader(folder, index, shown);
   const filter = call.text('filter');
   const allowed = filter === undefined ? null : carried.rowsThatMeet(filter);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
-  /** The columns of queries that have no neighbours, while none had any. */
-  let empty: Record<string, ColumnData> | null = null;
-  let isEmpty = true;
+  /** The columns of queries that have no neighbours, to be written where none has any. */
+  let empty: RowBatch | null = null;
   for await (const queries of queriesOf(call, folder, index)) {
     const results = await answers(call, index, { queries, allowed, ...request });
     const found = foundRows(queries.names, results, request.k);
@@ -85,21 +70,17 @@ export async function run(call: Call): Promise<0 | 1> {
         ({ similarity }) => similarity,
       ),
     };
-    const rows = found.map(({ row }) => row);
+    const own = await columnsOf(Uint32Array.from(found, ({ row }) => row));
     for (const name of shown) {
-      const own = name in columns ? `row_${name}` : name;
-      columns[own] = (
-        isLoaded ? carried.valuesOf(name, rows) : (await index.columns([name], { rows }))[name]
-      ) as ColumnData;
+      columns[name in columns ? `row_${name}` : name] = own.column(name);
     }
-    empty ??= columns;
-    if (found.length === 0) continue; // its columns of values could be of another type
-    isEmpty = false;
-    await out.write(RowBatch.of(columns));
+    const batch = RowBatch.of(columns);
+    if (found.length === 0) empty ??= batch;
+    else await out.write(batch);
   }
-  if (isEmpty && empty !== null) await out.write(RowBatch.of(empty));
+  if (out.rowCount === 0 && empty !== null) await out.write(empty);
   await out.close();
-  if (!isLoaded) {
+  if (!(index instanceof SimHashIndex)) {
     if (call.has('explain')) call.say(memoryWords(index.figures));
     await index.close();
   }
@@ -127,9 +108,6 @@ function memoryWords(figures: StoredFigures): string {
   ].join(', ');
 }
 
-/** An index in memory, or one whose rows stay in their folder. */
-type SearchedIndex = SimHashIndex | StoredIndex;
-
 /** How to search: the options of the call. */
 interface SearchRequest {
   /** Most rows of an answer. */
@@ -156,6 +134,9 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }): Search
   if (isWithin && recall !== undefined) {
     call.misuse(`--max-distance and --${LEAST.join(', --')} miss nothing: leave out --recall`);
   }
+  if (recall !== undefined && call.text('ties') === 'id') {
+    call.misuse('--recall is measured for -k rows, and --ties id asks for more: leave out one');
+  }
   return { k, maxDistance, rank, recall };
 }
 
@@ -174,8 +155,30 @@ interface Asked extends SearchRequest {
   readonly allowed: Uint32Array | null;
 }
 
-/** An answer for each query: all at once, or one by one with --explain, which times each. */
+/** An answer for each query, ties in the order that --ties says. */
 async function answers(call: Call, index: SearchedIndex, asked: Asked): Promise<SearchResult[]> {
+  if (call.text('ties') !== 'id') return answersByRow(call, index, asked);
+  const { k, maxDistance, queries } = asked;
+  if (maxDistance !== undefined) {
+    return (await answersByRow(call, index, asked)).map((found) => sortedById(found, k));
+  }
+  const { count } = index;
+  const first = await answersByRow(call, index, { ...asked, k: firstWish(k, count) });
+  const results: SearchResult[] = [];
+  for (const [i, found] of first.entries()) {
+    const again = async (wish: number) =>
+      (await answersByRow(call, index, { ...asked, k: wish, queries: onlyOne(queries, i) }))[0];
+    results.push(await tiesById(found, { k, count, again }));
+  }
+  return results;
+}
+
+/** The same in the order of rows: all at once, or one by one with --explain, which times each. */
+async function answersByRow(
+  call: Call,
+  index: SearchedIndex,
+  asked: Asked,
+): Promise<SearchResult[]> {
   const { queries, allowed, k, maxDistance, rank, recall } = asked;
   const self = queries.self && new Set(queries.self);
   const filter =
@@ -267,115 +270,4 @@ function columnOfIds<K extends string>(
   const ids = found.map((one) => one[name]);
   if (kind === 'string') return ids as string[];
   return kind === 'bigint' ? bigIntegers(ids as bigint[]) : Float64Array.from(ids as number[]);
-}
-
-/** Some queries, all of one kind. */
-interface Queries {
-  readonly names: readonly Id[];
-  readonly kind: IdKind | null;
-  readonly vectors: DenseMatrix | SparseMatrix | Codes;
-  /** The rows of the index that the queries are, which do not find themselves. */
-  readonly self: readonly number[] | null;
-}
-
-/** The queries of the call: exactly one of QUERIES, --row-id and --query must be given. */
-async function* queriesOf(
-  call: Call,
-  folder: SavedIndex,
-  index: SearchedIndex,
-): AsyncGenerator<Queries> {
-  const [, input] = call.args;
-  const ways = [call.has('query'), call.has('row-id'), input !== undefined].filter(Boolean);
-  if (call.args.length > 2) call.misuse('expected an index folder and at most one file of queries');
-  if (ways.length !== 1) {
-    call.misuse('say what to search for: QUERIES (a file, or -), --row-id IDS or --query TEXT');
-  }
-  if (call.has('query')) yield await textQuery(call, folder, index);
-  else if (call.has('row-id')) yield* rowQueries(call, folder, index);
-  else yield* fileQueries(call, folder, input);
-}
-
-/** The text of --query, read as the texts of the index were. */
-async function textQuery(
-  call: Call,
-  folder: SavedIndex,
-  { hasher: like }: SearchedIndex,
-): Promise<Queries> {
-  if (folder.text === null) {
-    call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
-  }
-  const frequencies = await folder.frequencies();
-  const hasher = await textHasherOf(call, { settings: folder.text, frequencies }, like);
-  const text = call.text('query') as string;
-  const [vectors] = rowsOfTexts(hasher, [text]);
-  if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
-  return { names: [0], kind: 'row', vectors, self: null };
-}
-
-/** Rows of the index, each a query by its vector where the index holds it, else by its code. */
-async function* rowQueries(
-  call: Call,
-  { idKind: kind }: SavedIndex,
-  index: SearchedIndex,
-): AsyncGenerator<Queries> {
-  const words = call.list('row-id');
-  const ids = index instanceof SimHashIndex ? index : await idsAmong(index, words);
-  for (const part of words.flatMap((word) => partsOf(call, ids, word))) {
-    const id = idNamed(ids, part) ?? call.fail(`the index has no row of the id ${part}`);
-    const row = await index.get(id);
-    if (row === undefined || row.code === null) {
-      call.fail(`the row of the id ${id} has no code, and no neighbours`);
-    }
-    const { code, vector } = row;
-    const vectors =
-      vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
-    yield { names: [row.id], kind, vectors, self: [row.row] };
-  }
-}
-
-/** The ids of a stored index among those that words may name. */
-async function idsAmong(index: StoredIndex, words: readonly string[]): Promise<Set<Id>> {
-  const there = new Set<Id>();
-  const named = words.flatMap((word) => [word, ...wordParts(word)]);
-  for (const id of named.flatMap(idsNamed)) {
-    if ((await index.get(id)) !== undefined) there.add(id);
-  }
-  return there;
-}
-
-/** The rows of a file; says how many have no code. */
-async function* fileQueries(
-  call: Call,
-  folder: SavedIndex,
-  input: string,
-): AsyncGenerator<Queries> {
-  const source = await sourceLike(call, input, folder);
-  await source.narrow([]);
-  let without = 0;
-  for await (const batch of source) {
-    const ids = source.idsOf(batch);
-    for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
-      const names = Array.from({ length: count }, (_, i) => {
-        return ids === null ? firstRow + i : (ids[firstRow + i - batch.firstRow] as Id);
-      });
-      for (let i = 0; i < count; i++) without += Number(isMissing(vectors, i));
-      yield { names, kind: kindOf(ids), vectors, self: null };
-    }
-  }
-  if (without === 0) return;
-  const which = without === 1 ? '1 query has' : `${without} queries have`;
-  call.say(`${which} ${source.whyNull}, and no neighbours`);
-}
-
-/** The kind of ids of a column, which may have no rows; null stands for their numbers. */
-function kindOf(ids: Ids | null): IdKind {
-  if (ids === null) return 'row';
-  if (Array.isArray(ids)) return 'string';
-  return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
-}
-
-/** One of the queries, by itself; null where it has no code. */
-function queryAt({ vectors }: Queries, i: number): Vector | Uint8Array | null {
-  if (isMissing(vectors, i)) return null;
-  return 'bytesPerCode' in vectors ? vectors.at(i) : vectorAt(vectors, i);
 }

@@ -1,0 +1,149 @@
+/**
+ * What `halfspace search` searches for: rows of the index by their ids, a text, or the rows of a
+ * file or of stdin, some at a time. Each has a name: its id where it has one, else its number.
+ */
+
+import type { IdKind } from '../../index/id-table';
+import { isMissing } from '../../measure/rows';
+import {
+  Codes,
+  type DenseMatrix,
+  type Id,
+  type Ids,
+  SimHashIndex,
+  type SparseMatrix,
+  type StoredIndex,
+  type Vector,
+} from '../../node';
+import { packVectors, vectorAt } from '../../vectors/vectors';
+import type { Call } from '../call';
+import { idNamed, idsNamed, partsOf, type SavedIndex, wordParts } from '../input/index-folder';
+import { sourceLike } from '../input/index-rows';
+import { rowsOfTexts, textHasherOf } from '../input/texts';
+
+/** An index in memory, or one whose rows stay in their folder. */
+export type SearchedIndex = SimHashIndex | StoredIndex;
+
+/** Some queries, all of one kind. */
+export interface Queries {
+  readonly names: readonly Id[];
+  readonly kind: IdKind | null;
+  readonly vectors: DenseMatrix | SparseMatrix | Codes;
+  /** The rows of the index that the queries are, which do not find themselves. */
+  readonly self: readonly number[] | null;
+}
+
+/** The queries of the call: exactly one of QUERIES, --row-id and --query must be given. */
+export async function* queriesOf(
+  call: Call,
+  folder: SavedIndex,
+  index: SearchedIndex,
+): AsyncGenerator<Queries> {
+  const [, input] = call.args;
+  const ways = [call.has('query'), call.has('row-id'), input !== undefined].filter(Boolean);
+  if (call.args.length > 2) call.misuse('expected an index folder and at most one file of queries');
+  if (ways.length !== 1) {
+    call.misuse('say what to search for: QUERIES (a file, or -), --row-id IDS or --query TEXT');
+  }
+  if (call.has('query')) yield await textQuery(call, folder, index);
+  else if (call.has('row-id')) yield* rowQueries(call, folder, index);
+  else yield* fileQueries(call, folder, input);
+}
+
+/** The text of --query, read as the texts of the index were. */
+async function textQuery(
+  call: Call,
+  folder: SavedIndex,
+  { hasher: like }: SearchedIndex,
+): Promise<Queries> {
+  if (folder.text === null) {
+    call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
+  }
+  const frequencies = await folder.frequencies();
+  const hasher = await textHasherOf(call, { settings: folder.text, frequencies }, like);
+  const text = call.text('query') as string;
+  const [vectors] = rowsOfTexts(hasher, [text]);
+  if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
+  return { names: [0], kind: 'row', vectors, self: null };
+}
+
+/** Rows of the index, each a query by its vector where the index holds it, else by its code. */
+async function* rowQueries(
+  call: Call,
+  { idKind: kind }: SavedIndex,
+  index: SearchedIndex,
+): AsyncGenerator<Queries> {
+  const words = call.list('row-id');
+  const ids = index instanceof SimHashIndex ? index : await idsAmong(index, words);
+  for (const part of words.flatMap((word) => partsOf(call, ids, word))) {
+    const id = idNamed(ids, part) ?? call.fail(`the index has no row of the id ${part}`);
+    const row = await index.get(id);
+    if (row === undefined || row.code === null) {
+      call.fail(`the row of the id ${id} has no code, and no neighbours`);
+    }
+    const { code, vector } = row;
+    const vectors =
+      vector === null ? Codes.from(code, { bits: index.bits }) : packVectors([vector]);
+    yield { names: [row.id], kind, vectors, self: [row.row] };
+  }
+}
+
+/** The ids of a stored index among those that words may name. */
+async function idsAmong(index: StoredIndex, words: readonly string[]): Promise<Set<Id>> {
+  const there = new Set<Id>();
+  const named = words.flatMap((word) => [word, ...wordParts(word)]);
+  for (const id of named.flatMap(idsNamed)) {
+    if ((await index.get(id)) !== undefined) there.add(id);
+  }
+  return there;
+}
+
+/** The rows of a file; says how many have no code. */
+async function* fileQueries(
+  call: Call,
+  folder: SavedIndex,
+  input: string,
+): AsyncGenerator<Queries> {
+  const source = await sourceLike(call, input, folder);
+  await source.narrow([]);
+  let without = 0;
+  for await (const batch of source) {
+    const ids = source.idsOf(batch);
+    for (const { firstRow, count, vectors } of source.piecesOf(batch)) {
+      const names = Array.from({ length: count }, (_, i) => {
+        return ids === null ? firstRow + i : (ids[firstRow + i - batch.firstRow] as Id);
+      });
+      for (let i = 0; i < count; i++) without += Number(isMissing(vectors, i));
+      yield { names, kind: kindOf(ids), vectors, self: null };
+    }
+  }
+  if (without === 0) return;
+  const which = without === 1 ? '1 query has' : `${without} queries have`;
+  call.say(`${which} ${source.whyNull}, and no neighbours`);
+}
+
+/** The kind of ids of a column, which may have no rows; null stands for their numbers. */
+function kindOf(ids: Ids | null): IdKind {
+  if (ids === null) return 'row';
+  if (Array.isArray(ids)) return 'string';
+  return ids instanceof BigInt64Array || ids instanceof BigUint64Array ? 'bigint' : 'number';
+}
+
+/** One of the queries, which has a code. */
+export function onlyOne(queries: Queries, i: number): Queries {
+  const query = queryAt(queries, i) as Vector | Uint8Array;
+  const { vectors } = queries;
+  const isCode = 'bytesPerCode' in vectors;
+  return {
+    ...{ names: [queries.names[i]], kind: queries.kind, self: queries.self },
+    vectors: isCode
+      ? Codes.from(query as Uint8Array, { bits: vectors.bits })
+      : packVectors([query as Vector]),
+  };
+}
+
+/** One of the queries, by itself; null where it has no code. */
+export function queryAt({ vectors }: Queries, i: number): Vector | Uint8Array | null {
+  if (isMissing(vectors, i)) return null;
+  return 'bytesPerCode' in vectors ? vectors.at(i) : vectorAt(vectors, i);
+}
