@@ -95,7 +95,7 @@ export async function runLines(lines: string, cwd: string): Promise<Outcome> {
   const starter = `#!/bin/sh\nexec '${process.execPath}' '${command}' "$@"\n`;
   await writeFile(join(bin, 'halfspace'), starter, { mode: 0o755 });
   const env = { PATH: `${bin}${delimiter}${process.env.PATH}` };
-  return outcomeOf('bash', ['-euc', lines], { cwd, env });
+  return outcomeOf('bash', ['--norc', '-euc', lines], { cwd, env });
 }
 
 /** A folder of the test's own, gone when it has ended. */
