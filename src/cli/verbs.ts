@@ -178,6 +178,8 @@ export const VERBS: readonly Verb[] = [
           'A line for each row in the order of IN, in place of those of groups; in a .arrow file ' +
           'with its code, for --against',
         '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
+        '--resume':
+          'Of shards: go on with an --apply that was stopped; what is written is not written again',
       }),
       ...NEAR_HASHING_OPTIONS,
       ...OUTPUT_OPTIONS,

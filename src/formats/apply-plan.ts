@@ -11,13 +11,16 @@ import { asFormatError, FormatError } from '../base/format-error';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../groups/plan';
+import { FileChecksum, fileChecksum } from '../stored/manifest';
 import type { ColumnInfo } from '../table/columns/info';
 import type { RowBatch } from '../table/row-batch';
+import { batchRanges } from '../table/sealed/sealed-table';
 import { writerTo } from './create-rows';
-import { openOutput, type RowOutput } from './file-io';
+import { checksumOf, isThere, openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords } from './open-rows';
 import { formatOfPath, type RowFormat } from './row-format';
 import type { RowReader, SkippedLine } from './row-reader';
+import { ShardProgress } from './shard-progress';
 import { shardsOf } from './shards';
 
 /** How a plan is applied; options of `openRows` say how the source is read. */
@@ -45,11 +48,17 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
    * @default true
    */
   force?: boolean;
+  /**
+   * Of shards: goes on with a run that was stopped. Outputs that it has written are not written
+   * again; another plan, or shards that were changed since, are refused.
+   * @default false
+   */
+  resume?: boolean;
 }
 
 const OPTIONS = [
   ...[...OPEN_OPTIONS, ...LONG_CALL],
-  ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force'],
+  ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force', 'resume'],
 ];
 
 /** Formats whose records are copied as they are. */
@@ -81,8 +90,11 @@ export async function applyPlan(
 }
 
 interface CheckedOptions extends ApplyOptions {
-  /** The source has the bytes that the plan was made of: lines without an id are not parsed. */
-  isUnchanged?: boolean;
+  /**
+   * Checksums by file of a source that has the bytes that the plan was made of: lines without an id
+   * are not parsed.
+   */
+  unchanged?: ReadonlyMap<string, string> | undefined;
 }
 
 /** The same by options that are checked. */
@@ -95,6 +107,9 @@ export async function applyChecked(
   const isFile = formatOfPath(output) !== null || given.outputFormat !== undefined;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   if (shards !== null && !isFile) return applyToShards(plan, shards, output, given);
+  if (given.resume) {
+    throw new Error('"resume" (--resume) is for shards that are written to a folder, one by one');
+  }
   const inputs = [...(shards ?? []), ...(given.inputs ?? [])];
   return applyToOne(plan, source, output, { ...given, inputs, isSharded: shards !== null });
 }
@@ -106,16 +121,63 @@ async function applyToShards(
   output: string,
   given: CheckedOptions,
 ): Promise<Applied> {
-  const { ids, onProgress, isUnchanged, column: _, bits: _bits, bitOrder: _order, ...rest } = given;
-  const { signal, inputs = [], outputFormat: _format, force, ...read } = rest;
+  const { ids: _ids, onProgress, column: _, bits: _bits, bitOrder: _order, ...rest } = given;
+  const { inputs = [], outputFormat: _format, resume = false, ...own } = rest;
+  const { force = true, unchanged, signal, ...read } = own;
+  const targets = targetsOf(shards, output);
+  const checksums: string[] = [];
+  for (const file of shards) {
+    checksums.push(unchanged?.get(file) ?? (await checksumOf(file, signal)));
+  }
+  const how = { folder: output, plan: planChecksum(plan, given.ids, read) };
+  const run = { ...how, shards, targets, checksums, signal };
+  const stopped = resume ? await ShardProgress.resume(run) : null;
+  if (stopped === null && !force) await refuseWritten(output, targets);
+  const counts = stopped?.rows ?? (await rowsOfShards(plan, shards, given));
+  const progress = stopped ?? (await ShardProgress.begin(run, counts));
+  const applied = { file: output, skipped: 0, skippedLines: [] as SkippedLine[] };
+  let first = 0;
+  try {
+    for (const [i, shard] of shards.entries()) {
+      let one: Pick<Applied, 'skipped' | 'skippedLines'> | null = await progress.reportOf(i);
+      if (one === null) {
+        await mkdir(dirname(targets[i]), { recursive: true });
+        // What a stopped run may replace it has checked.
+        const place = { force: true, inputs: [...shards, ...inputs] };
+        const part = planOfRows(plan, first, first + counts[i]);
+        one = await applyToOne(part, shard, targets[i], { ...own, ...place, isSharded: false });
+        await progress.add(i, one);
+      }
+      applied.skipped += one.skipped;
+      for (const { line, reason } of one.skippedLines) {
+        applied.skippedLines.push({ line, reason: `${reason}, ${shard}` });
+      }
+      first += counts[i];
+      onProgress?.(first, plan.count);
+    }
+  } catch (error) {
+    await progress.stop();
+    throw error;
+  }
+  await progress.end();
+  return applied;
+}
+
+/** Reads all shards, which must have the rows of the plan, and returns how many each has. */
+async function rowsOfShards(
+  plan: DedupPlan,
+  shards: readonly string[],
+  given: CheckedOptions,
+): Promise<number[]> {
+  const { ids, signal } = given;
   const counts: number[] = [];
   let total = 0;
   for (const shard of shards) {
     let count = 0;
-    const columns = read.columns ?? (ids === undefined ? [] : [ids.column]);
+    const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
     const before = total;
     const isWanted = wantedRows(given, (row) => ids?.values[before + row] !== undefined);
-    for await (const batch of await openRecords(shard, { ...read, columns }, { isWanted })) {
+    for await (const batch of await openRecords(shard, { ...given, columns }, { isWanted })) {
       signal?.throwIfAborted();
       if (ids !== undefined) checkIds(batch.startingAt(total + batch.firstRow), ids, shard);
       count += batch.count;
@@ -124,28 +186,12 @@ async function applyToShards(
     total += count;
   }
   checkRows(plan, { source: `${shards.length} shards`, count: total, checks: null });
-  const base = commonFolder(shards);
-  const applied = { file: output, skipped: 0, skippedLines: [] as SkippedLine[] };
-  let first = 0;
-  for (const [i, shard] of shards.entries()) {
-    const target = join(output, relative(base, shard));
-    await mkdir(dirname(target), { recursive: true });
-    const own = planOfRows(plan, first, first + counts[i]);
-    const options = { ...read, signal, force, isUnchanged, inputs: [...shards, ...inputs] };
-    const one = await applyToOne(own, shard, target, { ...options, isSharded: false });
-    applied.skipped += one.skipped;
-    for (const { line, reason } of one.skippedLines) {
-      applied.skippedLines.push({ line, reason: `${reason}, ${shard}` });
-    }
-    first += counts[i];
-    onProgress?.(first, plan.count);
-  }
-  return applied;
+  return counts;
 }
 
 /** Which rows of a source are parsed; undefined for all. */
-function wantedRows({ isUnchanged, onError }: CheckedOptions, hasId: (row: number) => boolean) {
-  return isUnchanged && onError !== 'skip' ? hasId : undefined;
+function wantedRows({ unchanged, onError }: CheckedOptions, hasId: (row: number) => boolean) {
+  return unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
 }
 
 /** What a plan says of some rows, as far as it is needed to apply it. */
@@ -155,13 +201,50 @@ function planOfRows(plan: DedupPlan, first: number, end: number): DedupPlan {
   return { ...plan, ...own, count: end - first };
 }
 
-/** The folder that all files are in, as the files are named. */
-function commonFolder(files: readonly string[]): string {
-  let folder = dirname(files[0]);
-  while (!files.every((file) => file.startsWith(join(folder, sep)) || folder === '.')) {
-    folder = dirname(folder);
+/** The outputs of shards: of the same names, but where ZSTD was read gzip is written. */
+function targetsOf(shards: readonly string[], output: string): string[] {
+  let base = dirname(shards[0]);
+  while (!shards.every((file) => file.startsWith(join(base, sep)) || base === '.')) {
+    base = dirname(base);
   }
-  return folder;
+  const nameOf = (shard: string) => relative(base, shard).replace(/\.zst$/i, '.gz');
+  const targets = shards.map((shard) => join(output, nameOf(shard)));
+  const twice = targets.findIndex((target, i) => targets.indexOf(target) < i);
+  if (twice < 0) return targets;
+  throw new FormatError(`another shard is to become ${targets[twice]} too`, shards[twice]);
+}
+
+/** Fails where outputs are there that must not be replaced. */
+async function refuseWritten(output: string, targets: readonly string[]): Promise<void> {
+  for (const target of targets) {
+    if (!(await isThere(target))) continue;
+    throw new Error(
+      (await ShardProgress.isIn(output))
+        ? `${output} has outputs of a run that was stopped: resume (--resume) goes on with it, ` +
+            'force (--force) replaces them'
+        : `the output ${target} exists; force (--force) replaces it`,
+    );
+  }
+}
+
+/** A checksum of what a plan does to shards that are read by these options. */
+function planChecksum(
+  { kept, checks }: DedupPlan,
+  ids: ApplyOptions['ids'],
+  read: OpenRowsOptions,
+): string {
+  const { format, file, columns, batchRows, onError, expectEnd, types, delimiter } = read;
+  const how = [format, file, columns, batchRows, onError, expectEnd, types, delimiter];
+  const limits = [read.maxColumns, read.maxLineBytes];
+  const encoder = new TextEncoder();
+  const names = new FileChecksum();
+  for (const [first, end] of batchRanges(ids?.values.length ?? 0, 4096)) {
+    const own = Array.from({ length: end - first }, (_, i) => ids?.values[first + i] ?? null);
+    names.add(encoder.encode(JSON.stringify(own)));
+  }
+  const rows = new Uint8Array(checks.buffer, checks.byteOffset, checks.byteLength);
+  const sums = [fileChecksum(kept), fileChecksum(rows), names.text, ids?.column];
+  return fileChecksum(encoder.encode(JSON.stringify([sums, how, limits])));
 }
 
 /** Writes one file; records of several shards are written again, since each has its own header. */
@@ -172,7 +255,7 @@ async function applyToOne(
   given: CheckedOptions & { isSharded: boolean },
 ): Promise<Applied> {
   const { signal, onProgress, column, bits, bitOrder, ids, inputs = [], ...rest } = given;
-  const { outputFormat, force, isSharded, isUnchanged: _, ...read } = rest;
+  const { outputFormat, force, isSharded, unchanged: _, resume: _resume, ...read } = rest;
   const name = typeof source === 'string' ? source : source.join(', ');
   const look = (batch: RowBatch) => {
     signal?.throwIfAborted();

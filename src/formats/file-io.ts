@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '../base/format-error';
+import { PIECE_BYTES as CHECKSUM_BYTES, FileChecksum } from '../stored/manifest';
 import { GzipOutput, type RowOutput } from './compressed';
 
 export type { RowOutput };
@@ -24,9 +25,12 @@ export interface OutputOptions {
   inputs: readonly string[];
 }
 
+/** The name of an output that is not finished, by that of its place. */
+export const TEMPORARY = /^\.(.+)\.[0-9a-f]{12}\.tmp$/s;
+
 const statOf = (path: string) => stat(path).catch(() => null);
 /** True of anything of that name, also a link that leads nowhere. */
-const isThere = (path: string) =>
+export const isThere = (path: string) =>
   lstat(path).then(
     () => true,
     () => false,
@@ -260,6 +264,23 @@ export async function fill(file: FileHandle, bytes: Uint8Array, at = 0): Promise
     filled += bytesRead;
   }
   return filled;
+}
+
+/** The checksum of a file's bytes, xxHash64 chained over pieces: 16 hexadecimal digits. */
+export async function checksumOf(path: string, signal?: AbortSignal): Promise<string> {
+  const file = await open(path);
+  try {
+    const piece = new Uint8Array(CHECKSUM_BYTES);
+    const sum = new FileChecksum();
+    for (let at = 0, filled = piece.length; filled === piece.length; at += filled) {
+      signal?.throwIfAborted();
+      filled = await fill(file, piece, at);
+      sum.add(piece.subarray(0, filled));
+    }
+    return sum.text;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Makes names in a folder last; where folders cannot be synced (Windows) nothing is done. */

@@ -344,7 +344,10 @@ describe('of JSONL with the bytes that a plan was made of', () => {
     const [source, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')];
     writeFileSync(source, lines.join(''));
     const apply = (own: string, isUnchanged: boolean) =>
-      applyChecked(plan, source, output, { ids: ids(own), isUnchanged });
+      applyChecked(plan, source, output, {
+        ids: ids(own),
+        unchanged: isUnchanged ? new Map() : undefined,
+      });
     await apply(`d${last}`, true);
     const records = lines.map((one) => `${one.split('\n')[0]}\n`);
     expect(readFileSync(output, 'utf8')).toBe(records.slice(0, last).join(''));

@@ -175,6 +175,24 @@ describe('a plan for shards', () => {
     expect(await idsOf(at('one.jsonl'))).toEqual(ascending(7));
   });
 
+  it('of ZSTD, which is not written, is applied into gzip, unless a shard has that name', async () => {
+    const text = jsonl(0, 20);
+    write('packed/a.jsonl.zst', zstdOf(text));
+    const texts = ascending(20).map((id) => `text ${id % 7}`);
+    const plan = dedup(new TextHasher({ bits: 64 }).hashAll(texts), { maxDistance: 0 });
+    await applyPlan(plan, at('packed'), at('unpacked'));
+    expect(readdirSync(at('unpacked'))).toEqual(['a.jsonl.gz']);
+    const lines = gunzipSync(readFileSync(at('unpacked/a.jsonl.gz')))
+      .toString()
+      .trim()
+      .split('\n');
+    expect(lines).toEqual(linesOf(0, 7));
+    write('packed/a.jsonl.gz', gzipSync(text));
+    await expect(applyPlan(plan, at('packed'), at('both'))).rejects.toThrow(
+      `another shard is to become ${at('both/a.jsonl.gz')} too`,
+    );
+  });
+
   it('is refused before anything is written where the shards have other rows', async () => {
     write('less/a.jsonl', jsonl(0, 20));
     const plan = dedup(new TextHasher({ bits: 64 }).hashAll(['a', 'b']), { maxDistance: 0 });

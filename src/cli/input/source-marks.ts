@@ -3,11 +3,11 @@
  * to files that were changed since: a checksum of the row's file, and one of all files in order.
  */
 
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { FormatError } from '../../base/format-error';
-import { fill } from '../../formats/file-io';
+import { checksumOf } from '../../formats/file-io';
 import { shardsOf } from '../../formats/shards';
-import { FileChecksum, fileChecksum, PIECE_BYTES } from '../../stored/manifest';
+import { fileChecksum } from '../../stored/manifest';
 import type { Call } from '../call';
 import { isIndexFolder } from './index-folder';
 import { type Input, nameOfInput } from './open-input';
@@ -26,19 +26,23 @@ export async function marksOf(call: Call, input: Input): Promise<SourceMarks | n
 export class SourceMarks {
   /** Of all files, in their order. */
   readonly #all: string;
+  /** Of each file, the half of its checksum that marks have. */
+  readonly #halves: ReadonlyMap<string, string>;
 
   /** `sums` are checksums by file. */
   constructor(
     readonly input: Input,
     readonly sums: ReadonlyMap<string, string>,
   ) {
-    this.#all = fileChecksum(new TextEncoder().encode([...sums.values()].join())).slice(8);
+    this.#halves = new Map(Array.from(sums, ([file, sum]) => [file, sum.slice(8)]));
+    const halves = [...this.#halves.values()];
+    this.#all = fileChecksum(new TextEncoder().encode(halves.join())).slice(8);
   }
 
   /** What a line of a row of `file`, the only one if undefined, has. */
   markOf(file: string | undefined): string {
     const [first] = this.sums.keys();
-    return `${this.sums.get(file ?? first)}-${this.#all}`;
+    return `${this.#halves.get(file ?? first)}-${this.#all}`;
   }
 
   /** Throws, naming files that were changed, unless a plan's lines have the marks of these. */
@@ -46,28 +50,11 @@ export class SourceMarks {
     const other = [...marks].find((mark) => mark.split('-')[1] !== this.#all);
     if (other === undefined) return;
     const planned = new Set([...marks].map((mark) => mark.split('-')[0]));
-    const changed = [...this.sums].flatMap(([file, sum]) => (planned.has(sum) ? [] : [file]));
+    const changed = [...this.#halves].flatMap(([file, sum]) => (planned.has(sum) ? [] : [file]));
     const which = changed.length > 0 ? changed.join(', ') : nameOfInput(this.input);
     // Files without a row in the plan are not known by themselves.
     const what = changed.length > 1 ? 'some of these changed' : 'changed';
     const how = changed.length > 0 ? what : 'there were other files, or in another order,';
     throw new FormatError(`${how} since ${planPath} was made: make the plan again`, which);
-  }
-}
-
-/** The checksum of a file's bytes. */
-async function checksumOf(path: string, signal: AbortSignal): Promise<string> {
-  const file = await open(path);
-  try {
-    const piece = new Uint8Array(PIECE_BYTES);
-    const sum = new FileChecksum();
-    for (let at = 0, filled = PIECE_BYTES; filled === PIECE_BYTES; at += filled) {
-      signal.throwIfAborted();
-      filled = await fill(file, piece, at);
-      sum.add(piece.subarray(0, filled));
-    }
-    return sum.text.slice(8);
-  } finally {
-    await file.close();
   }
 }

@@ -40,10 +40,11 @@ export async function applyPlanOf(call: Call, input: Input): Promise<0> {
     column: call.has('text') || call.has('vector') ? null : call.text('code'),
     bits: call.number('bits'),
     bitOrder: call.text('bit-order') as BitOrder,
-    ...{ force: call.has('force'), inputs: [planPath], ids: ids ?? undefined },
+    ...{ force: call.has('force'), resume: call.has('resume') },
+    ...{ inputs: [planPath], ids: ids ?? undefined, unchanged: sums?.sums },
   };
   const applied = await call.long('copying', (long) =>
-    applyChecked(plan, input, output, { ...options, ...long, isUnchanged: sums !== null }),
+    applyChecked(plan, input, output, { ...options, ...long }),
   );
   saySkipped(call, applied);
   const kept = plan.kept.reduce((sum, one) => sum + one, 0);
