@@ -5,8 +5,9 @@
  * then begin again at 0. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
-import { wrongType } from '../base/check';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
 import type { Ids } from '../base/ids';
+import { RowBatch } from '../table/row-batch';
 import { indexToArrow as bytesOf, type IndexRows, type RowRuns } from '../table/sealed/index-rows';
 import type { SegmentLayout, SegmentRows } from '../table/sealed/segment-tables';
 import { MAX_ROWS } from './distinct/distinct-codes';
@@ -170,25 +171,33 @@ function tellOf(firsts: Uint32Array | null): 'none' | 'first' {
 }
 
 /**
- * The index as the bytes of one Arrow file, which any Arrow reader opens.
+ * The index as the bytes of one Arrow file, which any Arrow reader opens. `columns` are carried
+ * along, for each row that is there, in ascending order of rows.
  *
  * @example
  * const index = new SimHashIndex<string>();
  * index.add([1, 0], 'a');
  * console.log(codesFromArrow(indexToArrow(index)).ids); // [ 'a' ]
  */
-export function indexToArrow(index: SimHashIndex): Uint8Array {
+export function indexToArrow(index: SimHashIndex, options?: { columns?: RowBatch }): Uint8Array {
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
+  const { columns } = checkOptions('options', options, ['columns']);
+  if (columns !== undefined && !(columns instanceof RowBatch)) {
+    throw wrongType('columns', 'a RowBatch', columns);
+  }
   const parts = partsOf(index);
   parts.refuseIfBusy();
   const rows = new SavedRows(parts);
   const { count, equals, runs } = rows.slice(0, rows.live.length, 0);
+  if (columns !== undefined && columns.count !== count) {
+    throw wrongValue('columns', `${count} rows`, columns.count);
+  }
   const { partitions } = parts;
   const header = {
     ...{ kind: 'index', ...headerOf(parts, rows.nextRow) },
     ...{ centres: partitions && toBase64(partitions.centroids), ...(equals && { equals }) },
   };
-  return bytesOf(header, count, runs);
+  return bytesOf(header, count, runs, columns);
 }
 
 /** Characters of a piece, a multiple of 4, and bytes, of 3. */

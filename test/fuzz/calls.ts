@@ -309,7 +309,7 @@ const LIBRARY: Record<string, MakeCall> = {
     (draws: Draws) => api.indexToArrow(index(draws)),
     () => ({ file: 'f' }),
   ),
-  indexToArrow: call(api.indexToArrow as never, index),
+  indexToArrow: call(api.indexToArrow as never, index, () => ({ columns: rowBatch() })),
   frequenciesFromArrow: call(api.frequenciesFromArrow as never, () =>
     api.frequenciesToArrow(frequencies()),
   ),

@@ -223,7 +223,7 @@ export function smallIndexes(): SimHashIndex[] {
   return [dense, float, sparse, codes];
 }
 
-const indexFiles = () => smallIndexes().map(indexToArrow);
+const indexFiles = () => smallIndexes().map((index) => indexToArrow(index));
 const readIndex: Read = (bytes) => indexToArrow(indexFromArrow(bytes, { file: FILE }));
 
 function codeFiles(): Uint8Array[] {

@@ -1,4 +1,4 @@
-import { tableFromIPC } from 'apache-arrow';
+import { Dictionary, Int32, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/format-error';
 import { Codes } from '../../src/codes/codes';
@@ -6,6 +6,8 @@ import { indexFromArrow } from '../../src/index/read-index';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { indexToArrow } from '../../src/index/write-index';
 import { codesFromArrow } from '../../src/table/from-arrow';
+import { RowBatch } from '../../src/table/row-batch';
+import { columnsOfIndex } from '../../src/table/sealed/carried-columns';
 import { indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
 import { Draws } from '../reference/random';
 
@@ -202,6 +204,61 @@ it('batches end where rows have too much for one', () => {
   ]);
 });
 
+describe('columns next to an index in one file', () => {
+  const COUNT = 70_000; // more than a batch
+  const rows = Array.from({ length: COUNT }, (_, row) => row).filter((row) => row % 1000 !== 7);
+  const kindOf = (row: number) => (row % 5 === 0 ? null : `kind ${row % 3}`);
+  const dictionary = vectorFromArray(rows.map(kindOf), new Dictionary(new Utf8(), new Int32()));
+  const columns = RowBatch.fromArrow(
+    new Table({
+      kind: dictionary,
+      row: vectorFromArray(Uint8Array.from(rows, (row) => row % 251)),
+      row_: vectorFromArray(Float64Array.from(rows, (row) => row / 8)),
+    }).batches[0],
+  );
+
+  function filled(): SimHashIndex {
+    const index = new SimHashIndex({ bits: 16 });
+    const bytes = Uint8Array.from({ length: 2 * COUNT }, (_, i) => (i % 2 ? i >> 9 : i >> 1));
+    index.addAll(Codes.from(bytes, { bits: 16 }));
+    for (let row = 7; row < COUNT; row += 1000) index.remove(row);
+    return index;
+  }
+
+  it('come back for the rows that are there, and any Arrow reader sees them', () => {
+    const bytes = indexToArrow(filled(), { columns });
+    expect(indexFromArrow(bytes).count).toBe(rows.length);
+    const table = tableFromIPC(bytes);
+    expect(table.batches.length).toBeGreaterThan(1);
+    const names = ['row', 'code', 'first', 'kind', 'row_', 'row__'];
+    expect(table.schema.fields.map(({ name }) => name)).toEqual(names);
+    expect(table.getChild('kind')?.toJSON()).toEqual(rows.map(kindOf));
+    expect(Array.from(table.getChild('row')?.toArray())).toEqual(rows);
+    const back = columnsOfIndex(bytes, 'index.arrow');
+    expect(back?.columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      ...['kind Utf8', 'row Uint8', 'row_ Float64'],
+    ]);
+    expect(back?.values('kind')).toEqual(rows.map(kindOf));
+    expect(back?.values('row')).toEqual(rows.map((row) => row % 251));
+    expect(back?.values('row_')).toEqual(rows.map((row) => row / 8));
+  });
+
+  it('must have a row for each row of the index', () => {
+    const other = columns.slice(0, 5);
+    expect(() => indexToArrow(filled(), { columns: other })).toThrow(
+      `"columns" expected ${rows.length} rows, got 5`,
+    );
+    expect(() => indexToArrow(filled(), { columns: [] as never })).toThrow(TypeError);
+    const empty = new SimHashIndex({ bits: 8 });
+    const none = columns.slice(0, 0);
+    const bytes = indexToArrow(empty, { columns: none });
+    expect(columnsOfIndex(bytes, 'f')?.columns.map(({ name }) => name)).toEqual(
+      columns.columns.map(({ name }) => name),
+    );
+    expect(columnsOfIndex(indexToArrow(empty), 'f')).toBe(null);
+  });
+});
+
 describe('a hostile file, its checksums right,', () => {
   const header = {
     ...{ kind: 'index', bits: 8, projection: 'signs', seed: '0', dimensions: 2, zero: 'error' },
@@ -223,6 +280,12 @@ describe('a hostile file, its checksums right,', () => {
     ...{ queries: 9, truth: 'cosine', partitions: 0, queriesPerSecond: 1 },
   };
   const centres = Buffer.from(new Int16Array(16).buffer).toString('base64');
+
+  it('names no columns that it does not have', () => {
+    for (const carried of [7, Array.from({ length: 9 }, (_, i) => `c${i}`)]) {
+      expect(() => columnsOfIndex(made({ carried }), 'f.arrow')).toThrow(/^f.arrow: .*carried/);
+    }
+  });
 
   it('is read when nothing is wrong', () => {
     expect(indexFromArrow(made({})).count).toBe(3);

@@ -18,6 +18,7 @@ import {
   SimHashIndex,
   type StoredIndex,
 } from '../../node';
+import { columnsOfIndex } from '../../table/sealed/carried-columns';
 import type { Call } from '../call';
 import { bytesText, counted, grouped } from '../output/figures';
 import { parseFilter } from './filter';
@@ -51,11 +52,13 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   const bytes = path === '-' ? await allOfStdin(call) : await readWhole(path);
   const file = path === '-' ? 'stdin' : path;
   const index = indexFromArrow(bytes, { file });
+  const carried = columnsOfIndex(bytes, file);
   return {
     path: file,
     options: { ...index.hasher.options, vectors: index.vectors },
     idKind: internalsOf(index).ids.kind,
-    ...{ text: null, columnInfo: [], columns: async () => null, frequencies: async () => null },
+    ...{ text: null, frequencies: async () => null },
+    ...{ columnInfo: carried?.columns ?? [], columns: async () => carried },
     index: async () => index,
   };
 }
@@ -209,10 +212,10 @@ export async function carriedReader(
 ): Promise<(rows: Uint32Array) => Promise<RowBatch>> {
   if (names.length === 0) return async () => RowBatch.of({});
   if (!(index instanceof SimHashIndex)) return (rows) => index.carried(names, rows);
-  const all = await folder.columns([...new Set(names)]);
-  const live = liveRows(index);
-  const none = RowBatch.of(Object.fromEntries(names.map((name) => [name, []])));
-  return async (rows) => (all ?? none).select(rows.map((row) => lowerBound(live, row)));
+  const all = await folder.columns(names);
+  const own = Object.fromEntries(names.map((name) => [name, all?.column(name) ?? []]));
+  const [columns, live] = [RowBatch.of(own), liveRows(index)];
+  return async (rows) => columns.select(rows.map((row) => lowerBound(live, row)));
 }
 
 /** The columns that a filter asks for, all of which the index must carry; `id` is there always. */

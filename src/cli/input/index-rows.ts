@@ -41,8 +41,6 @@ interface RowsWithIds extends Piece {
 interface Wish {
   /** Hold the vectors, and carry the texts that are hashed too. */
   readonly isWhole?: boolean;
-  /** Carry no columns: there is no place for them. */
-  readonly isAlone?: boolean;
   /** Hash texts as sets where no option says otherwise. */
   readonly areTextsSets?: boolean;
 }
@@ -60,13 +58,7 @@ async function openRowsFor(call: Call, input: string, wish: Wish = {}) {
   const storage = (call.text('vectors') ?? usual) as VectorStorage;
   checkStorage(call, storage, kind);
   const whole = wish.isWhole && kind === 'text' ? [hashed[0]] : [];
-  const own = carriedColumns(call, source);
-  if (wish.isAlone && own.length > 0) {
-    const text = 'an index folder carries columns along, one file does not';
-    if (call.has('columns')) call.misuse(`--columns: ${text}`);
-    call.say(`${text}: ${own.join(', ')} left out`);
-  }
-  const carried = [...new Set([...whole, ...(wish.isAlone ? [] : own)])];
+  const carried = [...new Set([...whole, ...carriedColumns(call, source)])];
   await source.narrow(carried);
   return { source, storage, carried, isMeasured, rows: await rowsToCome(source.reader) };
 }

@@ -92,14 +92,14 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
   );
 }
 
-/** A new index as one Arrow file, without carried columns. */
+/** A new index as one Arrow file, with carried columns and without the settings of texts. */
 async function makeFile(call: Call, input: string, file: string): Promise<0> {
   if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
   if (call.isJson && file === '-') call.misuse('--json and the index cannot both go to stdout');
   const output = await openBytes(call, file, [input]);
-  const { index, vectors } = await buildIndex(call, input, { isAlone: true });
+  const { index, columns, vectors } = await buildIndex(call, input);
   if (call.has('optimize')) await optimize(call, index, vectors);
-  await output.write([indexToArrow(index)]);
+  await output.write([indexToArrow(index, { columns })]);
   await output.close();
   const { count: rows, report } = index;
   if (call.isJson) await call.print(`${JSON.stringify({ file, rows, report })}\n`);

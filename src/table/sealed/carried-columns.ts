@@ -1,6 +1,7 @@
 /**
- * The columns that an index folder carries next to its rows, in and out of Arrow files. Batches of
- * one file have the same columns; each may be null, and dictionaries become plain columns.
+ * The columns that an index folder carries next to its rows, in and out of Arrow files, and those
+ * of an index that is one file. Batches of one file have the same columns; each may be null, and
+ * dictionaries become plain columns.
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
@@ -10,6 +11,7 @@ import { bodiesOf, type Span } from '../arrow/bodies';
 import { footerStart, readFooter, TAIL_BYTES } from '../arrow/messages';
 import { asArrow } from '../arrow/source';
 import { ArrowWriter } from '../arrow/writer';
+import { columnOf } from '../columns/make';
 import { RowBatch } from '../row-batch';
 import { checkColumn, headerText } from './seal';
 import { batchRanges, openTable } from './sealed-table';
@@ -53,6 +55,30 @@ export function columnsFromArrow(
       const others = whole.columns.filter(({ name }) => !names.includes(name));
       return whole.without(others.map(({ name }) => name));
     });
+  });
+}
+
+/**
+ * The columns that the file of an index carries, its last ones, for its rows in their order; null
+ * where it carries none. The bytes are those that the index was read from: no checksums are made.
+ */
+export function columnsOfIndex(bytes: Uint8Array, file: string): RowBatch | null {
+  const { header, batches, schema } = openTable(bytes, file, { kind: 'index', isSound: true });
+  const { carried: names = [] } = header;
+  if (!Array.isArray(names) || names.length > schema.fields.length) {
+    throw new FormatError(`"carried" expected names of columns, got ${names}`, file);
+  }
+  if (names.length === 0 || batches.length === 0) return null;
+  const before = schema.fields.length - names.length;
+  return asArrow(file, () => {
+    const parts = batches.map((batch) => {
+      const columns = names.map((name, i) => {
+        const at = before + i;
+        return columnOf(String(name), { field: schema.fields[at], data: batch.data.children[at] });
+      });
+      return RowBatch.ofColumns(columns, batch.numRows, { file });
+    });
+    return RowBatch.join(parts);
   });
 }
 

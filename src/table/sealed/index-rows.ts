@@ -8,6 +8,10 @@ import { checkBits } from '../../base/check';
 import type { Ids } from '../../base/ids';
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
 import type { ArrowSource } from '../arrow/source';
+import type { Column } from '../columns/builder';
+import { columnOf } from '../columns/make';
+import { joinedColumn } from '../columns/pick';
+import type { RowBatch } from '../row-batch';
 import type { Header } from './seal';
 import {
   BATCH_ROWS,
@@ -89,24 +93,48 @@ function columnsFor({ bits, dimensions, keep }: Partial<IndexHeader>): ColumnSch
 /** Bytes of the vectors of a batch, far below the 2 GiB that Arrow's library can write. */
 const BATCH_BYTES = 2 ** 30;
 
-/** The bytes of an Arrow IPC file; `rowsOf` gives live rows `first` to `end - 1`. */
+/**
+ * The bytes of an Arrow IPC file; `rowsOf` gives live rows `first` to `end - 1`. `carried` has a
+ * row for each of them.
+ */
 export function indexToArrow(
   header: Omit<IndexHeader, 'version'> & { readonly bits: number },
   count: number,
   runs: RowRuns,
+  carried?: RowBatch,
 ): Uint8Array {
-  const rowBytes = 4 * Number(header.dimensions ?? 1);
+  const carriedBytes = carried === undefined ? 0 : Math.ceil(carried.byteLength / (count || 1));
+  const rowBytes = 4 * Number(header.dimensions ?? 1) + carriedBytes;
   const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / rowBytes)));
   function* batches(): Generator<TableBatch> {
     let first = 0;
     do {
       const end = runs.endOf(first, Math.min(count, first + most));
       const rows = runs.rowsOf(first, end);
-      yield { count: rows.count, rows: tableOf(rows) };
+      const own = carried && carriedColumns(carried.slice(first, end));
+      yield { count: rows.count, rows: tableOf(rows), ...(own && { carried: own }) };
       first = end;
     } while (first < count);
   }
-  return writeTable(columnsFor(header), header, batches());
+  const names = carried?.columns.map(({ name }) => name);
+  return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches());
+}
+
+/** Names of the columns that an index has itself. */
+const OWN = [
+  ...['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights', 'partition', 'first'],
+] as const;
+
+/** Carried columns as a file has them: under names that no other column has. */
+function carriedColumns(batch: RowBatch): Column[] {
+  const { schema, data } = batch.toArrow();
+  const taken = new Set<string>(OWN);
+  return schema.fields.map((field, i) => {
+    let { name } = field;
+    while (taken.has(name)) name += '_';
+    taken.add(name);
+    return columnOf(name, joinedColumn([{ field, data: data.children[i] }]));
+  });
 }
 
 function tableOf(given: IndexRows): TableRows {

@@ -59,6 +59,8 @@ export type TableRows = Readonly<Record<string, ColumnValues | null | undefined>
 export interface TableBatch {
   readonly count: number;
   readonly rows: TableRows;
+  /** Columns that the table does not declare, behind its own. */
+  readonly carried?: readonly Column[];
 }
 
 /** What a file says of itself, next to its version. */

@@ -41,8 +41,8 @@ export class TableWriter {
   }
 
   /** The bytes of the file that are known now; the batch must not change until the next call. */
-  add({ count, rows }: TableBatch): Uint8Array[] {
-    const columns = columnsOf(this.#columns, rows, count);
+  add({ count, rows, carried = [] }: TableBatch): Uint8Array[] {
+    const columns = [...columnsOf(this.#columns, rows, count), ...carried];
     const first: Uint8Array[] = [];
     if (this.#sealer === null) {
       const fields = columns.map(({ field }) => field);
