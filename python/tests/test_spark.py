@@ -315,6 +315,34 @@ class OnSpark(unittest.TestCase):
         expected.append(("without a code", -1))
         self.assertEqual(digest(map(tuple, found.collect())), digest(expected))
 
+    def test_ties_over_shards_go_by_id_as_in_one_index(self):
+        # Whole numbers: many rows at equal cosines and other distances, and many at equal distances.
+        draw = np.random.default_rng(6)
+        vectors = draw.integers(-1, 2, size=(160, 4)).astype(np.float32)
+        vectors[(vectors == 0).all(axis=1)] = 1
+        kinds = [f"{'abc'[i % 3]}{['', chr(0xFFEE), chr(0x1F600)][i % 5 % 3]}{i}" for i in range(160)]
+        table = [(one, vector.tolist()) for one, vector in zip(kinds, vectors)]
+        rows = spark.createDataFrame(table, "id string, v array<float>")
+        queries = spark.createDataFrame(table[:30], "id string, v array<float>")
+        with tempfile.TemporaryDirectory() as folder:
+            lines = [json.dumps({"id": one, "v": vector}) for one, vector in table]
+            for name, of in (("rows", reversed(lines)), ("queries", lines[:30])):
+                pathlib.Path(folder, f"{name}.jsonl").write_text("\n".join(of))
+            command.run("index", f"{folder}/rows.jsonl", "--vectors", "float32", "--bits", "64", "-q", "-o", f"{folder}/one.hs")
+            paths = {}
+            for shards in (1, 2, 7):
+                paths[shards] = str(pathlib.Path(folder, f"docs-{shards}.hs"))
+                build_index(rows, paths[shards], vector="v", vectors="float32", bits=64, shards=shards)
+            for rank in ("exact", "hamming"):
+                words = ["--ties", "id", "--rank", rank, "-k", "20", "-q"]
+                printed = command.run("search", f"{folder}/one.hs", f"{folder}/queries.jsonl", *words)
+                one = [json.loads(line) for line in printed.decode().splitlines()]
+                expected = digest((row["query"], row["rank"], row["id"], row["distance"]) for row in one)
+                for shards in (1, 2, 7):
+                    found = nearest(spark, paths[shards], queries, k=20, vector="v", rank=rank)
+                    own = found.select("query", "rank", "id", "distance").collect()
+                    self.assertEqual(digest(map(tuple, own)), expected, f"{rank}, {shards} shards")
+
     def test_the_nearest_rows_over_shards_are_the_nearest_of_all(self):
         draw = np.random.default_rng(5)
         vectors = draw.normal(size=(300, 16)).astype(np.float32)

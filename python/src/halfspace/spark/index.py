@@ -51,7 +51,7 @@ def build_index(rows, path, id="id", vector=None, text=None, shards=None, recall
             fs.copy_files(f"{folder}/{name}", f"{root}/{name}", destination_filesystem=target)
         yield pa.RecordBatch.from_pylist([{"shard": name, "rows": seen.rows}])
 
-    # In the order of ids, so that rows at equal distances come by their ids.
+    # In the order of ids: a shard then breaks ties by id, as `halfspace search --ties id` does.
     parts = chosen.repartition(shards, "id").sortWithinPartitions("id")
     made = parts.mapInArrow(build, "shard string, rows long").orderBy("shard").collect()
     described = {"version": 1, "kind": kind, "shards": [one.asDict() for one in made]}
@@ -73,8 +73,9 @@ class _Counted:
 
 
 def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=None):
-    """The k nearest rows of an index to each query, whose ids are of the type of the index's: a DataFrame of query, rank, id, distance,
-    cosine (exact) and estimatedCosine, one of which is null, ordered by cosine, then id. Every shard is searched by one task, with all queries."""
+    """The k nearest rows of an index to each query, whose ids are of the type of the index's: a
+    DataFrame of query, rank, id, distance, cosine (exact) and estimatedCosine, one of which is null,
+    ordered by cosine, then id. Every shard is searched by one task, with all queries."""
     storage, root = fs.FileSystem.from_uri(path)
     with storage.open_input_stream(f"{root}/index.json") as file:
         index = json.loads(file.read())
@@ -88,7 +89,8 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
         name = names[first.column("shard")[0].as_py()]
         asked = (one.select(["id", "source"]) for one in itertools.chain([first], batches))
         of_ids = first.schema.field("id").type
-        kinds = [("query", of_ids), ("id", of_ids), ("distance", pa.int32()), ("cosine", pa.float64()), ("estimatedCosine", pa.float64())]
+        kinds = [("query", of_ids), ("id", of_ids), ("distance", pa.int32())]
+        kinds += [("cosine", pa.float64()), ("estimatedCosine", pa.float64())]
         source, root = fs.FileSystem.from_uri(path)
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(f"{folder}/{name}")
@@ -96,8 +98,11 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
             for found in stream(["search", f"{folder}/{name}", *words], asked):
                 there = found.schema.names
                 none = [None] * found.num_rows
-                columns = [found.column(name).cast(kind) if name in there else pa.array(none, kind) for name, kind in kinds]
-                yield pa.RecordBatch.from_arrays(columns, [name for name, _ in kinds])
+                columns = {
+                    name: found.column(name).cast(kind) if name in there else pa.array(none, kind)
+                    for name, kind in kinds
+                }
+                yield pa.RecordBatch.from_pydict(columns)
 
     asked = queries.select(F.col(id).alias("id"), F.col(vector or text).alias("source"))
     each = asked.withColumn("shard", F.explode(F.sequence(F.lit(0), F.lit(len(names) - 1))))
@@ -105,7 +110,10 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
     found = each.repartitionById(len(names), "shard").mapInArrow(
         search, f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
     )
-    best = Window.partitionBy("query").orderBy(F.coalesce("cosine", "estimatedCosine").desc(), "distance", "id")
+    similarity = F.coalesce("cosine", "estimatedCosine")
+    # The order in which each shard gave its k: by distance only where that is all that there is.
+    order = [similarity.desc(), F.when(similarity.isNull(), F.col("distance")), F.col("id")]
+    best = Window.partitionBy("query").orderBy(*order)
     ranked = found.withColumn("rank", F.row_number().over(best)).where(F.col("rank") <= k)
     return ranked.select("query", "rank", "id", "distance", "cosine", "estimatedCosine")
 
