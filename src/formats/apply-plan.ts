@@ -139,6 +139,11 @@ async function applyToShards(
   let first = 0;
   try {
     for (const [i, shard] of shards.entries()) {
+      if (counts[i] === NOT_OPENED) {
+        applied.skipped++;
+        applied.skippedLines.push({ line: 0, reason: `cannot be opened, ${shard}` });
+        continue;
+      }
       let one: Pick<Applied, 'skipped' | 'skippedLines'> | null = await progress.reportOf(i);
       if (one === null) {
         await mkdir(dirname(targets[i]), { recursive: true });
@@ -163,6 +168,9 @@ async function applyToShards(
   return applied;
 }
 
+/** In place of its rows, for a shard that is left out. */
+const NOT_OPENED = -1;
+
 /** Reads all shards, which must have the rows of the plan, and returns how many each has. */
 async function rowsOfShards(
   plan: DedupPlan,
@@ -177,7 +185,16 @@ async function rowsOfShards(
     const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
     const before = total;
     const isWanted = wantedRows(given, (row) => ids?.values[before + row] !== undefined);
-    for await (const batch of await openRecords(shard, { ...given, columns }, { isWanted })) {
+    const opened = openRecords(shard, { ...given, columns }, { isWanted });
+    const reader = await opened.catch((error) => {
+      if (given.onError !== 'skip' || !(error instanceof FormatError)) throw error;
+      return null; // as when the plan was made
+    });
+    if (reader === null) {
+      counts.push(NOT_OPENED);
+      continue;
+    }
+    for await (const batch of reader) {
       signal?.throwIfAborted();
       if (ids !== undefined) checkIds(batch.startingAt(total + batch.firstRow), ids, shard);
       count += batch.count;
