@@ -315,6 +315,20 @@ class OnSpark(unittest.TestCase):
         expected.append(("without a code", -1))
         self.assertEqual(digest(map(tuple, found.collect())), digest(expected))
 
+    def test_no_rows_give_no_rows(self):
+        rows = spark.createDataFrame([], "id long, v array<float>, t string")
+        queries = spark.createDataFrame([(1, [1.0, 2.0])], "id long, v array<float>")
+        path = f"{folder.name}/none.hs"
+        build_index(rows, path, vector="v")
+        none = rows.select("id", fingerprint("v", bits=64).alias("code"))
+        plan = dedup(rows, text="t", max_distance=3)
+        for found in (none, pairs(none, 3), cluster(none, 3), plan, nearest(spark, path, queries, vector="v")):
+            self.assertEqual(found.collect(), [])
+        table = frequencies(rows, "t")
+        some = spark.createDataFrame([(1, "green tea")], "id long, t string")
+        code = some.select(fingerprint("t", bits=64, frequencies=table).alias("code")).first()["code"]
+        self.assertEqual(len(code), 8)
+
     def test_ties_over_shards_go_by_id_as_in_one_index(self):
         # Whole numbers: many rows at equal cosines and other distances, and many at equal distances.
         draw = np.random.default_rng(6)

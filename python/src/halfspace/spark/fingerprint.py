@@ -71,6 +71,9 @@ def frequencies(rows, text, tokens=None, stop_words=None, hash=None):
                 yield pa.RecordBatch.from_pydict({"part": pa.array([path.read_bytes()], pa.binary())})
 
     parts = rows.select(F.col(text).alias("text")).mapInArrow(count, "part binary").toArrow()
+    if parts.num_rows == 0:
+        no_texts = pa.RecordBatch.from_pydict({"text": pa.array([], pa.string())})
+        parts = pa.Table.from_batches(count(iter([no_texts])))
     with tempfile.TemporaryDirectory() as folder:
         paths = [pathlib.Path(folder, f"{i}.arrow") for i in range(parts.num_rows)]
         for path, part in zip(paths, parts.column("part")):

@@ -105,11 +105,12 @@ def nearest(spark, path, queries, k=10, id="id", vector=None, text=None, rank=No
                 yield pa.RecordBatch.from_pydict(columns)
 
     asked = queries.select(F.col(id).alias("id"), F.col(vector or text).alias("source"))
-    each = asked.withColumn("shard", F.explode(F.sequence(F.lit(0), F.lit(len(names) - 1))))
     name = asked.schema["id"].dataType.simpleString()
-    found = each.repartitionById(len(names), "shard").mapInArrow(
-        search, f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
-    )
+    schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
+    if not names:
+        return spark.createDataFrame([], f"query {name}, rank int, {schema.partition(', ')[2]}")
+    each = asked.withColumn("shard", F.explode(F.sequence(F.lit(0), F.lit(len(names) - 1))))
+    found = each.repartitionById(len(names), "shard").mapInArrow(search, schema)
     similarity = F.coalesce("cosine", "estimatedCosine")
     # The order in which each shard gave its k: by distance only where that is all that there is.
     order = [similarity.desc(), F.when(similarity.isNull(), F.col("distance")), F.col("id")]
