@@ -46,6 +46,17 @@ export class HeldOut {
     const hashes = new Map(Array.from(rows, (row) => [row, shareAt(this.#seed, row)]));
     return rows.sort((a, b) => (hashes.get(a) as number) - (hashes.get(b) as number));
   }
+
+  /**
+   * Queries in random order, by the hashes of their places: those of a file may be sorted, and what
+   * one half chooses is then too little for the other.
+   */
+  shuffled<T>(queries: readonly T[]): T[] {
+    const hashes = Array.from(queries, (_, i) => shareAt(this.#seed, i));
+    return Array.from(queries.keys())
+      .sort((a, b) => hashes[a] - hashes[b])
+      .map((i) => queries[i]);
+  }
 }
 
 /** Rows as queries, with their true neighbours. */

@@ -230,7 +230,7 @@ interface Source {
 
 function* sourceOf(parts: IndexParts, wanted: Wanted, heldOut: HeldOut): Steps<Source> {
   if (wanted.given === null) return rowSource(parts, heldOut, wanted);
-  const all = yield* evaluatedQueries(parts, wanted.given, wanted);
+  const all = heldOut.shuffled(yield* evaluatedQueries(parts, wanted.given, wanted));
   // biome-ignore lint/correctness/useYield: those of a caller are ready
   return inTurn(all.length, { isGiven: true, isTrained: false, ahead: 0 }, function* (first, end) {
     return all.slice(first, end);
