@@ -97,8 +97,9 @@ export interface SearchOptions<I extends Id = Id> {
   filter?: Filter<I>;
   /**
    * Share of this query's neighbours that must be found, as far as the search can tell: it ends
-   * with less work where that is enough, and goes on, up to four times the measured setting, where
-   * it is not. After `optimize`, for the k measured there.
+   * with less work where that is enough, and goes on, up to eight times the measured setting, where
+   * it is not; `explain.expectedMissing` says what that still misses. After `optimize`, for the k
+   * measured there.
    */
   recall?: number;
   /** True to get the method, the work, the time it took and what it expects to have missed. */
@@ -152,7 +153,10 @@ export interface EvaluationOptions {
    * ones: true neighbours are then those by their exact cosine. They are read and not kept.
    */
   vectors?: DenseMatrix;
-  /** Measures with more rows, up to 32,768, until the 95 % interval is no wider than this. */
+  /**
+   * Measures with more rows until the 95 % interval is no wider than this, or with 32,768: a count
+   * and no time, so that the same calls do the same work on every machine.
+   */
   precision?: number;
 }
 
