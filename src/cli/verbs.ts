@@ -71,6 +71,8 @@ export const VERBS: readonly Verb[] = [
         '--recall SHARE: number 0<..1':
           'Share of the true neighbours that searches must find [0.95]',
         '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
+        '--queries FILE':
+          'Optimize for these queries: half of them choose the setting, the others measure it',
         '--compact': 'Write the folder again without what was removed',
         '--vectors WHAT: none|float32|int8|sparse':
           'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +

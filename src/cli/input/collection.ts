@@ -20,7 +20,8 @@ import {
   type SimHashIndexOptions,
 } from '../../node';
 import type { Call } from '../call';
-import { DEFAULT_BITS, type HashSource, hasherOptionsOf, openSource } from './hash-source';
+import { type HashSource, openSource } from './hash-source';
+import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
 import { checkMemory, idBytes, rowsToCome } from './memory';
 import type { Input } from './open-input';

@@ -5,7 +5,6 @@
  */
 
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
-import { measureOf } from '../../codes/measure';
 import type { BandKeys } from '../../hashing/min-bands';
 import {
   type BitOrder,
@@ -13,7 +12,7 @@ import {
   type DenseMatrix,
   type FrequencyTable,
   type Ids,
-  type Projection,
+  type OpenRowsOptions,
   type RowBatch,
   type RowReader,
   SimHasher,
@@ -25,12 +24,14 @@ import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { CommandError, sentenceOf } from '../errors';
 import { counted } from '../output/figures';
+import { DEFAULT_BITS, hasherOptionsOf, isOfSets } from './hasher-options';
 import {
   batchesOf,
   chooseId,
   chooseSource,
   type Input,
   openInput,
+  otherReading,
   type SourceColumns,
   type SourceKind,
 } from './open-input';
@@ -42,9 +43,6 @@ import {
   textHashersOf,
   textSettingsOf,
 } from './texts';
-
-/** Width of a code: an estimated cosine has a standard error of .1 at 0, less near 1. */
-export const DEFAULT_BITS = 256;
 
 /** Vectors of some rows, one after another, or their ready codes. */
 export interface Piece {
@@ -60,16 +58,25 @@ interface SourceOptions {
   readonly kinds?: readonly SourceKind[] | undefined;
   /** How texts become vectors, in place of the options of the call. */
   readonly text?: TextTerms | null | undefined;
+  /**
+   * True of rows without ids that are read next to another input, of which the options tell:
+   * columns of the same names are taken where they are there.
+   */
+  readonly isOther?: boolean;
 }
 
 /** What is read of an input. */
 interface Choice extends SourceColumns {
   readonly path: Input;
+  /** How the input is read, where that is not what the options of the call say. */
+  readonly reading?: OpenRowsOptions | undefined;
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
   readonly text: (TextTerms & { readonly hasherLike: (like: SimHasher) => TextHasher }) | null;
 }
 
+/** How errors name a row, a query and an id. */
+const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
 
 /** An input whose columns are chosen; `openSource` makes it. */
@@ -105,17 +112,17 @@ export class HashSource {
    * not looked at. A stream cannot be opened again, and is read with all columns.
    */
   async narrow(others: readonly string[]): Promise<void> {
-    const { path, columns, idColumn } = this.choice;
+    const { path, columns, idColumn, reading } = this.choice;
     if (path === '-') return;
     const own = idColumn === null ? others : [idColumn, ...others];
     await this.reader.close();
-    this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])]);
+    this.reader = await openInput(this.call, path, [...new Set([...columns, ...own])], reading);
   }
 
   /** The same rows, to be read once more; only the columns of the vectors. */
   async again(): Promise<HashSource> {
-    const { path, columns } = this.choice;
-    const reader = await openInput(this.call, path, columns);
+    const { path, columns, reading } = this.choice;
+    const reader = await openInput(this.call, path, columns, reading);
     const again = new HashSource(this.call, reader, { ...this.choice, idColumn: null });
     again.#isOfSets = this.#isOfSets;
     return again;
@@ -274,14 +281,15 @@ export class HashSource {
 
   /**
    * Runs work on rows from `firstRow` on, which may be asynchronous; its errors, which count rows
-   * from 0, then name the file and the row of the file.
+   * or queries from 0, then name the file and the row of the file. `rows` are those of queries.
    */
-  named<T>(firstRow: number, work: () => T): T {
+  named<T>(firstRow: number, work: () => T, rows?: readonly number[]): T {
     const rethrow = (error: unknown): never => {
-      const [found, row, id] =
-        /^row (\d+):|^"ids?"(?:\[(\d+)\])?/.exec(error instanceof Error ? error.message : '') ?? [];
+      const [found, own, query, id] = NAMED.exec(error instanceof Error ? error.message : '') ?? [];
       if (found === undefined) throw error;
-      const place = `${this.reader.file}: row ${Number(row ?? id ?? 0) + firstRow}:`;
+      const row = own ?? query;
+      const at = Number(row ?? id ?? 0);
+      const place = `${this.reader.file}: row ${rows?.[at] ?? at + firstRow}:`;
       const column = row === undefined ? ` column "${this.choice.idColumn}"` : '';
       const rest = (error as Error).message.slice(found.length);
       throw new CommandError(place + column + rest, 3, { cause: error });
@@ -331,52 +339,16 @@ function sumsOf(vectors: DenseMatrix | SparseMatrix, codes: Codes, hasher: SimHa
   return sums;
 }
 
-/** Options by which a user chooses vectors rather than sets, or how near they must be. */
-const OF_VECTORS = [
-  ...['max-distance', 'min-cosine', 'measure', 'projection'],
-  ...['tf-idf', 'frequencies', 'counting', 'keywords'],
-];
-
-/** Whether texts are compared as sets: where no option asks for something else. */
-function isOfSets(call: Call): boolean {
-  return !OF_VECTORS.some((name) => call.has(name));
-}
-
-/** By --projection, or by --measure jaccard and --min-jaccard, which need codes of sets. */
-function projectionOf(call: Call): string | undefined {
-  const projection = call.text('projection');
-  const isOfSets = call.text('measure') === 'jaccard' || call.has('min-jaccard');
-  const measure = isOfSets ? 'jaccard' : call.text('measure');
-  if (projection === undefined) return isOfSets ? 'minwise' : undefined;
-  if (measure === undefined || measureOf(projection).name === measure) return projection;
-  const option = call.has('min-jaccard') ? '--min-jaccard' : `--measure ${measure}`;
-  return call.misuse(`${option} does not go with --projection ${projection}: leave one out`);
-}
-
-/** The options of a hasher, by those of the call; `dimensions` is undefined of sparse vectors. */
-export function hasherOptionsOf(call: Call, dimensions: number | undefined): SimHasherOptions {
-  const projection = projectionOf(call) ?? (dimensions === undefined ? 'signs' : 'hadamard');
-  const seed = call.text('seed') ?? '0';
-  if (!/^\d{1,20}$/.test(seed)) {
-    call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);
-  }
-  return {
-    bits: call.number('bits') ?? (projection === 'direct' ? 64 : DEFAULT_BITS),
-    seed: BigInt(seed),
-    projection: projection as Projection,
-    dimensions,
-  };
-}
-
 /** Opens an input and chooses its columns; with `--tf-idf` it is read once before. */
 export async function openSource(
   call: Call,
   path: Input,
-  { kinds, text }: SourceOptions = {},
+  { kinds, text, isOther = false }: SourceOptions = {},
 ): Promise<HashSource> {
-  const reader = await openInput(call, path);
-  const source = chooseSource(call, reader, kinds);
-  const choice = { path, ...source, idColumn: chooseId(call, reader) };
+  const reading = isOther ? otherReading(call, path) : undefined;
+  const reader = await openInput(call, path, undefined, reading);
+  const source = chooseSource(call, reader, kinds, isOther);
+  const choice = { path, reading, ...source, idColumn: isOther ? null : chooseId(call, reader) };
   if (source.kind !== 'text') return new HashSource(call, reader, { ...choice, text: null });
   const settings = text?.settings ?? textSettingsOf(call);
   const frequencies = text ? text.frequencies : await frequenciesOf(call, choice);

@@ -17,13 +17,14 @@ import {
 } from '../../node';
 import { builderOf, type ColumnKind, finished } from '../../table/columns/builder';
 import type { Call } from '../call';
-import { DEFAULT_BITS, type HashSource, openSource, type Piece } from './hash-source';
+import { type HashSource, openSource, type Piece } from './hash-source';
+import { DEFAULT_BITS } from './hasher-options';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
 import { checkMemory, idBytes, limitOf, rowsToCome } from './memory';
 import { columnOf, type SourceKind } from './open-input';
 
 /** An index in memory, and what is saved with it. */
-interface BuiltIndex {
+export interface BuiltIndex {
   readonly source: HashSource;
   readonly index: SimHashIndex;
   /** Of the rows in their order; undefined where none are carried. */
@@ -47,6 +48,17 @@ interface Wish {
 
 /** What holds all of the vectors of a source, by its kind. */
 const WHOLE = { code: 'none', vector: 'float32', sparse: 'sparse', text: 'sparse' } as const;
+
+/** The rows of an index that is being made, for others to be read as they are. */
+export function rowsLike({ source, index }: Pick<BuiltIndex, 'source' | 'index'>): RowsLike {
+  const { settings: text = null, frequencies = null } = source.choice.text ?? {};
+  return {
+    path: source.reader.file,
+    options: { ...index.hasher.options, vectors: index.vectors },
+    text,
+    frequencies: async () => frequencies,
+  };
+}
 
 /** Opens an input, and says what an index of it holds and carries by the options of the call. */
 async function openRowsFor(call: Call, input: string, wish: Wish = {}) {
@@ -256,24 +268,35 @@ function carriedAs(call: Call, source: HashSource, { columnInfo }: IndexFolder):
   return names.length > 0 && call.has('columns') ? carriedColumns(call, source) : names;
 }
 
-/** The input of rows like those of the folder; texts are read by its settings. */
+/** What says how other rows are read to be compared with those of an index. */
+export type RowsLike = Pick<SavedIndex, 'path' | 'options' | 'text' | 'frequencies'>;
+
+/**
+ * The input of rows like those of the folder; texts are read by its settings. `isOther` is that of
+ * `openSource`.
+ */
 export async function sourceLike(
   call: Call,
   input: string,
-  folder: SavedIndex,
+  folder: RowsLike,
+  isOther = false,
 ): Promise<HashSource> {
   const { text: settings } = folder;
-  if (settings === null && call.has('text')) {
+  if (settings === null && call.has('text') && !isOther) {
     call.fail(`${folder.path} does not say how texts become vectors: give codes of fingerprint`);
   }
   if (settings === null) {
-    const source = await openSource(call, input, { kinds: ['code', 'vector', 'sparse'] });
+    const source = await openSource(call, input, { kinds: ['code', 'vector', 'sparse'], isOther });
     // Codes of texts that were read otherwise are refused.
     if (folder.options.texts !== undefined) source.hashAs(folder.options);
     return source;
   }
   const text = { settings, frequencies: await folder.frequencies() };
-  const source = await openSource(call, input, { kinds: ['text', 'code', 'sparse'], text });
+  const source = await openSource(call, input, {
+    kinds: ['text', 'code', 'sparse'],
+    text,
+    isOther,
+  });
   source.hashAs(folder.options);
   return source;
 }

@@ -60,6 +60,13 @@ export function readingOptions(call: Call, path: Input) {
   };
 }
 
+/** The same of an input next to another: --from tells of it where its name does not. */
+export function otherReading(call: Call, path: Input): OpenRowsOptions {
+  const isTold = typeof path === 'string' && formatOfPath(path) !== null;
+  const { format, ...reading } = readingOptions(call, path);
+  return { ...reading, ...(!isTold && format !== undefined && { format }) };
+}
+
 /** Types of columns by --types; in CSV the column of --vector holds texts like "[1, 2]". */
 function typesOf(call: Call, path: string): Record<string, ColumnType> {
   const isCsv = call.text('from') === 'csv' || formatOfPath(path) === 'csv';
@@ -152,9 +159,21 @@ const NOUNS = {
 } as const;
 const ALL: readonly SourceKind[] = ['code', 'vector', 'sparse', 'text'];
 
-/** The columns to make codes of, of the kinds that a verb takes; looked for in that order. */
-export function chooseSource(call: Call, reader: RowReader, kinds = ALL): SourceColumns {
-  const options = (['vector', 'text', 'code'] as const).filter((name) => call.has(name));
+/**
+ * The columns to make codes of, of the kinds that a verb takes; looked for in that order. Columns
+ * that options name must be there, but where these tell of another input.
+ */
+export function chooseSource(
+  call: Call,
+  reader: RowReader,
+  kinds = ALL,
+  isOther = false,
+): SourceColumns {
+  const isThere = (name: string) => reader.columns.some((column) => column.name === name);
+  const isMeant = (kind: Told) => kinds.includes(kind) && call.list(kind).every(isThere);
+  const options = (['vector', 'text', 'code'] as const).filter(
+    (name) => call.has(name) && (!isOther || isMeant(name)),
+  );
   if (options.length > 1) call.misuse(`give one of ${options.map((one) => `--${one}`).join(', ')}`);
   if (options.length === 1) return toldSource(call, reader, options[0]);
   for (const kind of ALL.filter((one) => kinds.includes(one))) {

@@ -4,12 +4,15 @@
  * it was. Also an index as one Arrow file, for stdout and for programs that move single files.
  */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+
 import {
   type DenseMatrix,
   type Id,
   IndexFolder,
   indexToArrow,
+  type LongCall,
+  type OptimizeOptions,
   type RecallReport,
   type SimHasherOptions,
   SimHashIndex,
@@ -24,10 +27,18 @@ import {
   partsOf,
   wordParts,
 } from '../input/index-folder';
-import { appendRows, buildFolder, buildIndex, needDense } from '../input/index-rows';
+import {
+  appendRows,
+  type BuiltIndex,
+  buildFolder,
+  buildIndex,
+  needDense,
+  rowsLike,
+} from '../input/index-rows';
 import { limitOf } from '../input/memory';
+import { type FileQueries, readQueries } from '../input/queries';
 import { counted, grouped, percent } from '../output/figures';
-import { coverageWords, recallWords } from '../output/recall';
+import { byRowsWords, coverageWords, recallWords } from '../output/recall';
 import { openBytes } from '../output/rows';
 
 /** What changes a folder that is there. */
@@ -46,9 +57,10 @@ export async function run(call: Call): Promise<0 | 1> {
       '--memory is for a new index, halfspace index IN -o DIR --memory 2G, or --optimize',
     );
   }
-  for (const name of ['recall', 'k']) {
+  for (const name of ['recall', 'k', 'queries']) {
     if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
   }
+  await checkQueries(call, input);
   if (output === undefined) {
     if (!CHANGES.some((name) => call.has(name)) || call.has('append')) {
       call.misuse('say where to with -o DIR, or what to do: --remove IDS, --optimize, --compact');
@@ -70,6 +82,21 @@ export async function run(call: Call): Promise<0 | 1> {
   return tell(call, output);
 }
 
+/** Refuses queries that cannot be read, or not be used, before the rows are read. */
+async function checkQueries(call: Call, input: string): Promise<void> {
+  const file = call.text('queries');
+  if (file === undefined) return;
+  if (call.has('memory')) {
+    call.misuse(
+      '--queries does not go with --memory, where rows are the queries: leave one of them out; ' +
+        'halfspace report DIR --queries FILE measures afterwards',
+    );
+  }
+  if (file !== '-')
+    await stat(file); // no such file: the system's own error
+  else if (input === '-') call.misuse('stdin has the input or the queries, not both');
+}
+
 /** A new index; an old one is replaced with --force only, and when the new one is whole. */
 async function makeFolder(call: Call, input: string, folder: string): Promise<void> {
   if (!call.has('force') && (await isIndexFolder(folder))) {
@@ -78,11 +105,12 @@ async function makeFolder(call: Call, input: string, folder: string): Promise<vo
   if (call.has('memory')) {
     await buildFolder(call, input, folder);
     const report = (await IndexFolder.open(folder)).report;
-    if (report !== null) sayReport(call, report);
+    if (report !== null) sayReport(call, report, null);
     return;
   }
-  const { source, index, columns, vectors } = await buildIndex(call, input);
-  if (call.has('optimize')) await optimize(call, index, vectors);
+  const built = await buildIndex(call, input);
+  const { source, index, columns } = built;
+  if (call.has('optimize')) await optimize(call, built);
   const { settings: text, frequencies } = source.choice.text ?? {};
   const replace = call.has('force');
   await call.long(`writing ${folder}`, (long) =>
@@ -97,8 +125,9 @@ async function makeFile(call: Call, input: string, file: string): Promise<0> {
   if (call.has('memory')) call.misuse('--memory is for an index folder, not for one file');
   if (call.isJson && file === '-') call.misuse('--json and the index cannot both go to stdout');
   const output = await openBytes(call, file, [input]);
-  const { index, columns, vectors } = await buildIndex(call, input);
-  if (call.has('optimize')) await optimize(call, index, vectors);
+  const built = await buildIndex(call, input);
+  const { index, columns } = built;
+  if (call.has('optimize')) await optimize(call, built);
   await output.write([indexToArrow(index, { columns })]);
   await output.close();
   const { count: rows, report } = index;
@@ -158,20 +187,35 @@ async function optimizeFolder(call: Call, folder: string): Promise<void> {
   const opened = await IndexFolder.open(folder);
   const memory = limitOf(call, 'memory') ?? undefined;
   if (memory !== undefined) needDense(call, opened.options.vectors);
-  const wanted = { ...wantedOf(call), memory };
-  const report = await call.long('optimizing', (long) => opened.optimize({ ...wanted, ...long }));
-  sayReport(call, report);
+  const asked = call.has('queries') ? await readQueries(call, opened, call.has('append')) : null;
+  const report = await measuredBy(call, asked, (options) =>
+    opened.optimize({ ...options, ...(memory !== undefined && { memory }) }),
+  );
+  sayReport(call, report, asked);
+}
+
+/** Optimizes by the queries of a file, or by held-out rows. */
+function measuredBy(
+  call: Call,
+  asked: FileQueries | null,
+  optimize: (options: OptimizeOptions & LongCall) => Promise<RecallReport>,
+): Promise<RecallReport> {
+  const wanted = { ...wantedOf(call), ...(asked !== null && { queries: asked.queries }) };
+  const work = () => call.long('optimizing', (long) => optimize({ ...wanted, ...long }));
+  return asked === null ? work() : asked.named(work);
 }
 
 /**
- * Chooses a setting of a new index and says what it finds. `given` are the vectors of an index that
- * holds codes alone: then a recall that codes cannot reach is refused.
+ * Chooses a setting of a new index and says what it finds. Where the vectors of an index are given
+ * that holds codes alone, a recall that codes cannot reach is refused.
  */
-async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): Promise<void> {
-  const { recall, k } = wantedOf(call);
+async function optimize(call: Call, built: BuiltIndex): Promise<void> {
+  const { index, vectors: given } = built;
+  const { recall } = wantedOf(call);
+  const asked = call.has('queries') ? await readQueries(call, rowsLike(built), true) : null;
   const measure = (of: SimHashIndex, vectors?: DenseMatrix) =>
-    call.long('optimizing', (long) =>
-      of.optimizeAsync({ recall, k, ...long, ...(vectors !== undefined && { vectors }) }),
+    measuredBy(call, asked, (options) =>
+      of.optimizeAsync({ ...options, ...(vectors !== undefined && { vectors }) }),
     );
   const report = await measure(index, given);
   if (given !== undefined && !report.reached) {
@@ -183,16 +227,17 @@ async function optimize(call: Call, index: SimHashIndex, given?: DenseMatrix): P
         `${recallWords(await measure(held))}, take more --bits or a lower --recall`,
     );
   }
-  sayReport(call, report);
+  sayReport(call, report, asked);
 }
 
 function wantedOf(call: Call): { recall: number; k: number } {
   return { recall: call.number('recall') ?? 0.95, k: call.number('k') ?? 10 };
 }
 
-/** Says what searches find, and how fast. */
-function sayReport(call: Call, report: RecallReport): void {
-  const finds = `finds ${recallWords(report)}`;
+/** Says what searches find, and how fast; of the queries of a file also which of them chose. */
+function sayReport(call: Call, report: RecallReport, asked: FileQueries | null): void {
+  const byRows = byRowsWords(report);
+  const finds = `finds ${recallWords(report, asked)}${byRows === null ? '' : `, ${byRows}`}`;
   const missed = report.reached ? '' : `, below the wanted ${percent(report.wanted)}`;
   const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s by ${report.method}`;
   call.say(`${finds}${missed}; ${coverageWords(report)}; ${speed}`);

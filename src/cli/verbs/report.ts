@@ -7,16 +7,14 @@
 import { basename } from 'node:path';
 import type { Held } from '../../explorer/messages';
 import { type MeasureOptions, measureIndex } from '../../measure/measure-index';
-import { isMissing } from '../../measure/rows';
-import { Codes, type IndexFolder, type SimHashIndex, type Vector } from '../../node';
-import { vectorAt } from '../../vectors/vectors';
+import type { IndexFolder, SimHashIndex } from '../../node';
 import type { Call } from '../call';
 import { type Explored, openExplored } from '../explore/explored';
 import { type FolderState, folderState, healthAnswer, healthData } from '../explore/health';
 import { heldMap } from '../explore/held-map';
 import { singlePage } from '../explore/page-file';
 import { openFolder } from '../input/index-folder';
-import { sourceLike } from '../input/index-rows';
+import { readQueries } from '../input/queries';
 import { PageFile } from '../output/rows';
 
 /** Writes the page; 1 where the index is damaged. */
@@ -51,24 +49,9 @@ async function remeasure(call: Call, index: SimHashIndex, folder: IndexFolder): 
   if (index.report === null) {
     call.fail(`${folder.path} has no measured recall: halfspace index ${folder.path} --optimize`);
   }
-  const codes: Codes[] = [];
-  const vectors: Vector[] = [];
-  const source = await sourceLike(call, call.text('queries') as string, folder);
-  await source.narrow([]);
-  for await (const batch of source) {
-    for (const piece of source.piecesOf(batch)) {
-      const rows = piece.vectors;
-      if (rows instanceof Codes) codes.push(rows);
-      else {
-        for (let i = 0; i < piece.count; i++) {
-          if (!isMissing(rows, i)) vectors.push(vectorAt(rows, i));
-        }
-      }
-    }
-  }
-  const queries = codes.length > 0 ? Codes.join(codes, { bits: index.bits }) : vectors;
+  const { queries, named } = await readQueries(call, folder, true);
   await call.long('searching for the queries', (work) =>
-    index.remeasureAsync({ queries, ...work }),
+    named(() => index.remeasureAsync({ queries, ...work })),
   );
 }
 

@@ -19,6 +19,7 @@ import { packVectors, vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { idNamed, idsNamed, partsOf, type SavedIndex, wordParts } from '../input/index-folder';
 import { sourceLike } from '../input/index-rows';
+import { sayWithout } from '../input/queries';
 import { rowsOfTexts, textHasherOf } from '../input/texts';
 
 /** An index in memory, or one whose rows stay in their folder. */
@@ -31,6 +32,8 @@ export interface Queries {
   readonly vectors: DenseMatrix | SparseMatrix | Codes;
   /** The rows of the index that the queries are, which do not find themselves. */
   readonly self: readonly number[] | null;
+  /** Runs a search; its errors then name the file and the row of a query. */
+  readonly named?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** The queries of the call: exactly one of QUERIES, --row-id and --query must be given. */
@@ -114,12 +117,11 @@ async function* fileQueries(
         return ids === null ? firstRow + i : (ids[firstRow + i - batch.firstRow] as Id);
       });
       for (let i = 0; i < count; i++) without += Number(isMissing(vectors, i));
-      yield { names, kind: kindOf(ids), vectors, self: null };
+      const named = <T>(work: () => Promise<T>) => source.named(firstRow, work);
+      yield { names, kind: kindOf(ids), vectors, self: null, named };
     }
   }
-  if (without === 0) return;
-  const which = without === 1 ? '1 query has' : `${without} queries have`;
-  call.say(`${which} ${source.whyNull}, and no neighbours`);
+  sayWithout(source, without);
 }
 
 /** The kind of ids of a column, which may have no rows; null stands for their numbers. */

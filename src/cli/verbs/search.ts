@@ -57,7 +57,8 @@ export async function run(call: Call): Promise<0 | 1> {
   /** The columns of queries that have no neighbours, to be written where none has any. */
   let empty: RowBatch | null = null;
   for await (const queries of queriesOf(call, folder, index)) {
-    const results = await answers(call, index, { queries, allowed, ...request });
+    const work = () => answers(call, index, { queries, allowed, ...request });
+    const results = await (queries.named?.(work) ?? work());
     const found = foundRows(queries.names, results, request.k);
     const isExact = isRankedExactly(index, queries, request);
     const columns: Record<string, ColumnData> = {

@@ -1,0 +1,59 @@
+/**
+ * The rows of a file as queries by which the recall of an index is measured: all of them at once,
+ * of the formats and columns that `search` takes. Errors name the file and its row.
+ */
+
+import { isMissing } from '../../measure/rows';
+import { Codes, type Vector } from '../../node';
+import { vectorAt } from '../../vectors/vectors';
+import type { Call } from '../call';
+import type { HashSource } from './hash-source';
+import { type RowsLike, sourceLike } from './index-rows';
+
+/** Queries of a file; `count` of them have a code. */
+export interface FileQueries {
+  readonly file: string;
+  readonly queries: readonly Vector[] | Codes;
+  readonly count: number;
+  /** Runs work on the queries; its errors name the file and the row. */
+  named<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** The queries of --queries, next to rows like these. */
+export async function readQueries(
+  call: Call,
+  like: RowsLike,
+  isOther: boolean,
+): Promise<FileQueries> {
+  const source = await sourceLike(call, call.text('queries') as string, like, isOther);
+  const { file } = source.reader;
+  await source.narrow([]);
+  const codes: Codes[] = [];
+  const vectors: Vector[] = [];
+  const rows: number[] = [];
+  let without = 0;
+  for await (const batch of source) {
+    for (const { vectors: piece, firstRow, count } of source.piecesOf(batch)) {
+      if (piece instanceof Codes) codes.push(piece);
+      for (let i = 0; i < count; i++) {
+        const isNull = isMissing(piece, i);
+        without += Number(isNull);
+        if (isNull && !(piece instanceof Codes)) continue;
+        rows.push(firstRow + i);
+        if (!(piece instanceof Codes)) vectors.push(vectorAt(piece, i));
+      }
+    }
+  }
+  sayWithout(source, without);
+  const count = codes.length > 0 ? rows.length - without : rows.length;
+  if (count === 0) call.fail(`${file} has no queries`);
+  const queries = codes.length > 0 ? Codes.join(codes, { bits: codes[0].bits }) : vectors;
+  return { file, queries, count, named: (work) => source.named(0, work, rows) };
+}
+
+/** Says how many queries have no code. */
+export function sayWithout({ call, whyNull }: HashSource, count: number): void {
+  if (count === 0) return;
+  const which = count === 1 ? '1 query has' : `${count} queries have`;
+  call.say(`${which} ${whyNull}, and no neighbours`);
+}

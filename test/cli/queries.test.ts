@@ -1,0 +1,227 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { shareAt } from '../../src/base/random';
+import { IndexFolder, indexFromArrow, openIndex, scanVectors } from '../../src/node';
+import { Draws } from '../reference/random';
+import { ownFolder, type RunOptions, run } from './run';
+
+const DIMENSIONS = 12;
+const draws = new Draws('queries of the command');
+const middles = Array.from({ length: 30 }, () => draws.gaussians(DIMENSIONS));
+
+/** Vectors about middles; those of another spread are other questions than rows are. */
+const drawn = (count: number, spread: number) =>
+  Array.from({ length: count }, () => {
+    const middle = middles[draws.integer(30)];
+    return Array.from(middle, (value) => Math.fround(value + spread * draws.gaussian()));
+  });
+
+const rows = drawn(5000, 0.4);
+const queries = drawn(120, 1.5);
+/** In the order in which they choose or measure, by the seed 0. */
+const inTurn = [...queries.keys()]
+  .sort((a, b) => shareAt(0, a) - shareAt(0, b))
+  .map((i) => queries[i]);
+const lines = (all: readonly object[]) => all.map((one) => JSON.stringify(one)).join('\n');
+
+/** A file of NumPy: float32 in rows. */
+function npy(all: readonly (readonly number[])[]): Buffer {
+  const shape = `(${all.length}, ${all[0].length})`;
+  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': ${shape}, }`;
+  const header = text.padEnd(118 - 1, ' ');
+  const head = Buffer.from(`\x93NUMPY\x01\x00\x76\x00${header}\n`, 'latin1');
+  return Buffer.concat([head, Buffer.from(Float32Array.from(all.flat()).buffer)]);
+}
+
+/** A folder with rows, and queries in two formats. */
+async function files() {
+  const cwd = await ownFolder();
+  const other = [1, 2, 3];
+  const named = rows.map((own, i) => ({ word: `w${i}`, own, other }));
+  await writeFile(join(cwd, 'in.jsonl'), lines(named));
+  await writeFile(join(cwd, 'q.jsonl'), lines(queries.map((own) => ({ own, other }))));
+  await writeFile(join(cwd, 'q.npy'), npy(queries));
+  const command = (...words: string[]) => run(['index', ...words], { cwd });
+  const made = () => command('in.jsonl', '--vector', 'own', '-o', 'made.hs', '-q');
+  return { cwd, command, made };
+}
+
+/** By brute force: the share of the true 10 nearest that searches of an index find. */
+async function recallOf(folder: string, asked: readonly (readonly number[])[]): Promise<number> {
+  const index = await openIndex(folder);
+  const values = Float32Array.from(rows.flat());
+  let found = 0;
+  for (const query of asked) {
+    const truth = new Set(scanVectors({ values, dimensions: DIMENSIONS }, query, { k: 10 }).rows);
+    for (const row of index.search(query).rows) found += Number(truth.has(row));
+  }
+  return found / (10 * asked.length);
+}
+
+describe('index --optimize --queries', () => {
+  const wanted = ['--optimize', '--recall', '0.9', '--bits', '64', '--vectors', 'float32'];
+
+  it('chooses by half of the queries of a new index, measures by the others and by rows', async () => {
+    const { cwd, command } = await files();
+    const own = ['--vector', 'own', '--id', 'word', '-o', 'out.hs'];
+    const { code, stderr } = await command('in.jsonl', ...own, ...wanted, '--queries', 'q.jsonl');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('5,000 rows')]);
+    const folder = join(cwd, 'out.hs');
+    const { report } = await IndexFolder.open(folder);
+    expect(report).toMatchObject({ source: 'queries', queries: 60, method: 'partitions' });
+    expect(report?.recall).toBeCloseTo(await recallOf(folder, inTurn.slice(60)), 9);
+    expect(report?.byRows).toMatchObject({ source: 'rows', truth: 'cosine' });
+    const percent = (share = 0) => `${(100 * share).toFixed(1)} %`;
+    const interval = '\\(95 %: [\\d.]+ % to [\\d.]+ %';
+    expect(stderr).toMatch(
+      new RegExp(
+        `^finds ${percent(report?.recall)} of the true 10 nearest by exact cosine ${interval}, ` +
+          `60 of the 120 queries of q.jsonl, the others chose the setting\\), ` +
+          `${percent(report?.byRows?.recall)} of those of rows ${interval}, 500 rows held out\\); `,
+        'm',
+      ),
+    );
+    expect(stderr).toMatch(/^the 60 queries lie farther from the rows than held-out rows do/m);
+  });
+
+  it('does the same of an index that is there, by files of other formats and from stdin', async () => {
+    const { cwd, command } = await files();
+    const optimized = async (words: string[], options?: RunOptions) => {
+      const own = ['--vector', 'own', '--vectors', 'float32', '-o', 'a.hs', '--force', '-q'];
+      await command('in.jsonl', ...own);
+      const all = [
+        'index',
+        'a.hs',
+        '--optimize',
+        '--recall',
+        '0.9',
+        '--json',
+        '--queries',
+        ...words,
+      ];
+      const { code, stdout, stderr } = await run(all, { cwd, ...options });
+      expect([code, stderr]).toEqual([0, expect.any(String)]);
+      const { report } = JSON.parse(stdout);
+      return { ...report, queriesPerSecond: 0 };
+    };
+    const expected = await optimized(['q.jsonl', '--vector', 'own']);
+    expect(expected).toMatchObject({ source: 'queries', queries: 60 });
+    expect(await optimized(['q.npy'])).toEqual(expected);
+    const input = lines(queries.map((vector) => ({ vector })));
+    expect(await optimized(['-', '--from', 'jsonl'], { input })).toEqual(expected);
+    const unnamed = ['index', 'a.hs', '--optimize', '--queries', 'q.jsonl', '--vector', 'none'];
+    const { code, stderr } = await run(unnamed, { cwd });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('q.jsonl: no column "none"')]);
+  });
+
+  it('takes queries of another format than the rows, whose columns have other names', async () => {
+    const { command, cwd } = await files();
+    const own = ['--vector', 'own', '--id', 'word', '--from', 'jsonl', '-o', 'out.arrow'];
+    const { code, stderr } = await command('in.jsonl', ...own, ...wanted, '--queries', 'q.npy');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('60 of the 120 queries of q.npy')]);
+    const { report } = indexFromArrow(await readFile(join(cwd, 'out.arrow')));
+    expect(report).toMatchObject({ source: 'queries', queries: 60 });
+  });
+
+  it('asks codes alone by the cosine of the vectors, and refuses what they do not find', async () => {
+    const { command, cwd } = await files();
+    const words = ['in.jsonl', '--vector', 'own', '-o', 'out.hs', '--optimize', '--bits', '64'];
+    const asked = [...words, '--vectors', 'none', '--queries', 'q.jsonl'];
+    const refused = await command(...asked);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/a search by codes of 64 bits alone finds .* by exact cosine .*int8/),
+    ]);
+    expect((await command(...asked, '--recall', '0.05')).code).toBe(0);
+    const { report } = await IndexFolder.open(join(cwd, 'out.hs'));
+    expect(report).toMatchObject({ source: 'queries', truth: 'cosine', rank: 'estimate' });
+  });
+
+  it('reads texts as those of the rows, by the same frequencies', async () => {
+    const cwd = await ownFolder();
+    const text = () => Array.from({ length: 12 }, () => `w${draws.integer(90)}`).join(' ');
+    const bodies = (count: number) => Array.from({ length: count }, () => ({ body: text() }));
+    await writeFile(join(cwd, 'in.jsonl'), lines(bodies(300)));
+    await writeFile(join(cwd, 'q.jsonl'), lines([...bodies(50), { body: '' }]));
+    const words = ['--text', 'body', '--tf-idf', '--vectors', 'sparse', '-o', 'docs.hs'];
+    const index = ['index', 'in.jsonl', ...words, '--optimize', '--queries', 'q.jsonl'];
+    const { code, stderr } = await run(index, { cwd });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('1 query has no words')]);
+    expect(stderr).toMatch(/25 of the 50 queries of q\.jsonl, the others chose/);
+    const made = (await IndexFolder.open(join(cwd, 'docs.hs'))).report;
+    const again = ['index', 'docs.hs', '--optimize', '--queries', 'q.jsonl', '-q'];
+    expect((await run(again, { cwd })).code).toBe(0);
+    const { report } = await IndexFolder.open(join(cwd, 'docs.hs'));
+    expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...made, queriesPerSecond: 0 });
+  });
+
+  it('warns of few queries, and says when one query did all', async () => {
+    const { command, cwd, made } = await files();
+    await made();
+    for (const [count, words] of [
+      [10, '5 of the 10 queries of few.jsonl, the others chose the setting'],
+      [1, '1 of few.jsonl, which chose the setting too'],
+    ] as const) {
+      await writeFile(
+        join(cwd, 'few.jsonl'),
+        lines(queries.slice(0, count).map((own) => ({ own }))),
+      );
+      const { code, stderr } = await command('made.hs', '--optimize', '--queries', 'few.jsonl');
+      expect([code, stderr]).toEqual([0, expect.stringContaining(words)]);
+      expect(stderr).toMatch(/^\d evaluation queries say little: give 30 or more$/m);
+    }
+  });
+
+  it('names the file and the row of a bad query, and changes nothing', async () => {
+    const { command, cwd, made } = await files();
+    await made();
+    const withNaN = queries.map((one, i) => (i === 7 ? one.map(() => Number.NaN) : one));
+    await writeFile(join(cwd, 'nan.npy'), npy(withNaN));
+    await writeFile(join(cwd, 'narrow.npy'), npy(queries.map((one) => one.slice(1))));
+    const nulls = queries.map((own, i) => ({ own: i < 3 ? null : i === 7 ? own.slice(1) : own }));
+    await writeFile(join(cwd, 'nulls.jsonl'), lines(nulls));
+    await writeFile(join(cwd, 'none.jsonl'), lines(nulls.slice(0, 3)));
+    await writeFile(join(cwd, 'words.jsonl'), lines([{ name: 'a b' }]));
+    const finite = 'nan.npy: row 7: expected finite values, got NaN at dimension 0';
+    const narrow = 'narrow.npy: row 0: expected a vector of 12 dimensions, got 11';
+    for (const [file, message] of [
+      ['nan.npy', finite],
+      ['narrow.npy', narrow],
+      ['nulls.jsonl', 'nulls.jsonl: '],
+      ['none.jsonl', 'none.jsonl'],
+      ['words.jsonl', 'words.jsonl: no column of vectors or codes'],
+      ['missing.jsonl', 'missing.jsonl: no such file or folder'],
+    ]) {
+      const { code, stderr } = await command('made.hs', '--optimize', '--queries', file);
+      expect([file, code === 1 || code === 3, stderr]).toEqual([
+        ...[file, true, expect.stringContaining(message)],
+      ]);
+      const own = ['in.jsonl', '--vector', 'own', '-o', 'new.hs', '--optimize', '--queries', file];
+      const fresh = await command(...own);
+      expect([file, fresh.code === 1 || fresh.code === 3, fresh.stderr]).toEqual([
+        ...[file, true, expect.stringContaining(message)],
+      ]);
+    }
+    expect((await IndexFolder.open(join(cwd, 'made.hs'))).generation).toBe(1);
+    await expect(IndexFolder.open(join(cwd, 'new.hs'))).rejects.toThrow();
+    const search = await run(['search', 'made.hs', 'nan.npy'], { cwd });
+    expect([search.code, search.stderr]).toEqual([3, expect.stringContaining(finite)]);
+    await command('made.hs', '--optimize', '-q');
+    const report = ['report', 'made.hs', '-o', 'report.html', '--queries', 'narrow.npy'];
+    expect((await run(report, { cwd })).stderr).toContain(narrow);
+  });
+
+  it('is refused where it contradicts itself', async () => {
+    const { command, made } = await files();
+    await made();
+    for (const [words, message] of [
+      [['made.hs', '--compact', '--queries', 'q.npy'], '--queries is for --optimize'],
+      [['made.hs', '--optimize', '--memory', '1G', '--queries', 'q.npy'], 'does not go with --mem'],
+      [['-', '-o', 'x.hs', '--optimize', '--queries', '-'], 'the input or the queries, not both'],
+    ] as const) {
+      const { code, stderr } = await command(...words);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
+  });
+});
