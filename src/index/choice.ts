@@ -17,8 +17,9 @@ const MAX_MARGIN_COST = 1 / 20;
 /**
  * Settings of searches for a recall, in units of the chosen one, and queries that measure them. Of
  * indexes optimized for .9, 12 to 45 % of the searches for .99 expect to miss more with four times
- * the setting: 3,000 new queries found .986 to .993 so, of GloVe and nouns by four seeds each; .992
- * to .997 with eight times, which makes optimizing 4 to 10 % longer; at most .001 more with sixteen.
+ * the setting: of GloVe and nouns, four seeds each, 3,000 new queries found .986 to .993 so, and
+ * .992 to .997 with eight times, which makes optimizing 4 to 10 % longer; sixteen times found at
+ * most .001 more.
  */
 const DOUBT_SETTINGS = [1 / 2, 1, 2, 4, 8] as const;
 const DOUBT_QUERIES = 250;
