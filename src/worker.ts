@@ -4,6 +4,7 @@
  */
 
 import { HASHING } from './hashing/hash-batch';
+import { ENCODING } from './index/partitions/encoding-task';
 import { SCANNING } from './index/scan-task';
 import { SEARCHING } from './index/search-task';
 import { NEAREST_POINTS, NEAREST_ROWS } from './index/truth-task';
@@ -17,6 +18,7 @@ import { type AnyTask, serve } from './threads/serve';
 
 const tasks = [
   COMPARING,
+  ENCODING,
   HASHING,
   JOINING,
   NEAREST_CENTROIDS,

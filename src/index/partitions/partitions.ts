@@ -24,20 +24,19 @@ import {
 import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
+import { encodeAll } from './encoding';
 import { gapOf, measuredGaps, type Weighed } from './gaps';
 import { type Middle, ResidualCodes, type ResidualColumns, standardError } from './residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from './space';
 
-/** Residual codes between two steps: some milliseconds. */
-const STEP_CODES = 1024;
 /** Distinct codes whose mean nearness to their centroids is taken for that of all. */
 const NEARNESS_CODES = 2 ** 14;
 
 /** What partitions use of their index. */
-interface Origin {
+export interface Origin {
   readonly dense: DenseVectors | null;
   readonly bits: number;
-  readonly hasher: SimHasher;
+  readonly hasher: Pick<SimHasher, 'seed'>;
   readonly kernel: KernelName | undefined;
 }
 
@@ -127,10 +126,9 @@ export class Partitions {
   static *of(origin: Origin, distinctCodes: DistinctCodes, grouping: Grouping): Steps<Partitions> {
     const partitions = new Partitions(origin, distinctCodes, grouping);
     if (partitions.residualCodes === null) return partitions;
-    partitions.#nearness = grouping.nearness ?? (yield* partitions.#meanNearness());
+    partitions.#nearness = grouping.nearness ?? partitions.#meanNearness();
     const { residuals = null, starts } = grouping;
-    if (residuals === null)
-      yield* partitions.#each((distinct, p) => partitions.#encode(distinct, p));
+    if (residuals === null) yield* encodeAll(partitions, origin, distinctCodes);
     for (let p = 0; residuals !== null && p < partitions.count; p++) {
       const place = partitions.#placeOf(starts[p], p);
       partitions.residualCodes?.restore(place, residuals, starts[p], starts[p + 1]);
@@ -146,28 +144,27 @@ export class Partitions {
   }
 
   /** The mean over a sample of the distinct codes. */
-  *#meanNearness(): Steps<number> {
-    const every = Math.ceil(this.starts[this.count] / NEARNESS_CODES);
+  #meanNearness(): number {
+    const total = this.starts[this.count];
+    const every = Math.max(1, Math.ceil(total / NEARNESS_CODES));
     let sum = 0;
-    let count = 0;
-    yield* this.#each((distinct, p) => {
-      if (distinct % every !== 0) return;
+    for (let distinct = 0; distinct < total; distinct += every) {
       sum += (this.residualCodes as ResidualCodes).nearnessOf(
         this.#distinctCodes.rowOf(distinct),
-        this.#centroidOf(p),
+        this.#centroidOf(this.#partitionOf(distinct)),
       );
-      count++;
-    });
-    return Math.max(0, Math.min(1, sum / Math.max(1, count))); // centroids are rounded
+    }
+    const mean = sum / Math.max(1, Math.ceil(total / every));
+    return Math.max(0, Math.min(1, mean)); // centroids are rounded
   }
 
-  /** Visits the distinct codes that are in order, with their partitions. */
-  *#each(look: (distinct: number, partition: number) => void): Steps<void> {
-    for (let distinct = 0, p = 0; distinct < this.starts[this.count]; distinct++) {
+  /** Makes the residual codes of distinct codes `first` to `end - 1`. */
+  encode(first: number, end: number): null {
+    for (let distinct = first, p = this.#partitionOf(first); distinct < end; distinct++) {
       while (this.starts[p + 1] <= distinct) p++;
-      look(distinct, p);
-      if (distinct % STEP_CODES === STEP_CODES - 1) yield undefined;
+      this.#encode(distinct, p);
     }
+    return null;
   }
 
   #encode(distinct: number, p: number): void {

@@ -30,12 +30,13 @@ export class ResidualMemory implements ResidualRows {
     this.reserve(count);
   }
 
-  /** The codes of another thread, to be read. */
+  /** The codes of another thread, to be read, or written where there is room. */
   static over({ bytes, bytesPerRow, secondAt }: ResidualMemory['state']): ResidualMemory {
     const memory = new ResidualMemory(bytesPerRow);
     memory.bytes = bytes;
     memory.floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCALE_BYTES);
     memory.secondAt = secondAt;
+    memory.#capacity = bytes.length / (bytesPerRow + SCALE_BYTES);
     return memory;
   }
 
