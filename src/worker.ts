@@ -5,6 +5,7 @@
 
 import { HASHING } from './hashing/hash-batch';
 import { ENCODING } from './index/partitions/encoding-task';
+import { MEASURING } from './index/recall-task';
 import { SCANNING } from './index/scan-task';
 import { SEARCHING } from './index/search-task';
 import { NEAREST_POINTS, NEAREST_ROWS } from './index/truth-task';
@@ -21,6 +22,7 @@ const tasks = [
   ENCODING,
   HASHING,
   JOINING,
+  MEASURING,
   NEAREST_CENTROIDS,
   NEAREST_IN_GROUP,
   NEAREST_IN_TREE,

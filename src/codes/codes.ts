@@ -6,6 +6,7 @@
 
 import { bitAt, checkValidity } from '../base/bitmap';
 import {
+  checkAttached,
   checkBits,
   checkInteger,
   checkOneOf,
@@ -121,7 +122,10 @@ export class Codes {
     checkValidity(given.validity, count);
     const validity = given.validity?.slice() ?? null;
     const codes = Codes.allocate(count, { ...given, validity });
-    if (count > 0) codes.bytes.set(bytes); // a detached array has no bytes, and cannot be copied
+    if (count > 0) {
+      checkAttached('bytes', bytes); // code of the caller, run for its options, may give it away
+      codes.bytes.set(bytes);
+    }
     if (bitOrder === 'msb') reverseBits(codes.bytes);
     for (let row = 0; validity && row < count; row++) if (codes.isNull(row)) codes.at(row).fill(0);
     checkUnusedBits(codes.bytes, bits, 0);

@@ -13,7 +13,7 @@ import type { RecallReport } from '../index/index-options';
 import type { Query } from '../index/index-parts';
 import { inTurn, reportOf, settledBy, type Wanted } from '../index/optimize';
 import { queryOf } from '../index/query';
-import type { Evaluated, Measured } from '../index/recall';
+import { type Evaluated, type Measured, type Results, SEARCHES } from '../index/recall';
 import { NEAREST_POINTS, NearestOfParts } from '../index/truth-task';
 import { lostDigits, withDigits, Zeros } from '../index/vectors/rounding';
 import { dotsKernel } from '../kernels/kernels';
@@ -66,12 +66,12 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
       mayScan: false,
       partitionOf: build.partitionOf,
       isAlone: (row) => !equal.has(row),
-      *together<A, T>(asked: readonly A[], search: (one: A, i: number) => Steps<T>) {
+      *together(name, asked, how) {
         const start = performance.now();
-        const results: T[] = [];
+        const results: Results[typeof name][] = [];
         for (let first = 0; first < asked.length; first += TOGETHER) {
           const some = asked.slice(first, first + TOGETHER);
-          const searches = some.map((one, i) => search(one, first + i));
+          const searches = some.map((one) => SEARCHES[name](measured, one, how));
           results.push(...(yield* late((own) => index.together(searches, own))));
         }
         return { results, ms: (performance.now() - start) / Math.max(1, asked.length) };

@@ -5,7 +5,7 @@
  */
 
 import { toStarts } from '../base/arrays';
-import { wrongType, wrongValue } from '../base/check';
+import { checkAttached, wrongType, wrongValue } from '../base/check';
 import { Item, type Stream } from '../base/steps';
 import type { Codes } from '../codes/codes';
 import type { PairBatch } from '../join/pairs';
@@ -24,6 +24,7 @@ export function checkPairs(pairs: RowPairs, codes: Codes): void {
   for (const field of ['a', 'b'] as const) {
     const rows: unknown = pairs?.[field];
     if (!(rows instanceof Uint32Array)) throw wrongType(`pairs.${field}`, 'a Uint32Array', rows);
+    checkAttached(`pairs.${field}`, rows);
     const isOther = (row: number) => row >= codes.count || codes.isNull(row);
     const at = rows.findIndex(isOther);
     if (at < 0) continue;

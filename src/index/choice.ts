@@ -39,7 +39,7 @@ export function* withMargin(
   let best: { choice: FullSetting & Choice; found: Found; cost: number } | null = null;
   for (const margin of [MARGIN, ...WIDER_MARGINS]) {
     const choice = { ...cheapest, margin };
-    const found = yield* sharesFound(index, choosing, k, choice);
+    const found = yield* sharesFound(index, choosing, { k, setting: choice });
     const cost =
       (cheapest.found - mean(found.shares) * found.shares.length) /
       Math.max(1, found.shares.length);
@@ -73,7 +73,7 @@ export function* doubtOf(
     const isChosen = times === 1;
     const isSame = setting.probes === probes && setting.want === choice.want;
     if (isSame && !isChosen) continue;
-    const found = isChosen ? seen : [yield* sharesFound(index, some, k, setting)];
+    const found = isChosen ? seen : [yield* sharesFound(index, some, { k, setting })];
     const missing = found.flatMap(({ shares }) => Array.from(shares, (share) => 1 - share));
     const signs = found.flatMap((one) => one.signs);
     models.push(fittedDoubt(isChosen ? choice : setting, k, signs, missing));

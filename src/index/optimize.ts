@@ -285,7 +285,7 @@ function* measured(
   setting: FullSetting,
   { k, recall: wanted, coverage, precision, given, vectors }: Wanted,
 ): Steps<Figures> {
-  let seen = yield* sharesFound(index, judging, k, setting);
+  let seen = yield* sharesFound(index, judging, { k, setting, isTimed: true });
   const level = coverage === null ? USUAL_LEVEL : wanted;
   for (;;) {
     const { shares, ms } = seen;
@@ -305,7 +305,7 @@ function* measured(
       return { recall, found: seen, reached, ms, isTrained: source.isTrained };
     }
     const more = yield* source.next(shares.length);
-    const further = yield* sharesFound(index, more, k, setting);
+    const further = yield* sharesFound(index, more, { k, setting });
     seen = {
       shares: Float64Array.from([...shares, ...further.shares]),
       signs: [...seen.signs, ...further.signs],

@@ -6,12 +6,14 @@
 
 import { mean, meanAtLeast, meanInterval } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
+import { inParallel } from '../threads/parallel';
 import { type FullSetting, findCandidates, type Setting } from './candidates';
 import { type Signs, signsOf } from './doubt';
 import type { EvaluationRecall, QueryCost, QueryRecall } from './index-options';
 import type { Candidates, IndexParts, SearchParts } from './index-parts';
 import { meanCost } from './query-cost';
 import { exactBest, type Ranked, ranked, type Work } from './re-rank';
+import { type IndexState, stateOf } from './shared-index';
 import type { Asked } from './truth';
 
 /** An index whose searches are measured, wherever its rows are. */
@@ -24,21 +26,47 @@ export interface Measured {
   partitionOf(row: number): number;
   /** True when no other row has the code of this one. */
   isAlone(row: number): boolean;
-  /** Searches for each of some queries, and the milliseconds that one takes. */
-  together<A, T>(
-    asked: readonly A[],
-    search: (one: A, i: number) => Steps<T>,
-  ): Steps<{ results: T[]; ms: number }>;
+  /** Searches for each of some queries, and the milliseconds that one takes where it is timed. */
+  together<N extends keyof Results>(
+    name: N,
+    asked: readonly Evaluated[],
+    how: Searching & { readonly isTimed?: boolean },
+  ): Steps<{ results: Results[N][]; ms: number }>;
 }
+
+/** With what queries are searched for. */
+export interface Searching {
+  readonly k: number;
+  readonly setting: FullSetting;
+}
+
+/** What a search for one query gives, by the name under which threads know it. */
+export interface Results {
+  /** Rows, likeliest first, all of them. */
+  readonly candidates: Uint32Array;
+  readonly shares: { readonly found: number; readonly signs: Signs; readonly work: Work };
+}
+
+/** A search for one query. */
+export type Search<T> = (index: Searched, one: Evaluated, how: Searching) => Steps<T>;
+type Searched = Pick<Measured, 'parts' | 'isAlone'>;
+
+export const SEARCHES: { readonly [N in keyof Results]: Search<Results[N]> } = {
+  candidates: (index, one, { k, setting }) => candidatesOf(index, one, k, setting),
+  shares: shareFound,
+};
 
 /** An index in memory, to be measured as it is now. */
 export function inMemory(parts: IndexParts): Measured {
   const { distinctCodes, partitions } = parts;
-  const partitionOf = partitions?.partitionOfEach(distinctCodes.count);
-  return {
+  let partitionOf: Uint32Array | undefined;
+  const measured: Measured = {
     parts,
     mayScan: true,
-    partitionOf: (row) => partitionOf?.[distinctCodes.distinctOf(row)] ?? 0,
+    partitionOf(row) {
+      partitionOf ??= partitions?.partitionOfEach(distinctCodes.count);
+      return partitionOf?.[distinctCodes.distinctOf(row)] ?? 0;
+    },
     isAlone(row) {
       let others = 0;
       distinctCodes.eachRow(distinctCodes.distinctOf(row), (other) => {
@@ -47,18 +75,60 @@ export function inMemory(parts: IndexParts): Measured {
       });
       return others === 0;
     },
-    *together(asked, search) {
+    *together(name, asked, how) {
+      const found = how.isTimed ? null : yield* searchedElsewhere(parts, name, asked, how);
+      if (found !== null) return { results: found, ms: 0 };
       const results = [];
       let ms = 0;
-      for (const [i, one] of asked.entries()) {
+      for (const one of asked) {
         const start = performance.now();
-        results.push(yield* search(one, i));
+        results.push(yield* SEARCHES[name](measured, one, how));
         ms += performance.now() - start;
         yield undefined;
       }
       return { results, ms: ms / Math.max(1, asked.length) };
     },
   };
+  return measured;
+}
+
+/** Codes that the searches of a part look at, about: some milliseconds. */
+const PART_CODES = 2 ** 22;
+const MAX_PART_QUERIES = 16;
+
+/** What other threads find; null where they cannot help. */
+function* searchedElsewhere<N extends keyof Results>(
+  parts: IndexParts,
+  name: N,
+  asked: readonly Evaluated[],
+  { k, setting }: Searching,
+): Steps<Results[N][] | null> {
+  const { distinctCodes, partitions, vectors } = parts;
+  if (vectors?.kind === 'sparse' || asked.some(({ query }) => query.set)) return null;
+  const visited = setting.probes === null ? 1 : setting.probes / (partitions?.count ?? 1);
+  const most = Math.min(MAX_PART_QUERIES, PART_CODES / (visited * distinctCodes.count));
+  const each = Math.max(1, Math.floor(most));
+  const results: Results[N][] = [];
+  const isDone = yield* inParallel<MeasuringState<N>, readonly Evaluated[], Results[N][]>({
+    task: { name: 'measuring' },
+    get state() {
+      return { index: stateOf(parts, null), name, how: { k, setting } };
+    },
+    sharesRows: true,
+    count: Math.ceil(asked.length / each),
+    part: (i) => asked.slice(i * each, (i + 1) * each),
+    take(found) {
+      results.push(...found);
+      return undefined;
+    },
+  });
+  return isDone ? results : null;
+}
+
+export interface MeasuringState<N extends keyof Results = keyof Results> {
+  readonly index: IndexState;
+  readonly name: N;
+  readonly how: Searching;
 }
 
 /** A query with its true neighbours. */
@@ -70,7 +140,7 @@ export interface Evaluated extends Asked {
 export interface Found {
   readonly shares: Float64Array;
   readonly signs: readonly Signs[];
-  /** Milliseconds a query. */
+  /** Milliseconds a query, where searches are timed. */
   readonly ms: number;
   readonly cost: QueryCost | null;
 }
@@ -119,7 +189,7 @@ export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Fl
 
 /** The candidates of a query, without its own row: as many codes as if that row were not there. */
 export function* candidatesOf(
-  index: Measured,
+  index: Searched,
   asked: Asked,
   k: number,
   setting: Setting,
@@ -130,7 +200,7 @@ export function* candidatesOf(
 
 /** The candidates that a search finds, of which the query's own row is one more than is wanted. */
 function* candidatesFor(
-  index: Measured,
+  index: Searched,
   { row: own, query }: Asked,
   k: number,
   setting: Setting,
@@ -153,26 +223,32 @@ function withoutOwn({ row: own }: Asked, found: Ranked): Ranked {
   return { rows, cosines: found.cosines.copyWithin(at, at + 1).subarray(0, -1) };
 }
 
+/** How many of its neighbours a search for one query finds. */
+function* shareFound(
+  index: Searched,
+  one: Evaluated,
+  { k, setting }: Searching,
+): Steps<Results['shares']> {
+  const { parts, candidates, wanted, work } = yield* candidatesFor(index, one, k, setting);
+  const rank = parts.canCompare(one.query) ? 'exact' : 'estimate';
+  const all =
+    rank === 'exact'
+      ? yield* exactBest(parts, one.query, candidates, { ...setting, k: wanted }, work)
+      : ranked(candidates);
+  const best = withoutOwn(one, all);
+  const truth = new Set(one.neighbors);
+  const found = best.rows.subarray(0, k).filter((row) => truth.has(row)).length;
+  const signs = signsOf(parts, { want: setting.want, candidates, best, rank });
+  return { found, signs, work };
+}
+
 /** What searches find, query by query, with their signs, and the milliseconds that one takes. */
 export function* sharesFound(
   index: Measured,
   asked: readonly Evaluated[],
-  k: number,
-  setting: FullSetting,
+  how: Searching & { readonly isTimed?: boolean },
 ): Steps<Found> {
-  const { results, ms } = yield* index.together(asked, function* (one) {
-    const { parts, candidates, wanted, work } = yield* candidatesFor(index, one, k, setting);
-    const rank = parts.canCompare(one.query) ? 'exact' : 'estimate';
-    const all =
-      rank === 'exact'
-        ? yield* exactBest(parts, one.query, candidates, { ...setting, k: wanted }, work)
-        : ranked(candidates);
-    const best = withoutOwn(one, all);
-    const truth = new Set(one.neighbors);
-    const found = best.rows.subarray(0, k).filter((row) => truth.has(row)).length;
-    const signs = signsOf(parts, { want: setting.want, candidates, best, rank });
-    return { found, signs, work };
-  });
+  const { results, ms } = yield* index.together('shares', asked, how);
   const sizes = asked.map(({ neighbors }) => neighbors.length);
   const found = results.map((one) => one.found);
   const signs = results.filter((_, i) => sizes[i] > 0).map((one) => one.signs);

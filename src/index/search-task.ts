@@ -50,7 +50,7 @@ function codesOf({ bits, bytes, validity }: CodesPart): Codes {
 }
 
 /** The parts of an index whose arrays are those of another thread. */
-function partsOver(state: IndexState): IndexParts {
+export function partsOver(state: IndexState): IndexParts {
   const { mean, isForeign, report, vectors, partitions, bands } = state;
   const parts = IndexParts.of({ hasher: state.hasher, vectors: 'none', mean }, new IdTable('row'));
   parts.distinctCodes = DistinctCodes.over(state.distinctCodes);

@@ -9,7 +9,7 @@ import { mean, meanAtLeast } from '../base/mean-limits';
 import type { Steps } from '../base/steps';
 import { evenSums, type Setting } from './candidates';
 import type { SearchParts } from './index-parts';
-import { candidatesOf, type Evaluated, type Measured, reaching, sharesOf } from './recall';
+import { type Evaluated, type Measured, reaching, sharesOf } from './recall';
 
 /** What must be found: a mean recall, or a share of queries that reach this recall. */
 export interface Target {
@@ -251,9 +251,10 @@ function* recorded(
   const maxWant = vectors === null ? k : Math.min(times * k, Math.max(k, distinctCodes.rowCount));
   // Without vectors the k best are the result; those behind them are the best of fewer partitions.
   const want = vectors === null ? UNRANKED * k : maxWant;
-  const seen = yield* index.together(asked, function* (one, i): Steps<Seen> {
-    const rows = yield* candidatesOf(index, one, k, { probes, want });
-    const truth = new Set(one.neighbors);
+  const setting = { probes, want, margin: 0 };
+  const { results } = yield* index.together('candidates', asked, { k, setting });
+  const seen = results.map((rows, i) => {
+    const truth = new Set(asked[i].neighbors);
     const places = new Uint16Array(rows.length);
     const hits: number[] = [];
     rows.forEach((row, at) => {
@@ -262,5 +263,5 @@ function* recorded(
     });
     return { places, hits: Uint32Array.from(hits) };
   });
-  return new Recording(maxWant, asked, seen.results);
+  return new Recording(maxWant, asked, seen);
 }

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { RowBatch, SimHasher, SimHashIndex } from '../../src/node';
+import { Codes, groupRows, RowBatch, SimHasher, SimHashIndex } from '../../src/node';
 
 /** Arrays whose memory is gone: they have no values, and no call may read them. */
 
-function gone<A extends Float32Array | Uint32Array>(values: A): A {
+function gone<A extends Float32Array | Uint8Array | Uint32Array>(values: A): A {
   structuredClone(values, { transfer: [values.buffer as ArrayBuffer] });
   return values;
 }
@@ -33,6 +33,16 @@ const sparse = () => ({
   values: gone(new Float32Array(2)),
 });
 
+const pairs = () => ({ a: new Uint32Array([0]), b: gone(new Uint32Array(1)) });
+const bytes = new Uint8Array(2);
+/** Nulls whose copy runs code of the caller. */
+class Giver extends Uint8Array {
+  static get [Symbol.species]() {
+    gone(bytes);
+    return Uint8Array;
+  }
+}
+
 it.each<[string, string, () => unknown]>([
   ['hashAll, dense', 'values', () => hasher.hashAll(dense())],
   ['hashAll, sparse', 'indices', () => hasher.hashAll(sparse())],
@@ -43,6 +53,19 @@ it.each<[string, string, () => unknown]>([
   ['search, sparse', 'values', () => index.search(sparse())],
   ['addAll, shrunk', 'values', () => index.addAll({ values: shrunk(), dimensions: 2 })],
   ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
+  [
+    'groupRows',
+    'pairs.b',
+    () =>
+      groupRows(
+        hasher.hashAll([
+          [1, 2],
+          [2, 1],
+        ]),
+        { pairs: pairs() },
+      ),
+  ],
+  ['Codes.from', 'bytes', () => Codes.from(bytes, { bits: 8, validity: new Giver([3]) })],
   ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
 ])('%s names "%s"', (_, name, call) => {
   expect(call).toThrow(`"${name}" expected an array whose memory is still there`);

@@ -1,0 +1,22 @@
+/** Searches for some evaluation queries, as threads run them; see recall.ts. */
+
+import { runSteps } from '../base/steps';
+import type { Task } from '../threads/job';
+import {
+  type Evaluated,
+  inMemory,
+  type MeasuringState,
+  type Results,
+  SEARCHES,
+  type Search,
+} from './recall';
+import { partsOver } from './search-task';
+
+export const MEASURING: Task<MeasuringState, readonly Evaluated[], Results[keyof Results][]> = {
+  name: 'measuring',
+  open({ index, name, how }) {
+    const measured = inMemory(partsOver(index));
+    const search: Search<Results[keyof Results]> = SEARCHES[name];
+    return (asked) => asked.map((one) => runSteps(search(measured, one, how), {}));
+  },
+};
