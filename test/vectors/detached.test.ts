@@ -55,7 +55,7 @@ it.each<[string, string, () => unknown]>([
   ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
   [
     'groupRows',
-    'pairs.b',
+    'b',
     () =>
       groupRows(
         hasher.hashAll([
