@@ -35,7 +35,7 @@ export interface Measured {
 }
 
 /** With what queries are searched for. */
-export interface Searching {
+interface Searching {
   readonly k: number;
   readonly setting: FullSetting;
 }

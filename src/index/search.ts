@@ -257,9 +257,8 @@ export function cosineResult(
   const result = resultOf(parts, { rows, distances }, cosines, rank);
   if (!request.isExplained) return result;
   const method = work.probes > 0 ? 'partitions' : 'scan';
-  const why = whyOf(parts, request, method);
-  const how = { method, why, built: null, expectedMissing: missing } as const;
-  return explained(result, how, work, start, found);
+  const how = { method, built: null, expectedMissing: missing } as const;
+  return explained(result, { ...how, why: whyOf(parts, request, method) }, work, start, found);
 }
 
 /** How to search: as measured by `optimize`, or as told. */
@@ -284,11 +283,13 @@ function settingOf(
 function whyOf(parts: SearchParts, { method, filter, recall }: Request, ran: string): string {
   if (recall !== null) return `until recall ${recall} is expected`;
   if (method !== 'auto') return 'as asked for';
-  if (ran === 'partitions') {
-    return `measured by optimize(): recall ${parts.report?.recall.toFixed(3)}`;
+  if (ran === 'partitions' && parts.report !== null) {
+    const { recall: share, k, truth } = parts.report;
+    const which = truth === 'given' ? 'given' : `true ${k} nearest by ${truth}`;
+    return `measured by optimize(): finds ${share.toFixed(3)} of the ${which}`;
   }
   if (filter?.rows && parts.partitions !== null) return 'the filter leaves few rows';
-  return parts.report === null ? 'not optimized' : 'measured by optimize(): as fast as partitions';
+  return parts.report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
 }
 
 /** The error for a method that a rank does not have. */
