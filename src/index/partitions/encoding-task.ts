@@ -4,9 +4,9 @@ import type { Task } from '../../threads/job';
 import { DistinctCodes } from '../distinct/distinct-codes';
 import { DenseVectors } from '../vectors/dense-vectors';
 import type { EncodedPart, EncodingState } from './encoding';
-import { Partitions } from './partitions';
+import { type PartitionState, Partitions } from './partitions';
 
-export const ENCODING: Task<EncodingState, EncodedPart, null> = {
+export const ENCODING: Task<EncodingState<PartitionState>, EncodedPart, null> = {
   name: 'encoding',
   open({ dense, bits, seed, distinctCodes, partitions }) {
     const vectors = DenseVectors.over(dense);

@@ -33,7 +33,7 @@ import { type PartitionQuery, type Space, spaceOf } from './space';
 const NEARNESS_CODES = 2 ** 14;
 
 /** What partitions use of their index. */
-export interface Origin {
+interface Origin {
   readonly dense: DenseVectors | null;
   readonly bits: number;
   readonly hasher: Pick<SimHasher, 'seed'>;
@@ -128,13 +128,17 @@ export class Partitions {
     if (partitions.residualCodes === null) return partitions;
     partitions.#nearness = grouping.nearness ?? partitions.#meanNearness();
     const { residuals = null, starts } = grouping;
-    if (residuals === null) yield* encodeAll(partitions, origin, distinctCodes);
+    const dense = origin.dense as DenseVectors;
+    if (residuals === null) {
+      const { bits, hasher } = origin;
+      const held = { dense: dense.state, distinctCodes: distinctCodes.state };
+      yield* encodeAll(partitions, { ...held, bits, seed: hasher.seed });
+    }
     for (let p = 0; residuals !== null && p < partitions.count; p++) {
       const place = partitions.#placeOf(starts[p], p);
       partitions.residualCodes?.restore(place, residuals, starts[p], starts[p + 1]);
       yield undefined;
     }
-    const dense = origin.dense as DenseVectors;
     const codes = {
       count: starts[partitions.count],
       rowOf: (one: number) => distinctCodes.rowOf(one),
