@@ -253,7 +253,8 @@ function* recorded(
   const want = vectors === null ? UNRANKED * k : maxWant;
   const setting = { probes, want, margin: 0 };
   const { results } = yield* index.together('candidates', asked, { k, setting });
-  const seen = results.map((rows, i) => {
+  const seen: Seen[] = [];
+  for (const [i, rows] of results.entries()) {
     const truth = new Set(asked[i].neighbors);
     const places = new Uint16Array(rows.length);
     const hits: number[] = [];
@@ -261,7 +262,8 @@ function* recorded(
       if (probes !== null) places[at] = visits[i][index.partitionOf(row)];
       if (truth.has(row)) hits.push(at);
     });
-    return { places, hits: Uint32Array.from(hits) };
-  });
+    seen.push({ places, hits: Uint32Array.from(hits) });
+    yield undefined;
+  }
   return new Recording(maxWant, asked, seen);
 }
