@@ -58,16 +58,17 @@ export class StoredColumns {
     }
     if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
     const isInOrder = order.every((place, i) => place === i);
-    const columns: Record<string, ColumnData> = {};
+    const columns = new Map<string, ColumnData>();
     for (const name of names) {
       const chosen: RowBatch[] = [];
       for (const { segment, places } of parts) {
         chosen.push((await this.#column(segment, name, signal)).select(places));
       }
       const joined = chosen.length === 0 ? null : RowBatch.join(chosen);
-      columns[name] = (isInOrder ? joined : joined?.select(order))?.column(name) ?? [];
+      const column = (isInOrder ? joined : joined?.select(order))?.column(name);
+      columns.set(name, column ?? []);
     }
-    return RowBatch.of(columns);
+    return RowBatch.of(Object.fromEntries(columns));
   }
 
   /** All rows that are there, ascending. */

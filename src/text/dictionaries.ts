@@ -16,7 +16,7 @@ import { named, normal, type Tokens } from './tokens';
  */
 export function segments(locale: string): Tokens {
   if (typeof locale !== 'string') throw wrongType('locale', 'a string such as "en"', locale);
-  const segmenter = new Intl.Segmenter(locale, { granularity: 'word' });
+  const segmenter = segmenterOf(locale);
   return named(`segments(${locale})`, function* (text) {
     for (const piece of pieces(normal(text))) {
       for (const { segment, isWordLike } of segmenter.segment(piece)) {
@@ -24,6 +24,14 @@ export function segments(locale: string): Tokens {
       }
     }
   });
+}
+
+function segmenterOf(locale: string): Intl.Segmenter {
+  try {
+    return new Intl.Segmenter(locale, { granularity: 'word' });
+  } catch {
+    throw wrongValue('locale', 'a language tag such as "en" or "zh-Hant"', locale);
+  }
 }
 
 /**

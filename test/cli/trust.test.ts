@@ -229,3 +229,31 @@ describe('a page', () => {
     expect(problems).toEqual([]);
   });
 });
+
+describe('a column named __proto__', () => {
+  const line = (id: string, value: number) => `{"id":"${id}","__proto__":${value},"body":"a b"}\n`;
+
+  it('has the type of --types, and is not passed over', async () => {
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'x.csv'), '__proto__,body\nword,a b\n');
+    const args = ['index', 'x.csv', '--text', 'body', '-o', 'x.hs', '--types', '__proto__=number'];
+    const { code, stderr } = await run(args, { cwd });
+    expect([code, stderr]).toEqual([3, expect.stringContaining('column "__proto__" expected a')]);
+  });
+
+  it('is appended in the type that the index has, filtered and shown from its file', async () => {
+    const cwd = await ownFolder();
+    await writeFile(join(cwd, 'first.jsonl'), line('p', 6.5));
+    await writeFile(join(cwd, 'next.jsonl'), line('q', 5));
+    const index = ['--text', 'body', '-o', 'x.hs', '-q'];
+    expect(await run(['index', 'first.jsonl', ...index], { cwd })).toMatchObject({ code: 0 });
+    const appended = await run(['index', 'next.jsonl', ...index, '--append'], { cwd });
+    expect(appended).toMatchObject({ code: 0, stderr: '' });
+    const asked = ['--memory', '64M', '--filter', '__proto__ < 6', '--columns', '__proto__'];
+    const found = await run(['search', 'x.hs', '--query', 'a', ...asked], { cwd });
+    expect(found).toMatchObject({ code: 0, stderr: '' });
+    expect(found.stdout).toContain('"id":"q"');
+    expect(found.stdout).toContain('"row___proto__":5}');
+    expect(found.stdout.trim().split('\n')).toHaveLength(1);
+  });
+});

@@ -95,3 +95,25 @@ it('refuses columns and rows that are not there, and names a damaged column', as
   expect((await index.columns(['year'], { rows: [2500] })).year).toEqual([yearOf(2500)]);
   await index.close();
 });
+
+it('may have the names that every object has', async () => {
+  const path = join(root, 'names.hs');
+  const index = new SimHashIndex({ bits: 64, dimensions: 2 });
+  index.addAll(
+    [
+      [1, 2],
+      [2, 1],
+      [1, 1],
+    ],
+    ['a', 'b', '__proto__'],
+  );
+  const names = ['__proto__', 'constructor', 'toString'];
+  const given = Object.fromEntries(names.map((name) => [name, [`${name} 0`, null, `${name} 2`]]));
+  await saveIndex(index, path, { columns: RowBatch.of(given) });
+  const stored = await openIndex(path, { memory: '64MB' });
+  expect(Object.entries(await stored.columns(names))).toEqual(Object.entries(given));
+  for (const name of names) {
+    expect([...(await stored.rowsWhere(name, (value) => value === `${name} 2`))]).toEqual([2]);
+  }
+  await stored.close();
+});

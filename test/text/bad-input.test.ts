@@ -220,4 +220,11 @@ describe('arguments of the wrong type', () => {
     expect(call).toThrow(TypeError);
     expect(call).toThrow(message);
   });
+
+  it('a locale that is no language tag, in our words: 0.1 passed on those of the engine', () => {
+    for (const locale of ['', 'xx-bad-locale!', 'e', '__proto__']) {
+      const message = `"locale" expected a language tag such as "en" or "zh-Hant", got "${locale}"`;
+      expect(() => segments(locale)).toThrow(new RangeError(message));
+    }
+  });
 });

@@ -239,7 +239,7 @@ const KINDS: Record<string, ColumnKind> = {
  * and float64 in another, as they look like ids or not, and a column of nulls only has any type.
  */
 function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
-  const changed: Record<string, ColumnData> = {};
+  const changed = new Map<string, ColumnData>();
   for (const { name, type } of columnInfo) {
     const own = batch.columns.find((column) => column.name === name);
     if (own === undefined || own.type === type) continue;
@@ -252,9 +252,9 @@ function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
     const builder = builderOf(kind);
     const turn = type === 'Int64' ? BigInt : Number;
     for (const value of values) builder.append(value === null ? null : turn(value));
-    changed[name] = finished(name, builder, kind);
+    changed.set(name, finished(name, builder, kind));
   }
-  return batch.with(changed);
+  return batch.with(Object.fromEntries(changed));
 }
 
 /** The columns that the folder carries: the input must have them all. */

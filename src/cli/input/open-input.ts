@@ -71,16 +71,16 @@ export function otherReading(call: Call, path: Input): OpenRowsOptions {
 function typesOf(call: Call, path: string): Record<string, ColumnType> {
   const isCsv = call.text('from') === 'csv' || formatOfPath(path) === 'csv';
   const [vector, ...more] = call.list('vector');
-  const types: Record<string, ColumnType> = {};
-  if (isCsv && vector !== undefined && more.length === 0) types[vector] = 'vector';
+  const types = new Map<string, ColumnType>();
+  if (isCsv && vector !== undefined && more.length === 0) types.set(vector, 'vector');
   for (const text of call.list('types')) {
     const [, name, type] = /^(.+)=(text|number|vector)$/.exec(text) ?? [];
     if (name === undefined) {
       call.misuse(`--types expected COLUMN=text, number or vector, got "${text}"`);
     }
-    types[name] = type as ColumnType;
+    types.set(name, type as ColumnType);
   }
-  return types;
+  return Object.fromEntries(types);
 }
 
 /** All bytes of stdin. */
