@@ -83,6 +83,10 @@ def dedup(
     source = [one for one in (text, vector, code) if one is not None]
     if len(source) != 1:
         raise ValueError("give one of text, vector and code")
+    if "target_rows" in hashing:
+        raise ValueError("target_rows is for `halfspace dedup`: on Spark no task knows all groups")
+    if code is not None and hashing:
+        raise ValueError(f"code has ready codes: leave out {', '.join(hashing)}")
     if text is not None:
         hashing = {**NEAR_TEXT, **hashing}
     made = F.col(code) if code else fingerprint(source[0], bits=bits, **hashing)
