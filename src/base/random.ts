@@ -41,8 +41,8 @@ export function shareAt(seed: number, position: number): number {
   return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
 }
 
-/** The finalizer of MurmurHash3. */
-function mixed(value: number): number {
+/** The finalizer of MurmurHash3, a permutation of 32-bit integers. */
+export function mixed(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35);

@@ -190,6 +190,26 @@ export const VERBS: readonly Verb[] = [
     load: () => import('./verbs/dedup'),
   },
   {
+    name: 'passages',
+    summary: 'runs of words that many texts have, as licences and navigation',
+    usage: 'IN… [-o OUT]',
+    options: [
+      ...options({
+        '--min-words N: integer 16..1000 = 25': 'Words of the shortest passage',
+        '--limit N: integer 1..10000 = 100': 'Most passages, those that repeat most words first',
+      }),
+      ...COLUMN_OPTIONS.filter(({ name }) => ['text', 'id'].includes(name)),
+      ...TEXT_OPTIONS.filter(({ name }) => ['normalize', 'case'].includes(name)),
+      ...INPUT_OPTIONS,
+      ...options({
+        '--max-memory SIZE': 'Refuse to go on when the predicted peak is above, as 800M or 4G',
+      }),
+      ...OUTPUT_OPTIONS,
+    ],
+    example: 'halfspace passages datasets/sample/docs.jsonl --text body',
+    load: () => import('./verbs/passages'),
+  },
+  {
     name: 'cluster',
     summary: 'which rows belong together',
     usage: 'IN|DIR -o OUT',

@@ -38,13 +38,13 @@ const MAY_COMPOSE = /[\p{M}\p{Cs}\u1100-\u11ff]/u;
 
 /**
  * Calls `readPlain` with the stretches whose code units are letters or separators, and `readOdd`
- * with the words of the others, in order. A stretch ends between words.
+ * with the words of the others and where their stretch is, in order. A stretch ends between words.
  */
 export function eachStretch(
   text: string,
   letterCase: LetterCase,
   readPlain: (from: number, end: number) => void,
-  readOdd: (word: string) => void,
+  readOdd: (word: string, from: number, end: number) => void,
 ): void {
   for (let at = 0; at < text.length; ) {
     const odd = nextOdd(text, at, letterCase);
@@ -53,7 +53,8 @@ export function eachStretch(
     if (end > at) readPlain(at, end);
     at = odd;
     while (at < text.length && !CUTS.includes(text[at])) at++;
-    if (at > end) for (const word of wordsIn(text.slice(end, at), letterCase)) readOdd(word);
+    if (at === end) continue;
+    for (const word of wordsIn(text.slice(end, at), letterCase)) readOdd(word, end, at);
   }
 }
 

@@ -102,8 +102,15 @@ async function* stdinUntil(signal: AbortSignal): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The batches of a reader, with progress, until Ctrl-C; at the end says what was skipped. */
-export async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<RowBatch> {
+/**
+ * The batches of a reader, with progress, until Ctrl-C; at the end says what was skipped, unless
+ * another reading of the same rows does.
+ */
+export async function* batchesOf(
+  call: Call,
+  reader: RowReader,
+  saysSkipped = true,
+): AsyncGenerator<RowBatch> {
   const { rowCount, byteCount } = reader;
   const isByBytes = rowCount === null && byteCount !== null;
   const total = isByBytes ? byteCount : rowCount;
@@ -119,7 +126,7 @@ export async function* batchesOf(call: Call, reader: RowReader): AsyncGenerator<
   } finally {
     progress.end();
   }
-  saySkipped(call, reader);
+  if (saysSkipped) saySkipped(call, reader);
 }
 
 /** Says which lines could not be read, where --on-error skip left some out. */
