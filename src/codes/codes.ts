@@ -80,8 +80,7 @@ export class Codes {
   readonly count: number;
   /** Bytes of a code: `bits / 8`, rounded up. */
   readonly bytesPerCode: number;
-  /** All codes, `count * bytesPerCode` bytes. Not a copy; of a null row they are 0. */
-  readonly bytes: Uint8Array;
+  readonly #bytes: Uint8Array;
   /** Bit r is 0 when row r is null; `null` when every row has a code. */
   readonly validity: Uint8Array | null;
   /** How the codes were made, where that is known. */
@@ -91,9 +90,15 @@ export class Codes {
     this.bits = options.bits;
     this.count = count;
     this.bytesPerCode = bytesPerCode(options.bits);
-    this.bytes = bytes;
+    this.#bytes = bytes;
     this.validity = options.validity ?? null;
     this.origin = options.origin;
+  }
+
+  /** All codes, `count * bytesPerCode` bytes. Not a copy; of a null row they are 0. */
+  get bytes(): Uint8Array {
+    if (this.#bytes.length > 0 || this.count === 0) return this.#bytes;
+    throw new TypeError('the memory of these codes was given away');
   }
 
   /** `count` codes of zeros, to be filled by their maker; `validity`, not copied, may be too. */
