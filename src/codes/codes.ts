@@ -128,7 +128,7 @@ export class Codes {
     const validity = given.validity?.slice() ?? null;
     const codes = Codes.allocate(count, { ...given, validity });
     if (count > 0) {
-      checkAttached('bytes', bytes); // code of the caller, run for its options, may give it away
+      checkAttached('bytes', bytes); // copying `validity` may run code that gives it away
       codes.bytes.set(bytes);
     }
     if (bitOrder === 'msb') reverseBits(codes.bytes);

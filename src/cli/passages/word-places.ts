@@ -3,6 +3,7 @@
  * No word is spelled out unless it is asked for, so that texts can be read several times.
  */
 
+import { grown } from '../../base/arrays';
 import { APART, DENSE, eachStretch, kindTable, LETTER_BITS } from '../../text/letters';
 import { type LetterCase, normal } from '../../text/tokens';
 
@@ -91,12 +92,7 @@ export class WordPlaces {
   }
 
   #grow(): void {
-    const larger = (values: Uint32Array) => {
-      const grown = new Uint32Array(2 * values.length);
-      grown.set(values);
-      return grown;
-    };
-    [this.starts, this.ends] = [larger(this.starts), larger(this.ends)];
-    [this.low, this.high] = [larger(this.low), larger(this.high)];
+    [this.starts, this.ends] = [grown(this.starts), grown(this.ends)];
+    [this.low, this.high] = [grown(this.low), grown(this.high)];
   }
 }

@@ -5,7 +5,6 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
-
 import {
   type DenseMatrix,
   type Id,
