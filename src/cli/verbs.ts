@@ -230,6 +230,8 @@ export const VERBS: readonly Verb[] = [
         '--max-distance N: integer 0..':
           'By density: cut where steps exceed N bits, in place of where mass is largest',
         '--min-cosine C: number -1..1': 'By density: the same at an estimated cosine of C',
+        '--min-jaccard J: number 0..1':
+          'By density: the same at an estimated Jaccard similarity of J; implies --measure jaccard',
         '--exemplars N: integer': 'Rows shown for each cluster, nearest to its centroid first (5)',
       }),
       ...HASHING_OPTIONS,
@@ -315,8 +317,10 @@ export const VERBS: readonly Verb[] = [
       ...SAMPLE_OPTION,
       ...options({
         '--min-cosine C: number -1<..1 = 0.9': 'Rows at a cosine of C or more are nearly the same',
+        '--min-jaccard J: number 0..1 = 0.6':
+          'In an index of sets: rows at an estimated Jaccard similarity of J or more are',
         '--max-distance N: integer 0..':
-          'Group rows within N bits, in place of what the sample says of --min-cosine',
+          'Group rows within N bits, in place of what --min-cosine or --min-jaccard says',
       }),
       ...MAP_OPTIONS,
       ...options({

@@ -58,8 +58,8 @@ const OPTIONS = [
 
 /**
  * Groups rows into clusters by density (HDBSCAN*); the number of clusters follows from the rows,
- * and rows in no dense region are noise. Without `maxDistance` or `minCosine` the time grows with
- * the square of the distinct codes.
+ * and rows in no dense region are noise. Without `maxDistance`, `minCosine` or `minJaccard` the
+ * time grows with the square of the distinct codes.
  *
  * @example
  * const vectors = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [-1, -1]];

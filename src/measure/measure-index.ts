@@ -22,6 +22,8 @@ export interface MeasureOptions {
   readonly sample: number;
   readonly seed: number;
   readonly minCosine: number;
+  /** The same of sets; `NEAR_JACCARD` by default. */
+  readonly minJaccard?: number | undefined;
   /** Of groups; by default as calibrated. */
   readonly maxDistance?: number | undefined;
   /** Whether searches are timed, which takes longest. */
@@ -59,7 +61,7 @@ export async function measureIndex(
   options: MeasureOptions,
   inStage: InStages,
 ): Promise<Measured> {
-  const { seed, minCosine } = options;
+  const { seed, minCosine, minJaccard = NEAR_JACCARD } = options;
   const isOfSets = index.hasher.projection === 'minwise';
   const isTimed = options.isTimed && !isOfSets;
   const rows = liveRows(index);
@@ -82,7 +84,7 @@ export async function measureIndex(
   tally.nearest.fill(0);
   for (const distance of nearest) tally.nearest[distance]++;
   const calibrated = isOfSets ? null : recommendedOf(tally, total(tally.near));
-  const usual = calibrated?.maxDistance ?? widestAt(JACCARD, NEAR_JACCARD, index.bits);
+  const usual = calibrated?.maxDistance ?? widestAt(JACCARD, minJaccard, index.bits);
   const maxDistance = options.maxDistance ?? usual;
   const groups = await inStage('grouping', (work) =>
     groupSizes(index, { rows, maxDistance, seed, ...work }),

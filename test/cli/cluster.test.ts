@@ -216,6 +216,20 @@ describe('halfspace cluster', () => {
     expect(stderr).toContain('3 clusters, 6 rows in none');
   });
 
+  it('takes a least Jaccard similarity, which makes codes of sets', async () => {
+    // Rows of one kind share 16 of their 18 words, a similarity of .8; of two kinds none.
+    const lines = Array.from({ length: 24 }, (_, row) => {
+      const words = Array.from({ length: 16 }, (_, i) => `w${row % KINDS}x${i}`);
+      return { body: [...words, `a${row}`, `b${row}`].join(' ') };
+    });
+    writeFileSync(at('sets.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const args = ['cluster', at('sets.jsonl'), '--text', 'body', '--tokens', 'words', '--density'];
+    const clustersAt = async (...near: string[]) =>
+      rowsOf<Line>((await run([...args, ...near])).stdout).map((line) => line.cluster);
+    expect(await clustersAt('--min-jaccard', '0.5')).toEqual(lines.map((_, row) => row % KINDS));
+    expect(await clustersAt('--min-jaccard', '1')).toEqual(lines.map(() => -1));
+  });
+
   it('shows the clusters only on a terminal', async () => {
     const { code, stdout } = await runInTerminal([
       ...['cluster', at('vectors.jsonl'), '--clusters', '3'],
@@ -234,6 +248,18 @@ describe('halfspace cluster', () => {
       ['--clusters', '3', '--min-cluster-size', '4'],
       2,
       /--min-cluster-size is for --density/,
+    ],
+    [
+      'a least similarity without density',
+      ['--clusters', '3', '--min-jaccard', '0.5'],
+      2,
+      /--min-jaccard is for --density/,
+    ],
+    [
+      'a least similarity that codes do not estimate',
+      ['--density', '--min-jaccard', '0.5'],
+      2,
+      /--min-jaccard needs codes made by --measure jaccard, not cosine/,
     ],
     ['vectors of codes', ['--clusters', '3', '--by', 'vectors'], 2, /no dense vectors/],
     ['accumulators of codes', ['--clusters', '3', '--by', 'accumulators'], 2, /codes only/],

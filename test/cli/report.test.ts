@@ -181,6 +181,13 @@ describe('report', () => {
     ]);
   });
 
+  it('takes a least similarity of the measure of its codes only', async () => {
+    const words = ['report', at('docs.hs'), '-o', at('x.html'), '--min-jaccard', '0.5'];
+    const { code, stderr } = await run(words);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--min-jaccard needs codes made by --measure jaccard, not cosine');
+  });
+
   it('measures recall with the queries of a file, and says how they differ from rows', async () => {
     const queries = Array.from({ length: 80 }, () => draws.gaussians(10));
     const lines = queries.map((vector) => JSON.stringify({ vector: [...vector] }));

@@ -68,13 +68,19 @@ export function checkNearness(call: Call, source: HashSource | null): void {
   }
 }
 
-/** The least similarity of the options, which must be of the measure of the codes. */
-function leastOf(call: Call, measure: Measure): number | undefined {
-  const [own, other] = measure === JACCARD ? [LEAST[1], LEAST[0]] : LEAST;
+/** Refuses a least similarity that codes do not estimate; returns the option of that they do. */
+export function checkMeasure(call: Call, measure: Measure): (typeof LEAST)[number] {
+  const [own, other] = measure === JACCARD ? ([LEAST[1], LEAST[0]] as const) : LEAST;
   if (call.has(other)) {
     const wanted = measure === JACCARD ? COSINE : JACCARD;
     call.misuse(`--${other} needs codes made by --measure ${wanted.name}, not ${measure.name}`);
   }
+  return own;
+}
+
+/** The least similarity of the options, which must be of the measure of the codes. */
+function leastOf(call: Call, measure: Measure): number | undefined {
+  const own = checkMeasure(call, measure);
   const isSaid = measure !== JACCARD || call.has('max-distance') || call.has(own);
   return isSaid ? call.number(own) : NEAR_JACCARD;
 }

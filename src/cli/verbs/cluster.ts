@@ -3,6 +3,7 @@
 import { clusterAsync, clusterByDensityAsync } from '../../node';
 import type { Call } from '../call';
 import { type Collection, type CollectionWish, readCollection } from '../input/collection';
+import { checkMeasure, LEAST } from '../input/nearness';
 import { hasTexts, textsOfRows } from '../input/texts';
 import { namingSample, wordsApart } from '../output/cluster-words';
 import { clusterRows, clusterTable, type Found } from '../output/clusters';
@@ -33,6 +34,7 @@ export async function run(call: Call): Promise<0> {
     bytesPerRow: BYTES_PER_ROW[isByDensity ? 'density' : 'clusters'],
   });
   checkBy(call, rows);
+  checkMeasure(call, rows.measure);
   const found = await (isByDensity ? byDensity(call, rows) : byCentroids(call, rows));
   const medoids = found.clusters.map(({ medoid }) => medoid);
   const members = membersOf(found).map(namingSample);
@@ -73,7 +75,7 @@ function checkOptions(call: Call): void {
   }
   const others = isByDensity
     ? ['by', 'starts', 'iterations']
-    : ['min-cluster-size', 'min-samples', 'max-distance', 'min-cosine'];
+    : ['min-cluster-size', 'min-samples', 'max-distance', ...LEAST];
   const wrong = others.find((name) => call.has(name));
   if (wrong === undefined) return;
   call.misuse(`--${wrong} is for ${isByDensity ? '--clusters' : '--density'}`);
@@ -126,6 +128,7 @@ async function byDensity(call: Call, { source, count }: Collection): Promise<Fou
       minSamples: call.number('min-samples'),
       maxDistance: call.number('max-distance'),
       minCosine: call.number('min-cosine'),
+      minJaccard: call.number('min-jaccard'),
       exemplars: call.number('exemplars'),
       ...work,
     }),

@@ -5,6 +5,7 @@
  */
 
 import { basename } from 'node:path';
+import { measureOf } from '../../codes/measure';
 import type { Held } from '../../explorer/messages';
 import { type MeasureOptions, measureIndex } from '../../measure/measure-index';
 import type { IndexFolder, SimHashIndex } from '../../node';
@@ -14,6 +15,7 @@ import { type FolderState, folderState, healthAnswer, healthData } from '../expl
 import { heldMap } from '../explore/held-map';
 import { singlePage } from '../explore/page-file';
 import { openFolder } from '../input/index-folder';
+import { checkMeasure } from '../input/nearness';
 import { readQueries } from '../input/queries';
 import { PageFile } from '../output/rows';
 
@@ -23,6 +25,7 @@ export async function run(call: Call): Promise<0 | 1> {
   const file = await PageFile.named(call, []);
   if (file === null) call.misuse('an output is missing: -o report.html');
   const folder = await openFolder(call, path);
+  checkMeasure(call, measureOf(folder.options.projection));
   const options = optionsOf(call, folder.options.bits as number);
   const state = await folderState(call, folder);
   if (state.problems.length > 0) {
@@ -77,6 +80,7 @@ function optionsOf(call: Call, bits: number): MeasureOptions {
     sample: call.number('sample') as number,
     seed: call.number('seed') as number,
     minCosine: call.number('min-cosine') as number,
+    minJaccard: call.number('min-jaccard') as number,
     maxDistance,
     isTimed: !call.has('no-times'),
   };

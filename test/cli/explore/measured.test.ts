@@ -37,7 +37,7 @@ const cosine = (a: number, b: number) =>
   Math.sqrt(dot(vectors[a], vectors[a]) * dot(vectors[b], vectors[b]));
 
 const quiet = { onProgress: () => undefined, signal: new AbortController().signal };
-const options = { sample: 2000, seed: 1, minCosine: 0.9, isTimed: true };
+const options = { sample: 2000, seed: 1, minCosine: 0.9, minJaccard: 0.6, isTimed: true };
 const reportOf = (index: SimHashIndex, others = {}) =>
   measureIndex(index, { ...options, ...others }, (_, stage) => stage(quiet));
 const folder = { path: 'some.hs', facts: [], files: [], problems: [] };
@@ -196,6 +196,11 @@ it('a report of sets speaks of Jaccard similarities, as a count of all pairs has
   const groups = sections.find(({ name }) => name === 'group');
   expect(groups?.sentences.join(' ')).toContain('a Jaccard similarity of 0.60 or more');
   expect(groups?.sentences.join(' ')).toContain('dedup would drop 30');
+  // Equal sets only, of which there are none: no bit may differ.
+  const strict = sectionsOf(await reportOf(index, { minJaccard: 1 }));
+  const strictWords = strict.find(({ name }) => name === 'group')?.sentences.join(' ');
+  expect(strictWords).toContain('Within 0 of 256 bits, where codes estimate a Jaccard similarity');
+  expect(strictWords).toContain('dedup would drop 0');
 });
 
 describe('an index of few rows', () => {
