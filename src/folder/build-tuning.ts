@@ -36,7 +36,8 @@ const TOGETHER = 250;
 /** Bytes that searches hold at least while they are measured. */
 const MIN_ROOM = 2 ** 20;
 
-interface BuildToMeasure {
+/** Rows in files that are not published yet, and the centroids to whose partitions they went. */
+export interface BuildToMeasure {
   readonly folder: string;
   readonly content: Content;
   readonly rows: NewRows;
@@ -53,11 +54,10 @@ interface BuildToMeasure {
  * it finds in the files of a generation that is not published yet. Changes nothing.
  */
 export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport> {
-  const { folder, content, memory, wanted, training, rows, call } = build;
+  const { wanted, training, rows, call } = build;
   const heldOut = training.heldOut.rowsOf({ distinctCodes: rows });
   const equal = rowsOfEqualCodes(build);
-  const room = Math.max(memory, MIN_ROOM);
-  const index = await openStored(new UnpublishedFiles(folder, content), { memory: room });
+  const index = await openUnpublished(build);
   try {
     const measured: Measured = {
       get parts() {
@@ -91,6 +91,12 @@ export async function measuredBuild(build: BuildToMeasure): Promise<RecallReport
   } finally {
     await index.close();
   }
+}
+
+/** The index as it will be published. */
+export function openUnpublished({ folder, content, memory }: BuildToMeasure): Promise<StoredIndex> {
+  const room = Math.max(memory, MIN_ROOM);
+  return openStored(new UnpublishedFiles(folder, content), { memory: room });
 }
 
 /** Files whose manifest is not written yet. */
@@ -128,7 +134,7 @@ function* late<T>(make: (call: LongCall) => Promise<T>): Steps<T> {
 }
 
 /** All rows that have a code, some at a time. */
-async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRows> {
+export async function* pieces({ rows, call }: BuildToMeasure): AsyncGenerator<SegmentRows> {
   let some: SegmentRows[] = [];
   let count = 0;
   for (let number = 0; number < rows.pieceCount; number++) {

@@ -15,6 +15,7 @@ import { savedReport } from '../index/saved-report';
 import { headerOf, type IndexHeader } from '../index/write-index';
 import type { FolderFile, Manifest } from '../stored/manifest';
 import { centroidsToArrow } from '../table/sealed/small-tables';
+import { measuredGaps } from './build-gaps';
 import { Training } from './build-training';
 import { measuredBuild } from './build-tuning';
 import { sharedCodes } from './compared-rows';
@@ -56,23 +57,23 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
   const index = {
     ...headerOf(rows.parts, rows.nextRow),
     ...{ ids: rows.ids, isForeign: rows.isForeign, report: null },
-    ...(centroids && { nearness: centroids.nearness, gaps: [] }),
+    ...(centroids && { nearness: centroids.nearness }),
     ...{ distinct: shared.distinct, shared: shared.firsts !== null },
   };
   const files = centroids === null ? [] : [await centroidsFile(writer, centroids)];
   const content = await waiting.write(segments, { index, centroids: files });
   await segments.close();
+  if (training === null || wanted === null) {
+    await rows.close();
+    return change.publish(content);
+  }
   const partitionOf = (row: number) => segments.partitionOf(row);
-  const measured =
-    training &&
-    wanted &&
-    (await measuredBuild({
-      ...{ folder, content, rows, shared, training, wanted, memory, call, partitionOf },
-    }));
+  const build = { folder, content, rows, shared, training, wanted, memory, call, partitionOf };
+  const header = { ...index, gaps: await measuredGaps(build) };
+  const measured = await measuredBuild({ ...build, content: { ...content, index: header } });
   await rows.close();
-  if (!measured) return change.publish(content);
   const report = savedReport(measured);
-  return change.publish({ ...content, index: { ...index, report } });
+  return change.publish({ ...content, index: { ...header, report } });
 }
 
 function centroidsFile(

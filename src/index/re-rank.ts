@@ -144,7 +144,12 @@ export function rankedRows(
 }
 
 /** The rows of candidates `first` to `end - 1`, to the beginning of `rows`. */
-function rowsInto({ codes, rowOf }: Candidates, first: number, end: number, rows: Uint32Array) {
+export function rowsInto(
+  { codes, rowOf }: Candidates,
+  first: number,
+  end: number,
+  rows: Uint32Array,
+) {
   if (rowOf === null) for (let i = first; i < end; i++) rows[i - first] = codes[i];
   else for (let i = first; i < end; i++) rows[i - first] = rowOf(codes[i]);
 }

@@ -1,6 +1,6 @@
 /**
- * Partitions in memory, up to a limit: those that were read first make room, unless they were
- * searched since room was made last (second chance).
+ * Partitions in memory, up to a limit: others make room in turn, unless they were searched since
+ * their last turn (second chance).
  * Codes, row numbers and residual codes lie in WebAssembly memories, in pages of PAGE rows, so that
  * the kernels of an index in memory search them where they are. A partition holds the rows of all
  * segments; of rows with equal codes the first stands for all, as in an index in memory.
@@ -29,24 +29,19 @@ const PAGE = 64;
 /** Blocks of so many bytes are read at the same time. */
 const READ_BYTES = 2 ** 24;
 
-/** Cells of a partition that follow one another. */
-export interface CellRun {
-  readonly first: number;
-  readonly count: number;
-}
-
 interface Further {
   readonly row: number;
   readonly at: number;
 }
 
 interface Entry {
-  /** Whether it was searched since it was read, or since it was passed over. */
+  /** Whether it was searched since its last turn. */
   isUsed: boolean;
   /** Those of its blocks of which only the heads were read. */
   readonly codeless: Set<LoadedBlock>;
   readonly pages: Uint32Array;
-  readonly runs: readonly CellRun[];
+  /** Its cells: the first of those that follow one another, how many these are, and so on. */
+  readonly runs: Uint32Array;
   readonly blocks: readonly LoadedBlock[];
   /** For each cell in order, where its row is among the rows of all blocks. */
   readonly sources: Uint32Array;
@@ -79,8 +74,10 @@ export class PartitionCache implements PassedStore<boolean> {
   readonly rows: Uint32Array;
   /** Blocks of each partition. */
   readonly #blocks: BlockName[][];
-  /** In the order in which they may make room. */
-  readonly #entries = new Map<number, Entry>();
+  /** By partition. */
+  readonly #entries: (Entry | undefined)[];
+  /** The partition whose turn it is to make room. */
+  #hand = 0;
   /** Those that the last read was for, which stay. */
   #wanted: Wanted = new Map();
   readonly #free: number[] = [];
@@ -94,6 +91,7 @@ export class PartitionCache implements PassedStore<boolean> {
     this.#content = content;
     this.#reader = reader;
     this.#blocks = Array.from({ length: partitions }, () => []);
+    this.#entries = new Array(partitions).fill(undefined);
     this.rows = new Uint32Array(partitions);
     let [rows, bytes] = [0, 0];
     for (const segment of content.segments) {
@@ -133,8 +131,8 @@ export class PartitionCache implements PassedStore<boolean> {
   }
 
   #has(partition: number, needsCodes: boolean): boolean {
-    const entry = this.#entries.get(partition);
-    return entry !== undefined && (entry.codeless.size === 0 || !needsCodes);
+    const entry = this.#entries[partition];
+    return entry !== undefined && (!needsCodes || entry.codeless.size === 0);
   }
 
   fits(wanted: Wanted): boolean {
@@ -148,6 +146,7 @@ export class PartitionCache implements PassedStore<boolean> {
    * equal products unless these alone do not fit.
    */
   groupsOf(order: Uint32Array, products: ArrayLike<number>): { first: number; end: number }[] {
+    if (this.holdsAll) return [{ first: 0, end: order.length }];
     const groups = [{ first: 0, end: 0 }];
     let [pages, tied] = [0, 0];
     order.forEach((partition, i) => {
@@ -180,9 +179,7 @@ export class PartitionCache implements PassedStore<boolean> {
   async load(wanted: Wanted, signal: AbortSignal | undefined): Promise<void> {
     const missing: number[] = [];
     for (const [partition, needsCodes] of wanted) {
-      const entry = this.#entries.get(partition);
       if (!this.#has(partition, needsCodes)) missing.push(partition);
-      else this.#renew(partition, entry as Entry);
     }
     const most = Math.max(0, ...missing.map((partition) => this.#pagesOf(partition)));
     if (most > this.#pageCount) {
@@ -207,7 +204,7 @@ export class PartitionCache implements PassedStore<boolean> {
       some.forEach((partition, i) => {
         const own = blocks.slice(next, next + names[i].length);
         next += names[i].length;
-        const before = this.#entries.get(partition);
+        const before = this.#entries[partition];
         if (before !== undefined) this.#drop(partition, before);
         this.#put(partition, own, !isHead);
       });
@@ -219,32 +216,26 @@ export class PartitionCache implements PassedStore<boolean> {
     return this.#blocks[partition].reduce((sum, one) => sum + bytesOf(one), 0);
   }
 
-  /** Moves a partition to the end of those that make room. */
-  #renew(partition: number, entry: Entry): void {
-    this.#entries.delete(partition);
-    this.#entries.set(partition, entry);
-    entry.isUsed = false;
-  }
-
   #put(partition: number, blocks: readonly LoadedBlock[], hasCodes: boolean): void {
     const { sources, further } = this.#distinctRows(blocks);
     const pages = this.#take(Math.ceil(sources.length / PAGE));
     const byFirst = new Map<number, Further[]>();
-    const runs: CellRun[] = [];
+    const runs: number[] = [];
+    pages.forEach((page, i) => {
+      const count = Math.min(PAGE, sources.length - PAGE * i);
+      if (i > 0 && page === pages[i - 1] + 1) runs[runs.length - 1] += count;
+      else runs.push(PAGE * page, count);
+    });
     const kept = blocks.map((block) => ({ ...block, rows: keptRows(block) }));
     const codeless = new Set(hasCodes ? [] : kept);
     const entry = {
-      ...{ pages, runs, sources, further: byFirst, isUsed: false, codeless, blocks: kept },
+      ...{ pages, runs: Uint32Array.from(runs), sources, further: byFirst, isUsed: false },
+      ...{ codeless, blocks: kept },
     };
-    this.#entries.set(partition, entry);
+    this.#entries[partition] = entry;
     pages.forEach((page, i) => {
       this.#owners[page] = entry;
       this.#firsts[page] = PAGE * i;
-      const count = Math.min(PAGE, sources.length - PAGE * i);
-      const last = runs.at(-1);
-      if (last !== undefined && last.first + last.count === PAGE * page) {
-        runs[runs.length - 1] = { first: last.first, count: last.count + count };
-      } else runs.push({ first: PAGE * page, count });
     });
     for (const [local, others] of further) byFirst.set(cellAt(pages, local), others);
     this.#write(blocks, sources, pages);
@@ -308,21 +299,22 @@ export class PartitionCache implements PassedStore<boolean> {
 
   /** Pages for a partition; others make room. */
   #take(count: number): Uint32Array {
-    for (const [partition, entry] of this.#entries) {
-      if (this.#free.length >= count) break;
-      if (entry.isUsed || this.#wanted.has(partition)) {
-        this.#renew(partition, entry); // comes again at the end of this loop
-        continue;
-      }
-      this.counts.evictions++;
-      this.#drop(partition, entry);
+    while (this.#free.length < count) {
+      const partition = this.#hand;
+      this.#hand = (this.#hand + 1) % this.#entries.length;
+      const entry = this.#entries[partition];
+      if (entry === undefined || this.#wanted.has(partition)) continue;
+      if (!entry.isUsed) {
+        this.counts.evictions++;
+        this.#drop(partition, entry);
+      } else entry.isUsed = false;
     }
     return Uint32Array.from({ length: count }, () => this.#free.pop() as number);
   }
 
   /** Takes the codes of a block that was read without them, if it is still here. */
   takeCodes({ segment, block }: BlockName, codes: Uint8Array): void {
-    const entry = this.#entries.get(segment.table.partitions[block]);
+    const entry = this.#entries[segment.table.partitions[block]];
     const own = entry?.blocks.find((one) => one.segment === segment && one.block === block);
     if (entry === undefined || own === undefined || !entry.codeless.delete(own)) return;
     const width = this.codes.bytesPerCode;
@@ -336,7 +328,7 @@ export class PartitionCache implements PassedStore<boolean> {
 
   /** Frees the pages of a partition. */
   #drop(partition: number, { pages }: Entry): void {
-    this.#entries.delete(partition);
+    this.#entries[partition] = undefined;
     for (const page of pages) {
       this.#owners[page] = null;
       this.codes.rows.fill(NO_ROW, PAGE * page, PAGE * (page + 1));
@@ -344,9 +336,9 @@ export class PartitionCache implements PassedStore<boolean> {
     }
   }
 
-  /** Cells of a partition that is here, in runs. */
-  runsOf(partition: number): readonly CellRun[] {
-    const entry = this.#entries.get(partition) as Entry;
+  /** Cells of a partition that is here, see `Entry.runs`. */
+  runsOf(partition: number): Uint32Array {
+    const entry = this.#entries[partition] as Entry;
     entry.isUsed = true;
     return entry.runs;
   }

@@ -4,26 +4,26 @@
  * visits do not fit into memory together, or those of many searches that run together, they pass.
  */
 
+import { ascending } from '../base/arrays';
 import type { Steps } from '../base/steps';
 import type { SearchedPartitions } from '../index/index-parts';
-import { gapOf, type Weighed } from '../index/partitions/gaps';
+import { gapOf, shortened, type Weighed } from '../index/partitions/gaps';
 import { ResidualCodes, standardError } from '../index/partitions/residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from '../index/partitions/space';
 import { FallingLimit, type HitSearch, type Hits } from '../kernels/hits/hits';
 import { productsKernel, residualKernel, weightedKernel } from '../kernels/kernels';
-import { UNIT } from '../kernels/products/products.scalar';
 import {
   formulasOf,
   NO_GAP,
-  ONE_WEIGHT,
   RANGE,
   type ResidualRows,
+  type ResidualTables,
   sideEstimate,
 } from '../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../kernels/weighted/weighted.scalar';
 import type { StoredContent } from './content';
 import { Need, Pass } from './needs';
-import type { CellRun, PartitionCache } from './partition-cache';
+import type { PartitionCache } from './partition-cache';
 import { PassedRows } from './passed-rows';
 import { ReplayedSearch } from './replayed-search';
 
@@ -86,6 +86,8 @@ const ROWS_A_HIT = 4;
 /** And this part of all. */
 const FIRST_PART = 1 / 16;
 const MOST = 2 ** 32 - 1;
+/** Parts in which partitions are read where a search may end early. */
+const READS = 4;
 
 export class StoredPartitions implements SearchedPartitions {
   readonly #router: Router;
@@ -119,6 +121,11 @@ export class StoredPartitions implements SearchedPartitions {
     return this.#router.residualCodes;
   }
 
+  /** See `Partitions.nearness`. */
+  get nearness(): number {
+    return this.#router.nearness;
+  }
+
   get error(): number {
     return standardError(this.space.width, this.#router.nearness);
   }
@@ -138,9 +145,10 @@ export class StoredPartitions implements SearchedPartitions {
     const kernel = weightedKernel(this.#content.parts.kernel);
     let codes = 0;
     const weigh = (search: HitSearch, partition: number) => {
-      for (const { first, count } of this.#cache.runsOf(partition)) {
-        search.range(first, first + count);
-        codes += count;
+      const runs = this.#cache.runsOf(partition);
+      for (let run = 0; run < runs.length; run += 2) {
+        search.range(runs[run], runs[run] + runs[run + 1]);
+        codes += runs[run + 1];
       }
     };
     if (!this.#isMeasured && this.#cache.groupsOf(order, order).length === 1) {
@@ -168,33 +176,60 @@ export class StoredPartitions implements SearchedPartitions {
   }
 
   *weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
-    const { gaps, residualCodes, nearness } = this.#router;
+    const { gaps, nearness } = this.#router;
     const { order, products } = this.nearest(query.point, probes);
     // As in Partitions.ranges: the product with the shortened centroid.
     const visit = { order, products: new Float32Array(probes) };
     for (let i = 0; i < probes; i++) {
-      visit.products[i] = (nearness * products[i] * ONE_WEIGHT) / (UNIT * UNIT);
+      visit.products[i] = shortened(products[i], nearness);
     }
     const first = this.#firstOf(visit, ask);
     const gap = gapOf(gaps, probes, ask);
-    yield* this.#loaded(order.subarray(0, first), false);
-    const rows = this.#cache.residuals as ResidualRows;
-    const tables = (residualCodes as ResidualCodes).tablesOf(query.unit);
-    const kernel = residualKernel(this.#content.parts.kernel);
-    const search = kernel.search(rows, tables, ask, gap);
-    const { ranges, owners } = this.#rangesOf(visit, order.subarray(0, first).keys());
-    const seen = search.ranges(ranges);
-    let codes = 0;
-    for (let at = 0; at < seen; at++) codes += ranges[RANGE * at + 2];
-    const visited = seen === 0 ? 0 : owners[seen - 1] + 1;
-    const { limit, held } = search;
-    const hits = search.hits();
-    if (first < probes && seen === owners.length) {
-      const begun = { codes, hits, limit, gap, first };
-      return yield* this.#rest(query, visit, ask, begun);
-    }
+    const begun = yield* this.#begun(query, visit, { ask, gap, first });
+    if (first < probes && !begun.isEarly) return yield* this.#rest(query, visit, ask, begun);
+    const { codes, hits, held, limit, visited } = begun;
     this.#notes.noteCells(hits, limit);
     return { search: { limit, held, hits: () => hits }, codes, visited };
+  }
+
+  /**
+   * Weighs the first partitions. Where it may end early, they are read a part at a time, unless
+   * each read is a round trip.
+   */
+  *#begun(
+    { unit }: PartitionQuery,
+    visit: Visit,
+    { ask, gap, first }: { ask: number; gap: number; first: number },
+  ) {
+    const all = visit.order.subarray(0, first);
+    const isAtOnce = gap === NO_GAP || this.#content.files.isFar === true;
+    const isHere = isAtOnce || this.#cache.missing(all, false).length === 0;
+    const step = isHere ? first : Math.ceil(first / READS);
+    for (let [from, end] = [0, step]; ; [from, end] = [end, Math.min(first, end + step)]) {
+      yield* this.#loaded(all.subarray(0, end), false, from);
+      const search = this.#search(this.#tablesOf(unit), ask, gap);
+      const { ranges, owners } = this.#rangesOf(visit, ascending(end));
+      const seen = search.ranges(ranges);
+      const isEarly = seen < owners.length;
+      if (!isEarly && end < first) continue;
+      let codes = 0;
+      for (let at = 0; at < seen; at++) codes += ranges[RANGE * at + 2];
+      const visited = seen === 0 ? 0 : owners[seen - 1] + 1;
+      const { limit, held } = search;
+      return {
+        ...{ codes, visited, isEarly, gap, first },
+        ...{ limit, held, hits: search.hits() },
+      };
+    }
+  }
+
+  #tablesOf(unit: Float64Array): ResidualTables {
+    return (this.#router.residualCodes as ResidualCodes).tablesOf(unit);
+  }
+
+  #search(tables: ResidualTables, want: number, gap: number, limit?: number) {
+    const kernel = residualKernel(this.#content.parts.kernel);
+    return kernel.search(this.#cache.residuals as ResidualRows, tables, want, gap, limit);
   }
 
   /** How many partitions of an order are weighed together, never between two of equal products. */
@@ -226,13 +261,12 @@ export class StoredPartitions implements SearchedPartitions {
       search.take(rows.keep(hits.codes[i]), hits.weights[i]);
     }
     const residuals = this.#cache.residuals as ResidualRows;
-    const kernel = residualKernel(this.#content.parts.kernel);
     yield this.#passing(order.subarray(first), false, (part) => {
-      const places = [...order.keys()].filter((i) => i >= first && part.has(order[i]));
+      const places = ascending(order.length).filter((i) => i >= first && part.has(order[i]));
       const { ranges, owners } = this.#rangesOf(visit, places);
-      const tables = (this.#router.residualCodes as ResidualCodes).tablesOf(unit);
+      const tables = this.#tablesOf(unit);
       const query = { ...tables, ...formulasOf(tables) };
-      const passing = kernel.search(residuals, tables, MOST, NO_GAP, limit);
+      const passing = this.#search(tables, MOST, NO_GAP, limit);
       passing.ranges(ranges);
       const seen = passing.seen();
       owners.forEach((i, at) => {
@@ -270,15 +304,15 @@ export class StoredPartitions implements SearchedPartitions {
     return new PassedRows(this.#cache, this.#content.segments, this.#isMeasured);
   }
 
-  #countHits(partitions: Uint32Array, needsCodes: boolean): Uint32Array {
+  #countHits(partitions: Uint32Array, needsCodes: boolean): void {
     const missing = this.#cache.missing(partitions, needsCodes);
     this.#cache.counts.hits += partitions.length - missing.length;
-    return missing;
   }
 
-  /** Waits until these partitions are in memory. */
-  *#loaded(partitions: Uint32Array, needsCodes: boolean): Steps<void> {
-    let missing = this.#countHits(partitions, needsCodes);
+  /** Waits until these partitions are in memory; those before `from` were waited for. */
+  *#loaded(partitions: Uint32Array, needsCodes: boolean, from = 0): Steps<void> {
+    this.#countHits(partitions.subarray(from), needsCodes);
+    let missing = this.#cache.missing(partitions, needsCodes);
     while (missing.length > 0) {
       yield new Need(this.#cache, wantedOf(partitions, needsCodes));
       missing = this.#cache.missing(partitions, needsCodes);
@@ -286,25 +320,21 @@ export class StoredPartitions implements SearchedPartitions {
   }
 
   /** The cells of some of an order as ranges of the kernel, and to which of it each belongs. */
-  #rangesOf(
-    { order, products }: Visit,
-    places: Iterable<number>,
-  ): { ranges: Uint32Array; owners: number[] } {
-    const runs: CellRun[] = [];
-    const owners: number[] = [];
-    for (const i of places) {
-      for (const run of this.#cache.runsOf(order[i])) {
-        runs.push(run);
-        owners.push(i);
-      }
-    }
-    const ranges = new Uint32Array(RANGE * runs.length);
+  #rangesOf({ order, products }: Visit, places: Uint32Array) {
+    let count = 0;
+    for (const i of places) count += this.#cache.runsOf(order[i]).length / 2;
+    const ranges = new Uint32Array(RANGE * count);
     const floats = new Float32Array(ranges.buffer);
-    for (let i = 0, at = 0; i < runs.length; i++, at += RANGE) {
-      const { first, count } = runs[i];
-      ranges[at] = ranges[at + 1] = first;
-      ranges[at + 2] = count;
-      floats[at + 3] = products[owners[i]];
+    const owners = new Uint32Array(count);
+    let [at, range] = [0, 0];
+    for (const i of places) {
+      const runs = this.#cache.runsOf(order[i]);
+      for (let run = 0; run < runs.length; run += 2, range++, at += RANGE) {
+        owners[range] = i;
+        ranges[at] = ranges[at + 1] = runs[run];
+        ranges[at + 2] = runs[run + 1];
+        floats[at + 3] = products[i];
+      }
     }
     return { ranges, owners };
   }

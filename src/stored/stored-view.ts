@@ -7,7 +7,7 @@ import { FormatError } from '../base/format-error';
 import type { Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import type { Candidates, Query, SearchedCodes, SearchParts } from '../index/index-parts';
-import { MARGIN, ranked } from '../index/re-rank';
+import { MARGIN, rowsInto } from '../index/re-rank';
 import type { UnitVector } from '../index/vectors/row-vectors';
 import { distance } from '../kernels/hamming/hamming.scalar';
 import { type Hits, NO_ROW } from '../kernels/hits/hits';
@@ -58,6 +58,8 @@ export class StoredView implements SearchParts, Notes {
   /** Rows of each code, ascending, where codes are no cells; and the code of each row. */
   #rowsOfCode: Map<number, readonly number[]> | null = null;
   readonly #codeOfRow = new Map<number, number>();
+  /** Candidates whose vectors are in memory. */
+  #read = 0;
 
   /** With `isMeasured`, ids and codes of rows are not known. */
   constructor({ content, router, cache, vectors }: Shared, isMeasured = false) {
@@ -133,17 +135,18 @@ export class StoredView implements SearchParts, Notes {
     candidates: Candidates,
     { first, end, k }: { first: number; end: number; k: number },
   ): Steps<void> {
+    if (first === 0) this.#read = 0;
+    if (end <= this.#read) return; // nothing was waited for since
     const { count, estimateOf, error } = candidates;
     let most = end;
     // Both estimates may be wrong by so much: one read of more vectors saves further waits.
     const least = Math.min(k, count) - 1;
     const slack = 2 * (this.report?.margin ?? MARGIN) * error;
     while (first === 0 && most < count && estimateOf(most) + slack >= estimateOf(least)) most++;
-    const { rows } = ranked(
-      candidates,
-      Math.min(most, Math.max(end, first + this.#vectorCache.ahead)),
-    );
-    yield* this.loaded(rows.subarray(first));
+    this.#read = Math.min(most, Math.max(end, first + this.#vectorCache.ahead));
+    const rows = new Uint32Array(this.#read - first);
+    rowsInto(candidates, first, this.#read, rows);
+    yield* this.loaded(rows);
   }
 
   /** Waits until the vectors of rows that the search has found are in memory. */

@@ -1,9 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { FolderFiles } from '../../src/folder/folder-files';
 import { PieceVectors } from '../../src/folder/new-segments';
 import { partsOf } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex, SimHashIndex } from '../../src/node';
+import { manifestText, parseManifest } from '../../src/stored/manifest';
+import { openStored } from '../../src/stored/open-stored';
 import type { SegmentRows } from '../../src/table/sealed/segment-tables';
 import { clustered, DIMENSIONS, found } from '../stored/places';
 import { temporaryFolder } from './collection';
@@ -73,6 +76,45 @@ describe('a build', () => {
     expect(report?.doubt.length).toBeGreaterThan(1);
   });
 
+  it('ends searches as early as an index in memory, and reads less for it', async () => {
+    const folder = join(root, 'gaps.hs');
+    await IndexFolder.build(folder, batches(), {
+      ...{ ...OPTIONS, optimize: { ...OPTIMIZE, partitions: 300 }, memory: '900KB' },
+    });
+    const index = new SimHashIndex<string>(OPTIONS);
+    index.addAll({ values, dimensions: DIMENSIONS }, ids);
+    index.optimize({ ...OPTIMIZE, partitions: 300 });
+    const gaps = partsOf(await openIndex(folder)).partitions?.gaps ?? [];
+    const wanted = partsOf(index as unknown as SimHashIndex).partitions?.gaps ?? [];
+    expect(wanted).toHaveLength(9); // after 1, 2, 4, ... 256 of 300
+    gaps.forEach((gap, i) => {
+      expect(gap).toBeCloseTo(wanted[i], 6);
+    });
+    expect(gaps).toHaveLength(wanted.length);
+    const without = await openStored(new WithoutGaps(folder), { memory: '16MB' });
+    const stored = await openIndex(folder, { memory: '16MB' });
+    const read = await openIndex(folder);
+    const wide = {
+      k: 10,
+      probes: 16,
+      oversample: 10,
+      method: 'partitions',
+      explain: true,
+    } as const;
+    let [visited, all] = [0, 0];
+    for (const query of queries) {
+      const result = await stored.search(query, wide);
+      expect(found(result)).toEqual(found(read.search(query, wide)));
+      visited += result.explain?.probes ?? 0;
+      all += (await without.search(query, wide)).explain?.probes ?? 0;
+    }
+    expect(all).toBe(16 * queries.length);
+    expect(visited).toBeLessThan(all);
+    expect(stored.figures.bytesRead).toBeLessThan(without.figures.bytesRead);
+    await stored.close();
+    await without.close();
+  });
+
   it('without optimize keeps the order of rows', async () => {
     const folder = join(root, 'plain.hs');
     await IndexFolder.build(folder, batches(1000), { ...OPTIONS, memory: '100KB' });
@@ -133,6 +175,17 @@ describe('a build', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 });
+
+/** The files of an index whose searches visit all partitions that they may. */
+class WithoutGaps extends FolderFiles {
+  override async manifest() {
+    const found = await super.manifest(undefined);
+    if (found === null) throw new Error('no manifest');
+    const manifest = parseManifest(found.bytes, found.name, found.generation);
+    const text = manifestText({ ...manifest, index: { ...manifest.index, gaps: [] } });
+    return { ...found, bytes: Buffer.from(text) };
+  }
+}
 
 describe('vectors of a piece', () => {
   it('are points, however many rows it has', () => {

@@ -8,14 +8,9 @@
 
 import type { Steps } from '../../base/steps';
 import type { Search } from '../../kernels/hits/hits';
-import {
-  NO_GAP,
-  ONE_WEIGHT,
-  RANGE,
-  type ResidualSearch,
-} from '../../kernels/residuals/residuals.scalar';
-import type { DenseVectors } from '../vectors/dense-vectors';
-import type { Space } from './space';
+import { UNIT } from '../../kernels/products/products.scalar';
+import { NO_GAP, ONE_WEIGHT } from '../../kernels/residuals/residuals.scalar';
+import type { PartitionQuery, Space } from './space';
 
 /** Rows searched for, and candidates held. */
 const SAMPLE = 64;
@@ -29,9 +24,11 @@ const SLACK = 0.1;
 /** Partitions, as far as they are searched here. */
 interface Searched {
   readonly count: number;
+  readonly nearness: number;
   readonly space: Pick<Space, 'queryOf'>;
-  ranges(query: Int16Array, probes: number): Uint32Array;
-  search(query: Float64Array, want: number, gap: number): ResidualSearch;
+  nearest(point: Int16Array, probes: number): { readonly products: Int32Array };
+  /** Must not end early. */
+  weighResiduals(query: PartitionQuery, probes: number, ask: number): Steps<Weighed>;
 }
 
 /** A search that has seen the codes of some partitions: how many, and of how many partitions. */
@@ -41,30 +38,40 @@ export interface Weighed {
   readonly visited: number;
 }
 
-/** The gaps after 1, 2, 4, 8, ... partitions, in units of 1 / 2,048, for the rows of codes. */
-export function* measuredGaps(
-  partitions: Searched,
-  dense: DenseVectors,
-  codes: { readonly count: number; rowOf(code: number): number },
-): Steps<number[]> {
-  const most = Math.min(partitions.count, MAX_VISITED);
-  const sums: number[] = [];
-  const counts: number[] = [];
-  const every = Math.max(1, Math.floor(codes.count / SAMPLE));
-  for (let i = 0; i < codes.count; i += every) {
-    const query = dense.unitOf(codes.rowOf(i));
-    const ranges = partitions.ranges(partitions.space.queryOf([], query), most).slice();
-    const products = new Float32Array(ranges.buffer);
-    const search = partitions.search(query, WANT, NO_GAP);
-    for (let visited = 1, from = 0, at = 0; visited < most; from = visited, visited *= 2, at++) {
-      search.ranges(ranges.subarray(RANGE * from, RANGE * visited));
-      if (search.held < WANT) continue;
-      sums[at] = (sums[at] ?? 0) + ONE_WEIGHT - search.limit - products[RANGE * visited + 3];
-      counts[at] = (counts[at] ?? 0) + 1;
-    }
-    yield undefined;
+/** Of codes in the order of partitions, each n-th is searched for. */
+export function sampleStep(codes: number): number {
+  return Math.max(1, Math.floor(codes / SAMPLE));
+}
+
+/**
+ * The gaps of a search for a row's vector after 1, 2, 4, 8, ... partitions, in units of 1 / 2,048;
+ * NaN where it holds too few candidates.
+ */
+export function* gapsOf(partitions: Searched, unit: Float64Array): Steps<number[]> {
+  const { count, nearness, space } = partitions;
+  const most = Math.min(count, MAX_VISITED);
+  const point = space.queryOf([], unit);
+  const products = partitions.nearest(point, most).products.slice();
+  const gaps: number[] = [];
+  for (let visited = 1; visited < most; visited *= 2) {
+    const { search } = yield* partitions.weighResiduals({ point, unit }, visited, WANT);
+    const next = Math.fround(shortened(products[visited], nearness));
+    gaps.push(search.held < WANT ? Number.NaN : ONE_WEIGHT - search.limit - next);
   }
-  return Array.from(sums, (sum, at) => (counts[at] > 0 ? sum / counts[at] : NO_GAP));
+  return gaps;
+}
+
+/** The mean over searches; NO_GAP where none holds enough candidates. */
+export function meanGaps(all: readonly (readonly number[])[]): number[] {
+  return Array.from(all[0] ?? [], (_, at) => {
+    const known = all.map((gaps) => gaps[at]).filter((gap) => !Number.isNaN(gap));
+    return known.length > 0 ? known.reduce((sum, gap) => sum + gap) / known.length : NO_GAP;
+  });
+}
+
+/** 2,048 times the product of a query with a centroid that is shortened to the nearness. */
+export function shortened(product: number, nearness: number): number {
+  return (nearness * product * ONE_WEIGHT) / (UNIT * UNIT);
 }
 
 /**

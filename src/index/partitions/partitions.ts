@@ -13,19 +13,13 @@ import {
   residualKernel,
   weightedKernel,
 } from '../../kernels/kernels';
-import { UNIT } from '../../kernels/products/products.scalar';
 import { ResidualMemory } from '../../kernels/residuals/residual-memory';
-import {
-  BLOCK_ROWS,
-  ONE_WEIGHT,
-  RANGE,
-  type ResidualSearch,
-} from '../../kernels/residuals/residuals.scalar';
+import { BLOCK_ROWS, RANGE } from '../../kernels/residuals/residuals.scalar';
 import type { WeightTables } from '../../kernels/weighted/weighted.scalar';
 import type { DistinctCodes } from '../distinct/distinct-codes';
 import type { DenseVectors } from '../vectors/dense-vectors';
 import { encodeAll } from './encoding';
-import { gapOf, measuredGaps, type Weighed } from './gaps';
+import { gapOf, gapsOf, meanGaps, sampleStep, shortened, type Weighed } from './gaps';
 import { type Middle, ResidualCodes, type ResidualColumns, standardError } from './residual-codes';
 import { type PartitionQuery, type Space, spaceOf } from './space';
 
@@ -139,12 +133,18 @@ export class Partitions {
       partitions.residualCodes?.restore(place, residuals, starts[p], starts[p + 1]);
       yield undefined;
     }
-    const codes = {
-      count: starts[partitions.count],
-      rowOf: (one: number) => distinctCodes.rowOf(one),
-    };
-    partitions.#gaps = grouping.gaps ?? (yield* measuredGaps(partitions, dense, codes));
+    partitions.#gaps = grouping.gaps ?? (yield* partitions.#measuredGaps(dense));
     return partitions;
+  }
+
+  *#measuredGaps(dense: DenseVectors): Steps<number[]> {
+    const total = this.starts[this.count];
+    const all: number[][] = [];
+    for (let distinct = 0; distinct < total; distinct += sampleStep(total)) {
+      all.push(yield* gapsOf(this, dense.unitOf(this.#distinctCodes.rowOf(distinct))));
+      yield undefined;
+    }
+    return meanGaps(all);
   }
 
   /** The mean over a sample of the distinct codes. */
@@ -279,8 +279,11 @@ export class Partitions {
    */
   // biome-ignore lint/correctness/useYield: as above
   *weighResiduals({ point, unit }: PartitionQuery, probes: number, ask: number): Steps<Weighed> {
-    const ranges = this.ranges(point, probes);
-    const search = this.search(unit, ask, gapOf(this.gaps, probes, ask));
+    const ranges = this.#rangesOf(point, probes);
+    const codes = this.residualCodes as ResidualCodes;
+    const gap = gapOf(this.gaps, probes, ask);
+    const kernel = residualKernel(this.#kernel);
+    const search = kernel.search(codes.memory, codes.tablesOf(unit), ask, gap);
     return { search, ...this.#visitedOf(search.ranges(ranges)) };
   }
 
@@ -302,7 +305,7 @@ export class Partitions {
    * The residual codes in the partitions nearest to a query, nearest first, as ranges that are
    * valid until the next call.
    */
-  ranges(query: Int16Array, probes: number): Uint32Array {
+  #rangesOf(query: Int16Array, probes: number): Uint32Array {
     const { order, products } = this.nearest(query, probes);
     let late = 0;
     if (this.lateCount > 0) for (const p of order) late += this.#late[p].length;
@@ -315,7 +318,7 @@ export class Partitions {
     for (let i = 0; i < order.length; i++) {
       const p = order[i];
       // Residuals lack the shortened centroid: its product with the query is added to each cosine.
-      const more = (this.#nearness * products[i] * ONE_WEIGHT) / (UNIT * UNIT);
+      const more = shortened(products[i], this.#nearness);
       const first = this.starts[p];
       const count = this.starts[p + 1] - first;
       at = this.#range(at, this.#places[p], first, count, more);
@@ -324,15 +327,6 @@ export class Partitions {
         at = this.#range(at, this.#placeOf(distinct, p), distinct, 1, more);
     }
     return this.#ranges.subarray(0, length);
-  }
-
-  /**
-   * A search among residual codes for the `want` nearest to a vector of length 1, which ends before
-   * a partition that is farther than the gap.
-   */
-  search(query: Float64Array, want: number, gap: number): ResidualSearch {
-    const codes = this.residualCodes as ResidualCodes;
-    return residualKernel(this.#kernel).search(codes.memory, codes.tablesOf(query), want, gap);
   }
 
   /** Residual codes and partitions among the first so many of the ranges that were made last. */
