@@ -22,7 +22,7 @@ export async function measuredGaps(build: BuildToMeasure): Promise<number[]> {
   }
 }
 
-/** The first rows of sampled codes, by the places that these have in memory: by partition, then row. */
+/** The first rows of sampled codes, in the order of memory: by partition, then row. */
 function sampledRows({ rows, shared, training, partitionOf }: BuildToMeasure): number[] {
   const { firsts } = shared;
   const distinct = rows.rowsWithCodes().filter((row) => {
