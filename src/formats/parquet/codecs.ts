@@ -20,7 +20,10 @@ const CODECS: Readonly<Record<string, Decode>> = {
   LZ4: (page) => decodeLz4Blocks(hadoopBlocks(page) ?? [page]),
 };
 
-/** A page's content in a buffer that holds nothing else, so that nothing is read beyond it. */
+/**
+ * A page's content in a buffer that holds nothing else, so that nothing is read beyond it; never as
+ * a Buffer, whose slices are not copies.
+ */
 export function decodePage(codec: string | undefined, page: Uint8Array, length: number) {
   const decode = Object.hasOwn(CODECS, codec ?? '') ? CODECS[codec as string] : undefined;
   if (decode === undefined)
@@ -30,7 +33,8 @@ export function decodePage(codec: string | undefined, page: Uint8Array, length: 
   if (content.length !== length) {
     throw new Error(`a page of ${content.length} bytes, ${length} were expected`);
   }
-  return content.buffer.byteLength === length ? content : new Uint8Array(content);
+  const isAlone = content.buffer.byteLength === length;
+  return isAlone ? new Uint8Array(content.buffer) : new Uint8Array(content);
 }
 
 /** Hadoop writes the lengths before each block, highest byte first; null where they do not fit. */

@@ -9,7 +9,7 @@ import type { ChunkShape } from './pages';
 import { Cursor, readStruct } from './thrift';
 
 /** A chunk of a leaf in a row group, and where it lies in the file. */
-interface Chunk {
+export interface Chunk {
   readonly meta: ColumnMetaData;
   readonly shape: ChunkShape;
   readonly start: number;

@@ -42,7 +42,7 @@ const MAX_EXPANSION = 256;
 const FREE_BYTES = 1 << 27;
 
 const PAGES = { data: 0, dictionary: 2, data2: 3 };
-const ENCODINGS = {
+export const ENCODINGS = {
   ...{ plain: 0, bytesApart: 9 },
   ...{ dictionary: 2, rleDictionary: 8, rle: 3 },
   ...{ delta: 5, deltaLengths: 6, deltaBytes: 7 },
@@ -57,25 +57,36 @@ const WIDTHS: Readonly<Record<string, number>> = {
 };
 
 /** What is left to be read of a page once its header was. */
-interface PageValues {
+export interface PageValues {
   readonly page: Cursor;
+  /** Values that are there: no nulls, no empty lists. */
   readonly count: number;
   readonly encoding: number;
+  /** Where a list begins, and how much of a value is there; empty where all levels are 0. */
+  readonly repetitions: Uint8Array;
+  readonly definitions: Uint8Array;
+  /** Nulls and empty lists included. */
+  readonly levelCount: number;
   /** True of the second kind, whose indices of no bits are runs as others are. */
   readonly isSecond: boolean;
 }
 
-/**
- * Checks the pages of a chunk. Returns the contents of those that hyparquet lets a codec decode, in
- * order, and how many of the bytes are pages: behind the last value nothing is read.
- */
-export function checkPages(
-  bytes: Uint8Array,
-  shape: ChunkShape,
-  budget: Budget,
-): { contents: Uint8Array[]; byteCount: number } {
+/** The pages of a chunk, decoded and checked. */
+export interface CheckedPages {
+  /** Those that hyparquet lets a codec decode, in order. */
+  readonly contents: readonly Uint8Array[];
+  /** How many of the bytes are pages: behind the last value nothing is read. */
+  readonly byteCount: number;
+  /** The pages of values, at their first value. */
+  readonly pages: readonly PageValues[];
+  readonly dictionary: Uint8Array | null;
+}
+
+export function checkPages(bytes: Uint8Array, shape: ChunkShape, budget: Budget): CheckedPages {
   const cursor = new Cursor(bytes);
   const contents: Uint8Array[] = [];
+  const pages: PageValues[] = [];
+  let dictionaryPage: Uint8Array | null = null;
   let dictionary: number | null = null;
   let values = 0;
   while (values < shape.values) {
@@ -87,6 +98,7 @@ export function checkPages(
       const page = decoded(shape, body, length, budget);
       dictionary = integerOf(structOf(header, 7), 1, 'entries of a dictionary', page.length);
       contents.push(page);
+      dictionaryPage = page;
       continue;
     }
     if (kind !== PAGES.data && kind !== PAGES.data2) throw new Error(`a page of kind ${kind}`);
@@ -98,9 +110,10 @@ export function checkPages(
         ? dataPage(decoded(shape, body, length, budget), own, count, shape)
         : dataPage2({ header: own, body, length, count }, shape, budget);
     if (found.isDecoded) contents.push(found.content);
+    pages.push({ ...found, page: new Cursor(found.page.bytes, found.page.at) });
     checkValues(found, shape, { dictionary, budget });
   }
-  return { contents, byteCount: cursor.at };
+  return { contents, byteCount: cursor.at, pages, dictionary: dictionaryPage };
 }
 
 function structOf(header: Struct, id: number): Struct {
@@ -117,11 +130,14 @@ function decoded({ codec }: ChunkShape, body: Uint8Array, length: number, budget
 /** A page of the first kind: levels with their lengths before them, then values. */
 function dataPage(content: Uint8Array, header: Struct, count: number, shape: ChunkShape) {
   const page = new Cursor(content);
-  const section = () => page.take(new DataView(page.take(4).slice().buffer).getUint32(0, true));
-  if (shape.maxRepetition > 0) levels(section(), shape.maxRepetition, count);
-  const present = shape.maxDefinition > 0 ? levels(section(), shape.maxDefinition, count) : count;
+  const section = (max: number) =>
+    page.take(max > 0 ? new DataView(page.take(4).slice().buffer).getUint32(0, true) : 0);
+  const repetitions = section(shape.maxRepetition);
+  const definitions = section(shape.maxDefinition);
+  const present = checkLevels({ repetitions, definitions }, shape, count);
   const encoding = integerOf(header, 2, 'an encoding');
-  return { page, count: present, encoding, content, isDecoded: true, isSecond: false };
+  const own = { page, count: present, encoding, content, isDecoded: true, isSecond: false };
+  return { ...own, repetitions, definitions, levelCount: count };
 }
 
 /** A page of the second kind: levels as they are, then values, which alone are compressed. */
@@ -139,8 +155,7 @@ function dataPage2(
   const repetitions = cursor.take(integerOf(header, 6, 'the length of levels', body.length));
   const definitions = cursor.take(integerOf(header, 5, 'the length of levels', body.length));
   // hyparquet reads the levels of a column that has none, too.
-  if (shape.maxRepetition > 0) levels(repetitions, shape.maxRepetition, count);
-  const present = shape.maxDefinition > 0 ? levels(definitions, shape.maxDefinition, count) : count;
+  const present = checkLevels({ repetitions, definitions }, shape, count);
   const nulls = integerOf(header, 2, 'nulls of a page', count);
   if (nulls !== count - present) throw new Error(`${nulls} nulls, the page has ${count - present}`);
   const rest = cursor.take(body.length - cursor.at);
@@ -148,22 +163,38 @@ function dataPage2(
   const content = isDecoded ? decoded(shape, rest, length - cursor.at + rest.length, budget) : rest;
   const encoding = integerOf(header, 4, 'an encoding');
   const page = new Cursor(content);
-  return { page, count: present, encoding, content, isDecoded, isSecond: true };
+  const own = { page, count: present, encoding, content, isDecoded, isSecond: true };
+  return { ...own, repetitions, definitions, levelCount: count };
 }
 
-/** Checks levels of at most `max`; returns how many are `max`, of values that are there. */
-function levels(bytes: Uint8Array, max: number, count: number): number {
-  return runs(new Cursor(bytes), { width: 32 - Math.clz32(max), count, wanted: max });
+/** Checks the levels of `count` values; returns how many are there. */
+function checkLevels(
+  { repetitions, definitions }: Pick<PageValues, 'repetitions' | 'definitions'>,
+  { maxRepetition, maxDefinition }: ChunkShape,
+  count: number,
+): number {
+  if (maxRepetition > 0) levels(repetitions, maxRepetition, count);
+  return maxDefinition > 0 ? levels(definitions, maxDefinition, count) : count;
+}
+
+/** Reads levels of at most `max`; returns how many are `max`, of values that are there. */
+export function levels(bytes: Uint8Array, max: number, count: number, into?: Uint8Array): number {
+  return runs(new Cursor(bytes), { width: 32 - Math.clz32(max), count, wanted: max, into });
+}
+
+interface Runs {
+  readonly width: number;
+  readonly count: number;
+  readonly wanted?: number;
+  readonly into?: Uint8Array | Uint32Array;
 }
 
 /**
- * Checks runs of `count` integers of `width` bits: none is longer than what is left, or than its
- * own bytes. Returns how many are `wanted`; none may be above.
+ * Checks runs of `count` integers of `width` bits, and puts them `into` an array where there is
+ * one: none is longer than what is left, or than its own bytes. Returns how many are `wanted`; none
+ * may be above.
  */
-function runs(
-  cursor: Cursor,
-  { width, count, wanted }: { width: number; count: number; wanted?: number },
-): number {
+export function runs(cursor: Cursor, { width, count, wanted, into }: Runs): number {
   let equal = 0;
   for (let left = count; left > 0; ) {
     const head = cursor.varint();
@@ -182,10 +213,16 @@ function runs(
     if (bits < (isPacked ? used : 1) * width) throw new Error('a run is cut short');
     const from = 8 * cursor.at;
     cursor.take(Math.ceil(bits / 8));
-    for (let i = 0; wanted !== undefined && i < (isPacked ? used : 1); i++) {
+    if (wanted === undefined && into === undefined) continue;
+    const first = count - left - used;
+    for (let i = 0; i < (isPacked ? used : 1); i++) {
       const value = bitsAt(cursor.bytes, from + i * width, width);
-      if (value > wanted) throw new Error(`a level of ${value}, above ${wanted}`);
+      if (wanted !== undefined && value > wanted) {
+        throw new Error(`a level of ${value}, above ${wanted}`);
+      }
       if (value === wanted) equal += isPacked ? 1 : used;
+      if (isPacked && into !== undefined) into[first + i] = value;
+      else into?.fill(value, first, first + used);
     }
   }
   return equal;

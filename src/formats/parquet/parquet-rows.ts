@@ -4,7 +4,7 @@
  * is read, so that memory is what one row group takes.
  */
 
-import type { ColumnChunk, CompressionCodec, ParquetParsers } from 'hyparquet';
+import type { ColumnChunk, ColumnMetaData, CompressionCodec, ParquetParsers } from 'hyparquet';
 import { asFormatError } from '../../base/format-error';
 import type { ByteFile } from '../../table/arrow/batches';
 import type { ColumnBuilder } from '../../table/columns/builder';
@@ -12,8 +12,9 @@ import { type ColumnPlan, RowAssembler, type RowBatch } from '../../table/row-ba
 import { type ByteSource, joined } from '../byte-source';
 import { exactJson } from '../jsonl/json-text';
 import { checkColumns, type FormatRows, piecesOf, type ReadOptions } from '../row-reader';
-import { type ParquetColumn, type RowGroup, readFooter } from './footer';
-import { Budget, checkPages } from './pages';
+import { type Chunk, type ParquetColumn, type RowGroup, readFooter } from './footer';
+import { appendNumberLists } from './number-lists';
+import { Budget, type CheckedPages, type ChunkShape, checkPages } from './pages';
 import { kindOfTree } from './parquet-schema';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -63,8 +64,11 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
       const budget = new Budget(bytesOf(group, plans, bytes.byteCount));
       for (const [i, plan] of plans.entries()) {
         await asParquet(file, async () => {
-          const values = await columnOf(bytes, { ...group, column: plan, bytes: budget.bytes });
-          appendAll(assembler.builders[i], values, { ...plan, rows: group.rows, budget });
+          const chunks = await readChunks(bytes, chunksIn(group, plan), budget.bytes);
+          const builder = assembler.builders[i];
+          if (appendNumberLists(builder, plan, chunks, group.rows)) return;
+          const values = await valuesOf(plan, chunks, group.rows);
+          appendAll(builder, values, { ...plan, rows: group.rows, budget });
         });
       }
       assembler.count = group.rows;
@@ -80,50 +84,66 @@ function schemaOf({ elements }: ParquetColumn) {
   return { schema: [{ name: 'root', num_children: 1 }, ...elements] };
 }
 
-function chunksOf({ chunks }: RowGroup, { firstLeaf, leafCount }: ParquetColumn) {
+function chunksIn({ chunks }: RowGroup, { firstLeaf, leafCount }: ParquetColumn) {
   return chunks.slice(firstLeaf, firstLeaf + leafCount);
 }
 
 /** Bytes of a group's columns; chunks may lie in one place, so at most those of the file. */
 function bytesOf(group: RowGroup, columns: readonly ParquetColumn[], most: number): number {
-  const chunks = columns.flatMap((column) => chunksOf(group, column));
+  const chunks = columns.flatMap((column) => chunksIn(group, column));
   return Math.min(
     most,
     chunks.reduce((sum, { byteCount }) => sum + byteCount, 0),
   );
 }
 
-/**
- * The values of a column in a row group. hyparquet is given the pages of this column alone, checked
- * and decoded: its chunks are put one after another, and say that they are of a codec which gives
- * the pages that are decoded already. `bytes` is what justifies memory.
- */
-async function columnOf(
+/** A chunk of a column, read; its pages are decoded and checked. */
+interface ReadChunk extends CheckedPages {
+  readonly meta: ColumnMetaData;
+  readonly shape: ChunkShape;
+  readonly bytes: Uint8Array;
+}
+
+/** Reads the chunks of a column; `justified` are the bytes that justify memory. */
+async function readChunks(
   file: ByteFile,
-  group: RowGroup & { column: ParquetColumn; bytes: number },
-): Promise<ArrayLike<unknown>> {
-  const { column, rows } = group;
-  const budget = new Budget(group.bytes);
-  const parts: Uint8Array[] = [];
-  const compressors: Record<string, (page: Uint8Array) => Uint8Array> = {};
-  let place = 0;
-  const columns: ColumnChunk[] = [];
-  for (const [i, { meta, shape, start, byteCount }] of chunksOf(group, column).entries()) {
+  chunks: readonly Chunk[],
+  justified: number,
+): Promise<ReadChunk[]> {
+  const budget = new Budget(justified);
+  const read: ReadChunk[] = [];
+  for (const { meta, shape, start, byteCount } of chunks) {
     budget.take(shape.values * (VALUE_BYTES + LEVEL_BYTES * shape.maxDefinition));
     const bytes = new Uint8Array(byteCount);
     await file.readInto(bytes, start);
     const pages = checkPages(bytes, shape, budget);
-    let next = 0;
-    compressors[`CHECKED ${i}`] = () => pages.contents[next++];
-    parts.push(bytes.subarray(0, pages.byteCount));
-    const where = { data_page_offset: BigInt(place), dictionary_page_offset: undefined };
-    const size = { total_compressed_size: BigInt(pages.byteCount) };
-    columns.push({
-      meta_data: { ...meta, ...where, ...size, codec: `CHECKED ${i}` as CompressionCodec },
-    } as ColumnChunk);
-    place += pages.byteCount;
+    read.push({ ...pages, meta, shape, bytes: bytes.subarray(0, pages.byteCount) });
   }
-  const whole = joined(parts);
+  return read;
+}
+
+/**
+ * The values of a column in a row group. hyparquet is given the pages of this column alone: its
+ * chunks are put one after another, and say that they are of a codec which gives the pages that are
+ * decoded already.
+ */
+async function valuesOf(
+  column: ParquetColumn,
+  chunks: readonly ReadChunk[],
+  rows: number,
+): Promise<ArrayLike<unknown>> {
+  const compressors: Record<string, (page: Uint8Array) => Uint8Array> = {};
+  let place = 0;
+  const columns = chunks.map(({ meta, contents, byteCount }, i): ColumnChunk => {
+    let next = 0;
+    compressors[`CHECKED ${i}`] = () => contents[next++];
+    const where = { data_page_offset: BigInt(place), dictionary_page_offset: undefined };
+    const size = { total_compressed_size: BigInt(byteCount) };
+    const codec = `CHECKED ${i}` as CompressionCodec;
+    place += byteCount;
+    return { meta_data: { ...meta, ...where, ...size, codec } } as ColumnChunk;
+  });
+  const whole = joined(chunks.map(({ bytes }) => bytes));
   const count = BigInt(rows);
   const { parquetScan } = await import('hyparquet');
   const scan = await parquetScan({

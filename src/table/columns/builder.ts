@@ -124,26 +124,40 @@ export function builderOf(kind: ColumnKind): ColumnBuilder {
 /** Numbers of one kind, unchecked: callers give values that the kind holds. */
 class NumberBuilder extends ColumnBuilder {
   readonly type: DataType;
-  readonly #isWide: boolean;
+  /** True of integers of 64 bits. */
+  readonly isWide: boolean;
   #values: Numbers;
 
   constructor(kind: NumberKind) {
     super();
     const { type, Values } = numberType(kind);
     this.type = type;
-    this.#isWide = kind.endsWith('64') && kind !== 'float64';
+    this.isWide = kind.endsWith('64') && kind !== 'float64';
     this.#values = new Values(64) as Numbers;
   }
 
   protected put(value: unknown): void {
     this.#values = grown(this.#values, this.count + 1);
-    if (!this.#isWide) this.#values[this.count] = Number(value);
+    if (!this.isWide) this.#values[this.count] = Number(value);
     else this.#values[this.count] = typeof value === 'bigint' ? value : BigInt(Number(value));
+  }
+
+  /** Takes numbers at once; not for wide ones. */
+  appendAll(values: Floats): void {
+    this.#values = grown(this.#values, this.count + values.length);
+    (this.#values as Float64Array).set(values, this.count);
+    this.count += values.length;
   }
 
   protected take() {
     return { data: this.#values.slice(0, this.count) };
   }
+}
+
+type Floats = Float32Array | Float64Array;
+
+function isFloats(list: ArrayLike<unknown>): list is Floats {
+  return list instanceof Float32Array || list instanceof Float64Array;
 }
 
 class BoolBuilder extends ColumnBuilder {
@@ -264,7 +278,8 @@ class ListBuilder extends ColumnBuilder {
   protected put(value: unknown): void {
     const { items } = this;
     const list = (value ?? []) as ArrayLike<unknown>;
-    for (let i = 0; i < list.length; i++) items.append(list[i]);
+    if (items instanceof NumberBuilder && !items.isWide && isFloats(list)) items.appendAll(list);
+    else for (let i = 0; i < list.length; i++) items.append(list[i]);
     this.#offsets = grown(this.#offsets, this.count + 2);
     this.#offsets[this.count + 1] = items.length;
   }
