@@ -188,6 +188,26 @@ async function checkTheirs() {
   }
 }
 
+/** Lists with and without nulls, in every way that pyarrow packs them. */
+async function checkLists() {
+  const lists = join(folder, 'lists');
+  await mkdir(lists);
+  await run(python, [join(scripts, 'lists.py'), lists]);
+  const names = (await readdir(lists)).filter((name) => name.endsWith('.parquet'));
+  assert.equal(names.length, 96);
+  await check(`reads ${names.length} Parquet files of lists`, async () => {
+    for (const name of names) {
+      const path = join(lists, name);
+      const expected = JSON.parse(await readFile(path.replace('.parquet', '.json'), 'utf8'));
+      const found = [];
+      for await (const batch of await library.openRows(path)) {
+        found.push(...batch.values('v').map((list) => list && Array.from(list)));
+      }
+      assert.deepEqual(found, expected, name);
+    }
+  });
+}
+
 /** The blocks of a section of docs/command.md, run in order in a folder as a user would. */
 async function checkRecipes() {
   const readme = await readFile(join(root, 'docs/command.md'), 'utf8');
@@ -251,6 +271,7 @@ async function main() {
     });
   }
   await checkTheirs();
+  await checkLists();
   await checkRecipes();
 }
 
