@@ -78,7 +78,7 @@ export const VERBS: readonly Verb[] = [
           'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
           'vectors with --optimize: int8]',
         '--columns NAMES: list':
-          'Carry these columns along, or none (all plain ones but the one that becomes codes)',
+          'Carry these columns along, or none (texts that become codes, and all other plain ones)',
         '--memory SIZE':
           'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
         '--force': 'Replace an index that exists',

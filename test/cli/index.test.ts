@@ -287,7 +287,8 @@ describe('index --append', () => {
     const bare = await change('bare.jsonl', '-o', 'docs.hs', '--append', '-q');
     expect([bare.code, bare.stderr]).toEqual([
       1,
-      'halfspace: bare.jsonl: the index carries title, which this input has not\n',
+      'halfspace: bare.jsonl: the index carries title, which this input has not; ' +
+        'an index built with --columns none takes it\n',
     ]);
     expect((await openIndex(join(cwd, 'docs.hs'))).count).toBe(40);
   });

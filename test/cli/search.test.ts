@@ -264,7 +264,7 @@ describe('search by text', () => {
     [['docs.hs', '--query', 'tea', '--row-id', 'tea-1'], 2, 'say what to search for'],
     [[], 2, 'an index folder is missing'],
     [['docs.hs', '--query', 'tea', '-k', '0'], 2, '-k expected an integer from 1 on, got 0'],
-    [['docs.hs', '--query', 'tea', '--columns', 'body'], 1, 'does not carry a column "body"'],
+    [['docs.hs', '--query', 'tea', '--columns', 'author'], 1, 'does not carry a column "author"'],
     [['docs.hs', '--query', 'tea', '--rank', 'exact'], 1, "rank 'exact'"],
     [
       ['docs.hs', '--query', 'tea', '--max-distance', '9', '--rank', 'exact'],

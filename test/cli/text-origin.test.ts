@@ -24,7 +24,16 @@ beforeAll(async () => {
     await hash('docs.jsonl', 'words.arrow', '--columns', 'id'),
     await hash('new.jsonl', 'same.arrow', '--columns', 'id'),
     await hash('new.jsonl', 'log.arrow', '--columns', 'id', '--counting', 'log'),
-    await run(['index', at('docs.jsonl'), '--bits', '64', '-o', at('docs.hs')]),
+    await run([
+      'index',
+      at('docs.jsonl'),
+      '--bits',
+      '64',
+      '--columns',
+      'none',
+      '-o',
+      at('docs.hs'),
+    ]),
     await run(['index', at('words.arrow'), '-o', at('codes.hs')]),
     await run(['index', at('docs.jsonl'), '--bits', '64', '--tf-idf', '-o', at('tfidf.hs')]),
   ];

@@ -263,7 +263,10 @@ function carriedAs(call: Call, source: HashSource, { columnInfo }: IndexFolder):
   const names = columnInfo.map(({ name }) => name);
   const missing = names.filter((name) => !columns.some((column) => column.name === name));
   if (missing.length > 0) {
-    call.fail(`${file}: the index carries ${missing.join(', ')}, which this input has not`);
+    const advice = 'an index built with --columns none takes it';
+    call.fail(
+      `${file}: the index carries ${missing.join(', ')}, which this input has not; ${advice}`,
+    );
   }
   return names.length > 0 && call.has('columns') ? carriedColumns(call, source) : names;
 }
@@ -301,13 +304,19 @@ export async function sourceLike(
   return source;
 }
 
-/** Columns to carry: those of `--columns`, or all plain ones but the one that becomes codes. */
+/**
+ * Columns to carry: those of `--columns`, or the texts that become codes, which results are read
+ * by, and all other plain ones.
+ */
 function carriedColumns(call: Call, source: HashSource): readonly string[] {
   if (call.has('columns')) return namedColumns(call, source);
+  const { kind, columns: hashed } = source.choice;
+  const texts = kind === 'text' ? hashed.slice(0, 1) : [];
   const plain = source.reader.columns.filter(({ fits }) =>
     fits.some((fit) => fit === 'text' || fit === 'number' || fit === 'id'),
   );
-  return source.otherColumns.filter((name) => plain.some((column) => column.name === name));
+  const others = source.otherColumns.filter((name) => plain.some((column) => column.name === name));
+  return [...texts, ...others];
 }
 
 /** The columns that `--columns` names; "none" is none, unless a column is called so. */
