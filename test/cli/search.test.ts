@@ -243,6 +243,13 @@ describe('search by text', () => {
     ]);
   });
 
+  it('shows the texts of an index of texts, which are carried unless told otherwise', async () => {
+    const rows = rowsOf<{ id: string; body: string }>(await readFile(DOCS, 'utf8'));
+    const body = rows.find(({ id }) => id === 'bread-3')?.body;
+    const [first] = await search('docs.hs', '--query', 'sourdough starter', '--columns', 'body');
+    expect(first).toMatchObject({ id: 'bread-3', body });
+  });
+
   it('takes the lines of stdin', async () => {
     const { stdout, code } = await run(
       ['search', 'docs.hs', '-', '--from', 'text', '-k', '1', '-q'],
