@@ -4,14 +4,17 @@ is how work is cut."""
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +23,11 @@ from pyspark.sql import SparkSession
 
 from halfspace import command
 from halfspace.spark import build_index, cluster, components, dedup, doctor, fingerprint, frequencies, nearest, pairs
+from halfspace.spark.pairs import kept
 
-ROWS = 900
+ROWS = 300
+#: How rows are divided, and who is killed while a stage is at work on them.
+PARTITIONS = {1: "executor", 2: "worker", 7: "child"}
 WORDS = [f"w{i}" for i in range(400)]
 #: The command. Where the file FAULT has "VERB WHAT COUNT", the next COUNT children of that verb write
 #: half their output, and then kill themselves, their worker or its executor, or end as if all were well.
@@ -119,8 +125,10 @@ def full(disk):
             while file.write(bytes(4096)) == 4096:
                 pass
         file.truncate(file.tell() - 4 * 4096)
-    yield
-    filler.unlink()
+    try:
+        yield
+    finally:
+        filler.unlink()
 
 
 @contextlib.contextmanager
@@ -130,10 +138,31 @@ def fault(verb, what, count=1):
         time.sleep(0.1)  # the driver and both executors: one may be on its way back
     path = pathlib.Path(os.environ["FAULT"])
     path.write_text(f"{verb} {what} {count}")
-    yield
-    if path.exists() and count == 1:
-        raise AssertionError(f"no {verb} met the fault")
-    path.unlink(missing_ok=True)
+    try:
+        yield
+        if path.exists() and count == 1:
+            raise AssertionError(f"no {verb} met the fault")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def killing(frame, victim):
+    """The same rows; the first task that reads them kills its worker or its executor."""
+    marker = f"{folder.name}/alive"
+    pathlib.Path(marker).touch()
+
+    def pass_on(batches):
+        for batch in batches:
+            yield batch
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(marker)
+                pid = os.getpid()
+                for _ in range(2 if victim == "executor" else 0):
+                    pid = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ")[-1].split()[1])
+                os.kill(pid, signal.SIGKILL)
+                time.sleep(60)
+
+    return frame.mapInArrow(pass_on, frame.schema)
 
 
 def children():
@@ -160,16 +189,28 @@ def texts(count):
     return made
 
 
-def codes(count):
-    """Codes: uniform, around few centres, many equal, half of them alike in their first 16 bits."""
+def codes(shape, count=ROWS):
+    """Codes of 64 bits of a shape; those of "mixed" are of all shapes."""
     draw = np.random.default_rng(2)
     made = draw.integers(0, 256, (count, 8), np.uint8)
-    made[: count // 2, :2] = 7
-    made[: count // 6] = made[0]
-    for row in range(count // 6, count // 3):
-        made[row] = made[count // 6 + row % 9]
-        for bit in draw.integers(0, 64, draw.integers(0, 4)):
-            made[row, bit >> 3] ^= 1 << (bit & 7)
+    shapes = ["half share a block", "one hot key", "half equal", "clustered"] if shape == "mixed" else [shape]
+    for i, one in enumerate(shapes):
+        rows = made[i * count // 6 : (i + 1) * count // 6 if shape == "mixed" else count]
+        half = len(rows) // 2
+        if one == "clustered":  # around few centres
+            rows[:] = rows[draw.integers(0, 9, len(rows))]
+        elif one == "half equal":
+            rows[:half] = rows[0]
+        elif one == "half share a block":
+            rows[:half, :2] = 7
+        elif one == "one hot key":  # in all of its bits but the last ones
+            rows[:half, :7] = 9
+    # Few rows near the one before, so that every shape has pairs.
+    made[5::6] = made[4::6][: len(made[5::6])]
+    for row in range(5, count, 6) if shape == "half equal" else range(count):
+        if shape != "uniform" or row % 6 == 5:
+            for bit in draw.integers(0, 64, draw.integers(0, 3)):
+                made[row, bit >> 3] ^= 1 << (bit & 7)
     return [bytes(code) for code in made]
 
 
@@ -218,11 +259,11 @@ class OnSpark(unittest.TestCase):
             "t": fingerprint("t", bits=100, tokens="shingles:2").alias("t"),
             "m": fingerprint("m", bits=100).alias("m"),
         }
-        for partitions, names, victim in ((1, ["v"], "child"), (2, ["v", "t", "m"], "executor"), (7, ["v"], "worker")):
-            made = rows.repartition(partitions).select("id", *(hashed[name] for name in names))
+        for partitions, victim in PARTITIONS.items():
+            made = rows.repartition(partitions).select("id", *hashed.values())
             with fault("fingerprint", victim):
                 made = made.collect()
-            for name in names:
+            for name in hashed:
                 found = [(row["id"], row[name] and row[name].hex()) for row in made]
                 self.assertEqual(digest(found), digest(expected[name]), (name, partitions))
 
@@ -235,31 +276,48 @@ class OnSpark(unittest.TestCase):
         self.assertEqual(digest(found), digest((row["id"], row["code"]) for row in made))
 
     def test_pairs_are_those_of_the_command_after_kills_too(self):
-        table = pa.table({"id": pa.array([f"r{i:04}" for i in range(ROWS)]), "code": codes(ROWS)})
-        made = on_one_machine(table, "pairs", "--max-distance", "3", "--bits", "64")
-        expected = digest((row["id_a"], row["id_b"], row["distance"]) for row in made)
-        self.assertGreater(len(made), ROWS)
-        rows = spark.createDataFrame(table.to_pandas(), "id string, code binary")
-        words = np.frombuffer(b"".join(codes(ROWS)), np.int64)
-        longs = spark.createDataFrame(table.to_pandas().assign(code=words), "id string, code long")
-        for partitions, cell_rows, victim in ((1, 10**6, "executor"), (2, 400, "worker"), (7, 250, "child")):
-            parts = (longs if partitions == 2 else rows).repartition(partitions)
-            with fault("pairs", victim):
-                found = [tuple(row) for row in pairs(parts, 3, cell_rows=cell_rows).collect()]
-            self.assertEqual(len(found), len(made), (partitions, cell_rows))
-            self.assertEqual(digest(found), expected, (partitions, cell_rows))
+        ids = [f"r{i:04}" for i in range(ROWS)]
+        for shape in ("uniform", "clustered", "half equal", "half share a block", "one hot key"):
+            table = pa.table({"id": pa.array(ids), "code": codes(shape)})
+            made = on_one_machine(table, "pairs", "--max-distance", "3", "--bits", "64")
+            expected = digest((row["id_a"], row["id_b"], row["distance"]) for row in made)
+            self.assertGreater(len(made), ROWS // 10)
+            rows = spark.createDataFrame(table.to_pandas(), "id string, code binary")
+            words = np.frombuffer(b"".join(codes(shape)), np.int64)
+            longs = spark.createDataFrame(table.to_pandas().assign(code=words), "id string, code long")
+            for (partitions, victim), cell_rows in zip(PARTITIONS.items(), (10**6, 120, 80)):
+                parts = (longs if partitions == 2 else rows).repartition(partitions)
+                killed = fault("pairs", victim) if shape == "one hot key" else contextlib.nullcontext()
+                with self.subTest(shape=shape, partitions=partitions), killed:
+                    found = [tuple(row) for row in pairs(parts, 3, cell_rows=cell_rows).collect()]
+                    self.assertEqual(len(found), len(made))
+                    self.assertEqual(digest(found), expected)
 
     def test_output_that_lacks_its_second_half_fails_the_task_and_is_tried_again(self):
-        rows = spark.createDataFrame([(i, [float(i), 1.0]) for i in range(400)], "id long, v array<double>")
-        made = rows.repartition(1).select("id", fingerprint("v", bits=64).alias("code"))
-        with fault("fingerprint", "half"):
-            self.assertEqual(made.where("code is not null").count(), 400)
-        with fault("fingerprint", "half", 99), self.assertRaisesRegex(Exception, "output of the command is cut short"):
-            made.where("code is not null").count()
+        draw = np.random.default_rng(8)
+        vectors = draw.normal(size=(120, 6)).tolist()
+        rows = spark.createDataFrame(list(enumerate(vectors)), "id long, v array<double>")
+        hashed = rows.select("id", fingerprint("v", bits=64).alias("code"))
+        codes = spark.createDataFrame(hashed.toPandas(), hashed.schema)
+        path = f"{folder.name}/half.hs"
+        build_index(rows, path, vector="v", vectors="float32", shards=1)
+        stages = {
+            "fingerprint": lambda: hashed,
+            "pairs": lambda: pairs(codes, 16),
+            "dedup": lambda: dedup(codes, code="code", max_distance=12),
+            "search": lambda: nearest(spark, path, rows, vector="v"),
+        }
+        for verb, made in stages.items():
+            with self.subTest(verb=verb):
+                expected = digest(map(tuple, made().collect()))
+                with fault(verb, "half"):
+                    self.assertEqual(digest(map(tuple, made().collect())), expected)
+                with fault(verb, "half", 99), self.assertRaisesRegex(Exception, "output of the command is (cut|damaged)"):
+                    made().collect()
 
     def test_plans_equal_those_of_the_command_row_for_row(self):
         table = pa.table({"id": pa.array([f"r{i:04}" for i in range(300)]), "body": texts(300)})
-        rows = spark.createDataFrame(table.to_pandas(), "id string, body string").repartition(3)
+        rows = spark.createDataFrame(table.to_pandas(), "id string, body string")
         words = ["dedup", "--all-rows", "--text", "body", "--measure", "cosine", "--bits", "64", "--max-distance", "9", "--keep", "longest"]
         made = on_one_machine(table, *words)
         names = [row["id"] for row in made]
@@ -268,9 +326,9 @@ class OnSpark(unittest.TestCase):
             for row in made
         ]
         self.assertGreater(sum(row["action"] == "drop" for row in made), 50)
-        for victim in ("child", "worker", "executor"):
-            with self.subTest(victim=victim), fault("dedup", victim):
-                plan = dedup(rows, "id", text="body", max_distance=9, keep="longest", cell_rows=200)
+        for partitions, victim in PARTITIONS.items():
+            with self.subTest(partitions=partitions), fault("dedup", victim):
+                plan = dedup(rows.repartition(partitions), "id", text="body", max_distance=9, keep="longest", cell_rows=200)
                 self.assertEqual(digest(map(tuple, plan.collect())), digest(expected))
 
     def test_full_disks_fail_the_job_and_leave_no_index(self):
@@ -280,14 +338,21 @@ class OnSpark(unittest.TestCase):
         draw = np.random.default_rng(6)
         vectors = draw.normal(size=(2000, 16)).tolist()
         rows = spark.createDataFrame(list(enumerate(vectors)), "id long, v array<double>").repartition(2)
-        near = pairs(rows.select("id", fingerprint("v", bits=64).alias("code")), 8)
+        hashed = fingerprint("v", bits=64).alias("code")
+        near = pairs(rows.select("id", hashed), 8)
         expected = digest(map(tuple, near.collect()))
-        with full(shuffled), self.assertRaisesRegex(Exception, "No space left on device"):
-            pairs(rows.select("id", fingerprint("v", bits=64).alias("code")), 8).collect()
         path = f"{folder.name}/full.hs"
-        with full(temporary), self.assertRaisesRegex(Exception, "CommandError.*no space left on the device"):
+        there = f"{folder.name}/there.hs"
+        build_index(rows, there, vector="v", vectors="float32", shards=1)
+        stages = (
+            (shuffled, "No space left on device", lambda: pairs(rows.select("id", hashed), 8).collect()),
+            (temporary, "No space left on device", lambda: nearest(spark, there, rows, vector="v").collect()),
             # Of one task: where it fails, none is ended that would leave its folder.
-            build_index(rows, path, vector="v", vectors="float32", shards=1)
+            (temporary, "CommandError.*no space left on the device", lambda: build_index(rows, path, vector="v", vectors="float32", shards=1)),
+        )
+        for disk, sentence, work in stages:
+            with self.subTest(disk=disk, sentence=sentence), full(disk), self.assertRaisesRegex(Exception, sentence):
+                work()
         self.assertFalse(os.path.exists(f"{path}/index.json"))
         self.assertEqual(digest(map(tuple, near.collect())), expected)
         build_index(rows, path, vector="v", vectors="float32", shards=2)
@@ -301,12 +366,22 @@ class OnSpark(unittest.TestCase):
         edges = [(a, b) for chain in chains for a, b in zip(chain, chain[1:])]
         near = spark.createDataFrame(edges, "id_a long, id_b long")
         expected = [(one, min(chain)) for chain in chains for one in chain]
-        self.assertEqual(digest(map(tuple, components(near).collect())), digest(expected))
+        for partitions, victim in {1: "executor", 2: "worker", 7: None}.items():
+            rounds = itertools.count()
+
+            def keeping(frame):
+                # In the middle of the third round.
+                return kept(killing(frame, victim) if victim and next(rounds) == 2 else frame)
+
+            with self.subTest(partitions=partitions), mock.patch("halfspace.spark.groups.kept", keeping):
+                found = components(near.repartition(partitions)).collect()
+                self.assertEqual(digest(map(tuple, found)), digest(expected))
+                self.assertGreater(next(rounds), 2 if victim else -1)
 
     def test_clusters_are_those_of_the_command(self):
         ids = [f"r{i:04}" for i in range(600)]
-        table = pa.table({"id": pa.array(ids), "code": codes(600)})
-        rows = spark.createDataFrame([*zip(ids, codes(600)), ("without a code", None)], "id string, code binary")
+        table = pa.table({"id": pa.array(ids), "code": codes("mixed", 600)})
+        rows = spark.createDataFrame([*zip(ids, codes("mixed", 600)), ("without a code", None)], "id string, code binary")
         words = ["--density", "--max-distance", "4", "--min-samples", "4", "--min-cluster-size", "6"]
         made = on_one_machine(table, "cluster", "--bits", "64", *words)
         expected = [(row["id"], row["cluster"]) for row in made]
@@ -344,17 +419,20 @@ class OnSpark(unittest.TestCase):
                 pathlib.Path(folder, f"{name}.jsonl").write_text("\n".join(of))
             command.run("index", f"{folder}/rows.jsonl", "--vectors", "float32", "--bits", "64", "-q", "-o", f"{folder}/one.hs")
             paths = {}
-            for shards in (1, 2, 7):
+            for shards, victim in PARTITIONS.items():
                 paths[shards] = str(pathlib.Path(folder, f"docs-{shards}.hs"))
-                build_index(rows, paths[shards], vector="v", vectors="float32", bits=64, shards=shards)
+                with fault("index", victim):
+                    build_index(rows, paths[shards], vector="v", vectors="float32", bits=64, shards=shards)
             for rank in ("exact", "hamming"):
                 words = ["--ties", "id", "--rank", rank, "-k", "20", "-q"]
                 printed = command.run("search", f"{folder}/one.hs", f"{folder}/queries.jsonl", *words)
                 one = [json.loads(line) for line in printed.decode().splitlines()]
                 expected = digest((row["query"], row["rank"], row["id"], row["distance"]) for row in one)
-                for shards in (1, 2, 7):
+                for shards, victim in PARTITIONS.items():
                     found = nearest(spark, paths[shards], queries, k=20, vector="v", rank=rank)
-                    own = found.select("query", "rank", "id", "distance").collect()
+                    found = found.select("query", "rank", "id", "distance")
+                    with fault("search", victim) if rank == "exact" else contextlib.nullcontext():
+                        own = found.collect()
                     self.assertEqual(digest(map(tuple, own)), expected, f"{rank}, {shards} shards")
 
     def test_the_nearest_rows_over_shards_are_the_nearest_of_all(self):
