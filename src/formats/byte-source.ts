@@ -18,11 +18,15 @@ const RETURN = 13;
 const CHUNK_BYTES = 1 << 20;
 /** What is held of a stream in a format that has its schema last, or no rows until its end. */
 const MAX_STREAM_BYTES = 2 ** 31;
+/** What that takes, as measured: in the parts that came, and all as one. */
+const WHOLE_COPIES = 2.3;
 
 /** Bytes of a file or a stream, read once from front to back; `close` frees the file. */
 export class ByteSource implements BytePipe {
   /** Bytes taken so far. */
   bytesRead = 0;
+  /** Bytes that stay in memory, of what cannot be unpacked or read piece by piece. */
+  heldBytes = 0;
   #pending: Uint8Array[] = [];
   #chunks: AsyncIterator<Uint8Array>;
   #isAtEnd = false;
@@ -61,8 +65,11 @@ export class ByteSource implements BytePipe {
   async uncompressed(): Promise<ByteSource> {
     const compression = compressionOf(await this.peek(COMPRESSION_BYTES));
     if (compression === null) return this;
-    const content = decompressed(this.#left(), compression, this.name);
-    return new ByteSource(this.name, content, null, this.close);
+    const content = decompressed(this.#left(), compression, this.name, (bytes) => {
+      source.heldBytes = bytes;
+    });
+    const source = new ByteSource(this.name, content, null, this.close);
+    return source;
   }
 
   async *#left(): AsyncGenerator<Uint8Array> {
@@ -136,7 +143,10 @@ export class ByteSource implements BytePipe {
     let length = 0;
     for (;;) {
       const chunk = await this.next();
-      if (chunk.length === 0) return joined(parts);
+      if (chunk.length === 0) {
+        this.heldBytes = Math.max(this.heldBytes, WHOLE_COPIES * length);
+        return joined(parts);
+      }
       length += chunk.length;
       parts.push(chunk);
       if (length > MAX_STREAM_BYTES) {

@@ -40,15 +40,19 @@ export function bareName(path: string): string {
   return path.replace(/\.(?:gz|zst)$/i, '');
 }
 
-/** The content of compressed bytes, in pieces; `name` is the file in errors. */
+/**
+ * The content of compressed bytes, in pieces; `name` is the file in errors. What is unpacked as a
+ * whole tells the bytes that it `holds` before the first piece comes.
+ */
 export async function* decompressed(
   chunks: AsyncIterable<Uint8Array>,
   compression: Compression,
   name: string,
+  holds: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   try {
     if (compression === 'gzip') yield* gunzipped(chunks);
-    else yield* zstdContent(chunks);
+    else yield* zstdContent(chunks, holds);
   } catch (error) {
     if (error instanceof FormatError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -67,7 +71,10 @@ async function* gunzipped(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-async function* zstdContent(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* zstdContent(
+  chunks: AsyncIterable<Uint8Array>,
+  holds: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -77,6 +84,8 @@ async function* zstdContent(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
   const most = Math.min(MAX_CONTENT, Math.max(MIN_CONTENT, MAX_RATIO * length));
   const content = decodeZstd(Buffer.concat(parts), most);
+  // As measured: each as a whole and in pieces, of which some are free again.
+  holds(2 * length + 2.2 * content.length);
   for (let at = 0; at < content.length; at += PIECE_BYTES) {
     yield content.subarray(at, at + PIECE_BYTES);
   }

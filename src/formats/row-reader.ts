@@ -28,6 +28,11 @@ export interface RowReader extends AsyncIterable<RowBatch> {
   /** Bytes of the file, where that is known, and how many of them were read. */
   readonly byteCount: number | null;
   readonly bytesRead: number;
+  /**
+   * Bytes in memory while rows are read, besides those of batches: a row group of Parquet, the
+   * content of a compressed file that is not unpacked piece by piece.
+   */
+  readonly heldBytes: number;
   /** Lines that could not be read, and the first ten of them. */
   readonly skipped: number;
   readonly skippedLines: readonly SkippedLine[];
@@ -67,6 +72,8 @@ export interface FormatRows {
   readonly shards?: readonly { readonly file: string; readonly firstRow: number }[];
   /** The JSON header of Arrow files of this library. */
   readonly header?: string;
+  /** Bytes in memory while a batch is made. */
+  readonly heldBytes?: number;
   readonly batches: () => AsyncGenerator<RowBatch>;
 }
 
@@ -136,6 +143,10 @@ export class OpenRows implements RowReader {
 
   get bytesRead(): number {
     return this.source.bytesRead;
+  }
+
+  get heldBytes(): number {
+    return this.source.heldBytes + (this.rows.heldBytes ?? 0);
   }
 
   shardAt(row: number): string | undefined {

@@ -130,7 +130,13 @@ export async function openShards(
       shard = null;
     }
   }
-  return new OpenRows({ columns, shards, batches }, format, ByteSource.folder(name), skips);
+  const { heldBytes } = first;
+  return new OpenRows(
+    { columns, shards, heldBytes, batches },
+    format,
+    ByteSource.folder(name),
+    skips,
+  );
 }
 
 /** Paths within the folder, with slashes, in the order of their characters; hidden ones not. */

@@ -26,7 +26,7 @@ describe('in a terminal', () => {
     const lines = stdout.trimEnd().split('\r\n');
     const heading = lines[0].replaceAll(ESCAPE, '<esc>');
     expect(heading).toMatch(
-      /^<esc>\[1mquery +rank +id +distance +estimatedCos(?:ine|…) +title *<esc>\[0m$/,
+      /^<esc>\[1mquery +rank +id +distance +estimatedCos(?:ine|…) +body *<esc>\[0m$/,
     );
     expect(lines).toHaveLength(4);
     expect(lines[1]).toMatch(/^ +0 +1 +tea-[12] +\d+ +0\.\d{4} +/);

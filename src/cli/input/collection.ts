@@ -23,7 +23,7 @@ import type { Call } from '../call';
 import { type HashSource, openSource } from './hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from './hasher-options';
 import { isIndexFolder, refuseOtherSettings } from './index-folder';
-import { checkMemory, idBytes, rowsToCome } from './memory';
+import { checkMemory, idBytes, readingBytes, rowsToCome } from './memory';
 import type { Input } from './open-input';
 import type { TextTerms } from './texts';
 
@@ -144,7 +144,8 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
       const held = isIndexed
         ? bits / 8 + 4 * (index?.dimensions ?? 0)
         : bits / 4 + (sums ? 8 * bits : 0) + 8 * (source.keys?.bands.count ?? 0);
-      await checkRoom(call, source, { bytesPerRow: held + (wish.bytesPerRow ?? 0), count });
+      const bytesPerRow = held + (wish.bytesPerRow ?? 0);
+      await checkRoom(call, source, { bytesPerRow, count, batch, ids: own });
     }
   }
   source.sayNulls();
@@ -198,6 +199,14 @@ function addTo(
   return index;
 }
 
+/** What is held by now, and the rows that came last. */
+interface Held {
+  readonly bytesPerRow: number;
+  readonly count: number;
+  readonly batch: RowBatch;
+  readonly ids: Ids | null;
+}
+
 /**
  * Refuses what would need more memory than is allowed: at the first rows, which show how wide they
  * are, or of a stream as soon as too many have come.
@@ -205,14 +214,14 @@ function addTo(
 async function checkRoom(
   call: Call,
   source: HashSource,
-  { bytesPerRow, count }: { bytesPerRow: number; count: number },
+  { bytesPerRow, count, batch, ids }: Held,
 ): Promise<void> {
   if (!call.has('max-memory')) return;
   const known = await rowsToCome(source.reader);
   const rows = known ?? count;
-  const ids = idBytes(rows, source.choice.idColumn !== null);
   const advice = 'take fewer --bits, or a part of the file';
-  const parts = { rows: rows * bytesPerRow, ids };
+  const reading = readingBytes(source.reader, source.choice.kind, batch);
+  const parts = { rows: rows * bytesPerRow, ids: idBytes(rows, ids), reading };
   checkMemory(call, rows, { parts, advice, isSoFar: known === null });
 }
 

@@ -20,7 +20,7 @@ import type { Call } from '../call';
 import { type HashSource, openSource, type Piece } from './hash-source';
 import { DEFAULT_BITS } from './hasher-options';
 import { openFolder, refuseOtherSettings, type SavedIndex } from './index-folder';
-import { checkMemory, idBytes, limitOf, rowsToCome } from './memory';
+import { checkMemory, idBytes, limitOf, readingBytes, rowsToCome } from './memory';
 import { columnOf, type SourceKind } from './open-input';
 
 /** An index in memory, and what is saved with it. */
@@ -86,7 +86,7 @@ export async function buildIndex(call: Call, input: string, wish?: Wish): Promis
     for (const piece of withIds(source, batch)) {
       const known = rows ?? batch.firstRow + batch.count; // so far, where a stream does not say
       if (call.has('max-memory') && (index === null || rows === null)) {
-        const need = needOf(call, { rows: known, storage, source, piece, carried });
+        const need = needOf(call, { rows: known, storage, source, batch, piece, carried });
         checkMemory(call, known, { ...need, isSoFar: rows === null });
       }
       index ??= new SimHashIndex(optionsFor(source, piece.vectors, storage));
@@ -339,13 +339,14 @@ interface Need {
   readonly rows: number;
   readonly storage: VectorStorage;
   readonly source: HashSource;
+  readonly batch: RowBatch;
   /** The first rows, by which the others are estimated. */
-  readonly piece: Piece;
+  readonly piece: RowsWithIds;
   readonly carried: readonly string[];
 }
 
 /** The memory that an index needs, by its parts, and what to change where that is too much. */
-function needOf(call: Call, { rows, storage, source, piece, carried }: Need) {
+function needOf(call: Call, { rows, storage, source, batch, piece, carried }: Need) {
   const { vectors, count } = piece;
   const bits = 'bytesPerCode' in vectors ? vectors.bits : (call.number('bits') ?? DEFAULT_BITS);
   const codes = rows * (Math.ceil(bits / 8) + 12);
@@ -369,9 +370,10 @@ function needOf(call: Call, { rows, storage, source, piece, carried }: Need) {
     parts: {
       codes,
       'kept vectors': rows * perVector,
-      ids: idBytes(rows, source.choice.idColumn !== null),
+      ids: idBytes(rows, piece.ids),
       'carried columns': rows * perCarried,
       'writing it': codes + rows * perVector,
+      reading: readingBytes(source.reader, source.choice.kind, batch),
     },
     advice: `take ${advice.join(', ')}, or allow more`,
   };

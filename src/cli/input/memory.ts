@@ -5,12 +5,20 @@
 
 import { open } from 'node:fs/promises';
 import { parseBytes } from '../../base/byte-count';
+import type { Ids } from '../../base/ids';
 import type { RowReader } from '../../node';
+import type { RowBatch } from '../../table/row-batch';
 import type { Call } from '../call';
 import { bytesText, grouped } from '../output/figures';
+import type { SourceKind } from './open-input';
 
 /** What the program takes before it holds a row: the engine, Arrow, batches on their way. */
-const PROGRAM_BYTES = 200 * 2 ** 20;
+const PROGRAM_BYTES = 110 * 2 ** 20;
+/** What lines, and words of texts, take on their way until they are collected, as measured. */
+const LINES_BYTES = 45 * 2 ** 20;
+const TEXTS_BYTES = 60 * 2 ** 20;
+/** Batches that are on their way or wait to be collected. */
+const BATCHES = 3;
 /** Looked at to find how long a line is. */
 const SAMPLE_BYTES = 2 ** 18;
 const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
@@ -65,7 +73,21 @@ export async function rowsToCome(reader: RowReader): Promise<number | null> {
   }
 }
 
-/** Bytes of ids in an index, as measured with strings; rows that go by numbers need none. */
-export function idBytes(rows: number, hasIds: boolean): number {
-  return hasIds ? rows * 250 : 0;
+/** What reading takes at once, besides the rows that stay; by the first batch where it is there. */
+export function readingBytes(
+  { format, heldBytes }: RowReader,
+  kind: SourceKind,
+  batch?: RowBatch,
+): number {
+  const lines = OF_LINES.includes(format) ? LINES_BYTES : 0;
+  const batches = BATCHES * (batch?.byteLength ?? 0);
+  return heldBytes + batches + lines + (kind === 'text' ? TEXTS_BYTES : 0);
+}
+
+/** Bytes of ids, as measured, by the first of them; rows that go by numbers need none. */
+export function idBytes(rows: number, first: Ids | null): number {
+  if (first === null || first.length === 0) return 0;
+  if (!Array.isArray(first)) return rows * 60;
+  const characters = first.reduce((sum, id) => sum + id.length, 0);
+  return rows * (110 + (2 * characters) / first.length);
 }

@@ -8,7 +8,7 @@ import { wordColumn } from '../../table/columns/make';
 import type { Call } from '../call';
 import { openSource } from '../input/hash-source';
 import { namedColumns, only } from '../input/index-rows';
-import { checkMemory, rowsToCome } from '../input/memory';
+import { checkMemory, readingBytes, rowsToCome } from '../input/memory';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 
@@ -21,7 +21,8 @@ export async function run(call: Call): Promise<0 | 1> {
     ? namedColumns(call, source)
     : [...(idColumn === null ? [] : [idColumn]), ...source.otherColumns];
   const advice = 'a smaller size than that is taken by the program alone';
-  checkMemory(call, (await rowsToCome(source.reader)) ?? 0, { parts: {}, advice });
+  const parts = { reading: readingBytes(source.reader, source.choice.kind) };
+  checkMemory(call, (await rowsToCome(source.reader)) ?? 0, { parts, advice });
   let out: RowWriter | null = null;
   let width = '';
   for await (const batch of source) {

@@ -7,7 +7,7 @@ import { type Id, RowBatch } from '../../node';
 import { checkNormalizations } from '../../text/normalize';
 import type { LetterCase } from '../../text/tokens';
 import type { Call } from '../call';
-import { checkMemory } from '../input/memory';
+import { checkMemory, readingBytes } from '../input/memory';
 import { batchesOf, chooseId, chooseSource, openInput } from '../input/open-input';
 import { counted, grouped, percent } from '../output/figures';
 import { openOutput } from '../output/rows';
@@ -43,7 +43,8 @@ export async function run(call: Call): Promise<0> {
   };
   await eachText((text) => finder.count(text));
   const advice = 'take a part of the file';
-  checkMemory(call, finder.documents, { parts: finder.parts, advice });
+  const parts = { ...finder.parts, reading: readingBytes(first, 'text') };
+  checkMemory(call, finder.documents, { parts, advice });
   await eachText((text, row) => finder.enter(text, row));
   await eachText((text, row) => finder.propose(text, row));
   await eachText((text, row, id) => finder.compare(text, row, id), true);

@@ -76,7 +76,23 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
     }
     if (full.length === 0) yield assembler.take();
   }
-  return { columns: assembler.columns, rowCount, batches };
+  const largest = Math.max(0, ...groups.map((group) => contentBytes(group, plans)));
+  const heldBytes = GARBAGE_BYTES + COPIES * largest;
+  return { columns: assembler.columns, rowCount, heldBytes, batches };
+}
+
+/**
+ * What a row group takes in memory by its content, as measured: compressed and not, as values, as a
+ * column that grows, and what waits to be collected.
+ */
+const COPIES = 5;
+const GARBAGE_BYTES = 25 * 2 ** 20;
+
+/** Bytes of the columns of a row group, not compressed. */
+function contentBytes(group: RowGroup, columns: readonly ParquetColumn[]): number {
+  return columns
+    .flatMap((column) => chunksIn(group, column))
+    .reduce((sum, { meta }) => sum + Number(meta.total_uncompressed_size), 0);
 }
 
 /** A schema of this column alone. */
