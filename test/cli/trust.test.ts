@@ -136,7 +136,7 @@ describe('outputs', () => {
         child.on('exit', (_, signal) => {
           ended = signal;
         });
-        setTimeout(() => child.kill('SIGINT'), 1500);
+        setTimeout(() => child.kill('SIGINT'), 4000);
       },
     });
     expect([code, ended]).toEqual([null, 'SIGINT']);
