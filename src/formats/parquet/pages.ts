@@ -82,6 +82,7 @@ export interface CheckedPages {
   readonly dictionary: Uint8Array | null;
 }
 
+/** Decodes and checks the pages of a chunk. */
 export function checkPages(bytes: Uint8Array, shape: ChunkShape, budget: Budget): CheckedPages {
   const cursor = new Cursor(bytes);
   const contents: Uint8Array[] = [];
