@@ -1,5 +1,5 @@
-// Puts the command into the Python package, as one file without imports of other packages: a task of a
-// cluster starts it without an installation, and faster than from many files.
+// Puts the command into the Python package, without imports of other packages: a task of a cluster
+// starts it without an installation, and reads the parts of the verb that it runs.
 
 import { readFileSync } from 'node:fs';
 import { build } from 'tsup';
@@ -8,9 +8,9 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const OPTIONAL = ['@node-rs/jieba', 'jieba-wasm', 'stopword'];
 
 await build({
-  ...{ config: false, silent: true, clean: false, splitting: false, minify: true, dts: false },
+  ...{ config: false, silent: true, clean: true, splitting: true, minify: true, dts: false },
   ...{ entry: { command: 'src/cli/main.ts' }, format: 'esm', target: 'es2022', platform: 'node' },
-  outDir: 'python/src/halfspace',
+  outDir: 'python/src/halfspace/node',
   outExtension: () => ({ js: '.mjs' }),
   define: { HALFSPACE_VERSION: JSON.stringify(version) },
   noExternal: [/^(?!jieba-wasm|@node-rs|stopword|node:)/],

@@ -33,7 +33,7 @@ async function installPackage() {
   const options = ['--quiet', '--no-deps', '--no-build-isolation', '--target', target];
   await run(python, ['-m', 'pip', 'install', ...options, join(root, 'python')]);
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  const bundle = join(target, 'halfspace/command.mjs');
+  const bundle = join(target, 'halfspace/node/command.mjs');
   const found = (await run(process.execPath, [bundle, '--version'])).trim();
   const project = await readFile(join(root, 'python/pyproject.toml'), 'utf8');
   if (found !== version || !project.includes(`version = "${version}"`)) {

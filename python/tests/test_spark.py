@@ -286,6 +286,8 @@ class OnSpark(unittest.TestCase):
             words = np.frombuffer(b"".join(codes(shape)), np.int64)
             longs = spark.createDataFrame(table.to_pandas().assign(code=words), "id string, code long")
             for (partitions, victim), cell_rows in zip(PARTITIONS.items(), (10**6, 120, 80)):
+                if partitions != 2 and shape not in ("uniform", "one hot key"):
+                    continue
                 parts = (longs if partitions == 2 else rows).repartition(partitions)
                 killed = fault("pairs", victim) if shape == "one hot key" else contextlib.nullcontext()
                 with self.subTest(shape=shape, partitions=partitions), killed:
@@ -312,8 +314,9 @@ class OnSpark(unittest.TestCase):
                 expected = digest(map(tuple, made().collect()))
                 with fault(verb, "half"):
                     self.assertEqual(digest(map(tuple, made().collect())), expected)
-                with fault(verb, "half", 99), self.assertRaisesRegex(Exception, "output of the command is (cut|damaged)"):
-                    made().collect()
+        # Where every try meets the fault, the job fails with its sentence.
+        with fault("search", "half", 99), self.assertRaisesRegex(Exception, "output of the command is (cut|damaged)"):
+            stages["search"]().collect()
 
     def test_plans_equal_those_of_the_command_row_for_row(self):
         table = pa.table({"id": pa.array([f"r{i:04}" for i in range(300)]), "body": texts(300)})

@@ -19,7 +19,7 @@ from collections import deque
 
 import pyarrow as pa
 
-BUNDLE = pathlib.Path(__file__).with_name("command.mjs")
+BUNDLE = pathlib.Path(__file__).with_name("node") / "command.mjs"
 #: Batches that wait in each direction.
 WAITING = 2
 #: By prctl: the signal that a child gets when its parent has died.
