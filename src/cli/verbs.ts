@@ -59,7 +59,9 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'index',
     summary: 'an index folder: make it, append to it, remove, optimize',
-    usage: 'IN -o DIR [--append [--replace]] | DIR --remove IDS | DIR --optimize | DIR --compact',
+    usage:
+      'IN -o DIR [--append [--replace]] | DIR --remove IDS | DIR --optimize | DIR --compact | ' +
+      'DIR... --join -o DIR',
     options: [
       ...options({
         '-o, --output DIR':
@@ -73,7 +75,16 @@ export const VERBS: readonly Verb[] = [
         '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
         '--queries FILE':
           'Optimize for these queries: half of them choose the setting, the others measure it',
+        '--partitions N: integer 1..65535':
+          'Optimize with N partitions [by the number of rows: 3.5 times its square root, about]',
         '--compact': 'Write the folder again without what was removed',
+        '--like DIR':
+          'With --memory: options and centroids of this folder, so that both can be joined',
+        '--first-row N: integer 0..2147483647':
+          'With --memory: the number of the first row, for folders that are joined [0]',
+        '--join': 'Make one index of folders that were built --like one folder',
+        '--manifests-only':
+          'With --join: the folders hold manifests alone, whose other files are elsewhere',
         '--vectors WHAT: none|float32|int8|sparse':
           'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
           'vectors with --optimize: int8]',
@@ -116,6 +127,8 @@ export const VERBS: readonly Verb[] = [
         '--explain':
           'Say for each query what was done, how long it took, and how much it probably missed',
         '--memory SIZE': 'Leave the rows in their files, and hold at most so much of them, as 512M',
+        '--segments RANGE':
+          'With --memory: search these segments alone, as 0-3, of those that the manifest lists',
         '--columns NAMES: list': 'Columns of the index to show (on a terminal the first text)',
       }),
       ...OUTPUT_OPTIONS,

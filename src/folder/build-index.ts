@@ -5,18 +5,28 @@
  * as it will be, before it is published.
  */
 
+import { join } from 'node:path';
 import { checkByteCount } from '../base/byte-count';
-import { wrongType } from '../base/check';
+import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { FormatError } from '../base/format-error';
 import { checkLongCall, type LongCall } from '../base/steps';
 import type { OptimizeOptions, SimHashIndexOptions } from '../index/index-options';
+import { optionsOf } from '../index/read-index';
 import { partsOf, SimHashIndex } from '../index/simhash-index';
-import type { Manifest, TextSettings } from '../stored/manifest';
+import { contentNamed, type StoredContent } from '../stored/content';
+import {
+  type FolderFile,
+  type Manifest,
+  manifestName,
+  type TextSettings,
+} from '../stored/manifest';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import { NewColumns } from './column-stream';
 import { replacedRows } from './compared-rows';
 import { type Content, FolderChange, type NewBatch } from './folder-change';
-import { newestManifest, prepareFolder } from './generations';
+import { FolderFiles } from './folder-files';
+import { newestManifest, prepareNew } from './generations';
 import { NewRows } from './new-rows';
 import type { NewSegments } from './new-segments';
 import {
@@ -27,7 +37,7 @@ import {
   publishRows,
   rowBytesOf,
 } from './publish-rows';
-import { cutsOf } from './stored-operations';
+import { centroidsOf, cutsOf, othersOf } from './stored-operations';
 
 /** How an index is built in a folder. */
 export interface BuildOptions extends SimHashIndexOptions, LongCall {
@@ -41,21 +51,39 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   readonly text?: TextSettings | undefined;
   /** The document frequencies that weighted the texts. */
   readonly frequencies?: FrequencyTable | undefined;
+  /**
+   * Takes options, centroids and texts from this folder, in place of options, so that folders which
+   * are built apart can be joined. `optimize` then chooses a setting for its centroids.
+   */
+  readonly like?: string | undefined;
+  /** The number of the first row, 0 by default: rows of folders that are joined have others. */
+  readonly firstRow?: number | undefined;
   /** Rows that will come, where that is known: the disk must have room for them. */
   readonly expectedRows?: number | undefined;
 }
 
 function split(given: BuildOptions) {
   if (typeof given !== 'object' || given === null) throw wrongType('options', 'an object', given);
-  const { memory: _, optimize, replace, text, frequencies, expectedRows, ...rest } = given;
-  const { signal, onProgress, threads, ...options } = rest;
+  const { memory: _, optimize, replace, like, firstRow, expectedRows, ...rest } = given;
+  const { text, frequencies, signal, onProgress, threads, ...options } = rest;
   const call: LongCall = {
     ...(signal && { signal }),
     ...(onProgress && { onProgress }),
     ...(threads !== undefined && { threads }),
   };
   checkLongCall(call);
-  return { options, call, optimize, replace, text, frequencies, expectedRows };
+  if (like !== undefined) checkOptions('options of a build "like" a folder', options, []);
+  return { options, call, optimize, replace, text, frequencies, like, firstRow, expectedRows };
+}
+
+/** What a folder gives to others that are built like it: all but its rows. */
+async function modelIn(folder: string): Promise<StoredContent> {
+  const manifest = await newestManifest(folder);
+  if (manifest === null) throw new FormatError('no index: it has no manifest', folder);
+  const path = join(folder, manifestName(manifest.generation));
+  const files = new FolderFiles(folder, manifest.generation);
+  const rowless = { ...manifest, files: othersOf(manifest) };
+  return contentNamed(files, rowless, { path }).finally(() => files.close());
 }
 
 /**
@@ -74,17 +102,20 @@ export async function buildStored(
     replace = false,
     text = null,
     frequencies,
+    like,
+    firstRow = 0,
     expectedRows,
   } = split(given);
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const memory = checkByteCount('memory', given.memory);
-  const parts = partsOf(new SimHashIndex(options));
-  const wanted = optimize === undefined ? null : checkWantedInFiles(parts, optimize);
-  await prepareFolder(folder);
-  const base = await newestManifest(folder);
-  if (base !== null && !replace) {
-    throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+  checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
+  const model = like === undefined ? null : await modelIn(like);
+  const parts = partsOf(new SimHashIndex(model === null ? options : optionsOf(model)));
+  if (model !== null && optimize?.partitions !== undefined) {
+    throw wrongType('partitions', `nothing: those of ${like} are taken`, optimize.partitions);
   }
+  const wanted = optimize === undefined ? null : checkWantedInFiles(parts, optimize);
+  const base = await prepareNew(folder, replace);
   const rowBytes = rowBytesOf(parts);
   if (expectedRows !== undefined)
     await checkDisk(folder, DISK_TIMES * expectedRows * rowBytes, 'building');
@@ -94,7 +125,7 @@ export async function buildStored(
     ...(signal && { call: { signal } }),
   };
   return FolderChange.run(start, async (change) => {
-    const rows = new NewRows(change.writer, { parts, ids: null, firstRow: 0, memory });
+    const rows = new NewRows(change.writer, { parts, ids: null, firstRow, memory });
     const columns = new NewColumns(change.writer, [], null);
     for await (const batch of batches) {
       const before = rows.count;
@@ -103,12 +134,25 @@ export async function buildStored(
     }
     await checkDisk(folder, (DISK_TIMES - 1) * rows.count * rowBytes, 'building');
     await replacedRows(rows, null, false);
-    const read = { rows, columns, text, frequencies, call };
+    const { given, taken } = await takenFrom(change, model);
+    const words = model === null ? text : model.manifest.text;
+    const read = { rows, columns, text: words, frequencies, taken, call };
     return publishRows(change, {
-      ...{ rows, wanted, memory, call },
+      ...{ rows, wanted, memory, call, given },
       write: (segments, made) => writeRead(change, read, segments, made),
     });
   });
+}
+
+/** The files of a model, as files of this folder. */
+async function takenFrom({ writer }: FolderChange, model: StoredContent | null) {
+  const taken: FolderFile[] = [];
+  for (const file of model === null ? [] : othersOf(model.manifest)) {
+    taken.push(await writer.take(file, (model as StoredContent).files.place));
+  }
+  const centroids = model && centroidsOf(model);
+  const file = centroids === null ? undefined : taken.shift();
+  return { given: centroids && file ? { centroids, file } : null, taken };
 }
 
 interface ReadRows {
@@ -116,18 +160,20 @@ interface ReadRows {
   readonly columns: NewColumns;
   readonly text: TextSettings | null;
   readonly frequencies: FrequencyTable | undefined;
+  /** Frequencies of a model. */
+  readonly taken: readonly FolderFile[];
   readonly call: LongCall;
 }
 
 /** Writes rows that were read, and what is carried with them. */
 async function writeRead(
   change: FolderChange,
-  { rows, columns, text, frequencies, call }: ReadRows,
+  { rows, columns, text, frequencies, taken, call }: ReadRows,
   segments: NewSegments,
   { index, centroids }: Made,
 ): Promise<Content> {
   const { writer } = change;
-  const others = [...centroids];
+  const others = [...centroids, ...taken];
   if (frequencies !== undefined) {
     const bytes = frequenciesToArrow(frequencies);
     others.push(await writer.add('frequencies', bytes, frequencies.size));

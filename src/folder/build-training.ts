@@ -31,7 +31,7 @@ const NEARNESS_ROWS = 2 ** 14;
 /** Fewest vectors that train a centroid. */
 const MIN_SAMPLE = 16;
 
-interface TrainingRequest {
+export interface TrainingRequest {
   readonly shared: SharedCodes;
   readonly wanted: Wanted;
   readonly memory: number;
@@ -45,6 +45,15 @@ export class Training {
     readonly vectors: PieceVectors,
   ) {}
 
+  /** By centroids that are there; rows are held out that measure what searches find. */
+  static by(centroids: Centroids, rows: NewRows, { shared, wanted }: TrainingRequest): Training {
+    const vectors = new PieceVectors(rows);
+    const { width } = vectors.space;
+    const all = { ...centroids, width, count: centroids.values.length / width };
+    const distinctCodes = { count: shared.distinct, liveCount: rows.count };
+    return new Training(all, heldOutFor({ distinctCodes }, wanted), vectors);
+  }
+
   /** Null where a scan of so few codes takes no longer. */
   static async of(rows: NewRows, request: TrainingRequest): Promise<Training | null> {
     const { shared, wanted, memory, call } = request;
@@ -52,7 +61,9 @@ export class Training {
     if (wanted.partitions === undefined && shared.distinct < MIN_CODES) return null;
     const heldOut = heldOutFor({ distinctCodes: counts }, wanted);
     const { firsts } = shared;
-    const distinct = rows.rowsWithCodes().filter((row) => firsts === null || firsts[row] === row);
+    const distinct = rows
+      .rowsWithCodes()
+      .filter((row) => firsts === null || firsts[row - rows.firstRow] === row);
     const others = distinct.filter((row) => !heldOut.has(row));
     const trained = others.length > 0 ? others : distinct;
     const usual = usualPartitions(distinct.length);

@@ -12,7 +12,13 @@ import { maxBlockRows } from '../index/write-segment';
 import type { BlockReader } from '../stored/block-reader';
 import type { StoredSegment } from '../stored/content';
 import { hasLookUps } from '../stored/look-ups';
-import { FOLDER_VERSION, type FolderFile, filesOfSegment, type Manifest } from '../stored/manifest';
+import {
+  FOLDER_VERSION,
+  type FolderFile,
+  filesOf,
+  filesOfSegment,
+  type Manifest,
+} from '../stored/manifest';
 import { RowSet } from '../stored/row-set';
 import type { RowBatch } from '../table/row-batch';
 import type { SegmentLayout } from '../table/sealed/segment-tables';
@@ -70,7 +76,8 @@ interface Wish {
 /** Whether a folder can be changed where it is. */
 export function canStream(manifest: Manifest, rows = manifest.rows): boolean {
   if (manifest.version !== FOLDER_VERSION || !hasLookUps(manifest)) return false;
-  return manifest.index.nextRow <= maxRowNumbers(rows);
+  const firstRow = filesOf(manifest, 'rows')[0]?.firstRow ?? 0;
+  return manifest.index.nextRow - firstRow <= maxRowNumbers(rows);
 }
 
 /** What a change does to the manifest, next to its segments. */

@@ -7,6 +7,8 @@
 
 import { randomBytes } from 'node:crypto';
 import {
+  constants,
+  copyFile,
   type FileHandle,
   link,
   mkdir,
@@ -132,6 +134,14 @@ export async function prepareFolder(folder: string): Promise<void> {
   throw new Error(`${folder} holds other files and no index: name an empty folder`);
 }
 
+/** Prepares a folder for a new index; returns the generation in whose place it will be. */
+export async function prepareNew(folder: string, replace: boolean): Promise<Manifest | null> {
+  await prepareFolder(folder);
+  const base = await newestManifest(folder);
+  if (base === null || replace) return base;
+  throw new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+}
+
 /** A file of a generation that is being written. */
 export interface OpenFile {
   write(chunks: readonly Uint8Array[]): Promise<void>;
@@ -165,11 +175,31 @@ export class GenerationWriter {
     return file.end(rows);
   }
 
+  /** Takes a file of another folder: by a hard link, or as a copy where there are none. */
+  async take(file: FolderFile, folder: string): Promise<FolderFile> {
+    const name = this.#nameOf(file.kind);
+    const [from, to] = [join(folder, file.name), join(this.#folder, name)];
+    await link(from, to).catch(async (error) => {
+      if (![...NO_LINKS, 'EXDEV', 'EMLINK'].includes(error.code)) throw error;
+      await copyFile(from, to, constants.COPYFILE_EXCL);
+      const copy = await open(to, 'r+');
+      await copy.sync().finally(() => copy.close());
+    });
+    const taken = { ...file, name };
+    this.added.push(taken);
+    return taken;
+  }
+
+  #nameOf(kind: FileKind): string {
+    const [{ generation }, token] = [this, this.#token];
+    const name = fileName({ kind, generation, part: this.#written.length, token });
+    this.#written.push(name);
+    return name;
+  }
+
   /** Begins a file of this generation. */
   async create(kind: FileKind): Promise<OpenFile> {
-    const part = this.#written.length;
-    const name = fileName({ kind, generation: this.generation, part, token: this.#token });
-    this.#written.push(name);
+    const name = this.#nameOf(kind);
     const file = await GenerationFile.create(join(this.#folder, name));
     this.#open.add(file);
     return {

@@ -4,7 +4,7 @@
  */
 
 import type { LoadedBlock } from '../stored/block-reader';
-import type { StoredSegment } from '../stored/content';
+import type { StoredContent, StoredSegment } from '../stored/content';
 import type { LookUps } from '../stored/look-ups';
 import { bucketOf, type HashedRows } from '../table/sealed/look-up-tables';
 
@@ -27,7 +27,7 @@ interface Source {
 }
 
 /** All rows that have a hash, by hash, then row; those of one hash are in one of the lists. */
-export async function* inHashOrder(
+async function* inHashOrder(
   lookUps: LookUps,
   segments: readonly StoredSegment[],
   of: 'ids' | 'codes',
@@ -46,6 +46,30 @@ export async function* inHashOrder(
     }
     if (sources.length > 1) sort(found);
     yield found;
+  }
+}
+
+/**
+ * Rows that are there, those of one hash together, ascending; calls `passed` after each range of
+ * hashes.
+ */
+export async function* equalHashes(
+  { segments, removed }: StoredContent,
+  lookUps: LookUps,
+  { of, passed }: { of: 'ids' | 'codes'; passed: () => void },
+): AsyncGenerator<HashedRow[]> {
+  for await (const all of inHashOrder(lookUps, segments, of)) {
+    passed();
+    let group: HashedRow[] = [];
+    for (const one of all) {
+      if (removed.has(one.row)) continue;
+      if (group.length > 0 && group[0].hash !== one.hash) {
+        yield group;
+        group = [];
+      }
+      group.push(one);
+    }
+    if (group.length > 0) yield group;
   }
 }
 

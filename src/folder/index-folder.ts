@@ -41,6 +41,7 @@ import {
   readFolderFile,
   readManifest,
 } from './generations';
+import { type JoinOptions, joinStored } from './join-folders';
 import { carriedColumns, loadIndex, type OpenedFolder } from './load-index';
 import { changeNewest, MAX_WRITERS } from './newest';
 import { checkFolderOptimize, type FolderOptimizeOptions, optimizeStored } from './optimize-stored';
@@ -50,7 +51,6 @@ import {
   type AppendOptions,
   appendStored,
   compactStored,
-  idsAmong,
   removeStored,
   type StoredAppend,
 } from './stored-operations';
@@ -84,14 +84,15 @@ export async function openIndex(
   folder: string,
   options?: OpenIndexOptions & Partial<OpenStoredOptions>,
 ): Promise<SimHashIndex | StoredIndex> {
-  const known = [...LONG_CALL, 'generation', 'memory'];
-  const { generation, memory, ...call } = checkOptions('options', options, known);
+  const known = [...LONG_CALL, 'generation', 'memory', 'segments'];
+  const { generation, memory, segments, ...call } = checkOptions('options', options, known);
+  if (segments && memory === undefined) throw wrongType('memory', 'a limit of bytes', memory);
   for (let left = TRIES; ; left--) {
     const opened = await IndexFolder.open(folder, { generation });
     try {
       if (memory === undefined) return await opened.index(call);
       const { signal } = checkLongCall(call);
-      const own = { memory, generation, ...(signal && { signal }) };
+      const own = { memory, generation, segments, ...(signal && { signal }) };
       return await openStored(new FolderFiles(opened.path), own);
     } catch (error) {
       if (!(error instanceof GoneError) || left === 0 || generation !== undefined) throw error;
@@ -158,6 +159,19 @@ export class IndexFolder {
     options: BuildOptions,
   ): Promise<IndexFolder> {
     await buildStored(folder, rows, options);
+    return IndexFolder.open(folder);
+  }
+
+  /**
+   * Joins folders that were built `like` one folder, with rows that follow one another: files are
+   * linked, or copied. Throws where they differ, or an id or a code is in two of them.
+   */
+  static async join(
+    folder: string,
+    parts: readonly string[],
+    options?: JoinOptions,
+  ): Promise<IndexFolder> {
+    await joinStored(folder, parts, options);
     return IndexFolder.open(folder);
   }
 
@@ -262,19 +276,6 @@ export class IndexFolder {
       },
       Array.isArray(batches) ? MAX_WRITERS : 0,
     );
-  }
-
-  /** Which of these ids rows of the newest generation have. @internal */
-  async among(ids: readonly Id[]): Promise<ReadonlySet<Id>> {
-    const found = await changeNewest(
-      this.path,
-      (base) => idsAmong(this.path, base, ids),
-      async () => {
-        const index = await openIndex(this.path);
-        return ids.filter((id) => index.has(id));
-      },
-    );
-    return new Set(found);
   }
 
   /** Removes rows of the newest generation by their ids; returns how many were there. */

@@ -9,20 +9,20 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import type { LongCall } from '../base/steps';
 import type { OptimizeOptions } from '../index/index-options';
 import type { IndexParts } from '../index/index-parts';
-import type { Wanted } from '../index/optimize';
+import { MIN_CODES, type Wanted } from '../index/optimize';
 import { checkWanted } from '../index/optimize-options';
 import { savedReport } from '../index/saved-report';
 import { headerOf, type IndexHeader } from '../index/write-index';
 import type { FolderFile, Manifest } from '../stored/manifest';
 import { centroidsToArrow } from '../table/sealed/small-tables';
 import { measuredGaps } from './build-gaps';
-import { Training } from './build-training';
+import { Training, type TrainingRequest } from './build-training';
 import { measuredBuild } from './build-tuning';
 import { sharedCodes } from './compared-rows';
 import type { Content, FolderChange } from './folder-change';
 import type { GenerationWriter } from './generations';
 import type { NewRows } from './new-rows';
-import { NewSegments } from './new-segments';
+import { type Centroids, NewSegments } from './new-segments';
 
 /** This takes so many times the bytes of the files; rows that wait are the first of them. */
 export const DISK_TIMES = 2.3;
@@ -35,8 +35,15 @@ interface WaitingRows {
   readonly wanted: Wanted | null;
   readonly memory: number;
   readonly call: LongCall;
+  /** Centroids that are there, and their file; trained where they are missing. */
+  readonly given?: GivenCentroids | null;
   /** Writes all files but the centroids. */
   write(segments: NewSegments, made: Made): Promise<Content>;
+}
+
+interface GivenCentroids {
+  readonly centroids: Centroids;
+  readonly file: FolderFile;
 }
 
 /** What the manifest says of the rows, and the file of the centroids where there are some. */
@@ -47,12 +54,13 @@ export interface Made {
 
 /** Writes the segments, measures what searches find in them, and publishes the folder. */
 export async function publishRows(change: FolderChange, waiting: WaitingRows): Promise<Manifest> {
-  const { rows, wanted, memory, call } = waiting;
+  const { rows, wanted, memory, call, given = null } = waiting;
   const { writer, folder } = change;
   const shared = await sharedCodes(rows, null, () => false);
   await rows.closeGroups();
-  const training = wanted && (await Training.of(rows, { shared, wanted, memory, call }));
-  const centroids = training?.centroids ?? null;
+  const request = wanted && { shared, wanted, memory, call };
+  const training = request && (await trainingOf(rows, request, given));
+  const centroids = training?.centroids ?? given?.centroids ?? null;
   const segments = new NewSegments(writer, { rows, shared, centroids, memory: memory / 3 });
   const index = {
     ...headerOf(rows.parts, rows.nextRow),
@@ -60,7 +68,9 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
     ...(centroids && { nearness: centroids.nearness }),
     ...{ distinct: shared.distinct, shared: shared.firsts !== null },
   };
-  const files = centroids === null ? [] : [await centroidsFile(writer, centroids)];
+  const trained = given === null && training !== null ? [training.centroids] : [];
+  const files = given === null ? [] : [given.file];
+  for (const one of trained) files.push(await centroidsFile(writer, one));
   const content = await waiting.write(segments, { index, centroids: files });
   await segments.close();
   if (training === null || wanted === null) {
@@ -74,6 +84,16 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
   await rows.close();
   const report = savedReport(measured);
   return change.publish({ ...content, index: { ...header, report } });
+}
+
+/** Null where searches of so few codes are not measured. */
+async function trainingOf(
+  rows: NewRows,
+  request: TrainingRequest,
+  given: GivenCentroids | null,
+): Promise<Training | null> {
+  if (given === null) return Training.of(rows, request);
+  return request.shared.distinct < MIN_CODES ? null : Training.by(given.centroids, rows, request);
 }
 
 function centroidsFile(

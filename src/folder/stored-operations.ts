@@ -4,10 +4,11 @@ import type { LongCall, Steps } from '../base/steps';
 import type { Id } from '../index/id-table';
 import { afterChanges } from '../index/index-options';
 import { reportOf, savedReport } from '../index/saved-report';
-import { type IndexHeader, zerosOf } from '../index/write-index';
+import { zerosOf } from '../index/write-index';
 import { productsKernel } from '../kernels/kernels';
 import { integerWidth } from '../kernels/products/products.scalar';
-import { filesOf, type Manifest, segmentsOf } from '../stored/manifest';
+import type { StoredContent } from '../stored/content';
+import { type FolderFile, filesOf, type Manifest, segmentsOf } from '../stored/manifest';
 import type { RowBatch } from '../table/row-batch';
 import { hashOfCode } from '../table/sealed/look-up-tables';
 import { columnsOfFile, NewColumns } from './column-stream';
@@ -56,7 +57,7 @@ export function appendStored(
     const emptied = await emptiedCodes(old, replaced, change);
     const shared = await sharedCodes(rows, old, (row) => !change.isLive(row));
     await rows.closeGroups();
-    const centroids = centroidsOf(old, index);
+    const centroids = centroidsOf(old.content);
     const segments = new NewSegments(writer, { rows, shared, centroids, memory: memory / 4 });
     const cuts = cutsOf(rows, change.rowsPerFile(segments.layout));
     await segments.assign(
@@ -134,7 +135,7 @@ export async function changing<T>(
 }
 
 /** Files that a change leaves as they are. */
-function othersOf(base: Manifest) {
+export function othersOf(base: Pick<Manifest, 'files'>): FolderFile[] {
   return [...filesOf(base, 'centres'), ...filesOf(base, 'frequencies')];
 }
 
@@ -193,8 +194,8 @@ async function emptiedCodes(
 }
 
 /** Centroids of a folder, of which the nearest is found as an index in memory finds it. */
-function centroidsOf({ content }: OldRows, { nearness = 0 }: IndexHeader): Centroids | null {
-  const { centroids, parts } = content;
+export function centroidsOf({ centroids, parts, header }: StoredContent): Centroids | null {
+  const { nearness = 0 } = header;
   if (centroids === null) return null;
   const rows = { values: centroids, width: integerWidth(parts.dense?.dimensions ?? parts.bits) };
   const kernel = productsKernel(parts.kernel);

@@ -16,7 +16,7 @@ import { RowSet } from '../stored/row-set';
 import { bucketOf, bytesOfId, hashOfCode, hashOfId } from '../table/sealed/look-up-tables';
 import { NO_PARTITION, type SegmentRows, vectorChecks } from '../table/sealed/segment-tables';
 import { SegmentCursor } from './block-cursor';
-import { type HashedRow, inHashOrder } from './hash-order';
+import { equalHashes, type HashedRow } from './hash-order';
 import { RowSum } from './row-sum';
 
 export class ContentCheck {
@@ -193,21 +193,8 @@ export class ContentCheck {
   }
 
   /** Rows that are there, those of one hash together, ascending. */
-  async *#equal(of: 'ids' | 'codes'): AsyncGenerator<HashedRow[]> {
-    const { segments, removed } = this.#content;
-    for await (const all of inHashOrder(this.#lookUps, segments, of)) {
-      this.#passed(0);
-      let group: HashedRow[] = [];
-      for (const one of all) {
-        if (removed.has(one.row)) continue;
-        if (group.length > 0 && group[0].hash !== one.hash) {
-          yield group;
-          group = [];
-        }
-        group.push(one);
-      }
-      if (group.length > 0) yield group;
-    }
+  #equal(of: 'ids' | 'codes'): AsyncGenerator<HashedRow[]> {
+    return equalHashes(this.#content, this.#lookUps, { of, passed: () => this.#passed(0) });
   }
 }
 

@@ -3,6 +3,7 @@
  * Everything else stays where it is. Each file that is read here is compared with its checksum.
  */
 
+import { checkInteger, wrongType } from '../base/check';
 import { asFormatError, FormatError } from '../base/format-error';
 import type { IndexParts } from '../index/index-parts';
 import { checkHeader, optionsOf, takeHeader } from '../index/read-index';
@@ -17,6 +18,7 @@ import {
   type FolderFile,
   fileChecksum,
   filesOf,
+  filesOfSegment,
   type Manifest,
   PIECE_BYTES,
   parseManifest,
@@ -50,6 +52,13 @@ export interface StoredContent {
 /** Bytes that a block takes in the tables. */
 const TABLE_BYTES = 48;
 
+/** How content is opened. */
+interface Opening {
+  readonly signal?: AbortSignal | undefined;
+  /** The segments `first` to `last` alone, by their places; all by default. */
+  readonly segments?: readonly [first: number, last: number] | undefined;
+}
+
 /** Closes the files where they cannot be read. */
 export async function openContent(
   files: StoredFiles,
@@ -58,7 +67,7 @@ export async function openContent(
   try {
     const found = await files.manifest(generation, signal);
     if (found === null) throw new FormatError('no index: it has no manifest', files.place);
-    return await contentOf(files, found, signal);
+    return await contentOf(files, found, { signal });
   } catch (error) {
     await files.close();
     throw error;
@@ -69,25 +78,27 @@ export async function openContent(
 export async function contentOf(
   files: StoredFiles,
   found: FoundManifest,
-  signal: AbortSignal | undefined,
+  opening: Opening,
 ): Promise<StoredContent> {
   const path = `${files.place}/${found.name}`;
-  return contentNamed(files, parseManifest(found.bytes, path, found.generation), { path, signal });
+  const manifest = parseManifest(found.bytes, path, found.generation);
+  return contentNamed(files, manifest, { path, ...opening });
 }
 
 /** The same of a manifest that was read from `path`. */
 export async function contentNamed(
   files: StoredFiles,
-  manifest: Manifest,
-  { path, signal }: { path: string; signal?: AbortSignal | undefined },
+  whole: Manifest,
+  { path, signal, segments: range }: Opening & { path: string },
 ): Promise<StoredContent> {
-  if (manifest.version === 1) {
+  if (whole.version === 1) {
     throw new Error(`${files.place} is of format version 1: write it again by compact() first`);
   }
-  const header = asFormatError(path, () => checkHeader(manifest.index, manifest.rows));
+  const header = asFormatError(path, () => headerIn(whole));
   const empty = asFormatError(path, () => new SimHashIndex(optionsOf({ header })));
   const parts = partsOf(empty);
   asFormatError(path, () => takeHeader(parts, header));
+  const named = segmentsIn(whole, range);
   const one = async <T>(
     file: FolderFile | undefined,
     read: (bytes: Uint8Array, name: string) => T,
@@ -96,21 +107,47 @@ export async function contentNamed(
       ? null
       : read(await wholeFile(files, file, signal), `${files.place}/${file.name}`);
   const [centroids, removed, tables] = await Promise.all([
-    one(filesOf(manifest, 'centres')[0], (bytes, name) => {
+    one(filesOf(whole, 'centres')[0], (bytes, name) => {
       return asFormatError(name, () => centroidsOf(centroidsFromArrow(bytes, name), parts));
     }),
-    one(filesOf(manifest, 'removed')[0], removedFromArrow),
-    Promise.all(filesOf(manifest, 'blocks').map((file) => one(file, blocksFromArrow))),
+    one(filesOf(whole, 'removed')[0], removedFromArrow),
+    Promise.all(named.map(({ blocks }) => one(blocks ?? undefined, blocksFromArrow))),
   ]);
-  const segments = segmentsOf(manifest).map((segment, i) => {
-    return { ...segment, table: tables[i] as BlockTable };
-  });
+  const segments = named.map((segment, i) => ({ ...segment, table: tables[i] as BlockTable }));
   for (const segment of segments) checkTable(files, segment, centroids, parts);
   const rows = new RowSet();
   for (const row of removed ?? []) rows.add(row);
+  const manifest = range === undefined ? whole : ofSegments(whole, named, rows);
   const blocks = segments.reduce((sum, { table }) => sum + table.count, 0);
-  const bytes = (centroids?.byteLength ?? 0) + TABLE_BYTES * blocks + Math.ceil(header.nextRow / 8);
+  const numbers = header.nextRow - (removed === null ? (named[0]?.rows.firstRow ?? 0) : 0);
+  const bytes = (centroids?.byteLength ?? 0) + TABLE_BYTES * blocks + Math.ceil(numbers / 8);
   return { files, manifest, header, empty, parts, segments, removed: rows, centroids, bytes };
+}
+
+/** The header, checked; a gap before the first row takes no memory. */
+function headerIn(manifest: Manifest): IndexHeader {
+  const { nextRow } = manifest.index;
+  const firstRow = filesOf(manifest, 'rows')[0]?.firstRow ?? 0;
+  checkHeader({ ...manifest.index, nextRow: nextRow - firstRow }, manifest.rows);
+  return manifest.index;
+}
+
+function segmentsIn(manifest: Manifest, range: Opening['segments']): Segment[] {
+  const all = segmentsOf(manifest);
+  if (range === undefined) return all;
+  if (!Array.isArray(range)) throw wrongType('segments', 'two integers', range);
+  const first = checkInteger('segments[0]', range[0], 0, all.length - 1);
+  return all.slice(first, checkInteger('segments[1]', range[1], first, all.length - 1) + 1);
+}
+
+/** A manifest of some segments and what belongs to all. */
+function ofSegments(manifest: Manifest, segments: readonly Segment[], removed: RowSet): Manifest {
+  const all = new Set(segmentsOf(manifest).flatMap(filesOfSegment));
+  const others = manifest.files.filter((file) => !all.has(file));
+  const liveIn = ({ rows: { rows, firstRow = 0, nextRow = 0 } }: Segment) =>
+    rows - removed.within(firstRow, nextRow).length;
+  const rows = segments.reduce((sum, segment) => sum + liveIn(segment), 0);
+  return { ...manifest, rows, files: [...segments.flatMap(filesOfSegment), ...others] };
 }
 
 /** All bytes of a file, which are those that were written. */

@@ -22,6 +22,11 @@ export interface OpenStoredOptions {
   memory: number | string;
   /** An older generation, while its files are there; the newest by default. */
   generation?: number | undefined;
+  /**
+   * The segments from `first` to `last` alone, by their places in the folder, so that several
+   * machines divide an index; files of others need not be there. All by default.
+   */
+  segments?: readonly [first: number, last: number] | undefined;
   /** Stops opening. */
   signal?: AbortSignal;
 }
@@ -29,14 +34,14 @@ export interface OpenStoredOptions {
 /** Opens the index of these files, and closes them where it cannot be opened. */
 export async function openStored(
   files: StoredFiles,
-  { memory, generation, signal }: OpenStoredOptions,
+  { memory, generation, segments, signal }: OpenStoredOptions,
 ): Promise<StoredIndex> {
   try {
     const limit = checkByteCount('memory', memory);
     const found = await files.manifest(generation, signal);
     if (found === null) throw new FormatError('no index: it has no manifest', files.place);
     const isNewest = generation === undefined;
-    return new StoredIndex(await opened(files, found, { isNewest, signal }), limit);
+    return new StoredIndex(await opened(files, found, { isNewest, segments, signal }), limit);
   } catch (error) {
     await files.close();
     throw error;
@@ -46,12 +51,12 @@ export async function openStored(
 async function opened(
   files: StoredFiles,
   first: FoundManifest,
-  { isNewest, signal }: { isNewest: boolean; signal: AbortSignal | undefined },
+  { isNewest, segments, signal }: { isNewest: boolean } & Omit<OpenStoredOptions, 'memory'>,
 ): Promise<StoredContent> {
   let found = first;
   for (let left = TRIES; ; left--) {
     try {
-      return await contentOf(files, found, signal);
+      return await contentOf(files, found, { segments, signal });
     } catch (error) {
       if (!isNewest || left === 0) throw error;
       const now = await files.manifest(undefined, signal).catch(() => null);

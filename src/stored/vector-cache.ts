@@ -44,6 +44,8 @@ export class VectorCache implements Store<RowPlace> {
   readonly #codeBytes: number;
   /** By row its cell and 1; pages of it that no row touches take no memory. */
   readonly #cellOf: Uint32Array;
+  /** Its number comes before those of all rows: a gap in front takes no memory. */
+  readonly #firstRow: number;
   readonly #rowOf: Uint32Array;
   /** 1 where a cell was used since the hand has passed it. */
   readonly #isUsed: Uint8Array;
@@ -78,7 +80,8 @@ export class VectorCache implements Store<RowPlace> {
         : new Int8Array(buffer, byteOffset, length);
     this.#norms = new Float64Array(this.#cellCount);
     this.#codes = new Uint8Array(this.#cellCount * this.#codeBytes);
-    this.#cellOf = new Uint32Array(this.#width === 0 ? 0 : header.nextRow);
+    this.#firstRow = content.segments[0]?.rows.firstRow ?? 0;
+    this.#cellOf = new Uint32Array(this.#width === 0 ? 0 : header.nextRow - this.#firstRow);
     this.#rowOf = new Uint32Array(this.#cellCount);
     this.#isUsed = new Uint8Array(this.#cellCount);
   }
@@ -100,7 +103,7 @@ export class VectorCache implements Store<RowPlace> {
   missing(rows: Uint32Array): Uint32Array {
     if (this.#kind === 'sparse') return rows.filter((row) => !this.#sparseOf.has(row));
     return whereOf(rows, (row) => {
-      const cell = this.#cellOf[row];
+      const cell = this.#cellOf[row - this.#firstRow];
       if (cell > 0) this.#isUsed[cell - 1] = 1;
       return cell === 0;
     });
@@ -109,7 +112,7 @@ export class VectorCache implements Store<RowPlace> {
   /** The code of a row whose vector is here; null where partitions have it. */
   codeOf(row: number): Uint8Array | null {
     if (this.#codeBytes === 0) return null;
-    const at = (this.#cellOf[row] - 1) * this.#codeBytes;
+    const at = (this.#cellOf[row - this.#firstRow] - 1) * this.#codeBytes;
     return this.#codes.subarray(at, at + this.#codeBytes);
   }
 
@@ -120,7 +123,7 @@ export class VectorCache implements Store<RowPlace> {
       return this.#sparse.cosinesOf(this.#sparseRows(rows), query as SparseUnit);
     }
     const cosines = new Float64Array(rows.length);
-    const cells = rows.map((row) => this.#cellOf[row] - 1);
+    const cells = rows.map((row) => this.#cellOf[row - this.#firstRow] - 1);
     dotsKernel(this.#kernel).dotsOfRows(this.#values, cells, query as Float64Array, cosines);
     for (let i = 0; i < cosines.length; i++) {
       cosines[i] = cosineOf(cosines[i], this.#norms[cells[i]]);
@@ -174,7 +177,7 @@ export class VectorCache implements Store<RowPlace> {
       this.#values.set(values, cell * this.#width);
       this.#norms[cell] = lengthOf(values);
       if (codes !== null) this.#codes.set(codes[i], cell * this.#codeBytes);
-      this.#cellOf[rows[i]] = cell + 1;
+      this.#cellOf[rows[i] - this.#firstRow] = cell + 1;
       this.#rowOf[cell] = rows[i];
       this.#isUsed[cell] = 1;
     });
@@ -188,7 +191,7 @@ export class VectorCache implements Store<RowPlace> {
       this.#hand = (this.#hand + 1) % this.#cellCount;
       if (wanted.has(this.#rowOf[cell])) continue;
       if (this.#isUsed[cell] === 0) {
-        this.#cellOf[this.#rowOf[cell]] = 0;
+        this.#cellOf[this.#rowOf[cell] - this.#firstRow] = 0;
         return cell;
       }
       this.#isUsed[cell] = 0;

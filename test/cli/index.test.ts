@@ -450,6 +450,10 @@ describe('changes to an index', () => {
     [[DOCS], 'say where to with -o DIR, or what to do'],
     [['docs.hs', '--recall', '0.9'], '--recall is for --optimize'],
     [['docs.hs', '--compact', '--memory', '1G'], '--memory is for a new index'],
+    [[DOCS, '-o', 'new.hs', '--like', 'docs.hs'], '--like is for a new index with --memory'],
+    [[DOCS, '-o', 'new.hs', '--first-row', '5'], '--first-row is for a new index with --memory'],
+    [['docs.hs', '--join'], 'say which folders to join, and where to'],
+    [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
     [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
     [
       ['docs.hs', '--optimize', '--recall', '1.5'],
@@ -460,6 +464,45 @@ describe('changes to an index', () => {
     const { code, stderr } = await change(...args);
     expect(code).toBe(2);
     expect(stderr).toContain(message);
+  });
+
+  it('join folders that were built like one, which is searched by segments', async () => {
+    const lines = (await readFile(DOCS, 'utf8')).trim().split('\n');
+    const { change, cwd } = await indexed(DOCS, '-o', 'model.hs', '--vectors', 'sparse', '-q');
+    const like = ['--like', 'model.hs', '--memory', '64M', '-q'];
+    for (const [name, own] of [
+      ['a', lines.slice(20)],
+      ['b', lines.slice(0, 20)],
+    ] as const) {
+      await writeFile(join(cwd, `${name}.jsonl`), `${own.join('\n')}\n`);
+    }
+    expect((await change('a.jsonl', ...like, '-o', 'a.hs')).code).toBe(0);
+    expect((await change('b.jsonl', ...like, '-o', 'b.hs', '--first-row', '20')).code).toBe(0);
+    const joined = await change('b.hs', 'a.hs', '--join', '-o', 'ab.hs', '--json');
+    expect(JSON.parse(joined.stdout)).toMatchObject({ folder: 'ab.hs', rows: lines.length });
+    const again = await change('b.hs', 'a.hs', '--join', '-o', 'ab.hs');
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      'halfspace: ab.hs holds an index: --append adds to it, --force replaces it\n',
+    ]);
+    expect((await run(['verify', 'ab.hs'], { cwd })).code).toBe(0);
+    const search = async (folder: string, ...more: string[]) => {
+      const words = ['search', folder, 'b.jsonl', '-k', '40', '--ties', 'id', '-q', ...more];
+      const { stdout, stderr } = await run(words, { cwd });
+      return { stderr, rows: rowsOf<{ query: string; id: string; cosine: number }>(stdout) };
+    };
+    const wanted = (await search('model.hs')).rows;
+    expect(wanted.length).toBe(20 * lines.length);
+    expect((await search('ab.hs')).rows).toEqual(wanted);
+    const part = (await search('ab.hs', '--memory', '64M', '--segments', '1-1')).rows;
+    const own = lines.slice(0, 20).map((line) => JSON.parse(line).id);
+    const ofPart = wanted.filter(({ id }) => own.includes(id));
+    expect(part.map(({ query, id }) => [query, id])).toEqual(
+      ofPart.map(({ query, id }) => [query, id]),
+    );
+    expect((await search('ab.hs', '--segments', '0-1')).stderr).toContain('is for --memory');
+    const wrong = await search('ab.hs', '--memory', '64M', '--segments', '1');
+    expect(wrong.stderr).toContain('--segments takes two places as 0-3, got 1');
   });
 
   it('are refused on what is no index', async () => {

@@ -10,6 +10,7 @@ import {
   type Ids,
   IndexFolder,
   type NewBatch,
+  type OptimizeOptions,
   RowBatch,
   SimHashIndex,
   type SimHashIndexOptions,
@@ -164,19 +165,24 @@ function optionsFor(
  */
 export async function appendRows(call: Call, input: string, path: string): Promise<void> {
   const folder = await openFolder(call, path);
-  refuseOtherSettings(call, folder);
-  const source = await sourceLike(call, input, folder);
+  const { source, rows } = await openRowsLike(call, input, folder);
   const replace = call.has('replace');
   if (replace && source.choice.idColumn === null) {
     call.fail(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
   }
-  const carried = carriedAs(call, source, folder);
-  await source.narrow(carried);
-  source.hashAs(folder.options);
-  const rows = batchesFor(source, carried, (batch) => typedLike(batch, folder));
   await call.long(`writing ${path}`, ({ signal }) =>
     source.named(0, () => folder.appendAll(rows, { replace, ...(signal && { signal }) })),
   );
+}
+
+/** The rows of an input as those of a folder are. */
+async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
+  refuseOtherSettings(call, folder);
+  const source = await sourceLike(call, input, folder);
+  const carried = carriedAs(call, source, folder);
+  await source.narrow(carried);
+  source.hashAs(folder.options);
+  return { source, rows: batchesFor(source, carried, (batch) => typedLike(batch, folder)) };
 }
 
 /** The rows of a source as a folder takes them, with their carried columns. */
@@ -201,32 +207,46 @@ export function needDense(call: Call, storage: string | undefined): void {
 }
 
 /** Builds an index of an input in a folder, within --memory. */
-export async function buildFolder(call: Call, input: string, folder: string): Promise<void> {
-  const memory = limitOf(call, 'memory') as number;
-  const opened = await openRowsFor(call, input);
-  const { source, storage, carried } = opened;
-  const isOptimized = call.has('optimize');
-  if (isOptimized) needDense(call, storage);
-  const expectedRows = opened.rows ?? undefined;
-  const rows = batchesFor(source, carried);
+export async function buildFolder(
+  call: Call,
+  input: string,
+  { folder, optimize }: { folder: string; optimize: OptimizeOptions | null },
+): Promise<void> {
+  const { source, rows, optionsOf } = await openNewRows(call, input);
   const first = await rows.next();
   if (first.done) call.fail(`${source.reader.file} has no rows`);
   const all = (async function* () {
     yield first.value;
     yield* rows;
   })();
-  const { settings: text, frequencies } = source.choice.text ?? {};
-  const optimize = { recall: call.number('recall') ?? 0.95, k: call.number('k') ?? 10 };
   await call.long(`building ${folder}`, (long) =>
     source.named(0, () =>
       IndexFolder.build(folder, all, {
-        ...optionsFor(source, first.value.vectors as Piece['vectors'], storage),
-        ...{ memory, replace: call.has('force'), text, expectedRows, ...long },
-        ...(isOptimized && { optimize }),
-        ...(frequencies && { frequencies }),
+        ...optionsOf(first.value.vectors as Piece['vectors']),
+        ...{ memory: limitOf(call, 'memory') as number, firstRow: call.number('first-row') },
+        ...{ replace: call.has('force'), ...long },
+        ...(optimize && { optimize }),
       }),
     ),
   );
+}
+
+/** The rows of a new folder, and its options by the first of their vectors. */
+async function openNewRows(call: Call, input: string) {
+  const like = call.text('like');
+  if (like !== undefined) {
+    const folder = await openFolder(call, like);
+    if (call.has('optimize')) needDense(call, folder.options.vectors);
+    return { ...(await openRowsLike(call, input, folder)), optionsOf: () => ({ like }) };
+  }
+  const { source, storage, carried, rows } = await openRowsFor(call, input);
+  if (call.has('optimize')) needDense(call, storage);
+  const { settings: text, frequencies } = source.choice.text ?? {};
+  const optionsOf = (vectors: Piece['vectors']) => ({
+    ...{ ...optionsFor(source, vectors, storage), text, expectedRows: rows ?? undefined },
+    ...(frequencies && { frequencies }),
+  });
+  return { source, rows: batchesFor(source, carried), optionsOf };
 }
 
 /** What builds a carried column of a type, by the names that batches give to types. */

@@ -5,6 +5,7 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
+import { idsInFolder } from '../../folder/ids-in-folder';
 import {
   type DenseMatrix,
   type Id,
@@ -48,15 +49,20 @@ const FILE = /^-$|\.(arrow|feather|ipc)$/i;
 
 /** Makes or changes one folder; what contradicts itself is refused before rows are read. */
 export async function run(call: Call): Promise<0 | 1> {
-  const input = call.onlyInput();
   const output = call.text('output');
+  if (call.has('join')) return joinFolders(call, output);
+  const input = call.onlyInput();
   if (call.has('replace') && !call.has('append')) call.misuse('--replace is for --append');
   if (call.has('memory') && !call.has('optimize') && (output === undefined || call.has('append'))) {
     call.misuse(
       '--memory is for a new index, halfspace index IN -o DIR --memory 2G, or --optimize',
     );
   }
-  for (const name of ['recall', 'k', 'queries']) {
+  for (const name of ['like', 'first-row']) {
+    const isBuilt = call.has('memory') && output !== undefined && !call.has('append');
+    if (call.has(name) && !isBuilt) call.misuse(`--${name} is for a new index with --memory`);
+  }
+  for (const name of ['recall', 'k', 'queries', 'partitions']) {
     if (call.has(name) && !call.has('optimize')) call.misuse(`--${name} is for --optimize`);
   }
   await checkQueries(call, input);
@@ -96,13 +102,31 @@ async function checkQueries(call: Call, input: string): Promise<void> {
   else if (input === '-') call.misuse('stdin has the input or the queries, not both');
 }
 
+/** Folders that were built apart become one. */
+async function joinFolders(call: Call, output: string | undefined): Promise<0> {
+  if (call.args.length === 0 || output === undefined) {
+    call.misuse('say which folders to join, and where to: halfspace index A B --join -o DIR');
+  }
+  await refuseOther(call, output);
+  const [replace, manifestsOnly] = [call.has('force'), call.has('manifests-only')];
+  await call.long(`joining ${output}`, (long) =>
+    IndexFolder.join(output, call.args, { replace, manifestsOnly, ...long }),
+  );
+  return tell(call, output);
+}
+
+/** Fails where an index is there that no --force replaces. */
+async function refuseOther(call: Call, folder: string): Promise<void> {
+  if (call.has('force') || !(await isIndexFolder(folder))) return;
+  call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
+}
+
 /** A new index; an old one is replaced with --force only, and when the new one is whole. */
 async function makeFolder(call: Call, input: string, folder: string): Promise<void> {
-  if (!call.has('force') && (await isIndexFolder(folder))) {
-    call.fail(`${folder} holds an index: --append adds to it, --force replaces it`);
-  }
+  await refuseOther(call, folder);
   if (call.has('memory')) {
-    await buildFolder(call, input, folder);
+    const optimize = call.has('optimize') ? wantedOf(call) : null;
+    await buildFolder(call, input, { folder, optimize });
     const report = (await IndexFolder.open(folder)).report;
     if (report !== null) sayReport(call, report, null);
     return;
@@ -156,7 +180,7 @@ async function removeRows(call: Call, folder: string): Promise<void> {
   }
   const texts = [...words, ...words.flatMap(wordParts), ...[...files.values()].flat()];
   const opened = await IndexFolder.open(folder);
-  const known = await opened.among([...new Set(texts)].flatMap(idsNamed));
+  const known = await idsInFolder(folder, [...new Set(texts)].flatMap(idsNamed));
   const ids = new Set<Id>();
   const missing: string[] = [];
   const take = (text: string, shown: string) => {
@@ -229,8 +253,10 @@ async function optimize(call: Call, built: BuiltIndex): Promise<void> {
   sayReport(call, report, asked);
 }
 
-function wantedOf(call: Call): { recall: number; k: number } {
-  return { recall: call.number('recall') ?? 0.95, k: call.number('k') ?? 10 };
+function wantedOf(call: Call): OptimizeOptions & { recall: number } {
+  const [recall = 0.95, k = 10] = [call.number('recall'), call.number('k')];
+  const partitions = call.number('partitions');
+  return { recall, k, ...(partitions !== undefined && { partitions }) };
 }
 
 /** Says what searches find, and how fast; of the queries of a file also which of them chose. */

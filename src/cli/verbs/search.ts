@@ -91,10 +91,21 @@ export async function run(call: Call): Promise<0 | 1> {
 /** The index in memory, or with --memory where it is. */
 async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   const limit = limitOf(call, 'memory');
+  const segments = segmentsOf(call);
   return call.long<SearchedIndex>(`opening ${folder.path}`, (long) => {
     if (limit === null) return folder.index(long);
-    return openIndex(folder.path, { memory: limit, ...(long.signal && { signal: long.signal }) });
+    const own = { memory: limit, segments, ...(long.signal && { signal: long.signal }) };
+    return openIndex(folder.path, own);
   });
+}
+
+function segmentsOf(call: Call): [number, number] | undefined {
+  const text = call.text('segments');
+  if (text === undefined) return undefined;
+  const found = /^(\d+)-(\d+)$/.exec(text);
+  if (found === null) call.misuse(`--segments takes two places as 0-3, got ${text}`);
+  if (!call.has('memory')) call.misuse('--segments is for --memory');
+  return [Number(found[1]), Number(found[2])];
 }
 
 /** What was read of an index that stays in its folder, in a line. */

@@ -1,0 +1,226 @@
+/**
+ * Folders that were built apart become one: their segments are linked into it, or copied, and one
+ * manifest is written over them. They have the same options and centroids (`like` of a build), and
+ * row numbers that follow one another (`firstRow`). All or nothing, as every generation.
+ */
+
+import { equalBytes } from '../base/arrays';
+import { checkOptions, wrongType } from '../base/check';
+import { asFormatError, FormatError } from '../base/format-error';
+import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
+import { afterChanges } from '../index/index-options';
+import { checkHeader } from '../index/read-index';
+import { reportOf, type SavedReport, savedReport } from '../index/saved-report';
+import type { IndexHeader } from '../index/write-index';
+import { BlockReader } from '../stored/block-reader';
+import { contentNamed } from '../stored/content';
+import { hasLookUps, LookUps } from '../stored/look-ups';
+import {
+  FOLDER_VERSION,
+  filesOf,
+  filesOfSegment,
+  type Manifest,
+  segmentsOf,
+} from '../stored/manifest';
+import { bytesOfId } from '../table/sealed/look-up-tables';
+import type { Content } from './folder-change';
+import { FolderFiles } from './folder-files';
+import { GenerationWriter, newestManifest, prepareNew } from './generations';
+import { equalHashes, type HashedRow } from './hash-order';
+import { othersOf } from './stored-operations';
+import { checkFile } from './verify-index';
+
+export interface JoinOptions extends LongCall {
+  /** True to put the index in place of one that is there. */
+  replace?: boolean;
+  /**
+   * True where only the manifests are there: the new one names the same files, and nothing else is
+   * read. The caller puts them next to it, and knows that no two parts share an id or a code.
+   */
+  manifestsOnly?: boolean;
+}
+
+/** A folder to join. */
+interface Part {
+  readonly path: string;
+  readonly manifest: Manifest;
+  /** Its rows have numbers from `firstRow` to `endRow - 1`. */
+  readonly firstRow: number;
+  readonly endRow: number;
+}
+
+/** What joined folders have alike. */
+const ALIKE = [
+  ...(['bits', 'projection', 'seed', 'dimensions', 'texts', 'zero', 'keep', 'mean'] as const),
+  ...(['isForeign', 'ids', 'nearness'] as const),
+];
+
+/** Joins folders; what is refused or fails leaves `folder` as it was. */
+export async function joinStored(
+  folder: string,
+  paths: readonly string[],
+  options?: JoinOptions,
+): Promise<Manifest> {
+  const known = ['replace', 'manifestsOnly', ...LONG_CALL];
+  const { replace = false, manifestsOnly = false, ...rest } = checkOptions('join', options, known);
+  const { signal, onProgress } = checkLongCall(rest);
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  const parts = await partsIn(paths);
+  const content = joined(parts);
+  const writer = new GenerationWriter(folder, await prepareNew(folder, replace));
+  try {
+    if (manifestsOnly) return await writer.commit(content);
+    const placeOf = new Map(
+      parts.flatMap(({ path, manifest }) =>
+        manifest.files.map(({ name }) => [name, path] as const),
+      ),
+    );
+    const files = [];
+    for (const [done, file] of content.files.entries()) {
+      signal?.throwIfAborted();
+      const taken = await writer.take(file, placeOf.get(file.name) as string);
+      await checkFile(folder, taken);
+      files.push(taken);
+      onProgress?.(done + 1, content.files.length);
+    }
+    const own = { ...content, files };
+    await checkApart(folder, own, parts);
+    return await writer.commit(own);
+  } catch (error) {
+    throw await writer.abandon(error);
+  }
+}
+
+/** The folders in the order of their rows; those without rows are left out, unless all are. */
+async function partsIn(paths: readonly string[]): Promise<Part[]> {
+  if (!Array.isArray(paths) || paths.length === 0) {
+    throw wrongType('parts', 'an array of one folder or more', paths);
+  }
+  const parts: Part[] = [];
+  for (const path of paths) {
+    const manifest = await newestManifest(path);
+    if (manifest === null) throw new FormatError('no index: it has no manifest', path);
+    const isOfNow = manifest.version === FOLDER_VERSION && hasLookUps(manifest);
+    if (!isOfNow || filesOf(manifest, 'removed').length > 0) {
+      const what = isOfNow ? 'has removed rows' : 'was written by an early version';
+      throw new Error(`${path} ${what}: compact it, then join it`);
+    }
+    const rows = filesOf(manifest, 'rows');
+    const [firstRow, endRow] = [rows[0]?.firstRow ?? 0, rows.at(-1)?.nextRow ?? 0];
+    parts.push({ path, manifest, firstRow, endRow });
+  }
+  const full = parts.filter(({ manifest }) => manifest.rows > 0);
+  return full.length === 0 ? parts.slice(0, 1) : full.sort((a, b) => a.firstRow - b.firstRow);
+}
+
+/** What the manifest says of all parts, with the names of their files. */
+function joined(parts: readonly Part[]): Content {
+  const [first, ...others] = parts;
+  const { text, columns } = first.manifest;
+  for (const [i, other] of others.entries()) {
+    checkAlike(first, other);
+    const before = parts[i];
+    if (other.firstRow >= before.endRow) continue;
+    const ranges = [before, other].map(
+      (one) => `${one.path} has ${one.firstRow}..${one.endRow - 1}`,
+    );
+    throw new Error(`rows overlap: ${ranges.join(', ')}; build them with other first rows`);
+  }
+  const rows = parts.reduce((sum, { manifest }) => sum + manifest.rows, 0);
+  const index = others.length === 0 ? first.manifest.index : headerOf(parts, rows);
+  const numbers = index.nextRow - first.firstRow;
+  asFormatError(first.path, () => checkHeader({ ...index, nextRow: numbers }, rows));
+  const segments = parts.flatMap(({ manifest }) => segmentsOf(manifest).flatMap(filesOfSegment));
+  return { rows, index, text, columns, files: [...segments, ...othersOf(first.manifest)] };
+}
+
+/** Fails where two folders do not belong together, and says by what they differ. */
+function checkAlike(one: Part, other: Part): void {
+  const facts = ({ manifest }: Part): Record<string, unknown> => ({
+    ...Object.fromEntries(ALIKE.map((name) => [name, manifest.index[name]])),
+    ...{ text: manifest.text, columns: manifest.columns },
+    'centroids and frequencies': othersOf(manifest).map(({ checksum }) => checksum),
+  });
+  const [own, theirs] = [facts(one), facts(other)];
+  for (const name of Object.keys(own)) {
+    const [a, b] = [JSON.stringify(own[name]), JSON.stringify(theirs[name])];
+    if (a === b) continue;
+    const shown = [a, b].map((text) => (text === undefined ? 'none' : text.slice(0, 60)));
+    const how = `"${name}" is ${shown[0]} in ${one.path} and ${shown[1]} in ${other.path}`;
+    throw new Error(`${how}: build both like one folder, then join them`);
+  }
+}
+
+/** The header of several parts: without `gaps`, which were measured of each, none ends early. */
+function headerOf(parts: readonly Part[], rows: number): IndexHeader {
+  const headers = parts.map(({ manifest }) => manifest.index);
+  const sum = (of: (header: IndexHeader) => number) => {
+    return headers.reduce((total, header) => total + of(header), 0);
+  };
+  const { gaps: _, ...header } = headers[0];
+  return {
+    ...header,
+    nextRow: Math.max(...headers.map(({ nextRow }) => nextRow)),
+    distinct: sum(({ distinct = 0 }) => distinct),
+    shared: headers.some(({ shared }) => shared === true),
+    report: settingOf(headers, rows),
+    ...(header.zeros && {
+      zeros: [
+        sum(({ zeros = [0, 0] }) => zeros[0]),
+        sum(({ zeros = [0, 0] }) => zeros[1]),
+      ] as const,
+    }),
+  };
+}
+
+/**
+ * The setting that finds at least what the parts find by theirs: the most partitions, and as many
+ * candidates as all together. The report is that of the part that finds least, and stale: it
+ * was measured of that part.
+ */
+function settingOf(headers: readonly IndexHeader[], rows: number): SavedReport | null {
+  const reports = headers.flatMap(({ report }) => (report === null ? [] : [reportOf(report)]));
+  if (reports.length === 0) return null;
+  const least = reports.reduce((a, b) => (b.recall < a.recall ? b : a));
+  const probes = Math.max(...reports.map((report) => report.probes));
+  const oversample = reports.reduce((sum, report) => sum + report.oversample, 0);
+  const added = Math.max(0, rows - least.rows - least.rowsAdded);
+  const all = { ...least, probes, oversample, doubt: [] };
+  return savedReport(afterChanges(all, { rowsAdded: added }));
+}
+
+/** Fails where an id, or a code, is in two of the parts. */
+async function checkApart(folder: string, content: Content, parts: readonly Part[]): Promise<void> {
+  const format = { version: FOLDER_VERSION, generation: 1, previous: null, checksum: '' };
+  const files = new FolderFiles(folder);
+  try {
+    const stored = await contentNamed(files, { ...content, ...format }, { path: folder });
+    const reader = new BlockReader(stored);
+    const lookUps = new LookUps(stored, reader);
+    const width = Math.ceil(stored.header.bits / 8);
+    const partOf = ({ row }: HashedRow) => parts.find(({ endRow }) => row < endRow) as Part;
+    for (const of of ['ids', 'codes'] as const) {
+      if (of === 'ids' && stored.header.ids === 'row') continue;
+      for await (const group of equalHashes(stored, lookUps, { of, passed: () => undefined })) {
+        // Of each part the first row with a hash.
+        const heads = group.filter((one, i) => i === 0 || partOf(group[i - 1]) !== partOf(one));
+        if (heads.length === 1) continue;
+        const blocks = await reader.blocks(heads.map(({ name }) => name));
+        const bytes = blocks.map(({ rows }, i) => {
+          const place = rows.rows.indexOf(heads[i].row);
+          if (of === 'ids') return bytesOfId(rows.ids?.at(place) ?? 0);
+          return rows.codes.subarray(place * width, (place + 1) * width);
+        });
+        const firstOf = (own: Uint8Array) => bytes.findIndex((one) => equalBytes(one, own));
+        const second = bytes.findIndex((one, i) => firstOf(one) < i);
+        if (second < 0) continue; // other bytes with this hash
+        const both = [heads[firstOf(bytes[second])], heads[second]];
+        const [a, b] = both.map((one) => `row ${one.row} of ${partOf(one).path}`);
+        const rule = of === 'ids' ? 'id' : 'code: rows of one code must be in one of the folders';
+        throw new Error(`${a} and ${b} have the same ${rule}`);
+      }
+    }
+  } finally {
+    await files.close();
+  }
+}

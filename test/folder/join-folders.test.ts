@@ -1,0 +1,391 @@
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  type BuildOptions,
+  type FrequencyTable,
+  frequenciesToArrow,
+  IndexFolder,
+  openIndex,
+  type RecallReport,
+  type SearchOptions,
+  SimHashIndex,
+  type SimHashIndexOptions,
+  saveIndex,
+  TextHasher,
+} from '../../src/node';
+import { clustered, DIMENSIONS, found } from '../stored/places';
+import { bundled } from './child';
+import { temporaryFolder } from './collection';
+
+/** Folders that are built apart and joined, next to one index of all rows. */
+
+const root = await temporaryFolder();
+const COUNT = 6000;
+const OPTIONS = { bits: 64, dimensions: DIMENSIONS, vectors: 'float32', zero: 'null' } as const;
+const values = clustered(5, COUNT);
+values.fill(0, 7 * DIMENSIONS, 8 * DIMENSIONS);
+const vectorOf = (i: number) => values.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+const idOf = (i: number) => `row ${i} é`;
+const memory = '4MB';
+
+/** The rows of three parts: rows of one code are in one of them. */
+const places: number[][] = [[], [], []];
+for (let i = 0; i < COUNT; i++) {
+  const [code = 0n] = codeOf(i);
+  places[Number(code % 3n)].push(i);
+}
+
+function codeOf(i: number): BigUint64Array {
+  const index = new SimHashIndex({ ...OPTIONS, vectors: 'none' });
+  index.add(vectorOf(i));
+  const { code } = index.get(0) ?? {};
+  return new BigUint64Array((code ?? new Uint8Array(8)).slice().buffer);
+}
+
+function* batchesOf(own: readonly number[], name: (i: number) => string = idOf) {
+  for (let first = 0; first < own.length; first += 500) {
+    const some = own.slice(first, first + 500);
+    const batch = Float32Array.from(some.flatMap((i) => [...vectorOf(i)]));
+    yield { vectors: { values: batch, dimensions: DIMENSIONS }, ids: some.map(name) };
+  }
+}
+
+function indexOf(own: readonly number[], options: SimHashIndexOptions = OPTIONS) {
+  const index = new SimHashIndex<string>(options);
+  for (const i of own) index.add(vectorOf(i), idOf(i));
+  return index;
+}
+
+const model = join(root, 'model.hs');
+{
+  const index = indexOf(Array.from({ length: COUNT }, (_, i) => i).filter((i) => i % 2 === 0));
+  index.optimize({ recall: 0.9, k: 5, queries: 60, partitions: 32 });
+  await saveIndex(index as unknown as SimHashIndex, model);
+}
+
+let parts = 0;
+async function partOf(own: readonly number[], firstRow: number, more: Partial<BuildOptions> = {}) {
+  const path = join(root, `part-${parts++}.hs`);
+  await IndexFolder.build(path, batchesOf(own), { memory, like: model, firstRow, ...more });
+  return path;
+}
+
+const starts = [0, places[0].length, places[0].length + places[1].length];
+const three = await Promise.all(places.map((own, i) => partOf(own, starts[i])));
+const all = indexOf(places.flat());
+const queries = Array.from({ length: 20 }, (_, i) => vectorOf(300 * i).map((v) => v + 0.01));
+
+const contentOf = (folder: string) =>
+  Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+
+async function expectAll(folder: string, index: SimHashIndex<string>) {
+  expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+  const read = await openIndex(folder);
+  const stored = await openIndex(folder, { memory: '16MB' });
+  expect(read.count).toBe(index.count);
+  for (const query of queries) {
+    for (const options of [
+      ...[{ method: 'scan' }, { rank: 'hamming' }, { rank: 'estimate', method: 'scan' }],
+      { method: 'partitions', probes: 32, oversample: 100 },
+    ] as const) {
+      const wanted = found(index.search(query, { k: 8, ...scanOf(options) }) as never);
+      expect(found(read.search(query, { k: 8, ...options }))).toEqual(wanted);
+      expect(found(await stored.search(query, { k: 8, ...options }))).toEqual(wanted);
+    }
+  }
+  await stored.close();
+}
+
+/** An index without partitions finds by a scan what one with them finds in all of them. */
+function scanOf(options: SearchOptions<string>): SearchOptions<string> {
+  return 'probes' in options ? { method: 'scan', oversample: 100 } : options;
+}
+
+describe('folders that were built apart', () => {
+  it('answer as one index of all rows when they are joined, in any order', async () => {
+    const folder = join(root, 'joined.hs');
+    const joined = await IndexFolder.join(folder, [three[2], three[0], three[1]]);
+    expect(joined.rowCount).toBe(COUNT);
+    await expectAll(folder, all);
+  });
+
+  it('are changed afterwards as any folder is', async () => {
+    const folder = join(root, 'changed.hs');
+    const joined = await IndexFolder.join(folder, three);
+    const index = indexOf(places.flat());
+    const removed = [3, 300, 301, 5000].map(idOf);
+    for (const id of removed) index.remove(id);
+    expect(await joined.remove(removed)).toBe(4);
+    const more = [...batchesOf([10, 11, 600], (i) => `more ${i}`)][0];
+    await joined.append(more.vectors, more.ids);
+    index.addAll(more.vectors, more.ids);
+    await expectAll(folder, index);
+    await joined.compact();
+    await expectAll(folder, index);
+    const { recall } = await joined.optimize({ recall: 0.9, k: 5, queries: 60, memory });
+    expect(recall).toBeGreaterThan(0.8);
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+  });
+
+  it('take a setting that finds what the parts find, by partitions', async () => {
+    const count = 15_000;
+    const vectors = { values: clustered(9, count), dimensions: DIMENSIONS };
+    const index = new SimHashIndex({ ...OPTIONS, vectors: 'none' });
+    index.addAll(vectors);
+    const own: number[][] = [[], []];
+    for (let i = 0; i < count; i++) own[Number(index.get(i)?.code?.[0]) % 2].push(i);
+    const at = (i: number) => vectors.values.subarray(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+    const optimize = { recall: 0.9, k: 5, queries: 200 };
+    const built = await Promise.all(
+      own.map((rows, side) => {
+        const batch = Float32Array.from(rows.flatMap((i) => [...at(i)]));
+        const some = [{ vectors: { values: batch, dimensions: DIMENSIONS }, ids: rows }];
+        const firstRow = side * own[0].length;
+        const options = { memory, like: model, firstRow, optimize };
+        return IndexFolder.build(join(root, `measured-${side}.hs`), some, options);
+      }),
+    );
+    const reports = built.map(({ report }) => report as RecallReport);
+    for (const report of reports) expect(report).toMatchObject({ method: 'partitions', k: 5 });
+    for (const { path } of built) expect((await IndexFolder.verify(path)).problems).toEqual([]);
+    const folder = join(root, 'measured.hs');
+    const joined = await IndexFolder.join(
+      folder,
+      built.map(({ path }) => path),
+    );
+    expect(joined.report).toMatchObject({
+      stale: true,
+      recall: Math.min(...reports.map(({ recall }) => recall)),
+      probes: Math.max(...reports.map(({ probes }) => probes)),
+      oversample: reports[0].oversample + reports[1].oversample,
+    });
+    const whole = new SimHashIndex<number>(OPTIONS);
+    whole.addAll(vectors);
+    const read = await openIndex(folder);
+    let share = 0;
+    for (let i = 0; i < count; i += 100) {
+      const { ids: true_ } = whole.search(at(i), { k: 5, method: 'scan', oversample: 500 });
+      const { ids } = read.search(at(i), { k: 5, explain: true });
+      share += ids.filter((id) => true_.includes(id as number)).length / 5 / (count / 100);
+    }
+    expect(share).toBeGreaterThan(0.9);
+  });
+
+  it('may begin behind more rows than an index of their size could have numbers', async () => {
+    const folder = await partOf(places[0].slice(0, 1000), 2 ** 27);
+    const stored = await openIndex(folder, { memory: '16MB' });
+    const index = indexOf(places[0].slice(0, 1000));
+    for (const query of queries) {
+      const { ids, rows } = await stored.search(query, { k: 8 });
+      const wanted = index.search(query, { k: 8 });
+      expect(ids).toEqual(wanted.ids);
+      expect([...rows]).toEqual([...wanted.rows].map((row) => row + 2 ** 27));
+    }
+    await stored.close();
+    const opened = await IndexFolder.open(folder);
+    const more = [...batchesOf([places[1][0]])][0];
+    expect(await opened.append(more.vectors, more.ids)).toBe(2 ** 27 + 1000);
+    expect((await IndexFolder.verify(folder)).rows).toBe(1001);
+    await expect(openIndex(folder)).rejects.toThrow('nextRow');
+  });
+
+  it('are searched some segments at a time, with the files of these alone', async () => {
+    const folder = join(root, 'divided.hs');
+    const joined = await IndexFolder.join(folder, three);
+    await joined.remove([idOf(places[1][0])]);
+    const read = await openIndex(folder);
+    const apart = await Promise.all(
+      [0, 1, 2].map((one) => openIndex(folder, { memory: '16MB', segments: [one, one] })),
+    );
+    expect(apart.map(({ count }) => count)).toEqual(
+      places.map(({ length }, i) => length - (i === 1 ? 1 : 0)),
+    );
+    for (const query of queries) {
+      for (const rank of ['exact', 'hamming'] as const) {
+        const wanted = read.search(query, { k: 8, rank });
+        const some = await Promise.all(apart.map((one) => one.search(query, { k: 8, rank })));
+        const order = some.flatMap(({ rows, distances, cosines }) =>
+          Array.from(rows, (row, i) => ({ row, by: cosines ? -cosines[i] : distances[i] })),
+        );
+        order.sort((a, b) => a.by - b.by || a.row - b.row);
+        expect(order.slice(0, 8).map(({ row }) => row)).toEqual([...wanted.rows]);
+      }
+    }
+    for (const one of apart) await one.close();
+    const few = join(root, 'few.hs');
+    mkdirSync(few);
+    for (const { name, kind } of joined.files) {
+      const [, second] = joined.files.filter((file) => file.kind === kind);
+      if (second === undefined || second.name === name)
+        copyFileSync(join(folder, name), join(few, name));
+    }
+    copyFileSync(join(folder, 'manifest-000002.json'), join(few, 'manifest-000002.json'));
+    const second = await openIndex(few, { memory: '16MB', segments: [1, 1] });
+    expect((await second.search(queries[3], { k: 8 })).ids).toHaveLength(8);
+    await second.close();
+    for (const segments of [[0, 3], [2, 1], [-1, 0], 'one'] as never[]) {
+      await expect(openIndex(folder, { memory: '1MB', segments })).rejects.toThrow('segments');
+    }
+    await expect(openIndex(folder, { segments: [0, 0] } as never)).rejects.toThrow('"memory"');
+  });
+
+  it('are joined by their manifests alone, where their files are elsewhere', async () => {
+    const folder = join(root, 'elsewhere.hs');
+    const manifests = three.map((path, i) => {
+      const own = join(root, `manifest-${i}`);
+      mkdirSync(own);
+      copyFileSync(join(path, 'manifest-000001.json'), join(own, 'manifest-000001.json'));
+      return own;
+    });
+    const joined = await IndexFolder.join(folder, manifests, { manifestsOnly: true });
+    for (const { name } of joined.files) {
+      const from = three.find((path) => readdirSync(path).includes(name)) as string;
+      copyFileSync(join(from, name), join(folder, name));
+    }
+    await expectAll(folder, all);
+  });
+});
+
+describe('a join', () => {
+  const folder = join(root, 'before.hs');
+  const others = [1, 2, 3];
+
+  it('refuses what does not belong together, names both, and changes nothing', async () => {
+    await IndexFolder.build(folder, batchesOf(others), { ...OPTIONS, memory });
+    const before = contentOf(folder);
+    const [one, two] = three;
+    const other = join(root, 'other-model.hs');
+    const index = indexOf(places[1]);
+    index.optimize({ recall: 0.9, k: 5, queries: 60, partitions: 16 });
+    await saveIndex(index as unknown as SimHashIndex, other);
+    const own = places[1];
+    const build = async (name: string, options: SimHashIndexOptions) => {
+      const path = join(root, name);
+      await IndexFolder.build(path, batchesOf(own), { ...options, memory, firstRow: 9000 });
+      return path;
+    };
+    const named = async (name: string, ids: (i: number) => string, own: readonly number[]) => {
+      const path = join(root, name);
+      await IndexFolder.build(path, batchesOf(own, ids), { like: model, memory, firstRow: 9000 });
+      return path;
+    };
+    const cases: [second: string, message: string][] = [
+      [await partOf(own, 9000, { like: other }), '"nearness" is'],
+      [await build('bits.hs', { ...OPTIONS, bits: 128 }), '"bits" is 64 in'],
+      [await build('seed.hs', { ...OPTIONS, seed: 2 }), '"seed" is "0" in'],
+      [await build('int8.hs', { ...OPTIONS, vectors: 'int8' }), '"keep" is "float32" in'],
+      [await build('plain.hs', OPTIONS), '"nearness" is'],
+      [await partOf(own, 100), `rows overlap: ${one} has 0..${places[0].length - 1}, `],
+      [await named('ids.hs', (i) => idOf(i === own[40] ? places[0][70] : i), own), 'same id'],
+      [await named('codes.hs', (i) => `again ${i}`, [places[0][5]]), 'same code: rows of one code'],
+      [join(root, 'nothing.hs'), 'no index'],
+    ];
+    for (const [second, message] of cases) {
+      const joining = IndexFolder.join(folder, [one, second], { replace: true });
+      await expect(joining).rejects.toThrow(message);
+      await expect(joining).rejects.toThrow(second);
+      expect(contentOf(folder)).toEqual(before);
+    }
+    await expect(IndexFolder.join(folder, [one, two])).rejects.toThrow('holds an index');
+    await expect(IndexFolder.join(folder, [])).rejects.toThrow('"parts"');
+    await expect(IndexFolder.join(folder, [one], { many: 1 } as never)).rejects.toThrow('"many"');
+    const removed = await partOf(own, 9000);
+    await (await IndexFolder.open(removed)).remove([idOf(own[0])]);
+    await expect(IndexFolder.join(folder, [one, removed], { replace: true })).rejects.toThrow(
+      `${removed} has removed rows: compact it`,
+    );
+    expect(contentOf(folder)).toEqual(before);
+  });
+
+  it('says which rows have the same id', async () => {
+    const ids = (i: number) => idOf(i === places[1][40] ? places[0][70] : i);
+    const path = join(root, 'same-id.hs');
+    await IndexFolder.build(path, batchesOf(places[1], ids), {
+      like: model,
+      memory,
+      firstRow: 9000,
+    });
+    await expect(IndexFolder.join(join(root, 'new.hs'), [three[0], path])).rejects.toThrow(
+      `row 70 of ${three[0]} and row 9040 of ${path} have the same id`,
+    );
+    expect(readdirSync(join(root, 'new.hs'))).toEqual([]);
+  });
+
+  it('finds damage in a part, and names the file', async () => {
+    const damaged = await partOf(places[2], starts[2]);
+    const { files } = await IndexFolder.open(damaged);
+    const { name } = files.find(({ kind }) => kind === 'vectors') as { name: string };
+    const bytes = readFileSync(join(damaged, name));
+    bytes[bytes.length >> 1] ^= 1;
+    writeFileSync(join(damaged, name), bytes);
+    const before = contentOf(folder);
+    const joining = IndexFolder.join(folder, [three[0], damaged], { replace: true });
+    await expect(joining).rejects.toThrow('damaged');
+    await expect(joining).rejects.toThrow('vectors-');
+    expect(contentOf(folder)).toEqual(before);
+  });
+
+  it('leaves a folder as it was when it is killed or stopped', async () => {
+    const before = contentOf(folder);
+    const start = await bundled('join.child.ts');
+    const child = start([folder, ...three]);
+    await child.printed('half');
+    child.process.kill('SIGKILL');
+    expect(await child.end).toBe(null);
+    const now = contentOf(folder);
+    expect(Object.keys(now).length).toBeGreaterThan(Object.keys(before).length);
+    for (const [name, bytes] of Object.entries(before)) expect(now[name]).toEqual(bytes);
+    expect((await openIndex(folder)).count).toBe(others.length);
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+    const stop = new AbortController();
+    const onProgress = () => stop.abort();
+    const { signal } = stop;
+    const joining = IndexFolder.join(folder, three, { replace: true, signal, onProgress });
+    await expect(joining).rejects.toThrow('abort');
+    expect(contentOf(folder)).toEqual(now);
+    // The next join clears away what the killed one left, but for the generation before.
+    const joined = await IndexFolder.join(folder, three, { replace: true });
+    await expectAll(folder, all);
+    const named = joined.files.map(({ name }) => name);
+    const left = readdirSync(folder).filter((name) => !named.includes(name) && !(name in before));
+    expect(left).toEqual(['manifest-000002.json']);
+  });
+
+  it('takes texts, their settings and frequencies from the folder that it is like', async () => {
+    const texts = ['green tea', 'black tea', 'strong coffee', 'weak coffee'];
+    const [text, frequencies] = [{ tokens: 'words' }, new TextHasher().fit(texts)];
+    const hasher = new TextHasher({ frequencies });
+    const rowOf = (i: number) => ({ vectors: [hasher.vectorize(texts[i])], ids: [texts[i]] });
+    const options = { bits: 64, vectors: 'sparse', text, frequencies, memory } as const;
+    const like = join(root, 'texts.hs');
+    await IndexFolder.build(like, [rowOf(0)], options);
+    const paths = texts.map((_, i) => join(root, `texts-${i}.hs`));
+    for (const [i, path] of paths.entries()) {
+      await IndexFolder.build(path, [rowOf(i)], { like, memory, firstRow: 10 * i });
+    }
+    const joined = await IndexFolder.join(join(root, 'texts-joined.hs'), paths);
+    expect(joined.text).toEqual(text);
+    const table = (await joined.frequencies()) as FrequencyTable;
+    expect(frequenciesToArrow(table)).toEqual(frequenciesToArrow(frequencies));
+    const index = await openIndex(joined.path);
+    for (const one of texts) expect(index.search(hasher.vectorize(one)).ids[0]).toBe(one);
+    expect(index.search(hasher.vectorize(texts[3]), { k: 2 }).rows).toEqual(Uint32Array.of(30, 20));
+    const plain = join(root, 'texts-plain.hs');
+    const { text: _, ...others } = options;
+    await IndexFolder.build(plain, [rowOf(1)], { ...others, firstRow: 50 });
+    const joining = IndexFolder.join(join(root, 'no-texts.hs'), [paths[0], plain]);
+    await expect(joining).rejects.toThrow('"text" is {"tokens":"words"} in');
+  });
+});
+
+describe('a build like a folder', () => {
+  it('takes no options, and no number of partitions', async () => {
+    const building = (more: object) =>
+      IndexFolder.build(join(root, 'no.hs'), batchesOf([1]), { like: model, memory, ...more });
+    await expect(building({ bits: 64 })).rejects.toThrow('"bits"');
+    await expect(building({ optimize: { partitions: 8 } })).rejects.toThrow('"partitions"');
+    await expect(building({ firstRow: -1 })).rejects.toThrow('"firstRow"');
+    await expect(building({ like: join(root, 'none.hs') })).rejects.toThrow('no index');
+  });
+});
