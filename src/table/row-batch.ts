@@ -150,7 +150,7 @@ export class RowBatch {
 
   /** Bytes that the columns take, about. */
   get byteLength(): number {
-    return this.#data.reduce((sum, data) => sum + data.byteLength, 0);
+    return this.#data.reduce((sum, data) => sum + bytesOf(data), 0);
   }
 
   /**
@@ -291,6 +291,15 @@ export class RowBatch {
   #reading<T>(read: () => T): T {
     return asFormatError(this.file, read);
   }
+}
+
+/** Bytes of a column; of texts and lists those that its rows have of memory that others share. */
+function bytesOf({ length, valueOffsets, children, byteLength }: Data): number {
+  if (!valueOffsets || length === 0) return byteLength;
+  const values = Number(valueOffsets[length]) - Number(valueOffsets[0]);
+  const [items] = children;
+  const perValue = items === undefined ? 1 : bytesOf(items) / Math.max(1, items.length);
+  return valueOffsets.byteLength + values * perValue;
 }
 
 function entriesOf(columns: Record<string, ColumnData>): [string, ColumnData][] {

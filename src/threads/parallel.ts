@@ -58,6 +58,12 @@ class ParallelStep<S, P, R> extends Elsewhere {
   }
 }
 
+/** How many threads a job of so many parts starts where none are running and no option says it. */
+export function threadsFor(parts: number): number {
+  const wanted = Math.min(parts, threadsOf());
+  return wanted < 2 || parts < MIN_PARTS_COLD ? 0 : wanted;
+}
+
 /** The number of threads that a call wants: its option, else HALFSPACE_THREADS, else all cores. */
 function threadsOf(option: LongCall['threads'] = 'auto'): number {
   if (option !== 'auto') return option;

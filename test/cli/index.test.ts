@@ -535,7 +535,7 @@ describe('--max-memory', () => {
   it('says the prediction where there is enough', async () => {
     const { code, stderr } = await indexed(DOCS, '--max-memory', '1G', '-o', 'docs.hs');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/about 40 rows need 215 MB \(.*\) of at most 1\.0 GB/);
+    expect(stderr).toMatch(/about 40 rows need 140 MB \(.*\) of at most 1\.0 GB/);
   });
 
   it('needs a size', async () => {
@@ -550,7 +550,7 @@ describe('--max-memory', () => {
     const input = '{"vector":[1,2]}\n'.repeat(200_000);
     const cwd = await ownFolder();
     const args = ['index', '-', '--from', 'jsonl', '-q', '-o', 'rows.hs', '--max-memory'];
-    const small = await run([...args, '159M'], { input, cwd });
+    const small = await run([...args, '144M'], { input, cwd });
     expect([small.code, await readdir(cwd)]).toEqual([1, []]);
     const [, rows] = /the first ([\d,]+) rows need .*more than/.exec(small.stderr) ?? [];
     expect(Number(rows.replaceAll(',', ''))).toBeGreaterThan(20_000);

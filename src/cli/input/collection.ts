@@ -50,6 +50,8 @@ export interface Collection {
   readonly again: (() => Promise<HashSource>) | null;
   /** The file of a row, where they lie in several. */
   readonly fileAt: (row: number) => string | undefined;
+  /** Bytes of the rows and their ids, as predicted; 0 without --max-memory. */
+  readonly heldBytes: number;
   /** The column of the texts that the codes are of. */
   readonly textColumn: string | null;
   /** How another collection is made to be compared with it. */
@@ -104,7 +106,7 @@ export async function readCollection(
     ...{ count: ids.length, there, ids, like: { index: options, text } },
     measure: measureOf(options.projection),
     vectors: index.vectors === 'none' ? null : index.vectors === 'sparse' ? 'sparse' : 'dense',
-    ...{ again: null, keys: null, fileAt: () => undefined },
+    ...{ again: null, keys: null, fileAt: () => undefined, heldBytes: 0 },
   };
 }
 
@@ -127,7 +129,7 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
   let index: SimHashIndex | null = null;
   const isStream = source.reader.byteCount === null && source.reader.rowCount === null;
   const shards = idColumn === null ? null : new ShardIds(call, source);
-  let count = 0;
+  let [count, heldBytes] = [0, 0];
   for await (const batch of source) {
     const own = source.idsOf(batch);
     if (own !== null) {
@@ -145,14 +147,14 @@ async function readRows(call: Call, path: Input, wish: CollectionWish): Promise<
         ? bits / 8 + 4 * (index?.dimensions ?? 0)
         : bits / 4 + (sums ? 8 * bits : 0) + 8 * (source.keys?.bands.count ?? 0);
       const bytesPerRow = held + (wish.bytesPerRow ?? 0);
-      await checkRoom(call, source, { bytesPerRow, count, batch, ids: own });
+      heldBytes = await checkRoom(call, source, { bytesPerRow, count, batch, ids: own });
     }
   }
   source.sayNulls();
   const made = index ?? Codes.join(codes, { bits: call.number('bits') ?? DEFAULT_BITS });
   const { bits } = made;
   return {
-    ...{ path, count, source: made, bits, isIndex: false, there: null },
+    ...{ path, count, source: made, bits, isIndex: false, there: null, heldBytes },
     sums: sums && sums.length > 0 ? { values: concatenated(sums), dimensions: bits } : null,
     ids: idColumn === null ? null : joinedIds(ids),
     measure: measureOf(index?.hasher.projection ?? codes[0]?.origin?.projection),
@@ -209,20 +211,22 @@ interface Held {
 
 /**
  * Refuses what would need more memory than is allowed: at the first rows, which show how wide they
- * are, or of a stream as soon as too many have come.
+ * are, or of a stream as soon as too many have come. Returns the bytes of the rows with their ids.
  */
 async function checkRoom(
   call: Call,
   source: HashSource,
   { bytesPerRow, count, batch, ids }: Held,
-): Promise<void> {
-  if (!call.has('max-memory')) return;
+): Promise<number> {
+  if (!call.has('max-memory')) return 0;
   const known = await rowsToCome(source.reader);
   const rows = known ?? count;
   const advice = 'take fewer --bits, or a part of the file';
   const reading = readingBytes(source.reader, source.choice.kind, batch);
-  const parts = { rows: rows * bytesPerRow, ids: idBytes(rows, ids), reading };
+  const threads = source.threadBytes(batch);
+  const parts = { rows: rows * bytesPerRow, ids: idBytes(rows, ids), reading, threads };
   checkMemory(call, rows, { parts, advice, isSoFar: known === null });
+  return parts.rows + parts.ids;
 }
 
 /** Ids of one kind: strings, or integers of one type. */

@@ -20,6 +20,8 @@ import {
   type SparseMatrix,
   type TextHasher,
 } from '../../node';
+import { partEnds } from '../../text/text-vectors';
+import { threadsFor } from '../../threads/parallel';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { CommandError, sentenceOf } from '../errors';
@@ -77,6 +79,8 @@ interface Choice extends SourceColumns {
 
 /** How errors name a row, a query and an id. */
 const NAMED = /^row (\d+):|^"queries"\[(\d+)\]:?|^"ids?"(?:\[(\d+)\])?/;
+/** What a thread takes that hashes texts, as measured: as vectors, or as sets. */
+const THREAD_BYTES = { vectors: 85 * 2 ** 20, sets: 30 * 2 ** 20 };
 const NO_ROWS = { offsets: [0], indices: [], values: [] };
 
 /** An input whose columns are chosen; `openSource` makes it. */
@@ -258,6 +262,15 @@ export class HashSource {
       parts.push(codes);
     }
     return Codes.join(parts, { bits: this.#bits });
+  }
+
+  /** What threads take for themselves that hash such a batch; nothing where none are started. */
+  threadBytes(batch: RowBatch): number {
+    const { text, columns } = this.choice;
+    if (text === null) return 0;
+    const parts = partEnds(batch.texts(columns[0]).map((one) => one ?? '')).length;
+    const isOfSets = this.textHasher?.hasher.projection === 'minwise';
+    return threadsFor(parts) * THREAD_BYTES[isOfSets ? 'sets' : 'vectors'];
   }
 
   /** Says how many rows had no code. */

@@ -354,6 +354,9 @@ export function only(batch: RowBatch, names: readonly string[]): RowBatch {
   );
 }
 
+/** What carried columns take as batches, joined, and while they are written, as measured. */
+const CARRIED_COPIES = 2.8;
+
 /** What the prediction of memory goes by. */
 interface Need {
   readonly rows: number;
@@ -376,10 +379,7 @@ function needOf(call: Call, { rows, storage, source, batch, piece, carried }: Ne
   } else if (storage !== 'none' && 'dimensions' in vectors) {
     perVector = 8 + (storage === 'int8' ? 1 : 4) * vectors.dimensions;
   }
-  // Bytes a row of carried columns while they are read and written, as measured.
-  const perCarried = source.reader.columns
-    .filter(({ name }) => carried.includes(name))
-    .reduce((sum, { fits }) => sum + (fits.includes('number') ? 32 : 420), 0);
+  const perCarried = (CARRIED_COPIES * only(batch, carried).byteLength) / Math.max(1, batch.count);
   const fewer = storage === 'float32' ? '--vectors int8 or none' : '--vectors none';
   const advice = [
     `fewer --bits (${Math.max(32, bits / 2)} halve the codes)`,

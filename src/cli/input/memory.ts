@@ -14,11 +14,11 @@ import type { SourceKind } from './open-input';
 
 /** What the program takes before it holds a row: the engine, Arrow, batches on their way. */
 const PROGRAM_BYTES = 110 * 2 ** 20;
-/** What lines, and words of texts, take on their way until they are collected, as measured. */
-const LINES_BYTES = 45 * 2 ** 20;
-const TEXTS_BYTES = 60 * 2 ** 20;
-/** Batches that are on their way or wait to be collected. */
+/** What lines take on their way until they are collected, as measured. */
+const LINES_BYTES = 30 * 2 ** 20;
+/** Batches that are on their way or wait to be collected; texts are strings there, too. */
 const BATCHES = 3;
+const TEXT_BATCHES = 5;
 /** Looked at to find how long a line is. */
 const SAMPLE_BYTES = 2 ** 18;
 const OF_LINES: readonly string[] = ['csv', 'jsonl', 'text'];
@@ -73,15 +73,14 @@ export async function rowsToCome(reader: RowReader): Promise<number | null> {
   }
 }
 
-/** What reading takes at once, besides the rows that stay; by the first batch where it is there. */
+/** What reading takes at once, besides the rows that stay; by a batch, as large as others. */
 export function readingBytes(
   { format, heldBytes }: RowReader,
   kind: SourceKind,
-  batch?: RowBatch,
+  { byteLength }: Pick<RowBatch, 'byteLength'>,
 ): number {
   const lines = OF_LINES.includes(format) ? LINES_BYTES : 0;
-  const batches = BATCHES * (batch?.byteLength ?? 0);
-  return heldBytes + batches + lines + (kind === 'text' ? TEXTS_BYTES : 0);
+  return heldBytes + lines + (kind === 'text' ? TEXT_BATCHES : BATCHES) * byteLength;
 }
 
 /** Bytes of ids, as measured, by the first of them; rows that go by numbers need none. */

@@ -10,9 +10,9 @@ import type { Id } from '../../node';
 import { type Normalization, normalized } from '../../text/normalize';
 import type { LetterCase } from '../../text/tokens';
 import {
-  allRuns,
   type Drawn,
   drawnRuns,
+  eachRun,
   RunFilter,
   RunTable,
   WantedRuns,
@@ -29,6 +29,8 @@ const MAX_HELD_WORDS = 2 ** 22;
 const MAX_WORDS = 2 ** 19;
 /** The text, where its words are, and their hashes. */
 const BYTES_PER_HELD_WORD = 26;
+/** Of a document in hand: where its words are and their hashes, and its drawn runs. */
+const BYTES_PER_WORD = 24;
 
 /** A document that has a passage. */
 interface PassagePlace {
@@ -98,6 +100,8 @@ export class PassageFinder {
   /** Candidates of less are not held. */
   #cutoff = 0;
   #heldWords = 0;
+  /** Words of the longest document. */
+  #mostWords = 0;
   #text = '';
   readonly #filter: RunFilter;
   #table: RunTable | null = null;
@@ -116,6 +120,7 @@ export class PassageFinder {
     for (const high of this.#drawn(text).high) this.#filter.add(high);
     this.documents++;
     this.words += this.#places.count;
+    this.#mostWords = Math.max(this.#mostWords, this.#places.count);
   }
 
   /** What the passages take, in bytes; known after the first reading. */
@@ -123,6 +128,7 @@ export class PassageFinder {
     return {
       filter: this.#filter.byteLength,
       table: this.#runs.byteLength,
+      document: this.#mostWords * BYTES_PER_WORD,
       passages: Math.min(2 * MAX_HELD_WORDS, this.words) * BYTES_PER_HELD_WORD,
     };
   }
@@ -155,15 +161,15 @@ export class PassageFinder {
   /** Fourth reading: of all runs, since near the end of a passage not all texts draw the same. */
   compare(text: string, row: number, id: Id): void {
     this.#wanted ??= this.#wantedRuns();
+    const wanted = this.#wanted;
     this.#read(text);
-    const { low, high } = allRuns(this.#places, this.options.minWords);
-    for (let at = 0; at < high.length; at++) {
-      if (!this.#wanted.has(high[at])) continue;
-      const candidate = this.#candidates.get(this.#runs.repeated(low[at], high[at]));
+    eachRun(this.#places, this.options.minWords, (at, low, high) => {
+      if (!wanted.has(high)) return;
+      const candidate = this.#candidates.get(this.#runs.repeated(low, high));
       if (candidate !== undefined && candidate.lastRow !== row) {
         this.#narrow(candidate, { row, id, at });
       }
-    }
+    });
   }
 
   /**

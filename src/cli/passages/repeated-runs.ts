@@ -27,45 +27,52 @@ export interface Drawn {
 /** Bases of the polynomials that hash runs of hashes of words. */
 const BASES = [0x9e37_79b1, 0x85eb_ca77] as const;
 
-/** By run of `width` words its hash, one half of it. */
-function hashesOfRuns(words: Uint32Array, count: number, width: number, base: number): Uint32Array {
-  let power = 1; // of what leaves the run
-  for (let i = 0; i < width; i++) power = Math.imul(power, base);
-  const hashes = new Uint32Array(count - width + 1);
-  let hash = 0;
-  for (let i = 0; i < count; i++) {
-    hash = (Math.imul(hash, base) + words[i]) | 0;
-    if (i >= width) hash = (hash - Math.imul(words[i - width], power)) | 0;
-    if (i >= width - 1) hashes[i - width + 1] = hash;
+/** Calls `visit` with each run of `width` words in order: its first word, halves of its hash. */
+export function eachRun(
+  { low, high, count }: WordPlaces,
+  width: number,
+  visit: (at: number, low: number, high: number) => void,
+): void {
+  const [lowBase, highBase] = BASES;
+  let [lowPower, highPower] = [1, 1]; // of the word that leaves the run
+  for (let i = 0; i < width; i++) {
+    lowPower = Math.imul(lowPower, lowBase);
+    highPower = Math.imul(highPower, highBase);
   }
-  return hashes;
-}
-
-/** By run of `width` words the halves of its hash. */
-export function allRuns({ low, high, count }: WordPlaces, width: number) {
-  const of = (words: Uint32Array, base: number) =>
-    count < width ? new Uint32Array() : hashesOfRuns(words, count, width, base);
-  return { low: of(low, BASES[0]), high: of(high, BASES[1]) };
+  let [lowHash, highHash] = [0, 0];
+  for (let i = 0; i < count; i++) {
+    lowHash = (Math.imul(lowHash, lowBase) + low[i]) | 0;
+    highHash = (Math.imul(highHash, highBase) + high[i]) | 0;
+    const left = i - width;
+    if (left >= 0) {
+      lowHash = (lowHash - Math.imul(low[left], lowPower)) | 0;
+      highHash = (highHash - Math.imul(high[left], highPower)) | 0;
+    }
+    if (left >= -1) visit(left + 1, lowHash >>> 0, highHash >>> 0);
+  }
 }
 
 /** Draws runs by robust winnowing: of equal ones the drawn one stays, else the last is drawn. */
 export function drawnRuns(places: WordPlaces, width: number): Drawn {
   const drawn: Drawn = { at: [], low: [], high: [] };
-  const { low, high } = allRuns(places, width);
-  const orders = low.map((one) => mixed(one));
+  const last = places.count - width;
+  // The runs of the window, each at its number modulo WINDOW, and their hashes by which one wins.
+  const column = () => new Uint32Array(WINDOW);
+  const [lows, highs, orders] = [column(), column(), column()];
   let least = 0;
-  for (let i = 0; i < orders.length; i++) {
-    if (orders[i] < orders[least]) least = i;
-    if (least <= i - WINDOW) {
-      least = i;
-      for (let j = i - 1; j > i - WINDOW; j--) if (orders[j] < orders[least]) least = j;
+  eachRun(places, width, (at, low, high) => {
+    const own = at % WINDOW;
+    [lows[own], highs[own], orders[own]] = [low, high, mixed(low)];
+    const hasLeft = least <= at - WINDOW;
+    if (hasLeft || orders[own] < orders[least % WINDOW]) least = at;
+    for (let i = at - 1; hasLeft && i > at - WINDOW; i--) {
+      if (orders[i % WINDOW] < orders[least % WINDOW]) least = i;
     }
-    const isWhole = i >= WINDOW - 1 || i === orders.length - 1;
-    if (!isWhole || drawn.at.at(-1) === least) continue;
+    if ((at < WINDOW - 1 && at < last) || drawn.at.at(-1) === least) return;
     drawn.at.push(least);
-    drawn.low.push(low[least]);
-    drawn.high.push(high[least]);
-  }
+    drawn.low.push(lows[least % WINDOW]);
+    drawn.high.push(highs[least % WINDOW]);
+  });
   return drawn;
 }
 
@@ -147,11 +154,36 @@ class Columns {
     }
     return place;
   }
+
+  /** Frees a place; runs behind it that are not at the place of their hash move up. */
+  free(place: number): void {
+    const last = this.size - 1;
+    let free = place;
+    for (let from = (free + 1) & last; this.documents[from] > 0; from = (from + 1) & last) {
+      const own = mixed(this.high[from]) & last;
+      // It is looked for from its own place on, so it stays behind that.
+      if (((from - own) & last) < ((from - free) & last)) continue;
+      this.#move(from, free);
+      free = from;
+    }
+    this.documents[free] = 0;
+    this.group[free] = 0;
+  }
+
+  #move(from: number, to: number): void {
+    this.low[to] = this.low[from];
+    this.high[to] = this.high[from];
+    this.documents[to] = this.documents[from];
+    this.group[to] = this.group[from];
+    this.firstRow[to] = this.firstRow[from];
+    this.firstAt[to] = this.firstAt[from];
+    this.lastRow[to] = this.lastRow[from];
+  }
 }
 
 /** The runs that may be repeated, and in how many documents each is. */
 export class RunTable {
-  columns: Columns;
+  readonly columns: Columns;
   /** One of 2^level drawn runs is in the table. */
   level = 0;
   #count = 0;
@@ -200,22 +232,16 @@ export class RunTable {
     return this.columns.documents[place] > 1 ? place : -1;
   }
 
-  /** Half of the runs leave. */
+  /** Half of the runs leave; no second table is needed. */
   #thin(): void {
-    const old = this.columns;
+    const { columns } = this;
     this.level++;
-    this.columns = new Columns(old.size);
-    this.#count = 0;
-    for (let from = 0; from < old.size; from++) {
-      if (old.documents[from] === 0 || !this.isDrawn(old.low[from])) continue;
-      const to = this.columns.find(old.low[from], old.high[from]);
-      for (const name of FIELDS) this.columns[name][to] = old[name][from];
-      this.#count++;
+    for (let place = 0; place < columns.size; place++) {
+      // Another one may have moved to the place.
+      while (columns.documents[place] > 0 && !this.isDrawn(columns.low[place])) {
+        columns.free(place);
+        this.#count--;
+      }
     }
   }
 }
-
-const FIELDS = [
-  ...(['low', 'high', 'documents', 'group'] as const),
-  ...(['firstRow', 'firstAt', 'lastRow'] as const),
-];

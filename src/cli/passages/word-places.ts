@@ -35,28 +35,13 @@ export class WordPlaces {
     this.#odd.clear();
     const kinds = kindTable(this.letterCase);
     const letterAt = (at: number) => kinds[text.charCodeAt(at)] & LETTER_BITS;
-    const readPlain = (from: number, end: number) => {
-      for (let at = from; at < end; ) {
-        const kind = kinds[text.charCodeAt(at)];
-        let next = at + 1;
-        if (kind !== APART) {
-          const isDense = kind >= DENSE;
-          for (; next < end; next++) {
-            const other = kinds[text.charCodeAt(next)];
-            if (other === APART || other >= DENSE !== isDense) break;
-          }
-          if (!isDense || next === at + 1) this.#add(at, next, letterAt);
-          else for (let i = at + 2; i <= next; i++) this.#add(i - 2, i, letterAt);
-        }
-        at = next;
-      }
-    };
-    eachStretch(text, this.letterCase, readPlain, (word, from, end) => {
+    const takeOdd = (word: string, from: number, end: number) => {
       this.#odd.set(this.count, word);
       this.#add(0, word.length, (at) => word.charCodeAt(at));
       this.starts[this.count - 1] = from;
       this.ends[this.count - 1] = end;
-    });
+    };
+    eachWord(text, this.letterCase, (from, end) => this.#add(from, end, letterAt), takeOdd);
   }
 
   /** A word as `words` gives it. */
@@ -91,8 +76,45 @@ export class WordPlaces {
     this.high[i] = high;
   }
 
+  /** Makes room for all words of the text: counted where doubled arrays would be large. */
   #grow(): void {
-    [this.starts, this.ends] = [grown(this.starts), grown(this.ends)];
-    [this.low, this.high] = [grown(this.low), grown(this.high)];
+    let count = 2 * this.count;
+    if (count > MAX_DOUBLED) {
+      count = 0;
+      const add = () => count++;
+      eachWord(this.#text, this.letterCase, add, add);
+    }
+    [this.starts, this.ends] = [grown(this.starts, count), grown(this.ends, count)];
+    [this.low, this.high] = [grown(this.low, count), grown(this.high, count)];
   }
+}
+
+/** Words for which arrays are made by doubling. */
+const MAX_DOUBLED = 2 ** 16;
+
+/** Calls `takePlain` with the place of a word, `takeOdd` with an odd word and its stretch. */
+function eachWord(
+  text: string,
+  letterCase: LetterCase,
+  takePlain: (from: number, end: number) => void,
+  takeOdd: (word: string, from: number, end: number) => void,
+): void {
+  const kinds = kindTable(letterCase);
+  const readPlain = (from: number, end: number) => {
+    for (let at = from; at < end; ) {
+      const kind = kinds[text.charCodeAt(at)];
+      let next = at + 1;
+      if (kind !== APART) {
+        const isDense = kind >= DENSE;
+        for (; next < end; next++) {
+          const other = kinds[text.charCodeAt(next)];
+          if (other === APART || other >= DENSE !== isDense) break;
+        }
+        if (!isDense || next === at + 1) takePlain(at, next);
+        else for (let i = at + 2; i <= next; i++) takePlain(i - 2, i);
+      }
+      at = next;
+    }
+  };
+  eachStretch(text, letterCase, readPlain, takeOdd);
 }

@@ -3,10 +3,10 @@
  * columns are carried along.
  */
 
-import type { RowWriter } from '../../node';
+import type { RowBatch, RowWriter } from '../../node';
 import { wordColumn } from '../../table/columns/make';
 import type { Call } from '../call';
-import { openSource } from '../input/hash-source';
+import { type HashSource, openSource } from '../input/hash-source';
 import { namedColumns, only } from '../input/index-rows';
 import { checkMemory, readingBytes, rowsToCome } from '../input/memory';
 import { counted } from '../output/figures';
@@ -20,12 +20,10 @@ export async function run(call: Call): Promise<0 | 1> {
   const carried = call.has('columns')
     ? namedColumns(call, source)
     : [...(idColumn === null ? [] : [idColumn]), ...source.otherColumns];
-  const advice = 'a smaller size than that is taken by the program alone';
-  const parts = { reading: readingBytes(source.reader, source.choice.kind) };
-  checkMemory(call, (await rowsToCome(source.reader)) ?? 0, { parts, advice });
   let out: RowWriter | null = null;
   let width = '';
   for await (const batch of source) {
+    if (out === null) await checkRoom(call, source, batch);
     const codes = await source.hash(batch);
     width = ` of ${codes.bits} bits`;
     const header = { bits: codes.bits, ...codes.origin };
@@ -38,4 +36,13 @@ export async function run(call: Call): Promise<0 | 1> {
   source.sayNulls();
   call.say(`${counted(out.rowCount, 'code')}${width}`);
   return 0;
+}
+
+/** Refuses what needs more memory than is allowed, by the first batch. */
+async function checkRoom(call: Call, source: HashSource, batch: RowBatch): Promise<void> {
+  if (!call.has('max-memory')) return;
+  const rows = (await rowsToCome(source.reader)) ?? batch.count;
+  const reading = readingBytes(source.reader, source.choice.kind, batch);
+  const advice = 'a smaller size than that is taken by the program alone';
+  checkMemory(call, rows, { parts: { reading, threads: source.threadBytes(batch) }, advice });
 }

@@ -30,10 +30,12 @@ export async function run(call: Call): Promise<0> {
     bytes: first.byteCount,
   });
   /** Reads all rows; the last reading needs ids, and says what was skipped. */
+  let largest = 0;
   const eachText = async (take: (text: string, row: number, id: Id) => void, isLast = false) => {
     const idName = isLast ? idColumn : null;
     const reader = await openInput(call, input, [...new Set([column, idName ?? column])]);
     for await (const batch of batchesOf(call, reader, isLast)) {
+      largest = Math.max(largest, batch.byteLength);
       const ids = idName === null ? null : batch.ids(idName);
       for (const [i, text] of batch.texts(column).entries()) {
         const row = batch.firstRow + i;
@@ -43,7 +45,7 @@ export async function run(call: Call): Promise<0> {
   };
   await eachText((text) => finder.count(text));
   const advice = 'take a part of the file';
-  const parts = { ...finder.parts, reading: readingBytes(first, 'text') };
+  const parts = { ...finder.parts, reading: readingBytes(first, 'text', { byteLength: largest }) };
   checkMemory(call, finder.documents, { parts, advice });
   await eachText((text, row) => finder.enter(text, row));
   await eachText((text, row) => finder.propose(text, row));
