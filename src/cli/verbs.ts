@@ -282,8 +282,11 @@ export const VERBS: readonly Verb[] = [
         '--edits E: number 0.01..0.5 = 0.1':
           'Judge settings for texts by planted copies with up to this share of the words edited',
         '--min-cosine C: number -1<..1 = 0.9': 'Pairs at a cosine of C or more are near',
+        '--min-jaccard J: number 0<..1':
+          'The same by the Jaccard similarity of sets; implies --measure jaccard [0.6]',
         '--cosine-error E: number 0.001..1 = 0.05':
           'Largest accepted error of the cosine that a distance estimates',
+        '--jaccard-error E: number 0.001..1 = 0.05': 'The same of the Jaccard similarity',
       }),
       ...SAMPLE_OPTION,
       ...options({

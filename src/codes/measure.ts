@@ -5,7 +5,15 @@
  */
 
 import { checkBits, checkInteger, checkNumber, checkOptions } from '../base/check';
-import { binomialShare, cosineOf, probableDistance, shareOf, wilson } from './angle';
+import {
+  binomialShare,
+  bitsFor,
+  cosineOf,
+  estimateAngle,
+  probableDistance,
+  shareOf,
+  wilson,
+} from './angle';
 
 /** What a distance estimates, and the way back: one of two, compared by identity. */
 export interface Measure {
@@ -16,6 +24,18 @@ export interface Measure {
   estimateOf(distance: number, bits: number): number;
   /** The share of differing bits that is expected at a similarity. */
   shareOf(similarity: number): number;
+  /** How sure the estimate of a distance is. */
+  doubtOf(distance: number, bits: number, confidence?: number): Doubt;
+  /** The bits that make the error of estimates near a similarity at most `error`. */
+  bitsFor(error: number, similarity: number): number;
+}
+
+/** How sure an estimated similarity is. */
+interface Doubt {
+  /** Standard error. */
+  readonly error: number;
+  /** Holds the truth with probability `confidence`, .95 by default. */
+  readonly interval: readonly [low: number, high: number];
 }
 
 /** Of codes of hyperplanes. */
@@ -24,6 +44,11 @@ export const COSINE: Measure = {
   least: -1,
   estimateOf: cosineOf,
   shareOf,
+  doubtOf(distance, bits, confidence = 0.95) {
+    const { cosineError, cosineInterval } = estimateAngle(distance, bits, { confidence });
+    return { error: cosineError, interval: cosineInterval };
+  },
+  bitsFor: (cosineError, cosine) => bitsFor({ cosineError, cosine }),
 };
 
 /** Of codes by projection 'minwise': half of the bits differ whose minima do. */
@@ -32,6 +57,12 @@ export const JACCARD: Measure = {
   least: 0,
   estimateOf: jaccardOf,
   shareOf: (jaccard) => (1 - jaccard) / 2,
+  doubtOf(distance, bits, confidence = 0.95) {
+    const { jaccardError, jaccardInterval } = estimateJaccard(distance, bits, { confidence });
+    return { error: jaccardError, interval: jaccardInterval };
+  },
+  // The variance of 1 - 2 distance / bits, for a binomial distance: (1 - J²) / bits.
+  bitsFor: (error, jaccard) => Math.max(1, Math.ceil((1 - jaccard ** 2) / error ** 2)),
 };
 
 /**
@@ -49,6 +80,11 @@ export function estimatedName({ name }: Measure): 'estimatedCosine' | 'estimated
 /** The measure of codes of a projection; of codes made elsewhere the cosine. */
 export function measureOf(projection: string | undefined): Measure {
   return projection === 'minwise' ? JACCARD : COSINE;
+}
+
+/** The measure of a name. */
+export function measureNamed(name: Measure['name']): Measure {
+  return name === 'jaccard' ? JACCARD : COSINE;
 }
 
 /** The Jaccard similarity that a distance of 'minwise' codes estimates; at most half is 0. */

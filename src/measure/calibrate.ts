@@ -1,7 +1,7 @@
 /**
- * What distances mean in a user's own rows. All pairs of a sample are compared by exact cosine and
- * by codes of several widths; from that follow the bits to take, the distance within which pairs
- * are near, and the precision and recall to expect of it.
+ * What distances mean in a user's own rows. All pairs of a sample are compared by exact cosine, or
+ * as sets by Jaccard similarity, and by codes of several widths; from that follow the bits to take,
+ * the distance within which pairs are near, and the precision and recall to expect of it.
  */
 
 import {
@@ -17,12 +17,16 @@ import {
 import { drawnNumbers } from '../base/draw';
 import { checkLongCall, LONG_CALL, type LongCall } from '../base/steps';
 import {
-  bitsFor,
-  catchProbability,
-  distanceFor,
-  estimateAngle,
-  expectedDistance,
-} from '../codes/angle';
+  COSINE,
+  catchingDistance,
+  catchShare,
+  checkLeast,
+  JACCARD,
+  type Measure,
+  measureNamed,
+  measureOf,
+  NEAR_JACCARD,
+} from '../codes/measure';
 import { PROJECTIONS, type Projection, SimHasher } from '../hashing/simhash';
 import {
   checkMatrix,
@@ -35,7 +39,7 @@ import {
   type VectorBatch,
   vectorAt,
 } from '../vectors/vectors';
-import { cosinesOf } from './brute-force';
+import { pairSimilarities } from './brute-force';
 import { type Centring, centringOf } from './centring';
 import { type PairTally, type Threshold, tallyPairs, total } from './pair-tally';
 import { hasDirection, isMissing } from './rows';
@@ -44,11 +48,18 @@ import { hasDirection, isMissing } from './rows';
 export interface CalibrateOptions extends LongCall {
   /** Pairs of rows with this cosine or more are near; above -1. */
   minCosine?: number;
+  /** The same of sets by their Jaccard similarity; above 0. */
+  minJaccard?: number;
   /** Largest accepted error of the cosine that a distance estimates, near `minCosine`. */
   cosineError?: number;
+  /** The same of the Jaccard similarity, near `minJaccard`. */
+  jaccardError?: number;
   /** Width of a code; by default the smallest whose measured error is accepted. */
   bits?: number;
-  /** Kind of the hyperplanes; by default 'hadamard' for dense vectors, 'signs' for sparse ones. */
+  /**
+   * Kind of the hyperplanes; by default 'hadamard' for dense vectors, 'signs' for sparse ones.
+   * 'minwise' compares sparse vectors as sets, as `minJaccard` does.
+   */
   projection?: Projection;
   /** Seed of the hyperplanes, and of the rows that are drawn. */
   seed?: number | bigint;
@@ -59,7 +70,9 @@ export interface CalibrateOptions extends LongCall {
 /** A sample of 2,000 rows has two million pairs: about a second of work. */
 const CALIBRATE_DEFAULTS = {
   minCosine: 0.9,
+  minJaccard: NEAR_JACCARD,
   cosineError: 0.05,
+  jaccardError: 0.05,
   seed: 0,
   sample: 2000,
 } as const;
@@ -67,11 +80,11 @@ const CALIBRATE_DEFAULTS = {
 /** What was measured of codes of one width. */
 export interface WidthFigures {
   readonly bits: number;
-  /** Root mean square error of the estimated cosine, over all pairs. */
+  /** Root mean square error of the estimated similarity, over all pairs. */
   readonly error: number;
-  /** The same over the pairs near `minCosine`; null below `ENOUGH_PAIRS` of them. */
+  /** The same over the pairs near `minSimilarity`; null below `ENOUGH_PAIRS` of them. */
   readonly edgeError: number | null;
-  /** The error that theory expects at `minCosine`. */
+  /** The error that theory expects at `minSimilarity`. */
   readonly theoryError: number;
   /** The distance of the best F1; null below `ENOUGH_PAIRS` near pairs. */
   readonly best: Threshold | null;
@@ -85,7 +98,7 @@ export interface Recommended {
   readonly basis: 'measured' | 'theory';
   /** What the distance finds among the pairs of the sample. */
   readonly at: Threshold;
-  /** Share of the pairs at exactly `minCosine` that theory expects within the distance. */
+  /** Share of the pairs at just `minSimilarity` that theory expects within the distance. */
   readonly theoryRecall: number;
 }
 
@@ -93,21 +106,25 @@ export interface Recommended {
 export interface Calibration {
   readonly projection: Projection;
   readonly seed: string;
-  readonly minCosine: number;
-  readonly cosineError: number;
+  /** What distances estimate, and the least of it that pairs have which are near. */
+  readonly measure: 'cosine' | 'jaccard';
+  readonly minSimilarity: number;
+  /** Largest error of an estimate that was accepted. */
+  readonly acceptedError: number;
   /** Rows compared, their pairs, and how many of these are near. */
   readonly rows: number;
   readonly pairs: number;
   readonly nearPairs: number;
-  /** Pairs whose cosine differs from `minCosine` by at most 0.05. */
+  /** Pairs whose similarity differs from `minSimilarity` by at most 0.05. */
   readonly edgePairs: number;
-  /** Bits that theory asks for at `minCosine`, and at cosine 0, where it asks for most. */
+  /** Bits that theory asks for at `minSimilarity`, and at 0, where it asks for most. */
   readonly theoryBits: { readonly edge: number; readonly zero: number };
   readonly widths: readonly WidthFigures[];
   readonly recommended: Recommended;
   /**
-   * Share of the pairs whose exact cosine is in the `cosineInterval` of 95 % that its distance
-   * states. Far below where few coordinates outweigh the rest and the projection is 'signs'.
+   * Share of the pairs whose exact similarity is in the interval of 95 % that its distance states
+   * (`estimateAngle`, `estimateJaccard`). Far below where few coordinates outweigh the rest and the
+   * projection is 'signs'.
    */
   readonly coverage: number;
   /** Whether to subtract the mean; null of sparse rows and of few. */
@@ -123,20 +140,23 @@ const MAX_BITS = 8192;
 const MAX_SAMPLE = 20_000;
 /** With fewer pairs a measured share is too uncertain; then theory decides. */
 export const ENOUGH_PAIRS = 30;
-/** Share of the pairs at exactly `minCosine` that the distance by theory must include. */
+/** Share of the pairs at just `minSimilarity` that the distance by theory must include. */
 const THEORY_SHARE = 0.95;
 /** Share of all pairs that may be within the distance by chance. */
 const MAX_CHANCE_SHARE = 1e-6;
 
 const OPTIONS = [
-  ...['minCosine', 'cosineError', 'bits', 'projection', 'seed', 'sample'],
+  ...['minCosine', 'minJaccard', 'cosineError', 'jaccardError'],
+  ...['bits', 'projection', 'seed', 'sample'],
   ...LONG_CALL,
 ];
 
 /**
  * Measures a sample of the rows and recommends bits and a distance. Rows that are null, empty or
  * all-zero are left out; throws a RangeError when fewer than two others are drawn. Takes about a
- * second for 2,000 rows. The same rows, options and seed give the same result.
+ * second for 2,000 rows. Sets are sparse vectors, compared by `minJaccard` or projection
+ * 'minwise'; those of texts come from `TextHasher.vectorize`. The same rows, options and seed give
+ * the same result.
  *
  * @example
  * const vectors = Array.from({ length: 200 }, (_, i) => [Math.cos(i), Math.sin(i), i / 100]);
@@ -148,27 +168,31 @@ export async function calibrate(
   options?: CalibrateOptions,
 ): Promise<Calibration> {
   const given = checked(options);
-  const { minCosine, cosineError, seed, sample } = given;
+  const { seed, measure, minSimilarity, acceptedError, sample } = given;
   const rows = drawnRows(vectors, sample, Number(BigInt.asUintN(32, seed)));
   const dimensions = isDenseMatrix(rows) ? rows.dimensions : undefined;
+  if (measure === JACCARD && dimensions !== undefined) {
+    throw wrongValue('vectors', 'sparse vectors, whose dimensions are sets', 'dense ones');
+  }
   const projection = given.projection ?? (dimensions === undefined ? 'signs' : 'hadamard');
-  const cosines = cosinesOf(rows);
+  const similarities = pairSimilarities(measure, rows);
   const theoryBits = {
-    edge: bitsFor({ cosineError, cosine: minCosine }),
-    zero: bitsFor({ cosineError, cosine: 0 }),
+    edge: measure.bitsFor(acceptedError, minSimilarity),
+    zero: measure.bitsFor(acceptedError, 0),
   };
   const codes = widthsFor(projection, given.bits, theoryBits.edge).map((bits) =>
     new SimHasher({ bits, seed, projection, dimensions }).hashAll(rows),
   );
   const { signal, onProgress } = given;
-  const tallies = await tallyPairs(codes, { minCosine, cosines, signal, onProgress });
+  const wanted = { measure, minSimilarity, similarities, signal, onProgress };
+  const tallies = await tallyPairs(codes, wanted);
   const nearPairs = total(tallies[0].near);
   const widths = tallies.map((tally) => figuresOf(tally, nearPairs));
-  const bits = given.bits ?? enoughBits(widths, tallies, { cosineError, nearPairs });
+  const bits = given.bits ?? enoughBits(widths, tallies, { acceptedError, nearPairs });
   const tally = tallies[tallies.findIndex((one) => one.bits === bits)];
   return {
-    ...{ projection, seed: String(seed), minCosine, cosineError },
-    ...{ rows: cosines.count, pairs: total(tally.pairs), nearPairs },
+    ...{ projection, seed: String(seed), measure: measure.name, minSimilarity, acceptedError },
+    ...{ rows: similarities.count, pairs: total(tally.pairs), nearPairs },
     ...{ edgePairs: tally.error.edgePairs, theoryBits, widths, tally },
     recommended: recommendedOf(tally, nearPairs),
     coverage: tally.coverage,
@@ -178,17 +202,42 @@ export async function calibrate(
 
 function checked(options: CalibrateOptions | undefined) {
   const all = checkLongCall(checkOptions('options', options, OPTIONS));
-  const given = { ...CALIBRATE_DEFAULTS, ...all };
+  const { seed, sample } = CALIBRATE_DEFAULTS;
+  const given = { seed, sample, ...all };
   if (given.projection !== undefined) checkOneOf('projection', given.projection, PROJECTIONS);
-  if (given.projection === 'minwise') {
-    throw wrongValue('projection', 'one of hyperplanes, since cosines are compared', 'minwise');
-  }
   if (given.bits !== undefined) checkBits(given.bits);
-  checkNumber('minCosine', given.minCosine, -1, 1);
-  if (given.minCosine === -1) throw wrongValue('minCosine', 'a number above -1', given.minCosine);
-  checkNumber('cosineError', given.cosineError, 0.001, 1);
   checkInteger('sample', given.sample, 2, MAX_SAMPLE);
-  return { ...given, seed: checkSeed(given.seed) };
+  const nearness = nearnessOf(given);
+  const projection = nearness.measure === JACCARD ? 'minwise' : given.projection;
+  return { ...given, ...nearness, projection, seed: checkSeed(given.seed) };
+}
+
+/** What is measured: by the least similarity or the projection that is given, else cosines. */
+function nearnessOf(given: CalibrateOptions): {
+  readonly measure: Measure;
+  readonly minSimilarity: number;
+  readonly acceptedError: number;
+} {
+  const { projection, cosineError, jaccardError } = given;
+  const { measure, least } = checkLeast(given, projection) ?? usualNearness(measureOf(projection));
+  if (least === measure.least) {
+    const name = measure === COSINE ? 'minCosine' : 'minJaccard';
+    throw wrongValue(name, `a number above ${least}`, least);
+  }
+  const isOfSets = measure === JACCARD;
+  if ((isOfSets ? cosineError : jaccardError) !== undefined) {
+    const [wrong, right] = isOfSets ? ['cosine', 'jaccard'] : ['jaccard', 'cosine'];
+    const rows = isOfSets ? 'sets' : 'vectors';
+    throw new TypeError(`"${wrong}Error" is not of ${rows}: give "${right}Error"`);
+  }
+  const name = isOfSets ? 'jaccardError' : 'cosineError';
+  const error = (isOfSets ? jaccardError : cosineError) ?? CALIBRATE_DEFAULTS[name];
+  return { measure, minSimilarity: least, acceptedError: checkNumber(name, error, 0.001, 1) };
+}
+
+function usualNearness(measure: Measure): { readonly measure: Measure; readonly least: number } {
+  const { minCosine, minJaccard } = CALIBRATE_DEFAULTS;
+  return { measure, least: measure === JACCARD ? minJaccard : minCosine };
 }
 
 /** At most `count` of the rows, those with a direction. */
@@ -218,13 +267,14 @@ function widthsFor(projection: Projection, wanted: number | undefined, theory: n
 }
 
 function figuresOf(tally: PairTally, nearPairs: number): WidthFigures {
-  const { bits, minCosine, error } = tally;
-  const expected = Math.round(expectedDistance(minCosine, bits));
+  const { bits, minSimilarity, error } = tally;
+  const measure = measureNamed(tally.measure);
+  const expected = Math.round(bits * measure.shareOf(minSimilarity));
   return {
     bits,
     error: error.all,
     edgeError: error.edgePairs < ENOUGH_PAIRS ? null : error.edge,
-    theoryError: estimateAngle(expected, bits).cosineError,
+    theoryError: measure.doubtOf(expected, bits).error,
     best: nearPairs < ENOUGH_PAIRS ? null : bestOf(tally.thresholds()),
   };
 }
@@ -242,10 +292,10 @@ function bestOf(thresholds: readonly Threshold[]): Threshold {
 function enoughBits(
   widths: readonly WidthFigures[],
   tallies: readonly PairTally[],
-  { cosineError, nearPairs }: { cosineError: number; nearPairs: number },
+  { acceptedError, nearPairs }: { acceptedError: number; nearPairs: number },
 ): number {
   const found = widths.find(({ edgeError, theoryError }, i) => {
-    if ((edgeError ?? theoryError) > cosineError) return false;
+    if ((edgeError ?? theoryError) > acceptedError) return false;
     if (nearPairs >= ENOUGH_PAIRS) return true;
     const { at } = recommendedOf(tallies[i], nearPairs);
     return at.found - at.right <= Math.max(at.right, MAX_CHANCE_SHARE * total(tallies[i].pairs));
@@ -255,14 +305,15 @@ function enoughBits(
 
 /** The distance of the best F1, or the one by theory where the sample has too few near pairs. */
 export function recommendedOf(tally: PairTally, nearPairs: number): Recommended {
-  const { bits, minCosine } = tally;
+  const { bits, minSimilarity: least } = tally;
+  const measure = measureNamed(tally.measure);
   const thresholds = tally.thresholds();
   const isMeasured = nearPairs >= ENOUGH_PAIRS;
   const at = isMeasured
     ? bestOf(thresholds)
-    : thresholds[distanceFor(minCosine, bits, THEORY_SHARE)];
+    : thresholds[catchingDistance(measure, { least, bits, probability: THEORY_SHARE })];
   return {
     ...{ bits, maxDistance: at.maxDistance, basis: isMeasured ? 'measured' : 'theory', at },
-    theoryRecall: catchProbability(minCosine, bits, at.maxDistance),
+    theoryRecall: catchShare(measure, { least, bits, maxDistance: at.maxDistance }),
   };
 }

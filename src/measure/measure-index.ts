@@ -5,12 +5,12 @@
  */
 
 import type { InStages, LongCall } from '../base/steps';
-import { JACCARD, NEAR_JACCARD, widestAt } from '../codes/measure';
+import { COSINE, JACCARD, NEAR_JACCARD, widestAt } from '../codes/measure';
 import type { RecallReport } from '../index/index-options';
 import type { IndexBytes } from '../index/index-parts';
 import { partsOf, type SimHashIndex } from '../index/simhash-index';
 import type { SparseMatrix } from '../vectors/vectors';
-import { cosinesOf } from './brute-force';
+import { pairSimilarities } from './brute-force';
 import { type Recommended, recommendedOf } from './calibrate';
 import { type GroupSizes, groupSizes } from './group-sizes';
 import { type PairTally, tallyPairs, total } from './pair-tally';
@@ -76,9 +76,11 @@ export async function measureIndex(
   if (sample.rows.length < 2) {
     return { ...base, curve: null, tally: null, calibrated: null, groups: null, sets: null };
   }
-  const cosines = vectors === null ? null : cosinesOf(vectors);
+  const measure = isOfSets ? JACCARD : COSINE;
+  const minSimilarity = isOfSets ? minJaccard : minCosine;
+  const similarities = vectors === null ? null : pairSimilarities(measure, vectors);
   const [tally] = await inStage('comparing', (work) =>
-    tallyPairs([codes], { cosines, minCosine, ...work }),
+    tallyPairs([codes], { measure, minSimilarity, similarities, ...work }),
   );
   const nearest = await inStage('searching', (work) => nearestDistances(index, sample, work));
   tally.nearest.fill(0);

@@ -1,22 +1,22 @@
 /**
  * Statistics of the pairs of a sample's rows for codes of one width: how many pairs are at each
- * distance, how many of these are near by cosine, which cosines a distance stands for, and the
- * error of the cosine that a distance estimates. Memory depends on the width, not on the pairs.
+ * distance, how many of these are near, which similarities a distance stands for, and the error of
+ * the similarity that a distance estimates. Memory depends on the width, not on the pairs.
  */
 
 import type { LongCall } from '../base/steps';
-import { cosineOf, estimateAngle } from '../codes/angle';
 import { Codes } from '../codes/codes';
+import type { Measure } from '../codes/measure';
 import { scanAll } from '../codes/scan';
-import type { PairCosines } from './brute-force';
+import type { PairSimilarities } from './brute-force';
 
-/** Bins of a histogram of cosines in -1..1; a quantile is exact to one bin, 0.005. */
-const COSINE_BINS = 400;
-/** A pair counts as at `minCosine` when its cosine differs from it by at most this. */
+/** Bins of a histogram of similarities; a quantile of cosines is exact to one bin, 0.005. */
+const BINS = 400;
+/** A pair counts as at `minSimilarity` when its own differs from it by at most this. */
 const EDGE = 0.05;
-/** Of an exact cosine. */
+/** Of an exact similarity. */
 const ROUNDING = 1e-9;
-/** Cosines are binned, and charts drawn, by at most so many ranges of distances. */
+/** Similarities are binned, and charts drawn, by at most so many ranges of distances. */
 const MAX_STEPS = 65;
 
 /** Distances `from` to `to`, both included. */
@@ -25,20 +25,20 @@ export interface DistanceStep {
   readonly to: number;
 }
 
-/** The exact cosines of the pairs in a range of distances. */
-interface CosineStep extends DistanceStep {
+/** The exact similarities of the pairs in a range of distances. */
+interface SimilarityStep extends DistanceStep {
   readonly pairs: number;
   readonly meanDistance: number;
   readonly mean: number;
-  /** 5 % of the pairs have a lower cosine, 5 % a higher one than `high`. */
+  /** 5 % of the pairs have a lower one, 5 % a higher one than `high`. */
   readonly low: number;
   readonly high: number;
 }
 
-/** What "within `maxDistance`" finds of the pairs with a cosine of `minCosine` or more. */
+/** What "within `maxDistance`" finds of the pairs at `minSimilarity` or more. */
 export interface Threshold {
   readonly maxDistance: number;
-  /** Pairs within the distance, and how many of them are near by cosine. */
+  /** Pairs within the distance, and how many of them are near. */
   readonly found: number;
   readonly right: number;
   readonly precision: number;
@@ -49,13 +49,16 @@ export interface Threshold {
 /** Counts of pairs; `tallyPairs` fills it, its methods say what the counts mean. */
 export class PairTally {
   readonly bits: number;
-  readonly minCosine: number;
-  /** Pairs by distance: all; those near by cosine; of each row the one with its nearest. */
+  /** What distances estimate, and the least of it that pairs have which are near. */
+  readonly measure: 'cosine' | 'jaccard';
+  readonly minSimilarity: number;
+  /** Pairs by distance: all; the near ones; of each row the one with its nearest. */
   readonly pairs: Float64Array;
   readonly near: Float64Array;
   readonly nearest: Float64Array;
   /** All distances of this width in ranges of equal length. */
   readonly steps: readonly DistanceStep[];
+  readonly #measure: Measure;
   readonly #estimates: Float64Array;
   readonly #histograms: Uint32Array;
   readonly #sums: Float64Array;
@@ -66,9 +69,11 @@ export class PairTally {
   #inside = 0;
   readonly #intervals: readonly (readonly [low: number, high: number])[];
 
-  constructor(bits: number, minCosine: number) {
+  constructor(bits: number, measure: Measure, minSimilarity: number) {
     this.bits = bits;
-    this.minCosine = minCosine;
+    this.measure = measure.name;
+    this.minSimilarity = minSimilarity;
+    this.#measure = measure;
     this.pairs = new Float64Array(bits + 1);
     this.near = new Float64Array(bits + 1);
     this.nearest = new Float64Array(bits + 1);
@@ -77,35 +82,34 @@ export class PairTally {
       from: step * width,
       to: Math.min(bits, (step + 1) * width - 1),
     }));
-    this.#estimates = Float64Array.from(this.pairs, (_, distance) => cosineOf(distance, bits));
-    this.#intervals = Array.from(
-      this.pairs,
-      (_, distance) => estimateAngle(distance, bits).cosineInterval,
-    );
-    this.#histograms = new Uint32Array(this.steps.length * COSINE_BINS);
+    const theory = Array.from(this.pairs, (_, distance) => this.theoryOf(distance));
+    this.#estimates = Float64Array.from(theory, ({ estimate }) => estimate);
+    this.#intervals = theory.map(({ interval }) => interval);
+    this.#histograms = new Uint32Array(this.steps.length * BINS);
     this.#sums = new Float64Array(this.steps.length);
   }
 
-  /** Counts a pair; `cosine` is exact, or null where it is not known. */
-  add(distance: number, cosine: number | null): void {
+  /** Counts a pair; `similarity` is exact, or null where it is not known. */
+  add(distance: number, similarity: number | null): void {
     this.pairs[distance]++;
-    if (cosine === null) return;
-    if (cosine >= this.minCosine) this.near[distance]++;
+    if (similarity === null) return;
+    if (similarity >= this.minSimilarity) this.near[distance]++;
     const step = Math.floor(distance / (this.steps[0].to + 1));
-    const bin = Math.min(COSINE_BINS - 1, Math.floor(((cosine + 1) / 2) * COSINE_BINS));
-    this.#histograms[step * COSINE_BINS + bin]++;
-    this.#sums[step] += cosine;
+    const { least } = this.#measure;
+    const share = (similarity - least) / (1 - least);
+    this.#histograms[step * BINS + Math.min(BINS - 1, Math.floor(share * BINS))]++;
+    this.#sums[step] += similarity;
     const [low, high] = this.#intervals[distance];
-    if (cosine >= low - ROUNDING && cosine <= high + ROUNDING) this.#inside++;
-    const square = (this.#estimates[distance] - cosine) ** 2;
+    if (similarity >= low - ROUNDING && similarity <= high + ROUNDING) this.#inside++;
+    const square = (this.#estimates[distance] - similarity) ** 2;
     this.#squares += square;
     this.#count++;
-    if (Math.abs(cosine - this.minCosine) > EDGE) return;
+    if (Math.abs(similarity - this.minSimilarity) > EDGE) return;
     this.#edgeSquares += square;
     this.#edgeCount++;
   }
 
-  /** Root mean square error of the estimated cosine: of all pairs, and of those at `minCosine`. */
+  /** Root mean square error of estimates: of all pairs, and of those at `minSimilarity`. */
   get error(): { all: number; edge: number; edgePairs: number } {
     return {
       all: Math.sqrt(this.#squares / Math.max(1, this.#count)),
@@ -114,21 +118,33 @@ export class PairTally {
     };
   }
 
-  /** Share of the pairs whose exact cosine is in the interval of 95 % that its distance states. */
+  /** The similarity that a distance estimates, and the interval that holds the exact one. */
+  theoryOf(
+    distance: number,
+    confidence = 0.95,
+  ): { estimate: number; interval: readonly [low: number, high: number] } {
+    const { interval } = this.#measure.doubtOf(distance, this.bits, confidence);
+    return { estimate: this.#measure.estimateOf(distance, this.bits), interval };
+  }
+
+  /** Share of the pairs whose exact similarity is in the interval that theory states. */
   get coverage(): number {
     return this.#inside / Math.max(1, this.#count);
   }
 
-  /** The cosines of the pairs by range of distances; ranges without pairs are left out. */
-  cosineSteps(): CosineStep[] {
+  /** The similarities of pairs by range of distances; ranges without pairs are left out. */
+  similaritySteps(): SimilarityStep[] {
     return this.steps.flatMap(({ from, to }, step) => {
-      const counts = this.#histograms.subarray(step * COSINE_BINS, (step + 1) * COSINE_BINS);
+      const counts = this.#histograms.subarray(step * BINS, (step + 1) * BINS);
       const pairs = total(counts);
       if (pairs === 0) return [];
       let distances = 0;
       for (let at = from; at <= to; at++) distances += at * this.pairs[at];
       const mean = this.#sums[step] / pairs;
-      const [low, high] = [quantile(counts, 0.05 * pairs), quantile(counts, 0.95 * pairs)];
+      const [low, high] = [0.05, 0.95].map((share) => {
+        const { least } = this.#measure;
+        return least + (1 - least) * quantile(counts, share * pairs);
+      });
       return [{ from, to, pairs, meanDistance: distances / pairs, mean, low, high }];
     });
   }
@@ -155,11 +171,11 @@ export function total(counts: Float64Array | Uint32Array): number {
   return sum;
 }
 
-/** The middle of the bin in which the `rank`-th smallest cosine lies. */
+/** The middle of the bin in which the `rank`-th smallest value lies, as a share of all bins. */
 function quantile(counts: Uint32Array, rank: number): number {
   let [sum, bin] = [0, -1];
   while (sum < rank || bin < 0) sum += counts[++bin];
-  return ((bin + 0.5) / COSINE_BINS) * 2 - 1;
+  return (bin + 0.5) / BINS;
 }
 
 /** Rows whose distances to all others are computed between two reports of progress. */
@@ -167,23 +183,24 @@ const BLOCK_ROWS = 32;
 
 /** What pairs are compared by. */
 interface TallyOptions extends LongCall {
-  /** Pairs with this cosine or more are near. */
-  readonly minCosine: number;
+  readonly measure: Measure;
+  /** Pairs with this similarity or more are near. */
+  readonly minSimilarity: number;
   /** Null where the rows have no vectors: then distances are all that is known. */
-  readonly cosines: PairCosines | null;
+  readonly similarities: PairSimilarities | null;
 }
 
 /**
  * Compares all pairs of rows, whose codes are given at one width or several, and returns a tally
- * for each width. The nearest of a row is the row of the highest cosine, or of the smallest
- * distance at the first width where cosines are not known; of equals the first. No code is null.
+ * for each width. The nearest of a row is the row of the highest similarity, or of the
+ * smallest distance at the first width where none is known; of equals the first. No code is null.
  */
 export async function tallyPairs(
   codes: readonly Codes[],
-  { minCosine, cosines, signal, onProgress }: TallyOptions,
+  { measure, minSimilarity, similarities, signal, onProgress }: TallyOptions,
 ): Promise<PairTally[]> {
   const count = codes[0]?.count ?? 0;
-  const tallies = codes.map(({ bits }) => new PairTally(bits, minCosine));
+  const tallies = codes.map(({ bits }) => new PairTally(bits, measure, minSimilarity));
   /** By width, the distances of the current row to all others. */
   const distances = codes.map(() => new Uint16Array(count));
   /** By row how near its nearest so far is; by width and row the distance to it. */
@@ -204,11 +221,11 @@ export async function tallyPairs(
         const { rows, distances: own } = found[row - first];
         for (let j = 0; j < rows.length; j++) distances[i][rows[j]] = own[j];
       });
-      const exact = cosines?.of(row) ?? null;
+      const exact = similarities?.of(row) ?? null;
       for (let other = row + 1; other < count; other++) {
-        const cosine = exact === null ? null : exact[other];
-        for (let i = 0; i < codes.length; i++) tallies[i].add(distances[i][other], cosine);
-        const nearness = cosine ?? -distances[0][other];
+        const similarity = exact === null ? null : exact[other];
+        for (let i = 0; i < codes.length; i++) tallies[i].add(distances[i][other], similarity);
+        const nearness = similarity ?? -distances[0][other];
         offer(row, nearness, other);
         // The distance is symmetric: `distances` holds it at the position of the other row.
         offer(other, nearness, other);

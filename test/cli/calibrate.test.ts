@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hammingDistance, SimHasher } from '../../src/index';
+import { hammingDistance, SimHasher, shingles, words } from '../../src/index';
 import { Draws, dot } from '../reference/random';
 import { expectAccessible, hasChromium, openPage } from './explore/browser';
 import { ownFolder, run, runInTerminal } from './run';
@@ -31,10 +31,15 @@ interface Told {
   withoutDirection: number;
   command: string;
   calibration: {
-    minCosine: number;
+    measure: string;
+    minSimilarity: number;
     nearPairs: number;
     pairs: number;
-    recommended: { bits: number; maxDistance: number; at: { precision: number; recall: number } };
+    recommended: {
+      bits: number;
+      maxDistance: number;
+      at: { found: number; precision: number; recall: number };
+    };
     distances: { pairs: number[]; near: number[]; nearest: number[] };
   };
 }
@@ -167,13 +172,104 @@ describe('calibrate', () => {
   });
 });
 
+describe('calibrate by Jaccard similarity', () => {
+  /** Families of texts whose words are partly replaced, in the order of their families. */
+  const sentences = Array.from({ length: 30 }, (_, family) =>
+    Array.from({ length: 60 }, () => `w${family}x${draws.integer(400)}`),
+  ).flatMap((words) =>
+    [0, 0.05, 0.1, 0.15].map((share) =>
+      words.map((word) => (draws.uniform() < share ? `o${draws.integer(1e9)}` : word)).join(' '),
+    ),
+  );
+  const pairsWithin = (sets: readonly ReadonlySet<unknown>[], least: number) =>
+    sets.flatMap((a, i) =>
+      sets.slice(i + 1).filter((b) => {
+        const common = [...a].filter((one) => b.has(one)).length;
+        return common / (a.size + b.size - common) >= least;
+      }),
+    ).length;
+  const told = async (...words: string[]): Promise<Told> => {
+    const { code, stdout, stderr } = await run(['calibrate', ...words, '--json', '--quiet']);
+    expect([code, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout);
+  };
+  /** How many pairs the recommended options find. */
+  const foundBy = async ({ command }: Told): Promise<number> => {
+    const words = shellWords(command).slice(2, -2);
+    const { stdout } = await run(['pairs', ...words, '--quiet']);
+    return stdout.split('\n').length - 1;
+  };
+
+  it('measures texts as dedup reads them, and its command finds what it says', async () => {
+    writeFileSync(at('texts.jsonl'), sentences.map((body) => JSON.stringify({ body })).join('\n'));
+    for (const [options, tokens] of [
+      [[], shingles(2)],
+      [['--tokens', 'words', '--case', 'keep'], words],
+    ] as const) {
+      const near = ['--text', 'body', '--min-jaccard', '0.7', ...options];
+      const one = await told(at('texts.jsonl'), ...near);
+      const sets = sentences.map((text) => new Set(tokens(text)));
+      const { measure, minSimilarity, nearPairs, pairs, recommended } = one.calibration;
+      expect([measure, minSimilarity, pairs]).toEqual(['jaccard', 0.7, (120 * 119) / 2]);
+      expect(nearPairs).toBe(pairsWithin(sets, 0.7));
+      expect(nearPairs).toBeGreaterThan(30);
+      for (const option of [...options, '--measure jaccard']) expect(one.command).toContain(option);
+      expect(await foundBy(one)).toBe(recommended.at.found);
+    }
+  });
+
+  it('measures sparse vectors as sets, weights or not', async () => {
+    const sets = sentences.map((text) => [...new Set(text.split(' '))]);
+    const numbers = new Map(sets.flat().map((word, i) => [word, i]));
+    const lines = sets.map((some) => {
+      const ix = some.map((word) => numbers.get(word));
+      return JSON.stringify({ ix, w: ix.map(() => 0.1 + draws.uniform()) });
+    });
+    writeFileSync(at('sparse.jsonl'), lines.join('\n'));
+    const columns = ['--vector', 'ix,w', '--measure', 'jaccard'];
+    const one = await told(at('sparse.jsonl'), ...columns);
+    const least = pairsWithin(
+      sets.map((some) => new Set(some)),
+      0.6,
+    );
+    expect([one.calibration.minSimilarity, one.calibration.nearPairs]).toEqual([0.6, least]);
+    expect(await foundBy(one)).toBe(one.calibration.recommended.at.found);
+  });
+
+  it('shows tables of Jaccard similarities, and no cosine', async () => {
+    const { stdout } = await run(['calibrate', at('texts.jsonl'), '--min-jaccard', '0.7', '-q']);
+    for (const part of [
+      'compared by exact Jaccard similarity',
+      'pairs at Jaccard similarity 0.7',
+    ]) {
+      expect(stdout).toContain(part);
+    }
+    expect(stdout).not.toMatch(/cosine|NaN|undefined/);
+  });
+
+  it.each([
+    [['--min-jaccard', '0.7', '--min-cosine', '0.9'], 2, '--min-cosine needs codes made by'],
+    [['--min-jaccard', '0.7', '--edits', '0.1'], 2, '--min-jaccard measures distances: leave one'],
+    [['--min-jaccard', '0.7', '--projection', 'signs'], 2, '--min-jaccard does not go with'],
+    [['--min-jaccard', '0.7', '--cosine-error', '0.1'], 2, 'give --jaccard-error'],
+    [['--min-jaccard', '0'], 2, '--min-jaccard expected a number above 0 and at most 1, got 0'],
+    [['--min-jaccard', '0.7', '--pairs', 'x.csv'], 2, '--min-jaccard is what calibrate compares'],
+  ])('refuses %j', async (options, code, message) => {
+    const outcome = await run(['calibrate', at('texts.jsonl'), ...options]);
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toContain(message);
+  });
+});
+
 describe('calibrate refuses', () => {
   it.each([
     [['--min-cosine', '2'], 2, '--min-cosine expected a number above -1 and at most 1, got 2'],
     [['--cosine-error', '0'], 2, '--cosine-error expected a number in 0.001..1, got 0'],
     [['--sample', '1'], 2, '--sample expected an integer in 2..20000, got 1'],
     [['--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],
-    [['--measure', 'jaccard'], 2, 'calibrate compares cosines of vectors, and no sets'],
+    [['--measure', 'jaccard'], 2, 'compares sets, which are texts or sparse vectors: '],
+    [['--min-jaccard', '0.5'], 2, 'has dense ones in "embedding"'],
+    [['--jaccard-error', '0.1'], 2, '--jaccard-error is not of cosine: give --cosine-error'],
     [['--edits', '0.2'], 2, '--edits is of texts: vectors have no words to edit'],
     [['-o', 'x.pdf'], 2, '-o expected a name that ends in .html or .json, got x.pdf'],
     [['--vector', 'nothing'], 1, 'no column "nothing"'],

@@ -216,7 +216,7 @@ describe('calibrate by labelled pairs', () => {
     [["it's texts.jsonl", '--bits', '64'], '--bits is what calibrate compares for texts'],
     [['vectors.jsonl', '--pairs', 'truth.csv', '--edits', '0.2'], '--edits plants copies'],
     [['vectors.jsonl', '--pairs', 'truth.csv', '--cosine-error', '0.1'], 'labels decide'],
-    [['vectors.jsonl', '--pairs', 'truth.csv', '--measure', 'jaccard'], 'and no sets'],
+    [['vectors.jsonl', '--pairs', 'truth.csv', '--measure', 'jaccard'], 'these are dense'],
     [['-', '--from', 'jsonl', '--pairs', 'truth.csv'], 'name one, not -'],
   ])('refuses the options %j', async (words, message) => {
     const input = readFileSync(at('vectors.jsonl'));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { COSINE } from '../../src/codes/measure';
 import { hammingDistance, SimHasher, type SparseMatrix } from '../../src/index';
-import { cosinesOf } from '../../src/measure/brute-force';
+import { pairSimilarities } from '../../src/measure/brute-force';
 import { calibrate } from '../../src/measure/calibrate';
 import { PairTally } from '../../src/measure/pair-tally';
 import { angleBetween, Draws, dot } from '../reference/random';
@@ -92,7 +93,7 @@ describe('a calibration', async () => {
   });
 
   it('tells the mean and the band of cosines at each distance', () => {
-    for (const { from, to, pairs: count, mean, low, high } of tally.cosineSteps()) {
+    for (const { from, to, pairs: count, mean, low, high } of tally.similaritySteps()) {
       const own = pairs
         .filter(({ distance }) => distance >= from && distance <= to)
         .map((pair) => pair.cosine)
@@ -103,7 +104,7 @@ describe('a calibration', async () => {
       expect(Math.abs(low - own[Math.ceil(0.05 * own.length) - 1])).toBeLessThanOrEqual(0.0026);
       expect(Math.abs(high - own[Math.ceil(0.95 * own.length) - 1])).toBeLessThanOrEqual(0.0026);
     }
-    expect(tally.cosineSteps().reduce((sum, step) => sum + step.pairs, 0)).toBe(pairs.length);
+    expect(tally.similaritySteps().reduce((sum, step) => sum + step.pairs, 0)).toBe(pairs.length);
   });
 
   it('takes a width that is asked for, also one that is not in its list', async () => {
@@ -149,7 +150,7 @@ it('cosines of sparse rows are those of the same rows written out', () => {
     indices: entries.flatMap((row) => [...row.map(({ i }) => BigInt(i) << 57n), 0n]),
     values: entries.flatMap((row) => [...row.map(({ i, value }) => (i === 0 ? 0.5 : value)), 0.5]),
   };
-  const cosines = cosinesOf(sparse);
+  const cosines = pairSimilarities(COSINE, sparse);
   expect(cosines.count).toBe(30);
   wide.forEach((row, a) => {
     cosines.of(a).forEach((value, b) => {
@@ -160,16 +161,16 @@ it('cosines of sparse rows are those of the same rows written out', () => {
 });
 
 it('a tally of a width beyond its steps sums neighbouring distances', () => {
-  const tally = new PairTally(1024, 0.9);
+  const tally = new PairTally(1024, COSINE, 0.9);
   tally.add(17, 0.5);
   tally.add(30, 0.7);
   tally.add(1024, -1);
-  expect(tally.cosineSteps().map(({ from, to, pairs }) => [from, to, pairs])).toEqual([
+  expect(tally.similaritySteps().map(({ from, to, pairs }) => [from, to, pairs])).toEqual([
     [16, 31, 2],
     [1024, 1024, 1],
   ]);
-  expect(tally.cosineSteps()[0].mean).toBeCloseTo(0.6, 12);
-  expect(tally.cosineSteps()[0].meanDistance).toBe(23.5);
+  expect(tally.similaritySteps()[0].mean).toBeCloseTo(0.6, 12);
+  expect(tally.similaritySteps()[0].meanDistance).toBe(23.5);
 });
 
 describe('the rows of a calibration', () => {
@@ -218,7 +219,6 @@ it('a calibration refuses what it cannot measure', async () => {
     [matrix, { bits: 0 }, /"bits" expected/],
     [matrix, { seed: '1' }, /"seed" expected a number or a bigint/],
     [matrix, { projection: 'sings' }, /"projection" expected one of/],
-    [matrix, { projection: 'minwise' }, /"projection" expected one of hyperplanes/],
     [matrix, { mincosine: 0.5 }, /no option "mincosine", did you mean "minCosine"/],
     [matrix, { onProgress: 1 }, /"onProgress" expected a function/],
   ];

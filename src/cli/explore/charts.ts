@@ -5,11 +5,11 @@
 
 import type { Chart } from '../../explorer/messages';
 import type { GroupSizes } from '../../measure/group-sizes';
-import { type DistanceStep, type PairTally, type Threshold, total } from '../../measure/pair-tally';
+import { type DistanceStep, type PairTally, total } from '../../measure/pair-tally';
 import type { SetRecall } from '../../measure/set-recall';
 import type { SpeedCurve, SpeedPoint } from '../../measure/speed-curve';
-import { estimateAngle, type RecallReport } from '../../node';
-import { counted, grouped } from '../output/figures';
+import type { RecallReport } from '../../node';
+import { counted, grouped, similarityWords } from '../output/figures';
 
 /** "40–47", or "40" where a step is one distance. */
 export function stepName({ from, to }: DistanceStep): string {
@@ -34,7 +34,6 @@ export function usedSteps(
   return first < 0 ? [] : steps.slice(first, isUsed.lastIndexOf(true) + 1);
 }
 
-const theoryAt = (distance: number, bits: number) => estimateAngle(distance, bits).estimatedCosine;
 const distanceLabel = (bits: number) => `distance, of ${bits} bits`;
 
 /** Distances of all pairs of a sample, and of each row to its nearest; one distance is marked. */
@@ -57,14 +56,19 @@ export function distanceChart(
   };
 }
 
-/** The cosines that a distance stands for: their mean and band where measured, and theory. */
-export function cosineChart(tally: PairTally): Chart {
+/** The similarities that a distance stands for: mean and band where measured, and theory. */
+export function similarityChart(tally: PairTally): Chart {
   const { bits } = tally;
-  const steps = tally.cosineSteps();
+  const theoryAt = (distance: number) => tally.theoryOf(distance).estimate;
+  const steps = tally.similaritySteps();
+  const [what, theory] =
+    tally.measure === 'jaccard'
+      ? ['Jaccard similarities', '1 - 2 d / bits']
+      : ['cosines', 'cos(π d / bits)'];
   const base = {
     kind: 'band' as const,
-    ...{ xLabel: distanceLabel(bits), yLabel: 'exact cosine' },
-    description: 'Exact cosines of pairs by the distance of their codes, next to cos(π d / bits).',
+    ...{ xLabel: distanceLabel(bits), yLabel: `exact ${similarityWords({ name: tally.measure })}` },
+    description: `Exact ${what} of pairs by the distance of their codes, next to ${theory}.`,
   };
   if (steps.length > 0) {
     const x = steps.map(({ meanDistance }) => meanDistance);
@@ -74,29 +78,31 @@ export function cosineChart(tally: PairTally): Chart {
         { name: '5 % of the pairs', y: steps.map(({ low }) => low) },
         { name: '95 %', y: steps.map(({ high }) => high) },
         { name: 'mean', y: steps.map(({ mean }) => mean) },
-        { name: 'theory', y: x.map((distance) => theoryAt(Math.round(distance), bits)) },
+        { name: 'theory', y: x.map((distance) => theoryAt(Math.round(distance))) },
       ],
     };
   }
   const to = Math.round(bits * 0.6);
   const every = Math.max(1, Math.floor(to / 128));
   const x = Array.from({ length: Math.floor(to / every) + 1 }, (_, i) => i * every);
-  const expected = x.map((one) => estimateAngle(one, bits, { confidence: 0.9 }).cosineInterval);
+  const expected = x.map((one) => tally.theoryOf(one, 0.9).interval);
   return {
     ...{ ...base, x },
     series: [
       { name: '5 % by theory', y: expected.map(([low]) => low) },
       { name: '95 %', y: expected.map(([, high]) => high) },
-      { name: 'theory', y: x.map((one) => theoryAt(one, bits)) },
+      { name: 'theory', y: x.map(theoryAt) },
     ],
   };
 }
 
 /** Precision, recall and F1 by the largest distance that counts as near. */
 export function thresholdChart(
-  thresholds: readonly Threshold[],
-  { bits, minCosine, marked }: { bits: number; minCosine: number; marked: number },
+  tally: PairTally,
+  { least, marked }: { readonly least: string; readonly marked: number },
 ): Chart {
+  const { bits } = tally;
+  const thresholds = tally.thresholds();
   const first = thresholds.findIndex(({ found }) => found > 0);
   const complete = thresholds.findIndex(({ recall }) => recall === 1);
   const enough = complete < 0 ? 0 : Math.min(complete, 3 * marked);
@@ -104,7 +110,7 @@ export function thresholdChart(
   const shown = first < 0 ? [] : thresholds.slice(first, to + 1);
   return {
     ...{ kind: 'lines', xLabel: `largest ${distanceLabel(bits)}`, yLabel: 'share', isShare: true },
-    description: `Of pairs at cosine ${minCosine} or more, when those within a distance are taken.`,
+    description: `Of pairs at ${least} or more, when those within a distance are taken.`,
     x: shown.map(({ maxDistance }) => maxDistance),
     series: (['precision', 'recall', 'f1'] as const).map((figure) => {
       return { name: figure === 'f1' ? 'F1' : figure, y: shown.map((one) => one[figure]) };

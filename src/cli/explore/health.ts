@@ -4,24 +4,33 @@
  */
 
 import type { HealthAnswer, Section } from '../../explorer/messages';
-import { ENOUGH_PAIRS } from '../../measure/calibrate';
+import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
 import { type Measured, type MeasureOptions, measureIndex } from '../../measure/measure-index';
 import { PairTally, total } from '../../measure/pair-tally';
 import type { SpeedCurve } from '../../measure/speed-curve';
 import { estimateJaccard, IndexFolder, type RecallReport } from '../../node';
 import type { Call } from '../call';
 import { type Fact, folderFacts } from '../input/index-folder';
-import { bytesText, counted, excerpt, fixed, grouped, percent, plain } from '../output/figures';
+import {
+  bytesText,
+  counted,
+  excerpt,
+  fixed,
+  grouped,
+  percent,
+  plain,
+  similarityWords,
+} from '../output/figures';
 import { costWords, coverageWords, recallWords } from '../output/recall';
 import { jsonOf } from '../output/table';
 import {
-  cosineChart,
   distanceChart,
   groupChart,
   isChosen,
   partitionChart,
   recallChart,
   setChart,
+  similarityChart,
   thresholdChart,
 } from './charts';
 import type { Explored } from './explored';
@@ -242,7 +251,7 @@ function cosineSections(tally: PairTally, { hasVectors, calibrated }: Measured):
           ? 'Exact cosines are those of the held vectors.'
           : 'No vectors are held, so this is what theory says of a pair at a distance.',
       ],
-      chart: cosineChart(tally),
+      chart: similarityChart(tally),
     },
     ...(hasVectors && calibrated !== null ? [thresholdSection(tally, calibrated.maxDistance)] : []),
   ];
@@ -266,15 +275,20 @@ function setSection(sets: Measured['sets']): Section[] {
 
 /** What each distance finds of the near pairs. */
 export function thresholdSection(tally: PairTally, marked: number): Section {
-  const { bits, minCosine } = tally;
+  const least = leastWords(tally);
   return {
-    ...{ name: 'threshold', heading: `Which distance finds pairs at cosine ${minCosine} or more` },
+    ...{ name: 'threshold', heading: `Which distance finds pairs at ${least} or more` },
     sentences: [
       'Precision: of the pairs within the distance, the share that is near. Recall: of the near ' +
         'pairs, the share within it.',
     ],
-    chart: thresholdChart(tally.thresholds(), { bits, minCosine, marked }),
+    chart: thresholdChart(tally, { least, marked }),
   };
+}
+
+/** The least similarity of near pairs, as "cosine 0.9". */
+export function leastWords({ measure, minSimilarity }: PairTally | Calibration): string {
+  return `${similarityWords({ name: measure })} ${minSimilarity}`;
 }
 
 /** Why rows within the distance of the groups count as near. */
@@ -332,6 +346,7 @@ export function healthData(folder: FolderState, report: Measured | null): string
 /** As `jsonOf`; tallies as what they say. */
 function shown(key: string, value: unknown): unknown {
   if (!(value instanceof PairTally)) return jsonOf(key, value);
-  const { bits, minCosine, pairs, near, nearest } = value;
-  return { bits, minCosine, pairs, near, nearest, cosines: value.cosineSteps() };
+  const { bits, measure, minSimilarity, pairs, near, nearest } = value;
+  const similarities = value.similaritySteps();
+  return { bits, measure, minSimilarity, pairs, near, nearest, similarities };
 }

@@ -1,15 +1,14 @@
 /**
- * What a calibration of vectors says: small histograms and tables, charts, and the command that
- * follows; and the same figures as data.
+ * What a calibration of vectors or sets says: small histograms and tables, charts, and the command
+ * that follows; and the same figures as data.
  */
 
 import { basename } from 'node:path';
-import { cosineOf } from '../../codes/angle';
 import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
 import type { PairTally } from '../../measure/pair-tally';
-import { cosineChart, distanceChart, sharesOf, stepName, usedSteps } from '../explore/charts';
-import { thresholdSection } from '../explore/health';
-import { counted, fixed, grouped, percent } from './figures';
+import { distanceChart, sharesOf, similarityChart, stepName, usedSteps } from '../explore/charts';
+import { leastWords, thresholdSection } from '../explore/health';
+import { counted, fixed, grouped, percent, similarityWords } from './figures';
 import type { Part, Told } from './parts';
 import { aligned } from './table';
 
@@ -34,7 +33,8 @@ const MAX_LINES = 24;
 
 /** The parts of a calibration, the recommendation last. */
 function partsOf(calibration: Calibration, command: string): Part[] {
-  const { tally, minCosine, recommended } = calibration;
+  const { tally, recommended } = calibration;
+  const what = nameOf(calibration);
   const marked = recommended.maxDistance;
   return [
     {
@@ -42,14 +42,14 @@ function partsOf(calibration: Calibration, command: string): Part[] {
       letters: histogram(tally),
       figure: {
         chart: distanceChart(tally, { nearestName: 'nearest of each row', marked }),
-        sentences: ['The nearest of a row is the one of the highest exact cosine in the sample.'],
+        sentences: [`The nearest of a row is the one of the highest exact ${what} in the sample.`],
       },
     },
     {
-      ...{ name: 'cosine', heading: 'What a distance says of the cosine' },
-      letters: cosines(tally),
+      ...{ name: 'cosine', heading: `What a distance says of the ${what}` },
+      letters: similarities(tally),
       figure: {
-        chart: cosineChart(tally),
+        chart: similarityChart(tally),
         sentences: [
           'Where the mean leaves theory at small distances, near pairs are rare among all that ' +
             'are as near by chance.',
@@ -62,7 +62,7 @@ function partsOf(calibration: Calibration, command: string): Part[] {
     },
     {
       ...{ name: 'threshold', cells: thresholdCells(calibration) },
-      heading: `Which distance finds pairs at cosine ${minCosine} or more`,
+      heading: `Which distance finds pairs at ${leastWords(tally)} or more`,
       figure: thresholdSection(tally, marked),
     },
     {
@@ -70,6 +70,11 @@ function partsOf(calibration: Calibration, command: string): Part[] {
       sentence: expectation(calibration),
     },
   ];
+}
+
+/** What distances estimate, for a sentence. */
+function nameOf({ measure }: Calibration | PairTally): string {
+  return similarityWords({ name: measure });
 }
 
 /** The calibration for people, and as data. */
@@ -111,9 +116,9 @@ function bar(share: number): string {
   return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
 }
 
-/** The cosines that distances stand for, a line for each of a few ranges. */
-function cosines(tally: PairTally): string {
-  const steps = tally.cosineSteps();
+/** The similarities that distances stand for, a line for each of a few ranges. */
+function similarities(tally: PairTally): string {
+  const steps = tally.similaritySteps();
   const every = Math.ceil(steps.length / MAX_LINES);
   const rows = [
     ['distance', 'mean', '5 %', '95 %', 'theory', 'pairs'],
@@ -122,7 +127,7 @@ function cosines(tally: PairTally): string {
       .map((step) => [
         stepName(step),
         ...[step.mean, step.low, step.high].map((value) => fixed(value)),
-        fixed(cosineOf(Math.round(step.meanDistance), tally.bits)),
+        fixed(tally.theoryOf(Math.round(step.meanDistance)).estimate),
         grouped(step.pairs),
       ]),
   ];
@@ -130,8 +135,10 @@ function cosines(tally: PairTally): string {
 }
 
 /** What was measured of each width, and what its best distance finds. */
-function widthCells({ widths, minCosine }: Calibration): string[][] {
-  const headings = ['bits', 'error of the cosine', `near ${minCosine}`, 'by theory'];
+function widthCells(calibration: Calibration): string[][] {
+  const { widths, minSimilarity } = calibration;
+  const error = `error of the ${nameOf(calibration)}`;
+  const headings = ['bits', error, `near ${minSimilarity}`, 'by theory'];
   return [
     [...headings, 'best within', 'precision', 'recall', 'F1'],
     ...widths.map(({ bits, error, edgeError, theoryError, best }) => [
@@ -171,7 +178,7 @@ function calibrationData(report: CalibrationReport): object {
     calibration: {
       ...figures,
       distances: { pairs: [...tally.pairs], near: [...tally.near], nearest: [...tally.nearest] },
-      cosines: tally.cosineSteps(),
+      similarities: tally.similaritySteps(),
       thresholds: tally.thresholds(),
     },
   };
@@ -194,10 +201,10 @@ function baseSentences(report: CalibrationReport): string[] {
     sentences.push('Fewer than two rows can be compared: there is nothing to measure.');
     return sentences;
   }
-  const { pairs, nearPairs, minCosine } = calibration;
+  const { pairs, nearPairs, minSimilarity } = calibration;
   sentences.push(
-    `All ${counted(pairs, 'pair')} of them compared by exact cosine: ${grouped(nearPairs)} at ` +
-      `${minCosine} or more.`,
+    `All ${counted(pairs, 'pair')} of them compared by exact ${nameOf(calibration)}: ` +
+      `${grouped(nearPairs)} at ${minSimilarity} or more.`,
   );
   if (drawn < fileRows) {
     sentences.push(
@@ -209,9 +216,9 @@ function baseSentences(report: CalibrationReport): string[] {
 }
 
 /** What the recommended distance may be expected to find. */
-function expectation({ recommended, minCosine, nearPairs, pairs }: Calibration): string {
+function expectation({ recommended, minSimilarity, nearPairs, pairs }: Calibration): string {
   const { bits, maxDistance, basis, at, theoryRecall } = recommended;
-  const edge = `theory expects ${percent(theoryRecall)} of the pairs at just ${minCosine}`;
+  const edge = `theory expects ${percent(theoryRecall)} of the pairs at just ${minSimilarity}`;
   if (basis === 'measured') {
     return (
       `Within ${maxDistance} of ${bits} bits: precision ${fixed(at.precision)} ` +
@@ -221,18 +228,22 @@ function expectation({ recommended, minCosine, nearPairs, pairs }: Calibration):
   }
   return (
     `Within ${maxDistance} of ${bits} bits, by theory: only ${counted(nearPairs, 'pair')} of the ` +
-    `sample ${nearPairs === 1 ? 'is' : 'are'} at ${minCosine} or more, and ${ENOUGH_PAIRS} are ` +
-    `needed to choose by; ${edge}. Of ${counted(pairs, 'pair')}, ${grouped(at.found)} are within ` +
-    `it, ${grouped(at.right)} of these near. A larger --sample tells more.`
+    `sample ${nearPairs === 1 ? 'is' : 'are'} at ${minSimilarity} or more, and ` +
+    `${ENOUGH_PAIRS} are needed to choose by; ${edge}. Of ${counted(pairs, 'pair')}, ` +
+    `${grouped(at.found)} are within it, ${grouped(at.right)} of these near. ` +
+    'A larger --sample tells more.'
   );
 }
 
 /** Least share of the pairs in their intervals that is as good as stated. */
 const MIN_COVERAGE = 0.9;
 
-/** Whether distances say of cosines what theory says, and whether to subtract the mean. */
-function coverageSentence({ coverage, centring, projection }: Calibration): string {
-  const holds = `The 95 % interval holds the exact cosine of ${percent(coverage)} of the pairs`;
+/** Whether distances say of similarities what theory says, and whether to subtract the mean. */
+function coverageSentence(calibration: Calibration): string {
+  const { coverage, centring, projection } = calibration;
+  const holds =
+    `The 95 % interval holds the exact ${nameOf(calibration)} of ` +
+    `${percent(coverage)} of the pairs`;
   const better =
     coverage < MIN_COVERAGE && projection === 'signs'
       ? `: few coordinates outweigh the rest, take --projection gaussian, or hadamard for vectors.`
@@ -251,14 +262,15 @@ function coverageSentence({ coverage, centring, projection }: Calibration): stri
 
 /** How many bits are recommended, and why. */
 function bitsSentence(calibration: Calibration): string {
-  const { theoryBits, minCosine, cosineError, recommended, edgePairs } = calibration;
+  const { theoryBits, minSimilarity, acceptedError, recommended, edgePairs } = calibration;
+  const what = nameOf(calibration);
   const how =
     edgePairs < ENOUGH_PAIRS
-      ? `by theory, since too few pairs lie near ${minCosine} to measure it`
+      ? `by theory, since too few pairs lie near ${minSimilarity} to measure it`
       : `measured on the ${counted(edgePairs, 'pair')} within 0.05 of it`;
   return (
-    `For an error of ${cosineError} at cosine ${minCosine} theory asks for ` +
-    `${grouped(theoryBits.edge)} bits (at cosine 0 for ${grouped(theoryBits.zero)}); ` +
+    `For an error of ${acceptedError} at ${what} ${minSimilarity} theory asks for ` +
+    `${grouped(theoryBits.edge)} bits (at ${what} 0 for ${grouped(theoryBits.zero)}); ` +
     `recommended here: ${grouped(recommended.bits)}, ${how}. ${coverageSentence(calibration)}`
   );
 }

@@ -3,8 +3,14 @@
  * that it plants; of any rows the pairs that `--pairs` labels. The settings are declared here.
  */
 
-import { NEAR_JACCARD } from '../../codes/measure';
-import { type Contest, contest, type Half, type Setting } from '../../measure/contest';
+import { JACCARD, measureOf, NEAR_JACCARD } from '../../codes/measure';
+import {
+  type Contest,
+  contest,
+  type Half,
+  type Setting,
+  type Threshold,
+} from '../../measure/contest';
 import { labelledHalves } from '../../measure/labelled';
 import { plantedHalves } from '../../measure/planted';
 import { hasDirection } from '../../measure/rows';
@@ -15,10 +21,11 @@ import { CommandError } from '../errors';
 import type { HashSource } from '../input/hash-source';
 import { DEFAULT_BITS, hasherOptionsOf } from '../input/hasher-options';
 import { type NamedLabel, readLabels } from '../input/labels';
+import { checkMeasure, LEAST } from '../input/nearness';
 import { sourceWords } from '../input/open-input';
 import { type ReadRows, readRows } from '../input/row-values';
 import { textHasherOf, textHashersOf, textSettingsOf } from '../input/texts';
-import { commandLine } from '../output/figures';
+import { commandLine, similarityWords } from '../output/figures';
 import { optionOf, outcomesTold, type Truth } from '../output/outcomes';
 import type { Told } from '../output/parts';
 
@@ -26,7 +33,7 @@ import type { Told } from '../output/parts';
 const COPIES = 300;
 /** What settings of texts differ in. */
 const COMPARED = [
-  ...['min-cosine', 'cosine-error', 'bits', 'measure', 'projection'],
+  ...[...LEAST, 'cosine-error', 'jaccard-error', 'bits', 'measure', 'projection'],
   ...['counting', 'tf-idf', 'frequencies', 'keywords'],
 ];
 
@@ -88,7 +95,7 @@ export async function outcomesOf(call: Call, source: HashSource): Promise<Told> 
 function refuseOptions(call: Call, isText: boolean): void {
   const isLabelled = call.has('pairs');
   if (isLabelled && call.has('edits')) call.misuse('--edits plants copies, --pairs has labels');
-  const refused = isText ? COMPARED : ['cosine-error', 'edits'];
+  const refused = isText ? COMPARED : ['cosine-error', 'jaccard-error', 'edits'];
   const given = refused.find((name) => call.has(name));
   if (given === undefined) return;
   call.misuse(
@@ -107,7 +114,7 @@ export function drawSeedOf(call: Call): number {
 /** What else decides how rows become codes, said so that other verbs understand it alike. */
 export function givenWords(call: Call, isText: boolean): string[] {
   const names = ['from', 'types', 'on-error', 'seed'];
-  if (isText) names.push('normalize', 'stop-words', 'hash');
+  if (isText) names.push('normalize', 'case', 'stop-words', 'hash');
   return names.flatMap((name) => (call.has(name) ? [`--${name}`, call.list(name).join(',')] : []));
 }
 
@@ -150,8 +157,8 @@ function judgeVectors({ call, source, read, labels, seed }: Task): Promise<Outco
     return call.fail(`${source.reader.file}: row ${row}, id "${id}" of a labelled pair, is null`);
   });
   const halves = halvesOf(call, { rows, labels: labels ?? [], names, seed });
-  const usual = call.number('min-cosine') as number;
-  return judge(call, vectorEntries(call, rows), { halves, usual });
+  const { entries, usual } = vectorEntries(call, rows);
+  return judge(call, entries, { halves, usual });
 }
 
 /** Numbers of the rows that labels name; fails where the input has none of such an id. */
@@ -271,21 +278,30 @@ async function textEntries(call: Call, texts: readonly string[]): Promise<Entry<
 /** Widths of codes of vectors that are compared. */
 const VECTOR_WIDTHS = [64, 128, 256, 512, 1024];
 
-/** The exact cosine, and distances of codes. */
-function vectorEntries(call: Call, rows: readonly Vector[]): Entry<Vector>[] {
+/** The exact similarity with its usual threshold, and distances of codes. */
+function vectorEntries(
+  call: Call,
+  rows: readonly Vector[],
+): { readonly entries: Entry<Vector>[]; readonly usual: number } {
   const [first] = rows;
   const dimensions = isSparse(first) ? undefined : first.length;
   const { seed, projection } = hasherOptionsOf(call, dimensions);
-  if (projection === 'minwise') {
-    call.misuse('calibrate compares cosines of vectors, and no sets: leave out --measure jaccard');
+  const measure = measureOf(projection);
+  const least = checkMeasure(call, measure);
+  const isOfSets = measure === JACCARD;
+  if (isOfSets && dimensions !== undefined) {
+    call.misuse(
+      'sets are texts or sparse vectors, and these are dense: leave out --measure jaccard',
+    );
   }
   const given = call.number('bits');
   const known = projection === 'direct' ? [64] : VECTOR_WIDTHS;
-  const setting = (bits: number, by: 'minCosine' | 'maxDistance'): Entry<Vector> => {
+  const exact = `exact ${similarityWords(measure)}`;
+  const setting = (bits: number, by: Threshold): Entry<Vector> => {
     const isByDistance = by === 'maxDistance';
     const hasher = new SimHasher({ bits, seed, projection, dimensions, zero: 'null' });
     return {
-      ...{ name: isByDistance ? `${projection}, ${bits} bits` : 'exact cosine', by },
+      ...{ name: isByDistance ? `${projection}, ${bits} bits` : exact, by },
       words: isByDistance ? ['--projection', String(projection), '--bits', String(bits)] : [],
       compare(some) {
         const matrix = packVectors(some);
@@ -294,8 +310,12 @@ function vectorEntries(call: Call, rows: readonly Vector[]): Entry<Vector>[] {
       },
     };
   };
-  return [
-    setting(64, 'minCosine'),
-    ...(given === undefined ? known : [given]).map((bits) => setting(bits, 'maxDistance')),
-  ];
+  const widths = given === undefined ? known : [given];
+  return {
+    entries: [
+      setting(64, isOfSets ? 'minJaccard' : 'minCosine'),
+      ...widths.map((bits) => setting(bits, 'maxDistance')),
+    ],
+    usual: call.number(least) ?? NEAR_JACCARD,
+  };
 }
