@@ -129,7 +129,8 @@ export const VERBS: readonly Verb[] = [
         '--memory SIZE': 'Leave the rows in their files, and hold at most so much of them, as 512M',
         '--segments RANGE':
           'With --memory: search these segments alone, as 0-3, of those that the manifest lists',
-        '--columns NAMES: list': 'Columns of the index to show (on a terminal the first text)',
+        '--columns NAMES: list':
+          'Columns of the index to show, or none (the first text, as that of an index of texts)',
       }),
       ...OUTPUT_OPTIONS,
       ...COLUMN_OPTIONS,

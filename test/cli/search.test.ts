@@ -5,11 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   hammingDistance,
   openIndex,
+  openRows,
   readVectors,
   type SimHashIndex,
   TextHasher,
 } from '../../src/node';
-import { ownFolder, root, rowsOf, run } from './run';
+import { ownFolder, root, rowsOf, run, runInTerminal } from './run';
 
 const NOUNS = join(root, 'datasets/nouns/nouns.arrow');
 const DOCS = join(root, 'datasets/sample/docs.jsonl');
@@ -246,8 +247,47 @@ describe('search by text', () => {
   it('shows the texts of an index of texts, which are carried unless told otherwise', async () => {
     const rows = rowsOf<{ id: string; body: string }>(await readFile(DOCS, 'utf8'));
     const body = rows.find(({ id }) => id === 'bread-3')?.body;
-    const [first] = await search('docs.hs', '--query', 'sourdough starter', '--columns', 'body');
+    const query = ['search', 'docs.hs', '--query', 'sourdough starter', '-k', '1'];
+    const [first] = await search(...query.slice(1));
     expect(first).toMatchObject({ id: 'bread-3', body });
+    const told = ['query', 'rank', 'id', 'distance', 'estimatedCosine'];
+    expect(Object.keys(first)).toEqual([...told, 'body']);
+    const folder = await ownFolder();
+    for (const format of ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'json']) {
+      const out = join(folder, `out.${format}`);
+      for (const [words, columns] of [
+        [[], [...told, 'body']],
+        [['--columns', 'none'], told],
+      ] as const) {
+        const made = await run([...query, ...words, '-o', out, '--force'], { cwd });
+        expect([made.code, made.stderr]).toEqual([0, '']);
+        if (format === 'json') {
+          const [row] = JSON.parse(await readFile(out, 'utf8'));
+          expect(Object.keys(row)).toEqual(columns);
+          continue;
+        }
+        const reader = await openRows(out);
+        expect(reader.columns.map(({ name }) => name)).toEqual(columns);
+        for await (const batch of reader) {
+          if (words.length === 0) expect(batch.texts('body')).toEqual([body]);
+        }
+      }
+    }
+    const people = await runInTerminal([...query, '--columns', 'none'], { cwd });
+    expect(people.stdout).toContain('bread-3');
+    expect(people.stdout).not.toContain('body');
+  });
+
+  it('shows the texts of rows that stay in their folder, and those of a file of queries', async () => {
+    const rows = rowsOf<{ id: string; body: string }>(await readFile(DOCS, 'utf8'));
+    const input = rows.map(({ body }) => `${body}\n`).join('');
+    const words = ['search', 'docs.hs', '-', '--from', 'text', '-k', '1', '-q'];
+    for (const memory of [[], ['--memory', '16M']]) {
+      const { stdout } = await run([...words, ...memory], { cwd, input });
+      const found = rowsOf<Found>(stdout);
+      expect(found).toHaveLength(rows.length);
+      for (const { id, body } of found) expect(body).toBe(rows.find((row) => row.id === id)?.body);
+    }
   });
 
   it('takes the lines of stdin', async () => {

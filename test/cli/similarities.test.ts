@@ -105,7 +105,18 @@ it('an index of sets is searched by Jaccard similarity', async () => {
   const index = join(folder, 'sets.hs');
   const made = ['index', file, '--text', 'text', '--measure', 'jaccard', '-o', index];
   expect((await run([...made, '--vectors', 'sparse', '--tokens', 'shingles:2'])).code).toBe(0);
-  const { stdout } = await run(['search', index, '--row-id', '6', '-k', '1', '--to', 'csv']);
+  const { stdout } = await run([
+    'search',
+    index,
+    '--row-id',
+    '6',
+    '--columns',
+    'none',
+    '-k',
+    '1',
+    '--to',
+    'csv',
+  ]);
   expect(stdout).toMatch(/^query,rank,id,distance,jaccard\n6,1,\d+,\d+,0\.\d+\n$/);
   const exact = await run(['pairs', index, '--min-jaccard', '0.9']);
   for (const line of exact.stdout.trim().split('\n')) {

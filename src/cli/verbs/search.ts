@@ -30,7 +30,7 @@ import {
 import { limitOf } from '../input/memory';
 import { estimatedNearness, LEAST } from '../input/nearness';
 import { bytesText, counted, grouped } from '../output/figures';
-import { isForPeople, openOutput } from '../output/rows';
+import { openOutput } from '../output/rows';
 import { onlyOne, type Queries, queriesOf, queryAt, type SearchedIndex } from './search-queries';
 import { firstWish, sortedById, tiesById } from './search-ties';
 
@@ -152,13 +152,16 @@ function requestOf(call: Call, made: { bits: number; measure: Measure }): Search
   return { k, maxDistance, rank, recall };
 }
 
-/** The columns of `--columns`; without it, on a terminal, the first of texts. */
+/** The columns of `--columns`; without it the first of texts. */
 function shownColumns(call: Call, folder: SavedIndex): readonly string[] {
   if (call.has('columns')) {
-    return call.list('columns').map((name) => carriedName(call, folder, name));
+    const names = call.list('columns');
+    const isNone = names.length === 1 && names[0] === 'none';
+    if (isNone && !folder.columnInfo.some(({ name }) => name === 'none')) return [];
+    return names.map((name) => carriedName(call, folder, name));
   }
   const text = folder.columnInfo.find(({ fits }) => fits.includes('text'));
-  return isForPeople(call) && text !== undefined ? [text.name] : [];
+  return text === undefined ? [] : [text.name];
 }
 
 interface Asked extends SearchRequest {
