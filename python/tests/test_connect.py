@@ -60,7 +60,7 @@ class OnConnect(unittest.TestCase):
         best = np.argsort(-(unit[:5] @ unit.T), axis=1)[:, :3]
         with tempfile.TemporaryDirectory() as folder:
             path = str(pathlib.Path(folder, "docs.hs"))
-            build_index(rows, path, vector="v", vectors="float32", shards=2)
+            build_index(rows, path, vector="v", vectors="float32", segments=2)
             found = nearest(self.spark, path, rows.where("id < 5"), k=3, vector="v").collect()
         own = {(row["query"], row["rank"]): row["id"] for row in found}
         self.assertEqual(own, {(query, rank + 1): best[query, rank] for query in range(5) for rank in range(3)})

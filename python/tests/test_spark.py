@@ -302,7 +302,7 @@ class OnSpark(unittest.TestCase):
         hashed = rows.select("id", fingerprint("v", bits=64).alias("code"))
         codes = spark.createDataFrame(hashed.toPandas(), hashed.schema)
         path = f"{folder.name}/half.hs"
-        build_index(rows, path, vector="v", vectors="float32", shards=1)
+        build_index(rows, path, vector="v", vectors="float32", segments=1)
         stages = {
             "fingerprint": lambda: hashed,
             "pairs": lambda: pairs(codes, 16),
@@ -346,20 +346,20 @@ class OnSpark(unittest.TestCase):
         expected = digest(map(tuple, near.collect()))
         path = f"{folder.name}/full.hs"
         there = f"{folder.name}/there.hs"
-        build_index(rows, there, vector="v", vectors="float32", shards=1)
+        build_index(rows, there, vector="v", vectors="float32", segments=1)
         stages = (
             (shuffled, "No space left on device", lambda: pairs(rows.select("id", hashed), 8).collect()),
             (temporary, "No space left on device", lambda: nearest(spark, there, rows, vector="v").collect()),
             # Of one task: where it fails, none is ended that would leave its folder.
-            (temporary, "CommandError.*no space left on the device", lambda: build_index(rows, path, vector="v", vectors="float32", shards=1)),
+            (temporary, "CommandError.*(no space left on the device|the disk has . MiB free)", lambda: build_index(rows, path, vector="v", vectors="float32", segments=1)),
         )
         for disk, sentence, work in stages:
             with self.subTest(disk=disk, sentence=sentence), full(disk), self.assertRaisesRegex(Exception, sentence):
                 work()
-        self.assertFalse(os.path.exists(f"{path}/index.json"))
+        self.assertFalse(os.path.exists(f"{path}/manifest-000001.json"))
         self.assertEqual(digest(map(tuple, near.collect())), expected)
-        build_index(rows, path, vector="v", vectors="float32", shards=2)
-        self.assertTrue(os.path.exists(f"{path}/index.json"))
+        build_index(rows, path, vector="v", vectors="float32", segments=2)
+        self.assertEqual(json.loads(command.run("verify", path, "--json"))["problems"], [])
         self.assertEqual(os.listdir(temporary), [])
 
     def test_components_of_long_chains(self):
@@ -397,10 +397,13 @@ class OnSpark(unittest.TestCase):
         rows = spark.createDataFrame([], "id long, v array<float>, t string")
         queries = spark.createDataFrame([(1, [1.0, 2.0])], "id long, v array<float>")
         path = f"{folder.name}/none.hs"
-        build_index(rows, path, vector="v")
+        with self.assertRaisesRegex(ValueError, "no rows"):
+            build_index(rows, path, vector="v")
+        with self.assertRaisesRegex(FileNotFoundError, "none.hs holds no index"):
+            nearest(spark, path, queries, vector="v")
         none = rows.select("id", fingerprint("v", bits=64).alias("code"))
         plan = dedup(rows, text="t", max_distance=3)
-        for found in (none, pairs(none, 3), cluster(none, 3), plan, nearest(spark, path, queries, vector="v")):
+        for found in (none, pairs(none, 3), cluster(none, 3), plan):
             self.assertEqual(found.collect(), [])
         table = frequencies(rows, "t")
         some = spark.createDataFrame([(1, "green tea")], "id long, t string")
@@ -425,7 +428,7 @@ class OnSpark(unittest.TestCase):
             for shards, victim in PARTITIONS.items():
                 paths[shards] = str(pathlib.Path(folder, f"docs-{shards}.hs"))
                 with fault("index", victim):
-                    build_index(rows, paths[shards], vector="v", vectors="float32", bits=64, shards=shards)
+                    build_index(rows, paths[shards], vector="v", vectors="float32", bits=64, segments=shards)
             for rank in ("exact", "hamming"):
                 words = ["--ties", "id", "--rank", rank, "-k", "20", "-q"]
                 printed = command.run("search", f"{folder}/one.hs", f"{folder}/queries.jsonl", *words)
@@ -438,16 +441,58 @@ class OnSpark(unittest.TestCase):
                         own = found.collect()
                     self.assertEqual(digest(map(tuple, own)), expected, f"{rank}, {shards} shards")
 
+    def test_an_index_with_a_recall_is_one_folder_that_the_command_changes(self):
+        draw = np.random.default_rng(9)
+        middles = draw.normal(size=(60, 16))
+        vectors = (middles[draw.integers(0, 60, 12000)] + 0.5 * draw.normal(size=(12000, 16))).astype(np.float32)
+        vectors[5000:5600] = vectors[:600]  # rows with equal codes
+        rows = spark.createDataFrame([(i, v.tolist()) for i, v in enumerate(vectors)], "id long, v array<float>")
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        true = np.argsort(-(unit[:200] @ unit.T), axis=1, kind="stable")[:, :10]
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(pathlib.Path(folder, "docs.hs"))
+            with fault("index", "child"):
+                build_index(rows, path, vector="v", vectors="float32", bits=64, segments=2, recall=0.9)
+            with self.assertRaisesRegex(FileExistsError, "holds an index"):
+                build_index(rows, path, vector="v", segments=2)
+            self.assertEqual(json.loads(command.run("verify", path, "--json"))["problems"], [])
+            manifest = json.loads(pathlib.Path(path, "manifest-000001.json").read_text())
+            self.assertEqual((manifest["rows"], manifest["index"]["report"]["plan"]), (12000, "partitions"))
+            names = {one["name"] for one in manifest["files"]}
+            left = {name for name in os.listdir(path) if not name.startswith("manifest")} - names
+            # Of the task that was killed, at most.
+            self.assertLessEqual(len(left), 8)
+            command.run("index", path, "--remove", "7,8", "-q")
+            more = pathlib.Path(folder, "more.jsonl")
+            more.write_text("".join(json.dumps({"id": 20000 + i, "v": vectors[i].tolist()}) + "\n" for i in (1, 2)))
+            command.run("index", str(more), "--id", "id", "--vector", "v", "-o", path, "--append", "-q")
+            self.assertEqual({name for name in os.listdir(path)} & left, set())
+            found = nearest(spark, path, rows.where("id < 200"), k=10, vector="v").collect()
+        own = {}
+        for row in found:
+            own.setdefault(row["query"], []).append(row["id"])
+        self.assertEqual({len(one) for one in own.values()}, {10})
+        self.assertIn(20001, own[1])
+        self.assertNotIn(7, own[7])
+        shared = sum(len({*own[query]} & {*true[query]}) for query in range(20, 200))
+        self.assertGreaterEqual(shared, 0.9 * 1800)
+
+    def test_ids_that_are_there_twice_make_no_index(self):
+        rows = spark.createDataFrame([(1, [1.0, 2.0]), (2, [2.0, 1.0]), (1, [2.0, 2.0])], "id long, v array<float>")
+        with self.assertRaisesRegex(ValueError, "the id 1 is there 2 times"):
+            build_index(rows, f"{folder.name}/twice.hs", vector="v", segments=2)
+        self.assertFalse(os.path.exists(f"{folder.name}/twice.hs"))
+
     def test_the_nearest_rows_over_shards_are_the_nearest_of_all(self):
         draw = np.random.default_rng(5)
         vectors = draw.normal(size=(300, 16)).astype(np.float32)
         rows = spark.createDataFrame([(i, v.tolist()) for i, v in enumerate(vectors)], "id long, v array<float>")
         with tempfile.TemporaryDirectory() as folder:
             path = str(pathlib.Path(folder, "docs.hs"))
-            build_index(rows, path, vector="v", vectors="float32", shards=3)
+            build_index(rows, path, vector="v", vectors="float32", segments=3)
             found = nearest(spark, path, rows.where("id < 20"), k=5, vector="v").collect()
-            shards = json.loads(pathlib.Path(path, "index.json").read_text())["shards"]
-            self.assertEqual(sum(one["rows"] for one in shards), 300)
+            index = json.loads(pathlib.Path(path, "manifest-000001.json").read_text())
+            self.assertEqual((index["rows"], len([one for one in index["files"] if one["kind"] == "rows"])), (300, 3))
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         true = np.argsort(-(unit[:20] @ unit.T), axis=1)[:, :5]
         own = {(row["query"], row["rank"]): row["id"] for row in found}
