@@ -47,7 +47,7 @@ const BUNDLES = [
   { names: '{ SimHasher, scan }', limit: 30, arrow: false },
   { names: '{ SimHashIndex }', limit: 73, arrow: false }, // 60 is wanted
   { names: '{ openIndexUrl }', limit: 113, arrow: true },
-  { names: '*', limit: 161, arrow: true }, // 110 is wanted
+  { names: '*', limit: 162, arrow: true }, // 110 is wanted
 ];
 /** The same of what is loaded when the first threads start. */
 const THREADS_LIMIT = 74;

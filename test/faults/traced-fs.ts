@@ -8,6 +8,9 @@ import { resolve } from 'node:path';
 // biome-ignore lint/style/useNodejsImportProtocol: with its protocol it would be this file
 import * as real from 'fs/promises';
 
+// biome-ignore lint/style/useNodejsImportProtocol: as above
+export { constants } from 'fs/promises';
+
 /** What reached the file system; files by a number, since names move. */
 export type Event =
   | { kind: 'create' | 'remove' | 'folder'; path: string; file: number }
@@ -126,6 +129,16 @@ export async function link(from: string, path: string): Promise<void> {
   const [a, b] = [resolve(from), resolve(path)];
   files.set(b, fileAt(a));
   record({ kind: 'link', from: a, path: b, file: fileAt(a) });
+}
+
+export async function copyFile(from: string, path: string, mode?: number): Promise<void> {
+  mayFail(`copyFile ${path}`);
+  await real.copyFile(from, path, mode);
+  const full = resolve(path);
+  files.delete(full);
+  record({ kind: 'create', path: full, file: fileAt(full) });
+  const bytes = new Uint8Array(await real.readFile(path));
+  record({ kind: 'write', file: fileAt(full), at: 0, bytes });
 }
 
 export async function rename(from: string, path: string): Promise<void> {
