@@ -3,7 +3,7 @@
 export type { BuildOptions } from './folder/build-index';
 export type { NewBatch } from './folder/folder-change';
 export { IndexFolder, openIndex } from './folder/index-folder';
-export type { JoinOptions } from './folder/join-folders';
+export type { MergeOptions } from './folder/merge-folders';
 export type { FolderOptimizeOptions } from './folder/optimize-stored';
 export { saveIndex } from './folder/save-index';
 export type { AppendOptions } from './folder/stored-operations';

@@ -61,7 +61,7 @@ export const VERBS: readonly Verb[] = [
     summary: 'an index folder: make it, append to it, remove, optimize',
     usage:
       'IN -o DIR [--append [--replace]] | DIR --remove IDS | DIR --optimize | DIR --compact | ' +
-      'DIR... --join -o DIR',
+      'DIR... --merge -o DIR',
     options: [
       ...options({
         '-o, --output DIR':
@@ -79,12 +79,12 @@ export const VERBS: readonly Verb[] = [
           'Optimize with N partitions [by the number of rows: 3.5 times its square root, about]',
         '--compact': 'Write the folder again without what was removed',
         '--like DIR':
-          'With --memory: options and centroids of this folder, so that both can be joined',
+          'With --memory: options and centroids of this folder, so that both can be merged',
         '--first-row N: integer 0..2147483647':
-          'With --memory: the number of the first row, for folders that are joined [0]',
-        '--join': 'Make one index of folders that were built --like one folder',
+          'With --memory: the number of the first row, for folders that are merged [0]',
+        '--merge': 'Make one index of folders that were built --like one folder',
         '--manifests-only':
-          'With --join: the folders hold manifests alone, whose other files are elsewhere',
+          'With --merge: the folders hold manifests alone, whose other files are elsewhere',
         '--vectors WHAT: none|float32|int8|sparse':
           'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
           'vectors with --optimize: int8]',

@@ -6,13 +6,7 @@
  * differently.
  */
 
-import {
-  checkBits,
-  checkInteger,
-  checkMaxDistance,
-  checkNumber,
-  checkOptions,
-} from '../base/check';
+import { checkBits, checkInteger, checkNumber, checkOptions } from '../base/check';
 
 /** The angle in radians, 0 to π, that a distance estimates. */
 export function angleOf(distance: number, bits: number): number {
@@ -23,11 +17,6 @@ export function angleOf(distance: number, bits: number): number {
 /** The cosine that a distance estimates. */
 export function cosineOf(distance: number, bits: number): number {
   return Math.cos(angleOf(distance, bits));
-}
-
-/** The mean distance of pairs at a cosine; not an integer. */
-export function expectedDistance(cosine: number, bits: number): number {
-  return checkBits(bits) * shareOf(cosine);
 }
 
 /** Rounding error of a cosine in float64: of 4,096 dimensions at most 5e-13. */
@@ -139,15 +128,6 @@ function rootMeanSquare(share: number, bits: number): number {
   const cosine = Math.cos(Math.PI * share);
   const square = (1 + meanCosine((2 * Math.PI) / bits)) / 2;
   return Math.sqrt(Math.max(0, square - 2 * cosine * meanCosine(Math.PI / bits) + cosine ** 2));
-}
-
-/**
- * The probability that a pair at this cosine has at most `maxDistance` differing bits: the recall
- * of such pairs.
- */
-export function catchProbability(cosine: number, bits: number, maxDistance: number): number {
-  checkMaxDistance(maxDistance, checkBits(bits));
-  return binomialShare(shareOf(cosine), bits, maxDistance);
 }
 
 /** The probability that at most `maxDistance` of the bits differ, each with probability `share`. */

@@ -4,7 +4,13 @@
  * all that follows from it; everything above compares codes by it and knows no projection.
  */
 
-import { checkBits, checkInteger, checkNumber, checkOptions } from '../base/check';
+import {
+  checkBits,
+  checkInteger,
+  checkMaxDistance,
+  checkNumber,
+  checkOptions,
+} from '../base/check';
 import {
   binomialShare,
   bitsFor,
@@ -80,11 +86,6 @@ export function estimatedName({ name }: Measure): 'estimatedCosine' | 'estimated
 /** The measure of codes of a projection; of codes made elsewhere the cosine. */
 export function measureOf(projection: string | undefined): Measure {
   return projection === 'minwise' ? JACCARD : COSINE;
-}
-
-/** The measure of a name. */
-export function measureNamed(name: Measure['name']): Measure {
-  return name === 'jaccard' ? JACCARD : COSINE;
 }
 
 /** The Jaccard similarity that a distance of 'minwise' codes estimates; at most half is 0. */
@@ -169,10 +170,11 @@ export function catchingDistance(
   return probableDistance(measure.shareOf(least), bits, checkNumber('share', probability, 0, 1));
 }
 
-/** The probability that a pair at this similarity is within a distance. */
+/** The probability that a pair at this similarity is within a distance: the recall of such pairs. */
 export function catchShare(
   measure: Measure,
   { least, bits, maxDistance }: { least: number; bits: number; maxDistance: number },
 ): number {
+  checkMaxDistance(maxDistance, checkBits(bits));
   return binomialShare(measure.shareOf(least), bits, maxDistance);
 }

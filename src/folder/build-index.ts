@@ -53,10 +53,10 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   readonly frequencies?: FrequencyTable | undefined;
   /**
    * Takes options, centroids and texts from this folder, in place of options, so that folders which
-   * are built apart can be joined. `optimize` then chooses a setting for its centroids.
+   * are built apart can be merged. `optimize` then chooses a setting for its centroids.
    */
   readonly like?: string | undefined;
-  /** The number of the first row, 0 by default: rows of folders that are joined have others. */
+  /** The number of the first row, 0 by default: rows of folders that are merged have others. */
   readonly firstRow?: number | undefined;
   /** Rows that will come, where that is known: the disk must have room for them. */
   readonly expectedRows?: number | undefined;

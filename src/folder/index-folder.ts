@@ -41,8 +41,8 @@ import {
   readFolderFile,
   readManifest,
 } from './generations';
-import { type JoinOptions, joinStored } from './join-folders';
 import { carriedColumns, loadIndex, type OpenedFolder } from './load-index';
+import { type MergeOptions, mergeStored } from './merge-folders';
 import { changeNewest, MAX_WRITERS } from './newest';
 import { checkFolderOptimize, type FolderOptimizeOptions, optimizeStored } from './optimize-stored';
 import { folderPath, originOf } from './origin';
@@ -163,15 +163,15 @@ export class IndexFolder {
   }
 
   /**
-   * Joins folders that were built `like` one folder, with rows that follow one another: files are
+   * Merges folders that were built `like` one folder, with rows that follow one another: files are
    * linked, or copied. Throws where they differ, or an id or a code is in two of them.
    */
-  static async join(
+  static async merge(
     folder: string,
     parts: readonly string[],
-    options?: JoinOptions,
+    options?: MergeOptions,
   ): Promise<IndexFolder> {
-    await joinStored(folder, parts, options);
+    await mergeStored(folder, parts, options);
     return IndexFolder.open(folder);
   }
 

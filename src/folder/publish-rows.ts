@@ -68,9 +68,10 @@ export async function publishRows(change: FolderChange, waiting: WaitingRows): P
     ...(centroids && { nearness: centroids.nearness }),
     ...{ distinct: shared.distinct, shared: shared.firsts !== null },
   };
-  const trained = given === null && training !== null ? [training.centroids] : [];
   const files = given === null ? [] : [given.file];
-  for (const one of trained) files.push(await centroidsFile(writer, one));
+  if (given === null && training !== null) {
+    files.push(await centroidsFile(writer, training.centroids));
+  }
   const content = await waiting.write(segments, { index, centroids: files });
   await segments.close();
   if (training === null || wanted === null) {

@@ -23,7 +23,6 @@ import {
   checkLeast,
   JACCARD,
   type Measure,
-  measureNamed,
   measureOf,
   NEAR_JACCARD,
 } from '../codes/measure';
@@ -267,8 +266,7 @@ function widthsFor(projection: Projection, wanted: number | undefined, theory: n
 }
 
 function figuresOf(tally: PairTally, nearPairs: number): WidthFigures {
-  const { bits, minSimilarity, error } = tally;
-  const measure = measureNamed(tally.measure);
+  const { bits, measure, minSimilarity, error } = tally;
   const expected = Math.round(bits * measure.shareOf(minSimilarity));
   return {
     bits,
@@ -305,8 +303,7 @@ function enoughBits(
 
 /** The distance of the best F1, or the one by theory where the sample has too few near pairs. */
 export function recommendedOf(tally: PairTally, nearPairs: number): Recommended {
-  const { bits, minSimilarity: least } = tally;
-  const measure = measureNamed(tally.measure);
+  const { bits, measure, minSimilarity: least } = tally;
   const thresholds = tally.thresholds();
   const isMeasured = nearPairs >= ENOUGH_PAIRS;
   const at = isMeasured

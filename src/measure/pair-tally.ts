@@ -50,7 +50,7 @@ export interface Threshold {
 export class PairTally {
   readonly bits: number;
   /** What distances estimate, and the least of it that pairs have which are near. */
-  readonly measure: 'cosine' | 'jaccard';
+  readonly measure: Measure;
   readonly minSimilarity: number;
   /** Pairs by distance: all; the near ones; of each row the one with its nearest. */
   readonly pairs: Float64Array;
@@ -58,7 +58,6 @@ export class PairTally {
   readonly nearest: Float64Array;
   /** All distances of this width in ranges of equal length. */
   readonly steps: readonly DistanceStep[];
-  readonly #measure: Measure;
   readonly #estimates: Float64Array;
   readonly #histograms: Uint32Array;
   readonly #sums: Float64Array;
@@ -71,9 +70,8 @@ export class PairTally {
 
   constructor(bits: number, measure: Measure, minSimilarity: number) {
     this.bits = bits;
-    this.measure = measure.name;
+    this.measure = measure;
     this.minSimilarity = minSimilarity;
-    this.#measure = measure;
     this.pairs = new Float64Array(bits + 1);
     this.near = new Float64Array(bits + 1);
     this.nearest = new Float64Array(bits + 1);
@@ -95,7 +93,7 @@ export class PairTally {
     if (similarity === null) return;
     if (similarity >= this.minSimilarity) this.near[distance]++;
     const step = Math.floor(distance / (this.steps[0].to + 1));
-    const { least } = this.#measure;
+    const { least } = this.measure;
     const share = (similarity - least) / (1 - least);
     this.#histograms[step * BINS + Math.min(BINS - 1, Math.floor(share * BINS))]++;
     this.#sums[step] += similarity;
@@ -123,8 +121,8 @@ export class PairTally {
     distance: number,
     confidence = 0.95,
   ): { estimate: number; interval: readonly [low: number, high: number] } {
-    const { interval } = this.#measure.doubtOf(distance, this.bits, confidence);
-    return { estimate: this.#measure.estimateOf(distance, this.bits), interval };
+    const { interval } = this.measure.doubtOf(distance, this.bits, confidence);
+    return { estimate: this.measure.estimateOf(distance, this.bits), interval };
   }
 
   /** Share of the pairs whose exact similarity is in the interval that theory states. */
@@ -142,7 +140,7 @@ export class PairTally {
       for (let at = from; at <= to; at++) distances += at * this.pairs[at];
       const mean = this.#sums[step] / pairs;
       const [low, high] = [0.05, 0.95].map((share) => {
-        const { least } = this.#measure;
+        const { least } = this.measure;
         return least + (1 - least) * quantile(counts, share * pairs);
       });
       return [{ from, to, pairs, meanDistance: distances / pairs, mean, low, high }];

@@ -45,10 +45,8 @@ class ParallelStep<S, P, R> extends Elsewhere {
 
   async run({ threads, signal, onProgress }: LongCall): Promise<void> {
     const { count } = this.#job;
-    const wanted = Math.min(count, threadsOf(threads));
-    const least = threads !== undefined && threads !== 'auto' ? 2 : MIN_PARTS;
-    if (wanted < 2 || count < least || (this.#job.sharesRows && !canShareMemory())) return;
-    if (least > 2 && count < MIN_PARTS_COLD && !(pool?.isWarm() ?? false)) return;
+    const wanted = threadsFor(count, threads, pool?.isWarm());
+    if (wanted === 0 || (this.#job.sharesRows && !canShareMemory())) return;
     pool ??= await loadPool();
     this.isDone = await pool.runJob(this.#job, wanted, {
       ...(this.mayStop && signal && { signal }),
@@ -58,14 +56,22 @@ class ParallelStep<S, P, R> extends Elsewhere {
   }
 }
 
-/** How many threads a job of so many parts starts where none are running and no option says it. */
-export function threadsFor(parts: number): number {
-  const wanted = Math.min(parts, threadsOf());
-  return wanted < 2 || parts < MIN_PARTS_COLD ? 0 : wanted;
+/**
+ * How many threads do a job of so many parts: those that an option names, else as many as pay,
+ * which are fewer where none are running yet (`isWarm`). 0 where the calling thread does it.
+ */
+export function threadsFor(
+  parts: number,
+  option: LongCall['threads'] = 'auto',
+  isWarm = false,
+): number {
+  const wanted = Math.min(parts, threadsOf(option));
+  const least = option !== 'auto' ? 2 : isWarm ? MIN_PARTS : MIN_PARTS_COLD;
+  return wanted < 2 || parts < least ? 0 : wanted;
 }
 
 /** The number of threads that a call wants: its option, else HALFSPACE_THREADS, else all cores. */
-function threadsOf(option: LongCall['threads'] = 'auto'): number {
+function threadsOf(option: Exclude<LongCall['threads'], undefined>): number {
   if (option !== 'auto') return option;
   const { env } = globalThis.process ?? {};
   const given = env?.HALFSPACE_THREADS || 'auto';

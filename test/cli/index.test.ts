@@ -452,7 +452,7 @@ describe('changes to an index', () => {
     [['docs.hs', '--compact', '--memory', '1G'], '--memory is for a new index'],
     [[DOCS, '-o', 'new.hs', '--like', 'docs.hs'], '--like is for a new index with --memory'],
     [[DOCS, '-o', 'new.hs', '--first-row', '5'], '--first-row is for a new index with --memory'],
-    [['docs.hs', '--join'], 'say which folders to join, and where to'],
+    [['docs.hs', '--merge'], 'say which folders to merge, and where to'],
     [[DOCS, '-o', 'new.hs', '--partitions', '5'], '--partitions is for --optimize'],
     [[DOCS, '-o', 'docs.hs', '--remove', 'a'], 'are for an index that is there'],
     [
@@ -466,7 +466,7 @@ describe('changes to an index', () => {
     expect(stderr).toContain(message);
   });
 
-  it('join folders that were built like one, which is searched by segments', async () => {
+  it('merge folders that were built like one, which is searched by segments', async () => {
     const lines = (await readFile(DOCS, 'utf8')).trim().split('\n');
     const { change, cwd } = await indexed(DOCS, '-o', 'model.hs', '--vectors', 'sparse', '-q');
     const like = ['--like', 'model.hs', '--memory', '64M', '-q'];
@@ -478,9 +478,9 @@ describe('changes to an index', () => {
     }
     expect((await change('a.jsonl', ...like, '-o', 'a.hs')).code).toBe(0);
     expect((await change('b.jsonl', ...like, '-o', 'b.hs', '--first-row', '20')).code).toBe(0);
-    const joined = await change('b.hs', 'a.hs', '--join', '-o', 'ab.hs', '--json');
-    expect(JSON.parse(joined.stdout)).toMatchObject({ folder: 'ab.hs', rows: lines.length });
-    const again = await change('b.hs', 'a.hs', '--join', '-o', 'ab.hs');
+    const merged = await change('b.hs', 'a.hs', '--merge', '-o', 'ab.hs', '--json');
+    expect(JSON.parse(merged.stdout)).toMatchObject({ folder: 'ab.hs', rows: lines.length });
+    const again = await change('b.hs', 'a.hs', '--merge', '-o', 'ab.hs');
     expect([again.code, again.stderr]).toEqual([
       1,
       'halfspace: ab.hs holds an index: --append adds to it, --force replaces it\n',

@@ -2,14 +2,18 @@ import { describe, expect, it } from 'vitest';
 import {
   angleOf,
   bitsFor,
-  catchProbability,
   cosineOf,
   distanceFor,
   estimateAngle,
-  expectedDistance,
+  shareOf,
   wilson,
 } from '../../src/codes/angle';
+import { COSINE, catchShare } from '../../src/codes/measure';
 import { Draws } from '../reference/random';
+
+/** The probability that a pair at a cosine is within a distance. */
+const caughtAt = (cosine: number, bits: number, maxDistance: number) =>
+  catchShare(COSINE, { least: cosine, bits, maxDistance });
 
 /** Share of differing bits at a cosine (Charikar 2002). */
 const shareAt = (cosine: number) => Math.acos(cosine) / Math.PI;
@@ -53,26 +57,26 @@ describe('distance, angle and cosine', () => {
     (distance, bits, angle, cosine) => {
       expect(angleOf(distance, bits)).toBeCloseTo(angle, 12);
       expect(cosineOf(distance, bits)).toBeCloseTo(cosine, 12);
-      expect(expectedDistance(cosine, bits)).toBeCloseTo(distance, 8);
+      expect(bits * shareOf(cosine)).toBeCloseTo(distance, 8);
     },
   );
 
   it('go there and back for every distance', () => {
     for (const bits of [1, 7, 64, 1000]) {
       for (let distance = 0; distance <= bits; distance++) {
-        expect(expectedDistance(cosineOf(distance, bits), bits)).toBeCloseTo(distance, 4);
+        expect(bits * shareOf(cosineOf(distance, bits))).toBeCloseTo(distance, 4);
       }
     }
   });
 
   it('expect a mean that is no integer', () => {
-    expect(expectedDistance(0.99, 64)).toBeCloseTo(64 * 0.04505, 3);
+    expect(64 * shareOf(0.99)).toBeCloseTo(64 * 0.04505, 3);
   });
 });
 
 describe('what is caught within a distance', () => {
   it('is about two thirds of the pairs at cosine .99, with 3 of 64 bits', () => {
-    const caught = catchProbability(0.99, 64, 3);
+    const caught = caughtAt(0.99, 64, 3);
     expect(caught).toBeGreaterThan(0.65);
     expect(caught).toBeLessThan(0.69);
     expect(caught).toBeCloseTo(exactCumulative(64, shareAt(0.99))[3], 9);
@@ -92,22 +96,22 @@ describe('what is caught within a distance', () => {
     for (const cosine of [-0.95, -0.2, 0, 0.3, 0.8, 0.99, 0.999_99]) {
       const exact = exactCumulative(bits, shareAt(cosine));
       for (let distance = 0; distance <= bits; distance += Math.ceil(bits / 40)) {
-        expect(catchProbability(cosine, bits, distance)).toBeCloseTo(exact[distance], 9);
+        expect(caughtAt(cosine, bits, distance)).toBeCloseTo(exact[distance], 9);
       }
-      expect(catchProbability(cosine, bits, bits)).toBeCloseTo(1, 9);
+      expect(caughtAt(cosine, bits, bits)).toBeCloseTo(1, 9);
     }
   });
 
   it('is all at cosine 1, and nothing but the last distance at cosine -1', () => {
-    expect(catchProbability(1, 64, 0)).toBe(1);
-    expect(catchProbability(-1, 64, 63)).toBe(0);
-    expect(catchProbability(-1, 64, 64)).toBe(1);
+    expect(caughtAt(1, 64, 0)).toBe(1);
+    expect(caughtAt(-1, 64, 63)).toBe(0);
+    expect(caughtAt(-1, 64, 64)).toBe(1);
   });
 
   it('does not underflow with 65,535 bits, and is half at the mean', () => {
     for (const cosine of [-0.9, 0, 0.5, 0.99]) {
-      const mean = Math.round(expectedDistance(cosine, 65_535));
-      expect(Math.abs(catchProbability(cosine, 65_535, mean) - 0.5)).toBeLessThan(0.02);
+      const mean = Math.round(65_535 * shareOf(cosine));
+      expect(Math.abs(caughtAt(cosine, 65_535, mean) - 0.5)).toBeLessThan(0.02);
     }
   });
 });
@@ -344,13 +348,13 @@ describe('bad input is refused', () => {
     ],
     [
       'a cosine above 1',
-      () => expectedDistance(1.01, 64),
+      () => shareOf(1.01),
       RangeError,
       '"cosine" expected a number in -1..1, got 1.01',
     ],
     [
       'NaN',
-      () => catchProbability(Number.NaN, 64, 3),
+      () => caughtAt(Number.NaN, 64, 3),
       RangeError,
       '"cosine" expected a number in -1..1, got NaN',
     ],
@@ -362,7 +366,7 @@ describe('bad input is refused', () => {
     ],
     [
       'a radius beyond the bits',
-      () => catchProbability(0.5, 64, 65),
+      () => caughtAt(0.5, 64, 65),
       RangeError,
       '"maxDistance" expected an integer in 0..64, got 65',
     ],

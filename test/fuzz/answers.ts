@@ -5,7 +5,7 @@
  */
 
 import { PassThrough } from 'node:stream';
-import { catchProbability } from '../../src/codes/angle';
+import { COSINE, catchShare } from '../../src/codes/measure';
 import * as api from '../../src/node';
 import { countDifferentBits, naiveNeighbors } from '../reference/brute-force';
 import type { Draws } from '../reference/random';
@@ -374,12 +374,14 @@ const angle: Run = (draws) => {
     low <= estimate.estimatedCosine && estimate.estimatedCosine <= high,
     `${low} ${estimate.estimatedCosine} ${high}`,
   );
-  const share = catchProbability(cosine, bits, distance);
-  check(share >= 0 && share <= 1, `catchProbability ${share}`);
+  const caughtWithin = (maxDistance: number) =>
+    catchShare(COSINE, { least: cosine, bits, maxDistance });
+  const share = caughtWithin(distance);
+  check(share >= 0 && share <= 1, `catchShare ${share}`);
   if (probability <= 0) return;
   const least = api.distanceFor(cosine, bits, probability);
-  check(catchProbability(cosine, bits, least) >= probability - 1e-9, 'distanceFor catches too few');
-  const before = least > 0 ? catchProbability(cosine, bits, least - 1) : 0;
+  check(caughtWithin(least) >= probability - 1e-9, 'distanceFor catches too few');
+  const before = least > 0 ? caughtWithin(least - 1) : 0;
   check(before < probability + 1e-9, 'distanceFor is not the smallest');
 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Item, runSteps, streamItems } from '../../src/base/steps';
-import { catchProbability } from '../../src/codes/angle';
 import { Codes } from '../../src/codes/codes';
+import { COSINE, catchShare } from '../../src/codes/measure';
 import { blocksOf, choicesOf, mankuLayout, type TableLayout } from '../../src/codes/pigeonhole';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { join } from '../../src/join/join';
@@ -226,7 +226,8 @@ describe('by cosine', () => {
     }
     const share = work?.share as number;
     expect(share).toBeGreaterThanOrEqual(0.9);
-    expect(share).toBe(catchProbability(minCosine, 128, work?.maxDistance as number));
+    const maxDistance = work?.maxDistance as number;
+    expect(share).toBe(catchShare(COSINE, { least: minCosine, bits: 128, maxDistance }));
     let near = 0;
     for (let a = 0; a < 400; a++) {
       for (let b = a + 1; b < 400; b++) {

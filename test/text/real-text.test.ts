@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { tableFromIPC } from 'apache-arrow';
 import { cut } from 'jieba-wasm';
 import { describe, expect, it } from 'vitest';
-import { catchProbability, distanceFor, expectedDistance } from '../../src/codes/angle';
+import { distanceFor, shareOf } from '../../src/codes/angle';
 import { hammingDistance } from '../../src/codes/codes';
+import { COSINE, catchShare } from '../../src/codes/measure';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { pairs } from '../../src/join/pairs';
 import { jieba, stopWords } from '../../src/text/dictionaries';
@@ -75,7 +76,7 @@ describe.each(KINDS.map((tokens) => [tokens.kind, tokens] as const))('edits by %
         const original = row - 1 - SHARES.indexOf(share);
         expect(edited[original]).toMatchObject({ passage: edited[row].passage, share: 0 });
         distances.push(differing(codes[original], codes[row]));
-        expected.push(expectedDistance(cosineOf(vectorsOf[original], vectorsOf[row]), bits));
+        expected.push(bits * shareOf(cosineOf(vectorsOf[original], vectorsOf[row])));
       }
       // Bits are as coins: five standard errors of the mean of all copies.
       const variance = mean(expected.map((distance) => distance * (1 - distance / bits)));
@@ -162,7 +163,7 @@ describe('thresholds', () => {
     const [caught, promised] = [[], []] as [number[], number[]];
     for (const { a, b, cosine } of nearPairs(vectors, 0.9)) {
       caught.push(Number(differing(codes[a], codes[b]) <= maxDistance));
-      promised.push(catchProbability(cosine, 256, maxDistance));
+      promised.push(catchShare(COSINE, { least: cosine, bits: 256, maxDistance }));
     }
     expect(caught.length).toBeGreaterThan(50);
     expect(mean(caught)).toBeGreaterThan(0.9);

@@ -3,6 +3,7 @@
  * recall against speed, sizes of groups.
  */
 
+import { JACCARD } from '../../codes/measure';
 import type { Chart } from '../../explorer/messages';
 import type { GroupSizes } from '../../measure/group-sizes';
 import { type DistanceStep, type PairTally, total } from '../../measure/pair-tally';
@@ -62,12 +63,12 @@ export function similarityChart(tally: PairTally): Chart {
   const theoryAt = (distance: number) => tally.theoryOf(distance).estimate;
   const steps = tally.similaritySteps();
   const [what, theory] =
-    tally.measure === 'jaccard'
+    tally.measure === JACCARD
       ? ['Jaccard similarities', '1 - 2 d / bits']
       : ['cosines', 'cos(π d / bits)'];
   const base = {
     kind: 'band' as const,
-    ...{ xLabel: distanceLabel(bits), yLabel: `exact ${similarityWords({ name: tally.measure })}` },
+    ...{ xLabel: distanceLabel(bits), yLabel: `exact ${similarityWords(tally.measure)}` },
     description: `Exact ${what} of pairs by the distance of their codes, next to ${theory}.`,
   };
   if (steps.length > 0) {

@@ -4,7 +4,7 @@
  */
 
 import type { HealthAnswer, Section } from '../../explorer/messages';
-import { type Calibration, ENOUGH_PAIRS } from '../../measure/calibrate';
+import { ENOUGH_PAIRS } from '../../measure/calibrate';
 import { type Measured, type MeasureOptions, measureIndex } from '../../measure/measure-index';
 import { PairTally, total } from '../../measure/pair-tally';
 import type { SpeedCurve } from '../../measure/speed-curve';
@@ -287,8 +287,8 @@ export function thresholdSection(tally: PairTally, marked: number): Section {
 }
 
 /** The least similarity of near pairs, as "cosine 0.9". */
-export function leastWords({ measure, minSimilarity }: PairTally | Calibration): string {
-  return `${similarityWords({ name: measure })} ${minSimilarity}`;
+export function leastWords({ measure, minSimilarity }: PairTally): string {
+  return `${similarityWords(measure)} ${minSimilarity}`;
 }
 
 /** Why rows within the distance of the groups count as near. */

@@ -73,8 +73,8 @@ function partsOf(calibration: Calibration, command: string): Part[] {
 }
 
 /** What distances estimate, for a sentence. */
-function nameOf({ measure }: Calibration | PairTally): string {
-  return similarityWords({ name: measure });
+function nameOf({ tally }: Calibration): string {
+  return similarityWords(tally.measure);
 }
 
 /** The calibration for people, and as data. */

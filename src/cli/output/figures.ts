@@ -146,6 +146,6 @@ function inOneLine(text: string): string {
 }
 
 /** What a similarity is called in a sentence. */
-export function similarityWords({ name }: Pick<Measure, 'name'>): string {
+export function similarityWords({ name }: Measure): string {
   return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';
 }

@@ -41,8 +41,9 @@ export async function run(call: Call): Promise<0 | 1> {
 /** Refuses what needs more memory than is allowed, by the first batch. */
 async function checkRoom(call: Call, source: HashSource, batch: RowBatch): Promise<void> {
   if (!call.has('max-memory')) return;
-  const rows = (await rowsToCome(source.reader)) ?? batch.count;
+  const known = await rowsToCome(source.reader);
   const reading = readingBytes(source.reader, source.choice.kind, batch);
   const advice = 'a smaller size than that is taken by the program alone';
-  checkMemory(call, rows, { parts: { reading, threads: source.threadBytes(batch) }, advice });
+  const parts = { reading, threads: source.threadBytes(batch) };
+  checkMemory(call, known ?? batch.count, { parts, advice, isSoFar: known === null });
 }

@@ -50,7 +50,7 @@ const FILE = /^-$|\.(arrow|feather|ipc)$/i;
 /** Makes or changes one folder; what contradicts itself is refused before rows are read. */
 export async function run(call: Call): Promise<0 | 1> {
   const output = call.text('output');
-  if (call.has('join')) return joinFolders(call, output);
+  if (call.has('merge')) return mergeFolders(call, output);
   const input = call.onlyInput();
   if (call.has('replace') && !call.has('append')) call.misuse('--replace is for --append');
   if (call.has('memory') && !call.has('optimize') && (output === undefined || call.has('append'))) {
@@ -103,14 +103,14 @@ async function checkQueries(call: Call, input: string): Promise<void> {
 }
 
 /** Folders that were built apart become one. */
-async function joinFolders(call: Call, output: string | undefined): Promise<0> {
+async function mergeFolders(call: Call, output: string | undefined): Promise<0> {
   if (call.args.length === 0 || output === undefined) {
-    call.misuse('say which folders to join, and where to: halfspace index A B --join -o DIR');
+    call.misuse('say which folders to merge, and where to: halfspace index A B --merge -o DIR');
   }
   await refuseOther(call, output);
   const [replace, manifestsOnly] = [call.has('force'), call.has('manifests-only')];
-  await call.long(`joining ${output}`, (long) =>
-    IndexFolder.join(output, call.args, { replace, manifestsOnly, ...long }),
+  await call.long(`merging ${output}`, (long) =>
+    IndexFolder.merge(output, call.args, { replace, manifestsOnly, ...long }),
   );
   return tell(call, output);
 }

@@ -1,7 +1,7 @@
 """An index in one folder, whose segments tasks write and search, and the nearest rows over all of them.
 
 Rows with equal codes are in one segment. A task puts its files into the folder under names of their
-own and hands over the manifest of its part; the driver joins the manifests, and writes the one of the
+own and hands over the manifest of its part; the driver merges the manifests, and writes the one of the
 folder last: before, there is no index. Files of tasks that were tried again are not in it.
 """
 
@@ -125,18 +125,18 @@ def _written(folder, files):
 
 
 def _publish(storage, root, manifests):
-    """Joins the manifests of parts whose files are in the folder."""
+    """Merges the manifests of parts whose files are in the folder."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [_written(f"{folder}/{i}.hs", {MANIFEST: one}) for i, one in enumerate(manifests)]
-        run("index", *paths, "--join", "--manifests-only", "-q", "-o", f"{folder}/all.hs")
+        run("index", *paths, "--merge", "--manifests-only", "-q", "-o", f"{folder}/all.hs")
         with open(f"{folder}/all.hs/{MANIFEST}", "rb") as file:
-            joined = file.read()
+            merged = file.read()
     for name in (MANIFEST, "manifest.json"):
         with storage.open_output_stream(f"{root}/{name}.tmp") as out:
-            out.write(joined)
+            out.write(merged)
         storage.move(f"{root}/{name}.tmp", f"{root}/{name}")
     names = {file["name"] for one in manifests for file in json.loads(one)["files"]}
-    for name in names - {file["name"] for file in json.loads(joined)["files"]}:
+    for name in names - {file["name"] for file in json.loads(merged)["files"]}:
         storage.delete_file(f"{root}/{name}")
 
 

@@ -1,4 +1,4 @@
-/** Joins folders into the first, says when half of the files are there, and then waits to be killed. */
+/** Merges folders into the first, says when half of the files are there, and then waits to be killed. */
 
 import { writeSync } from 'node:fs';
 import { IndexFolder } from '../../src/folder/index-folder';
@@ -9,4 +9,4 @@ const onProgress = (done: number, total: number) => {
   writeSync(1, 'half\n');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 };
-await IndexFolder.join(folder, parts, { replace: true, onProgress });
+await IndexFolder.merge(folder, parts, { replace: true, onProgress });

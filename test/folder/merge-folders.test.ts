@@ -18,7 +18,7 @@ import { clustered, DIMENSIONS, found } from '../stored/places';
 import { bundled } from './child';
 import { temporaryFolder } from './collection';
 
-/** Folders that are built apart and joined, next to one index of all rows. */
+/** Folders that are built apart and merged, next to one index of all rows. */
 
 const root = await temporaryFolder();
 const COUNT = 6000;
@@ -103,27 +103,27 @@ function scanOf(options: SearchOptions<string>): SearchOptions<string> {
 }
 
 describe('folders that were built apart', () => {
-  it('answer as one index of all rows when they are joined, in any order', async () => {
-    const folder = join(root, 'joined.hs');
-    const joined = await IndexFolder.join(folder, [three[2], three[0], three[1]]);
-    expect(joined.rowCount).toBe(COUNT);
+  it('answer as one index of all rows when they are merged, in any order', async () => {
+    const folder = join(root, 'merged.hs');
+    const merged = await IndexFolder.merge(folder, [three[2], three[0], three[1]]);
+    expect(merged.rowCount).toBe(COUNT);
     await expectAll(folder, all);
   });
 
   it('are changed afterwards as any folder is', async () => {
     const folder = join(root, 'changed.hs');
-    const joined = await IndexFolder.join(folder, three);
+    const merged = await IndexFolder.merge(folder, three);
     const index = indexOf(places.flat());
     const removed = [3, 300, 301, 5000].map(idOf);
     for (const id of removed) index.remove(id);
-    expect(await joined.remove(removed)).toBe(4);
+    expect(await merged.remove(removed)).toBe(4);
     const more = [...batchesOf([10, 11, 600], (i) => `more ${i}`)][0];
-    await joined.append(more.vectors, more.ids);
+    await merged.append(more.vectors, more.ids);
     index.addAll(more.vectors, more.ids);
     await expectAll(folder, index);
-    await joined.compact();
+    await merged.compact();
     await expectAll(folder, index);
-    const { recall } = await joined.optimize({ recall: 0.9, k: 5, queries: 60, memory });
+    const { recall } = await merged.optimize({ recall: 0.9, k: 5, queries: 60, memory });
     expect(recall).toBeGreaterThan(0.8);
     expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   });
@@ -150,11 +150,11 @@ describe('folders that were built apart', () => {
     for (const report of reports) expect(report).toMatchObject({ method: 'partitions', k: 5 });
     for (const { path } of built) expect((await IndexFolder.verify(path)).problems).toEqual([]);
     const folder = join(root, 'measured.hs');
-    const joined = await IndexFolder.join(
+    const merged = await IndexFolder.merge(
       folder,
       built.map(({ path }) => path),
     );
-    expect(joined.report).toMatchObject({
+    expect(merged.report).toMatchObject({
       stale: true,
       recall: Math.min(...reports.map(({ recall }) => recall)),
       probes: Math.max(...reports.map(({ probes }) => probes)),
@@ -192,8 +192,8 @@ describe('folders that were built apart', () => {
 
   it('are searched some segments at a time, with the files of these alone', async () => {
     const folder = join(root, 'divided.hs');
-    const joined = await IndexFolder.join(folder, three);
-    await joined.remove([idOf(places[1][0])]);
+    const merged = await IndexFolder.merge(folder, three);
+    await merged.remove([idOf(places[1][0])]);
     const read = await openIndex(folder);
     const apart = await Promise.all(
       [0, 1, 2].map((one) => openIndex(folder, { memory: '16MB', segments: [one, one] })),
@@ -215,8 +215,8 @@ describe('folders that were built apart', () => {
     for (const one of apart) await one.close();
     const few = join(root, 'few.hs');
     mkdirSync(few);
-    for (const { name, kind } of joined.files) {
-      const [, second] = joined.files.filter((file) => file.kind === kind);
+    for (const { name, kind } of merged.files) {
+      const [, second] = merged.files.filter((file) => file.kind === kind);
       if (second === undefined || second.name === name)
         copyFileSync(join(folder, name), join(few, name));
     }
@@ -230,7 +230,7 @@ describe('folders that were built apart', () => {
     await expect(openIndex(folder, { segments: [0, 0] } as never)).rejects.toThrow('"memory"');
   });
 
-  it('are joined by their manifests alone, where their files are elsewhere', async () => {
+  it('are merged by their manifests alone, where their files are elsewhere', async () => {
     const folder = join(root, 'elsewhere.hs');
     const manifests = three.map((path, i) => {
       const own = join(root, `manifest-${i}`);
@@ -238,8 +238,8 @@ describe('folders that were built apart', () => {
       copyFileSync(join(path, 'manifest-000001.json'), join(own, 'manifest-000001.json'));
       return own;
     });
-    const joined = await IndexFolder.join(folder, manifests, { manifestsOnly: true });
-    for (const { name } of joined.files) {
+    const merged = await IndexFolder.merge(folder, manifests, { manifestsOnly: true });
+    for (const { name } of merged.files) {
       const from = three.find((path) => readdirSync(path).includes(name)) as string;
       copyFileSync(join(from, name), join(folder, name));
     }
@@ -247,7 +247,7 @@ describe('folders that were built apart', () => {
   });
 });
 
-describe('a join', () => {
+describe('a merge', () => {
   const folder = join(root, 'before.hs');
   const others = [1, 2, 3];
 
@@ -282,17 +282,17 @@ describe('a join', () => {
       [join(root, 'nothing.hs'), 'no index'],
     ];
     for (const [second, message] of cases) {
-      const joining = IndexFolder.join(folder, [one, second], { replace: true });
-      await expect(joining).rejects.toThrow(message);
-      await expect(joining).rejects.toThrow(second);
+      const merging = IndexFolder.merge(folder, [one, second], { replace: true });
+      await expect(merging).rejects.toThrow(message);
+      await expect(merging).rejects.toThrow(second);
       expect(contentOf(folder)).toEqual(before);
     }
-    await expect(IndexFolder.join(folder, [one, two])).rejects.toThrow('holds an index');
-    await expect(IndexFolder.join(folder, [])).rejects.toThrow('"parts"');
-    await expect(IndexFolder.join(folder, [one], { many: 1 } as never)).rejects.toThrow('"many"');
+    await expect(IndexFolder.merge(folder, [one, two])).rejects.toThrow('holds an index');
+    await expect(IndexFolder.merge(folder, [])).rejects.toThrow('"parts"');
+    await expect(IndexFolder.merge(folder, [one], { many: 1 } as never)).rejects.toThrow('"many"');
     const removed = await partOf(own, 9000);
     await (await IndexFolder.open(removed)).remove([idOf(own[0])]);
-    await expect(IndexFolder.join(folder, [one, removed], { replace: true })).rejects.toThrow(
+    await expect(IndexFolder.merge(folder, [one, removed], { replace: true })).rejects.toThrow(
       `${removed} has removed rows: compact it`,
     );
     expect(contentOf(folder)).toEqual(before);
@@ -306,7 +306,7 @@ describe('a join', () => {
       memory,
       firstRow: 9000,
     });
-    await expect(IndexFolder.join(join(root, 'new.hs'), [three[0], path])).rejects.toThrow(
+    await expect(IndexFolder.merge(join(root, 'new.hs'), [three[0], path])).rejects.toThrow(
       `row 70 of ${three[0]} and row 9040 of ${path} have the same id`,
     );
     expect(readdirSync(join(root, 'new.hs'))).toEqual([]);
@@ -320,15 +320,15 @@ describe('a join', () => {
     bytes[bytes.length >> 1] ^= 1;
     writeFileSync(join(damaged, name), bytes);
     const before = contentOf(folder);
-    const joining = IndexFolder.join(folder, [three[0], damaged], { replace: true });
-    await expect(joining).rejects.toThrow('damaged');
-    await expect(joining).rejects.toThrow('vectors-');
+    const merging = IndexFolder.merge(folder, [three[0], damaged], { replace: true });
+    await expect(merging).rejects.toThrow('damaged');
+    await expect(merging).rejects.toThrow('vectors-');
     expect(contentOf(folder)).toEqual(before);
   });
 
   it('leaves a folder as it was when it is killed or stopped', async () => {
     const before = contentOf(folder);
-    const start = await bundled('join.child.ts');
+    const start = await bundled('merge.child.ts');
     const child = start([folder, ...three]);
     await child.printed('half');
     child.process.kill('SIGKILL');
@@ -341,13 +341,13 @@ describe('a join', () => {
     const stop = new AbortController();
     const onProgress = () => stop.abort();
     const { signal } = stop;
-    const joining = IndexFolder.join(folder, three, { replace: true, signal, onProgress });
-    await expect(joining).rejects.toThrow('abort');
+    const merging = IndexFolder.merge(folder, three, { replace: true, signal, onProgress });
+    await expect(merging).rejects.toThrow('abort');
     expect(contentOf(folder)).toEqual(now);
-    // The next join clears away what the killed one left, but for the generation before.
-    const joined = await IndexFolder.join(folder, three, { replace: true });
+    // The next merge clears away what the killed one left, but for the generation before.
+    const merged = await IndexFolder.merge(folder, three, { replace: true });
     await expectAll(folder, all);
-    const named = joined.files.map(({ name }) => name);
+    const named = merged.files.map(({ name }) => name);
     const left = readdirSync(folder).filter((name) => !named.includes(name) && !(name in before));
     expect(left).toEqual(['manifest-000002.json']);
   });
@@ -364,18 +364,18 @@ describe('a join', () => {
     for (const [i, path] of paths.entries()) {
       await IndexFolder.build(path, [rowOf(i)], { like, memory, firstRow: 10 * i });
     }
-    const joined = await IndexFolder.join(join(root, 'texts-joined.hs'), paths);
-    expect(joined.text).toEqual(text);
-    const table = (await joined.frequencies()) as FrequencyTable;
+    const merged = await IndexFolder.merge(join(root, 'texts-merged.hs'), paths);
+    expect(merged.text).toEqual(text);
+    const table = (await merged.frequencies()) as FrequencyTable;
     expect(frequenciesToArrow(table)).toEqual(frequenciesToArrow(frequencies));
-    const index = await openIndex(joined.path);
+    const index = await openIndex(merged.path);
     for (const one of texts) expect(index.search(hasher.vectorize(one)).ids[0]).toBe(one);
     expect(index.search(hasher.vectorize(texts[3]), { k: 2 }).rows).toEqual(Uint32Array.of(30, 20));
     const plain = join(root, 'texts-plain.hs');
     const { text: _, ...others } = options;
     await IndexFolder.build(plain, [rowOf(1)], { ...others, firstRow: 50 });
-    const joining = IndexFolder.join(join(root, 'no-texts.hs'), [paths[0], plain]);
-    await expect(joining).rejects.toThrow('"text" is {"tokens":"words"} in');
+    const merging = IndexFolder.merge(join(root, 'no-texts.hs'), [paths[0], plain]);
+    await expect(merging).rejects.toThrow('"text" is {"tokens":"words"} in');
   });
 });
 

@@ -30,7 +30,7 @@ import { equalHashes, type HashedRow } from './hash-order';
 import { othersOf } from './stored-operations';
 import { checkFile } from './verify-index';
 
-export interface JoinOptions extends LongCall {
+export interface MergeOptions extends LongCall {
   /** True to put the index in place of one that is there. */
   replace?: boolean;
   /**
@@ -40,7 +40,7 @@ export interface JoinOptions extends LongCall {
   manifestsOnly?: boolean;
 }
 
-/** A folder to join. */
+/** A folder to merge. */
 interface Part {
   readonly path: string;
   readonly manifest: Manifest;
@@ -49,24 +49,24 @@ interface Part {
   readonly endRow: number;
 }
 
-/** What joined folders have alike. */
+/** What merged folders have alike. */
 const ALIKE = [
   ...(['bits', 'projection', 'seed', 'dimensions', 'texts', 'zero', 'keep', 'mean'] as const),
   ...(['isForeign', 'ids', 'nearness'] as const),
 ];
 
-/** Joins folders; what is refused or fails leaves `folder` as it was. */
-export async function joinStored(
+/** Merges folders; what is refused or fails leaves `folder` as it was. */
+export async function mergeStored(
   folder: string,
   paths: readonly string[],
-  options?: JoinOptions,
+  options?: MergeOptions,
 ): Promise<Manifest> {
   const known = ['replace', 'manifestsOnly', ...LONG_CALL];
-  const { replace = false, manifestsOnly = false, ...rest } = checkOptions('join', options, known);
+  const { replace = false, manifestsOnly = false, ...rest } = checkOptions('merge', options, known);
   const { signal, onProgress } = checkLongCall(rest);
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const parts = await partsIn(paths);
-  const content = joined(parts);
+  const content = merged(parts);
   const writer = new GenerationWriter(folder, await prepareNew(folder, replace));
   try {
     if (manifestsOnly) return await writer.commit(content);
@@ -103,7 +103,7 @@ async function partsIn(paths: readonly string[]): Promise<Part[]> {
     const isOfNow = manifest.version === FOLDER_VERSION && hasLookUps(manifest);
     if (!isOfNow || filesOf(manifest, 'removed').length > 0) {
       const what = isOfNow ? 'has removed rows' : 'was written by an early version';
-      throw new Error(`${path} ${what}: compact it, then join it`);
+      throw new Error(`${path} ${what}: compact it, then merge it`);
     }
     const rows = filesOf(manifest, 'rows');
     const [firstRow, endRow] = [rows[0]?.firstRow ?? 0, rows.at(-1)?.nextRow ?? 0];
@@ -114,7 +114,7 @@ async function partsIn(paths: readonly string[]): Promise<Part[]> {
 }
 
 /** What the manifest says of all parts, with the names of their files. */
-function joined(parts: readonly Part[]): Content {
+function merged(parts: readonly Part[]): Content {
   const [first, ...others] = parts;
   const { text, columns } = first.manifest;
   for (const [i, other] of others.entries()) {
@@ -147,7 +147,7 @@ function checkAlike(one: Part, other: Part): void {
     if (a === b) continue;
     const shown = [a, b].map((text) => (text === undefined ? 'none' : text.slice(0, 60)));
     const how = `"${name}" is ${shown[0]} in ${one.path} and ${shown[1]} in ${other.path}`;
-    throw new Error(`${how}: build both like one folder, then join them`);
+    throw new Error(`${how}: build both like one folder, then merge them`);
   }
 }
 
