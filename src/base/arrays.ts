@@ -1,6 +1,9 @@
-/** Typed arrays that grow, joined ones, numbers in order, and binary search in ascending ones. */
+/** Typed arrays: growth, joining, filtering, prefix sums, comparison and binary search. */
 
-/** A copy of an array with zeros after its values, `length` elements in all or twice as many. */
+/**
+ * A copy of `values` followed by zeros, `length` elements in all: by default twice as many as
+ * before. A `length` below that of `values` throws.
+ */
 export function grown<T extends Uint16Array | Uint32Array | Float32Array | Float64Array>(
   values: T,
   length = 2 * values.length,
@@ -10,7 +13,10 @@ export function grown<T extends Uint16Array | Uint32Array | Float32Array | Float
   return copy;
 }
 
-/** The values that pass, as `filter` gives them: in less time where they are few. */
+/**
+ * The values that pass, in order. Faster than `filter` where few pass; the result is a view of a
+ * buffer as long as `values`.
+ */
 export function whereOf(values: Uint32Array, passes: (value: number) => boolean): Uint32Array {
   const kept = new Uint32Array(values.length);
   let count = 0;
@@ -18,7 +24,7 @@ export function whereOf(values: Uint32Array, passes: (value: number) => boolean)
   return kept.subarray(0, count);
 }
 
-/** The index of the first value that is not below `least`, in ascending values. */
+/** The index of the first of ascending values that is at least `least`; their count if none is. */
 export function lowerBound(values: Uint32Array, least: number): number {
   let low = 0;
   let high = values.length;
@@ -30,11 +36,11 @@ export function lowerBound(values: Uint32Array, least: number): number {
   return low;
 }
 
-/** One array of all parts, a copy; of bytes where there are none. */
+/** Copies all parts, which have one type, into one array; without parts an empty Uint8Array. */
 export function concatenated<T extends ArrayBufferView & { readonly length: number }>(
   parts: readonly T[],
 ): T {
-  // A Buffer is an array of bytes too, but none is made by its constructor.
+  // Node's Buffer is a Uint8Array too, but `new Buffer(length)` is deprecated.
   const isOfBytes = parts.length === 0 || parts[0] instanceof Uint8Array;
   const Type = (isOfBytes ? Uint8Array : parts[0].constructor) as Uint8ArrayConstructor;
   const all = new Type(parts.reduce((sum, part) => sum + part.length, 0));
@@ -46,14 +52,17 @@ export function concatenated<T extends ArrayBufferView & { readonly length: numb
   return all as unknown as T;
 }
 
-/** The numbers from 0 to `count - 1`, in a loop: `from` takes ten times as long. */
+/** The numbers 0 to `count - 1`. A loop, since `Uint32Array.from` takes ten times as long. */
 export function ascending(count: number): Uint32Array<ArrayBuffer> {
   const numbers = new Uint32Array(count);
   for (let i = 0; i < count; i++) numbers[i] = i;
   return numbers;
 }
 
-/** Replaces counts by where their groups start in one array of all; returns the sum. */
+/**
+ * Replaces the size of each group, in place, by where the group starts when all lie one after
+ * another (an exclusive prefix sum). Returns the sum of the sizes, which must be below 2^32.
+ */
 export function toStarts(counts: Uint32Array): number {
   let sum = 0;
   for (let i = 0; i < counts.length; i++) {
@@ -64,7 +73,7 @@ export function toStarts(counts: Uint32Array): number {
   return sum;
 }
 
-/** Whether two arrays have the same bytes. */
+/** True where both arrays have the same length and bytes. Stops at the first difference. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;

@@ -1,8 +1,11 @@
-/** Numbers of bytes as people write them. */
+/** Parses and checks numbers of bytes as people write them, such as limits of memory: `512MB`. */
 
 import { wrongType, wrongValue } from './check';
 
-/** `800M`, `1.5 GB` or a plain number as bytes; null where it is none of these. */
+/**
+ * `800M`, `1.5 GB`, `2GiB` or a plain number as bytes, rounded down; null for any other text. Each
+ * unit is a power of 1,024, with or without an i.
+ */
 export function parseBytes(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(text.trim());
   if (match === null) return null;
@@ -10,7 +13,7 @@ export function parseBytes(text: string): number | null {
   return Math.floor(Number(match[1]) * 1024 ** power);
 }
 
-/** A number of bytes from an option: a whole number, or a text as `512MB`. */
+/** Checks an option that takes bytes, at least 1: a whole number, or a text as `512MB`. */
 export function checkByteCount(name: string, value: unknown): number {
   if (typeof value !== 'number' && typeof value !== 'string') {
     throw wrongType(name, 'a number of bytes, or a text as 512MB', value);

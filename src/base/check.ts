@@ -5,12 +5,12 @@
 
 import { nearestName } from './nearest-name';
 
-/** A distance must fit 16 bits. */
+/** Largest width of a code: a distance, which is at most the width, must fit 16 bits. */
 export const MAX_BITS = 65_535;
 
 const MAX_SEED = 0xffff_ffff_ffff_ffffn;
 
-/** What a value looks like in a message: short, and never the whole of a large one. */
+/** A value as text in a message: a string up to 40 characters, an object by its class only. */
 export function describe(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'string') {
@@ -21,14 +21,15 @@ export function describe(value: unknown): string {
   return typeof value === 'bigint' ? `${value}n` : String(value);
 }
 
-/** Quotes the name itself: `row 3: ids[1]` becomes `row 3: "ids"[1]`. */
+/** Quotes the last word of a name, not what is around it: `row 3: ids[1]` → `row 3: "ids"[1]`. */
 function quoted(name: string): string {
   return name.replace(/(\w+)((?:\[\d+\])*)$/, '"$1"$2');
 }
 
 /**
- * Runs work on what a caller gave by this name. Its errors then begin with the name, in place of
- * "row 0" where it is one vector.
+ * Runs checks on the argument `name`. A TypeError or RangeError that they throw is thrown again
+ * with the name before its message, in place of "row 0: ", which names the only row of one vector.
+ * Other errors pass unchanged.
  */
 export function naming<T>(name: string, work: () => T): T {
   try {
@@ -48,12 +49,15 @@ export function wrongType(name: string, expected: string, value: unknown): TypeE
   return new TypeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
 
-/** The error for a value of the right type that is not allowed. */
+/** The error for a value of the right type that is not allowed; `expected` as in `wrongType`. */
 export function wrongValue(name: string, expected: string, value: unknown): RangeError {
   return new RangeError(`${quoted(name)} expected ${expected}, got ${describe(value)}`);
 }
 
-/** Throws when an array's memory was given to another thread, or shrank to before the array. */
+/**
+ * Throws when an array has lost its memory: the buffer was transferred to another thread, or a
+ * resizable buffer shrank. Such an array looks like an empty one, but its methods throw.
+ */
 export function checkAttached(name: string, values: unknown): void {
   if (!ArrayBuffer.isView(values) || values.byteLength > 0 || values instanceof DataView) return;
   try {
@@ -63,7 +67,7 @@ export function checkAttached(name: string, values: unknown): void {
   }
 }
 
-/** An integer within limits, both included. */
+/** An integer in `min`..`max`, both included. */
 export function checkInteger(name: string, value: unknown, min: number, max: number): number {
   if (typeof value !== 'number') throw wrongType(name, 'a number', value);
   if (Number.isInteger(value) && value >= min && value <= max) return value;
@@ -71,29 +75,29 @@ export function checkInteger(name: string, value: unknown, min: number, max: num
   throw wrongValue(name, `an integer ${range}`, value);
 }
 
-/** A width of codes. */
+/** A width of codes in bits: 1..`MAX_BITS`. */
 export function checkBits(bits: unknown): number {
   return checkInteger('bits', bits, 1, MAX_BITS);
 }
 
-/** How many results are wanted; more than there are is allowed and gives a shorter answer. */
+/** A wanted number of results, from 1 on. More than there are rows is allowed: all are returned. */
 export function checkK(k: unknown): number {
   return checkInteger('k', k, 1, Number.MAX_SAFE_INTEGER);
 }
 
-/** A distance that codes of so many bits can have. */
+/** A distance in bits that codes of this width can have: 0..`bits`. */
 export function checkMaxDistance(maxDistance: unknown, bits: number): number {
   return checkInteger('maxDistance', maxDistance, 0, bits);
 }
 
-/** A number strictly inside or on the limits; NaN is refused. */
+/** A number in `min`..`max`, both included; NaN is refused. */
 export function checkNumber(name: string, value: unknown, min: number, max: number): number {
   if (typeof value !== 'number') throw wrongType(name, 'a number', value);
   if (value >= min && value <= max) return value;
   throw wrongValue(name, `a number in ${min}..${max}`, value);
 }
 
-/** A seed is a 64-bit unsigned integer: a safe number or a bigint. */
+/** A seed, 0..2^64 - 1, as a bigint; a number must be a safe integer. */
 export function checkSeed(seed: unknown): bigint {
   if (typeof seed === 'number' && Number.isSafeInteger(seed) && seed >= 0) return BigInt(seed);
   if (typeof seed === 'bigint' && seed >= 0n && seed <= MAX_SEED) return seed;
@@ -103,7 +107,7 @@ export function checkSeed(seed: unknown): bigint {
   throw wrongValue('seed', 'an integer in 0..2^64 - 1 (a bigint from 2^53 on)', seed);
 }
 
-/** One of some names; the message lists them. */
+/** One of the choices; the error lists all of them. */
 export function checkOneOf<T extends string>(
   name: string,
   value: unknown,
@@ -116,8 +120,8 @@ export function checkOneOf<T extends string>(
 }
 
 /**
- * The options that are given, without those that are undefined. An unknown key throws, with the
- * nearest known one.
+ * A copy of the options without those that are undefined, so that spreading it over defaults keeps
+ * these. Throws a TypeError for an unknown key, with the nearest known one. Checks no values.
  */
 export function checkOptions<T extends object>(
   name: string,

@@ -1,15 +1,19 @@
 /**
- * Rows drawn at random without repeats: from arrays by the shuffle of Fisher and Yates, in steps;
- * from a stream of unknown length by Vitter's algorithm R (1985), whose draw depends on the seed
- * and the number of rows only, not on how they are batched.
+ * Draws rows at random without repeats: from arrays by the shuffle of Fisher and Yates, in steps;
+ * from a stream of unknown length by Vitter's algorithm R (1985). The draw from a stream depends on
+ * the seed and the number of rows only, not on how they are batched.
  */
 
 import { shareAt } from './random';
 import type { Steps } from './steps';
 
+/** Values that are drawn between two pauses. */
 const STEP_ROWS = 2 ** 18;
 
-/** Moves `count` of the values, drawn at random, to the front; shuffles all if there are fewer. */
+/**
+ * Moves `count` of the values, drawn at random, to the front in place; shuffles all if there are
+ * fewer. `random` returns numbers from 0 to 1, 1 excluded.
+ */
 export function* drawToFront(
   values: Uint32Array,
   count: number,
@@ -30,10 +34,11 @@ export function* drawn(from: Uint32Array, count: number, random: () => number): 
   return values.slice(0, Math.min(count, values.length));
 }
 
-/** Holds at most `capacity` of the items that are offered, a uniform sample of them. */
+/** Holds a uniform sample of at most `capacity` of the items offered so far. */
 export class Reservoir<T> {
   readonly #capacity: number;
   readonly #seed: number;
+  /** The sample, in no order; `position` counts the items offered before. */
   #taken: { position: number; item: T }[] = [];
   #offered = 0;
 
@@ -47,24 +52,25 @@ export class Reservoir<T> {
     return this.#offered;
   }
 
-  /** Offers the next item; calls `make` only where it is drawn. */
+  /** Offers the next item; calls `make` only if it is drawn. */
   offer(make: () => T): void {
     const position = this.#offered++;
     if (position < this.#capacity) {
       this.#taken.push({ position, item: make() });
       return;
     }
+    // A random index in 0..position: the item replaces the one with this index in the full sample.
     const other = Math.floor(shareAt(this.#seed, position) * (position + 1));
     if (other < this.#capacity) this.#taken[other] = { position, item: make() };
   }
 
-  /** What was drawn, in the order in which it was offered. */
+  /** The sample so far, in the order in which its items were offered: a new array. */
   result(): T[] {
     return [...this.#taken].sort((a, b) => a.position - b.position).map(({ item }) => item);
   }
 }
 
-/** `count` of the integers in 0..`end` - 1, ascending; all of them where there are no more. */
+/** At most `count` of the integers in 0..`end` - 1, drawn without repeats, ascending. */
 export function drawnNumbers(end: number, count: number, seed: number): number[] {
   const drawn = new Reservoir<number>(count, seed);
   for (let i = 0; i < end; i++) drawn.offer(() => i);

@@ -22,8 +22,9 @@ export class FormatError extends Error {
 }
 
 /**
- * Runs `read`, at once or as a promise; what it throws becomes a FormatError that names the file,
- * with `problem` before the message. A FormatError stays as it is.
+ * Runs `read` and returns its result. An error that it throws, or that its promise rejects with, is
+ * wrapped in a FormatError that names the file, with `problem` before the message; the first error
+ * is its `cause`. A FormatError passes unchanged.
  */
 export function asFormatError<T>(file: string | undefined, read: () => T, problem?: string): T {
   const fail = (cause: unknown): never => {

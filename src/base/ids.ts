@@ -1,14 +1,17 @@
 /**
- * The user's names of rows: strings, or integers that a column of one type can hold. Checked here,
- * where apache-arrow is not imported, so that an index without files does not bring it along.
+ * Ids, the user's names of rows: strings, or integers that one integer column of Arrow can hold.
+ * They are checked without apache-arrow, so that a bundle that reads no files does not contain it.
  */
 
 import { wrongType, wrongValue } from './check';
 
-/** Ids of rows, one for each; integers of 64 bits only where the column has them. */
+/** One id for each row. Integers that fit 32 bits are held in an array of 32 bits. */
 export type Ids = readonly string[] | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
 
-/** Ids as they are given, checked: strings, or integers that a column of one type can hold. */
+/**
+ * Checks the `count` ids that a caller gave. Strings and typed arrays are returned as they are; an
+ * array of numbers is copied to an Int32Array, or to a BigInt64Array if one of them does not fit.
+ */
 export function checkIds(ids: unknown, count: number): Ids {
   const checked = Array.isArray(ids) ? checkIdArray(ids) : (ids as Ids);
   const isTyped =
@@ -23,13 +26,14 @@ export function checkIds(ids: unknown, count: number): Ids {
   return checked;
 }
 
+/** The first id decides whether all must be strings or all safe integers. */
 function checkIdArray(ids: readonly unknown[]): Ids {
   const isText = typeof ids[0] === 'string';
   for (let row = 0; row < ids.length; row++) {
     if (isText ? typeof ids[row] !== 'string' : !Number.isSafeInteger(ids[row])) {
       throw wrongType(`ids[${row}]`, 'all strings or all integers', ids[row]);
     }
-    // Half of a surrogate pair has no UTF-8: it would come back as another string.
+    // Half of a surrogate pair has no UTF-8, so a file would give back another string.
     if (isText && /\p{Surrogate}/u.test(ids[row] as string)) {
       throw wrongValue(`ids[${row}]`, 'well-formed Unicode', ids[row]);
     }
@@ -41,8 +45,8 @@ function checkIdArray(ids: readonly unknown[]): Ids {
 }
 
 /**
- * The order of two ids of one kind, as a sort wants it: numbers by value, texts by code points,
- * which is the order of their UTF-8 in other programs (`<` goes by UTF-16).
+ * Compares two ids of one kind for a sort: negative, 0 or positive. Numbers compare by value, texts
+ * by code points, which is the order of their UTF-8 bytes in other programs (`<` compares UTF-16).
  */
 export function compareIds(a: string | number | bigint, b: string | number | bigint): number {
   if (typeof a !== 'string' || typeof b !== 'string') return a < b ? -1 : Number(a > b);
@@ -53,12 +57,15 @@ export function compareIds(a: string | number | bigint, b: string | number | big
   return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at));
 }
 
-/** Halves of surrogate pairs, U+D800 to U+DFFF, stand for code points above all others. */
+/**
+ * The rank of a UTF-16 unit by code point. Halves of surrogate pairs, U+D800 to U+DFFF, encode code
+ * points above U+FFFF, so they rank above U+E000 to U+FFFF.
+ */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }
 
-/** The ids of some rows, in an array of the type of `ids`. */
+/** Copies the ids of some rows, in the order of `rows`, to an array of the type of `ids`. */
 export function idsAt(ids: Ids, rows: Uint32Array): Ids {
   if (Array.isArray(ids)) return Array.from(rows, (row) => ids[row]);
   const numbers = ids as Int32Array;

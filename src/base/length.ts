@@ -1,6 +1,9 @@
-/** Lengths and cosines of vectors. */
+/** Euclidean lengths and cosines of vectors, correct where squares leave the range of float64. */
 
-/** The length of a vector, safe where squares leave the range of float64 and the values do not. */
+/**
+ * The length of `values[from..to - 1]`, also where their squares overflow or vanish and they do
+ * not. NaN or Infinity if a value is not finite. Squares are added in the order of the values.
+ */
 export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length): number {
   let sum = 0;
   for (let i = from; i < to; i++) sum += values[i] * values[i];
@@ -8,14 +11,14 @@ export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length
   let largest = 0;
   for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i]));
   if (largest === 0 || !Number.isFinite(largest)) return largest;
-  sum = 0; // in units of the largest
+  sum = 0; // of the squares in units of the largest value: from 1 to their number
   for (let i = from; i < to; i++) sum += (values[i] / largest) ** 2;
   return largest * Math.sqrt(sum);
 }
 
 /**
- * The length of a vector whose cosines are wanted: 0, or within the bounds in which float64 has the
- * digits for them. Throws where it is not.
+ * The length of a vector that cosines are computed of: 0, or in 1e-300..1e300, where quotients by
+ * it keep the precision of float64. Throws a RangeError, which begins with `name`, for any other.
  */
 export function checkedLength(name: string, values: ArrayLike<number>): number {
   const length = lengthOf(values);
@@ -23,10 +26,10 @@ export function checkedLength(name: string, values: ArrayLike<number>): number {
   throw new RangeError(`${name}: expected finite values, and a length of 1e-300 to 1e300`);
 }
 
-/** A cosine that rounding may have taken out of -1..1. */
+/** A computed cosine, brought back to -1..1 where rounding has left that range. */
 export const clampedCosine = (cosine: number): number => Math.max(-1, Math.min(1, cosine));
 
-/** The cosine of a vector of this length, whose product with a unit vector is known; 0 of zeros. */
+/** The cosine of a vector of this length and a unit vector, from their dot product; 0 of zeros. */
 export function cosineOf(dot: number, length: number): number {
   return length > 0 ? clampedCosine(dot / length) : 0;
 }

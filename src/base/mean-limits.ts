@@ -1,42 +1,43 @@
 /**
- * Confidence limits of a mean of numbers between 0 and 1, such as the recalls of single queries.
- * Nothing is assumed of how they are distributed: the lower limit is a quantile of means in which
- * random weights are spread over the numbers seen and one more number 0; the upper one over these
- * and a 1 (Gaffke 2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean
- * of a nonnegative variable"; Learned-Miller & Thomas 2019). For numbers that are 0 or 1 the limits
- * are those of Clopper and Pearson (1934). Limits are rounded, since engines differ in the last
- * digit of logarithms.
+ * Confidence limits of the mean of numbers between 0 and 1, such as the recalls of single queries.
+ * They assume nothing about the distribution: the lower limit is a quantile of randomly weighted
+ * means of the numbers seen and one more 0, the upper limit one of means of the numbers seen and
+ * one more 1 (Gaffke 2005, "Three test statistics for a nonparametric one-sided hypothesis on the
+ * mean of a nonnegative variable"; Learned-Miller & Thomas 2019). For numbers that are 0 or 1 the
+ * limits are those of Clopper and Pearson (1934). Limits are rounded, since engines differ in the
+ * last digit of logarithms; equal numbers give equal limits.
  */
 
 import { alea } from './random';
 
-/** Random means, by which quantiles are off by some 5 % of the distance from the mean. */
+/** Random means a limit: its error is then some 5 % of its distance from the mean. */
 const DRAWS = 2000;
 /** Limits are multiples of 1 / UNITS. */
 const UNITS = 1e9;
-/** Chance that a limit of an interval of 95 % is wrong. */
+/** Chance that one limit of a 95 % interval is wrong. */
 const TAIL = 0.025;
 
-/** The mean; 0 of no values. */
+/** The mean; 0 for no values. */
 export function mean(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** An interval that holds the true mean in 95 of 100 samples; 0 to 1 for no values. */
+/** An interval that contains the true mean in 95 of 100 samples; 0 to 1 for no values. */
 export function meanInterval(values: ArrayLike<number>): [low: number, high: number] {
   const high = 1 - meanAtLeast(complements(values), TAIL);
   return [meanAtLeast(values, TAIL), Math.round(high * UNITS) / UNITS];
 }
 
-/** The true mean is at least this, but for a chance of `doubt`: the lower limit. */
+/** The lower limit: the chance that the true mean is below it is at most `doubt` (below 1). */
 export function meanAtLeast(values: ArrayLike<number>, doubt: number): number {
   const counts = new Map<number, number>();
   for (let i = 0; i < values.length; i++) counts.set(values[i], (counts.get(values[i]) ?? 0) + 1);
+  // In order of value, so that the limit does not depend on the order of the values.
   const groups = [...counts].sort(([a], [b]) => a - b);
   const random = alea('mean limits');
   const means = new Float64Array(DRAWS);
   for (let draw = 0; draw < DRAWS; draw++) {
-    let total = unitWeight(random); // of the further 0
+    let total = unitWeight(random); // the weight of the additional 0
     let sum = 0;
     for (const [value, count] of groups) {
       const weight = gamma(count, random);
@@ -52,12 +53,15 @@ function complements(values: ArrayLike<number>): Float64Array {
   return Float64Array.from(values, (value) => 1 - value);
 }
 
-/** The random weight of one number: exponential. */
+/** The random weight of one number: exponential with mean 1. `1 - random()` is never 0. */
 export function unitWeight(random: () => number): number {
   return -Math.log(1 - random());
 }
 
-/** A gamma variable of a shape of at least 1 (Marsaglia & Tsang 2000): so many unit weights. */
+/**
+ * A gamma variable of a shape of at least 1 (Marsaglia & Tsang 2000): distributed as the sum of
+ * `shape` unit weights, in a time that does not depend on `shape`.
+ */
 export function gamma(shape: number, random: () => number): number {
   const d = shape - 1 / 3;
   const c = 1 / Math.sqrt(9 * d);
@@ -68,13 +72,13 @@ export function gamma(shape: number, random: () => number): number {
     const v = root * root * root;
     const u = 1 - random();
     const square = x * x;
-    // The first test accepts nearly all, without a logarithm.
+    // This test alone accepts nearly all and needs no logarithm.
     if (u < 1 - 0.0331 * square * square) return d * v;
     if (Math.log(u) < square / 2 + d - d * v + d * Math.log(v)) return d * v;
   }
 }
 
-/** A normal variable by Marsaglia's polar method. */
+/** A normal variable of mean 0 and variance 1, by Marsaglia's polar method. */
 export function normal(random: () => number): number {
   for (;;) {
     const u = 2 * random() - 1;

@@ -1,11 +1,12 @@
 /**
- * The known name that a mistyped one is nearest to: of options, columns and commands. Names are
- * short, so the distance is computed for all of them.
+ * Finds the option, column or command that a mistyped name probably means, for error messages.
+ * Names are short, so the edit distance to each known one is computed.
  */
 
 /**
- * The name with the fewest edits: at most 2, or half of the letters of a long one. A name that
- * starts with the given one counts as one edit. Null where no name is near.
+ * The known name with the fewest edits, the first one if several have as few. At most 2 edits are
+ * allowed, or half of the letters, rounded up, if that is more; a name that begins with `given`
+ * counts as 1 edit. Null where no name is that near.
  */
 export function nearestName(given: string, known: readonly string[]): string | null {
   let nearest: string | null = null;
@@ -19,7 +20,7 @@ export function nearestName(given: string, known: readonly string[]): string | n
   return nearest;
 }
 
-/** Levenshtein's distance, case ignored. */
+/** Levenshtein's distance, case ignored. `costs` is one row of its table, for a prefix of `a`. */
 function editDistance(a: string, b: string): number {
   const from = a.toLowerCase();
   const to = b.toLowerCase();
@@ -35,10 +36,10 @@ function editDistance(a: string, b: string): number {
   return costs[to.length];
 }
 
-/** Names listed in a message; a table may have thousands of columns. */
+/** Limit of the names that a message lists, since a table may have thousands of columns. */
 const MAX_LISTED = 20;
 
-/** `no column "x", there are "a", "b"; did you mean "b"?` */
+/** The error for a missing column: `no column "x", there are "a", "b"; did you mean "b"?` */
 export function noColumn(name: string, names: readonly string[]): RangeError {
   const listed = names.slice(0, MAX_LISTED).map((one) => `"${one}"`);
   if (names.length > MAX_LISTED) listed.push(`and ${names.length - MAX_LISTED} more`);

@@ -1,12 +1,12 @@
 /**
- * Seeded random numbers: the generator Alea (Baagøe 2010), whose numbers are those of the package
+ * Seeded random numbers: the generator Alea (Baagøe 2010), with the same numbers as the package
  * seedrandom; and hashes of positions. Equal seeds give equal numbers on every engine.
  */
 
-/** A generator of numbers from 0 to 1, 1 excluded, that are multiples of 2^-32. */
+/** Makes a generator of multiples of 2^-32 from 0 to 1, 1 excluded. */
 export function alea(seed: string): () => number {
   let hash = 0xefc8_249d;
-  // A fraction that depends on this text and on all before it.
+  // Returns a number in 0..1 that depends on this text and on all texts passed before.
   const mash = (text: string) => {
     for (let i = 0; i < text.length; i++) {
       hash += text.charCodeAt(i);
@@ -18,7 +18,8 @@ export function alea(seed: string): () => number {
     }
     return (hash >>> 0) / 2 ** 32;
   };
-  const state = Float64Array.of(mash(' '), mash(' '), mash(' ')); // numbers that need no heap
+  // In a typed array, where assigning a number allocates no memory.
+  const state = Float64Array.of(mash(' '), mash(' '), mash(' '));
   for (let i = 0; i < 3; i++) {
     state[i] -= mash(seed);
     if (state[i] < 0) state[i] += 1;
@@ -34,14 +35,17 @@ export function alea(seed: string): () => number {
   };
 }
 
-/** A number in 0..1 that is a hash of a seed and a position, so positions need no order. */
+/**
+ * A hash of a seed (32 bits) and a position (up to 2^53 - 1) as a number from 0 to 1, 1 excluded,
+ * with 53 random bits. Unlike a generator's, it does not depend on which positions came before.
+ */
 export function shareAt(seed: number, position: number): number {
   const high = mixed(mixed(seed ^ 0x9e37_79b9) ^ position);
   const low = mixed(high ^ Math.floor(position / 2 ** 32) ^ 0x85eb_ca6b);
   return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
 }
 
-/** The finalizer of MurmurHash3, a permutation of 32-bit integers. */
+/** The finalizer of MurmurHash3, a permutation of 32-bit integers; the result is signed. */
 export function mixed(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);

@@ -1,19 +1,20 @@
 /**
  * Hashes under a secret, for hash tables whose keys come from outside: codes, ids, words and
- * dimensions. Whoever knows a hash function can choose keys that all collide, and 100,000 of them
- * then take a table minutes instead of milliseconds; secrets are drawn for each table. They decide
- * only where entries lie in memory: no result, file or digest depends on them.
+ * dimensions. With a known hash function an attacker can choose keys that all collide; a table then
+ * takes minutes instead of milliseconds for 100,000 of them. So each table draws its own secret. It
+ * decides only where entries lie in memory: no result, file or digest depends on it.
  */
 
-/** Some secret 32-bit words. */
+/** Secret random 32-bit words; three of them for the functions of this file. */
 export type Secret = Uint32Array;
 
-/** Words drawn at once: a draw takes 10 µs, however small. */
+/** Words drawn at once, since a draw takes 10 µs, however small it is. */
 const POOL = 3 * 256;
 let pool = /* @__PURE__ */ new Uint32Array(0);
+/** Words of the pool that were given out; none is given out twice. */
 let used = 0;
 
-/** Three words, as the functions here need: new ones at each call. */
+/** Returns a new secret of three words: a copy that the caller owns. */
 export function newSecret(): Secret {
   if (used === pool.length) {
     pool = crypto.getRandomValues(new Uint32Array(POOL));
@@ -24,8 +25,9 @@ export function newSecret(): Secret {
 }
 
 /**
- * Maps 32-bit integers to 32-bit integers, each to another. Multipliers are secret too, so that no
- * difference of two keys leads to a known difference of their hashes.
+ * A permutation of 32-bit integers under a secret; the result is signed. Multipliers are made odd,
+ * so that they can be inverted, and are secret too, so that no difference of two keys leads to a
+ * known difference of their hashes.
  */
 export function scrambled(value: number, secret: Secret): number {
   let hash = Math.imul(value ^ secret[0], secret[1] | 1);
@@ -33,14 +35,15 @@ export function scrambled(value: number, secret: Secret): number {
   return hash ^ (hash >>> 16);
 }
 
-/** The hash of a number of 64 bits given by its halves. */
+/** The hash of a number of 64 bits, given as two 32-bit halves. */
 export function hashOfPair(low: number, high: number, secret: Secret): number {
   return scrambled(low ^ scrambled(high, secret), secret);
 }
 
 /**
- * The hash of `count` bytes: a scramble for each 4 of them. HalfSipHash, which is a stronger hash,
- * doubled the time of adding codes of 64 bits.
+ * The hash of `count` bytes from `from` on: one round of `scrambled` for each 4 bytes, then for
+ * each of the up to 3 that are left. With HalfSipHash, a stronger hash, adding codes of 64 bits
+ * took twice as long.
  */
 export function hashOfBytes(
   bytes: Uint8Array,

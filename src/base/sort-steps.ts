@@ -1,11 +1,14 @@
-/** Sorting in steps, between which the event loop may run: runs by the engine's sort, merged. */
+/**
+ * Sorts in steps, between which the event loop may run: the engine sorts short runs, which are then
+ * merged in pairs until one is left.
+ */
 
 import type { Steps } from './steps';
 
 /** Values of a run, and values merged between two steps: some milliseconds of comparisons. */
 const STEP_VALUES = 2 ** 13;
 
-/** The values in the order of `compare`, in which no two may be equal. */
+/** A copy of the values in the order of `compare`, which must not call two of them equal. */
 export function* sortedInSteps(
   values: Uint32Array,
   compare: (a: number, b: number) => number,
@@ -16,6 +19,7 @@ export function* sortedInSteps(
     sorted.subarray(start, start + STEP_VALUES).sort(compare);
     yield undefined;
   }
+  // Each pass merges neighbouring runs of `width` from `sorted` into `merged`, then swaps the two.
   let merged = new Uint32Array(length);
   for (let width = STEP_VALUES; width < length; width *= 2) {
     for (let start = 0; start < length; start += 2 * width) {

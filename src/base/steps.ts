@@ -18,7 +18,10 @@ export interface LongCall {
   threads?: 'auto' | number;
 }
 
-/** Runs each stage of long work under its name, as whoever shows progress wants it run. */
+/**
+ * Runs one stage of long work under a name and returns its result. The caller decides how: it gives
+ * the stage its signal, and a callback that shows progress with this name.
+ */
 export type InStages = <T>(
   name: string,
   stage: (call: Required<Pick<LongCall, 'onProgress' | 'signal'>>) => Promise<T>,
@@ -28,7 +31,7 @@ export type InStages = <T>(
 export const LONG_CALL = ['onProgress', 'signal', 'threads'];
 const MAX_THREADS = 256;
 
-/** Checks the types of `LongCall` options; returns what it checked. */
+/** Checks the options of `LongCall`, not others next to them; returns the same object. */
 export function checkLongCall<T extends LongCall>(options: T): T {
   const { onProgress, signal, threads } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function') {
@@ -41,27 +44,32 @@ export function checkLongCall<T extends LongCall>(options: T): T {
   return options;
 }
 
-/** A number of threads, or 'auto'. */
+/** A number of threads, 1..`MAX_THREADS`, or 'auto'. */
 export function checkThreads(name: string, threads: unknown): 'auto' | number {
   if (threads === 'auto') return threads;
   if (typeof threads === 'number') return checkInteger(name, threads, 1, MAX_THREADS);
   throw wrongValue(name, `'auto' or an integer in 1..${MAX_THREADS}`, threads);
 }
 
-/** Yielded where work must not be stopped: what its steps change belongs together. */
+/** Yielded where work must not be stopped: an update of several steps is half applied. */
 export const GO_ON = Symbol('go on');
 
+/** Converts the progress of a part of some work to that of the whole; null reports nothing. */
 type Progress = (done: number, total: number) => readonly [done: number, total: number] | null;
 
-/** A step that other threads can take: `runStepsAsync` waits for `run`, others go on at once. */
+/**
+ * A step that other threads can take. The asynchronous forms await `run` before they resume the
+ * work; the synchronous forms resume it at once, and the work then takes the step itself
+ * (`threads/parallel.ts`).
+ */
 export abstract class Elsewhere {
-  /** False within work that must not be stopped. */
+  /** False within work that must not be stopped: `run` must then ignore the signal. */
   mayStop = true;
-  /** True when the event loop ran while others did it. */
+  /** True after `run` if other threads took the step, so that the event loop ran meanwhile. */
   hasWaited = false;
   #progress: Progress = (done, total) => [done, total];
 
-  /** Reports progress in other numbers from now on, or none. */
+  /** Adds a conversion of progress after those added before; null suppresses all reports. */
   mapProgress(map: Progress | null): void {
     const before = this.#progress;
     this.#progress = (done, total) => {
@@ -70,6 +78,7 @@ export abstract class Elsewhere {
     };
   }
 
+  /** A callback for `run` that converts progress by all maps and passes it to `report`. */
   protected progressTo(report: (done: number, total: number) => void) {
     return (done: number, total: number) => {
       const mapped = this.#progress(done, total);
@@ -77,15 +86,17 @@ export abstract class Elsewhere {
     };
   }
 
+  /** Resolves when other threads have taken the step, or when it is clear that they will not. */
   abstract run(call: LongCall): Promise<void>;
 }
 
+/** What work yields after a step: its progress, one of the special steps above, or nothing. */
 type Step = readonly [done: number, total: number] | typeof GO_ON | Elsewhere | undefined;
 
-/** Work in steps. Each yield reports how much is done, or nothing. */
+/** Work in steps of some milliseconds, with a result of type T. */
 export type Steps<T> = Generator<Step, T, void>;
 
-/** One value of a stream. */
+/** One value of a stream, in a class so that it cannot be mistaken for a step. */
 export class Item<T> {
   constructor(readonly value: T) {}
 }
@@ -93,7 +104,7 @@ export class Item<T> {
 /** Work in steps that yields values on the way, each as an `Item`. */
 export type Stream<T> = Generator<Step | Item<T>, void, void>;
 
-/** The same work, which must not be stopped until it ends. */
+/** The same work, which a signal does not stop before it ends. Its progress is not reported. */
 export function* unstopped<T>(steps: Steps<T>): Steps<T> {
   for (;;) {
     const result = steps.next();
@@ -105,7 +116,7 @@ export function* unstopped<T>(steps: Steps<T>): Steps<T> {
   }
 }
 
-/** The same work with its progress in other numbers, or none of it. */
+/** The same work with its progress converted by `map`, or not reported if `map` is null. */
 export function* withProgress<T>(steps: Steps<T>, map: Progress | null): Steps<T> {
   for (;;) {
     const { done, value } = steps.next();
@@ -115,16 +126,16 @@ export function* withProgress<T>(steps: Steps<T>, map: Progress | null): Steps<T
   }
 }
 
-/** The rest of some work whose first step was taken by the caller. */
+/** Work whose first step the caller has taken already, as one piece: `first`, then the rest. */
 export function* continued<T>(first: Step, rest: Steps<T>): Steps<T> {
   yield first;
   return yield* rest;
 }
 
-/** The event loop waits at most so long, and the rest of a step. */
+/** Time between two pauses for the event loop; it waits this long and until the step has ended. */
 const PAUSE_AFTER_MS = 16;
 
-/** Runs the work straight through. */
+/** Runs the work to its end without pauses. `onProgress` may abort the signal between steps. */
 export function runSteps<T>(steps: Steps<T>, call: LongCall): T {
   const step = stepper(steps, call);
   for (;;) {
@@ -134,8 +145,8 @@ export function runSteps<T>(steps: Steps<T>, call: LongCall): T {
 }
 
 /**
- * Runs the work with pauses for the event loop. `mayStop` is false while an update is half applied:
- * the signal is then ignored until the work yields something other than GO_ON.
+ * Runs the work with pauses for the event loop. With `mayStop` false an update is half applied at
+ * the start: the signal is ignored until the work yields something other than GO_ON.
  */
 export async function runStepsAsync<T>(
   steps: Steps<T>,
@@ -153,7 +164,7 @@ export async function runStepsAsync<T>(
   }
 }
 
-/** Waits for other threads; what they throw ends the work with its `finally` blocks. */
+/** Waits for other threads. If they throw, the work ends, which runs its `finally` blocks. */
 async function elsewhere(
   step: Elsewhere,
   steps: Generator<unknown, unknown, void>,
@@ -172,19 +183,19 @@ type LongArguments = [source: unknown, options?: LongCall];
 
 const callOf = (given: LongArguments) => checkLongCall({ ...given[1] });
 
-/** The function that does some work straight through; its options include a `LongCall`. */
+/** Makes a public function that runs the work without pauses; its options include a `LongCall`. */
 export function syncForm<A extends LongArguments, T>(work: LongWork<A, T>): (...given: A) => T {
   return (...given) => runSteps(work(...given), callOf(given));
 }
 
-/** The function that does the same work with pauses for the event loop. */
+/** Makes a public function that runs the work with pauses and returns a promise of its result. */
 export function asyncForm<A extends LongArguments, T>(
   work: LongWork<A, T>,
 ): (...given: A) => Promise<T> {
   return async (...given) => runStepsAsync(work(...given), callOf(given));
 }
 
-/** Passes each value of a stream to `take`, as a part of other work. */
+/** Work that runs a stream to its end and passes each of its values to `take`. */
 export function* eachItem<T>(stream: Stream<T>, take: (item: T) => void): Steps<void> {
   for (const step of stream) {
     if (!(step instanceof Item)) {
@@ -196,7 +207,7 @@ export function* eachItem<T>(stream: Stream<T>, take: (item: T) => void): Steps<
   }
 }
 
-/** The values of a stream, one after another. Leaving the loop ends the work. */
+/** The values of a stream, each computed on demand. Leaving the loop ends the work. */
 export function* streamItems<T>(steps: Stream<T>, call: LongCall): Generator<T, void, void> {
   const step = stepper(steps, call);
   try {
@@ -208,7 +219,7 @@ export function* streamItems<T>(steps: Stream<T>, call: LongCall): Generator<T, 
   }
 }
 
-/** The same with pauses for the event loop. */
+/** `streamItems` with pauses for the event loop, and with the help of other threads. */
 export async function* streamItemsAsync<T>(
   steps: Stream<T>,
   call: LongCall,
@@ -228,8 +239,8 @@ export async function* streamItemsAsync<T>(
 }
 
 /**
- * Returns a pause to await when PAUSE_AFTER_MS have passed since the last one, or since a step that
- * waited for others, else null.
+ * Makes a function to call after each step: it returns a pause to await if PAUSE_AFTER_MS have
+ * passed since the last pause, or since a step during which the event loop ran; else null.
  */
 export function pauser(): (step?: unknown) => Promise<void> | null {
   let start = performance.now();
@@ -242,7 +253,10 @@ export function pauser(): (step?: unknown) => Promise<void> | null {
   };
 }
 
-/** Takes a step at each call. An abort ends the work where it is, with its `finally` blocks. */
+/**
+ * Makes a function that takes the next step and reports its progress. It throws the signal's reason
+ * on an abort, unless the last step forbids stopping. Any error ends the work, `finally` included.
+ */
 function stepper<S, T>(
   steps: Generator<S, T, void>,
   { signal, onProgress }: LongCall,

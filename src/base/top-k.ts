@@ -1,33 +1,37 @@
 /**
- * Top-k selection, in two forms: `Smallest` for integer weights such as distances, and `Highest`
- * for float64 scores such as cosines. Candidates come in any order; ties go to the lower row, so
- * the answer never depends on the order in which rows were seen.
+ * Top-k selection in two forms: `Smallest` for integer weights such as distances, and `Highest` for
+ * float64 scores such as cosines. Candidates come in any order; ties go to the lower row, so the
+ * answer never depends on the order in which rows were seen.
  *
  * `Smallest` packs (weight, row) into one float64 key, `weight * 2^32 + row`, and compares both at
- * once. A key is exact for rows below 2^32 and integer weights below 2^21.
+ * once. Rows below 2^32 and integer weights below 2^21 keep a key below 2^53, where it is exact.
  */
 
 import { grown } from './arrays';
 
+/** A row is below this, so it does not reach the weight's part of a key. */
 const ROWS = 2 ** 32;
 /** Keys beyond 2 * k that a buffer holds, so that a small k is not thinned at every candidate. */
 const SPARE = 16;
-/** A buffer holds at first at most this many results, however large k is. */
+/** Results that have memory at first, or k if that is less: a large k may never be reached. */
 const MIN_CAPACITY = 128;
 
-/** Keys compare as (weight, row): exact where the head of the file says. */
+/** A key: keys compare as (weight, row) do. `weightOf` and `rowOf` give back its parts. */
 export const keyOf = (weight: number, row: number): number => weight * ROWS + row;
 export const weightOf = (key: number): number => Math.floor(key / ROWS);
 export const rowOf = (key: number): number => key % ROWS;
 
 /**
  * The k smallest (weight, row). Keys are appended to a buffer of about 2 * k, which is cut to its k
- * smallest when it is full: constant time for each candidate, on average.
+ * smallest when it is full. That takes time in proportion to k and makes room for k more, so each
+ * candidate costs constant time on average. A k of 0 takes nothing.
  */
 export class Smallest {
   readonly #k: number;
+  /** The first `#held` are keys, in no order. */
   #keys: Float64Array<ArrayBuffer>;
   #held = 0;
+  /** At least the k-th smallest key taken; exact only after a thinning. */
   #bound = Number.POSITIVE_INFINITY;
 
   constructor(k: number) {
@@ -35,35 +39,36 @@ export class Smallest {
     this.#keys = new Float64Array(2 * Math.min(k, MIN_CAPACITY) + SPARE);
   }
 
-  /** Only keys below it can still enter. It is infinite until k candidates were taken. */
+  /** Only keys below it can still enter. Infinite until k candidates were taken; never rises. */
   get bound(): number {
     return this.#k === 0 ? Number.NEGATIVE_INFINITY : this.#bound;
   }
 
-  /** Takes a candidate; each row is given at most once. */
+  /** Offers a candidate. Callers offer each row at most once, so keys are distinct. */
   take(weight: number, row: number): void {
     const key = keyOf(weight, row);
     if (key >= this.bound) return;
     if (this.#held === this.#keys.length) this.#growOrThin();
     this.#keys[this.#held++] = key;
-    // A first bound as early as possible: callers skip candidates that cannot enter.
+    // Sets the bound as soon as k keys are held, above the largest: callers skip what cannot enter.
     if (this.#held === this.#k && this.#bound === Number.POSITIVE_INFINITY) {
       this.#bound = 0;
       for (let i = 0; i < this.#k; i++) this.#bound = Math.max(this.#bound, this.#keys[i] + 1);
     }
   }
 
-  /** Keys, smallest first. */
+  /** A copy of the keys, smallest first: k of them, or fewer if fewer were offered. */
   result(): Float64Array {
     return this.unordered().sort();
   }
 
-  /** The same keys in no order, for callers that rank them again. */
+  /** The keys of `result` in no order, for callers that rank them again. */
   unordered(): Float64Array {
     if (this.#held > this.#k) this.#thin();
     return this.#keys.slice(0, this.#held);
   }
 
+  /** Makes room for a key: grows the buffer up to 2 * k + SPARE, then keeps only the k smallest. */
   #growOrThin(): void {
     const most = 2 * this.#k + SPARE;
     if (this.#keys.length >= most) {
@@ -73,6 +78,7 @@ export class Smallest {
     this.#keys = grown(this.#keys, Math.min(2 * this.#keys.length, most));
   }
 
+  /** Needs at least k keys. `selectSmallest` leaves the largest of the k at the end of them. */
   #thin(): void {
     selectSmallest(this.#keys, this.#held, this.#k);
     this.#bound = this.#keys[this.#k - 1];
@@ -80,7 +86,10 @@ export class Smallest {
   }
 }
 
-/** Moves the k smallest of `count` keys to the front, the k-th last (Hoare's quickselect). */
+/**
+ * Moves the k smallest of `count` keys to the front, the k-th smallest to index k - 1 (Hoare's
+ * quickselect). The time grows with `count` on average; k is in 1..`count`.
+ */
 function selectSmallest(keys: Float64Array, count: number, k: number): void {
   let low = 0;
   let high = count - 1;
@@ -88,6 +97,7 @@ function selectSmallest(keys: Float64Array, count: number, k: number): void {
     const pivot = keys[(low + high) >> 1];
     let i = low;
     let j = high;
+    // Afterwards keys in low..j are at most the pivot, and those in i..high at least the pivot.
     while (i <= j) {
       while (keys[i] < pivot) i++;
       while (keys[j] > pivot) j--;
@@ -103,11 +113,12 @@ function selectSmallest(keys: Float64Array, count: number, k: number): void {
 }
 
 /**
- * The k highest (score, row), equal scores in order of row: a heap whose root is the worst. Scores
- * are any float64 but NaN.
+ * The k highest (score, row), of equal scores the lower rows: a binary heap whose root ranks last.
+ * Scores are any float64 but NaN. A candidate costs O(log k), or O(1) if it does not enter.
  */
 export class Highest {
   readonly #k: number;
+  /** The heap: its entry i has the children 2i + 1 and 2i + 2. The first `#held` entries count. */
   #rows: Uint32Array;
   #scores: Float64Array;
   #held = 0;
@@ -118,13 +129,13 @@ export class Highest {
     this.#scores = new Float64Array(this.#rows.length);
   }
 
-  /** Only scores that are no lower can still enter: minus infinity until k were taken. */
+  /** Lower scores cannot enter any more: the lowest one held, minus infinity until k are held. */
   get bound(): number {
     if (this.#held < this.#k) return Number.NEGATIVE_INFINITY;
     return this.#k === 0 ? Number.POSITIVE_INFINITY : this.#scores[0];
   }
 
-  /** Takes a candidate; each row is given at most once. */
+  /** Offers a candidate. Callers offer each row at most once. */
   take(score: number, row: number): void {
     if (this.#held < this.#k) {
       if (this.#held === this.#rows.length) this.#grow();
@@ -132,7 +143,7 @@ export class Highest {
     } else if (this.#k > 0 && this.#isWorse(0, score, row)) this.#sink(this.#held, score, row);
   }
 
-  /** Rows and scores, highest first. Takes the heap apart: nothing may be taken afterwards. */
+  /** Rows and scores, highest first, as copies. The heap is empty afterwards. */
   result(): { rows: Uint32Array<ArrayBuffer>; scores: Float64Array<ArrayBuffer> } {
     const rows = this.#rows.slice(0, this.#held);
     const scores = this.#scores.slice(0, this.#held);
@@ -150,13 +161,13 @@ export class Highest {
     this.#scores = grown(this.#scores, capacity);
   }
 
-  /** Whether entry `at` ranks behind the given one. */
+  /** True where entry `at` ranks after the given one. */
   #isWorse(at: number, score: number, row: number): boolean {
     const other = this.#scores[at];
     return other < score || (other === score && this.#rows[at] > row);
   }
 
-  /** Puts an entry at `at`, or above where its parents there rank before it. */
+  /** Puts an entry at `at`, or further up: parents that rank before it move down. */
   #rise(at: number, score: number, row: number): void {
     let hole = at;
     while (hole > 0) {
@@ -168,7 +179,7 @@ export class Highest {
     this.#set(hole, score, row);
   }
 
-  /** Puts an entry in place of the root of a heap of `count`; worse ones move up. */
+  /** Replaces the root of a heap of `count`; entries that rank after the new one move up. */
   #sink(count: number, score: number, row: number): void {
     let hole = 0;
     for (let child = 1; child < count; child = 2 * hole + 1) {

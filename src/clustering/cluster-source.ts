@@ -1,7 +1,7 @@
 /**
- * What is clustered, as points of one length: the vectors of an index, the rows of a dense matrix
- * (accumulators, for example), or codes with each bit as +1 or -1. A random projection keeps
- * angles, so all of these can be grouped by direction.
+ * Turns what callers cluster into points of one length: the vectors of an index, the rows of a
+ * dense matrix (accumulators, for example), or codes with each bit as +1 or -1. A random projection
+ * keeps angles, so all of these can be grouped by direction.
  */
 
 import { isValid } from '../base/bitmap';
@@ -18,21 +18,22 @@ import { checkDenseMatrix, type DenseMatrix, isDenseMatrix, lengthsOf } from '..
 /** Codes, the rows of an index, or vectors one after another. */
 export type ClusterSource = RowSource | DenseMatrix;
 
+/** Points, and the kernel with which their source was made, if it says so. */
 interface SourcePoints {
   readonly points: Points;
   readonly kernel?: KernelName | undefined;
 }
 
-/** Rows between two steps. */
+/** Rows of a step. */
 const STEP_ROWS = 2 ** 14;
 
-/** Whether a source has vectors to cluster by. */
+/** True where a source has dense vectors. */
 export function hasVectors(source: ClusterSource): boolean {
   if (!(source instanceof SimHashIndex)) return !(source instanceof Codes);
   return source.vectors === 'float32' || source.vectors === 'int8';
 }
 
-/** The points of a source, and the kernel that it was made with. */
+/** The points of a source: its vectors, or its codes as vectors of ±1. Throws if it has none. */
 export function* pointsOf(source: ClusterSource, by: 'vectors' | 'bits'): Steps<SourcePoints> {
   if (source instanceof Codes || source instanceof SimHashIndex) {
     return yield* pointsOfRows(rowsOf('source', source), by);
@@ -44,7 +45,7 @@ export function* pointsOf(source: ClusterSource, by: 'vectors' | 'bits'): Steps<
   return { points: yield* matrixPoints(source, checkDenseMatrix(source, 'source')) };
 }
 
-/** The same for the rows of codes or of an index. */
+/** `pointsOf` for the rows of codes or of an index. */
 export function* pointsOfRows(rows: Rows, by: 'vectors' | 'bits'): Steps<SourcePoints> {
   const { kernel } = rows;
   if (by === 'bits') return { points: yield* codePoints(rows.codes), kernel };
@@ -54,6 +55,7 @@ export function* pointsOfRows(rows: Rows, by: 'vectors' | 'bits'): Steps<SourceP
   return { points: yield* keptPoints(rows.codes, rows.vectors), kernel };
 }
 
+/** Rows of a matrix, scaled to length 1 when they are read; the matrix must not change. */
 function* matrixPoints(matrix: DenseMatrix, rowCount: number): Steps<Points> {
   const { values, dimensions } = matrix;
   const norms = new Float64Array(rowCount);
@@ -71,7 +73,7 @@ function* matrixPoints(matrix: DenseMatrix, rowCount: number): Steps<Points> {
   };
 }
 
-/** Rows as they are now: the vector of a row that is removed later stays readable. */
+/** Rows that the index has now: the vector of a row that is removed later stays readable. */
 function* keptPoints(codes: Codes, vectors: DenseVectors): Steps<Points> {
   const { dimensions } = vectors;
   const { count, validity } = codes;
@@ -86,6 +88,7 @@ function* keptPoints(codes: Codes, vectors: DenseVectors): Steps<Points> {
   };
 }
 
+/** Codes as vectors of one value a bit, +1 or -1: their length is the root of the bits. */
 function* codePoints(codes: Codes): Steps<Points> {
   const { bits, bytes, bytesPerCode, count, validity } = codes;
   return {
@@ -100,6 +103,7 @@ function* codePoints(codes: Codes): Steps<Points> {
   };
 }
 
+/** The rows for which `holds` is true, ascending. */
 function* rowsWhere(rowCount: number, holds: (row: number) => boolean): Steps<Uint32Array> {
   const rows = new Uint32Array(rowCount);
   let count = 0;

@@ -1,5 +1,5 @@
 /**
- * What describes a cluster: its size, how close its rows are to its centroid, its medoid and its
+ * Describes a cluster by its size, how close its rows are to its centroid, its medoid and its
  * exemplars. The medoid, the row of the largest mean cosine to all rows of its cluster, is exact:
  * that mean is the product with the mean of the rows, so no pairs are compared.
  */
@@ -10,9 +10,9 @@ import { Highest } from '../base/top-k';
 import { PointBlock, type Points } from '../k-means/points';
 
 export interface Cluster {
-  /** Rows. */
+  /** Number of rows. */
   readonly size: number;
-  /** The row of the largest mean cosine to all rows of the cluster, the first of equals. */
+  /** The row of the largest mean cosine to all rows of the cluster, the first of equal ones. */
   readonly medoid: number;
   /** Mean cosine of its rows to its centroid. */
   readonly cohesion: number;
@@ -20,11 +20,13 @@ export interface Cluster {
   readonly exemplars: Uint32Array;
 }
 
+/** Rows of a step. */
 const BLOCK_ROWS = 512;
 
 /**
- * Describes each cluster, row `rows[i]` being in cluster `clusterOf[i]`, or in none below 0. No
- * cluster may be empty. `exemplars` is how many of them each gets at most.
+ * Describes each cluster. Row `rows[i]` is in cluster `clusterOf[i]`, or in none if that is below
+ * 0; no cluster may be empty. `centroids` are unit vectors or 0, `exemplars` is the largest number
+ * of exemplars of a cluster.
  */
 export function* summaries(
   points: Points,
@@ -51,7 +53,7 @@ export function* summaries(
   return found.map((one) => one.result());
 }
 
-/** By row of a source the cluster of point `i`, which is row `rows[i]`; -1 for the others. */
+/** The cluster of each row of a source: `clusterOf[i]` for row `points.rows[i]`, else -1. */
 export function labelsOf(points: Points, clusterOf: ArrayLike<number>): Int32Array {
   const labels = new Int32Array(points.rowCount).fill(-1);
   points.rows.forEach((row, i) => {
@@ -60,7 +62,7 @@ export function labelsOf(points: Points, clusterOf: ArrayLike<number>): Int32Arr
   return labels;
 }
 
-/** The directions of the clusters' sums; a cluster whose rows cancel out has zeros. */
+/** Centroids: the directions of the clusters' sums, or zeros where the rows cancel out. */
 export function* directionsOf(
   points: Points,
   rows: Uint32Array,
@@ -76,6 +78,7 @@ export function* directionsOf(
   return centroids;
 }
 
+/** The sums of the clusters' rows, `values` values in all. */
 function* sumsOf(
   points: Points,
   rows: Uint32Array,
@@ -95,7 +98,7 @@ function* sumsOf(
   return sums;
 }
 
-/** Collects one cluster; rows come in ascending order. */
+/** Describes one cluster, whose rows come in ascending order. */
 class Found {
   #size = 0;
   #medoid = 0;
@@ -107,7 +110,7 @@ class Found {
     this.#exemplars = new Highest(exemplars);
   }
 
-  /** `toSum` is the product with the sum of the cluster's rows. */
+  /** `cosine` is to the centroid, `toSum` the dot product with the sum of the cluster's rows. */
   take(row: number, cosine: number, toSum: number): void {
     this.#size++;
     this.#total += cosine;

@@ -1,9 +1,9 @@
 /**
  * Clusters by direction: spherical k-means on the vectors of an index, on accumulators or other
- * vectors, or on codes with each bit as +1 or -1. Centroids stay real-valued for codes too; by
- * 'majority' they are codes, which loses most of a centroid and is there to compare. Starts learn
- * on a sample, the best continues over all rows. The same rows, options and seed give the same
- * clusters everywhere.
+ * vectors, or on codes with each bit as +1 or -1. Centroids are real-valued for codes too; by
+ * 'majority' they are codes, which loses most of a centroid and is there for comparison. Starts run
+ * on a sample, and the best one continues over all rows. The same rows, options and seed give the
+ * same clusters on every machine.
  */
 
 import { checkInteger, checkOneOf, checkOptions, checkSeed, wrongValue } from '../base/check';
@@ -13,23 +13,23 @@ import { type KernelName, resolveKernel } from '../kernels/kernels';
 import { type ClusterSource, hasVectors, pointsOf } from './cluster-source';
 import { type Cluster, labelsOf, summaries } from './cluster-summary';
 
-/** 'vectors': unit vectors. 'bits': codes as ±1. 'majority': the same, and centroids are codes. */
+/** 'vectors': unit vectors. 'bits': codes as ±1. 'majority': codes as ±1, centroids are codes. */
 export type ClusterBy = 'vectors' | 'bits' | 'majority';
 
 export interface ClusterOptions extends LongCall {
-  /** How many clusters; each gets at least one row. */
+  /** Number of clusters; each gets at least one row. */
   clusters: number;
   /** 'vectors' where there are any, else 'bits'. */
   by?: ClusterBy;
-  /** How often k-means starts on a sample; the start with the best objective continues. */
+  /** Starts of k-means, each on a sample; the one with the best objective continues. */
   starts?: number;
-  /** Most iterations of a start, and of the best one over all rows. */
+  /** Largest number of iterations of a start, and of the best one over all rows. */
   iterations?: number;
-  /** Rows on which starts learn; by default 64 for each cluster, and at least 16,384. */
+  /** Rows of the sample of a start; by default 64 for each cluster, and at least 16,384. */
   sample?: number;
-  /** Seed of the sample and of the starts. */
+  /** Seed of the samples and of the starts. */
   seed?: number | bigint;
-  /** Most exemplars of a cluster: the rows nearest to its centroid. */
+  /** Largest number of exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
   kernel?: KernelName;
 }
@@ -40,8 +40,9 @@ export interface Clusters {
   readonly count: number;
   readonly by: ClusterBy;
   /**
-   * By row, the cluster of its nearest centroid; -1 for rows that are null, removed or all-zero. A
-   * cluster that would be empty, where many rows are equal, gets the row farthest from its own.
+   * For each row the cluster of its nearest centroid; -1 for rows that are null, removed or
+   * all-zero. A cluster that would be empty, as where many rows are equal, gets a row that is far
+   * from its own centroid.
    */
   readonly labels: Int32Array;
   readonly clusters: Cluster[];
@@ -49,6 +50,7 @@ export interface Clusters {
   readonly centroids: Float64Array;
   /** Mean cosine of the rows to their own centroids. */
   readonly objective: number;
+  /** Every iteration, in the order in which they ran. */
   readonly history: Iteration[];
 }
 
@@ -57,7 +59,7 @@ const OPTIONS = [
   ...LONG_CALL,
 ];
 
-/** Rows of the sample: for each cluster, and at least. */
+/** Rows of the default sample for each cluster, and in all at least. */
 const SAMPLE_PER_CLUSTER = 64;
 const MIN_SAMPLE = 2 ** 14;
 
@@ -79,6 +81,7 @@ export const cluster = /* @__PURE__ */ syncForm(clustering);
  */
 export const clusterAsync = /* @__PURE__ */ asyncForm(clustering);
 
+/** The checked options. */
 interface Request extends KMeansSettings {
   readonly by: ClusterBy;
   readonly exemplars: number;

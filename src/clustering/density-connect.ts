@@ -1,9 +1,9 @@
 /**
- * Edges between codes in growing arrays, and how a graph of nearest neighbours is completed so that
- * it contains a minimum spanning tree over mutual reachability, exactly. Edges are taken by height
- * while no missing edge can be lower. The parts that remain are joined by the lowest edge out of
- * each, searched among all codes, in rounds (Borůvka 1926). Without these edges noise would join
- * clusters too early.
+ * Completes a graph of nearest neighbours, so that it contains an exact minimum spanning tree over
+ * mutual reachability; and the edges of such graphs. Listed edges join nodes, in order of height,
+ * while no missing edge can be lower. The parts that remain are joined in rounds by the lowest edge
+ * out of each, which is searched among all codes (Borůvka 1926). Without these edges noise would
+ * join clusters too early.
  */
 
 import { grown, toStarts } from '../base/arrays';
@@ -12,32 +12,32 @@ import { UnionFind } from '../base/union-find';
 import type { Codes } from '../codes/codes';
 import { hammingKernel, type KernelName } from '../kernels/kernels';
 
-/** Edges between two steps. */
+/** Edges of a step. */
 export const STEP_EDGES = 2 ** 16;
-/** Bytes of codes compared between two steps, and queries. */
+/** Bytes of codes that are compared in a step, and queries of a step, at most. */
 const STEP_BYTES = 2 ** 28;
 const MAX_QUERIES = 64;
 
-/** Pairs of nodes and their distances. */
+/** Pairs of nodes and their distances, in arrays that grow; an edge is its position there. */
 export class Edges {
   #a: Uint32Array;
   #b: Uint32Array;
   #distances: Uint16Array;
   #count = 0;
 
-  /** Grows beyond `capacity` edges by doubling. */
+  /** Has room for `capacity` edges at first. */
   constructor(capacity: number) {
     this.#a = new Uint32Array(capacity + 1);
     this.#b = new Uint32Array(capacity + 1);
     this.#distances = new Uint16Array(capacity + 1);
   }
 
-  /** Both ends of an edge and their distance. */
+  /** Both nodes of an edge and their distance. */
   at(edge: number): readonly [a: number, b: number, distance: number] {
     return [this.#a[edge], this.#b[edge], this.#distances[edge]];
   }
 
-  /** Mutual reachability of its ends: the largest of their distance and both core distances. */
+  /** The height of an edge: the largest of its distance and the core distances of its nodes. */
   heightOf(edge: number, cores: Uint32Array): number {
     return Math.max(this.#distances[edge], cores[this.#a[edge]], cores[this.#b[edge]]);
   }
@@ -55,7 +55,7 @@ export class Edges {
     this.#distances = grown(this.#distances);
   }
 
-  /** The edges of a height of at most `most`, by height, then as they came: a counting sort. */
+  /** The edges of height 0 to `most`, by height, then as they were added: a counting sort. */
   *inOrder(most: number, heightOf: (edge: number) => number): Steps<Uint32Array> {
     const starts = new Uint32Array(most + 1);
     for (let edge = 0; edge < this.#count; edge++) {
@@ -76,12 +76,12 @@ export class Edges {
 /** A graph to which `connect` adds edges. */
 interface Growing {
   readonly cores: Uint32Array;
-  /** By node, the least distance that an edge which is not listed can have. */
+  /** For each node the smallest distance that an edge of it which is not listed can have. */
   readonly beyond: Uint32Array;
   readonly edges: Edges;
 }
 
-/** Adds the edges that are missing. Every node must have a core distance. */
+/** Adds the missing edges of a minimum spanning tree. Every node must have a core distance. */
 export function* connect(codes: Codes, graph: Growing, kernel?: KernelName): Steps<void> {
   const { cores, edges } = graph;
   const sets = yield* sureParts(codes, graph);
@@ -94,7 +94,8 @@ export function* connect(codes: Codes, graph: Growing, kernel?: KernelName): Ste
     let first = 0;
     for (const part of parts) {
       const end = first + part.length;
-      // What another has joined is no longer a part, and has its turn in the next round.
+      // A part that another one has joined in this round waits for the next. The largest part need
+      // not search, since all others join it or each other.
       if (part !== largest && isJoined[part[0]] === 0) {
         const [from, to, distance] = yield* leastStep(sorted, first, end, kernel);
         const [a, b] = [sorted.order[from], sorted.order[to]];
@@ -107,12 +108,16 @@ export function* connect(codes: Codes, graph: Growing, kernel?: KernelName): Ste
   }
 }
 
-/** What listed edges join for sure: no step out of one of both sides is lower. */
+/**
+ * Joins nodes by those listed edges that must be in a minimum spanning tree: of one of the two
+ * sides no missing edge can be lower. `bounds` has for each set the lowest height of a missing
+ * edge.
+ */
 function* sureParts({ count, bits }: Codes, { cores, beyond, edges }: Growing): Steps<UnionFind> {
   const heightOf = (edge: number) => edges.heightOf(edge, cores);
   const sets = new UnionFind(count);
   const bounds = beyond.slice();
-  // One that is passed over is above the bounds of both sides, and so are all that follow.
+  // An edge that is skipped is above the bounds of both its sides, and so are all that follow.
   const order = yield* edges.inOrder(bits, heightOf);
   for (let i = 0; i < order.length; i++) {
     if (i % STEP_EDGES === 0) yield undefined;
@@ -126,6 +131,7 @@ function* sureParts({ count, bits }: Codes, { cores, beyond, edges }: Growing): 
   return sets;
 }
 
+/** The nodes of each set, ascending. */
 function partsOf(sets: UnionFind, count: number): number[][] {
   const parts = new Map<number, number[]>();
   for (let node = 0; node < count; node++) {
@@ -136,7 +142,7 @@ function partsOf(sets: UnionFind, count: number): number[][] {
   return [...parts.values()];
 }
 
-/** Codes part by part. */
+/** Codes and their core distances part by part; `order` has the node at each position. */
 interface Sorted {
   readonly bytes: Uint8Array;
   readonly bytesPerCode: number;
@@ -158,7 +164,7 @@ function inOrder(codes: Codes, cores: Uint32Array, parts: number[][]): Sorted {
   return { bytes, bytesPerCode, bits, order, cores: order.map((node) => cores[node]) };
 }
 
-/** The lowest edge from a node at positions `first` to `end - 1` of the order to one outside. */
+/** The lowest edge from a node at positions `first` to `end - 1` to one at other positions. */
 function* leastStep(
   { bytes, bytesPerCode, bits, cores }: Sorted,
   first: number,
@@ -172,7 +178,7 @@ function* leastStep(
   let found: [number, number, number] = [first, first, 0];
   for (let from = first; from < end; from += step) {
     const to = Math.min(end, from + step);
-    // No edge of a node is lower than its core distance.
+    // No edge of a node is lower than its core distance: a limit of 0 skips nodes that cannot win.
     const limits = Uint32Array.from(cores.subarray(from, to), (core) => (core < least ? least : 0));
     const queries = bytes.subarray(from * bytesPerCode, to * bytesPerCode);
     const take = (query: number, other: number, distance: number) => {

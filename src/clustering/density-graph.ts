@@ -1,7 +1,8 @@
 /**
- * The graph that groups by density are cut from: codes joined to near codes, each with its core
- * distance, at which it has so many neighbours. Equal codes are one node. Two nodes reach each
- * other at the largest of their distance and both core distances (Campello, Moulavi & Sander 2013).
+ * The graph from which clusters by density are made. A node is a distinct code, and edges join it
+ * to near codes. Its core distance is the smallest within which it has `minSamples` other rows. Two
+ * nodes reach each other at the largest of their distance and both core distances (Campello,
+ * Moulavi & Sander 2013).
  */
 
 import { ascending } from '../base/arrays';
@@ -18,30 +19,30 @@ export interface DensityGraph {
   readonly bits: number;
   /** Distinct codes. */
   readonly count: number;
-  /** By row, its node; NONE for a null one. */
+  /** The node of each row; NONE for a null row. */
   readonly nodeOfRow: Uint32Array;
-  /** Rows of each node. */
+  /** Number of rows of each node. */
   readonly weights: Uint32Array;
-  /** Distance within which a row has so many others; beyond `bits` where it never has. */
+  /** Core distance of each node in bits; above `bits` where it has none. */
   readonly cores: Uint32Array;
   /** Edges in no order, some of them twice. */
   readonly edges: Edges;
 }
 
 interface GraphSettings {
-  /** Other rows that a row has within its core distance. */
+  /** Other rows that a row must have within its core distance, equal ones included. */
   readonly minSamples: number;
-  /** All pairs within it are edges; else the nearest ones, and those of a least spanning tree. */
+  /** All pairs within it are edges. Undefined: nearest pairs, and a minimum spanning tree. */
   readonly maxDistance: number | undefined;
   readonly kernel: KernelName | undefined;
 }
 
-/** Bytes of codes compared between two steps, and queries. */
+/** Bytes of codes that are compared in a step, and queries of a step, at most. */
 const STEP_BYTES = 2 ** 28;
 const MAX_QUERIES = 64;
 const STEP_ROWS = 2 ** 16;
 
-/** The graph of some codes; exact either way. */
+/** The graph of some codes. It has all edges that clusters depend on, so these are exact. */
 export function* densityGraph(codes: Codes, settings: GraphSettings): Steps<DensityGraph> {
   const nodes = yield* nodesOf(codes, settings.kernel);
   const isAll = settings.maxDistance !== undefined;
@@ -56,6 +57,7 @@ interface Nodes {
   readonly weights: Uint32Array;
 }
 
+/** Copies the distinct codes, which become the nodes, and counts the rows of each. */
 function* nodesOf(codes: Codes, kernel?: KernelName): Steps<Nodes> {
   const { count, distinctOfRow } = yield* distinctOf(codes, null, 0, kernel);
   const nodeOfRow = distinctOfRow ?? ascending(codes.count);
@@ -69,11 +71,15 @@ function* nodesOf(codes: Codes, kernel?: KernelName): Steps<Nodes> {
   return { codes: distinct, nodeOfRow, weights };
 }
 
-/** Each node and the nearest ones, as many as are sure to have rows enough. */
+/**
+ * Edges from each node to its `minSamples` nearest nodes, which have rows enough for its core
+ * distance, and the other edges of a minimum spanning tree.
+ */
 function* nearestGraph({ codes, weights }: Nodes, { minSamples, kernel }: GraphSettings) {
   const { count, bits, bytesPerCode } = codes;
   const k = Math.min(minSamples, count - 1);
   const cores = new Uint32Array(count).fill(bits + 1);
+  // For each node the smallest distance of an edge that is not listed.
   const beyond = new Uint32Array(count).fill(bits + 1);
   const edges = new Edges(count * k);
   const atOnce = Math.floor(STEP_BYTES / (count * bytesPerCode));
@@ -97,12 +103,12 @@ function* nearestGraph({ codes, weights }: Nodes, { minSamples, kernel }: GraphS
     });
     yield [end, count] as const;
   }
-  // Where rows are too few, none has neighbours enough, and no edge is of use.
+  // With too few rows no node has a core distance, and no edge matters.
   if (cores.every((core) => core <= bits)) yield* connect(codes, { cores, beyond, edges }, kernel);
   return { cores, edges };
 }
 
-/** All pairs of nodes within a distance; core distances beyond are not known. */
+/** Edges of all pairs of nodes within a distance; a larger core distance counts as none. */
 function* pairGraph({ codes, weights }: Nodes, settings: GraphSettings) {
   const { minSamples, maxDistance, kernel } = settings;
   const edges = new Edges(codes.count);
@@ -119,6 +125,7 @@ function* pairGraph({ codes, weights }: Nodes, settings: GraphSettings) {
     reached[node] += weight;
     if (reached[node] >= minSamples) cores[node] = Math.min(cores[node], distance);
   };
+  // In order of distance: the edge with which a node has reached rows enough is its core distance.
   const order = yield* edges.inOrder(codes.bits, (edge) => edges.at(edge)[2]);
   for (let i = 0; i < order.length; i++) {
     const [a, b, distance] = edges.at(order[i]);

@@ -1,7 +1,7 @@
 /**
- * The single-linkage tree over mutual reachability, cut into groups: at one height, or where it has
- * most mass (HDBSCAN*: Campello, Moulavi & Sander 2013). Heights are integers, and all that joins
- * at one height joins at once, so that the order of equal edges decides nothing.
+ * Cuts the single-linkage tree over mutual reachability into groups: at one height, or where the
+ * groups have the most mass (HDBSCAN*: Campello, Moulavi & Sander 2013). Heights are integers, and
+ * all edges of one height join their nodes at once, so that their order does not matter.
  */
 
 import type { Steps } from '../base/steps';
@@ -10,7 +10,11 @@ import { NONE } from '../join/source';
 import { STEP_EDGES } from './density-connect';
 import type { DensityGraph } from './density-graph';
 
-/** By node, what it hangs together with up to a height; NONE where that has too few rows. */
+/**
+ * The group of each node: all nodes that edges up to a height connect it to, named by the least of
+ * them. NONE where the core distance is above the height, or the group has fewer than `minimum`
+ * rows.
+ */
 export function* cutAt(graph: DensityGraph, height: number, minimum: number): Steps<Uint32Array> {
   const { edges, weights, cores, count } = graph;
   const order = yield* edges.inOrder(height, (edge) => edges.heightOf(edge, cores));
@@ -28,12 +32,15 @@ export function* cutAt(graph: DensityGraph, height: number, minimum: number): St
   });
 }
 
-/** By node, its group; NONE for noise. No group is in another, and their masses sum up to most. */
+/**
+ * The group of each node, NONE for noise: those groups of the tree, none within another, whose sum
+ * of masses is the largest.
+ */
 export function* cutByMass(graph: DensityGraph, minimum: number): Steps<Uint32Array> {
   const { bits, edges, weights, cores, count } = graph;
   const order = yield* edges.inOrder(bits, (edge) => edges.heightOf(edge, cores));
   const tree = new Tree(graph, minimum);
-  // Equal rows join at their core distance, as if by an edge from a node to itself.
+  // By height the nodes of several rows: these join at the core distance, as if by an edge.
   const heavy = Array.from({ length: bits + 1 }, (): number[] => []);
   for (let node = 0; node < count; node++) {
     if (weights[node] > 1 && cores[node] <= bits) heavy[cores[node]].push(node);
@@ -48,33 +55,38 @@ export function* cutByMass(graph: DensityGraph, minimum: number): Steps<Uint32Ar
   return tree.groups();
 }
 
-/** A part of the tree with rows enough, from where it comes to be up to where it joins another. */
+/** A part of the tree with rows enough, from where it forms to where it joins another. */
 interface Branch {
   parent: Branch | null;
-  /** Of branches that joined to make it. */
+  /** Largest sum of masses of groups among the branches that joined to form it. */
   massBelow: number;
   hasBranches: boolean;
+  /** Rows so far. */
   size: number;
   /** Sum over its rows of the density at which they joined it. */
   density: number;
-  /** Its own mass is not below that of the branches in it. */
+  /** True where its own mass is at least `massBelow`, so that it is better than its branches. */
   isGroup: boolean;
+  /** Its position in the list of branches. */
   readonly id: number;
 }
 
-/** Falls with the height, from 1 for equal rows. */
+/** The density at a height: 1 at height 0, where rows are equal, and less above. */
 const densityAt = (height: number) => 1 / (1 + height);
 
+/** The tree while it grows from low heights to high ones. A set is named by its root, a node. */
 class Tree {
   readonly #minimum: number;
   readonly #sets: UnionFind;
-  /** By the root of a set: its rows, and its branch once these are enough. */
+  /** By root the rows of a set. */
   readonly #sizes: Uint32Array;
+  /** In the order in which they formed, each before its parent. */
   readonly #branches: Branch[] = [];
+  /** By root the branch of a set that has rows enough. */
   readonly #branchOfRoot = new Map<number, Branch>();
-  /** By node, the least branch that it is in; null for none. */
+  /** By node the smallest branch that it is in; null for none. */
   readonly #branchOfNode: (Branch | null)[];
-  /** Nodes of a set that has no branch, as a list from its root on. */
+  /** The nodes of a set without a branch are a list: by node the next, and by root the last. */
   readonly #next: Uint32Array;
   readonly #last: Uint32Array;
 
@@ -87,7 +99,7 @@ class Tree {
     this.#last = Uint32Array.from({ length: count }, (_, node) => node);
   }
 
-  /** All edges of one height, and nodes whose equal rows join there. */
+  /** Joins by all edges of one height, and joins the rows of each node in `heavy`. */
   join(edges: DensityGraph['edges'], joined: Uint32Array, heavy: number[], height: number): void {
     const roots = new Set<number>();
     for (const node of heavy) roots.add(this.#sets.find(node));
@@ -110,7 +122,10 @@ class Tree {
     for (const [whole, roots] of parts) this.#grow(whole, roots, densityAt(height));
   }
 
-  /** Sets that have become one. */
+  /**
+   * Updates branches after sets have become one, `whole`: a new branch where two or more join, or
+   * where the rows are enough for the first time; else the only branch grows.
+   */
   #grow(whole: number, roots: number[], density: number): void {
     const size = roots.reduce((sum, root) => sum + this.#sizes[root], 0);
     const branches = roots.flatMap((root) => this.#branchOfRoot.get(root) ?? []);
@@ -132,6 +147,7 @@ class Tree {
     }
   }
 
+  /** A new branch, whose rows all join it at this density. */
   #branch(size: number, density: number): Branch {
     const branch: Branch = {
       ...{ parent: null, massBelow: 0, hasBranches: false, isGroup: true },
@@ -141,7 +157,10 @@ class Tree {
     return branch;
   }
 
-  /** A branch ends where it joins others, at a density that its rows exceed by its mass. */
+  /**
+   * Ends a branch where it joins others. Its mass is the sum over its rows of the density at which
+   * they joined it, less that at which it ends.
+   */
   #close(branch: Branch, parent: Branch | null, density: number): void {
     const mass = branch.density - branch.size * density;
     branch.isGroup = mass >= branch.massBelow;
@@ -151,7 +170,7 @@ class Tree {
     parent.massBelow += Math.max(mass, branch.massBelow);
   }
 
-  /** Lists of nodes into one, from the least root on, which is the root of them all. */
+  /** Appends the lists of sets to that of `whole`, which is the least of their roots. */
   #link(whole: number, roots: number[]): void {
     for (const root of roots) {
       if (root === whole) continue;
@@ -160,20 +179,21 @@ class Tree {
     }
   }
 
+  /** Puts all nodes of a set without a branch into a branch. */
   #enter(root: number, branch: Branch): void {
     for (let node = root; node !== NONE; node = this.#next[node]) {
       this.#branchOfNode[node] = branch;
     }
   }
 
-  /** By node, the outermost group that it is in. All together are a group if they never split. */
+  /** The outermost group of each node, or NONE. All rows are one group only if they never split. */
   groups(): Uint32Array {
     const open = [...this.#branchOfRoot.values()];
     for (const branch of open) this.#close(branch, null, 0);
     if (open.length === 1 && open[0].hasBranches) open[0].isGroup = false;
     const groupOf = new Uint32Array(this.#branches.length);
     for (let i = groupOf.length - 1; i >= 0; i--) {
-      const { parent, isGroup } = this.#branches[i]; // made before its parent
+      const { parent, isGroup } = this.#branches[i]; // parents come first, having formed later
       const outer = parent === null ? NONE : groupOf[parent.id];
       groupOf[i] = outer === NONE && isGroup ? i : outer;
     }

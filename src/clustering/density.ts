@@ -1,8 +1,8 @@
 /**
  * Clusters by density, where the number of clusters is not known: single linkage over the distances
  * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
- * With `maxDistance` the tree is cut there, over all pairs within it. Without, clusters are the
- * branches of the largest mass. Both are exact: a graph of nearest neighbours is completed.
+ * With `maxDistance` the tree of all pairs within it is cut there. Without, clusters are the
+ * branches of the largest mass. Both are exact.
  */
 
 import { checkInteger, checkOptions } from '../base/check';
@@ -15,23 +15,23 @@ import { densityGraph } from './density-graph';
 import { cutAt, cutByMass } from './density-tree';
 
 export interface DensityOptions extends LongCall {
-  /** Fewest rows of a cluster. */
+  /** Smallest number of rows of a cluster. */
   minClusterSize?: number;
   /** Other rows that a row must have near it to be in a dense region. */
   minSamples?: number;
   /**
-   * Where to cut: rows are in one cluster that are joined by steps of at most this distance over
-   * rows with `minSamples` others within it. Left out, each cluster is cut where its mass is
-   * largest: the sum over its rows of the density, 1 / (1 + distance), at which they joined it,
-   * above that at which it joins another cluster. All rows together are a cluster only if they
-   * never split in two.
+   * Distance at which the tree is cut: rows are in one cluster if steps of at most this distance
+   * lead from one to the other over rows with `minSamples` others within it. Without it, each
+   * cluster is cut where its mass is largest: the sum over its rows of the density,
+   * 1 / (1 + distance), at which they joined it, less the density at which it joins another
+   * cluster. All rows together are a cluster only if they never split in two.
    */
   maxDistance?: number;
-  /** In place of `maxDistance`: the distance that catches 99 % of the pairs at this cosine. */
+  /** In place of `maxDistance`: the distance that finds 99 % of the pairs at this cosine. */
   minCosine?: number;
   /** In place of `maxDistance`: the distance that estimates this Jaccard similarity. */
   minJaccard?: number;
-  /** Most exemplars of a cluster: the rows nearest to its centroid. */
+  /** Largest number of exemplars of a cluster: the rows nearest to its centroid. */
   exemplars?: number;
   kernel?: KernelName;
 }
@@ -40,11 +40,11 @@ const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5, exemplars: 5 } as c
 
 export interface DensityClusters {
   readonly count: number;
-  /** By row, its cluster; -1 for noise, and for rows that are null or removed. */
+  /** The cluster of each row; -1 for noise, and for rows that are null or removed. */
   readonly labels: Int32Array;
   /**
-   * In order of their first row. Their centroids are the directions of their rows' sums: of the
-   * vectors of an index that has any, else of the bits.
+   * In order of their first row. Their centroids are the directions of the sums of their rows'
+   * vectors, or of their bits (±1) where the source has no vectors.
    */
   readonly clusters: Cluster[];
   /** Rows with a code that are in no cluster. */

@@ -1,9 +1,9 @@
 /**
- * Distance, angle and cosine, each from the others, with their errors. Two vectors at angle θ
+ * Converts distances, angles and cosines into each other, with their errors. Two vectors at angle θ
  * differ in a share θ/π of random bits (Charikar 2002), so a distance is binomially distributed
- * with `bits` trials of probability θ/π. Orthogonal planes ('hadamard') err somewhat less than
- * these formulas say. No code depends on this file, so it may use functions that engines round
- * differently.
+ * with `bits` trials of probability θ/π. Orthogonal planes ('hadamard') have somewhat smaller
+ * errors than these formulas give. No code depends on this file, so it may use functions that
+ * engines round differently.
  */
 
 import { checkBits, checkInteger, checkNumber, checkOptions } from '../base/check';
@@ -19,19 +19,21 @@ export function cosineOf(distance: number, bits: number): number {
   return Math.cos(angleOf(distance, bits));
 }
 
-/** Rounding error of a cosine in float64: of 4,096 dimensions at most 5e-13. */
+/** Above the rounding error of a cosine in float64, at most 5e-13 with 4,096 dimensions. */
 const SIMILARITY_ERROR = 1e-12;
 
 /**
- * True where an exact similarity reaches the least, rounding errors forgiven: the cosine of a
- * vector with itself may come out as 1 - 2e-16, and `minCosine: 1` must find it.
+ * True where an exact similarity is at least `least`, apart from rounding: the computed cosine of a
+ * vector with itself may be 1 - 2e-16, and `minCosine: 1` must find it.
  */
 export function reaches(similarity: number, least: number): boolean {
   return similarity >= least - SIMILARITY_ERROR;
 }
 
+/** What a distance says about two vectors; angles are in radians, 0 to π. */
 export interface AngleEstimate {
   readonly angle: number;
+  /** The cosine of `angle`. */
   readonly estimatedCosine: number;
   /** Standard errors, by propagation to first order. */
   readonly angleError: number;
@@ -70,7 +72,7 @@ export function estimateAngle(
   };
 }
 
-/** Wilson's score interval of the probability of which `hits` in `count` trials are a sample. */
+/** Wilson's score interval (1927) of the probability of a hit, given `hits` in `count` trials. */
 export function wilson(
   hits: number,
   count: number,
@@ -99,8 +101,10 @@ export function bitsFor(options: { cosineError: number; cosine?: number }): numb
   checkNumber('cosineError', cosineError, 0.0001, 1);
   const share = shareOf(cosine);
   const slope = Math.PI * Math.sin(Math.PI * share);
+  // First order: the error of the share of differing bits, times the slope of the cosine there.
   let low = Math.max(1, Math.ceil((slope * slope * share * (1 - share)) / cosineError ** 2));
   if (rootMeanSquare(share, low) <= cosineError) return low;
+  // Doubles until the exact error is small enough, then bisects: `low` is too few, `high` enough.
   let high = 2 * low;
   while (rootMeanSquare(share, high) > cosineError) high *= 2;
   while (high - low > 1) {
@@ -112,12 +116,14 @@ export function bitsFor(options: { cosineError: number; cosine?: number }): numb
 }
 
 /**
- * Root mean square of cos(π X / bits) - cos(π share), X binomial: by X's characteristic function.
+ * Exact root mean square of the error cos(π X / bits) - cos(π share), where X, the distance, is
+ * binomial. By cos² x = (1 + cos 2x) / 2 two values of X's characteristic function suffice, so the
+ * time does not depend on `bits`.
  */
 function rootMeanSquare(share: number, bits: number): number {
   /** E cos(frequency X): the real part of (1 - share + share e^(i frequency))^bits. */
   const meanCosine = (frequency: number) => {
-    // |…|^2 is 1 - 4 share (1 - share) sin^2(frequency / 2), close to 1: its logarithm is exact.
+    // |…|^2 is 1 - loss, close to 1: `log1p` keeps the digits that the logarithm of 1 - loss loses.
     const loss = 4 * share * (1 - share) * Math.sin(frequency / 2) ** 2;
     const angle = Math.atan2(
       share * Math.sin(frequency),
@@ -153,7 +159,10 @@ export function distanceFor(cosine: number, bits: number, probability: number): 
   return probableDistance(shareOf(cosine), bits, probability);
 }
 
-/** The same where each bit differs with probability `share`. */
+/**
+ * The smallest distance that is reached or undercut with at least this probability where each bit
+ * differs with probability `share`.
+ */
 export function probableDistance(share: number, bits: number, probability: number): number {
   let sum = 0;
   for (const [distance, one] of binomial(bits, share)) {
@@ -163,12 +172,15 @@ export function probableDistance(share: number, bits: number, probability: numbe
   return bits;
 }
 
-/** The expected share of bits in which a pair at a cosine differs. */
+/** The expected share of bits, 0 to 1, in which a pair at a cosine differs: its angle over π. */
 export function shareOf(cosine: number): number {
   return Math.acos(checkNumber('cosine', cosine, -1, 1)) / Math.PI;
 }
 
-/** Probabilities of 0, 1, … `count` hits, by logarithms so that none underflows on the way. */
+/**
+ * Probabilities of 0, 1, … `count` hits, each from the logarithm of the one before: the first ones
+ * may be below the range of float64 while later ones are not.
+ */
 function* binomial(count: number, share: number): Generator<[hits: number, probability: number]> {
   if (share === 0 || share === 1) {
     for (let hits = 0; hits <= count; hits++) yield [hits, Number(hits === share * count)];
@@ -186,7 +198,10 @@ function checkConfidence(confidence: number): number {
   return checkNumber('confidence', confidence, 0.5, 0.999_999);
 }
 
-/** Quantile of the standard normal: bisection on Abramowitz & Stegun 26.2.17, |error| < 1e-6. */
+/**
+ * Quantile of the standard normal for a probability of 0.5 or more: bisection on Abramowitz &
+ * Stegun 26.2.17, |error| < 1e-6. 6 is beyond the largest that `checkConfidence` allows.
+ */
 function quantile(probability: number): number {
   let low = 0;
   let high = 6;

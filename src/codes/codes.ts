@@ -1,7 +1,7 @@
 /**
  * Codes of equal width, one after another in one run of bytes. Bit j of a code is bit j % 8 of byte
  * j >> 3, lowest first (the order of Arrow and FAISS); unused high bits of the last byte are 0.
- * Codes of some size live in a WebAssembly memory, where a scan reads them in place.
+ * Collections of 64 KiB or more live in a WebAssembly memory, where a scan reads them in place.
  */
 
 import { bitAt, checkValidity } from '../base/bitmap';
@@ -28,11 +28,14 @@ export interface CodeOrigin {
   /** Decimal, since 64-bit seeds do not fit a JSON number. */
   readonly seed: string;
   readonly dimensions?: number;
-  /** How texts became the vectors, as `TextHasher` says it: `words, counts raw`. */
+  /** How a `TextHasher` turned texts into the vectors, in words: `words, counts raw`. */
   readonly texts?: string;
 }
 
-/** Throws where both say how they were made of texts, and not the same; `what` has the second. */
+/**
+ * Throws a RangeError, which begins with `what`, if both origins say how texts were read and say
+ * different things: such codes are not comparable. An origin that says nothing matches any.
+ */
 export function checkSameTexts(
   what: string,
   ours: CodeOrigin | undefined,
@@ -61,7 +64,7 @@ export interface CodesOptions {
 
 const OPTIONS = ['bits', 'bitOrder', 'validity', 'origin'];
 
-/** Bytes of a code: unused high bits of the last one are 0. */
+/** Bytes of a code: `bits / 8`, rounded up. */
 export function bytesPerCode(bits: number): number {
   return Math.ceil(bits / 8);
 }
@@ -101,7 +104,7 @@ export class Codes {
     throw new TypeError('the memory of these codes was given away');
   }
 
-  /** `count` codes of zeros, to be filled by their maker; `validity`, not copied, may be too. */
+  /** `count` codes of zeros, for the caller to fill, as well as `validity`, which is not copied. */
   static allocate(count: number, options: Omit<CodesOptions, 'bitOrder'>): Codes {
     const given = checkOptions('options', options, ['bits', 'validity', 'origin']);
     const bits = checkBits(given.bits);
@@ -113,7 +116,7 @@ export class Codes {
     return new Codes(allocateCodes(count * bytesPerCode(bits)), count, given);
   }
 
-  /** Codes made elsewhere, copied. Unused bits of a last byte must be 0. */
+  /** Copies codes that were made elsewhere. Bits beyond `bits` must be 0; null rows become 0. */
   static from(bytes: Uint8Array, options: CodesOptions): Codes {
     const { bitOrder: order, ...given } = checkOptions('options', options, OPTIONS);
     const bits = checkBits(given.bits);
@@ -137,7 +140,10 @@ export class Codes {
     return codes;
   }
 
-  /** Collections of one width as one; a single one is not copied. `options` serve where none is. */
+  /**
+   * Copies collections of one width into one; a single collection is returned itself. `options`
+   * describe the result of an empty `parts`.
+   */
   static join(parts: readonly Codes[], options: Pick<CodesOptions, 'bits' | 'origin'>): Codes {
     if (!Array.isArray(parts)) throw wrongType('parts', 'an array of Codes', parts);
     const given = checkOptions('options', options, ['bits', 'origin']);
@@ -166,7 +172,7 @@ export class Codes {
     return joined;
   }
 
-  /** The same codes, not copied, when no row turned out to be null. */
+  /** The same codes, not copied, as a collection without null rows. */
   withoutValidity(): Codes {
     return new Codes(this.bytes, this.count, {
       bits: this.bits,
@@ -180,7 +186,7 @@ export class Codes {
     return this.bytes.subarray(row * this.bytesPerCode, (row + 1) * this.bytesPerCode);
   }
 
-  /** True where a row has no code, as an all-zero vector has none. */
+  /** True where a row has no code, such as that of an all-zero vector. */
   isNull(row: number): boolean {
     if (!Number.isInteger(row)) checkInteger('row', row, 0, this.count - 1);
     return this.validity !== null && ((this.validity[row >> 3] >> (row & 7)) & 1) === 0;
@@ -192,7 +198,7 @@ export class Codes {
     return Array.from({ length: this.bits }, (_, bit) => Number(bitAt(code, bit))).join('');
   }
 
-  /** Number of bits in which two rows differ. */
+  /** Number of bits in which the codes of two rows differ; throws if one of them is null. */
   distance(rowA: number, rowB: number): number {
     const codes = [this.at(rowA), this.at(rowB)];
     for (const row of [rowA, rowB]) {
@@ -203,7 +209,7 @@ export class Codes {
 }
 
 /**
- * Number of bits in which two codes differ.
+ * Number of bits in which two codes of equal length differ.
  *
  * @example
  * console.log(hammingDistance(new Uint8Array([0b0111]), new Uint8Array([0b0001]))); // 2
@@ -215,7 +221,7 @@ export function hammingDistance(a: Uint8Array, b: Uint8Array): number {
   return distance(a, b);
 }
 
-/** Turns the bits of every byte around, in place: between lowest and highest bit first. */
+/** Reverses the bits of every byte, in place: converts between the bit orders 'lsb' and 'msb'. */
 export function reverseBits(bytes: Uint8Array): void {
   for (let i = 0; i < bytes.length; i++) {
     let byte = bytes[i];
@@ -225,7 +231,7 @@ export function reverseBits(bytes: Uint8Array): void {
   }
 }
 
-/** Set bits beyond `bits` would count in every distance. */
+/** Throws for a code with a bit set beyond `bits`, which would count in its distances. */
 export function checkUnusedBits(bytes: Uint8Array, bits: number, firstRow: number): void {
   const used = bits % 8;
   if (used === 0) return;

@@ -1,9 +1,10 @@
-/** Codes in another order: what a join, a group or a cluster reads instead of the given rows. */
+/** Copies codes into another order, in which a join, a group or a cluster then reads them. */
 
 /**
- * Copies the code at each of `places` of `from` to the next place of `to`; those of places behind
- * the end of `from` are left as they are. By words where codes have whole ones, five times as fast
- * as by bytes: this is done at once, so that later changes of an index do not show.
+ * Copies the code at position `places[i]` of `from` to position i of `to`. Where `places[i]` is
+ * beyond the end of `from`, position i of `to` is left as it is. Copies words of 32 bits where
+ * codes consist of whole, aligned ones, five times as fast as bytes. Callers copy all codes in one
+ * step, so that they do not see later changes of an index.
  */
 export function gatherCodes(
   from: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * What a distance estimates: of hyperplanes the cosine of two vectors, of 'minwise' the Jaccard
- * similarity of two sets. A measure is the share of differing bits that each similarity has, and
- * all that follows from it; everything above compares codes by it and knows no projection.
+ * What a distance estimates: with hyperplanes the cosine of two vectors, with projection 'minwise'
+ * the Jaccard similarity of two sets. A measure converts between distances and similarities. All
+ * layers above compare codes by a measure and need not know the projection.
  */
 
 import {
@@ -21,30 +21,30 @@ import {
   wilson,
 } from './angle';
 
-/** What a distance estimates, and the way back: one of two, compared by identity. */
+/** Converts distances to similarities and back: COSINE or JACCARD, compared by `===`. */
 export interface Measure {
   readonly name: 'cosine' | 'jaccard';
-  /** The least similarity there is. */
+  /** The lowest possible similarity; the highest is 1. */
   readonly least: number;
   /** The similarity that a distance estimates. */
   estimateOf(distance: number, bits: number): number;
-  /** The share of differing bits that is expected at a similarity. */
+  /** The expected share of differing bits, 0 to 1, of a pair at a similarity. */
   shareOf(similarity: number): number;
-  /** How sure the estimate of a distance is. */
+  /** The uncertainty of the similarity that a distance estimates. */
   doubtOf(distance: number, bits: number, confidence?: number): Doubt;
   /** The bits that make the error of estimates near a similarity at most `error`. */
   bitsFor(error: number, similarity: number): number;
 }
 
-/** How sure an estimated similarity is. */
+/** The uncertainty of an estimated similarity. */
 interface Doubt {
   /** Standard error. */
   readonly error: number;
-  /** Holds the truth with probability `confidence`, .95 by default. */
+  /** Contains the true similarity with probability `confidence`, .95 by default. */
   readonly interval: readonly [low: number, high: number];
 }
 
-/** Of codes of hyperplanes. */
+/** The measure of codes of hyperplanes: every projection but 'minwise'. */
 export const COSINE: Measure = {
   name: 'cosine',
   least: -1,
@@ -57,7 +57,7 @@ export const COSINE: Measure = {
   bitsFor: (cosineError, cosine) => bitsFor({ cosineError, cosine }),
 };
 
-/** Of codes by projection 'minwise': half of the bits differ whose minima do. */
+/** The measure of 'minwise' codes: two min-hashes that differ have different bits half the time. */
 export const JACCARD: Measure = {
   name: 'jaccard',
   least: 0,
@@ -72,23 +72,23 @@ export const JACCARD: Measure = {
 };
 
 /**
- * Texts are nearly the same where their sets of tokens, by default pairs of words, have this
- * Jaccard similarity: it won bench `text-settings`, whose copies have 1 to 10 % of the words
- * replaced.
+ * Default similarity of near-duplicate texts: the Jaccard similarity of their sets of tokens, by
+ * default pairs of words. It was the best value in bench `text-settings`, whose copies have 1 to
+ * 10 % of the words replaced.
  */
 export const NEAR_JACCARD = 0.6;
 
-/** The name of what a distance estimates, as columns have it. */
+/** The name of a column of estimated similarities. */
 export function estimatedName({ name }: Measure): 'estimatedCosine' | 'estimatedJaccard' {
   return name === 'cosine' ? 'estimatedCosine' : 'estimatedJaccard';
 }
 
-/** The measure of codes of a projection; of codes made elsewhere the cosine. */
+/** The measure of codes of a projection; COSINE for codes of unknown origin. */
 export function measureOf(projection: string | undefined): Measure {
   return projection === 'minwise' ? JACCARD : COSINE;
 }
 
-/** The Jaccard similarity that a distance of 'minwise' codes estimates; at most half is 0. */
+/** The Jaccard similarity that a distance of 'minwise' codes estimates: 0 from `bits / 2` on. */
 function jaccardOf(distance: number, bits: number): number {
   checkInteger('distance', distance, 0, checkBits(bits));
   return Math.max(0, 1 - (2 * distance) / bits);
@@ -127,15 +127,15 @@ export function estimateJaccard(
   };
 }
 
-/** The options that name a least similarity, of which one measure has each. */
+/** The options for a lowest similarity, one for each measure; at most one may be given. */
 export interface LeastSimilarity {
   minCosine?: number | undefined;
   minJaccard?: number | undefined;
 }
 
 /**
- * The least similarity that is asked for, undefined without one. Throws where it is not of the
- * measure of the codes; those of an unknown projection may be of both.
+ * The lowest similarity that the options ask for, with its measure; undefined without one. Throws
+ * if the codes have the other measure; codes of an unknown projection may have either.
  */
 export function checkLeast(
   { minCosine, minJaccard }: LeastSimilarity,
@@ -155,14 +155,14 @@ export function checkLeast(
   return { measure, least };
 }
 
-/** The largest distance whose estimate is at least this similarity. */
+/** The largest distance whose estimate is at least this similarity; 0 where none but 0 is. */
 export function widestAt({ estimateOf }: Measure, least: number, bits: number): number {
   let distance = 0;
   while (distance < bits && estimateOf(distance + 1, bits) >= least) distance++;
   return distance;
 }
 
-/** The smallest distance that catches a pair at this similarity with at least this probability. */
+/** The smallest distance that finds a pair at this similarity with at least this probability. */
 export function catchingDistance(
   measure: Measure,
   { least, bits, probability }: { least: number; bits: number; probability: number },
@@ -170,7 +170,7 @@ export function catchingDistance(
   return probableDistance(measure.shareOf(least), bits, checkNumber('share', probability, 0, 1));
 }
 
-/** The probability that a pair at this similarity is within a distance: the recall of such pairs. */
+/** The probability that a pair at this similarity is within a distance: the recall of pairs. */
 export function catchShare(
   measure: Measure,
   { least, bits, maxDistance }: { least: number; bits: number; maxDistance: number },

@@ -1,6 +1,6 @@
 /**
- * Collects the hits of one query of a scan. They come in ascending order of row and leave in the
- * order of (distance, row) by a counting sort, which is faster than any sort by comparison where
+ * Collects the hits of one query of a scan. They come in ascending order of row and are returned in
+ * the order of (distance, row), by a counting sort: it is faster than any sort by comparison where
  * many rows are near. Where rows come in any order, `Smallest` of base/top-k selects instead.
  */
 
@@ -22,7 +22,7 @@ export interface Collector {
 
 /** Hits held beyond 2 * k, so that thinning, a pass over all of them, costs little for each. */
 const SPARE = 128;
-/** Hits that fit at first. */
+/** Hits that have memory at first. */
 const FIRST_CAPACITY = 256;
 
 /** Keeps the k nearest of the hits within `maxDistance`; all of them where k is `count` or more. */
@@ -31,6 +31,7 @@ export class Nearest implements Collector {
   readonly #maxHeld: number;
   /** An entry for each distance; scratch space of the counting sort. */
   readonly #counts: Uint32Array;
+  /** `#held` hits in ascending order of row; there is always room for one more. */
   #rows: Uint32Array;
   #distances: Uint16Array;
   #held = 0;
@@ -62,7 +63,7 @@ export class Nearest implements Collector {
     this.#distances = grown(this.#distances, capacity);
   }
 
-  /** Drops all but the best k: those below the k-th distance, and the first ones at it. */
+  /** Drops all but the best k: keeps those below the k-th distance, and the first ones at it. */
   #thin(): void {
     const counts = this.#counts.fill(0);
     for (let i = 0; i < this.#held; i++) counts[this.#distances[i]]++;
@@ -78,10 +79,10 @@ export class Nearest implements Collector {
       this.#distances[kept++] = distance;
     }
     this.#held = kept;
-    this.limit = cut; // a later row at this distance ranks behind the k
+    this.limit = cut; // a later row at this distance ranks after the k held ones
   }
 
-  /** The hits by distance; rows of one distance stay in the order in which they came. */
+  /** The hits by distance, as copies; rows of one distance stay in the order in which they came. */
   result(): Neighbors {
     if (this.#held > this.#k) this.#thin();
     const starts = this.#counts.fill(0);

@@ -1,7 +1,7 @@
 /**
  * The exact linear scan over codes: the k nearest by (distance, row), or all within a distance or
- * of at least a similarity, for one query and for many. It misses nothing: faster searches are
- * tested against it. Null rows match nothing.
+ * of at least a similarity, for one query or for many. It compares every row, so faster searches
+ * are tested against it. Null rows match nothing.
  */
 
 import { checkK, checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
@@ -12,15 +12,15 @@ import { checkLeast, type LeastSimilarity, widestAt } from './measure';
 import { Nearest, type Neighbors } from './nearest';
 
 export interface ScanOptions {
-  /** How many neighbours; fewer come back where fewer rows qualify. 10 where no limit is given. */
+  /** Number of neighbours, fewer where fewer rows qualify. By default 10, or all within a limit. */
   k?: number;
   /** Only rows within this many bits, inclusive; without `k` all of them. */
   maxDistance?: number;
   /** Only rows whose distance estimates at least this cosine; without `k` all of them. */
   minCosine?: number;
-  /** The same of codes by projection 'minwise', whose distances estimate Jaccard similarities. */
+  /** The same for the Jaccard similarity, which distances of 'minwise' codes estimate. */
   minJaccard?: number;
-  /** Which kernel compares codes; all give equal results. */
+  /** The kernel that compares codes; all give equal results. */
   kernel?: KernelName;
 }
 
@@ -28,9 +28,9 @@ export const SCAN_DEFAULTS = { k: 10, kernel: 'auto' } as const;
 
 const OPTIONS = ['k', 'maxDistance', 'minCosine', 'minJaccard', 'kernel'];
 
-/** Bytes of codes between two looks at the signal. */
+/** Bytes of codes that are scanned between two checks of the signal. */
 const STEP_BYTES = 1 << 21;
-/** Rows of the first step. Steps double from there, so that limits are found early. */
+/** Rows of the first step; each step is twice as long. So limits fall before most rows are read. */
 const FIRST_ROWS = 128;
 
 /**
@@ -67,9 +67,11 @@ export function scanAll(
   const k = checkK(given.k ?? (widest === undefined ? SCAN_DEFAULTS.k : Number.MAX_SAFE_INTEGER));
   const hamming = hammingKernel(given.kernel, codes.bytesPerCode);
   const collectors = Array.from({ length: queries.count }, () => new Nearest(k, most, codes.count));
+  // A limit of 0 excludes a query: no distance is below it.
   const limits = Uint32Array.from(collectors, ({ limit }, row) =>
     queries.isNull(row) ? 0 : limit,
   );
+  // Kernels do not know null rows, whose codes are 0: their hits are dropped here.
   const take = (query: number, row: number, distance: number) => {
     if (limits[query] === 0 || codes.isNull(row)) return;
     collectors[query].take(row, distance);
@@ -98,7 +100,7 @@ function widestOf(
     : Math.min(widestAt(asked.measure, asked.least, bits), most ?? bits);
 }
 
-/** Checks both arguments of a scan for one query, and makes a collection of it. */
+/** Checks both arguments of a scan for one query; copies the query into a collection of one row. */
 function oneQuery(codes: Codes, query: Uint8Array): Codes {
   checkCodes('codes', codes);
   if (!(query instanceof Uint8Array)) throw wrongType('query', 'a Uint8Array', query);

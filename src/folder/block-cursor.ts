@@ -1,7 +1,8 @@
 /**
- * Rows of several sources in the order of a segment: partition by partition, ascending within each.
- * The sources follow one another by their rows, so that nothing is sorted; memory holds some MiB of
- * each.
+ * Merges the blocks of several sources into the blocks of one segment, when segments are merged,
+ * compacted or moved to other partitions. Blocks come partition by partition, rows ascending within
+ * each. The row ranges of the sources follow one another, so reading the sources in order sorts the
+ * rows; memory holds some MiB of each source.
  */
 
 import { FormatError } from '../base/format-error';
@@ -13,24 +14,31 @@ import type { RowSet } from '../stored/row-set';
 import { joined, NO_VECTORS, picked, range, rowsOfBlock } from '../table/sealed/segment-pieces';
 import { readVectors, type SegmentLayout, type SegmentRows } from '../table/sealed/segment-tables';
 
-/** Blocks by partition, one after another. */
+/**
+ * A stream of blocks in ascending order of partition; rows without a code (NO_PARTITION) come last.
+ */
 export interface BlockCursor {
-  /** Of the next block; null at the end. */
+  /** The partition of the block that `next` returns; null at the end. */
   readonly partition: number | null;
   next(): Promise<SegmentRows>;
 }
 
-/** Bytes of a segment that are read together. */
+/** A cursor reads blocks together until they have this many bytes, their vectors included. */
 const TOGETHER_BYTES = 2 ** 22;
 
-/** The blocks of a segment, each compared with its checksums. */
+/**
+ * Reads the blocks of one stored segment in file order and compares each with its checksum. A
+ * damaged block throws a FormatError that names the file.
+ */
 export class SegmentCursor implements BlockCursor {
   readonly #reader: BlockReader;
   readonly #segment: StoredSegment;
   #at = 0;
   #ready: SegmentRows[] = [];
 
-  /** Notes the rows that it passes in `held`. */
+  /**
+   * Adds the number of every row that it reads to `held`, if that is not null; removed rows too.
+   */
   constructor(
     reader: BlockReader,
     segment: StoredSegment,
@@ -51,6 +59,7 @@ export class SegmentCursor implements BlockCursor {
     return this.#ready.shift() as SegmentRows;
   }
 
+  /** Reads the next blocks, about TOGETHER_BYTES of them, and their vectors. */
   async #read(): Promise<void> {
     const segment = this.#segment;
     const { table, vectors } = segment;
@@ -82,17 +91,22 @@ export class SegmentCursor implements BlockCursor {
   }
 }
 
+/** How blocks are merged. */
 interface Merging {
-  /** Of the blocks that are made. */
+  /** The columns of the merged blocks. */
   readonly layout: SegmentLayout;
-  /** Rows of a block, at most. */
+  /** Most rows of a merged block. */
   readonly rowsPerBlock: number;
+  /** True for rows that go into the new segment. */
   readonly isLive: (row: number) => boolean;
-  /** Of all sources. */
+  /** The lowest row number of all sources. */
   readonly firstRow: number;
 }
 
-/** The rows that are there, as blocks. */
+/**
+ * Yields the live rows of all sources as blocks, by partition, then row. The column `first` is
+ * changed where the first row with a code was removed.
+ */
 export async function* merged(
   cursors: readonly BlockCursor[],
   { layout, rowsPerBlock, isLive, firstRow }: Merging,
@@ -104,6 +118,7 @@ export async function* merged(
     const partition = Math.min(...ahead);
     let pieces: SegmentRows[] = [];
     let count = 0;
+    // The sources ascend by row, so the rows of a partition ascend without a sort.
     for (const cursor of cursors) {
       while (cursor.partition === partition) {
         const piece = fitted(await cursor.next(), layout, firsts);
@@ -122,18 +137,29 @@ export async function* merged(
   }
 }
 
-/** The rows of a piece that are there, with the columns of a layout. */
+/**
+ * The live rows of a piece, with ids of the type of `layout`, and with the column `first` only
+ * where `layout` has it.
+ */
 function fitted(piece: SegmentRows, layout: SegmentLayout, firsts: FirstRows): SegmentRows {
   if (piece.count === 0) return piece;
+  // Removed rows are passed to `firsts` too: it learns which rows they shared a code with.
   const own = piece.rows.map((row, i) => firsts.of(row, piece.firsts?.[i] ?? row));
   const live = picked({ ...piece, firsts: own }, firsts.liveIn(piece.rows));
   const hasFirsts = layout.hasFirsts ? live.firsts : null;
   return { ...live, firsts: hasFirsts ?? null, ids: idsAs(live.ids, layout.id) };
 }
 
-/** By which rows equal codes are known, when the first of them were removed. */
+/**
+ * Keeps rows of equal codes linked when their first row was removed: the first live row takes its
+ * place. Rows with one code must be given in ascending order.
+ */
 class FirstRows {
-  /** By a removed first row the row that took over; by another removed row its first. */
+  /**
+   * Maps a removed row to an earlier row with its code, and a removed first row to the live row
+   * that took its place. Following the entries from a row leads to the row that must be named as
+   * first.
+   */
   readonly #instead = new Map<number, number>();
 
   constructor(
@@ -141,7 +167,10 @@ class FirstRows {
     readonly firstRow: number,
   ) {}
 
-  /** The first row that is there of those with a code; rows of a code come in ascending order. */
+  /**
+   * The first row to name for `row`, where files name `given`. Must be called for every row,
+   * removed ones included.
+   */
   of(row: number, given: number): number {
     let first = given;
     for (;;) {
@@ -153,12 +182,14 @@ class FirstRows {
       if (first !== row) this.#instead.set(row, first);
       return first;
     }
-    // Of a removed row of an earlier segment, readers know who took over.
+    // A first row in an earlier segment stays named even when it was removed: readers put the first
+    // remaining row with the code in its place (docs/format.md).
     if (first === row || first < this.firstRow || this.isLive(first)) return first;
     this.#instead.set(first, row);
     return row;
   }
 
+  /** Positions of the live ones among some rows, ascending. */
   liveIn(rows: Uint32Array): Uint32Array {
     const places = new Uint32Array(rows.length);
     let count = 0;
@@ -169,7 +200,7 @@ class FirstRows {
   }
 }
 
-/** The widest of some types of ids. */
+/** The widest of some Arrow types of ids; null where rows are the ids. */
 export function widestId(types: readonly (string | null)[]): string | null {
   for (const type of ['Uint64', 'Int64', 'Utf8', 'Uint32', 'Int32']) {
     if (types.includes(type)) return type;
@@ -177,7 +208,10 @@ export function widestId(types: readonly (string | null)[]): string | null {
   return null;
 }
 
-/** Ids as the array of a type that holds them. */
+/**
+ * Ids as an array of the Arrow type `type`, which is at least as wide; the same array where it has
+ * that type. A negative id that would become Uint64 throws a RangeError.
+ */
 export function idsAs(ids: Ids | null, type: string | null): Ids | null {
   if (type === 'Int64' && !(ids instanceof BigInt64Array)) {
     return BigInt64Array.from(ids as Int32Array, BigInt);

@@ -1,4 +1,7 @@
-/** The carried columns of the rows that a save writes: given now, or read from its last files. */
+/**
+ * The carried columns of the rows that a save of an index in memory writes: those given with the
+ * save, or those in the files of the previous generation.
+ */
 
 import { lowerBound } from '../base/arrays';
 import type { Segment } from '../stored/manifest';
@@ -9,28 +12,36 @@ import { readFolderFile } from './generations';
 import type { Origin } from './origin';
 import { rangeOf } from './segments';
 
+/** What a save knows of carried columns. */
 interface CarriedRequest {
   readonly folder: string;
+  /** Where the index came from; null where nothing in the folder stays. */
   readonly origin: Origin | null;
+  /** The segments of the previous generation; their files have the columns of older rows. */
   readonly segments: readonly Segment[];
-  /** The rows that are there, ascending. */
+  /** The rows of the index, ascending. */
   readonly live: Uint32Array;
-  /** Columns of all of them, or of those that no file has. */
+  /** New columns for all rows, in place of those in files. */
   readonly whole: RowBatch | undefined;
+  /** Columns for the rows that no file has yet, in their order. */
   readonly added: RowBatch | undefined;
 }
 
+/** Gives the carried columns of any run of rows, from memory or from files. */
 export class CarriedColumns {
   readonly columns: readonly ColumnInfo[];
   readonly #request: CarriedRequest;
-  /** The place among the live rows of the first that no file has. */
+  /** The position among the live rows of the first row that no file has. */
   readonly #firstAdded: number;
 
-  /** Null where none are carried. Throws where rows were added without columns. */
+  /**
+   * Null where no columns are carried. Throws where rows were added without columns, or with others
+   * than the folder has.
+   */
   static of(request: CarriedRequest): CarriedColumns | null {
     const { whole, added, origin, segments, live } = request;
     const before = origin?.manifest.columns ?? [];
-    // Dictionaries become plain columns in a file.
+    // `select` turns dictionaries into plain columns, as files have them.
     const columns = (whole ?? added)?.select([]).columns ?? before;
     if (columns.length === 0) return null;
     const carried = new CarriedColumns(request, columns);
@@ -54,7 +65,7 @@ export class CarriedColumns {
     this.#firstAdded = lowerBound(request.live, nextRow);
   }
 
-  /** Those of rows by their places among the live ones, `first` to `end - 1`. */
+  /** The columns of the live rows at positions `first` to `end - 1`, in batches in their order. */
   async rows(first: number, end: number): Promise<RowBatch[]> {
     const { whole, added, segments, live } = this.#request;
     if (whole !== undefined) return [whole.slice(first, end)];
@@ -73,7 +84,10 @@ export class CarriedColumns {
     return batches;
   }
 
-  /** The columns as the last file has them, whose types those of nulls alone become. */
+  /**
+   * The columns of the last file without rows. Joined with them, a column that is all null takes
+   * its type.
+   */
   async #withoutRows(): Promise<RowBatch[]> {
     const { folder, segments } = this.#request;
     const file = segments.at(-1)?.columns ?? null;
@@ -82,18 +96,23 @@ export class CarriedColumns {
     return [columnsFromArrow(bytes, file.name, { isSound: true })[0].slice(0, 0)];
   }
 
+  /** The columns of the rows `wanted` of a segment. The row numbers ascend. */
   async #ofSegment({ rows, columns }: Segment, wanted: Uint32Array): Promise<RowBatch> {
     if (columns === null) throw new Error(`${rows.name} has no carried columns`);
     const { folder, origin } = this.#request;
     const bytes = await readFolderFile(folder, columns);
     const all = RowBatch.join(columnsFromArrow(bytes, columns.name, { isSound: true }));
     const { firstRow, nextRow } = rangeOf(rows);
+    // A file has a row for each row that its segment has, removed ones included.
     const there = origin?.held.within(firstRow, nextRow) ?? new Uint32Array();
     return all.select(Uint32Array.from(wanted, (row) => lowerBound(there, row)));
   }
 }
 
-/** A column of nulls alone fits every type. */
+/**
+ * Throws unless the columns given have the names and types of those carried before, in the same
+ * order. A column of nulls alone fits every type.
+ */
 export function refuseOthers(
   added: RowBatch,
   given: readonly ColumnInfo[],

@@ -1,6 +1,7 @@
 /**
- * Carried columns of rows that pass: those of new rows wait in a temporary file, those of a segment
- * that is written again are read from its file, without the rows that were removed.
+ * Carried columns of rows that do not fit in memory. Columns of new rows wait in a temporary file;
+ * columns of a segment that is rewritten are read from its file batch by batch, without the removed
+ * rows.
  */
 
 import { join } from 'node:path';
@@ -18,11 +19,18 @@ import { Spill } from './spill';
 /** Bytes of new columns that memory holds. */
 const HELD_BYTES = 2 ** 24;
 
+/** The carried columns of new rows, in the order in which the rows come. */
 export class NewColumns {
+  /** Names and types of the columns; in a new folder they are known from the first batch on. */
   columns: readonly ColumnInfo[];
+  /** What the folder carried before; empty in a new folder. */
   readonly #before: readonly ColumnInfo[];
-  /** The columns as the folder has them, without rows: types of columns of nulls. */
+  /**
+   * Those columns without rows, which give a column that is all null its type; null in a new
+   * folder.
+   */
   readonly #none: RowBatch | null;
+  /** Rows of each batch so far; batch i waits in bucket i. */
   readonly #counts: number[] = [];
   readonly #spill: Spill;
 
@@ -33,7 +41,9 @@ export class NewColumns {
     this.#spill = new Spill(writer, HELD_BYTES);
   }
 
-  /** Takes the columns of so many rows, or refuses them. */
+  /**
+   * Takes the columns of the next `count` rows; throws where they are missing or not the folder's.
+   */
   async add(batch: RowBatch | undefined, count: number): Promise<void> {
     if (batch === undefined) {
       if (count === 0 || this.columns.length === 0) return;
@@ -49,7 +59,9 @@ export class NewColumns {
     await this.#spill.settle();
   }
 
-  /** Those of new rows by their places, `first` to `end - 1`. */
+  /**
+   * The columns of the new rows at positions `first` to `end - 1`, counted from the first new row.
+   */
   async *batches(first: number, end: number): AsyncGenerator<RowBatch> {
     let at = 0;
     for (const [number, count] of this.#counts.entries()) {
@@ -63,12 +75,16 @@ export class NewColumns {
     }
   }
 
+  /** Frees memory and deletes the temporary file. */
   close(): Promise<void> {
     return this.#spill.close();
   }
 }
 
-/** The batches of a file of carried columns, one after another. */
+/**
+ * Yields the batches of a file of carried columns, one in memory at a time; closes the file at the
+ * end.
+ */
 export async function* columnsOfFile(folder: string, file: FolderFile): AsyncGenerator<RowBatch> {
   const path = join(folder, file.name);
   const source = await ByteSource.open(path);
@@ -80,7 +96,10 @@ export async function* columnsOfFile(folder: string, file: FolderFile): AsyncGen
   }
 }
 
-/** Those of them whose rows are there; `rows` are the rows of the file, ascending. */
+/**
+ * The rows of `batches` that are live, in their order. `rows` are the numbers of all rows of the
+ * file, ascending.
+ */
 export async function* liveColumns(
   batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
   rows: Uint32Array,
@@ -95,7 +114,7 @@ export async function* liveColumns(
   }
 }
 
-/** Writes a file of carried columns of so many rows. */
+/** Writes batches with `rows` rows in all as a file of carried columns. */
 export async function writeColumns(
   writer: GenerationWriter,
   batches: AsyncIterable<RowBatch>,

@@ -1,6 +1,7 @@
 /**
- * New rows compared with each other and with those of a folder: ids must be new, or replace; of
- * equal codes the first row is known, and its partition, in which the others must be.
+ * Compares new rows with each other and with the rows of a folder. An id must be new, or the new
+ * row replaces the old one. Among rows with equal codes the first is recorded, with its partition,
+ * which the other rows share.
  */
 
 import type { NewRows } from './new-rows';
@@ -8,8 +9,9 @@ import { twice } from './new-rows';
 import type { FoundRow, OldRows } from './old-rows';
 
 /**
- * Throws where an id is there twice; the error names the one that came first. With `replace`
- * returns the old rows that the new ones replace.
+ * Finds old rows that new rows replace by id. Throws where two new rows have one id, and, without
+ * `replace`, where an old row has the id of a new one; the error names the lowest refused row.
+ * `old` is null where the folder keeps no rows.
  */
 export async function replacedRows(
   rows: NewRows,
@@ -17,6 +19,7 @@ export async function replacedRows(
   replace: boolean,
 ): Promise<FoundRow[]> {
   let refused: { row: number; bytes: Uint8Array } | null = null;
+  // Groups come in order of hash, so the lowest refused row is known only at the end.
   const refuse = (row: number, bytes: Uint8Array) => {
     if (refused === null || row < refused.row) refused = { row, bytes: bytes.slice() };
   };
@@ -41,14 +44,21 @@ export async function replacedRows(
 
 /** Which new rows have the code of an earlier row. */
 export interface SharedCodes {
-  /** The first row with the code of each new row, itself where it has none; null where all are. */
+  /**
+   * For each new row the first row with the same code, or the row itself; null where no two rows
+   * share a code.
+   */
   readonly firsts: Uint32Array | null;
-  /** Partitions of the first rows that are old ones, by their numbers. */
+  /** The partition of each old row that `firsts` names. */
   readonly partitions: ReadonlyMap<number, number>;
-  /** Codes that no row had before. */
+  /** How many codes are new to the folder. */
   readonly distinct: number;
 }
 
+/**
+ * Finds new rows with equal codes, and old rows with the same codes, one bucket of hashes at a
+ * time. Old rows that `isRemoved` accepts do not count.
+ */
 export async function sharedCodes(
   rows: NewRows,
   old: OldRows | null,
@@ -58,6 +68,7 @@ export async function sharedCodes(
   const partitions = new Map<number, number>();
   let distinct = 0;
   for await (const groups of rows.byCode.groups()) {
+    // By position in `heads`, the lowest old row with that code.
     const oldest = new Map<number, number>();
     const heads = groups.map(([head]) => head);
     for (const { asked, row, partition } of (await old?.withCodes(heads)) ?? []) {

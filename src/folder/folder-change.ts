@@ -1,7 +1,7 @@
 /**
- * A change of a folder whose rows stay on disk: new rows become segments, removed rows are listed,
+ * Changes a folder whose rows stay on disk: new rows become segments, removed rows are listed, and
  * segments are merged partition by partition. Memory holds some MiB of each file and, up to a
- * limit, of what is on its way. All or nothing, as every generation.
+ * limit, rows that wait. Like every generation, a change is published as a whole or not at all.
  */
 
 import type { LongCall } from '../base/steps';
@@ -39,17 +39,18 @@ export interface NewBatch {
   readonly columns?: RowBatch | undefined;
 }
 
-/** A file of a segment has about so many bytes: what Node 20 can read in one piece. */
+/** The largest file of a segment has about this many bytes: what Node 20 can read in one piece. */
 const FILE_BYTES = 3.75 * 2 ** 30;
 
-/** New rows that are ready to be written. */
+/** New rows that were assigned to partitions and wait to be written. */
 interface Incoming {
   readonly segments: NewSegments;
   readonly columns: NewColumns;
-  /** Pieces of each new segment, and its rows: `firstRow` to `nextRow - 1`. */
+  /** The new segments. */
   readonly cuts: readonly Cut[];
 }
 
+/** One new segment: pieces `firstPiece` to `endPiece - 1`, rows `firstRow` to `nextRow - 1`. */
 export interface Cut {
   readonly firstPiece: number;
   readonly endPiece: number;
@@ -57,59 +58,71 @@ export interface Cut {
   readonly nextRow: number;
 }
 
-/** Where the rows of the segments that are there come from, when they go to other partitions. */
+/** Old rows that were assigned to new partitions and wait to be written. */
 interface Moved {
+  /** The columns of the new blocks. */
   readonly layout: SegmentLayout;
-  /** The blocks of segment `i`, and its rows, removed ones included. */
+  /** The new blocks of segment `i`, and the numbers of its rows, removed ones included. */
   sourceOf(i: number): { readonly cursor: BlockCursor; readonly held: RowSet };
 }
 
-/** What is written, next to segments that stay. */
+/** What a change writes. Other segments stay as they are. */
 interface Wish {
   readonly incoming?: Incoming | null;
-  /** Writes all segments again. */
+  /** Not null where rows move to other partitions: all segments are written again. */
   readonly moved?: Moved | null;
-  /** Without new rows, merges all that can be. */
+  /** True in a compaction: all segments that can be merged are. */
   readonly isWhole?: boolean;
 }
 
-/** Whether a folder can be changed where it is. */
+/**
+ * Whether a folder can be changed without loading its index: it has look-up tables, and few gaps
+ * between row numbers for the `rows` that it has after the change.
+ */
 export function canStream(manifest: Manifest, rows = manifest.rows): boolean {
   if (manifest.version !== FOLDER_VERSION || !hasLookUps(manifest)) return false;
   const firstRow = filesOf(manifest, 'rows')[0]?.firstRow ?? 0;
   return manifest.index.nextRow - firstRow <= maxRowNumbers(rows);
 }
 
-/** What a change does to the manifest, next to its segments. */
+/** What a change puts into the manifest, apart from segments. */
 interface Outcome extends Pick<Manifest, 'index' | 'columns' | 'text'> {
+  /** How many new rows are written. */
   readonly rowsAdded: number;
   /** Rows that the change removes, ascending. */
   readonly removed: Uint32Array;
-  /** Centroids and frequencies. */
+  /** The files of centroids and frequencies. */
   readonly others: readonly FolderFile[];
 }
 
-/** What a change begins with; `old` is null where the folder's rows are replaced. */
+/** What a change begins with; `old` is null where no old rows stay. */
 interface ChangeStart {
   readonly folder: string;
+  /** The newest generation; null in a new folder. */
   readonly base: Manifest | null;
   readonly old: OldRows | null;
-  /** Of an index without rows. */
+  /** The parts of an index with the same options and without rows. */
   readonly parts: IndexParts;
+  /** The limit of memory, in bytes; parts of the work take shares of it. */
   readonly memory: number;
-  /** Stops the change before it is published, and is told how many rows were written. */
+  /**
+   * `signal` stops the change before it is published; `onProgress` gets how many rows were written.
+   */
   readonly call?: LongCall;
 }
 
+/** One change of a folder, from its first temporary file to the commit. */
 export class FolderChange {
   readonly folder: string;
   readonly writer: GenerationWriter;
   readonly memory: number;
   readonly #start: ChangeStart;
+  /** Rows that this change removes. */
   readonly #removed = new RowSet();
+  /** Rows that earlier generations removed. */
   readonly #before: RowSet;
   readonly #call: LongCall;
-  /** Rows in the files of the next generation so far. */
+  /** Rows that have been written, or that stay in kept segments. */
   #done = 0;
 
   private constructor(start: ChangeStart) {
@@ -121,7 +134,10 @@ export class FolderChange {
     this.writer = new GenerationWriter(start.folder, start.base);
   }
 
-  /** Runs a change of the generation `base`; what fails leaves the folder as it was. */
+  /**
+   * Runs a change of the generation `base`. An error deletes what was written, so that the folder
+   * stays as it was; the files of `old` are closed in any case.
+   */
   static async run<T>(start: ChangeStart, work: (change: FolderChange) => Promise<T>): Promise<T> {
     const change = new FolderChange(start);
     try {
@@ -137,30 +153,36 @@ export class FolderChange {
     return this.#start.old?.segments ?? [];
   }
 
-  /** Rows that are there, after those that were removed by this change. */
+  /** Whether a row is there after this change. */
   isLive = (row: number): boolean => !this.#before.has(row) && !this.#removed.has(row);
 
-  /** Notes rows that are removed. */
+  /** Marks rows as removed by this change. */
   remove(rows: Uint32Array): void {
     for (const row of rows) this.#removed.add(row);
   }
 
-  /** Rows of a segment, so that its files are not too large. */
+  /** How many rows a segment may have so that none of its files exceeds FILE_BYTES. */
   rowsPerFile(layout: SegmentLayout): number {
     const { bits, dimensions, keep, residualBytes } = layout;
     const vector = keep === 'float32' ? 4 * dimensions : keep === 'int8' ? dimensions + 4 : 0;
     const sparse = keep === 'sparse' ? this.#sparseBytes() : 0;
+    // 64 bytes are an allowance for a row's id and numbers.
     const own = Math.ceil(bits / 8) + residualBytes + 64;
     return Math.max(1, Math.floor(FILE_BYTES / Math.max(own, vector, sparse)));
   }
 
+  /** Mean bytes of a sparse vector in the files; 4096 where there is none yet. */
   #sparseBytes(): number {
     const vectors = this.#segments.flatMap((segment) => segment.vectors ?? []);
     const rows = vectors.reduce((sum, file) => sum + file.rows, 0);
     return vectors.reduce((sum, file) => sum + file.bytes, 0) / Math.max(1, rows) || 4096;
   }
 
-  /** Writes segments. */
+  /**
+   * Writes the segments and returns the content of the next manifest. Neighbouring segments that do
+   * not stay are merged while they fit in one segment; the last group also takes the first new
+   * rows.
+   */
   async write(
     outcome: Outcome,
     { incoming = null, moved = null, isWhole = false }: Wish,
@@ -180,6 +202,7 @@ export class FolderChange {
     const dropped = new RowSet();
     let group: StoredSegment[] = [];
     let groupRows = 0;
+    // Writes the segments collected so far and the rows of `cut` as one.
     const flush = async (cut: Cut | null) => {
       files.push(...(await this.#write(group, cut, { incoming, moved, outcome, advance })));
       for (const { rows } of group) dropped.addRange(rows.firstRow ?? 0, rows.nextRow ?? 0);
@@ -205,6 +228,7 @@ export class FolderChange {
     return this.#content(outcome, files, dropped);
   }
 
+  /** Which of the old segments stay, in their order. */
   #kept(
     { isWhole, moved }: Wish,
     how: {
@@ -218,7 +242,10 @@ export class FolderChange {
     return keptSegments(this.#segments, { ...how, liveIn: how.liveIn as never });
   }
 
-  /** Segments that a compaction leaves: alone in their place, and without removed rows. */
+  /**
+   * A compaction keeps segments that have no removed rows and are too large to merge with a
+   * neighbour.
+   */
   #keptWhole(rowsPerFile: number, liveIn: (segment: StoredSegment) => number): boolean[] {
     const segments = this.#segments;
     const counts = segments.map(liveIn);
@@ -229,6 +256,7 @@ export class FolderChange {
     });
   }
 
+  /** Rows of a segment that were removed, by this change or before, ascending. */
   #removedIn({ rows }: StoredSegment): Uint32Array {
     const { firstRow, nextRow } = rangeOf(rows);
     const before = this.#before.within(firstRow, nextRow);
@@ -236,7 +264,10 @@ export class FolderChange {
     return now.length === 0 ? before : Uint32Array.from(new Set([...before, ...now])).sort();
   }
 
-  /** Writes one segment of old and new rows; none where no rows are left. */
+  /**
+   * Writes the live rows of `group` and the new rows of `cut` as one segment; returns its files,
+   * none where no rows are left.
+   */
   async #write(
     group: readonly StoredSegment[],
     cut: Cut | null,
@@ -275,11 +306,13 @@ export class FolderChange {
     }
     const files = await segment.end();
     if (outcome.columns.length === 0) return files;
+    // All blocks were read by now, so the rows of each old segment are known.
     const held = sources.map((one) => one.held);
     const batches = this.#columnsOf(group, held, cut, incoming);
     return [...files, await writeColumns(this.writer, batches, count)];
   }
 
+  /** The blocks of an old segment, from its files or from where moved rows wait. */
   #sourceOf(segment: StoredSegment, moved: Moved | null): ReturnType<Moved['sourceOf']> {
     if (moved !== null) return moved.sourceOf(this.#segments.indexOf(segment));
     const held = new RowSet();
@@ -289,6 +322,7 @@ export class FolderChange {
     };
   }
 
+  /** The carried columns of one new segment, in ascending order of rows. */
   async *#columnsOf(
     group: readonly StoredSegment[],
     held: readonly RowSet[],
@@ -306,7 +340,10 @@ export class FolderChange {
     yield* incoming.columns.batches(cut.firstRow - start, cut.nextRow - start);
   }
 
-  /** What the manifest says, without a report. */
+  /**
+   * The content of the next manifest. Writes the list of removed rows, but not those of rewritten
+   * segments, which contain them no longer.
+   */
   async #content(outcome: Outcome, segments: FolderFile[], dropped: RowSet): Promise<Content> {
     const { index, columns, text, others } = outcome;
     const all = new Set<number>(outcome.removed);
@@ -323,7 +360,7 @@ export class FolderChange {
     return { rows: held - removed.length, index, text, columns, files };
   }
 
-  /** Reads back what was written, and makes it the newest generation. */
+  /** Reads back what was written, compares the checksums, and commits the generation. */
   async publish(content: Content): Promise<Manifest> {
     for (const file of this.writer.added) {
       this.#call.signal?.throwIfAborted();
@@ -333,7 +370,7 @@ export class FolderChange {
   }
 }
 
-/** What segments are written of; `advance` counts their rows. */
+/** What one segment is written from; `advance` counts its rows. */
 interface Writing {
   readonly incoming: Incoming | null;
   readonly moved: Moved | null;
@@ -341,5 +378,5 @@ interface Writing {
   advance(rows: number): void;
 }
 
-/** A manifest before it is written. */
+/** The content of a manifest before the generation is committed. */
 export type Content = Omit<Manifest, 'version' | 'generation' | 'previous' | 'checksum'>;

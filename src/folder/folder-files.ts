@@ -1,6 +1,6 @@
 /**
- * The files of an index folder, read at positions. A file is opened at its first read and its size
- * compared with the manifest's; it stays open, so that its bytes can be read also when a later
+ * Reads the files of an index folder at positions. A file is opened at its first read and its size
+ * compared with the manifest's; it stays open, so that its bytes can be read even after a later
  * save has deleted its name.
  */
 
@@ -12,16 +12,22 @@ import { manifestName } from '../stored/manifest';
 import { type ByteRange, joined, type NamedFile, type StoredFiles } from '../stored/stored-files';
 import { generationsIn, missingFile } from './generations';
 
-/** Ranges of one file that are read at the same time: as many as Node has threads for files. */
+/**
+ * How many ranges of one file are read at once: the number of threads that Node uses for files by
+ * default.
+ */
 const PARALLEL = 4;
-/** Bytes between two ranges that are read to save a call: heads of blocks lie there. */
+/**
+ * Ranges at most this many bytes apart are read by one call: only metadata lies between two bodies.
+ */
 const MAX_GAP = 2 ** 10;
 
+/** Reads a folder on disk for a stored index. */
 export class FolderFiles implements StoredFiles {
   readonly place: string;
   readonly #open = new Map<string, Promise<FileHandle>>();
   #isClosed = false;
-  /** Of the manifest that was read last, or is known. */
+  /** The generation whose manifest was read or given last, for errors. */
   #generation: number | null;
 
   constructor(folder: string, generation: number | null = null) {
@@ -47,10 +53,12 @@ export class FolderFiles implements StoredFiles {
     const results = ranges.map(() => new Uint8Array());
     const reads = joined(ranges, MAX_GAP);
     let next = 0;
+    // PARALLEL loops run at once; each takes the next read until none is left.
     const readSome = async () => {
       while (next < reads.length) {
         signal?.throwIfAborted();
         const { at, length, parts } = reads[next++];
+        // Not zeroed, and not from Node's pool: the array starts at byte 0 of its own buffer.
         const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
         if ((await fill(handle, bytes, at)) < length) throw cutShort(this.#path(file), at);
         for (const part of parts) {
@@ -67,6 +75,7 @@ export class FolderFiles implements StoredFiles {
     return join(this.place, name);
   }
 
+  /** The handle of a file, opened once for all its reads; rejects after `close`. */
   #handle(file: NamedFile): Promise<FileHandle> {
     const known = this.#open.get(file.name);
     if (known !== undefined) return known;
@@ -77,6 +86,7 @@ export class FolderFiles implements StoredFiles {
     return opening;
   }
 
+  /** Opens a file; throws where it is missing, or has another size than the manifest says. */
   async #opened(file: NamedFile): Promise<FileHandle> {
     const path = this.#path(file);
     const handle = await open(path, 'r').catch(ignore(['ENOENT']));
@@ -92,13 +102,14 @@ export class FolderFiles implements StoredFiles {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true; // what other reads go on to ask for is not opened any more
+    this.#isClosed = true; // reads that still run must not open further files
     const handles = [...this.#open.values()];
     this.#open.clear();
     for (const handle of handles) await handle.then((one) => one.close()).catch(() => undefined);
   }
 }
 
+/** The error for a file that became shorter after it was opened. */
 function cutShort(path: string, at: number): FormatError {
   return new FormatError(`cut short while it was open: it ends before byte ${at} was read`, path);
 }

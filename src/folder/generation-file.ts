@@ -1,13 +1,14 @@
 /**
- * A file of a generation as it grows, of any size: written in pieces of 1 MiB, each hashed on its
- * way, so that nothing is held twice.
+ * A file of a generation while it is written, of any size. Bytes go to the disk in pieces of 1 MiB,
+ * each hashed first, so that memory holds one piece and the checksum needs no second reading.
  */
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { FileChecksum, PIECE_BYTES } from '../stored/manifest';
 
+/** Writes a file that must not exist yet; `end` returns its checksum. */
 export class GenerationFile {
-  /** Bytes so far. */
+  /** Bytes given so far: the size of the file at its end. */
   bytes = 0;
   readonly #handle: FileHandle;
   readonly #piece = new Uint8Array(PIECE_BYTES);
@@ -17,11 +18,12 @@ export class GenerationFile {
     this.#handle = handle;
   }
 
-  /** Creates a file that is not there yet. */
+  /** Creates the file; throws where one of this name exists. */
   static async create(path: string): Promise<GenerationFile> {
     return new GenerationFile(await open(path, 'wx'));
   }
 
+  /** Appends bytes. Their memory may change once the promise resolves. */
   async write(chunks: readonly Uint8Array[]): Promise<void> {
     for (const chunk of chunks) {
       for (let from = 0; from < chunk.length; ) {
@@ -35,6 +37,7 @@ export class GenerationFile {
     }
   }
 
+  /** Hashes and writes a piece. One system call may write only a part of it. */
   async #put(piece: Uint8Array): Promise<void> {
     this.#checksum.add(piece);
     for (let at = 0; at < piece.length; ) {
@@ -42,16 +45,17 @@ export class GenerationFile {
     }
   }
 
-  /** Writes the rest and syncs; returns the checksum of the file. */
+  /** Writes the rest, syncs and closes; returns the checksum, 16 hexadecimal digits. */
   async end(): Promise<string> {
     const rest = this.bytes % PIECE_BYTES;
+    // An empty file has the checksum of one empty piece, as in `fileChecksum`.
     if (rest > 0 || this.bytes === 0) await this.#put(this.#piece.subarray(0, rest));
     await this.#handle.sync();
     await this.#handle.close();
     return this.#checksum.text;
   }
 
-  /** Closes what will be deleted. */
+  /** Closes the file without ending it: the caller deletes it. */
   async abandon(): Promise<void> {
     await this.#handle.close().catch(() => undefined);
   }

@@ -1,6 +1,8 @@
 /**
- * The hashes of ids or codes of all segments in one order, range after range of their highest bits:
- * rows of one hash come together, whichever segments have them. Memory holds a bucket of each.
+ * Reads the hashes of ids or codes of all segments in ascending order. Each segment has its hashes
+ * in buckets by their highest bits. The ranges of the segment with the most buckets are visited in
+ * order, and every segment contributes its hashes in that range. So rows with the same hash come
+ * together, whichever segments they are in, and memory holds one bucket of each segment.
  */
 
 import type { LoadedBlock } from '../stored/block-reader';
@@ -8,25 +10,32 @@ import type { StoredContent, StoredSegment } from '../stored/content';
 import type { LookUps } from '../stored/look-ups';
 import { bucketOf, type HashedRows } from '../table/sealed/look-up-tables';
 
-/** A row by its hash. */
+/** A row with the hash of its id or its code. */
 export interface HashedRow {
   readonly hash: bigint;
   readonly row: number;
-  /** Where it is. */
+  /** The segment and the block that have it. */
   readonly name: Pick<LoadedBlock, 'segment' | 'block'>;
 }
 
+/** The position of the walk in one segment. */
 interface Source {
   readonly segment: StoredSegment;
   readonly buckets: AsyncGenerator<{ rows: HashedRows; bucket: number; count: number }>;
+  /** The bucket that was read last; null before the first. */
   rows: HashedRows | null;
-  /** Of the bucket at hand; and the next of its rows. */
+  /**
+   * The number of buckets in the segment, the number of the current one, and the next row in it.
+   */
   count: number;
   bucket: number;
   next: number;
 }
 
-/** All rows that have a hash, by hash, then row; those of one hash are in one of the lists. */
+/**
+ * Yields a list of rows for each range of hashes, sorted by hash, then row. All rows with the same
+ * hash are in one list.
+ */
 async function* inHashOrder(
   lookUps: LookUps,
   segments: readonly StoredSegment[],
@@ -41,6 +50,7 @@ async function* inHashOrder(
   for (let range = 0; range < ranges; range++) {
     const found: HashedRow[] = [];
     for (const source of sources) {
+      // Numbers of buckets are powers of two, so a range lies in one bucket of every segment.
       if (Math.floor((range * source.count) / ranges) > source.bucket) await advance(source);
       take(source, found, (hash) => bucketOf(hash, ranges) === range);
     }
@@ -50,8 +60,8 @@ async function* inHashOrder(
 }
 
 /**
- * Rows that are there, those of one hash together, ascending; calls `passed` after each range of
- * hashes.
+ * Yields the live rows of each hash as a group, ascending. Different ids or codes may have the same
+ * hash: callers compare them. Calls `passed` after each range of hashes.
  */
 export async function* equalHashes(
   { segments, removed }: StoredContent,
@@ -73,11 +83,13 @@ export async function* equalHashes(
   }
 }
 
+/** Reads the next bucket of a segment; at the end the last one stays. */
 async function advance(source: Source): Promise<void> {
   const { value, done } = await source.buckets.next();
   if (!done) Object.assign(source, value, { next: 0 });
 }
 
+/** Appends the next rows of a bucket to `found`, as long as `isIn` accepts their hashes. */
 function take(source: Source, found: HashedRow[], isIn: (hash: bigint) => boolean): void {
   const { segment, rows } = source;
   if (rows === null) return;

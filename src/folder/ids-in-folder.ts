@@ -1,11 +1,14 @@
-/** Which ids a folder has, without loading it where its format lets us. */
+/** Which ids the rows of a folder have, without loading the index where its format allows that. */
 
 import type { Id } from '../index/id-table';
 import { openIndex } from './index-folder';
 import { changeNewest } from './newest';
 import { idsAmong } from './stored-operations';
 
-/** Those of these ids that rows of the newest generation have. */
+/**
+ * Those of some ids that rows of the newest generation have. Loads the index of a folder without
+ * look-up tables.
+ */
 export async function idsInFolder(folder: string, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
   const found = await changeNewest(
     folder,

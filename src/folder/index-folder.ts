@@ -163,8 +163,8 @@ export class IndexFolder {
   }
 
   /**
-   * Merges folders that were built `like` one folder, with rows that follow one another: files are
-   * linked, or copied. Throws where they differ, or an id or a code is in two of them.
+   * Merges folders built `like` one folder, with rows that follow one another: links or copies
+   * files, and measures all rows where the parts were. Throws where an id or a code is in two.
    */
   static async merge(
     folder: string,

@@ -1,6 +1,6 @@
 /**
- * Loads all of an index from its folder into memory: blocks of segments, of which some MiB are on
- * their way, each compared with its checksum; or the files of rows of version 1.
+ * Loads a whole index from its folder into memory. Version 2 is read block by block, some MiB at a
+ * time, and each block is compared with its checksum; version 1 is read file by file.
  */
 
 import { join } from 'node:path';
@@ -35,26 +35,31 @@ import { setOrigin } from './origin';
 export interface OpenedFolder {
   readonly path: string;
   readonly manifest: Manifest;
-  /** The bytes of a file, which are those that were written. */
+  /** The bytes of a file, whose checksum was compared. */
   read(file: FolderFile): Promise<Uint8Array>;
-  /** What the manifest says; where it cannot be, an error names it. */
+  /** Runs `read`; what it throws becomes a FormatError that names the manifest. */
   sound<T>(read: () => T): T;
 }
 
-/** What a generation has, as it is read. */
+/** The rows of a generation, as either version of the format gives them. */
 interface Content {
   readonly centroids: Int16Array | null;
-  /** Rows of the files that the index has no more. */
+  /** Rows that files have and that were removed from the index. */
   readonly removed: RowSet;
-  /** The rows of all files, and by which errors name the file. */
+  /**
+   * The rows of all files, and the file to name in errors; adds their numbers to `held`. `firstRow`
+   * is the number of the first row where rows come without numbers.
+   */
   pieces(held: RowSet): AsyncGenerator<{ file: string; rows: IndexRows; firstRow: number }>;
   /** Numbers of the rows of segment `i`, ascending, removed ones included. */
   rowsIn(i: number): Promise<Uint32Array>;
   close(): Promise<void>;
 }
 
+/** Loads the index; progress counts rows. The folder becomes its origin, for later saves. */
 export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<SimHashIndex> {
   const { path, manifest, sound } = folder;
+  // The manifest is checked before memory is allocated for rows.
   const header = sound(() => checkSizes(manifest));
   const index = sound(() => new SimHashIndex(optionsOf({ header })));
   const parts = partsOf(index);
@@ -62,11 +67,13 @@ export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<S
   const content = await contentOf(folder);
   try {
     const isWhole = filesOf(manifest, 'removed').length === 0;
+    // Ids in a folder are unique: writers compare new ids with all existing ones.
     const wanted = {
       ...{ count: manifest.rows, hasUniqueIds: true },
       ...(!isWhole && { removed: content.removed }),
     };
-    // Taken at the first rows: damage of a small index is found before memory is taken for one.
+    // Created at the first rows, so that a damaged file is found before memory for the index is
+    // allocated.
     let restoring: Restoring | null = null;
     const begun = () => {
       restoring ??= sound(() => new Restoring(parts, header, wanted));
@@ -75,11 +82,13 @@ export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<S
     let done = 0;
     for await (const { file, rows, firstRow } of content.pieces(held)) {
       call.signal?.throwIfAborted();
+      // Damaged rows throw in `add`; the error names their file.
       const own = begun();
       asFormatError(file, () => own.add(rows, firstRow));
       done += rows.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
     }
+    // Groups the codes by partition. This part does not report progress and does not stop.
     await runStepsAsync(begun().end(content.centroids), {});
   } finally {
     await content.close();
@@ -87,12 +96,13 @@ export async function loadIndex(folder: OpenedFolder, call: LongCall): Promise<S
   sound(() => {
     if (index.count !== manifest.rows) throw new Error(`${index.count} rows were found`);
   });
+  // A later save compares these centroids with those of the index: the same array means no change.
   const made = parts.partitions?.centroids ?? null;
   setOrigin(index, { path, manifest, held, isAligned: true, centroids: made });
   return index;
 }
 
-/** The carried columns of the rows that are there, in their order; null where none are carried. */
+/** The carried columns of the live rows, in the order of rows; null where none are carried. */
 export async function carriedColumns(
   folder: OpenedFolder,
   read: (file: FolderFile) => Promise<RowBatch[]>,
@@ -102,6 +112,7 @@ export async function carriedColumns(
   try {
     for (const [i, { columns }] of segmentsOf(folder.manifest).entries()) {
       if (columns === null) continue;
+      // A file of columns also has the removed rows of its segment; they are filtered out.
       const rows = await content.rowsIn(i);
       const isLive = (row: number) => !content.removed.has(row);
       for await (const one of liveColumns(await read(columns), rows, isLive)) batches.push(one);
@@ -116,11 +127,13 @@ async function contentOf(folder: OpenedFolder): Promise<Content> {
   return folder.manifest.version === 1 ? filesOfRows(folder) : segments(folder);
 }
 
+/** Version 2: blocks, by partition within each segment. */
 async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
   const { generation } = manifest;
   const files = new FolderFiles(path, generation);
+  // If this fails, the files are closed.
   const opening = async () => {
-    // Opened first: a file that was cut is found before anything is read.
+    // Opens all files first: a file of the wrong size is found before anything is read.
     for (const file of filesOf(manifest, 'rows')) await files.read(file, []);
     return contentNamed(files, manifest, { path: join(path, manifestName(generation)) });
   };
@@ -134,13 +147,14 @@ async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
     async *pieces(held) {
       for (const segment of content.segments) {
         const file = join(path, segment.rows.name);
-        // Bytes outside of blocks count too: what opens is what was written.
+        // The checksum of the whole file covers the bytes between blocks too.
         await checkWhole(files, segment.rows);
         if (segment.vectors !== null) await checkWhole(files, segment.vectors);
         const cursor = new SegmentCursor(reader, segment, held);
         while (cursor.partition !== null) {
           const rows = await cursor.next();
           const { count, partition } = rows;
+          // Without centroids all blocks are of partition 0, which then stands for no partition.
           const isNamed = content.centroids !== null && partition !== NO_PARTITION;
           const partitions = isNamed ? new Uint32Array(count).fill(partition) : null;
           yield { file, rows: { ...rows, partitions }, firstRow: 0 };
@@ -152,7 +166,7 @@ async function segments({ path, manifest }: OpenedFolder): Promise<Content> {
   };
 }
 
-/** Version 1: rows in their order, whose numbers are told where they have gaps. */
+/** Version 1: rows in ascending order, with a column of numbers only where these have gaps. */
 async function filesOfRows({ path, manifest, read }: OpenedFolder): Promise<Content> {
   const removed = new RowSet();
   const [gone] = filesOf(manifest, 'removed');
@@ -163,6 +177,7 @@ async function filesOfRows({ path, manifest, read }: OpenedFolder): Promise<Cont
   for (const row of numbers ?? []) removed.add(row);
   const [file] = filesOf(manifest, 'centres');
   const all = filesOf(manifest, 'rows');
+  /** The rows of some files, batch by batch; adds their numbers to `held`. */
   async function* piecesOf(rows: readonly FolderFile[], held: RowSet) {
     for (const { name, firstRow: start = 0, ...one } of rows) {
       const own = join(path, name);
@@ -192,9 +207,13 @@ async function filesOfRows({ path, manifest, read }: OpenedFolder): Promise<Cont
   };
 }
 
-/** Fails where files cannot hold their rows. */
+/**
+ * The header, checked. Throws where a file is too short for the codes of its rows, before memory is
+ * taken for them.
+ */
 function checkSizes(manifest: Manifest): IndexHeader {
   const header = checkHeader(manifest.index, manifest.rows);
+  // A row takes at least its code, so a shorter file cannot have as many rows as it claims.
   const width = bytesPerCode(checkBits(header.bits));
   for (const file of filesOf(manifest, 'rows')) {
     if (file.bytes >= file.rows * width) continue;

@@ -1,7 +1,8 @@
 /**
- * The rows of a folder on their way to other partitions: read segment by segment in the order of
- * their blocks, put down in the order of their numbers. Numbers, ids, codes and vectors stay as
- * they are; removed rows are left out. Memory holds some blocks.
+ * Copies the rows of a folder to temporary files, from which `optimize` assigns them to new
+ * partitions. Segments are read in the order of their blocks; the rows are stored in the order of
+ * their numbers. Numbers, ids, codes and vectors do not change; removed rows are left out. Memory
+ * holds some blocks.
  */
 
 import { ascending } from '../base/arrays';
@@ -15,22 +16,24 @@ import { NewRows, PIECE_ROWS } from './new-rows';
 import type { OldRows } from './old-rows';
 import { rangeOf } from './segments';
 
-/** Bytes of blocks that are put in order together, at most. */
+/** Most bytes of blocks that are sorted together. */
 const ORDERED_BYTES = 2 ** 26;
 
-/** A segment whose rows wait as pieces. */
+/** A segment whose rows wait in pieces `firstPiece` to `endPiece - 1`. */
 interface MovedSegment {
   readonly firstPiece: number;
   readonly endPiece: number;
-  /** Rows of the segment, removed ones included. */
+  /** The numbers of its rows, removed ones included. */
   readonly held: RowSet;
 }
 
+/** All rows of a folder that wait, and the pieces of each segment. */
 interface MovedRows {
   readonly rows: NewRows;
   readonly segments: readonly MovedSegment[];
 }
 
+/** Reads and checks all rows; progress counts them. */
 export async function movedRows(
   writer: GenerationWriter,
   old: OldRows,
@@ -44,6 +47,7 @@ export async function movedRows(
   for (const segment of old.segments) {
     const { firstRow, nextRow } = rangeOf(segment.rows);
     const firstPiece = rows.pieceCount;
+    // Each piece has a fixed range of numbers, so that rows can be put into it in any order.
     for (let first = firstRow; first < nextRow; first += PIECE_ROWS) {
       rows.beginPiece(segment.table.layout.id, Math.min(nextRow, first + PIECE_ROWS));
     }
@@ -61,11 +65,15 @@ export async function movedRows(
     }
     segments.push({ firstPiece, endPiece: rows.pieceCount, held: cursor.held as RowSet });
   }
+  // Numbers that were given once are never given again.
   rows.nextRow = header.nextRow;
   return { rows, segments };
 }
 
-/** The next blocks, joined: their rows that have a code, and those that have none. */
+/**
+ * Reads the next blocks, about `limit` bytes of them. Returns their live rows, first those with a
+ * code, then those without. Residual codes and first rows are dropped, since they change.
+ */
 async function blocksOf(
   cursor: SegmentCursor,
   limit: number,
@@ -89,7 +97,7 @@ async function blocksOf(
   return [coded, others].filter((some) => some.length > 0).map(joined);
 }
 
-/** Rows by their numbers, cut where another piece begins. */
+/** Sorts the rows by number and splits them by piece. */
 function* inPieces(all: SegmentRows, pieceOf: (row: number) => number): Generator<SegmentRows> {
   const { rows } = all;
   const order = ascending(all.count).sort((a, b) => rows[a] - rows[b]);

@@ -1,7 +1,7 @@
 /**
- * New rows as blocks of segments: where there are centroids, each row goes to its partition, with
- * a residual code, by a temporary file; rows of one code go to the partition of the first. Where
- * there are none, the rows stay in the order in which they came.
+ * Turns waiting rows into the blocks of new segments. With centroids, each row is assigned to the
+ * partition of the nearest one, gets a residual code and waits in a temporary file; rows with equal
+ * codes share the partition of the first. Without centroids the rows stay in their order.
  */
 
 import { lengthOf } from '../base/length';
@@ -17,19 +17,24 @@ import type { GenerationWriter } from './generations';
 import type { NewRows } from './new-rows';
 import { Spill } from './spill';
 
-/** Rows that are assigned or compared together, and points of them that a thread takes. */
+/** Rows that are assigned or compared together, and points of them that a thread takes at once. */
 export const TOGETHER_ROWS = 32_768;
 export const PART_POINTS = 2048;
 
-/** Centroids, and how the nearest of each point is found. */
+/** Centroids of partitions, and how the nearest of each point is found. */
 export interface Centroids {
+  /** One after another, as the partitions of an index in memory have them. */
   readonly values: Int16Array;
   /** See `Partitions.nearness`. */
   readonly nearness: number;
+  /** Writes the number of the nearest centroid of each point to `out`. */
   nearest(points: Int16Array, out: Uint32Array): Steps<void>;
 }
 
-/** The vectors and codes of a piece, as points and residual codes are made of them. */
+/**
+ * Gives the vectors and codes of one piece at a time: as points, as unit vectors, or as residual
+ * codes. All results are for the piece that was set last.
+ */
 export class PieceVectors {
   readonly space: Space;
   readonly residualCodes: ResidualCodes | null;
@@ -41,6 +46,7 @@ export class PieceVectors {
     const isDense = vectors !== null && vectors.kind !== 'sparse';
     const dimensions = hasher.dimensions ?? 0;
     this.#dimensions = dimensions;
+    // The space and the residual codes read rows through these functions, so they follow `piece`.
     const valuesAt = (i: number) => this.valuesAt(i);
     const dense = isDense
       ? { dimensions, valuesAt, normOf: (i: number) => lengthOf(valuesAt(i)) }
@@ -57,23 +63,24 @@ export class PieceVectors {
     return this.#piece?.vectors ?? new Int8Array();
   }
 
+  /** Makes `piece` the one that all other members read. */
   set piece(piece: SegmentRows) {
     this.#piece = piece;
   }
 
-  /** The values of a row of the piece, as they are held: int8 without their scale. */
+  /** The values of row `i` of the piece as they are held, a view: int8 without their scale. */
   valuesAt(i: number): Float32Array | Int8Array {
     return this.#values.subarray(i * this.#dimensions, (i + 1) * this.#dimensions);
   }
 
-  /** The vector of a row at length 1; zeros stay zeros. */
+  /** The vector of row `i` at length 1; zeros stay zeros. */
   unitOf(i: number): Float64Array {
     const values = this.valuesAt(i);
     const length = lengthOf(values);
     return Float64Array.from(values, (value) => (length > 0 ? value / length : 0));
   }
 
-  /** All rows as points, one after another. */
+  /** The first `count` rows as points, one after another. */
   points(count: number): Int16Array {
     const { width } = this.space;
     const points = new Int16Array(count * width);
@@ -82,15 +89,21 @@ export class PieceVectors {
   }
 }
 
+/**
+ * `assign` sends the waiting rows to their partitions; `cursor` then gives the blocks of each
+ * segment.
+ */
 export class NewSegments {
   readonly #rows: NewRows;
   readonly #shared: SharedCodes;
   readonly #centroids: Centroids | null;
   readonly #vectors: PieceVectors;
   readonly #spill: Spill;
-  /** The partition of each new row, where it has a code. */
+  /** By new row its partition, where it has a code; null without centroids. */
   readonly #partitionOf: Uint16Array | null;
+  /** The type of all ids: the widest of those of the pieces. */
   readonly idType: string | null;
+  /** Bytes of a residual code; 0 where there are none. */
   readonly residualBytes: number;
 
   constructor(
@@ -118,19 +131,21 @@ export class NewSegments {
       centroids === null ? 0 : (this.#vectors.residualCodes?.memory.bytesPerRow ?? 0);
   }
 
+  /** The columns of the blocks. */
   get layout(): SegmentLayout {
     const hasFirsts = this.#shared.firsts !== null;
     const { residualBytes } = this;
     return { ...this.#rows.layoutOf(this.idType), hasFirsts, residualBytes };
   }
 
-  /** The partition of a row that has a code. */
+  /** The partition of a new row that has a code; 0 without centroids. */
   partitionOf(row: number): number {
     return this.#partitionOf?.[row - this.#rows.firstRow] ?? 0;
   }
 
   /**
-   * Sends all rows to their partitions. `cuts` are the pieces with which segments begin.
+   * Assigns all rows to their partitions, in which they wait for `cursor`. `cuts` are the first
+   * pieces of the segments, ascending. Does nothing without centroids.
    */
   async assign(cuts: readonly number[], call: LongCall): Promise<void> {
     if (this.#centroids === null) return;
@@ -142,6 +157,7 @@ export class NewSegments {
       const limit = cuts[segment + 1] ?? pieceCount;
       const coded: SegmentRows[] = [];
       const others: SegmentRows[] = [];
+      // Stops while another piece, of at most 8,192 rows, still fits.
       for (let rows = 0; first < limit && rows < TOGETHER_ROWS - 8192; first++) {
         for (const piece of await this.#piece(first)) {
           (piece.partition === NO_PARTITION ? others : coded).push(piece);
@@ -155,7 +171,7 @@ export class NewSegments {
     }
   }
 
-  /** The rows of a piece, with the columns of all. */
+  /** The parts of a piece, with ids of one type and with first rows. */
   async #piece(number: number): Promise<SegmentRows[]> {
     const { firsts } = this.#shared;
     const { firstRow } = this.#rows;
@@ -166,10 +182,12 @@ export class NewSegments {
     }));
   }
 
+  /** Sends rows that have codes, in ascending order, to the buckets of their partitions. */
   async #send(all: SegmentRows, segment: number, call: LongCall): Promise<void> {
     const { values, nearest } = this.#centroids as Centroids;
     this.#vectors.piece = all;
     const partitions = new Uint32Array(all.count);
+    // Progress counts pieces, so the progress of the search for centroids is dropped.
     const points = this.#vectors.points(all.count);
     await runStepsAsync(nearest(points, partitions), { ...call, onProgress: () => undefined });
     const { firstRow } = this.#rows;
@@ -177,13 +195,16 @@ export class NewSegments {
     const count = values.length / this.#vectors.space.width;
     const starts = new Uint32Array(count + 1);
     all.rows.forEach((row, i) => {
+      // The partition of the first row with the same code, which was assigned before.
       const first = this.#shared.firsts?.[row - firstRow] ?? row;
+      // An old first row is not in `#partitionOf`; its partition was read from its block.
       if (first < firstRow) partitions[i] = this.#shared.partitions.get(first) as number;
       else if (first < row) partitions[i] = partitionOf[first - firstRow];
       partitionOf[row - firstRow] = partitions[i];
       starts[partitions[i] + 1]++;
     });
     const whole = this.#withResiduals(all, partitions);
+    // Counting sort by partition, which leaves rows ascending within each.
     for (let p = 0; p < count; p++) starts[p + 1] += starts[p];
     const order = new Uint32Array(all.count);
     const next = starts.slice();
@@ -197,6 +218,7 @@ export class NewSegments {
     }
   }
 
+  /** Rows with residual codes and scales, which are zeros where `partitions` is null. */
   #withResiduals(all: SegmentRows, partitions: Uint32Array | null): SegmentRows {
     const { residualCodes, space } = this.#vectors;
     if (residualCodes === null) return all;
@@ -216,12 +238,15 @@ export class NewSegments {
     this.#spill.add(this.#bucketOf(segment, piece.partition), pieceBytes(piece));
   }
 
-  /** Partitions are 65,536 at most. */
+  /**
+   * The number of a bucket, ascending by segment, then partition. There are at most 65,536
+   * partitions; the bucket after them has the rows without a code.
+   */
   #bucketOf(segment: number, partition: number): number {
     return segment * 2 ** 17 + Math.min(partition, 2 ** 16);
   }
 
-  /** The blocks of a segment whose pieces are `first` to `end - 1`. */
+  /** The blocks of segment number `segment`, whose pieces are `first` to `end - 1`. */
   cursor(segment: number, first: number, end: number): BlockCursor {
     const { layout } = this;
     if (this.#centroids === null) {
@@ -234,6 +259,7 @@ export class NewSegments {
       );
       return new PartCursor(parts);
     }
+    // The buckets of a segment ascend by partition, as the blocks of a segment must.
     const buckets = this.#spill.bucketsFrom(
       this.#bucketOf(segment, 0),
       this.#bucketOf(segment + 1, 0),
@@ -248,17 +274,19 @@ export class NewSegments {
     return new PartCursor(parts);
   }
 
+  /** Frees memory and deletes the temporary file. */
   async close(): Promise<void> {
     await this.#spill.close();
   }
 }
 
+/** Rows of one partition, read on demand. */
 interface Part {
   readonly partition: number;
   read(): Promise<SegmentRows | undefined>;
 }
 
-/** Rows that are read part by part. */
+/** The rows of some parts, one part after another. */
 class PartCursor implements BlockCursor {
   #at = 0;
 
@@ -274,7 +302,7 @@ class PartCursor implements BlockCursor {
   }
 }
 
-/** A piece all of whose rows have a code has none without, and the other way round. */
+/** Stands for missing rows: a piece may have no rows with a code, or none without. */
 const NOTHING: SegmentRows = {
   ...{ count: 0, partition: 0, rows: new Uint32Array(), ids: null, firsts: null },
   ...{ codes: new Uint8Array(), validity: null, vectors: null, scales: null, sparse: null },

@@ -1,16 +1,17 @@
-/** Changes of the newest generation of a folder, again where another writer is first. */
+/** Changes the newest generation of a folder, and the next one where another writer was first. */
 
 import { FormatError } from '../base/format-error';
 import type { Manifest } from '../stored/manifest';
 import { canStream } from './folder-change';
 import { GoneError, LostError, newestManifest } from './generations';
 
-/** So many others may be first, one after another, before a change gives up. */
+/** How many other writers may be first, one after another, before a change gives up. */
 export const MAX_WRITERS = 20;
 
 /**
- * Changes the newest generation of a folder where it is; or `inMemory`, where its format is too old
- * for that, or where `work` returns null.
+ * Runs `work` on the newest generation. Runs `inMemory` in its place where the format is too old to
+ * be changed on disk, or where `work` returns null. Tries again where another writer has committed
+ * meanwhile, at most `tries` times.
  */
 export async function changeNewest<T>(
   path: string,
@@ -24,7 +25,7 @@ export async function changeNewest<T>(
     try {
       return (await work(base)) ?? (await inMemory());
     } catch (error) {
-      // Files are missing where another writer has saved twice meanwhile.
+      // Files of `base` are deleted once another writer has saved twice: no damage, but too late.
       const isMissing = error instanceof FormatError || error instanceof GoneError;
       const now = isMissing ? await newestManifest(path).catch(() => base) : base;
       const isLate = error instanceof LostError || now?.checksum !== base.checksum;

@@ -1,6 +1,6 @@
 /**
- * The rows of a folder that stay where they are, while others come and go: which of them have
- * certain ids or codes. Buckets of hashes are read, and blocks only where a hash was found.
+ * Finds rows of a folder by ids, codes or numbers, without loading the index. Buckets of hashes are
+ * read, and blocks only where a hash was found. The rows stay where they are.
  */
 
 import { equalBytes, lowerBound } from '../base/arrays';
@@ -12,24 +12,26 @@ import { bytesOfId, hashOfId } from '../table/sealed/look-up-tables';
 import { NO_PARTITION } from '../table/sealed/segment-tables';
 import { FolderFiles } from './folder-files';
 
-/** Bytes that a row is found by, and their hash. */
+/** The bytes of an id or a code to be found, and their hash. */
 interface Wanted {
   readonly hash: bigint;
   readonly bytes: Uint8Array;
 }
 
-/** A row that has what was asked for. */
+/** A row that was found. */
 export interface FoundRow {
+  /** The index of the id, code or number that was looked for. */
   readonly asked: number;
   readonly row: number;
   readonly partition: number;
-  /** Empty where it has no code, and where codes were not read. */
+  /** Its code; empty where it has none. */
   readonly code: Uint8Array;
 }
 
-/** Blocks that are read together. */
+/** How many blocks are read together. */
 const TOGETHER = 16;
 
+/** The rows of one generation. */
 export class OldRows {
   readonly content: StoredContent;
   readonly reader: BlockReader;
@@ -41,6 +43,7 @@ export class OldRows {
     this.#lookUps = new LookUps(content, this.reader);
   }
 
+  /** Opens a generation; the caller closes it. */
   static async open(folder: string, generation: number): Promise<OldRows> {
     return new OldRows(await openContent(new FolderFiles(folder), { generation }));
   }
@@ -53,18 +56,22 @@ export class OldRows {
     return this.content.segments;
   }
 
-  /** Rows of these ids; where rows go by their numbers, those that are there. */
+  /**
+   * The live rows with one of these ids, in the order of their blocks. If rows are the ids, use
+   * `numbered`.
+   */
   async withIds(wanted: readonly Wanted[]): Promise<FoundRow[]> {
     const matches = await this.#matches('ids', wanted);
+    // Equal hashes may be of different ids.
     return this.#compared(matches, ({ ids }, place, asked) => {
       return ids !== null && equalBytes(bytesOfId(ids.at(place)), wanted[asked].bytes);
     });
   }
 
-  /** Rows of these codes, which have all bits of a code. */
+  /** The live rows with one of these codes, which must have the full width. */
   async withCodes(wanted: readonly Wanted[]): Promise<FoundRow[]> {
     const matches = await this.#matches('codes', wanted);
-    // Of 8 bytes and less no two have the same hash.
+    // Different codes of 8 bytes or less never have the same hash, so the blocks need not be read.
     if ((wanted[0]?.bytes.length ?? 0) <= 8) {
       return matches.map(({ asked, row, segment, block }) => {
         const partition = segment.table.partitions[block];
@@ -78,7 +85,10 @@ export class OldRows {
     });
   }
 
-  /** Rows by their numbers, ascending: blocks are read until all are found. */
+  /**
+   * The live rows with these numbers, which ascend. Rows lie by partition, so a row may be in any
+   * block of its segment: blocks are read until all rows are found.
+   */
   async numbered(rows: Uint32Array): Promise<FoundRow[]> {
     const found: FoundRow[] = [];
     for (const segment of this.segments) {
@@ -96,6 +106,7 @@ export class OldRows {
     return found;
   }
 
+  /** Bytes of a code. */
   get #width(): number {
     return Math.ceil(this.content.header.bits / 8);
   }
@@ -107,11 +118,12 @@ export class OldRows {
     return matches;
   }
 
-  /** Those matches that hold, block by block: each is read once. */
+  /** Keeps the matches whose id or code is equal, not only the hash. Reads each block once. */
   async #compared(
     matches: readonly HashMatch[],
     isMatch: (rows: LoadedBlock['rows'], place: number, asked: number) => boolean,
   ): Promise<FoundRow[]> {
+    // Matches are grouped by block, since several rows of a block may be wanted.
     const byBlock = new Map<StoredSegment, Map<number, HashMatch[]>>();
     for (const match of matches) {
       const blocks = byBlock.get(match.segment) ?? new Map<number, HashMatch[]>();
@@ -128,6 +140,7 @@ export class OldRows {
         for (const read of await this.reader.blocks(names)) {
           const { rows } = read.rows;
           for (const { row, asked } of blocks.get(read.block) ?? []) {
+            // Rows of a block ascend, so a row is found by binary search.
             const place = lowerBound(rows, row);
             if (rows[place] !== row || !isMatch(read.rows, place, asked)) continue;
             found.push(foundIn(read, place, asked, this.#width));
@@ -147,13 +160,14 @@ function foundIn(
 ): FoundRow {
   const { partition, codes, rows } = read;
   const isNull = partition === NO_PARTITION;
+  // A copy: a view would keep the whole block in memory.
   const code = isNull ? NO_CODE : codes.slice(place * width, (place + 1) * width);
   return { asked, row: rows[place], partition, code };
 }
 
 const NO_CODE = new Uint8Array();
 
-/** What rows of an id are found by. */
+/** The bytes and the hash by which the row of an id is found. */
 export function wantedId(id: Id): Wanted {
   return { hash: hashOfId(id), bytes: bytesOfId(id) };
 }

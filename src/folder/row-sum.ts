@@ -1,8 +1,10 @@
 /**
- * A sum over rows that does not depend on their order: equal for equal sets of rows, and by chance
- * for one of 2⁶⁴ others. It compares files of any size that hold the same in another order.
+ * A sum over rows that does not depend on their order. Equal sets of rows have equal sums; two
+ * different sets have equal sums with a probability of 2⁻⁶⁴. It compares files of any size that
+ * have the same rows in different orders, in constant memory.
  */
 
+// Splits a hash into halves without bigint arithmetic.
 const word = new BigUint64Array(1);
 const halves = new Uint32Array(word.buffer);
 
@@ -10,7 +12,7 @@ export class RowSum {
   #low = 0;
   #high = 0;
 
-  /** A hash and two numbers below 2³², which belong to it. */
+  /** Adds a row: a hash, and two numbers below 2³² that belong to it. */
   add(hash: bigint, a: number, b: number): void {
     word[0] = hash;
     const [x, y] = halves;

@@ -1,6 +1,7 @@
 /**
- * An index to a folder, as one new generation: all of it, or what came and went since it was opened
- * or saved there. Whoever does not know the folder's newest generation is refused.
+ * Saves an index in memory to a folder as one new generation: all of it, or only what changed since
+ * it was opened from or saved to this folder. A save over a newer generation than the index knows
+ * is refused.
  */
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
@@ -42,7 +43,7 @@ export async function saveIndex(
   await save(index, { folder, base, origin, given });
 }
 
-/** Writes the next generation and returns its manifest; the index is then of that generation. */
+/** Writes the next generation and returns its manifest, which becomes the origin of the index. */
 export async function save(index: SimHashIndex, request: SaveRequest): Promise<Manifest> {
   const written = await writeGeneration(index, request);
   setOrigin(index, { path: await pathOf(request.folder), ...written });
@@ -71,7 +72,10 @@ function checkCarried({ columns, text, frequencies, replace }: SaveIndexOptions,
   }
 }
 
-/** Where the index came from, if that is this folder as it is now; else a refusal, or null. */
+/**
+ * The origin of the index where it is the newest generation of this folder; null where all rows are
+ * written. Throws where the folder has another index or a newer generation, unless `replace`.
+ */
 function originIn(
   index: SimHashIndex,
   {

@@ -1,7 +1,7 @@
 /**
- * The one writer of segments: blocks come one after another and go to the files of rows and
- * vectors at once; hashes of ids and codes are sorted into buckets at the end. Memory holds a block
- * and, up to a limit, the hashes.
+ * Writes a segment; everything that creates segments uses it. Blocks come one after another and go
+ * straight to the files of rows and vectors. Hashes of ids and codes wait in buckets and are sorted
+ * at the end. Memory holds one block and, up to a limit, the hashes.
  */
 
 import { ascending } from '../base/arrays';
@@ -26,21 +26,23 @@ import {
 import type { GenerationWriter, OpenFile } from './generations';
 import { Spill } from './spill';
 
-/** A row in a spilled bucket: its hash, its number, its block. */
+/** Bytes of a row in a bucket: its hash (8), its number (4), its block (4). */
 const ENTRY_BYTES = 16;
-/** Bytes of hashes that memory holds, where no limit is given. */
+/** Most bytes of hashes in memory, where no limit is given. */
 const HELD_BYTES = 2 ** 28;
 
+/** Which rows a segment has. */
 interface SegmentPlace {
   /** Numbers of the rows are `firstRow` to `nextRow - 1`. */
   readonly firstRow: number;
   readonly nextRow: number;
-  /** How many rows will come. */
+  /** The exact number of rows that will come; it determines the number of buckets. */
   readonly count: number;
-  /** Bytes that memory may hold. */
+  /** Most bytes of hashes in memory. */
   readonly memory?: number;
 }
 
+/** The files of one segment: `open`, `add` for each block, `end`. */
 export class SegmentWriter {
   readonly #writer: GenerationWriter;
   readonly #place: SegmentPlace;
@@ -48,9 +50,11 @@ export class SegmentWriter {
   readonly #rows: OpenFile;
   readonly #vectors: OpenFile | null;
   readonly #spill: Spill;
+  /** The number of buckets of ids, and of codes. */
   readonly #ids: number;
   readonly #codes: number;
   readonly #bytesPerCode: number;
+  /** Scratch memory for one entry; the spill copies it. */
   readonly #entry = new DataView(new ArrayBuffer(ENTRY_BYTES));
 
   private constructor(
@@ -68,12 +72,13 @@ export class SegmentWriter {
     this.#rows = rows;
     this.#vectors = vectors;
     this.#spill = new Spill(writer, place.memory ?? HELD_BYTES);
+    // As many buckets for ids as for codes: both have about one hash for each row.
     this.#codes = bucketCount(place.count);
     this.#ids = this.#codes;
     this.#bytesPerCode = Math.ceil(layout.bits / 8);
   }
 
-  /** `header` is that of an index file, without a report. */
+  /** Begins the files of a segment. `header` is that of an index file, without a report. */
   static async open(
     writer: GenerationWriter,
     { header, layout }: { header: Omit<IndexHeader, 'version'>; layout: SegmentLayout },
@@ -87,8 +92,9 @@ export class SegmentWriter {
     return new SegmentWriter(writer, { tables, layout, place }, [rows, vectors]);
   }
 
-  /** The blocks of a segment come by partition, then row; those without a code last. */
+  /** Writes a block. Blocks come by partition, then row; those without a code last. */
   async add(block: SegmentRows): Promise<void> {
+    // The number of the block, which look-ups name.
     const number = this.#tables.count;
     const bytes = this.#tables.add(block);
     await this.#rows.write(bytes.rows);
@@ -98,6 +104,7 @@ export class SegmentWriter {
     for (let i = 0; i < count; i++) {
       const idHash = hashOfId(ids?.[i] ?? rows[i]);
       this.#note(bucketOf(idHash, this.#ids), idHash, rows[i], number);
+      // A row without a code cannot be found by one.
       if (partition === NO_PARTITION) continue;
       const hash = hashOfCode(codes.subarray(i * width, (i + 1) * width));
       this.#note(this.#ids + bucketOf(hash, this.#codes), hash, rows[i], number);
@@ -105,6 +112,7 @@ export class SegmentWriter {
     await this.#spill.settle();
   }
 
+  /** Adds the hash of a row to a bucket of ids, or of codes. */
   #note(bucket: number, hash: bigint, row: number, block: number): void {
     const entry = this.#entry;
     entry.setBigUint64(0, hash, true);
@@ -113,9 +121,11 @@ export class SegmentWriter {
     this.#spill.add(bucket, new Uint8Array(entry.buffer));
   }
 
-  /** Ends the files; returns them as the manifest names them. */
+  /** Ends the files; returns them as the manifest names them, that of rows first. */
   async end(): Promise<FolderFile[]> {
     const { firstRow, nextRow, count } = this.#place;
+    // A sealed file holds its last batch back until its end, so only now all blocks have their
+    // places.
     await this.#rows.write(this.#tables.rows.end());
     await this.#vectors?.write(this.#tables.vectors?.end() ?? []);
     const files: FolderFile[] = [{ ...(await this.#rows.end(count)), firstRow, nextRow }];
@@ -125,12 +135,14 @@ export class SegmentWriter {
     return files;
   }
 
+  /** Writes the file of hashes, bucket by bucket, and the file that says where the buckets are. */
   async #lookUps(): Promise<FolderFile[]> {
     const hashes = hashesWriter();
     const output = await this.#writer.create('hashes');
     const count = this.#ids + this.#codes;
     const rows = new Uint32Array(count);
     for (let bucket = 0; bucket < count; bucket++) {
+      // Buckets are read in the order of their numbers, which is that of the hashes.
       const sorted = sortedEntries(await this.#spill.read(bucket));
       rows[bucket] = sorted.rows.length;
       await output.write(hashes.add(bucketBatch(sorted)));
@@ -148,11 +160,13 @@ export class SegmentWriter {
   }
 }
 
-/** The entries of a bucket by hash, then row. */
+/** The rows of a bucket, by hash, then row. */
 function sortedEntries(bytes: Uint8Array) {
   const count = bytes.length / ENTRY_BYTES;
+  // Two views of the same bytes, as 64-bit and as 32-bit numbers.
   const all = new BigUint64Array(bytes.buffer, bytes.byteOffset, 2 * count);
   const halves = new Uint32Array(bytes.buffer, bytes.byteOffset, 4 * count);
+  // Compares 32-bit halves, the high one first, which gives the order of the hashes.
   const order = ascending(count);
   order.sort((a, b) => {
     const byHigh = halves[4 * a + 1] - halves[4 * b + 1] || halves[4 * a] - halves[4 * b];

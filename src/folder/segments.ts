@@ -1,33 +1,37 @@
 /**
- * Which files of rows a save keeps and which rows it writes. A file stays while half of its rows
- * are there; new rows take those files with them that are not larger than they are, so that after
- * any number of appends there are few files, and a row was written few times.
+ * Chooses which segments a save keeps and which rows it writes. A segment stays while at least half
+ * of its rows are live. New rows are merged with the last segments as long as these are not larger,
+ * so that after any number of appends there are few segments, and each row has been written only a
+ * few times.
  */
 
 import { lowerBound } from '../base/arrays';
 import type { FolderFile, Segment } from '../stored/manifest';
 
-/** Row numbers of a file that a save writes. */
+/** The row numbers from `firstRow` to `nextRow - 1`. */
 export interface Range {
   readonly firstRow: number;
   readonly nextRow: number;
 }
 
+/** What the next generation has. */
 interface SegmentPlan {
-  /** In the order of their rows; a segment stays as it is. */
+  /** In ascending order of rows: segments that stay, and ranges of rows that are written. */
   readonly parts: readonly (Segment | Range)[];
 }
 
+/** What is known before a save. */
 interface SegmentsNow {
   readonly segments: readonly Segment[];
-  /** The rows that are there, ascending. */
+  /** The rows of the index, ascending. */
   readonly live: Uint32Array;
-  /** The number that the next row gets. */
+  /** One more than the highest row number. */
   readonly nextRow: number;
-  /** So many rows fill a file. */
+  /** Most rows of a segment. */
   readonly rowsPerFile: number;
 }
 
+/** The segments of the next generation, for an index in memory. */
 export function planSegments({ segments, live, nextRow, rowsPerFile }: SegmentsNow): SegmentPlan {
   const countOf = ({ firstRow, nextRow: end }: Range) =>
     lowerBound(live, end) - lowerBound(live, firstRow);
@@ -48,7 +52,10 @@ export function planSegments({ segments, live, nextRow, rowsPerFile }: SegmentsN
   return { parts };
 }
 
-/** Which segments stay: not those that lost half of their rows, nor those that new rows take. */
+/**
+ * Which segments stay: those with at least half of their rows live, except the last ones if they
+ * are merged with the `added` rows.
+ */
 export function keptSegments(
   segments: readonly Segment[],
   {
@@ -59,6 +66,8 @@ export function keptSegments(
 ): boolean[] {
   const keeps = segments.map((segment) => 2 * liveIn(segment) >= segment.rows.rows);
   let pending = added;
+  // From the end backwards, since only neighbours can merge; the first larger segment stops the
+  // merge.
   for (let i = segments.length - 1; i >= 0 && pending > 0; i--) {
     const { rows } = segments[i];
     if (keeps[i] && (rows.rows > pending || rows.rows >= rowsPerFile)) break;
@@ -72,11 +81,12 @@ export function isSegment(part: Segment | Range): part is Segment {
   return 'rows' in part;
 }
 
+/** The row numbers of a file of rows. */
 export function rangeOf({ firstRow = 0, nextRow = 0 }: FolderFile): Range {
   return { firstRow, nextRow };
 }
 
-/** Ranges of at most so many rows that are there; none where there are none. */
+/** Ranges of at most `most` live rows each, which cover all live rows of a range. */
 function cut({ firstRow, nextRow }: Range, live: Uint32Array, most: number): Range[] {
   const ranges: Range[] = [];
   const end = lowerBound(live, nextRow);

@@ -1,45 +1,51 @@
 /**
- * Bytes in buckets, of which memory holds some: when these are full, all are appended to a
- * temporary file of the generation, bucket by bucket. A bucket is read as it was added, in order.
- * The file is gone at the end, and after a kill the next writer of the folder deletes it.
+ * Buckets of bytes, of which memory holds only a part. When memory holds more than a limit, all
+ * buckets are appended to a temporary file of the generation. A bucket reads back as the bytes that
+ * were added, in order. `close` deletes the file; after a kill the next writer of the folder does.
  */
 
 import type { FileHandle } from 'node:fs/promises';
 import { fill } from '../formats/file-io';
 import type { GenerationWriter } from './generations';
 
-/** Bytes of one write. */
+/** Bytes of one write, in which many small parts go to the disk together. */
 const WRITE_BYTES = 2 ** 22;
 
+/** A bucket: `length` bytes of it are in `held`, those added before them are in the file. */
 interface Bucket {
   held: Uint8Array;
   length: number;
-  /** Where its bytes are in the file, and how many: pairs. */
+  /** Where its bytes are in the file, and how many: pairs, in the order of addition. */
   readonly extents: number[];
 }
 
+/** Numbered buckets, to which bytes are only appended. */
 export class Spill {
   readonly #writer: GenerationWriter;
   readonly #limit: number;
   readonly #buckets = new Map<number, Bucket>();
   #file: { readonly handle: FileHandle; readonly name: string } | null = null;
-  /** Bytes of the file, and those that memory holds. */
+  /** Bytes of the file, and bytes of memory. */
   #written = 0;
   #held = 0;
 
-  /** Holds about `limit` bytes. */
+  /** Memory holds about `limit` bytes after each `settle`. */
   constructor(writer: GenerationWriter, limit: number) {
     this.#writer = writer;
     this.#limit = limit;
   }
 
-  /** Copies bytes to the end of a bucket; `settle` must be called now and then. */
+  /**
+   * Appends a copy of some bytes to a bucket. Nothing is written before `settle`, so callers must
+   * call it regularly.
+   */
   add(bucket: number, bytes: Uint8Array): void {
     let own = this.#buckets.get(bucket);
     if (own === undefined) {
       own = { held: new Uint8Array(), length: 0, extents: [] };
       this.#buckets.set(bucket, own);
     }
+    // Memory doubles, so that growing costs linear time.
     const length = own.length + bytes.length;
     if (length > own.held.length) {
       const grown = new Uint8Array(Math.max(length, 2 * own.held.length, 64));
@@ -51,10 +57,11 @@ export class Spill {
     own.length = length;
   }
 
-  /** Writes what is held, where that is more than the limit. */
+  /** If memory holds more than the limit, writes all buckets to the file and frees them. */
   async settle(): Promise<void> {
     if (this.#held <= this.#limit) return;
     this.#file ??= await this.#writer.temporary();
+    // Collects buckets, so that each write has WRITE_BYTES even if buckets are small.
     const room = new Uint8Array(Math.min(WRITE_BYTES, this.#held));
     let filled = 0;
     const put = async () => {
@@ -66,6 +73,7 @@ export class Spill {
       }
       filled = 0;
     };
+    // In ascending order, since buckets are also read in that order.
     for (const number of [...this.#buckets.keys()].sort((a, b) => a - b)) {
       const own = this.#buckets.get(number) as Bucket;
       if (own.length === 0) continue;
@@ -84,16 +92,20 @@ export class Spill {
     this.#held = 0;
   }
 
-  /** Buckets `first` to `end - 1` that have bytes, ascending. */
+  /** The numbers of the buckets from `first` to `end - 1` to which bytes were added, ascending. */
   bucketsFrom(first: number, end: number): number[] {
     return [...this.#buckets.keys()]
       .filter((one) => one >= first && one < end)
       .sort((a, b) => a - b);
   }
 
-  /** The bytes of a bucket, a copy that begins on 8 bytes. */
+  /**
+   * All bytes of a bucket: a copy that starts at a multiple of 8 bytes, empty for an unknown
+   * bucket.
+   */
   async read(bucket: number): Promise<Uint8Array> {
     const { held, length, extents } = this.#buckets.get(bucket) ?? EMPTY;
+    // First the parts in the file, in the order in which they were written, then those in memory.
     let total = length;
     for (let i = 1; i < extents.length; i += 2) total += extents[i];
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(total).buffer);
@@ -110,7 +122,7 @@ export class Spill {
     return bytes;
   }
 
-  /** Deletes the file. */
+  /** Frees memory and deletes the file. */
   async close(): Promise<void> {
     this.#buckets.clear();
     const file = this.#file;

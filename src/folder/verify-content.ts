@@ -1,7 +1,7 @@
 /**
- * What the segments of a folder hold, read block by block: memory holds some MiB of rows, a bit for
- * each row, and what is removed. Which ids and codes are equal is found by their hashes, which the
- * files of hashes have in order; that these are the hashes of the rows is checked by a sum.
+ * Checks what the segments of a folder hold, block by block. Memory holds some MiB of rows, a bit
+ * for each row, and the removed rows. Equal ids and codes are found through the files of hashes,
+ * which are sorted; an order-independent sum shows that these are the hashes of the rows.
  */
 
 import { asFormatError, FormatError } from '../base/format-error';
@@ -19,6 +19,7 @@ import { SegmentCursor } from './block-cursor';
 import { equalHashes, type HashedRow } from './hash-order';
 import { RowSum } from './row-sum';
 
+/** Call `segment` for each segment in order, then `whole`. The first problem throws. */
 export class ContentCheck {
   readonly #content: StoredContent;
   readonly #reader: BlockReader;
@@ -26,12 +27,13 @@ export class ContentCheck {
   /** Called with the bytes of each part that was read; throws where the caller stops the work. */
   readonly #passed: (bytes: number) => void;
   readonly #seen = new RowSet();
-  /** By a removed row that was not the first of its code, the first. */
+  /** For each removed row that was not the first with its code: the first row that files name. */
   readonly #firstOfRemoved = new Map<number, number>();
-  /** By a first row that is not there, the row that took over. */
+  /** For each removed first row: the live row that took its place. */
   readonly #takenOver = new Map<number, number>();
-  /** Of rows that are there: hash of the code, row, and the first row of the code. */
+  /** Sum over live rows of (hash of the code, row, first row with the code). */
   readonly #firsts = new RowSum();
+  /** How many live rows there are, and how many of them are the first with their code. */
   #rows = 0;
   #distinct = 0;
 
@@ -42,15 +44,20 @@ export class ContentCheck {
     this.#passed = passed;
   }
 
-  /** Every row of a segment, and that its hashes are theirs; segments come in their order. */
+  /**
+   * Checks every row of a segment, and that its file of hashes has exactly their hashes. Segments
+   * must come in their order.
+   */
   async segment(segment: StoredSegment): Promise<void> {
     const { table, rows: file, vectors } = segment;
     const path = this.#reader.pathOf(file);
     asFormatError(path, () => this.#checkColumns(segment));
     const sums = { ids: new RowSum(), codes: new RowSum() };
     const cursor = new SegmentCursor(this.#reader, segment, null);
+    // Bytes outside of blocks, reported after them.
     let heads = file.bytes + (vectors?.bytes ?? 0);
     for (let block = 0; block < table.count; block++) {
+      // The cursor compares the checksums of the block and of its vectors.
       const rows = await cursor.next();
       asFormatError(path, () => this.#block(rows, block, sums));
       await this.#checkParts(segment, block, rows);
@@ -63,16 +70,20 @@ export class ContentCheck {
     this.#passed(segment.hashes?.bytes ?? 0);
   }
 
-  /** That the checksums of parts of a block are those of these parts. */
+  /**
+   * Checks the checksums of the two parts of a block, which readers of web hosts read separately.
+   */
   async #checkParts(segment: StoredSegment, block: number, rows: SegmentRows): Promise<void> {
     const { headChecksums, codeChecksums } = segment.table;
     if (headChecksums === null || rows.partition === NO_PARTITION) return;
+    // Reading the head compares its checksum.
     await this.#reader.blocks([{ segment, block }], undefined, true);
     if (checksum(rows.codes) === codeChecksums?.[block]) return;
     const path = this.#reader.pathOf(segment.rows);
     throw new FormatError(`damaged: the codes of block ${block} fail their checksum`, path);
   }
 
+  /** Checks that the columns of a segment are those of the options of the index. */
   #checkColumns({ table: { layout }, rows }: StoredSegment): void {
     const { header, parts } = this.#content;
     const bytes = residualBytesOf(parts);
@@ -92,11 +103,13 @@ export class ContentCheck {
     throw new Error(`ids are of kind ${header.ids}, the column is not`);
   }
 
+  /** Checks the rows of a block, and adds them to the sums. */
   #block(given: SegmentRows, block: number, sums: { ids: RowSum; codes: RowSum }): void {
     const { count, rows, ids, codes, firsts, partition } = given;
     const width = codes.length / Math.max(1, count);
     for (let i = 0; i < count; i++) {
       const row = rows[i];
+      // `#seen` covers all segments, so that no row number occurs twice in the folder.
       if (this.#seen.has(row)) throw new Error(`row ${row} is there twice`);
       this.#seen.add(row);
       const isLive = !this.#content.removed.has(row);
@@ -107,13 +120,14 @@ export class ContentCheck {
       const hash = hashOfCode(codes.subarray(i * width, (i + 1) * width));
       sums.codes.add(hash, row, block);
       if (!isLive) continue;
+      // `whole` compares this sum with one that follows from the files of hashes.
       this.#firsts.add(hash, row, first);
       if (first === row) this.#distinct++;
     }
     checkVectors(given, block);
   }
 
-  /** The first row with a code of those that are there. */
+  /** The first live row with the code of `row`, or the row itself if it was removed. */
   #firstOf(row: number, given: number, isLive: boolean): number {
     if (given > row) throw new Error(`row ${row}: its code cannot be that of row ${given}`);
     if (given === row) return row;
@@ -127,12 +141,16 @@ export class ContentCheck {
       if (earlier === undefined) break;
       first = earlier;
     }
+    // The first live row that names a removed one takes its place.
     if (this.#seen.has(first) && !this.#content.removed.has(first)) return first;
     if (!this.#takenOver.has(first)) this.#takenOver.set(first, row);
     return this.#takenOver.get(first) as number;
   }
 
-  /** That the hashes of a segment ascend, and are those of its rows. */
+  /**
+   * Checks that the hashes of a segment ascend and that they are those of its rows, whose sum is
+   * `wanted`.
+   */
   async #hashes(segment: StoredSegment, of: 'ids' | 'codes', wanted: RowSum): Promise<void> {
     const found = new RowSum();
     let isInOrder = true;
@@ -142,6 +160,7 @@ export class ContentCheck {
       buckets = count;
       for (let i = 0; i < hashes.length; i++) {
         found.add(hashes[i], rows[i], blocks[i]);
+        // Within a hash rows ascend, so that look-ups find them in order.
         const isHigher =
           i === 0 ||
           hashes[i] > hashes[i - 1] ||
@@ -157,11 +176,15 @@ export class ContentCheck {
     });
   }
 
-  /** After all segments: as many rows as wanted, no two with one id, and equal codes marked so. */
+  /**
+   * After all segments: checks the number of live rows, that no two have one id, and that rows with
+   * equal codes are marked as such.
+   */
   async whole(): Promise<void> {
     const { header, manifest } = this.#content;
     if (this.#rows !== manifest.rows) throw new Error(`${this.#rows} rows were found`);
     if (header.ids !== 'row') await this.#ids();
+    // Of the rows with one hash the lowest is the first.
     const firsts = new RowSum();
     let distinct = 0;
     for await (const group of this.#equal('codes')) {
@@ -178,6 +201,7 @@ export class ContentCheck {
     throw new Error('rows with equal codes are not those that the column "first" names');
   }
 
+  /** Rows with equal hashes may have different ids: compares the ids themselves. */
   async #ids(): Promise<void> {
     for await (const group of this.#equal('ids')) {
       const ids: Uint8Array[] = [];
@@ -192,13 +216,13 @@ export class ContentCheck {
     }
   }
 
-  /** Rows that are there, those of one hash together, ascending. */
+  /** The live rows of each hash, ascending. */
   #equal(of: 'ids' | 'codes'): AsyncGenerator<HashedRow[]> {
     return equalHashes(this.#content, this.#lookUps, { of, passed: () => this.#passed(0) });
   }
 }
 
-/** Vectors are those of their rows, and finite. */
+/** Checks that vectors match the checksums in their rows, and that their values are finite. */
 function checkVectors(given: SegmentRows, block: number): void {
   const { count, rows, vectors, scales, checks } = given;
   const wanted = vectorChecks(given, count);

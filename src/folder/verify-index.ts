@@ -1,8 +1,8 @@
 /**
- * The health of an index folder: every checksum, of files, batches and columns, and every invariant
- * that opening takes on trust. What is wrong is told file by file; nothing is changed. Files are
- * read batch by batch and block by block, so that memory holds no index; folders that have no
- * hashes, as 0.1 wrote them, are opened for the last checks.
+ * Checks an index folder: every checksum of files, batches and columns, and every invariant that
+ * opening takes on trust. Problems are listed by file; nothing is changed. Files are read batch by
+ * batch and block by block, so that memory holds no index; folders that have no hashes, as 0.1
+ * wrote them, are loaded for the last checks.
  */
 
 import { stat } from 'node:fs/promises';
@@ -48,10 +48,13 @@ export interface OpenIndexOptions extends LongCall {
   generation?: number | undefined;
 }
 
+/** What a check has found. */
 export interface FolderHealth {
   /** The newest generation; 0 where no manifest can be read. */
   readonly generation: number;
+  /** Rows of the index by its manifest. */
   readonly rows: number;
+  /** None where the folder is sound. */
   readonly problems: readonly FolderProblem[];
 }
 
@@ -61,13 +64,16 @@ export interface FolderProblem {
   readonly message: string;
 }
 
-/** Runs a check; null where it finds a problem, which is noted with this file. */
+/** Runs a check; an error becomes a problem of this file, and null is returned. */
 type Attempt = <T>(file: string, work: () => T | Promise<T>) => Promise<T | null>;
 
-/** Opens the index of a generation, the newest one by default. */
+/** Loads the index of a generation, the newest by default. */
 type Open = (call: OpenIndexOptions) => Promise<SimHashIndex>;
 
-/** Checks all files of a generation, the newest by default. */
+/**
+ * Checks all files of a generation, the newest by default. `open` loads an index whose files have
+ * no hashes.
+ */
 export async function verifyFolder(
   folder: string,
   options: OpenIndexOptions | undefined,
@@ -97,6 +103,7 @@ export async function verifyFolder(
       bodies.set(file.name, await checkFile(folder, file, manifest.version, progress.passed));
     });
   }
+  // Relations between files are checked only if every file is sound.
   if (problems.length === 0 && manifest.version > 1 && hasLookUps(manifest)) {
     const content = await attempt(manifestName(own), () => contentIn(folder, manifest));
     if (content !== null) await checkContent(content, bodies, { attempt, progress });
@@ -110,9 +117,9 @@ export async function verifyFolder(
 }
 
 /**
- * Goes back to the newest generation that is sound: manifests of newer ones are set aside. Returns
- * its health, with what was wrong with the others. Where none is sound it throws, and changes
- * nothing.
+ * Goes back to the newest generation that is sound: the manifests of newer ones get another name.
+ * Returns its health, with what was wrong with the newer ones as problems. Where none is sound it
+ * throws, and changes nothing.
  */
 export async function repairFolder(
   folder: string,
@@ -136,13 +143,14 @@ export async function repairFolder(
   throw new FormatError(`no generation is sound: ${why}`, folder);
 }
 
-/** What is wrong with a file; its name is reported with it. */
+/** The message of an error without the path, since problems name their file. */
 function messageOf(error: unknown, path: string): string {
   if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
   const message = error instanceof Error ? error.message : String(error);
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 
+/** The manifest of a generation, the newest by default, checked; throws where there is none. */
 async function wholeManifest(folder: string, generation: number | undefined): Promise<Manifest> {
   if (generation !== undefined) return readManifest(folder, generation);
   const manifest = await newestManifest(folder);
@@ -150,15 +158,15 @@ async function wholeManifest(folder: string, generation: number | undefined): Pr
   return manifest;
 }
 
-/** Files of any size, which are checked batch by batch. */
+/** Files of any size, which are checked batch by batch, and the kinds that their schemas state. */
 const STREAMED = {
   ...{ rows: 'segment', vectors: 'vectors', hashes: 'hashes', columns: 'columns' },
 } as const;
 
-/** By name where the bodies of the batches of files lie. */
+/** By name of a file, where the bodies of its batches lie. */
 type Bodies = Map<string, readonly Span[]>;
 
-/** Bytes that were read, of those that will be: a byte of a segment is read three times. */
+/** Progress by bytes read: those of segments are read three times, of carried columns twice. */
 class Progress {
   #done = 0;
   readonly #total: number;
@@ -172,9 +180,10 @@ class Progress {
     }, 1);
   }
 
-  /** Notes bytes; throws where the call was stopped. */
+  /** Counts bytes that were read; throws where the call was stopped. */
   readonly passed = (bytes: number): void => {
     this.call.signal?.throwIfAborted();
+    // At most all but one: only `end` reports the total.
     this.#done = Math.min(this.#done + bytes, this.#total - 1);
     this.call.onProgress?.(this.#done, this.#total);
   };
@@ -185,8 +194,8 @@ class Progress {
 }
 
 /**
- * Its size, its checksum, those of its batches and columns, and how many rows it has. Returns where
- * the bodies of its batches lie, of a file that is read batch by batch.
+ * Checks the size and checksum of a file, those of its batches and columns, and its number of rows;
+ * throws what is wrong. Returns where the bodies of its batches lie, if it is read batch by batch.
  */
 export async function checkFile(
   folder: string,
@@ -204,7 +213,10 @@ export async function checkFile(
   throw new Error(`${rows} rows, the manifest says ${file.rows}`);
 }
 
-/** The batches of a file of which memory holds one; its checksums are compared. */
+/**
+ * Reads a file twice: for its checksum, then batch by batch for those of its columns. Memory holds
+ * one batch.
+ */
 async function batchesOf(
   path: string,
   file: FolderFile,
@@ -242,7 +254,10 @@ function contentIn(folder: string, manifest: Manifest): Promise<StoredContent> {
   return contentNamed(new FolderFiles(folder, generation), manifest, { path });
 }
 
-/** That the tables of blocks say what is in the files, and all that files say of rows. */
+/**
+ * Checks that the tables of blocks match the files, then the rows of each segment, and at last what
+ * they say of each other, where all segments are sound.
+ */
 async function checkContent(
   content: StoredContent,
   bodies: Bodies,
@@ -267,6 +282,7 @@ async function checkContent(
   }
 }
 
+/** How many rows a file has that is read as a whole; reading it compares its checksums. */
 function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): number {
   if (kind === 'blocks') return blocksFromArrow(bytes, path).count;
   if (kind === 'buckets') return bucketsFromArrow(bytes, path).rows.length;
@@ -281,12 +297,12 @@ function rowsIn(bytes: Uint8Array, { kind, rows }: FolderFile, path: string): nu
   if (kind === 'columns') {
     return columnsFromArrow(bytes, path).reduce((sum, batch) => sum + batch.count, 0);
   }
-  // Centroids have the width that they ought to have where they are as many as they ought to be.
+  // Their width is not known here: any number of integers that the count divides has that count.
   const { length } = centroidsFromArrow(bytes, path);
   return length % rows === 0 ? rows : length;
 }
 
-/** Ids and codes, of which opening believes that they are unique. */
+/** Checks that ids and codes are unique, which loading takes on trust. */
 function problemsOf(index: SimHashIndex, { generation }: Manifest): FolderProblem[] {
   const { distinctCodes, ids } = partsOf(index);
   const file = manifestName(generation);

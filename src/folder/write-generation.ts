@@ -1,6 +1,7 @@
 /**
- * One generation of an index folder, written: the files that stay are named again, what is new is
- * written next to them. The index must not change meanwhile; that is looked at after every file.
+ * Writes a generation of an index folder from an index in memory: files that are still true are
+ * named again, what is new is written next to them. The index must not change meanwhile, which is
+ * checked before each file and at the end.
  */
 
 import { lowerBound } from '../base/arrays';
@@ -32,37 +33,42 @@ import { isSegment, planSegments, type Range, rangeOf } from './segments';
 import { checkFile } from './verify-index';
 
 export interface SaveIndexOptions extends LongCall {
-  /** Columns to carry next to the rows: a row for each row that is there, in their order. */
+  /** Columns to carry next to the rows: a row for each row of the index, in their order. */
   columns?: RowBatch;
-  /** How texts became vectors, so that a query's text can. Kept when it is not given again. */
+  /**
+   * How texts became vectors, so that the text of a query can become one. Kept when it is not given
+   * again.
+   */
   text?: TextSettings;
   /** The document frequencies that weighted the texts. Kept when it is not given again. */
   frequencies?: FrequencyTable;
-  /** True to put the index in place of one that it was not opened from. */
+  /** True to replace an index that this one was not opened from. */
   replace?: boolean;
 }
 
-/** What to save, and over what. */
+/** What is saved, and over which generation. */
 export interface SaveRequest {
   readonly folder: string;
+  /** The newest generation; null where there is none. */
   readonly base: Manifest | null;
-  /** Null where the index is new to the folder: nothing there is kept. */
+  /** Null where the index is new to the folder: none of its files stay. */
   readonly origin: Origin | null;
   readonly given: SaveIndexOptions;
-  /** Columns of the rows that were added only. */
+  /** Columns of only the rows that no file has yet. */
   readonly addedColumns?: RowBatch | undefined;
-  /** True to write all rows. */
+  /** True to write all rows again. */
   readonly isWhole?: boolean;
 }
 
 /** Saves an index that was opened from a folder a moment ago as the folder's next generation. */
 export type Commit = (wish: Partial<SaveRequest>) => Promise<void>;
 
-/** A segment has about so many bytes. */
+/** A segment has about this many bytes in its largest file. */
 const FILE_BYTES = 2 ** 30;
-/** What a row takes next to its code and its vector: an id, numbers. */
+/** An allowance for a row's id and numbers, besides its code and its vector. */
 const ROW_BYTES = 32;
 
+/** Writes the next generation; an error deletes what was written. */
 export async function writeGeneration(
   index: SimHashIndex,
   request: SaveRequest,
@@ -75,14 +81,16 @@ export async function writeGeneration(
   }
 }
 
+/** One save of an index. */
 class Generation {
   readonly #index: SimHashIndex;
   readonly #parts: IndexParts;
   readonly #request: SaveRequest;
   readonly #writer: GenerationWriter;
   readonly #rows: SavedRows;
+  /** State of the index at the beginning, with which later states are compared. */
   readonly #stamp: readonly unknown[];
-  /** Files that may stay. */
+  /** Segments that may stay; none where all rows are written again. */
   readonly #segments: readonly Segment[];
   readonly #carried: CarriedColumns | null;
 
@@ -96,6 +104,7 @@ class Generation {
     this.#stamp = this.#now();
     const before = origin === null ? [] : segmentsOf(origin.manifest);
     const centroids = this.#parts.partitions?.centroids ?? null;
+    // Files stay true only with the same centroids, row numbers and carried columns.
     const isSame = origin?.centroids === centroids;
     const isOfNow = origin?.manifest.version === FOLDER_VERSION;
     const mayStay =
@@ -107,6 +116,7 @@ class Generation {
     });
   }
 
+  /** Writes and commits the files; returns what becomes the origin of the index. */
   async write(): Promise<Omit<Origin, 'path'>> {
     const { live, nextRow, isRenumbered } = this.#rows;
     const rowsPerFile = this.#rowsPerFile();
@@ -124,7 +134,7 @@ class Generation {
     }
     files.push(...(await this.#others(held)));
     this.#refuseIfChanged();
-    // What was written is read back before it becomes the index: only what opens is published.
+    // Read back before the commit: only what opens is published.
     for (const file of this.#writer.added) await checkFile(this.#request.folder, file);
     const { count, emptyCount, hasDuplicates: shared } = this.#parts.distinctCodes;
     const distinct = count - emptyCount;
@@ -137,26 +147,30 @@ class Generation {
     return { manifest, held, centroids, isAligned: !isRenumbered };
   }
 
-  /** Behind the last row, by the index's own numbers. */
+  /** One more than the last row, by the numbers of the index. */
   #end(): number {
     return this.#parts.distinctCodes.rowCount;
   }
 
+  /** How many rows make a segment of about FILE_BYTES. */
   #rowsPerFile(): number {
     const { hasher, bytes, count } = this.#index;
     const vectorBytes = bytes.vectors / Math.max(1, count);
     return Math.max(1, Math.floor(FILE_BYTES / (hasher.bytesPerCode + vectorBytes + ROW_BYTES)));
   }
 
+  /** Names the files of a segment again. */
   #keep(segment: Segment, { files, held }: Written): void {
     files.push(...filesOfSegment(segment));
     const { firstRow, nextRow } = rangeOf(segment.rows);
     for (const row of this.#request.origin?.held.within(firstRow, nextRow) ?? []) held.add(row);
   }
 
+  /** Writes the live rows of a range as a segment. */
   async #add(range: Range, { files, held }: Written): Promise<void> {
     const { live, isRenumbered } = this.#rows;
     const [first, end] = [lowerBound(live, range.firstRow), lowerBound(live, range.nextRow)];
+    // Renumbered rows are numbered in files by their positions among the live ones.
     const { firstRow, nextRow } = isRenumbered ? { firstRow: first, nextRow: end } : range;
     this.#refuseIfChanged();
     const count = end - first;
@@ -172,7 +186,10 @@ class Generation {
     files.push(await this.#writer.add('columns', columns, count));
   }
 
-  /** Centroids, removed rows and frequencies: those of before stay where nothing changed. */
+  /**
+   * The files of centroids, removed rows and frequencies; those that did not change are named
+   * again.
+   */
   async #others(held: RowSet): Promise<FolderFile[]> {
     const { origin, given } = this.#request;
     const files: FolderFile[] = [];
@@ -201,7 +218,10 @@ class Generation {
     return files;
   }
 
-  /** Rows only come or go: as many of both as before means that nothing did. */
+  /**
+   * What differs after any change of the index: rows only come or go, so equal numbers of both mean
+   * that nothing changed.
+   */
   #now(): readonly unknown[] {
     const { distinctCodes, partitions } = this.#parts;
     return [distinctCodes.rowCount, distinctCodes.liveCount, distinctCodes, partitions];
@@ -213,6 +233,7 @@ class Generation {
   }
 }
 
+/** What the generation has so far: its files, and the numbers of the rows in them. */
 interface Written {
   readonly files: FolderFile[];
   readonly held: RowSet;

@@ -1,7 +1,7 @@
 /**
- * A plan applied: a new file of the rows that it keeps. JSONL, CSV and text keep their records byte
- * for byte, Arrow and Parquet all their columns; another format of the output converts. The source
- * is only read, and must have the rows that the plan was made for.
+ * Applies a plan: writes a new file of the rows that it keeps. JSONL, CSV and text keep their
+ * records byte for byte, Arrow and Parquet all their columns; another format of the output
+ * converts. The source is only read, and must have the rows that the plan was made for.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -26,8 +26,8 @@ import { shardsOf } from './shards';
 /** How a plan is applied; options of `openRows` say how the source is read. */
 export interface ApplyOptions extends OpenRowsOptions, LongCall {
   /**
-   * The codes' column of an Arrow file, where it is not called "code", and how they are read: they
-   * must be those of the plan. Null where the plan is of something else in the file.
+   * The column of codes in an Arrow file, where it is not called "code": its codes must be those of
+   * the plan. Null where the plan was made of something else in the file.
    */
   column?: string | null;
   /** Bits of a code in `column`, where they are not 8 x its bytes. */
@@ -35,13 +35,13 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
   /** 'msb' where the maker of the codes packs the highest bit of a byte first. */
   bitOrder?: BitOrder;
   /**
-   * The ids of the plan's rows, by row; this column of the source must have the same, but where
-   * one is undefined.
+   * The ids of the plan's rows, by row; this column of the source must have the same. An undefined
+   * id is not compared.
    */
   ids?: { readonly column: string; readonly values: ArrayLike<string | null | undefined> };
   /** Files that the output must not be, besides the source. */
   inputs?: readonly string[];
-  /** By the output's extension by default, else that of the source. */
+  /** Format of the output; by default that of its extension, else that of the source. */
   outputFormat?: RowFormat;
   /**
    * Replaces an output that exists.
@@ -49,7 +49,7 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
    */
   force?: boolean;
   /**
-   * Of shards: goes on with a run that was stopped. Outputs that it has written are not written
+   * For shards: continues a run that was stopped. Outputs that it has written are not written
    * again; another plan, or shards that were changed since, are refused.
    * @default false
    */
@@ -61,10 +61,10 @@ const OPTIONS = [
   ...['column', 'bits', 'bitOrder', 'ids', 'inputs', 'outputFormat', 'force', 'resume'],
 ];
 
-/** Formats whose records are copied as they are. */
+/** Formats whose kept records are copied byte for byte. */
 const RECORDS: readonly RowFormat[] = ['jsonl', 'csv', 'text'];
 
-/** Lines that were left out, where `onError` is 'skip'. */
+/** What was read, and which lines were left out where `onError` is 'skip'. */
 export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
 
 /**
@@ -91,13 +91,13 @@ export async function applyPlan(
 
 interface CheckedOptions extends ApplyOptions {
   /**
-   * Checksums by file of a source that has the bytes that the plan was made of: lines without an id
-   * are not parsed.
+   * Checksums by file, if the source still has the bytes that the plan was made of: lines of rows
+   * without an id are then not parsed.
    */
   unchanged?: ReadonlyMap<string, string> | undefined;
 }
 
-/** The same by options that are checked. */
+/** The same with options that were checked. */
 export async function applyChecked(
   plan: DedupPlan,
   source: string | readonly string[],
@@ -114,7 +114,7 @@ export async function applyChecked(
   return applyToOne(plan, source, output, { ...given, inputs, isSharded: shards !== null });
 }
 
-/** A shard for each one of the source, of the same name, in the folder `output`. */
+/** Writes a shard for each one of the source, of the same name, to the folder `output`. */
 async function applyToShards(
   plan: DedupPlan,
   shards: readonly string[],
@@ -147,7 +147,7 @@ async function applyToShards(
       let one: Pick<Applied, 'skipped' | 'skippedLines'> | null = await progress.reportOf(i);
       if (one === null) {
         await mkdir(dirname(targets[i]), { recursive: true });
-        // What a stopped run may replace it has checked.
+        // `force`: what may be replaced was checked before.
         const place = { force: true, inputs: [...shards, ...inputs] };
         const part = planOfRows(plan, first, first + counts[i]);
         one = await applyToOne(part, shard, targets[i], { ...own, ...place, isSharded: false });
@@ -168,10 +168,10 @@ async function applyToShards(
   return applied;
 }
 
-/** In place of its rows, for a shard that is left out. */
+/** Stands for the number of rows of a shard that cannot be opened and is left out. */
 const NOT_OPENED = -1;
 
-/** Reads all shards, which must have the rows of the plan, and returns how many each has. */
+/** Reads all shards, which must have the rows of the plan; returns how many each has. */
 async function rowsOfShards(
   plan: DedupPlan,
   shards: readonly string[],
@@ -211,15 +211,16 @@ function wantedRows({ unchanged, onError }: CheckedOptions, hasId: (row: number)
   return unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
 }
 
-/** What a plan says of some rows, as far as it is needed to apply it. */
+/** The part of a plan for rows `first` to `end - 1`, as far as it is needed to apply it. */
 function planOfRows(plan: DedupPlan, first: number, end: number): DedupPlan {
   const { kept, checks } = plan;
   const own = { kept: kept.slice(first, end), checks: checks.slice(first, end) };
   return { ...plan, ...own, count: end - first };
 }
 
-/** The outputs of shards: of the same names, but where ZSTD was read gzip is written. */
+/** The outputs of shards, under the same names; a .zst becomes a .gz, since ZSTD is not written. */
 function targetsOf(shards: readonly string[], output: string): string[] {
+  // The deepest folder that has all shards: outputs keep their paths below it.
   let base = dirname(shards[0]);
   while (!shards.every((file) => file.startsWith(join(base, sep)) || base === '.')) {
     base = dirname(base);
@@ -231,7 +232,7 @@ function targetsOf(shards: readonly string[], output: string): string[] {
   throw new FormatError(`another shard is to become ${targets[twice]} too`, shards[twice]);
 }
 
-/** Fails where outputs are there that must not be replaced. */
+/** Fails where an output exists. */
 async function refuseWritten(output: string, targets: readonly string[]): Promise<void> {
   for (const target of targets) {
     if (!(await isThere(target))) continue;
@@ -244,7 +245,7 @@ async function refuseWritten(output: string, targets: readonly string[]): Promis
   }
 }
 
-/** A checksum of what a plan does to shards that are read by these options. */
+/** A checksum of all that decides what is written: the plan, ids, and how shards are read. */
 function planChecksum(
   { kept, checks }: DedupPlan,
   ids: ApplyOptions['ids'],
@@ -264,7 +265,10 @@ function planChecksum(
   return fileChecksum(encoder.encode(JSON.stringify([sums, how, limits])));
 }
 
-/** Writes one file; records of several shards are written again, since each has its own header. */
+/**
+ * Writes one output. Rows of several shards are always encoded, since each shard may have a header
+ * line.
+ */
 async function applyToOne(
   plan: DedupPlan,
   source: string | readonly string[],
@@ -334,6 +338,7 @@ function keptRows(plan: DedupPlan, { firstRow, count }: RowBatch): number[] {
   return rows;
 }
 
+/** Fails where the source has another id than the plan's row. */
 function checkIds(
   batch: RowBatch,
   { column, values }: NonNullable<ApplyOptions['ids']>,
@@ -347,6 +352,7 @@ function checkIds(
   }
 }
 
+/** Fails where a source has more or fewer rows than the plan, or other codes. */
 function checkRows(
   plan: DedupPlan,
   found: { source: string; count: number; checks: Uint32Array | null },
@@ -358,7 +364,7 @@ function checkRows(
   });
 }
 
-/** Copies the bytes of the records that are kept, and of the line that names columns. */
+/** Copies the bytes of kept records and, of CSV, of the line that names the columns. */
 async function copyRecords(
   plan: DedupPlan,
   source: string,
@@ -371,8 +377,9 @@ async function copyRecords(
 ): Promise<Applied> {
   const { read, target, look, isWanted } = copy;
   let kept: Uint8Array[] = [];
+  // Row -1 is the header line of CSV.
   let row = read.format === 'csv' ? -1 : 0;
-  // The columns that are read decide whether a line is skipped; the whole line is copied.
+  // Only the columns that are read decide whether a line is skipped; whole lines are copied.
   const onRecord = (bytes: Buffer, start: number, end: number) => {
     if (row < 0 || plan.kept[row] === 1) kept.push(bytes.subarray(start, end));
     row++;

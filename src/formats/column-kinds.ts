@@ -1,8 +1,9 @@
 /**
- * Types of columns from their first values, where the format has none. Integers are Int64 where
- * they look like names of rows: all different, too large for float64, or in a column called id.
- * Others are Float64, so that 3 may be followed by 3.5. What is mixed or nested is carried as JSON.
- * A later value that does not fit its column is an error that says what to do.
+ * Chooses the types of columns from their first values, for formats without types. Integers become
+ * Int64 if they look like names of rows: all different, too large for float64, or in a column with
+ * a name that is usual for ids. Others become Float64, so that 3 may be followed by 3.5. Mixed and
+ * nested values are carried as JSON. A later value that does not fit its column is an error that
+ * says what to do.
  */
 
 import { describe } from '../base/check';
@@ -11,7 +12,7 @@ import type { ColumnPlan } from '../table/row-batch';
 import { exactJson } from './jsonl/json-text';
 import type { ColumnType } from './row-reader';
 
-/** What a type that the caller gives stands for. */
+/** The kind for each type that a caller can state. */
 const ASKED: Record<ColumnType, ColumnKind> = {
   text: 'text',
   number: 'float64',
@@ -22,9 +23,12 @@ const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
+/** Names of columns that usually have ids. */
 const CALLED_ID = /^(id|key|row)$|(_|-|\.)id$|[a-z]I[dD]$/i;
 
-/** The kind of a column whose first values are these. */
+/**
+ * The kind of a column with these first values, nulls included, unless the caller states a type.
+ */
 export function kindOf(
   name: string,
   values: readonly unknown[],
@@ -38,6 +42,7 @@ export function kindOf(
   if (all((value) => typeof value === 'number' || typeof value === 'bigint')) {
     return kindOfNumbers(name, there as (number | bigint)[]);
   }
+  // As integers, whole numbers can be the dimensions of sparse rows.
   if (all(isNumbers)) {
     const isWhole = (there as number[][]).every((list) => list.every(Number.isSafeInteger));
     return { list: isWhole ? 'int64' : 'float64' };
@@ -45,6 +50,7 @@ export function kindOf(
   return 'json';
 }
 
+/** The kind of a column of numbers; JSON where no type of numbers holds all of them. */
 function kindOfNumbers(name: string, values: readonly (number | bigint)[]): ColumnKind {
   if (!values.every((value) => typeof value === 'bigint' || Number.isInteger(value))) {
     return values.some((value) => typeof value === 'bigint') ? 'json' : 'float64';
@@ -52,6 +58,7 @@ function kindOfNumbers(name: string, values: readonly (number | bigint)[]): Colu
   const [least, most] = limitsOf(values);
   if (least < MIN_INT64 || most > MAX_UINT64 || (most > MAX_INT64 && least < 0)) return 'json';
   if (most > MAX_INT64) return 'uint64';
+  // Integers that float64 does not hold come as bigints.
   const isLarge = values.some((value) => typeof value === 'bigint');
   const isName = isLarge || CALLED_ID.test(name) || new Set(values).size === values.length;
   return isName && values.every((value) => typeof value === 'bigint' || Number.isSafeInteger(value))
@@ -73,10 +80,13 @@ function isNumbers(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'number');
 }
 
-/** Returns a value as its column holds it; throws an Error for one that does not fit. */
+/** Returns a value in the form that its column takes; throws an Error for one that does not fit. */
 export type Fitter = (value: unknown) => unknown;
 
-/** What turns JSON values into those of a column; all text when the caller said that it is text. */
+/**
+ * A function that turns JSON values into values of a column. With `isAsked` the caller named the
+ * type, so other values become text in a column of text.
+ */
 export function fitter({ name, kind }: ColumnPlan, isAsked: boolean): Fitter {
   const orNull =
     (turn: Fitter): Fitter =>
@@ -105,6 +115,7 @@ export function fitter({ name, kind }: ColumnPlan, isAsked: boolean): Fitter {
   });
 }
 
+/** Checks values of a column of numbers; integers come as numbers or as bigints. */
 function numberFitter(name: string, kind: ColumnKind): Fitter {
   if (kind === 'float64') {
     return (value) => {
@@ -122,7 +133,7 @@ function numberFitter(name: string, kind: ColumnKind): Fitter {
   };
 }
 
-/** The error for a value that its column cannot hold; advises the `type` that can. */
+/** The error for a value that its column cannot take; it names a type that can. */
 export function misfit(
   column: string,
   expected: string,
@@ -133,7 +144,7 @@ export function misfit(
   return new Error(`${got}; ${advice(column, type)}`);
 }
 
-/** The error for a column that no line had when the types were looked at. */
+/** The message for a column that none of the first lines has. */
 export function lateColumn(column: string): string {
   return `column "${column}" is not in the lines before; ${advice(column, 'text')}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Rows out, to a file or a stream, in any of the formats. A file is there whole or not at all: what
- * fails leaves nothing behind, and what exists or is an input is not written over.
+ * Writes rows to a file or a stream in any of the formats. A file is there whole or not at all: a
+ * failure leaves nothing behind, and a file that exists or is an input is not overwritten.
  */
 
 import { checkOneOf, checkOptions, wrongType, wrongValue } from '../base/check';
@@ -25,7 +25,7 @@ export interface CreateRowsOptions {
   inputs?: readonly string[];
   /**
    * What becomes of texts in CSV that a spreadsheet would run, as they begin with = + - @ or a tab:
-   * kept as they are, or marked as texts by an apostrophe in front.
+   * 'keep' writes them as they are, 'text' puts an apostrophe in front.
    * @default 'keep'
    */
   formulas?: 'keep' | 'text';
@@ -33,7 +33,7 @@ export interface CreateRowsOptions {
   header?: CodeHeader | KindHeader;
 }
 
-/** Takes rows batch by batch. Whatever fails ends the output and leaves nothing behind. */
+/** Takes rows batch by batch. Any failure ends the output and leaves nothing behind. */
 export interface RowWriter {
   /** Rows written so far. */
   readonly rowCount: number;
@@ -93,12 +93,12 @@ export async function createRows(
   return writerTo(output, format, { header, delimiter, formulas });
 }
 
-/** `header` seals Arrow files, the others are for CSV. */
+/** `header` seals Arrow files; the other options are for CSV. */
 interface EncoderOptions extends Partial<CsvLayout> {
   header?: CreateRowsOptions['header'] | string | undefined;
 }
 
-/** A writer of rows to an output that is open already. */
+/** A writer of rows to an output that is open already; a failure here aborts the output. */
 export async function writerTo(
   output: RowOutput,
   format: RowFormat,
@@ -118,6 +118,7 @@ function checkOutputFormat(format: RowFormat): OutputFormat {
   throw wrongValue('format', `one that is written: ${OUTPUT_FORMATS.join(', ')}`, format);
 }
 
+/** Encodes batches and passes the bytes on. */
 class Rows implements RowWriter {
   #isOpen = true;
   rowCount = 0;
@@ -147,7 +148,7 @@ class Rows implements RowWriter {
     await this.output.abort();
   }
 
-  /** What fails ends the output, and leaves nothing behind. */
+  /** Runs a step; a failure ends the output, and leaves nothing behind. */
   async #step(work: () => Promise<void>): Promise<void> {
     if (!this.#isOpen) throw new Error('the output was closed already');
     try {
@@ -159,7 +160,7 @@ class Rows implements RowWriter {
   }
 }
 
-/** The encoder of a format. */
+/** The encoder of a format. Libraries that only some formats need are loaded here. */
 export async function encoderOf(
   format: OutputFormat,
   { header, delimiter = ',', formulas = 'keep' }: EncoderOptions,
@@ -185,19 +186,21 @@ export async function encoderOf(
   }
 }
 
+/** How rows become text. */
 interface LineLayout {
   rows: (batch: RowBatch) => string[];
-  /** A line before all rows. */
+  /** The text before all rows, made of the first batch. */
   first?: (batch: RowBatch) => string;
+  /** Text before the first row, between two rows, and after the last one. */
   open?: string;
   between?: string;
   end?: string;
 }
 
-/** Characters that are encoded at once, below the longest string. */
+/** Characters that are encoded at once, far fewer than the longest string has. */
 const MAX_CHARACTERS = 1 << 22;
 
-/** A line of text a row; every batch must have the columns of the first. */
+/** Encodes each row as text; every batch must have the columns of the first. */
 class Lines implements RowEncoder {
   #names: string | null = null;
   #hasRows = false;

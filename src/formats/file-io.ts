@@ -1,7 +1,8 @@
 /**
- * Files written so that they survive a crash, and files read whole. An output is written next to
- * its place, synced and renamed: it is there whole or not at all, and the folder is synced so that
- * its name lasts too. Node's own readFile and writeFile stop at 2 GiB, so bytes pass in pieces.
+ * Writes files so that they survive a crash, and reads files as a whole. An output is written under
+ * a temporary name next to its place, synced and renamed: it is there whole or not at all, and the
+ * folder is synced so that its name lasts too. Node's own readFile and writeFile stop at 2 GiB, so
+ * bytes pass in pieces.
  */
 
 import { constants } from 'node:buffer';
@@ -14,7 +15,7 @@ import { GzipOutput, type RowOutput } from './compressed';
 
 export type { RowOutput };
 
-/** Bytes of one call to the system, which takes less than 2 GiB. */
+/** Most bytes of one call to the system, which takes less than 2 GiB. */
 const PIECE_BYTES = 2 ** 30;
 
 /** What an output may replace. */
@@ -25,11 +26,11 @@ export interface OutputOptions {
   inputs: readonly string[];
 }
 
-/** The name of an output that is not finished, by that of its place. */
+/** The name of an output that is not finished; the group is its final name. */
 export const TEMPORARY = /^\.(.+)\.[0-9a-f]{12}\.tmp$/s;
 
 const statOf = (path: string) => stat(path).catch(() => null);
-/** True of anything of that name, also a link that leads nowhere. */
+/** True where anything has this name, even a link that leads nowhere. */
 export const isThere = (path: string) =>
   lstat(path).then(
     () => true,
@@ -37,8 +38,9 @@ export const isThere = (path: string) =>
   );
 
 /**
- * Opens a file to be written. What a symbolic link points to is replaced, not the link. Refuses a
- * folder, an input, and without `force` a file that exists.
+ * Opens a file to be written, or a device or pipe, which is written in place. The target of a
+ * symbolic link is replaced, not the link. Refuses a folder, an input, a .zst, and without `force`
+ * a file that exists.
  */
 export async function openOutput(path: string, options: OutputOptions): Promise<RowOutput> {
   const { force, inputs } = options;
@@ -54,6 +56,7 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   } else if (!force && (await isThere(path))) {
     throw new Error(`the output ${path} is a link to nothing; force (--force) replaces the link`);
   }
+  // The file that a link points to is replaced, so the temporary name lies in its folder.
   const target = there === null ? path : await realpath(path);
   const suffix = randomBytes(6).toString('hex');
   const temporary = join(dirname(target), `.${basename(target)}.${suffix}.tmp`);
@@ -66,11 +69,12 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   return /\.gz$/i.test(path) ? new GzipOutput(output) : output;
 }
 
-/** An error with the system's code for it. */
+/** An error with a code of the system. */
 function coded(message: string, code: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
+/** A file under a temporary name, which `close` syncs and renames. */
 class FileOutput implements RowOutput {
   #isOpen = true;
 
@@ -89,13 +93,14 @@ class FileOutput implements RowOutput {
     try {
       await this.file.sync();
       await this.#end();
-      // Another program may have created it while this one wrote.
+      // Another program may have created it since this output was opened.
       if (!force && (await isThere(target))) throw new Error(`the output ${target} exists`);
       await rename(this.temporary, target);
     } catch (error) {
       await this.abort();
       throw error;
     }
+    // The new name must survive a crash too.
     await syncFolder(dirname(target));
   }
 
@@ -104,6 +109,7 @@ class FileOutput implements RowOutput {
     await rm(this.temporary, { force: true });
   }
 
+  /** Closes the file, once. */
   async #end(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -117,7 +123,9 @@ function deviceOutput(file: FileHandle): RowOutput {
   return { write: (chunks) => writeAll(file, chunks), close, abort: close };
 }
 
-/** A stream of the caller: it is waited for, not closed, and its errors reject the next write. */
+/**
+ * A stream of the caller: writes wait for it, it is not closed, its errors reject the next write.
+ */
 export class StreamOutput implements RowOutput {
   #error: Error | null = null;
   readonly #onError = (error: Error) => {
@@ -147,12 +155,14 @@ export class StreamOutput implements RowOutput {
   }
 
   async abort(): Promise<void> {
-    // A broken pipe may report its error only now; without a listener that ends the process.
+    // A broken pipe may report its error only now, and an error without a listener ends the
+    // process.
     if (this.#error === null) this.stream.once('error', () => {});
     this.stream.off('error', this.#onError);
   }
 }
 
+/** Writes all bytes; a call of the system may write only a part of them. */
 async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
   for (const chunk of chunks) {
     for (let at = 0; at < chunk.length; ) {
@@ -161,14 +171,14 @@ async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promis
   }
 }
 
-/** Fails when the output is the input, by whatever name. */
+/** Fails where the output is the same file as the input, under any name. */
 async function refuseSame(input: string, output: string): Promise<void> {
   const [from, to] = await Promise.all([statOf(input), statOf(output)]);
   if (from === null || to === null || from.dev !== to.dev || from.ino !== to.ino) return;
   throw new Error(`the output ${output} is the input: nothing was written`);
 }
 
-/** Writes a file whole or not at all; an existing one is replaced. */
+/** Writes a file whole or not at all; one that exists is replaced. */
 export async function writeWhole(
   path: string,
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -183,7 +193,7 @@ export async function writeWhole(
   await output.close();
 }
 
-/** Writes a file that is not there yet, and syncs it; the caller makes it visible by a link. */
+/** Writes and syncs a file that must not exist yet; the caller makes it visible by a link. */
 export async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'wx');
   try {
@@ -194,7 +204,7 @@ export async function writeSynced(path: string, bytes: Uint8Array): Promise<void
   }
 }
 
-/** All bytes of a file. */
+/** All bytes of a file of any size. */
 export async function readWhole(path: string): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
@@ -207,7 +217,10 @@ export async function readWhole(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Pieces of a file whose length is known, each but the last of 1 MiB; valid until the next. */
+/**
+ * Calls `take` for each piece of a file of `byteLength` bytes, which is 1 MiB but for the last one.
+ * A piece is valid until the next; another size of the file throws.
+ */
 export async function eachPiece(
   path: string,
   byteLength: number,
@@ -216,6 +229,7 @@ export async function eachPiece(
   const file = await open(path, 'r');
   try {
     refuseOtherSize((await file.stat()).size, byteLength, path);
+    // A file without bytes is one empty piece.
     const piece = new Uint8Array(2 ** 20);
     for (let at = 0; at === 0 || at < byteLength; at += piece.length) {
       const length = Math.min(piece.length, byteLength - at);
@@ -235,7 +249,7 @@ function refuseOtherSize(size: number, byteLength: number, path: string): void {
   throw new FormatError(`${how}: ${size} bytes, the manifest says ${byteLength}`, path);
 }
 
-/** All bytes of a file whose length is known: it is compared before memory is taken. */
+/** All bytes of a file, whose size must be `byteLength`: it is compared before memory is taken. */
 export async function readExactly(path: string, byteLength: number): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
@@ -254,7 +268,7 @@ export async function readExactly(path: string, byteLength: number): Promise<Uin
   }
 }
 
-/** Reads a file from `at` on, until `bytes` is full or the file ends; returns how many came. */
+/** Reads from `at` on until `bytes` is full or the file ends; returns how many bytes were read. */
 export async function fill(file: FileHandle, bytes: Uint8Array, at = 0): Promise<number> {
   let filled = 0;
   while (filled < bytes.length) {
@@ -266,7 +280,10 @@ export async function fill(file: FileHandle, bytes: Uint8Array, at = 0): Promise
   return filled;
 }
 
-/** The checksum of a file's bytes, xxHash64 chained over pieces: 16 hexadecimal digits. */
+/**
+ * A checksum of a file's bytes, for comparison with others of this function: xxHash64 chained over
+ * pieces of 1 MiB, the last of which is empty where the size is a multiple of that.
+ */
 export async function checksumOf(path: string, signal?: AbortSignal): Promise<string> {
   const file = await open(path);
   try {
@@ -283,7 +300,7 @@ export async function checksumOf(path: string, signal?: AbortSignal): Promise<st
   }
 }
 
-/** Makes names in a folder last; where folders cannot be synced (Windows) nothing is done. */
+/** Makes new names in a folder last; does nothing where folders cannot be synced (Windows). */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r').catch(ignore(['EISDIR', 'EPERM', 'EACCES']));
   if (folder === null) return;
@@ -294,7 +311,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** For `catch`: null in place of an error of these codes. */
+/** For `catch`: returns null in place of an error with one of these codes, and throws others. */
 export function ignore(codes: readonly string[]): (error: unknown) => null {
   return (error) => {
     if (codes.includes((error as NodeJS.ErrnoException)?.code ?? '')) return null;

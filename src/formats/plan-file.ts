@@ -1,4 +1,4 @@
-/** Dedup plans and pairs as files: rows like others, in the formats that rows have. */
+/** Plans and pairs as files: rows like others, in the formats that rows have. */
 
 import { checkOneOf, checkOptions } from '../base/check';
 import { checkIds } from '../base/ids';
@@ -74,23 +74,24 @@ export async function writePlan(
   await savePlan(path, plan, { ids, rows });
 }
 
-/** Formats whose rows are the same bytes wherever they lie. */
+/** Formats in which the bytes of a row do not depend on the rows before it. */
 const OF_LINES: readonly (RowFormat | null)[] = ['csv', 'jsonl'];
-/** Rows that are encoded together where they are kept: a decision encodes so many again. */
+/** Rows that are encoded and held together: a decision encodes all of them again. */
 const KEPT_ROWS = 2048;
 
 interface SavePlanOptions extends PlanTableOptions, Pick<PlanPart, 'sourceOf'> {
   /**
-   * Encoded rows of an earlier save, by `blockOf`; filled here. What changed must be taken out, so
-   * that a plan that is saved often costs little more than the writing of its bytes.
+   * Encoded rows of earlier saves, by `blockOf`; this save adds those that are missing. The caller
+   * takes out the blocks whose rows changed, so that saving a plan often costs little more than
+   * writing its bytes.
    */
   blocks?: (readonly Uint8Array[] | undefined)[];
 }
 
-/** Where the encoded row is among the blocks. */
+/** The index of the block that has a row, encoded. */
 export const blockOf = (row: number) => Math.floor(row / KEPT_ROWS);
 
-/** As `writePlan`, by what an earlier save has encoded. */
+/** `writePlan` with what earlier saves have encoded. */
 export async function savePlan(
   path: string,
   plan: DedupPlan,
@@ -126,13 +127,13 @@ export async function savePlan(
   }
 }
 
-/** The header of a plan's Arrow file. */
+/** The header that seals a plan as Arrow. */
 export function planHeader({ codes, near }: Pick<DedupPlan, 'codes' | 'near'>): KindHeader {
   const made = codes && { bits: codes.bits, ...codes.origin };
   return { kind: 'plan', ...made, ...(near !== undefined && { near }) };
 }
 
-/** In texts similarities have six digits. */
+/** The rows of a plan in batches; in formats of text similarities have six digits. */
 function planRows(plan: DedupPlan, format: RowFormat | null, part: PlanPart): Generator<RowBatch> {
   return planBatches(plan, { ...part, isText: ['csv', 'jsonl', 'json'].includes(format ?? '') });
 }
@@ -176,7 +177,7 @@ export async function readPlan(path: string, options?: ReadPlanOptions): Promise
   const file = await openRecords(path, {});
   await file.close();
   const names = file.columns.map(({ name }) => name);
-  // What else the file has is not read: it may hold anything.
+  // Other columns are not read: they may have anything.
   const columns = PLAN_COLUMNS.filter((name) => names.includes(name));
   const batches: RowBatch[] = [];
   for await (const batch of await openRows(path, { columns })) batches.push(batch);

@@ -1,4 +1,4 @@
-/** Formats by name, by extension and by the first bytes of a file. */
+/** The formats of rows: by name, by extension, and by the first bytes of a file. */
 
 import { extname } from 'node:path';
 import { FormatError } from '../base/format-error';
@@ -20,6 +20,7 @@ export const ROW_FORMATS = [
 /** 'arrow' is the file, 'arrows' the stream; 'json' (one array) is written only. */
 export type RowFormat = (typeof ROW_FORMATS)[number];
 
+/** The file extensions of each format. */
 const EXTENSIONS: Record<RowFormat, readonly string[]> = {
   arrow: ['.arrow', '.feather', '.ipc'],
   arrows: ['.arrows'],
@@ -31,7 +32,7 @@ const EXTENSIONS: Record<RowFormat, readonly string[]> = {
   json: ['.json'],
 };
 
-/** Magic numbers, as text of one byte a character. */
+/** The first bytes of formats that have a magic number, as text with a character for each byte. */
 const MAGICS: readonly (readonly [string, RowFormat])[] = [
   ['ARROW1', 'arrow'],
   ['\xff\xff\xff\xff', 'arrows'],
@@ -39,7 +40,7 @@ const MAGICS: readonly (readonly [string, RowFormat])[] = [
   ['\x93NUMPY', 'npy'],
 ];
 
-/** Bytes that are compared with magic numbers, or searched for the start of JSON. */
+/** How many first bytes are compared with magic numbers, or searched for the start of JSON. */
 export const MAGIC_BYTES = 64;
 
 /** The format by the extension, or null for an unknown one. */
@@ -48,10 +49,10 @@ export function formatOfPath(path: string): RowFormat | null {
   return ROW_FORMATS.find((format) => EXTENSIONS[format].includes(extension)) ?? null;
 }
 
-/** True of a name of tab-separated values. */
+/** Whether a name is one of tab-separated values. */
 export const isTabbed = (path: string) => /\.(tsv|tab)$/i.test(bareName(path));
 
-/** The format by what the bytes are, where they say so, else by the name. */
+/** The format that the first bytes show, else that of the name; JSON lines begin with a brace. */
 export function detectFormat(name: string, head: Uint8Array): RowFormat {
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('latin1');
   const magic = MAGICS.find(([start]) => text.startsWith(start))?.[1];
@@ -66,7 +67,7 @@ export function detectFormat(name: string, head: Uint8Array): RowFormat {
   );
 }
 
-/** What turns batches into the bytes of one format. */
+/** Encodes batches as the bytes of one format. */
 export interface RowEncoder {
   encode(batch: RowBatch): Uint8Array[] | Promise<Uint8Array[]>;
   /** The bytes that end the output. */

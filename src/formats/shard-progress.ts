@@ -1,7 +1,7 @@
 /**
- * How far a plan was applied to shards: a file among the outputs for as long as that goes on. It
- * has checksums of the plan and of every shard, and of each output that is written. A stopped run
- * is resumed only where all of these are still the same, so outputs of two plans never mix.
+ * Records how far a plan was applied to shards, in a file next to the outputs that exists only
+ * meanwhile. It has checksums of the plan, of every shard, and of each finished output. A stopped
+ * run is resumed only if all of these are the same, so that outputs of two plans never mix.
  */
 
 import { mkdir, open, readdir, rm } from 'node:fs/promises';
@@ -11,11 +11,11 @@ import { fileChecksum } from '../stored/manifest';
 import { checksumOf, ignore, readWhole, syncFolder, TEMPORARY, writeWhole } from './file-io';
 import type { SkippedLine } from './row-reader';
 
-/** Hidden, so that who reads the folder as shards does not see it. */
+/** Hidden, so that readers of the folder do not take it for a shard. */
 const NAME = '.halfspace-dedup.jsonl';
 const VERSION = 1;
 
-/** What is applied to what. */
+/** One run: what is applied to what. */
 interface ShardRun {
   /** The folder of the outputs. */
   readonly folder: string;
@@ -29,7 +29,7 @@ interface ShardRun {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What was reported of a shard. */
+/** What was reported about a shard. */
 interface Reported {
   readonly skipped: number;
   readonly skippedLines: readonly SkippedLine[];
@@ -39,23 +39,24 @@ interface Reported {
 interface Head {
   readonly version: number;
   readonly plan: string;
-  /** Their outputs, within the folder. */
+  /** The paths of their outputs within the folder. */
   readonly shards: readonly string[];
   readonly checksums: readonly string[];
   readonly rows: readonly number[];
 }
 
-/** Another line: an output that is written. */
+/** Any other line: an output that was written. */
 interface Written extends Reported {
   readonly shard: number;
   readonly checksum: string;
 }
 
+/** The file of one run; each finished output is a line that is appended and synced. */
 export class ShardProgress {
   readonly #path: string;
   readonly #written = new Map<number, Written>();
 
-  /** `rows` are the numbers of rows of the shards. */
+  /** `rows` is how many rows each shard has. */
   private constructor(
     private readonly run: ShardRun,
     readonly rows: readonly number[],
@@ -63,6 +64,7 @@ export class ShardProgress {
     this.#path = join(run.folder, NAME);
   }
 
+  /** Begins a run; the file has no outputs yet. */
   static async begin(run: ShardRun, rows: readonly number[]): Promise<ShardProgress> {
     await mkdir(run.folder, { recursive: true });
     const progress = new ShardProgress(run, rows);
@@ -70,7 +72,7 @@ export class ShardProgress {
     return progress;
   }
 
-  /** Goes on with a run that was stopped, null where there is none; fails where it was another. */
+  /** Continues a stopped run; null where there is none. Throws where that was another run. */
   static async resume(run: ShardRun): Promise<ShardProgress | null> {
     const path = join(run.folder, NAME);
     const bytes = await readWhole(path).catch(ignore(['ENOENT', 'ENOTDIR']));
@@ -84,17 +86,18 @@ export class ShardProgress {
     return progress;
   }
 
-  /** Whether a stopped run has left its outputs in a folder. */
+  /** Whether a folder has outputs of a run that was stopped. */
   static async isIn(folder: string): Promise<boolean> {
     const names = await readdir(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
     return names?.includes(NAME) === true;
   }
 
-  /** What was reported of a shard whose output is there; null where it must be written. */
+  /** What was reported of a shard whose output is unchanged; null where it must be written. */
   async reportOf(shard: number): Promise<Reported | null> {
     const written = this.#written.get(shard);
     if (written === undefined) return null;
     const target = this.run.targets[shard];
+    // An output that was deleted is written again.
     const found = await checksumOf(target, this.run.signal).catch(ignore(['ENOENT', 'ENOTDIR']));
     if (found === null) return null;
     if (found === written.checksum) return written;
@@ -104,11 +107,12 @@ export class ShardProgress {
     );
   }
 
-  /** Enters an output that is at its place. */
+  /** Notes an output that is at its place. */
   async add(shard: number, { skipped, skippedLines }: Reported): Promise<void> {
     const checksum = await checksumOf(this.run.targets[shard]);
     const written = { shard, checksum, skipped, skippedLines };
     this.#written.set(shard, written);
+    // Synced before the next shard begins: what is noted is on the disk.
     const file = await open(this.#path, 'a');
     try {
       await file.writeFile(lineOf(written));
@@ -118,17 +122,18 @@ export class ShardProgress {
     }
   }
 
-  /** Ends a run that failed: where nothing is written, there is nothing to go on with. */
+  /** Ends a run that failed; the file stays where there are outputs to go on with. */
   async stop(): Promise<void> {
     if (this.#written.size === 0) await this.end();
   }
 
-  /** Ends the run. */
+  /** Ends the run, and deletes its file. */
   async end(): Promise<void> {
     await rm(this.#path, { force: true });
     await syncFolder(this.run.folder);
   }
 
+  /** Writes the file again, whole. */
   #save(): Promise<void> {
     const { plan, checksums } = this.run;
     const shards = namesOf(this.run);
@@ -138,17 +143,17 @@ export class ShardProgress {
   }
 }
 
-/** Paths of the outputs within the folder, however that is spelled. */
+/** The paths of the outputs within the folder, however the folder is spelled. */
 const namesOf = ({ folder, targets }: ShardRun) =>
   targets.map((target) => relative(folder, target));
 
-/** A line: the checksum of the rest, and the rest. */
+/** A line: a checksum of 16 digits, a space, and JSON. */
 function lineOf(value: Head | Written): Uint8Array {
   const text = JSON.stringify(value);
   return Buffer.from(`${fileChecksum(Buffer.from(text))} ${text}\n`);
 }
 
-/** The lines of the file; the last one counts only with its end. */
+/** Parses the file. A last line without its line feed was cut, and does not count. */
 function parsed(bytes: Uint8Array): [Head, Written[]] {
   const lines = Buffer.from(bytes).toString().split('\n').slice(0, -1);
   const [head, ...written]: unknown[] = lines.map((line, i) => {
@@ -174,10 +179,12 @@ function isWritten(value: unknown, count: number): value is Written {
   return isNamed && typeof checksum === 'string' && isReported;
 }
 
-/** Fails, with the file that differs, unless a stopped run was the same. */
+/** Fails, naming what differs, unless a stopped run had the same shards and the same plan. */
 function refuseOther(head: Head, run: ShardRun): void {
   const { folder, shards } = run;
   const advice = 'without resume (--resume), force (--force) writes all again';
+  // The first shard that differs from the stopped run, or the first one that only the stopped run
+  // had.
   const names = namesOf(run);
   const other = names.find((name, i) => name !== head.shards[i]) ?? head.shards[names.length];
   if (other !== undefined) {
@@ -193,7 +200,7 @@ function refuseOther(head: Head, run: ShardRun): void {
   throw new Error(`${folder}: the stopped run was by another plan or other options; ${advice}`);
 }
 
-/** Removes what a killed process has left of files that were to have these paths. */
+/** Deletes temporary files that a killed process has left for these paths. */
 async function removeTemporary(paths: readonly string[]): Promise<void> {
   for (const folder of new Set(paths.map((path) => dirname(path)))) {
     const own = new Set(paths.filter((path) => dirname(path) === folder).map((p) => basename(p)));

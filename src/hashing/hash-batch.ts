@@ -1,4 +1,7 @@
-/** The codes of a batch, in parts that threads can share: the work of `hashAll`. */
+/**
+ * The work of `SimHasher.hashAll`: hashes a batch in parts that threads can share. The codes do not
+ * depend on how the batch is cut, nor on the number of threads.
+ */
 
 import type { Steps } from '../base/steps';
 import { type CodeOrigin, Codes } from '../codes/codes';
@@ -14,13 +17,15 @@ import {
 } from '../vectors/vectors';
 import { type HashSettings, type RowCodes, RowHasher, rowsOfMatrix } from './row-hasher';
 
+/** Consecutive rows of a batch. */
 interface Part {
   readonly matrix: DenseMatrix | SparseMatrix;
   readonly count: number;
+  /** The row of the first one in the whole, for messages. */
   readonly firstRow: number;
 }
 
-/** Hashes parts of a batch; codes depend on the settings alone, not on how a batch is cut. */
+/** The task that hashes one part; `worker.ts` lists it, so that worker threads can run it. */
 export const HASHING: Task<HashSettings, Part, RowCodes> = {
   name: 'hashing',
   open(settings) {
@@ -29,15 +34,17 @@ export const HASHING: Task<HashSettings, Part, RowCodes> = {
   },
 };
 
-/** What a batch is a part of: the row that its first row is there, and the rows of the whole. */
+/** Where a batch lies in a longer one. */
 export interface WholeBatch {
+  /** The row of the whole that the batch begins with; 0 if the batch is the whole. */
   readonly firstRow: number;
+  /** Rows of the whole, for progress; unknown if undefined. */
   readonly total?: number | undefined;
 }
 
 /**
- * The codes of a batch. Errors name rows from `firstRow` on; `total` is for progress. The batch
- * must not change until the work has ended.
+ * The codes of a batch, with `origin` recorded. Without null rows they have no validity. Parts are
+ * views of the batch, which therefore must not change until the work has ended.
  */
 export function* hashBatch(
   hasher: RowHasher,
@@ -50,6 +57,7 @@ export function* hashBatch(
   const isDense = isDenseMatrix(matrix);
   const count = checkMatrix(matrix);
   if (isDense && count > 0) hasher.checkWidth(matrix.dimensions);
+  // `Codes` does not copy `validity`: clearing its bits below makes rows of `codes` null.
   const validity = new Uint8Array(Math.ceil(count / 8)).fill(0xff);
   const codes = Codes.allocate(count, { bits: settings.bits, validity, origin });
   const ends = hasher.partEnds(matrix, count);

@@ -1,7 +1,7 @@
 /**
  * Bands of min-hashes: a few min-hashes of a set make a key, and sets that share a key are
- * candidates (Broder 1997; Leskovec, Rajaraman & Ullman, Mining of Massive Datasets, 3.4). The
- * min-hashes are those whose lowest bits are the code, so that a set is hashed once. Two sets of
+ * candidates (Broder 1997; Leskovec, Rajaraman & Ullman, Mining of Massive Datasets, 3.4). They are
+ * the min-hashes whose lowest bits are the code, so that a set is hashed once for both. Two sets of
  * Jaccard similarity J share one of `count` keys with probability 1 - (1 - J^width)^count.
  */
 
@@ -15,14 +15,15 @@ export interface MinBands {
   readonly count: number;
 }
 
-/** Share of the pairs at the least similarity that share a key, at least. */
+/** Pairs at the lowest similarity must share a key with at least this probability. */
 const LEAST_CAUGHT = 0.999;
-/** Keys of a set: 128 bytes a row. */
+/** Largest number of keys of a set: they take 4 bytes each, 128 bytes a row. */
 const MAX_BANDS = 32;
 
 /**
- * The widest bands, which make fewest candidates, that catch nearly all pairs at a similarity and
- * of which `bits` min-hashes suffice; null where only keys of one min-hash would do.
+ * The widest bands that find nearly all pairs at a similarity and need at most `bits` min-hashes:
+ * the wider a key, the fewer candidates. Null where even keys of two min-hashes miss too many
+ * pairs.
  */
 export function bandsFor(least: number, bits: number): MinBands | null {
   let best: MinBands | null = null;
@@ -30,25 +31,28 @@ export function bandsFor(least: number, bits: number): MinBands | null {
     const most = Math.min(MAX_BANDS, Math.floor(bits / width));
     let count = 1;
     while (count <= most && caughtBy({ width, count }, least) < LEAST_CAUGHT) count++;
-    if (count > most) break;
+    if (count > most) break; // wider keys would need even more of them
     best = { width, count };
   }
   return best;
 }
 
-/** The probability that two sets of a similarity share a key. */
+/** The probability that two sets of a Jaccard similarity share a key. */
 export function caughtBy({ width, count }: MinBands, jaccard: number): number {
   return 1 - (1 - jaccard ** width) ** count;
 }
 
-/** Collects the keys of sets, one after another. */
+/** Collects the keys of sets: `bands.count` keys for each set, in the order of the sets. */
 export class BandKeys {
   #keys = new Uint32Array(1024);
   #used = 0;
 
   constructor(readonly bands: MinBands) {}
 
-  /** Appends the keys of the set whose code was made last; an empty one has zeros. */
+  /**
+   * Appends the keys of the set whose code was computed last in this memory; those of an empty set
+   * are 0. A min-hash is two words of `draws`, and both go into the key.
+   */
   take({ draws, memberCount }: SetMemory): void {
     const { width, count } = this.bands;
     this.#reserve(count);
@@ -62,14 +66,14 @@ export class BandKeys {
     }
   }
 
-  /** Appends keys that were collected elsewhere. */
+  /** Appends keys that another thread collected for the sets that follow. */
   append(keys: Uint32Array): void {
     this.#reserve(keys.length);
     this.#keys.set(keys, this.#used);
     this.#used += keys.length;
   }
 
-  /** Those of all sets. */
+  /** The keys of all sets so far: a view, valid until more are added. */
   all(): Uint32Array {
     return this.#keys.subarray(0, this.#used);
   }

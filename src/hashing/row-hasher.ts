@@ -1,7 +1,8 @@
 /**
- * The codes of rows whose shape is checked, by one kernel: what `SimHasher` runs for a vector and
- * what every thread runs for its part of a batch. It is made from plain settings, so that threads
- * make the same one.
+ * Hashes rows whose shape is checked: `SimHasher` runs it for single vectors, and every thread runs
+ * it for its parts of a batch. It is made from plain settings that can be sent to another thread,
+ * and equal settings give equal codes. It turns what a kernel flags (NaN, infinities, all-zero
+ * rows) into null codes or errors that name the row.
  */
 
 import { bitsOf, isValid } from '../base/bitmap';
@@ -35,12 +36,12 @@ export const PROJECTIONS = ['signs', 'gaussian', 'hadamard', 'direct', 'minwise'
 export type Projection = (typeof PROJECTIONS)[number];
 
 /**
- * A caller's own patterns: from a dimension to its bits, as ceil(bits / 8) bytes, lowest bit first.
- * A dimension is a number below 2^53 and a bigint from there on.
+ * The caller's own patterns: returns the bits of a dimension as ceil(bits / 8) bytes, lowest bit
+ * first, which are copied. A dimension is a number below 2^53 and a bigint from there on.
  */
 export type PatternFunction = (dimension: number | bigint) => Uint8Array;
 
-/** The checked options of a hasher. */
+/** The checked options of a hasher, see `SimHasherOptions`. */
 export interface HashSettings {
   readonly bits: number;
   readonly seed: bigint;
@@ -52,14 +53,16 @@ export interface HashSettings {
   readonly texts?: string | undefined;
 }
 
-/** Codes of some rows; `isNull[i]` is 1, and the code 0, where row i has none. */
+/** Codes of some rows, one after another; where row i has none, `isNull[i]` is 1 and its code 0. */
 export interface RowCodes {
   readonly bytes: Uint8Array;
   readonly isNull: Uint8Array;
 }
 
-/** Limits of a part of a batch, each some milliseconds of work: rows, entries of sparse rows, and
- * pattern words (one for each 64 bits of each value) of dense rows. */
+/**
+ * Limits of a part of a batch, each some milliseconds of work: rows, entries of sparse rows, and
+ * pattern words (one for each 64 bits of each value) of dense rows.
+ */
 const PART_ROWS = 4096;
 const PART_ENTRIES = 65_536;
 const PART_WORDS = 2 ** 19;
@@ -71,7 +74,9 @@ const PART_WORDS = 2 ** 19;
 export class RowHasher {
   readonly settings: HashSettings;
   readonly #kernel: SumsKernel;
+  /** The kernel of projection 'minwise'. */
   readonly #sets: MinwiseKernel;
+  /** 'direct' and the caller's patterns are projection 'given': patterns come with the rows. */
   readonly #rule: Rule;
 
   constructor(settings: HashSettings) {
@@ -83,7 +88,10 @@ export class RowHasher {
     this.#rule = { projection: isGiven ? 'given' : projection, bits, seed } as Rule;
   }
 
-  /** The codes of a matrix, of which the first row is number `firstRow` in messages. */
+  /**
+   * The codes of a matrix of `count` rows; errors call its first row `firstRow`. Throws a
+   * RangeError for a row that is not finite, and for an all-zero row unless `zero` is 'null'.
+   */
   codesOf(matrix: DenseMatrix | SparseMatrix, count: number, firstRow: number): RowCodes {
     const width = bytesPerCode(this.settings.bits);
     const bytes = new Uint8Array(count * width);
@@ -105,7 +113,7 @@ export class RowHasher {
     return { bytes, isNull };
   }
 
-  /** Codes of the sets of dimensions whose value is not zero. */
+  /** Codes by 'minwise': the set of a row is its dimensions whose value is not zero. */
   #setCodesInto(rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void {
     const width = bytesPerCode(this.settings.bits);
     for (let row = 0; row < rows.count; row++) {
@@ -116,12 +124,12 @@ export class RowHasher {
     }
   }
 
-  /** The codes of one vector as a row. */
+  /** The code of one vector, as that of a matrix of one row. */
   codeOf(vector: Vector): RowCodes {
     return this.codesOf(this.#matrixOf(vector), 1, 0);
   }
 
-  /** The sums of one vector, whose signs are its code. */
+  /** The sums of one vector, whose signs are its code, in a new array. 'minwise' has none. */
   sumsOf(vector: Vector): Float64Array {
     if (this.settings.projection === 'minwise') {
       throw new TypeError(`projection 'minwise' has no sums: its bits are of the members of a set`);
@@ -151,10 +159,10 @@ export class RowHasher {
     }
   }
 
-  /** Where each part of a batch ends. */
+  /** The row at which each part of a batch ends, ascending, by the limits above. */
   partEnds(matrix: DenseMatrix | SparseMatrix, count: number): number[] {
     const { pattern, bits, projection } = this.settings;
-    // The caller's patterns are copied, so wide ones leave room for fewer.
+    // The caller's patterns are copied, so a part of wide ones has fewer entries.
     const words = Math.ceil(bits / 64);
     const entries = pattern === undefined ? PART_ENTRIES : PART_ENTRIES / words;
     const ends: number[] = [];
@@ -171,7 +179,7 @@ export class RowHasher {
     return ends;
   }
 
-  /** A vector of the caller's as a matrix of one row, its shape checked. */
+  /** Checks the shape of a caller's vector; returns it as a matrix of one row, copied if needed. */
   #matrixOf(vector: Vector): DenseMatrix | SparseMatrix {
     if (isSparse(vector)) {
       checkEntries('', vector.indices, vector.values);
@@ -184,7 +192,7 @@ export class RowHasher {
     return { values, dimensions: vector.length };
   }
 
-  /** Dense rows for the kernel: unchanged, or as sparse ones with the caller's patterns. */
+  /** Dense rows for the kernel: unchanged, or with the caller's patterns as sparse rows. */
   #dense(rows: DenseRows): DenseRows | SparseRows {
     const { pattern, bits } = this.settings;
     if (pattern === undefined) return rows;
@@ -199,7 +207,7 @@ export class RowHasher {
     return { ...sparse, patterns: patternWords(pattern, sparse.dimensions, bits) };
   }
 
-  /** Rows with dimensions ascending and unique, and with patterns where given. */
+  /** Sparse rows for the kernel: dimensions ascending and unique, and with patterns if given. */
   #sparse(matrix: SparseMatrix, count: number, firstRow: number): SparseRows {
     const { pattern, bits, projection } = this.settings;
     if (projection === 'hadamard') {
@@ -213,7 +221,9 @@ export class RowHasher {
     return { ...rows, patterns };
   }
 
-  /** Throws unless all dimensions are below `dimensions`; the last of a row is its largest. */
+  /**
+   * Throws unless all dimensions are below the option `dimensions`; the last of a row is largest.
+   */
   #checkDimensions(rows: SparseRows, firstRow: number): void {
     const limit = this.settings.dimensions;
     for (let row = 0; limit !== undefined && row < rows.count; row++) {
@@ -226,8 +236,9 @@ export class RowHasher {
   }
 
   /**
-   * Whether a row that the kernel flagged has a code. Throws for a value that is not finite, and
-   * for an all-zero row unless `zero` is 'null'. Values that cancel out in every sum have a code.
+   * True where a row that the kernel flagged has a code: one whose values are not all zero, but
+   * cancel out in every sum. Throws for a value that is not finite, and for an all-zero row unless
+   * `zero` is 'null'.
    */
   #hasDirection(rows: DenseRows | SparseRows, index: number, row: number, flags: number): boolean {
     if (flags & NOT_FINITE) throw notFinite(rows, index, row);
@@ -243,6 +254,7 @@ function readMembers(rows: SparseRows, row: number, memory: SetMemory): number {
   const [from, to] = [rows.offsets[row], rows.offsets[row + 1]];
   memory.reserve(to - from);
   const isWide = dimensions instanceof BigUint64Array;
+  // 64-bit dimensions are read as 32-bit halves, low before high: no BigInt is made.
   const words = isWide
     ? new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length)
     : dimensions;
@@ -255,7 +267,7 @@ function readMembers(rows: SparseRows, row: number, memory: SetMemory): number {
   return (areFinite ? 0 : NOT_FINITE) | (memory.memberCount === 0 ? ALL_ZERO : 0);
 }
 
-/** Rows `first` to `end - 1` of a matrix as a matrix; views where the arrays have them. */
+/** Rows `first` to `end - 1` of a matrix as a matrix: views of typed arrays, copies of others. */
 export function rowsOfMatrix(
   matrix: DenseMatrix | SparseMatrix,
   first: number,
@@ -298,7 +310,7 @@ function sparseEnd(
   return end;
 }
 
-/** A row's values as a plain array, and where they begin; only for messages and rare rows. */
+/** Copies a row's values, and says where they begin. Slow: only for messages and flagged rows. */
 function entriesOf(rows: DenseRows | SparseRows, index: number) {
   const isDenseRow = 'width' in rows;
   const from = isDenseRow ? index * rows.width : rows.offsets[index];
@@ -306,13 +318,13 @@ function entriesOf(rows: DenseRows | SparseRows, index: number) {
   return { from, values: Array.from(rows.values.subarray(from, to)) };
 }
 
-/** A plain loop: `every` takes 30 ns a value. */
+/** True where all sums are finite. A plain loop, since `every` takes 30 ns a value. */
 function areFinite(sums: Float64Array): boolean {
   for (let i = 0; i < sums.length; i++) if (!Number.isFinite(sums[i])) return false;
   return true;
 }
 
-/** The error of a row whose sums are not finite: a bad value, or finite ones that overflow. */
+/** The error for a row whose sums are not finite: it names the first bad value, or an overflow. */
 function notFinite(rows: DenseRows | SparseRows, index: number, row: number): RangeError {
   const { from, values } = entriesOf(rows, index);
   const at = values.findIndex((value) => !Number.isFinite(value));
@@ -320,14 +332,17 @@ function notFinite(rows: DenseRows | SparseRows, index: number, row: number): Ra
   return badValue(row, 'width' in rows ? at : rows.dimensions[from + at], values[at]);
 }
 
-/** The error of a row without a direction. */
+/** The error for a row without a direction. */
 export function allZero(row: number): RangeError {
   return new RangeError(
     `row ${row}: an all-zero vector has no direction (hashAll makes its code null by zero: 'null')`,
   );
 }
 
-/** The pattern words of each dimension: word w of entry i at [w * entries + i]. */
+/**
+ * Calls `pattern` for each dimension, in order, and packs its bits into 64-bit words: word w of
+ * entry i is at [w * entries + i].
+ */
 function patternWords(
   pattern: PatternFunction,
   dimensions: BigUint64Array,

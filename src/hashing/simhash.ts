@@ -1,9 +1,9 @@
 /**
- * Vectors to codes by random hyperplanes that are never stored (Charikar 2002; Manku, Jain & Das
- * Sarma 2007, section 3): the pattern of each dimension is derived from a hash, the vector's values
- * are summed into `bits` float64 accumulators with its signs, and bit j is 1 when sum j is above
- * zero. Guarantee: the same vector and options give the same code on every engine, processor and
- * kernel; test/hashing/golden.json holds digests of them.
+ * Turns vectors into codes by random hyperplanes that are never stored (Charikar 2002; Manku, Jain
+ * & Das Sarma 2007, section 3): a hash of each dimension gives a pattern of signs, with which the
+ * dimension's value is added to `bits` float64 sums, and bit j is 1 when sum j is above zero.
+ * Guarantee: the same vector and options give the same code on every engine, processor and kernel;
+ * test/hashing/golden.json holds digests of codes.
  */
 
 import {
@@ -41,8 +41,8 @@ export interface SimHasherOptions {
   /** Width of a code, 1 to 65,535. More bits mean less error: `bitsFor` computes how many. */
   bits?: number;
   /**
-   * An integer from 0 to 2^64 - 1. Word w of a pattern hashes with seed + w, so seeds that are to
-   * give independent codes must differ by more than the words of a code.
+   * An integer from 0 to 2^64 - 1. Word w of a pattern hashes with seed + w, so two seeds give
+   * independent codes only if they differ by more than the number of words of a code.
    */
   seed?: number | bigint;
   /**
@@ -56,18 +56,18 @@ export interface SimHasherOptions {
   dimensions?: number;
   /** What an all-zero vector, which has no direction, becomes: an error, or a null code. */
   zero?: 'error' | 'null';
-  /** Patterns of the caller's own, in place of a projection. */
+  /** The caller's own patterns, in place of a projection. */
   pattern?: PatternFunction;
   /** Forces a kernel; all give equal codes. */
   kernel?: KernelName;
   /**
-   * How texts became the vectors, as the `origin` of a `TextHasher` says: recorded with the codes,
-   * which are then not compared with those of texts that were read otherwise.
+   * How texts became the vectors, as the `origin` of a `TextHasher` says. It is recorded with the
+   * codes, and comparing them with codes of texts that were read otherwise is refused.
    */
   texts?: string;
 }
 
-/** The options that a hasher has where none are given. */
+/** The options that a hasher uses where none are given. */
 export const SIMHASHER_DEFAULTS = {
   bits: 64,
   seed: 0,
@@ -79,11 +79,11 @@ export const SIMHASHER_DEFAULTS = {
 const OPTIONS = [
   ...['bits', 'seed', 'projection', 'dimensions', 'zero', 'pattern', 'kernel', 'texts'],
 ];
-/** The kernel of 'hadamard' takes 48 bytes a dimension: 805 MB here. */
+/** The kernel of 'hadamard' takes 48 bytes a dimension: 805 MB for this many. */
 const MAX_HADAMARD_DIMENSIONS = 2 ** 24;
 
 /**
- * Turns vectors into codes. Immutable, so one hasher serves any number of callers.
+ * Turns vectors into codes. A hasher is immutable, so any number of callers can share it.
  *
  * @example
  * const hasher = new SimHasher({ bits: 256, dimensions: 3, projection: 'hadamard' });
@@ -141,12 +141,15 @@ export class SimHasher {
     this.#rows = new RowHasher({ ...settings, pattern: this.#pattern });
   }
 
-  /** With these options the same hasher is made again. */
+  /**
+   * Options that make an equal hasher. With `pattern` they also have a projection, which is not
+   * used and must be left out of a new hasher.
+   */
   get options(): SimHasherOptions {
     return this.#rows.settings as SimHasherOptions;
   }
 
-  /** What a file of codes records so that matching codes can be made; undefined with `pattern`. */
+  /** What files record so that comparable codes can be made later; undefined with `pattern`. */
   get origin(): CodeOrigin | undefined {
     if (this.#pattern !== undefined) return undefined;
     const { projection, seed, dimensions } = this;
@@ -158,7 +161,7 @@ export class SimHasher {
     };
   }
 
-  /** The code of one vector, `bytesPerCode` bytes. An all-zero vector is a RangeError. */
+  /** The code of one vector, a new array of `bytesPerCode` bytes. Throws for an all-zero vector. */
   hash(vector: Vector): Uint8Array {
     const code = new Uint8Array(this.bytesPerCode);
     if (!this.hashInto(vector, code)) throw allZero(0);
@@ -166,8 +169,8 @@ export class SimHasher {
   }
 
   /**
-   * Writes the code of one vector to the start of `out`. Returns false, with zeros written, for an
-   * all-zero vector when `zero` is 'null'.
+   * Writes the code of one vector to the start of `out` and returns true. For an all-zero vector it
+   * throws, or with `zero: 'null'` writes zeros and returns false.
    */
   hashInto(vector: Vector, out: Uint8Array): boolean {
     if (!(out instanceof Uint8Array)) throw wrongType('out', 'a Uint8Array', out);
@@ -194,15 +197,18 @@ export class SimHasher {
     return runSteps(this.hashInSteps(batch), checkLongCall(given));
   }
 
-  /** `hashAll` in short steps, between which the event loop runs. The batch must not change. */
+  /**
+   * `hashAll` in short steps, between which the event loop runs, and on several threads where that
+   * pays. The batch must not change until the promise resolves.
+   */
   async hashAllAsync(batch: VectorBatch, options?: LongCall): Promise<Codes> {
     const given = checkOptions('options', options, LONG_CALL);
     return runStepsAsync(this.hashInSteps(batch), checkLongCall(given));
   }
 
   /**
-   * The work of `hashAll` in steps. A part of a longer work passes the row that its first row is
-   * there, by which errors and progress count, and the rows of the whole; `origin` is recorded.
+   * The work of `hashAll` in steps. If the batch is a part of a longer one, `whole` says where it
+   * begins, from which rows in errors and progress count. The codes record `origin`.
    * @internal
    */
   hashInSteps(

@@ -1,8 +1,8 @@
 /**
- * One iteration of spherical k-means (Dhillon & Modha 2001): each row to the centroid of the
- * largest cosine, each centroid to the direction of its rows' sum, which never lowers the mean
- * cosine. Integer products choose the centroid, exact for vectors rounded to 16 bits; all else is
- * float64. The partitions of an index and `cluster` run the same iteration.
+ * One iteration of spherical k-means (Dhillon & Modha 2001): assigns each row to the centroid of
+ * the largest cosine, and moves each centroid to the direction of its rows' sum, which never lowers
+ * the mean cosine. Integer products, exact for vectors rounded to 16 bits, choose the centroid; all
+ * else is float64. `cluster` and the training of partitions run the same iteration.
  */
 
 import { lengthOf } from '../base/length';
@@ -13,25 +13,26 @@ import type { Task } from '../threads/job';
 import { inParallel } from '../threads/parallel';
 import { allocateIntegers, dot, PointBlock, type Points, roundInto } from './points';
 
-/** Rows between two steps. Within these limits, as many as make about STEP_PRODUCTS. */
+/** Limits of the rows of a step, which has about STEP_PRODUCTS within them. */
 const MAX_ROWS = 512;
 const MIN_ROWS = 8;
 /**
- * Products of two values between two steps: about 10 ms. Large blocks are faster: each reads
- * all centroids, which do not fit the caches.
+ * Products of two values in a step: about 10 ms. Large blocks of rows are faster, since each block
+ * reads all centroids, which do not fit the caches.
  */
 const STEP_PRODUCTS = 2 ** 28;
-/** Values of centroids that move between two steps. */
+/** Values of the centroids that are moved in a step. */
 const STEP_VALUES = 2 ** 18;
 
+/** The result of `assign`. */
 interface Pass {
   /** Mean cosine of the rows to their centroids. */
   readonly objective: number;
-  /** Rows that were with another centroid before. */
+  /** Rows that had another centroid before. */
   readonly moved: number;
 }
 
-/** Counts the rows that were looked at, of all that will be. */
+/** Counts the rows that were assigned, of `total` in all iterations. */
 export class Progress {
   done = 0;
   constructor(readonly total: number) {}
@@ -42,19 +43,19 @@ export class Progress {
   }
 }
 
-/** Some rounded points, of which the first is number `first` of those that are assigned. */
+/** Rounded points, of which the first is number `first` of the rows that are assigned. */
 export interface FinderPart {
   readonly points: Int16Array;
   readonly first: number;
 }
 
-/** How threads find the nearest centroid of each point of a part. */
+/** The task by which threads find the nearest centroid of each point of a part, and its state. */
 export interface Finder<S> {
   readonly task: Task<S, FinderPart, Uint32Array>;
   readonly state: S;
 }
 
-/** Centroids at length UNIT, and the kernel that compares them. */
+/** Centroids of length UNIT, one after another, and the kernel that compares them. */
 interface RoundedCentroids {
   readonly values: Int16Array;
   readonly width: number;
@@ -74,25 +75,25 @@ export const NEAREST_CENTROIDS: Task<RoundedCentroids, FinderPart, Uint32Array> 
 };
 
 interface KMeansOptions {
-  /** Each value of a centroid is one of two, by the sign of the sum. */
+  /** As in `KMeansSettings`. */
   readonly isMajority?: boolean | undefined;
   readonly kernel?: KernelName | undefined;
-  /** What held the rounded centroids of a run that has ended; without it there is a new memory. */
+  /** The rounded centroids of a run that has ended: their memory is used again. */
   readonly rounded?: Int16Array | undefined;
 }
 
-/** Centroids of some points, and the sums that they move to. */
+/** Centroids of some points, and the sums of their rows, to whose directions they move. */
 export class KMeans {
   readonly count: number;
   /** Unit vectors, one after another. */
   readonly centroids: Float64Array;
-  /** The same at length UNIT, padded; these choose the nearest. */
+  /** The same as integers of length UNIT, padded; rows are compared with these. */
   readonly rounded: Int16Array;
   readonly #points: Points;
   readonly #isMajority: boolean;
   readonly #kernel: KernelName | undefined;
   readonly #block: PointBlock;
-  /** Of the rows that were last assigned, by centroid. */
+  /** Sum and number of the rows that were last assigned to each centroid. */
   readonly #sums: Float64Array;
   readonly #sizes: Uint32Array;
 
@@ -111,13 +112,13 @@ export class KMeans {
     this.#sizes = new Uint32Array(count);
   }
 
-  /** Begins where the same number of centroids of other points are. */
+  /** Copies the centroids of `from`: it must have the same number, and may have other points. */
   continue(from: KMeans): void {
     this.centroids.set(from.centroids);
     this.rounded.set(from.rounded);
   }
 
-  /** Puts the first centroids where rows are. */
+  /** Sets centroid i to the direction of `rows[i]`. */
   *begin(rows: Uint32Array): Steps<void> {
     const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
     for (let centroid = 0; centroid < rows.length; centroid++) {
@@ -126,7 +127,10 @@ export class KMeans {
     }
   }
 
-  /** Writes the nearest centroid of `rows[i]`, the first of equals, to `nearest[i]`. */
+  /**
+   * Writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`, whose
+   * values before tell which rows moved. `finder` replaces the comparison with every centroid.
+   */
   *assign(
     rows: Uint32Array,
     nearest: Uint32Array,
@@ -143,7 +147,7 @@ export class KMeans {
     let moved = 0;
     yield* inParallel({
       task,
-      // Points that are integers already lie in a memory of all threads.
+      // A part is a view of integer points if their memory is in the state, and else a copy.
       state: { ...state, integers: this.#points.integers },
       count: Math.ceil(rows.length / capacity),
       part(i) {
@@ -161,7 +165,7 @@ export class KMeans {
     return { objective: total / (length * rows.length), moved };
   }
 
-  /** Adds the points of the block to the sums of the centroids found; returns how many moved. */
+  /** Adds the points of the block to the sums of their centroids; returns the number that moved. */
   #add(found: Uint32Array, count: number, nearest: Uint32Array): number {
     let moved = 0;
     for (let i = 0; i < count; i++) {
@@ -175,15 +179,16 @@ export class KMeans {
   }
 
   /**
-   * Gives each centroid without rows the row that is farthest from its own, of those that are not
-   * the last of their centroid; returns how many. There must be as many rows as centroids.
+   * Gives each centroid without rows one row: of the rows that are not the last of their centroid,
+   * those farthest from it. Returns the number of such centroids. There must be as many rows as
+   * centroids.
    */
   *repair(rows: Uint32Array, nearest: Uint32Array): Steps<number> {
     const empty = [...this.#sizes.keys()].filter((centroid) => this.#sizes[centroid] === 0);
     if (empty.length === 0) return 0;
     const { dimensions } = this.#points;
     const block = this.#block;
-    // One candidate for each centroid is enough: each keeps at most one of those it has.
+    // `count` candidates suffice: at most one of them is skipped for each centroid that has rows.
     const farthest = new Highest(this.count);
     for (let first = 0; first < rows.length; first += block.capacity) {
       const count = block.take(rows, first);
@@ -212,8 +217,8 @@ export class KMeans {
   }
 
   /**
-   * Moves each centroid to the direction of its rows. One whose rows cancel out, or that has none,
-   * stays where it is or, with `rowForEmpty`, moves to the row that it returns.
+   * Moves each centroid to the direction of its rows' sum. One that has no rows, or whose rows
+   * cancel out, stays or, with `rowForEmpty`, moves to the row that this returns.
    */
   *move(rowForEmpty?: (centroid: number) => number): Steps<void> {
     const step = Math.ceil(STEP_VALUES / this.#points.dimensions);
@@ -238,7 +243,7 @@ export class KMeans {
     } else if (rowForEmpty !== undefined) this.#moveTo(centroid, rowForEmpty(centroid));
   }
 
-  /** Puts a centroid where a row is. */
+  /** Sets a centroid to the direction of a row. */
   #moveTo(centroid: number, row: number): void {
     const { dimensions, integers } = this.#points;
     const { width } = this.#block;

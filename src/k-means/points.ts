@@ -1,7 +1,7 @@
 /**
- * What k-means groups: rows as points of one common length in float64, read in blocks that integer
- * products can compare. The source of the points (vectors, codes, integers) is known only to the
- * function that makes them.
+ * The input of k-means: rows as points of one common length in float64, read in blocks that integer
+ * products can compare. Only the function that makes the points knows their source (vectors, codes
+ * or integers).
  */
 
 import { ascending } from '../base/arrays';
@@ -27,7 +27,7 @@ export interface Points {
 }
 
 /**
- * Vectors of integers and one length, one after another, padded as `integerWidth` says, as points
+ * Integer vectors of one length, one after another, padded to `integerWidth(dimensions)`, as points
  * that are not copied.
  */
 export function integerPoints(
@@ -49,30 +49,31 @@ export function integerPoints(
   };
 }
 
-/** Zeroed vectors of integers in a new WebAssembly memory, where the kernels read them in place. */
+/** Space for integer vectors, all 0, in a new WebAssembly memory that kernels read in place. */
 export function allocateIntegers(count: number, width: number): Int16Array {
   const arena = new Arena(2 * (count + 3) * width, true); // the kernel reads up to three more
   return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
 }
 
-/** Points that take more bytes as integers are rounded each time that they are read. */
+/** Points that take more bytes as integers are rounded again each time that they are read. */
 const MAX_PACKED_BYTES = 2 ** 28;
-/** Fewer bytes are copied when they are read: a separate memory takes 12 pages or more. */
+/** Fewer bytes are copied when kernels read them: a separate memory takes 12 pages or more. */
 const MIN_OWN_BYTES = 2 ** 16;
 /** Rows that are rounded to integers between two steps. */
 const PACKED_ROWS = 1024;
 
-/** Some rows of the points alone: as integers, which all threads read in place, where they fit. */
+/** The points of some rows only: if they fit, as integers that all threads read in place. */
 export function* pointsAt(points: Points, rows: Uint32Array): Steps<Points> {
   const byteLength = 2 * integerWidth(points.dimensions) * rows.length;
   if (byteLength > MAX_PACKED_BYTES) return { ...points, rows };
   const packed = yield* packedAt(points, rows);
-  // Values of codes are all rounded alike; vectors of length 1 keep theirs but for 1e-9.
+  // The length of the rounded points: exact for codes, whose values are all rounded to the same
+  // magnitude; vectors of length 1 keep it up to 1e-9.
   const length = points.length * Math.floor(UNIT / points.length + 0.5);
   return integerPoints(packed, points.dimensions, length);
 }
 
-/** The points of some rows as integers; those of integer points must be the first ones. */
+/** The points of some rows as integers. `rows` of integer points must be the first: a view. */
 export function* packedAt(points: Points, rows: Uint32Array): Steps<Int16Array> {
   const width = integerWidth(points.dimensions);
   const { integers } = points;
@@ -89,7 +90,7 @@ export function* packedAt(points: Points, rows: Uint32Array): Steps<Int16Array> 
   return packed;
 }
 
-/** Writes a vector of this length, scaled to length UNIT, to `out[at]..`; zeros stay zeros. */
+/** Writes a vector of length `length`, scaled to UNIT and rounded, to `out[at]..`; 0 stays 0. */
 export function roundInto(
   vector: ArrayLike<number>,
   length: number,
@@ -97,22 +98,22 @@ export function roundInto(
   at: number,
 ): void {
   const scale = length > 0 ? UNIT / length : 0;
-  // Math.round is much slower.
+  // By `Math.floor`, since `Math.round` is much slower.
   for (let i = 0; i < vector.length; i++) out[at + i] = Math.floor(vector[i] * scale + 0.5);
 }
 
 /** A block of points next to each other, as float64 and rounded for integer products. */
 export class PointBlock {
-  /** Most points that a block holds. */
+  /** Largest number of points of a block. */
   readonly capacity: number;
-  /** Integers of a rounded point: the dimensions, padded for the kernels. */
+  /** Values of a rounded point, padding included. */
   readonly width: number;
   readonly #points: Points;
   readonly #values: Float64Array;
   readonly #rounded: Int16Array;
-  /** The points taken last. */
+  /** The points taken last, which need not be read again. */
   #taken: { readonly rows: Uint32Array; readonly first: number } | null = null;
-  /** First of the rows taken, where points are integers. */
+  /** The first row taken, where points are integers. */
   #firstRow = 0;
 
   constructor(points: Points, capacity: number) {
@@ -125,8 +126,8 @@ export class PointBlock {
   }
 
   /**
-   * Takes the points of `rows[first]..`, as many as fit; returns how many. Integer points are not
-   * copied: their rows must follow each other.
+   * Takes the points of `rows[first]..`, as many as fit; returns their number. Integer points are
+   * not copied, so their rows must be consecutive.
    */
   take(rows: Uint32Array, first: number): number {
     const { dimensions, integers } = this.#points;
@@ -143,12 +144,12 @@ export class PointBlock {
     return count;
   }
 
-  /** The product of the i-th point and the vector at `at` of others. */
+  /** The dot product of the i-th point and the vector that begins at `others[at]`. */
   dot(i: number, others: Float64Array, at: number): number {
     return dot(...this.#placeOf(i), others, at, this.#points.dimensions);
   }
 
-  /** Adds the i-th point to the sum number `sum`. */
+  /** Adds the i-th point to sum number `sum`. */
   addTo(sums: Float64Array, sum: number, i: number): void {
     const { dimensions } = this.#points;
     const [values, from] = this.#placeOf(i);
@@ -176,14 +177,14 @@ export class PointBlock {
     for (let i = 0, from = 0; i < count; i++) {
       const to = i * width;
       for (let j = 0; j < dimensions; j++) {
-        rounded[to + j] = Math.floor(values[from++] * scale + 0.5); // Math.round is much slower
+        rounded[to + j] = Math.floor(values[from++] * scale + 0.5); // as in `roundInto`
       }
     }
     return rounded.subarray(0, count * width);
   }
 }
 
-/** Sum of products of `dimensions` values, from two offsets on, in order. */
+/** The dot product of `dimensions` values from `a[aAt]` and `b[bAt]` on, added in order. */
 export function dot(
   a: Int16Array | Float64Array,
   aAt: number,

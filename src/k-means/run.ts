@@ -1,9 +1,9 @@
 /**
- * Whole runs of k-means. `kMeans` starts several times on samples, which grow while rough centroids
- * are enough, and continues the start of the best objective over all rows; every iteration is
- * reported. Starts are drawn by k-means++ (Arthur & Vassilvitskii 2007). Products are exact
- * integers and every draw is seeded, so that the same rows and seed give the same centroids on
- * every machine. The partitions of an index are trained in two-level.ts.
+ * Whole runs of k-means, for `cluster`. `kMeans` starts several times on samples, whose first
+ * iterations use few rows, and continues the start of the best objective over all rows; the result
+ * lists every iteration. Starts are drawn by k-means++ (Arthur & Vassilvitskii 2007). Products are
+ * exact integers and every draw is seeded, so that the same rows and seed give the same centroids
+ * on every machine. The partitions of an index are trained in two-level.ts.
  */
 
 import { drawn } from '../base/draw';
@@ -15,15 +15,15 @@ import { integerWidth, UNIT } from '../kernels/products/products.scalar';
 import { KMeans, Progress } from './k-means';
 import { type Points, packedAt, pointsAt } from './points';
 
-/** Settings of a run. There must be as many rows, and as large a sample, as clusters. */
+/** Settings of a run. Rows, and rows of the sample, must be at least as many as clusters. */
 export interface KMeansSettings {
   readonly clusters: number;
-  /** Each value of a centroid is one of two, by the sign of the sum. */
+  /** True where centroids are codes: each value has one magnitude, and the sign of the sum. */
   readonly isMajority: boolean;
   readonly starts: number;
-  /** Most iterations of a start, and of the best one over all rows. */
+  /** Largest number of iterations of a start, and of the best one over all rows. */
   readonly iterations: number;
-  /** Rows on which starts learn. */
+  /** Rows of the sample of a start. */
   readonly sample: number;
   readonly seed: string;
   readonly kernel: KernelName | undefined;
@@ -31,7 +31,7 @@ export interface KMeansSettings {
 
 /** The result of one iteration. */
 export interface Iteration {
-  /** From 0; the iterations over all rows continue the best start's numbers. */
+  /** The start and its iteration, from 0; those over all rows continue the best start's numbers. */
   readonly start: number;
   readonly iteration: number;
   /** Number of rows that were compared with the centroids. */
@@ -40,27 +40,27 @@ export interface Iteration {
   readonly objective: number;
   /** Rows that changed their cluster, or were assigned for the first time. */
   readonly moved: number;
-  /** Clusters that had no rows and were given one. */
+  /** Clusters without rows, which were given one each. */
   readonly repaired: number;
 }
 
-/** Share of the sample that the first iterations look at, and the fewest rows of one. */
+/** Shares of the sample that the first iterations use, and the fewest rows that one uses. */
 const SHARES = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2];
 const MIN_PER_CLUSTER = 32;
 const MIN_ROWS = 2 ** 12;
-/** Rows from which the first centroids are drawn, and the most memory that these may take. */
+/** Rows from which the first centroids are drawn, and the memory that these may take at most. */
 const STARTING_PER_CLUSTER = 16;
 const MAX_STARTING_BYTES = 2 ** 28;
-/** Gains of the objective below which a start ends, and below which the whole run does. */
+/** Gains of the objective below which a start ends, and below which the whole run ends. */
 const MIN_GAIN = 3e-4;
 const MIN_LAST_GAIN = 1e-5;
 /**
- * Most times that centroids move over all rows, where the sample is not all of them. On GloVe the
- * first raises the objective by 1 %, the third by .2 %.
+ * Moves of the centroids over all rows, at most, where the sample is a part of the rows. On GloVe
+ * the first move raises the objective by 1 %, the third by .2 %.
  */
 const MAX_PASSES = 3;
 
-/** The nearest centroid of each of the points' rows, and the centroids, unit vectors. */
+/** The nearest centroid of each of the points' rows, in their order, and the unit centroids. */
 export function* kMeans(
   points: Points,
   settings: KMeansSettings,
@@ -78,9 +78,9 @@ class Run {
   readonly #progress: Progress;
   readonly #random: () => number;
   readonly #sampleCount: number;
-  /** Rows of the sample that each iteration looks at. */
+  /** Rows of the sample that each iteration of a start uses: the first ones. */
   readonly #seen: number[];
-  /** Of the best start. */
+  /** Number and iterations of the best start. */
   #start = 0;
   #iterations = 0;
 
@@ -99,6 +99,7 @@ class Run {
     this.#progress = new Progress(starts * ofStart + (1 + this.#passes) * points.rows.length);
   }
 
+  /** Largest number of moves over all rows. */
   get #passes(): number {
     const { iterations } = this.#settings;
     return this.#sampleCount < this.#points.rows.length
@@ -106,7 +107,7 @@ class Run {
       : iterations;
   }
 
-  /** The start with the best objective, the first of equals. */
+  /** Runs all starts; returns the one of the best objective, the first of equal ones. */
   *best(): Steps<KMeans> {
     let best: KMeans | null = null;
     let most = Number.NEGATIVE_INFINITY;
@@ -114,7 +115,7 @@ class Run {
     for (let start = 0; start < this.#settings.starts; start++) {
       const means: KMeans = yield* this.#started(start, spare?.rounded);
       const { objective, iteration } = this.history[this.history.length - 1];
-      spare = best === null || objective > most ? best : means;
+      spare = best === null || objective > most ? best : means; // its memory serves the next start
       if (spare === means) continue;
       [best, most] = [means, objective];
       [this.#start, this.#iterations] = [start, iteration + 1];
@@ -122,7 +123,7 @@ class Run {
     return best as KMeans;
   }
 
-  /** One start on its own sample, until the gain is small. */
+  /** Runs one start on its own sample until the gain is small. `rounded` is memory to use again. */
   *#started(start: number, rounded?: Int16Array): Steps<KMeans> {
     const { clusters, isMajority, kernel } = this.#settings;
     const drawnRows = yield* drawn(this.#points.rows, this.#sampleCount, this.#random);
@@ -143,12 +144,13 @@ class Run {
         for (const left of this.#seen.slice(iteration + 1)) this.#progress.add(left);
         break;
       }
+      // Objectives are comparable only between iterations over the same rows.
       last = count === this.#seen[iteration + 1] ? objective : Number.NEGATIVE_INFINITY;
     }
     return means;
   }
 
-  /** Assigns all rows; the centroids move while that raises the objective. */
+  /** Assigns all rows, and moves the centroids while that raises the objective. */
   *overAll(best: KMeans): Steps<{ nearest: Uint32Array; centroids: Float64Array }> {
     const points = yield* pointsAt(this.#points, this.#points.rows);
     const means = new KMeans(points, best.count, this.#settings);
@@ -167,7 +169,7 @@ class Run {
     return { nearest, centroids: means.centroids };
   }
 
-  /** One iteration without the move: returns its objective. */
+  /** One iteration without the move of the centroids; returns its objective. */
   *#iterate(
     means: KMeans,
     { rows, nearest }: { rows: Uint32Array; nearest: Uint32Array },
@@ -182,9 +184,10 @@ class Run {
 }
 
 /**
- * Draws `count` different entries of `rows`, the first of the points, where centroids begin. Each
- * next one is drawn in proportion to 1 - cosine to the nearest centroid so far, half the squared
- * distance of unit vectors. Time grows with `count * rows.length`.
+ * Draws `count` different entries of `rows`, which are the first rows of the points, as the first
+ * centroids (k-means++). Each is drawn with a probability in proportion to 1 - cosine to the
+ * nearest one before, half the squared distance of unit vectors. Time grows with `count *
+ * rows.length`.
  */
 function* startingRows(
   points: Points,
@@ -217,7 +220,7 @@ function* startingRows(
   }
 }
 
-/** The index at which the weights, summed up, pass `target`; where all are 0, the first untaken. */
+/** The index at which the sum of the weights passes `target`; the first untaken if all are 0. */
 function indexAtSum(weights: Float64Array, isTaken: Uint8Array, target: number): number {
   let left = target;
   let last = isTaken.indexOf(0);

@@ -1,9 +1,9 @@
 /**
- * Many centroids in two levels, so that training them and finding the nearest costs a fraction:
- * the vectors are grouped by a few coarse centroids, and each group has centroids of its own. A
- * vector is compared with those of the groups nearest to it, which nearly always hold its nearest
- * centroid; where not, with one about as near. Integer products and seeded draws: the same vectors
- * and seed give the same centroids on every machine.
+ * The centroids of an index's partitions, in two levels, so that training them and finding the
+ * nearest costs a fraction: vectors are grouped by a few coarse centroids, and each group has its
+ * own centroids. A vector is compared with the centroids of the groups nearest to it. They nearly
+ * always include its nearest centroid, and else one about as near. Products are of integers and
+ * draws are seeded, so that the same vectors and seed give the same centroids on every machine.
  */
 
 import { alea } from '../base/random';
@@ -15,17 +15,21 @@ import { roundToByteRows } from '../vectors/byte-rows';
 import { type Finder, type FinderPart, KMeans, Progress } from './k-means';
 import { integerPoints } from './points';
 
-/** Groups whose centroids a vector is compared with. */
+/** Number of groups whose centroids a vector is compared with. */
 const GROUPS = 4;
-/** Fewer centroids are all compared. */
+/** Fewer centroids form one group, so that all are compared. */
 const MIN_CENTROIDS = 128;
-/** Vectors that train a coarse centroid; rounds of the coarse, of those in groups, of all. */
+/** Vectors for each coarse centroid in its training. */
 const SAMPLE_PER_GROUP = 256;
+/** Rounds of k-means over coarse centroids, within groups, and across groups. */
 const COARSE_ROUNDS = 5;
 const GROUP_ROUNDS = 4;
 const LAST_ROUNDS = 1;
 
-/** Centroids in groups, at length UNIT: group g has `starts[g]` to `starts[g + 1]` of all. */
+/**
+ * Centroids of length UNIT in groups: group g has the coarse centroid g and the centroids
+ * `starts[g]` to `starts[g + 1] - 1`.
+ */
 interface TreeState {
   readonly centroids: Int16Array;
   readonly coarse: Int16Array;
@@ -34,7 +38,7 @@ interface TreeState {
   readonly kernel: KernelName | undefined;
 }
 
-/** Compares points with the centroids of the groups nearest to each. */
+/** Finds the nearest centroid of each point as `CentroidTree` does. */
 export const NEAREST_IN_TREE: Task<TreeState, FinderPart, Uint32Array> = {
   name: 'nearest in tree',
   open(state) {
@@ -47,9 +51,9 @@ export const NEAREST_IN_TREE: Task<TreeState, FinderPart, Uint32Array> = {
   },
 };
 
-/** Finds the nearest centroid of a vector, nearly always. */
+/** Finds a centroid that is nearly always the nearest one of a vector. */
 export class CentroidTree {
-  /** In WebAssembly memories, where the kernels of all threads read them in place. */
+  /** Its arrays are in WebAssembly memories, which the kernels of all threads read in place. */
   readonly state: TreeState;
 
   constructor(state: TreeState) {
@@ -60,7 +64,7 @@ export class CentroidTree {
     return this.state.centroids;
   }
 
-  /** Writes the nearest centroid of each vector, among those of the groups nearest to it. */
+  /** Writes for each vector the nearest of the centroids of the GROUPS groups nearest to it. */
   nearestInto(vectors: Int16Array, out: Uint32Array): void {
     const { centroids, starts, width } = this.state;
     const kernel = productsKernel(this.state.kernel);
@@ -71,7 +75,7 @@ export class CentroidTree {
     }
     const members = this.#groupsOf(vectors);
     const best = new Int32Array(out.length).fill(-(2 ** 31));
-    // Room behind the vectors takes those of a group: copies within an array are the fastest.
+    // Vectors of a group are copied behind all vectors: copies within an array are the fastest.
     const block = new Int16Array(2 * vectors.length);
     block.set(vectors);
     const all = { values: centroids, width };
@@ -98,7 +102,10 @@ export class CentroidTree {
     }
   }
 
-  /** For each group the vectors to which it is among the nearest, the first of equals. */
+  /**
+   * For each group the vectors to which it is one of the nearest, of equally near groups the first
+   * ones. `best` and `groups` are short lists for each vector, sorted by insertion.
+   */
   #groupsOf(vectors: Int16Array): number[][] {
     const { coarse, starts, width, kernel } = this.state;
     const count = starts.length - 1;
@@ -131,7 +138,7 @@ export class CentroidTree {
   }
 }
 
-/** How `trainTree` runs. */
+/** Options of `trainTree`. */
 interface TreeTraining {
   /** Centroids wanted; at most as many as there are vectors in the sample. */
   count: number;
@@ -140,9 +147,9 @@ interface TreeTraining {
 }
 
 /**
- * Centroids of `sample`, vectors of `width` integers in random order, which are put in another
- * order. A centroid without vectors moves to a vector of its group drawn at random. 8 bits a value
- * and a peak hold what is returned (vectors/byte-rows.ts).
+ * Trains centroids on `sample`: vectors of `width` integers in random order, which are reordered in
+ * place. A centroid without vectors moves to a random vector of its group. The centroids are
+ * rounded so that 8 bits a value store them without loss (vectors/byte-rows.ts).
  */
 export function* trainTree(
   sample: Int16Array,
@@ -184,13 +191,13 @@ export function* trainTree(
     yield* means.assign(rows, nearest, progress, finder);
     yield* means.move(rowForEmpty);
   }
-  roundToByteRows(centroids, width, UNIT); // half the bytes of a file
+  roundToByteRows(centroids, width, UNIT); // they take half of the bytes in a file
   return tree;
 }
 
-/** Points in the order of their groups, and the centroids of these. */
+/** Centroids in groups, for points that are in the order of their groups. */
 interface GroupState extends Omit<TreeState, 'coarse'> {
-  /** Where the points of each group begin. */
+  /** The first point of each group, and at last the number of points. */
   readonly groups: Uint32Array;
 }
 
@@ -217,7 +224,10 @@ export const NEAREST_IN_GROUP: Task<GroupState, FinderPart, Uint32Array> = {
   },
 };
 
-/** Puts vectors in the order of their groups, in place; returns where each group begins. */
+/**
+ * Sorts vectors by group, in place: follows each cycle of the permutation with one spare vector.
+ * Returns the first vector of each group, and at last their number.
+ */
 function* sortedByGroup(
   sample: Int16Array,
   width: number,
@@ -233,7 +243,7 @@ function* sortedByGroup(
   let moves = 0;
   for (let row = 0; row < target.length; row++) {
     while (target[row] !== row) {
-      if (++moves % 4096 === 0) yield undefined; // one cycle may hold all rows
+      if (++moves % 4096 === 0) yield undefined; // here, since one cycle may include all rows
       const to = target[row];
       spare.set(sample.subarray(to * width, (to + 1) * width));
       sample.copyWithin(to * width, row * width, (row + 1) * width);
@@ -244,13 +254,13 @@ function* sortedByGroup(
   return groups;
 }
 
-/** How many centroids the groups before each have, in proportion to their vectors. */
+/** The first centroid of each group, and at last `count`: in proportion to the groups' vectors. */
 function sharedOut(groups: Uint32Array, count: number): Uint32Array {
   const total = groups[groups.length - 1];
   return groups.map((before) => Math.round((before / total) * count));
 }
 
-/** The first vectors of each group, one for each of its centroids. */
+/** The vectors with which centroids begin: the first ones of each group, one for each centroid. */
 function firstRows(groups: Uint32Array, starts: Uint32Array): Uint32Array {
   const rows = new Uint32Array(starts[starts.length - 1]);
   for (let group = 0; group + 1 < groups.length; group++) {

@@ -1,4 +1,4 @@
-// The exports of the module: the only functions that bindings (*.wasm.ts) may call. They take
+// The exports of the WebAssembly module: the functions that bindings (*.wasm.ts) call. They take
 // addresses, counts and flags, allocate nothing, and check nothing: the caller owns the memory and
 // guarantees that every address is valid.
 

@@ -1,7 +1,8 @@
 /**
- * Which kernels exist for each family, which one runs, and how to force one: by an option `kernel`,
- * or for a whole process by the environment variable HALFSPACE_KERNEL. Every choice gives equal
- * results. Where WebAssembly or its SIMD is missing, scalar kernels run.
+ * Lists the kernels of each family and chooses the one that runs. Callers get kernels only here, so
+ * that one can be forced: by an option `kernel`, or for a whole process by the environment variable
+ * HALFSPACE_KERNEL. Every choice gives equal results. Where WebAssembly or its SIMD is missing,
+ * scalar kernels run.
  */
 
 import { checkOneOf } from '../base/check';
@@ -28,13 +29,19 @@ import { scalarWeighted } from './weighted/weighted.scalar';
 import { wasmWeighted } from './weighted/weighted.wasm';
 import { hashBytes } from './xxhash/xxhash.scalar';
 
-/** 'scalar': plain loops. 'popcnt64', 'popcnt8': WebAssembly, counting bits by 64 or by 16 x 8. */
+/**
+ * 'scalar': plain loops. 'popcnt64' and 'popcnt8': WebAssembly, in which Hamming distances count
+ * set bits of 64-bit words, or of 16 bytes at once. 'auto': WebAssembly, the faster of the two.
+ */
 export const KERNELS = ['auto', 'scalar', 'popcnt64', 'popcnt8'] as const;
 /** Which kernel does the work; all give equal results. */
 export type KernelName = (typeof KERNELS)[number];
 
-/** The kernel that runs: the option, else the environment's, else 'auto', or 'scalar' if forced
- * by the engine. Throws for an unknown name and for a kernel that this engine cannot run. */
+/**
+ * The kernel that runs: the option, else that of the environment, else 'auto', which becomes
+ * 'scalar' where there is no WebAssembly. Throws for an unknown name, and for a kernel that is
+ * named but cannot run here.
+ */
 export function resolveKernel(choice: KernelName = 'auto'): KernelName {
   checkOneOf('kernel', choice, KERNELS);
   if (choice !== 'auto') return refuseMissing(choice);
@@ -43,14 +50,14 @@ export function resolveKernel(choice: KernelName = 'auto'): KernelName {
   return kernelModule() === null ? 'scalar' : 'auto';
 }
 
-/** Throws for a WebAssembly kernel that is asked for by name where there is none. */
+/** Returns the choice if it can run here, and 'scalar' for 'auto' if not; else throws. */
 function refuseMissing(choice: KernelName): KernelName {
   if (choice === 'scalar' || kernelModule() !== null) return choice;
   if (choice === 'auto') return 'scalar';
   throw new Error(`"kernel" '${choice}' needs WebAssembly with SIMD, which this engine lacks`);
 }
 
-/** Takes a kernel of a family by a choice, in which the names of two kernels mean WebAssembly. */
+/** Makes the function that chooses a family's kernel: WebAssembly for every name but 'scalar'. */
 const either =
   <K>(scalar: K, wasm: K) =>
   (choice?: KernelName): K =>
@@ -66,12 +73,13 @@ export const rotationKernel = /* @__PURE__ */ either(scalarRotation, wasmRotatio
 export const residualKernel = /* @__PURE__ */ either(scalarResiduals, wasmResiduals);
 export const weightedKernel = /* @__PURE__ */ either(scalarWeighted, wasmWeighted);
 
-/** The kernel for codes of a width: with 'auto' the faster of two, which may depend on it. */
+/** The Hamming kernel for codes of a width, on which the faster one of 'auto' may depend. */
 export function hammingKernel(choice?: KernelName, bytesPerCode = 32): HammingKernel {
   const resolved = resolveKernel(choice);
   if (resolved === 'scalar') return scalarHamming;
   if (resolved === 'popcnt64') return popcnt64Hamming;
   if (resolved === 'popcnt8') return popcnt8Hamming;
+  // Widths are rounded up to whole words, and to 64 bytes at most, so that few are timed.
   return fasterHamming(Math.min(64, 8 * Math.ceil(bytesPerCode / 8)));
 }
 
@@ -81,6 +89,7 @@ export function hammingKernels(): HammingKernel[] {
   return [scalarHamming, popcnt64Hamming, popcnt8Hamming];
 }
 
+/** The faster kernel by bytes of a code, for widths that were timed. */
 const faster = new Map<number, HammingKernel>();
 
 /**
@@ -97,7 +106,10 @@ function fasterHamming(bytesPerCode: number): HammingKernel {
   return kernel;
 }
 
-/** The shortest of four runs, in milliseconds, each long enough for a browser's coarse clock. */
+/**
+ * The time of the fastest of four runs, in milliseconds. Each scans 128 KiB of codes 40 times, long
+ * enough for a browser's coarse clock. No row is a hit, since none is below distance 0.
+ */
 function timeOf(kernel: HammingKernel, bytesPerCode: number): number {
   const rows = Math.floor((1 << 17) / bytesPerCode);
   const query = new Uint8Array(bytesPerCode).fill(0x5a);
@@ -112,7 +124,7 @@ function timeOf(kernel: HammingKernel, bytesPerCode: number): number {
   return shortest;
 }
 
-/** xxHash64 of bytes, unsigned: the checksum of files. Kernels give equal results. */
+/** xxHash64 of bytes, unsigned: the checksum of files. Copies up to 1 GiB to the scratch memory. */
 export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): bigint {
   if (resolveKernel(choice) === 'scalar') return hashBytes(bytes, seed);
   if (bytes.length > LARGEST_HASHED) return hashBytes(bytes, seed);
@@ -121,5 +133,5 @@ export function checksum(bytes: Uint8Array, seed = 0n, choice?: KernelName): big
   return BigInt.asUintN(64, memory.kernels.hashBytes(FREE_START, bytes.length, seed));
 }
 
-/** Above this, a copy to linear memory could fail, and the scalar kernel reads the bytes. */
+/** Longer bytes are hashed by the scalar kernel, since a copy to linear memory could fail. */
 const LARGEST_HASHED = 1 << 30;

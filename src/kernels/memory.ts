@@ -1,18 +1,18 @@
 /**
- * The linear memories of the WebAssembly kernels: where they are made, viewed and grown. Large runs
- * of codes, and all that an index or a join holds, live in their own memories with space for a
- * call's query and hits below the data, so that kernels read it without a copy. Everything else is
- * copied into one shared scratch memory, whose contents last until the next kernel call.
+ * Makes, views and grows the linear memories of the WebAssembly kernels. Large runs of codes, and
+ * the data of an index or a join, live in separate memories, with space for a call's query and hits
+ * below the data, so that kernels read it without a copy. All other data is copied into the scratch
+ * memory of the thread, whose contents last until the next kernel call.
  *
- * Addresses of a memory: 0 constants of the module, FREE_START scratch space of a call, and, in a
- * separate memory, CODES_START the data. Threads read one memory, each by its own instance of the
- * module and with its own scratch space behind the data.
+ * Addresses of a memory: from 0 the constants of the module, from FREE_START the scratch space of a
+ * call, and in a separate memory from CODES_START the data. Threads that read one memory have their
+ * own instances of the module, and their own scratch spaces behind the data.
  */
 
 import { type KernelExports, LIMITS_AT, MODULE_TEXT } from './module.generated';
 
 const PAGE_BYTES = 65_536;
-/** The most that 32-bit addresses reach: 4 GiB. Modules and memories must state the same. */
+/** Pages that 32-bit addresses reach: 4 GiB. Module and memories must state this as maximum. */
 const MAX_PAGES = 65_536;
 /** The first address that a call may use; the module's constants are below. */
 export const FREE_START = PAGE_BYTES;
@@ -29,20 +29,23 @@ const MIN_OWN_BYTES = 65_536;
 /** A scratch memory that grew beyond this is released by the next call that needs less. */
 const MAX_IDLE_SCRATCH_BYTES = 16 << 20;
 
-/** The module for plain memories and the one for shared memories; null where there is none. */
+/**
+ * The module for plain memories and the one for shared memories. Null where the engine cannot
+ * compile it, undefined before it was needed.
+ */
 export interface KernelModules {
   plain?: WebAssembly.Module | null;
   shared?: WebAssembly.Module | null;
 }
 let compiled: KernelModules = {};
 
-/** The compiled module, or null where WebAssembly or its SIMD is missing or forbidden. */
+/** The module for plain memories; null where WebAssembly or its SIMD is missing or forbidden. */
 export function kernelModule(): WebAssembly.Module | null {
   if (compiled.plain === undefined) compiled.plain = moduleOf(moduleBytes());
   return compiled.plain;
 }
 
-/** The same for memories that threads share; null where the engine has none. */
+/** The module for memories that threads share; null where the engine has none. */
 function sharedModule(): WebAssembly.Module | null {
   if (compiled.shared === undefined) {
     const isPossible = typeof SharedArrayBuffer === 'function' && kernelModule() !== null;
@@ -53,17 +56,17 @@ function sharedModule(): WebAssembly.Module | null {
   return compiled.shared;
 }
 
-/** Whether threads can read each other's memory here. */
+/** True where threads can read each other's memory. */
 export function canShareMemory(): boolean {
   return sharedModule() !== null;
 }
 
-/** Both modules, compiled, to be given to another thread. */
+/** Both modules, compiled, for another thread to adopt. */
 export function kernelModules(): KernelModules {
   return { plain: kernelModule(), shared: sharedModule() };
 }
 
-/** Uses modules that another thread compiled. */
+/** Makes this thread use modules that another thread compiled. */
 export function adoptModules(modules: KernelModules): void {
   compiled = modules;
 }
@@ -76,7 +79,10 @@ function moduleOf(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module | null {
   }
 }
 
-/** The bytes that MODULE_TEXT spells. */
+/**
+ * Decodes MODULE_TEXT: a byte plus 4 is a number in base 89, written as a character from '#' on,
+ * with '|' or '}' before it for 89 or 178 more. scripts/build-kernels.mjs says why.
+ */
 function moduleBytes(): Uint8Array<ArrayBuffer> {
   const bytes: number[] = [];
   let prefix = 0;
@@ -85,20 +91,21 @@ function moduleBytes(): Uint8Array<ArrayBuffer> {
     if (digit < 89) bytes.push(prefix + digit - 4);
     prefix = digit < 89 ? 0 : 89 * (digit - 88);
   }
-  return Uint8Array.from(bytes); // modulo 256
+  return Uint8Array.from(bytes); // modulo 256, so -4 to -1 are 252 to 255
 }
 
-/** A WebAssembly memory and an instance of the module bound to it. */
+/** A WebAssembly memory and this thread's instance of the module, which reads and writes it. */
 export class LinearMemory {
   readonly kernels: KernelExports;
   readonly memory: WebAssembly.Memory;
   readonly isShared: boolean;
-  /** Where the scratch space of this thread's calls begins: SCAN_BYTES or more. */
+  /** The address of the scratch space of this thread's calls, SCAN_BYTES or more. */
   readonly free: number;
   /** Scratch spaces of other threads, behind the data, as `reserveAreas` made them. */
   readonly #areas: Area[] = [];
   #bytes: Uint8Array<ArrayBuffer>;
 
+  /** Instantiates the module over an existing memory, which another thread may use as well. */
   constructor(memory: WebAssembly.Memory, free = FREE_START) {
     this.memory = memory;
     this.free = free;
@@ -109,17 +116,18 @@ export class LinearMemory {
     this.kernels = new WebAssembly.Instance(module, imports).exports as unknown as KernelExports;
   }
 
+  /** A new memory, all zero, of at least `byteLength` bytes. Throws where there is not so much. */
   static allocate(byteLength: number, shared: boolean): LinearMemory {
     const initial = Math.ceil(byteLength / PAGE_BYTES);
     return new LinearMemory(new WebAssembly.Memory({ initial, maximum: MAX_PAGES, shared }));
   }
 
-  /** The memory for data; make views from its `buffer`, after the last `reserve`. */
+  /** All bytes of the memory, from address 0 on. Valid until `reserve` grows a plain memory. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
   }
 
-  /** True when the memory can grow: there is nothing behind the data. */
+  /** True while the data can grow in place: no scratch space of another thread lies behind it. */
   get canGrow(): boolean {
     return this.#areas.length === 0;
   }
@@ -132,7 +140,10 @@ export class LinearMemory {
     this.#bytes = new Uint8Array(this.memory.buffer);
   }
 
-  /** The scratch spaces of `count` threads, `byteLength` each: addresses behind the data. */
+  /**
+   * Addresses of the scratch spaces of `count` other threads, at least `byteLength` bytes each.
+   * Spaces of earlier calls are used again where they are large enough.
+   */
   reserveAreas(count: number, byteLength: number): number[] {
     const usable = this.#areas.filter((area) => area.byteLength >= byteLength);
     while (usable.length < count) {
@@ -145,6 +156,7 @@ export class LinearMemory {
   }
 }
 
+/** A scratch space of another thread. */
 interface Area {
   readonly at: number;
   readonly byteLength: number;
@@ -152,7 +164,10 @@ interface Area {
 
 let scratchMemory: LinearMemory | undefined;
 
-/** This thread's scratch memory, with at least `byteLength` free bytes from `FREE_START` on. */
+/**
+ * This thread's scratch memory, with at least `byteLength` bytes from `FREE_START` on. Earlier
+ * views of it may be detached, and its contents are those of the last call.
+ */
 export function scratch(byteLength: number): LinearMemory {
   const end = FREE_START + byteLength;
   if (
@@ -165,19 +180,19 @@ export function scratch(byteLength: number): LinearMemory {
   return scratchMemory;
 }
 
-/** The memories whose data kernels read in place, by their buffer. */
+/** By buffer the memories whose data kernels read in place. */
 const owned = new WeakMap<ArrayBufferLike, LinearMemory>();
 
 /**
- * Bytes that can grow, in a separate linear memory where the engine has WebAssembly, else in
- * plain memory; the memory can be shared with other threads where the engine has shared memories.
- * Growing detaches views: make them again from `bytes` after each `reserve`.
+ * Bytes that can grow, in a separate linear memory where the engine has WebAssembly, else in an
+ * ordinary array. Other threads can read the memory where the engine has shared memories. Views
+ * become invalid when it grows: make them again from `bytes` after each `reserve`.
  */
 export class Arena {
   #memory: LinearMemory | null;
   #bytes: Uint8Array<ArrayBuffer>;
 
-  /** `isShared`: threads read it. `fill` and `set` are slower there, so other arenas are plain. */
+  /** `isShared` lets other threads read it, but makes `fill` and `set` slower. */
   constructor(byteLength = 0, isShared = false) {
     const canShare = isShared && sharedModule() !== null;
     this.#memory = newMemory(CODES_START + byteLength, canShare);
@@ -185,11 +200,12 @@ export class Arena {
     this.#view();
   }
 
+  /** The data, at least as many bytes as were reserved; valid until the next `reserve`. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
   }
 
-  /** Grows to at least `byteLength` bytes; new ones are 0. */
+  /** Grows to at least `byteLength` bytes; new ones are 0. Throws where there is not so much. */
   reserve(byteLength: number): void {
     if (byteLength <= this.#bytes.length) return;
     if (this.#memory === null) {
@@ -208,6 +224,7 @@ export class Arena {
     }
   }
 
+  /** Makes `#bytes` again, and lets `memoryOf` find the buffer, which growing replaces. */
   #view(): void {
     if (this.#memory === null) return;
     owned.set(this.#memory.bytes.buffer, this.#memory);
@@ -215,7 +232,10 @@ export class Arena {
   }
 }
 
-/** Zeroed values outside of the kernels' memories that other threads read in place. */
+/**
+ * A typed array of zeros that other threads read in place, outside of the memories of kernels; an
+ * ordinary one where the engine has no shared memory.
+ */
 export function sharedValues<T>(
   Type: { new (buffer: ArrayBufferLike): T; readonly BYTES_PER_ELEMENT: number },
   length: number,
@@ -226,7 +246,7 @@ export function sharedValues<T>(
   );
 }
 
-/** The values of such an array in a new one of `length` values. */
+/** A copy of the values in a new array of `sharedValues`, followed by zeros up to `length`. */
 export function grownShared<T extends Uint32Array | Float32Array | Float64Array>(
   values: T,
   length: number,
@@ -259,12 +279,12 @@ export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
   return memory.bytes.subarray(CODES_START, CODES_START + byteLength);
 }
 
-/** The linear memory that holds these values, or undefined where kernels cannot read in place. */
+/** The linear memory that contains these values; undefined where kernels cannot read in place. */
 export function memoryOf(values: ArrayBufferView): LinearMemory | undefined {
   return owned.get(values.buffer);
 }
 
-/** Lets kernels of this thread read a memory of another, with scratch space at `free`. */
+/** Lets kernels of this thread read a memory of another thread, with scratch space at `free`. */
 export function adoptMemory(memory: WebAssembly.Memory, free: number): void {
   owned.set(memory.buffer, new LinearMemory(memory, free));
 }

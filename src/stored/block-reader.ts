@@ -1,6 +1,6 @@
 /**
- * Reads blocks of segments where they are, many at once, and compares each with its checksum. What
- * it returns is small: numbers, ids and checks of rows; codes are copied by the caller.
+ * Reads blocks of segments, many at once, and compares each with its checksum. It returns views of
+ * the bytes that were read; callers that keep a block for long copy what they need with `keptRows`.
  */
 
 import { asFormatError, FormatError } from '../base/format-error';
@@ -15,40 +15,46 @@ import {
 } from '../table/sealed/segment-tables';
 import type { StoredContent, StoredSegment } from './content';
 
-/** A block: its segment and its place there. */
+/** A block: its segment, and its number there. */
 export interface BlockName {
   readonly segment: StoredSegment;
   readonly block: number;
 }
 
-/** A block that was read. */
+/** A block that was read; its rows are views of the bytes. */
 export interface LoadedBlock extends BlockName {
   readonly rows: BlockRows;
 }
 
-/** Where a row is: all that is needed to read its vector. */
+/** The place of a row in the files: enough to read its vector. */
 export interface RowPlace extends BlockName {
+  /** Its position in the block. */
   readonly place: number;
-  /** The low half of the checksum of its vector. */
+  /** The low 32 bits of the checksum of its vector. */
   readonly check: number;
-  /** Of sparse vectors: entries before it in its block, its own, and those of the block. */
+  /**
+   * For sparse vectors the number of entries before the row in its block, of the row, and of the
+   * block; else null.
+   */
   readonly entries: readonly [before: number, own: number, all: number] | null;
 }
 
-/** A row that a search found in a block that is not held. */
+/** A row that a search found in a block that memory does not hold. */
 export interface PassedRow extends RowPlace {
   readonly row: number;
-  /** Null where rows are the ids. */
+  /** Decodes its id; null where rows are the ids, and where ids are not known. */
   readonly id: (() => string | number | bigint) | null;
+  /** Its code; empty where codes were not read. */
   readonly code: Uint8Array;
 }
 
-/** What was read so far. */
+/** The number of ranges read so far, and their bytes. */
 interface ReadCounts {
   reads: number;
   bytes: number;
 }
 
+/** Reads blocks, codes and other ranges of one generation. */
 export class BlockReader {
   readonly #content: StoredContent;
   readonly counts: ReadCounts = { reads: 0, bytes: 0 };
@@ -57,13 +63,19 @@ export class BlockReader {
     this.#content = content;
   }
 
-  /** Whether parts of blocks are read: bytes are dear, and the files have checksums of parts. */
+  /**
+   * Whether searches read only the heads of blocks (all columns before the codes), and codes later
+   * where they need them. Pays where bytes are expensive, and needs checksums of both parts.
+   */
   get readsHeads(): boolean {
     const { files, segments } = this.#content;
     return files.isFar === true && segments.every(({ table }) => hasHeads(table));
   }
 
-  /** Blocks, in the order given; with `isHead` without their codes. */
+  /**
+   * Reads blocks, in the order given; with `isHead` without their codes. Damage throws a
+   * FormatError.
+   */
   async blocks(
     names: readonly BlockName[],
     signal?: AbortSignal,
@@ -94,7 +106,7 @@ export class BlockReader {
     });
   }
 
-  /** The codes of blocks, one after another in each, in the order given. */
+  /** Reads the codes of blocks, in the order given. Damage throws a FormatError. */
   async codes(names: readonly BlockName[], signal?: AbortSignal): Promise<Uint8Array[]> {
     const { bits } = this.#content.parts;
     const width = bytesPerCode(bits);
@@ -117,11 +129,15 @@ export class BlockReader {
     return read;
   }
 
+  /** The name of a file in errors. */
   pathOf({ name }: { readonly name: string }): string {
     return `${this.#content.files.place}/${name}`;
   }
 
-  /** Ranges of several files, in the order given. */
+  /**
+   * Reads ranges of several files, in the order given. Each result starts at a multiple of 8 bytes
+   * in its buffer.
+   */
   async ranges(
     wanted: readonly { file: StoredSegment['rows']; range: { at: number; length: number } }[],
     signal?: AbortSignal,
@@ -148,12 +164,17 @@ export class BlockReader {
   }
 }
 
-/** Typed arrays need their bytes at a multiple of 8. */
+/**
+ * Typed arrays need bytes that start at a multiple of 8 in their buffer; other bytes are copied.
+ */
 function aligned(bytes: Uint8Array): Uint8Array {
   return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
 }
 
-/** Where the row at a place of a block is. */
+/**
+ * The place of the row at position `place` of a block. Takes time in proportion to the block if
+ * vectors are sparse.
+ */
 export function rowPlace({ segment, block, rows }: LoadedBlock, place: number): RowPlace {
   const { checks, entries } = rows;
   let [before, all] = [0, 0];
@@ -167,7 +188,7 @@ export function rowPlace({ segment, block, rows }: LoadedBlock, place: number): 
   };
 }
 
-/** The block and the place there of row `at` among the rows of all blocks. */
+/** Finds row `at` of the concatenated rows of some blocks: its block, and its position there. */
 export function placeIn(blocks: readonly LoadedBlock[], at: number) {
   let place = at;
   let i = 0;
@@ -175,7 +196,10 @@ export function placeIn(blocks: readonly LoadedBlock[], at: number) {
   return { block: blocks[i], place };
 }
 
-/** What is held of a block besides its codes: no view of the body, which is freed. */
+/**
+ * Copies what is kept of a block, so that the bytes that were read can be freed. Codes and residual
+ * codes are not copied.
+ */
 export function keptRows({ rows }: LoadedBlock): LoadedBlock['rows'] {
   const { checks, entries, ids } = rows;
   return {

@@ -1,6 +1,6 @@
 /**
- * The files of an index that a page or a program has at hand: bytes in memory, or the files that a
- * person has chosen, of which only the ranges that searches need are read.
+ * The files of an index that a page or a program has at hand: bytes in memory, or files that a
+ * person has chosen. Searches read only the ranges that they need.
  */
 
 import { wrongType } from '../base/check';
@@ -8,9 +8,10 @@ import { FormatError } from '../base/format-error';
 import { manifestGeneration, manifestName } from './manifest';
 import type { ByteRange, NamedFile, StoredFiles } from './stored-files';
 
-/** By the name of each file its bytes. A `Blob` is read by ranges; a `File` is one. */
+/** The files by their names. A `Blob` is read by ranges; every `File` is one. */
 export type FilesAtHand = ReadonlyMap<string, Uint8Array | Blob>;
 
+/** Reads such files for a stored index; it ignores files that are not of the index. */
 export class ByteFiles implements StoredFiles {
   readonly place = 'files';
   readonly #files: FilesAtHand;
@@ -24,6 +25,7 @@ export class ByteFiles implements StoredFiles {
   }
 
   async manifest(generation: number | undefined) {
+    // As in a folder, the manifest with the highest number is the index; 0 stands for none.
     const own = Array.from(this.#files.keys(), manifestGeneration).filter((one) => one !== null);
     const newest = generation ?? Math.max(0, ...own);
     const name = manifestName(newest);
@@ -42,6 +44,7 @@ export class ByteFiles implements StoredFiles {
       const how = size < bytes ? 'cut short' : 'damaged';
       throw new FormatError(`${how}: ${size} bytes, the manifest says ${bytes}`, path);
     }
+    // A chosen file that was changed or deleted since cannot be read any more.
     const read = ({ at, length }: ByteRange) =>
       bytesOf(file, at, at + length).catch((cause) => {
         throw new FormatError(`cannot be read: ${(cause as Error).message}`, path, { cause });
@@ -51,6 +54,7 @@ export class ByteFiles implements StoredFiles {
     return results;
   }
 
+  /** Bytes at hand need no closing. */
   async close(): Promise<void> {}
 }
 
@@ -58,7 +62,7 @@ function sizeOf(file: Uint8Array | Blob): number {
   return file instanceof Uint8Array ? file.length : file.size;
 }
 
-/** A copy: whoever gave the bytes may change them. */
+/** A copy, since the owner of the bytes may change them. */
 async function bytesOf(file: Uint8Array | Blob, from: number, end: number): Promise<Uint8Array> {
   if (file instanceof Uint8Array) return new Uint8Array(file.subarray(from, end));
   return new Uint8Array(await file.slice(from, end).arrayBuffer());

@@ -1,6 +1,7 @@
 /**
- * What a stored index holds in memory: manifest, centroids, removed rows and where blocks are.
- * Everything else stays where it is. Each file that is read here is compared with its checksum.
+ * What a stored index always holds in memory: the manifest, centroids, removed rows and the places
+ * of blocks. Everything else stays in files. Every file that is read here is compared with its
+ * checksum.
  */
 
 import { checkInteger, wrongType } from '../base/check';
@@ -33,33 +34,35 @@ export interface StoredSegment extends Segment {
   readonly table: BlockTable;
 }
 
+/** A generation that was opened. */
 export interface StoredContent {
   readonly files: StoredFiles;
   readonly manifest: Manifest;
   readonly header: IndexHeader;
-  /** An index of the same options without rows: makes queries. */
+  /** An index of the same options without rows, which makes queries. */
   readonly empty: SimHashIndex;
+  /** The parts of `empty`. */
   readonly parts: IndexParts;
   readonly segments: readonly StoredSegment[];
-  /** Rows of the files that the index has no more. */
+  /** Rows that files have and that were removed from the index. */
   readonly removed: RowSet;
-  /** Null without partitions. */
+  /** The centroids one after another; null without partitions. */
   readonly centroids: Int16Array | null;
-  /** Memory that all this takes. */
+  /** Bytes of memory that all this takes, about. */
   readonly bytes: number;
 }
 
-/** Bytes that a block takes in the tables. */
+/** Bytes of memory that a block takes in the tables, without the checksums of its parts. */
 const TABLE_BYTES = 48;
 
 /** How content is opened. */
 interface Opening {
   readonly signal?: AbortSignal | undefined;
-  /** The segments `first` to `last` alone, by their places; all by default. */
+  /** The segments `first` to `last` alone, by their positions; all by default. */
   readonly segments?: readonly [first: number, last: number] | undefined;
 }
 
-/** Closes the files where they cannot be read. */
+/** Opens a generation, the newest by default. Closes the files where that fails. */
 export async function openContent(
   files: StoredFiles,
   { generation, signal }: { generation?: number | undefined; signal?: AbortSignal | undefined },
@@ -74,7 +77,7 @@ export async function openContent(
   }
 }
 
-/** The content that a manifest names. */
+/** The content of the generation that a manifest describes. Checks the manifest first. */
 export async function contentOf(
   files: StoredFiles,
   found: FoundManifest,
@@ -85,7 +88,10 @@ export async function contentOf(
   return contentNamed(files, manifest, { path, ...opening });
 }
 
-/** The same of a manifest that was read from `path`. */
+/**
+ * The same for a parsed manifest, which errors call `path`. Reads the small files of the generation
+ * in parallel. Throws for format version 1, which has no blocks.
+ */
 export async function contentNamed(
   files: StoredFiles,
   whole: Manifest,
@@ -119,12 +125,16 @@ export async function contentNamed(
   for (const row of removed ?? []) rows.add(row);
   const manifest = range === undefined ? whole : ofSegments(whole, named, rows);
   const blocks = segments.reduce((sum, { table }) => sum + table.count, 0);
+  // One bit for each row number. Without removed rows, numbers before the first segment take no
+  // memory.
   const numbers = header.nextRow - (removed === null ? (named[0]?.rows.firstRow ?? 0) : 0);
   const bytes = (centroids?.byteLength ?? 0) + TABLE_BYTES * blocks + Math.ceil(numbers / 8);
   return { files, manifest, header, empty, parts, segments, removed: rows, centroids, bytes };
 }
 
-/** The header, checked; a gap before the first row takes no memory. */
+/**
+ * The checked header. Row numbers before the first segment take no memory, so they do not count.
+ */
 function headerIn(manifest: Manifest): IndexHeader {
   const { nextRow } = manifest.index;
   const firstRow = filesOf(manifest, 'rows')[0]?.firstRow ?? 0;
@@ -132,6 +142,7 @@ function headerIn(manifest: Manifest): IndexHeader {
   return manifest.index;
 }
 
+/** The segments of a manifest, or those in a range, whose limits are checked. */
 function segmentsIn(manifest: Manifest, range: Opening['segments']): Segment[] {
   const all = segmentsOf(manifest);
   if (range === undefined) return all;
@@ -140,7 +151,10 @@ function segmentsIn(manifest: Manifest, range: Opening['segments']): Segment[] {
   return all.slice(first, checkInteger('segments[1]', range[1], first, all.length - 1) + 1);
 }
 
-/** A manifest of some segments and what belongs to all. */
+/**
+ * A manifest with only these segments and the files that all segments share; `rows` counts the live
+ * rows.
+ */
 function ofSegments(manifest: Manifest, segments: readonly Segment[], removed: RowSet): Manifest {
   const all = new Set(segmentsOf(manifest).flatMap(filesOfSegment));
   const others = manifest.files.filter((file) => !all.has(file));
@@ -150,7 +164,7 @@ function ofSegments(manifest: Manifest, segments: readonly Segment[], removed: R
   return { ...manifest, rows, files: [...segments.flatMap(filesOfSegment), ...others] };
 }
 
-/** All bytes of a file, which are those that were written. */
+/** Reads a whole file and compares its checksum. */
 export async function wholeFile(
   files: StoredFiles,
   file: FolderFile,
@@ -161,7 +175,7 @@ export async function wholeFile(
   throw new FormatError('damaged: it fails its checksum', `${files.place}/${file.name}`);
 }
 
-/** Fails unless all bytes of a file are those that were written; memory holds a piece of it. */
+/** Compares the checksum of a whole file, one piece in memory at a time; throws if it differs. */
 export async function checkWhole(files: StoredFiles, file: FolderFile): Promise<void> {
   const checksum = new FileChecksum();
   for (let at = 0; at < file.bytes; at += PIECE_BYTES) {
@@ -173,6 +187,10 @@ export async function checkWhole(files: StoredFiles, file: FolderFile): Promise<
   throw new FormatError('damaged: it fails its checksum', `${files.place}/${file.name}`);
 }
 
+/**
+ * Copies the centroids to memory that kernels can read in place. Throws if their width does not fit
+ * the index.
+ */
 function centroidsOf(values: Int16Array, { dense, bits }: IndexParts): Int16Array {
   const width = integerWidth(dense?.dimensions ?? bits);
   const count = values.length / width;
@@ -182,7 +200,10 @@ function centroidsOf(values: Int16Array, { dense, bits }: IndexParts): Int16Arra
   return centroids;
 }
 
-/** Every block lies in its files, in order, and the rows are as many as the manifest says. */
+/**
+ * Throws unless the blocks lie in their files one after another, in ascending order of partition,
+ * and have the number of rows that the manifest states.
+ */
 function checkTable(
   files: StoredFiles,
   { rows, vectors, blocks, table }: StoredSegment,
@@ -193,6 +214,7 @@ function checkTable(
     const partitions = (centroids?.length ?? 0) / integerWidth(dense?.dimensions ?? bits) || 1;
     const { layout } = table;
     let [count, at, vectorsAt, before] = [0, 0, 0, 0];
+    // Blocks are read by this layout, so it must be that of the index.
     if (layout.bits !== bits || layout.keep !== (held?.kind ?? 'none')) {
       throw new Error('damaged: its columns are not those of the index');
     }

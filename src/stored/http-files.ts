@@ -1,9 +1,9 @@
 /**
- * The files of an index on a web host, read by range requests: in a browser as in Node. Ranges that
- * are near each other are one request, at most six run at a time for a host, and what may pass (a
- * lost connection, 429, 5xx) is tried again. An answer that is not the bytes asked for is an error
- * that names the address. Files never change under their names, and the caller compares checksums:
- * an index that is published again is never mixed with the one that is open.
+ * Reads the files of an index on a web host by range requests, in a browser or in Node. Ranges
+ * close to each other become one request. http-requests.ts runs at most six requests at a time for
+ * each host and repeats those that fail temporarily. An answer that is not the requested range
+ * throws an error with the address. Files never change under their names, and the caller compares
+ * checksums, so an index that is published again never mixes with the one that is open.
  */
 
 import { wrongType, wrongValue } from '../base/check';
@@ -12,20 +12,25 @@ import { bytesOf, MissingError, type Wanted } from './http-requests';
 import { manifestName } from './manifest';
 import { type ByteRange, joined, type NamedFile, type StoredFiles } from './stored-files';
 
-/** Bytes between two ranges that are read to save a request. */
+/**
+ * Ranges at most this many bytes apart become one request, which also reads the bytes between them.
+ */
 const MAX_GAP = 2 ** 13;
-/** A host may send without end. */
+/**
+ * Most bytes of a manifest. Its size is not known in advance, and a host could send without end.
+ */
 const MAX_MANIFEST_BYTES = 2 ** 26;
 
 export class HttpFiles implements StoredFiles {
   readonly place: string;
   readonly isFar = true;
   readonly #base: URL;
-  /** Of the manifest that was read last. */
+  /** The generation of the manifest that was read last; null before. */
   #generation: number | null = null;
+  /** The running reads; `close` aborts them. */
   readonly #running = new Set<AbortController>();
 
-  /** `address` is that of the folder; in a page it may be relative. */
+  /** `address` is the address of the folder; in a page it may be relative. */
   constructor(address: string | URL) {
     this.#base = folderAddress(address);
     this.place = `${this.#base.origin}${this.#base.pathname.slice(0, -1)}`;
@@ -37,6 +42,7 @@ export class HttpFiles implements StoredFiles {
     return found;
   }
 
+  /** `manifest.json` belongs to the newest generation. */
   async #manifest(generation: number | undefined, signal?: AbortSignal) {
     const name = generation === undefined ? 'manifest.json' : manifestName(generation);
     const wanted = { ...this.#named(name), at: 0, length: MAX_MANIFEST_BYTES, fileBytes: null };
@@ -45,6 +51,7 @@ export class HttpFiles implements StoredFiles {
       throw error;
     });
     if (bytes === null) return null;
+    // The caller checks the manifest against this number; it is not parsed here.
     const own = /"generation": (\d{1,15})\b/.exec(new TextDecoder().decode(bytes))?.[1];
     if (own !== undefined) return { name, generation: Number(own), bytes };
     throw new FormatError('cannot be read as a manifest: it names no generation', wanted.path);
@@ -69,6 +76,7 @@ export class HttpFiles implements StoredFiles {
         const own = ranges[part];
         const from = own.at - at;
         const isAll = own.length === length;
+        // A part is copied, so that the bytes around it can be freed.
         results[part] = isAll ? bodies[i] : bodies[i].slice(from, from + own.length);
       }
     });
@@ -86,14 +94,16 @@ export class HttpFiles implements StoredFiles {
     return { url, path: `${this.place}/${name}` };
   }
 
-  /** The bodies of requests; the first error ends the others. */
+  /** The bodies of some requests, in the order given. The first error aborts the others. */
   #all(requests: readonly Wanted[], signal: AbortSignal | undefined): Promise<Uint8Array[]> {
     signal?.throwIfAborted();
     const own = new AbortController();
+    // One signal for all of these requests: the caller, `close` and the first error can end them.
     const stop = () => own.abort(signal?.reason);
     signal?.addEventListener('abort', stop);
     this.#running.add(own);
     return new Promise<Uint8Array[]>((resolve, reject) => {
+      // Rejects at once, even if a request does not notice the abort.
       own.signal.addEventListener('abort', () => reject(own.signal.reason));
       const bodies = requests.map((wanted) => bytesOf(wanted, own.signal));
       Promise.all(bodies).then(resolve, (error) => own.abort(error));
@@ -103,8 +113,11 @@ export class HttpFiles implements StoredFiles {
     });
   }
 
-  /** The error of a file that is missing: it says so where there is another generation by now. */
+  /**
+   * Adds to the error of a missing file that another generation was published since, if that is so.
+   */
   async #gone(missing: Error, signal: AbortSignal | undefined): Promise<Error> {
+    // A host that publishes an index again may delete the files of the open generation.
     const now = await this.#manifest(undefined, signal).catch(() => null);
     if (now === null || now.generation === this.#generation) return missing;
     const what = `${missing.message}; generation ${now.generation} was published since`;
@@ -112,6 +125,9 @@ export class HttpFiles implements StoredFiles {
   }
 }
 
+/**
+ * The address of a folder, with a slash at its end. Throws for protocols other than http and https.
+ */
 function folderAddress(address: string | URL): URL {
   if (typeof address !== 'string' && !(address instanceof URL)) {
     throw wrongType('url', 'an address', address);

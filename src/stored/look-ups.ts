@@ -1,7 +1,7 @@
 /**
- * Finds rows of a stored index by the hashes of their ids or codes: a bucket of each segment is
- * read and compared with its checksum. What is found may be of another id or code with the same
- * hash, or removed: callers look at the row.
+ * Finds rows of a stored index by the hashes of their ids or codes. In each segment it reads the
+ * bucket of the hash and compares its checksum. Different ids or codes may have the same hash, so
+ * callers compare the row itself.
  */
 
 import { asFormatError, FormatError } from '../base/format-error';
@@ -19,20 +19,22 @@ import { type StoredContent, type StoredSegment, wholeFile } from './content';
 import type { FolderFile, Manifest } from './manifest';
 import { segmentsOf } from './manifest';
 
-/** A row of a hash: which of the hashes that were asked for, and where it is. */
+/** A row with one of the wanted hashes. */
 export interface HashMatch extends BlockName {
+  /** The index of that hash in the list of wanted hashes. */
   readonly asked: number;
   readonly row: number;
 }
 
-/** Buckets that are read together. */
+/** How many buckets are read together. */
 const TOGETHER = 64;
 
-/** Whether rows of all segments can be found by hash: early folders of version 2 cannot. */
+/** Whether all segments have files of hashes; early folders of version 2 have none. */
 export function hasLookUps(manifest: Manifest): boolean {
   return segmentsOf(manifest).every(({ hashes }) => hashes !== null);
 }
 
+/** Look-ups in one generation. The table of buckets of each segment is read once. */
 export class LookUps {
   readonly #content: StoredContent;
   readonly #reader: BlockReader;
@@ -43,7 +45,7 @@ export class LookUps {
     this.#reader = reader;
   }
 
-  /** Whether ids have hashes in all segments; of rows without ids, early folders have none. */
+  /** Whether all ids have hashes. In early folders, rows that are their own ids have none. */
   async hasIds(signal?: AbortSignal): Promise<boolean> {
     if (!hasLookUps(this.#content.manifest)) return false;
     const { segments } = this.#content;
@@ -51,7 +53,7 @@ export class LookUps {
     return tables.every(({ ids }) => ids > 0);
   }
 
-  /** All rows with one of these hashes, segment by segment; removed rows are left out. */
+  /** Yields all live rows with one of these hashes, segment by segment. Reads each bucket once. */
   async *find(
     of: 'ids' | 'codes',
     hashes: readonly bigint[] | BigUint64Array,
@@ -59,14 +61,17 @@ export class LookUps {
   ): AsyncGenerator<HashMatch> {
     for (const segment of this.#content.segments) {
       const table = await this.#tableOf(segment, signal);
+      // For each bucket the hashes to look for.
       const askedOf = new Map<number, number[]>();
       for (let asked = 0; asked < hashes.length; asked++) {
         const own = bucketOf(hashes[asked], table[of]);
+        // Buckets of codes follow those of ids.
         const bucket = of === 'ids' ? own : table.ids + own;
         const others = askedOf.get(bucket);
         if (others === undefined) askedOf.set(bucket, [asked]);
         else others.push(asked);
       }
+      // In ascending order, so that buckets that are read together lie close together.
       const buckets = [...askedOf.keys()].sort((a, b) => a - b);
       for (let first = 0; first < buckets.length; first += TOGETHER) {
         const some = buckets.slice(first, first + TOGETHER);
@@ -85,8 +90,8 @@ export class LookUps {
   }
 
   /**
-   * All rows of a segment with their hashes, ascending, a bucket after another: `count` is how many
-   * buckets there are, `bucket` which of them this is.
+   * Yields the rows of a segment with their hashes, including removed rows, one bucket at a time in
+   * ascending order: `bucket` is its number, `count` the number of buckets.
    */
   async *passing(
     segment: StoredSegment,
@@ -101,6 +106,7 @@ export class LookUps {
     }
   }
 
+  /** Reads buckets and checks them. */
   async #buckets(
     { hashes, table: { count } }: StoredSegment,
     table: BucketTable,
@@ -119,12 +125,14 @@ export class LookUps {
       }
       return asFormatError(path, () => {
         const bucket = readBucket(table, i, bodies[at]);
+        // Callers use these numbers to read blocks.
         if (bucket.blocks.every((block) => block < count)) return bucket;
         throw new Error(`damaged: bucket ${i} names blocks that are not there`);
       });
     });
   }
 
+  /** The table of buckets of a segment; concurrent calls share one read. */
   #tableOf(segment: StoredSegment, signal: AbortSignal | undefined): Promise<BucketTable> {
     const known = this.#tables.get(segment);
     if (known !== undefined) return known;
@@ -134,6 +142,7 @@ export class LookUps {
     return reading;
   }
 
+  /** Reads and checks the table of a segment's buckets. */
   async #read(
     { hashes, buckets }: StoredSegment,
     signal: AbortSignal | undefined,
@@ -143,6 +152,7 @@ export class LookUps {
     const bytes = await wholeFile(files, buckets as FolderFile, signal);
     const table = bucketsFromArrow(bytes, path);
     table.at.forEach((at, i) => {
+      // A bucket is read as typed arrays, so it must start at a multiple of 8.
       if (at % 8 === 0 && at + table.bytes[i] <= (hashes?.bytes ?? 0)) return;
       throw new FormatError(`damaged: bucket ${i} is not where it can be`, path);
     });

@@ -1,7 +1,7 @@
 /**
- * The manifest of an index folder: what one generation of it is, as JSON whose last line is a
- * checksum of all before. Whoever holds a manifest knows each file's size and checksum before
- * opening it. docs/format.md is the specification.
+ * The manifest of an index folder: JSON that describes one generation, with a checksum of all text
+ * before its last lines. It states the size and checksum of each file, so these are known before a
+ * file is opened. Specification: docs/format.md.
  */
 
 import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
@@ -15,7 +15,7 @@ export const FOLDER_VERSION = 2;
 const KNOWN_VERSIONS = [1, 2];
 const FORMAT = 'index folder';
 
-/** How texts became vectors, so that a query's text can. */
+/** How texts became vectors, so that the text of a query can become one. */
 export interface TextSettings {
   /** 'words', 'characters:4', 'shingles:3', 'segments:ja', 'jieba'. */
   tokens: string;
@@ -35,41 +35,49 @@ const FILE_KINDS = [
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
+/** A file of a generation. */
 export interface FolderFile {
   readonly name: string;
   readonly kind: FileKind;
+  /** Number of rows; in `blocks` and `buckets` files, number of blocks or buckets. */
   readonly rows: number;
   readonly bytes: number;
+  /** See `fileChecksum`. */
   readonly checksum: string;
-  /** Of a file of rows: it has those with numbers from `firstRow` to `nextRow - 1`. */
+  /**
+   * Only in files of rows: the row numbers are from `firstRow` to `nextRow - 1`, perhaps with gaps.
+   */
   readonly firstRow?: number;
   readonly nextRow?: number;
 }
 
+/** One generation of an index. */
 export interface Manifest {
-  /** Of the folder's format: 1 or 2. */
+  /** Version of the folder's format: 1 or 2. */
   readonly version: number;
   readonly generation: number;
-  /** Checksum of the manifest before; null of the first. */
+  /** Checksum of the previous manifest; null in the first. */
   readonly previous: string | null;
-  /** Rows that are there. */
+  /** Rows in the index: rows in files minus removed rows. */
   readonly rows: number;
   readonly index: IndexHeader;
   readonly text: TextSettings | null;
   readonly columns: readonly ColumnInfo[];
   readonly files: readonly FolderFile[];
-  /** Of all else, as in the last line. */
+  /** Checksum of all text before its line. */
   readonly checksum: string;
 }
 
-/** Names of our own files; whatever else is in a folder is left alone. */
+/** Names of our own files. All other files in a folder are ignored. */
 const NAME = new RegExp(`^(${FILE_KINDS.join('|')})-(\\d{6,})-(\\d+)-([0-9a-f]{12})\\.arrow$`);
 
+/** The parts of a file's name. */
 interface Named {
   readonly kind: FileKind;
   readonly generation: number;
+  /** Position among the files of one save. */
   readonly part: number;
-  /** Of the writer: two writers of one generation must not meet. */
+  /** Random, so that two writers of one generation never write the same file. */
   readonly token: string;
 }
 
@@ -85,22 +93,25 @@ export function manifestName(generation: number): string {
   return `manifest-${String(generation).padStart(6, '0')}.json`;
 }
 
-/** The generation that a file of ours was written for; null of other files. */
+/** The generation that one of our files was written for; null for other names. */
 export function generationOf(name: string): number | null {
   const found = NAME.exec(name)?.[2] ?? /^manifest-(\d{6,})-\d+-[0-9a-f]{12}\.tmp$/.exec(name)?.[1];
   return found === undefined ? manifestGeneration(name) : Number(found);
 }
 
-/** The generation of a manifest by its name, else null. */
+/** The generation of a manifest, from its name; null for other names. */
 export function manifestGeneration(name: string): number | null {
   const found = /^manifest-(\d{6,})\.json$/.exec(name)?.[1];
   return found === undefined ? null : Number(found);
 }
 
-/** Bytes of a file that are hashed together. */
+/** Bytes that are hashed at once. The hash of a piece is the seed of the next. */
 export const PIECE_BYTES = 2 ** 20;
 
-/** xxHash64, chained over pieces of 1 MiB: the hash before is the seed. 16 hexadecimal digits. */
+/**
+ * The checksum of a file: xxHash64 chained over pieces of 1 MiB, as 16 hexadecimal digits. An empty
+ * file counts as one empty piece.
+ */
 export function fileChecksum(bytes: Uint8Array): string {
   const pieces = new FileChecksum();
   for (let at = 0; at === 0 || at < bytes.length; at += PIECE_BYTES) {
@@ -109,7 +120,9 @@ export function fileChecksum(bytes: Uint8Array): string {
   return pieces.text;
 }
 
-/** The same of a file that comes piece by piece, each but the last of PIECE_BYTES. */
+/**
+ * The same checksum for a file that comes in pieces of PIECE_BYTES; only the last may be shorter.
+ */
 export class FileChecksum {
   #hash = 0n;
 
@@ -122,6 +135,7 @@ export class FileChecksum {
   }
 }
 
+/** The text of a manifest in the current version, with its checksum. */
 export function manifestText(manifest: Omit<Manifest, 'version' | 'checksum'>): string {
   const { generation, ...rest } = manifest;
   const body = { format: FORMAT, version: FOLDER_VERSION, generation, ...rest };
@@ -129,11 +143,12 @@ export function manifestText(manifest: Omit<Manifest, 'version' | 'checksum'>): 
   return `${head}${lastLine(head)}`;
 }
 
+/** The line with the checksum, and the end of the JSON. */
 function lastLine(head: string): string {
   return ` "checksum": "${fileChecksum(new TextEncoder().encode(head))}"\n}\n`;
 }
 
-/** The manifest of a generation, checked; a FormatError names the file. */
+/** Parses and checks the manifest of a generation; a FormatError names the file. */
 export function parseManifest(bytes: Uint8Array, path: string, generation: number): Manifest {
   return asFormatError(path, () => parsed(bytes, generation), 'cannot be read as a manifest');
 }
@@ -146,6 +161,7 @@ function parsed(bytes: Uint8Array, generation: number): Manifest {
     const known = `this release reads ${KNOWN_VERSIONS.join(' and ')}`;
     throw new Error(`format version ${json.version} is not known, ${known}`);
   }
+  // Recomputes the last line from all text before it and compares.
   const end = text.lastIndexOf(' "checksum"');
   if (text.slice(end) !== lastLine(text.slice(0, end))) {
     throw new Error('damaged: it fails its checksum');
@@ -181,7 +197,10 @@ function checkFile(file: FolderFile): void {
   }
 }
 
-/** Files of rows follow each other, and each has what belongs to it, or none has. */
+/**
+ * Throws unless the row ranges of segments follow one another without overlap, and each segment has
+ * the other files that the version and the options require.
+ */
 function checkSegments(manifest: Manifest): void {
   const rows = filesOf(manifest, 'rows');
   let nextRow = 0;
@@ -217,23 +236,25 @@ function checkSegments(manifest: Manifest): void {
   checkInteger('rows', manifest.rows, total - removed, total - removed);
 }
 
+/** The files of a kind, in the order of the manifest. */
 export function filesOf({ files }: Pick<Manifest, 'files'>, kind: FileKind): FolderFile[] {
   return files.filter((file) => file.kind === kind);
 }
 
-/** A file of rows, and what belongs to its rows. */
+/** A segment: a file of rows, and the files that belong to its rows. */
 export interface Segment {
   readonly rows: FolderFile;
   readonly columns: FolderFile | null;
-  /** Where no vectors are held, and in version 1, null. */
+  /** Null if no vectors are held, and in version 1. */
   readonly vectors: FolderFile | null;
-  /** Null in version 1. */
+  /** Where its blocks are; null in version 1. */
   readonly blocks: FolderFile | null;
-  /** Rows by the hashes of their ids and codes, and where the buckets of that file are. */
+  /** Hashes of ids and codes, and the places of their buckets; null in early folders. */
   readonly hashes: FolderFile | null;
   readonly buckets: FolderFile | null;
 }
 
+/** The segments, in order. The n-th file of each kind belongs to the n-th file of rows. */
 export function segmentsOf(manifest: Manifest): Segment[] {
   const kinds = ['columns', 'vectors', 'blocks', 'hashes', 'buckets'] as const;
   const files = kinds.map((kind) => [kind, filesOf(manifest, kind)] as const);

@@ -1,6 +1,6 @@
 /**
- * Opens an index whose rows stay where they are. Where its files vanish while it is opened, since
- * newer generations were saved or published, it opens the newest.
+ * Opens an index whose rows stay in their files. If files disappear meanwhile because newer
+ * generations were saved or published, it opens the newest generation instead.
  */
 
 import { checkByteCount } from '../base/byte-count';
@@ -11,6 +11,7 @@ import { StoredIndex } from './stored-index';
 
 export type { StoredIndex };
 
+/** How often opening starts again with a newer generation. */
 const TRIES = 5;
 
 /** How an index is opened whose rows stay where they are. */
@@ -48,6 +49,7 @@ export async function openStored(
   }
 }
 
+/** The content of a generation, or of a newer one if its files were replaced meanwhile. */
 async function opened(
   files: StoredFiles,
   first: FoundManifest,

@@ -1,9 +1,9 @@
 /**
- * Partitions in memory, up to a limit: others make room in turn, unless they were searched since
- * their last turn (second chance).
- * Codes, row numbers and residual codes lie in WebAssembly memories, in pages of PAGE rows, so that
- * the kernels of an index in memory search them where they are. A partition holds the rows of all
- * segments; of rows with equal codes the first stands for all, as in an index in memory.
+ * Partitions in memory, up to a limit. When memory is full, partitions are evicted in turn; one
+ * that was searched since its last turn is spared once (second chance). Codes, row numbers and
+ * residual codes lie in WebAssembly memories, in pages of PAGE rows, so that the kernels of an
+ * index in memory search them in place. A partition has the rows of all segments; the first of
+ * several rows with equal codes stands for all, as in an index in memory.
  */
 
 import { whereOf } from '../base/arrays';
@@ -26,63 +26,64 @@ import type { PassedStore } from './needs';
 
 /** Rows of a page: a multiple of the 16 rows that the kernel reads together. */
 const PAGE = 64;
-/** Blocks of so many bytes are read at the same time. */
+/** Blocks are read together until they reach this many bytes. */
 const READ_BYTES = 2 ** 24;
 
+/** A further row with the code of a cell, and its position among the rows of all blocks. */
 interface Further {
   readonly row: number;
   readonly at: number;
 }
 
+/** A partition in memory. A cell is the place of one code in these memories. */
 interface Entry {
-  /** Whether it was searched since its last turn. */
+  /** Whether it was searched since its last turn to be evicted. */
   isUsed: boolean;
-  /** Those of its blocks of which only the heads were read. */
+  /** Blocks whose codes were not read yet. */
   readonly codeless: Set<LoadedBlock>;
   readonly pages: Uint32Array;
-  /** Its cells: the first of those that follow one another, how many these are, and so on. */
+  /** Its cells as runs of adjacent ones: first cell, number of cells, and so on. */
   readonly runs: Uint32Array;
   readonly blocks: readonly LoadedBlock[];
-  /** For each cell in order, where its row is among the rows of all blocks. */
+  /** For each cell, in order, the position of its row among the rows of all blocks. */
   readonly sources: Uint32Array;
-  /** Further rows of a code, by the cell of the first. */
+  /** By cell, the further rows that have its code. */
   readonly further: Map<number, Further[]>;
 }
 
-/** What the cache holds, and how often it had what was searched. */
+/** Partitions that searches found here, that were read, and that were evicted. */
 interface CacheCounts {
-  /** Partitions that were searched and found here, or had to be read. */
   hits: number;
   misses: number;
   evictions: number;
 }
 
-/** By partition whether its codes are needed too. */
+/** The partitions that are wanted, and whether their codes are needed too. */
 type Wanted = ReadonlyMap<number, boolean>;
 
 export class PartitionCache implements PassedStore<boolean> {
   readonly codes: CodeMemory;
   readonly residuals: ResidualMemory | null;
-  /** Memory that it takes when it is full. */
+  /** Bytes of memory that it takes when full. */
   readonly bytes: number;
   /** Whether all partitions fit into memory together. */
   readonly holdsAll: boolean;
   readonly counts: CacheCounts = { hits: 0, misses: 0, evictions: 0 };
   readonly #content: StoredContent;
   readonly #reader: BlockReader;
-  /** Rows in each partition, those with equal codes and removed ones too. */
+  /** Rows of each partition, including removed ones and those with equal codes. */
   readonly rows: Uint32Array;
   /** Blocks of each partition. */
   readonly #blocks: BlockName[][];
-  /** By partition. */
+  /** By partition; undefined if it is not in memory. */
   readonly #entries: (Entry | undefined)[];
-  /** The partition whose turn it is to make room. */
+  /** The next partition to consider for eviction. */
   #hand = 0;
-  /** Those that the last read was for, which stay. */
+  /** What the last `load` was for; these partitions are not evicted. */
   #wanted: Wanted = new Map();
   readonly #free: number[] = [];
   readonly #pageCount: number;
-  /** Of each page its entry and the first of its cells there. */
+  /** For each page its entry, and the position of the page's first cell in that entry. */
   readonly #owners: (Entry | null)[];
   readonly #firsts: Uint32Array;
 
@@ -105,10 +106,10 @@ export class PartitionCache implements PassedStore<boolean> {
     }
     const width = bytesPerCode(content.parts.bits);
     const residualBytes = content.segments[0]?.table.layout.residualBytes ?? 0;
-    // A block's own bytes are those that cells take, and ids.
+    // Estimate for one cell: the mean bytes of a row in the blocks, plus 12.
     const rowBytes = Math.ceil(Math.max(bytes / Math.max(1, rows), width) + 12);
     const all = this.rows.reduce((sum, _, partition) => sum + this.#pagesOf(partition), 0);
-    // Codes lie in one memory, residual codes in another.
+    // Codes lie in one memory and residual codes in another; each limits the number of rows.
     const most = mostCodes(Math.max(width, residualBytes));
     this.#pageCount = Math.floor(Math.min(PAGE * all, limit / rowBytes, most) / PAGE);
     this.holdsAll = all <= this.#pageCount;
@@ -125,7 +126,7 @@ export class PartitionCache implements PassedStore<boolean> {
     return Math.ceil(this.rows[partition] / PAGE);
   }
 
-  /** Those that are not here, or have no codes here where these are needed. */
+  /** The partitions that are not in memory, or whose codes are needed but were not read. */
   missing(partitions: Uint32Array, needsCodes: boolean): Uint32Array {
     return whereOf(partitions, (partition) => !this.#has(partition, needsCodes));
   }
@@ -142,8 +143,8 @@ export class PartitionCache implements PassedStore<boolean> {
   }
 
   /**
-   * Cuts an order of partitions where they do not fit into memory together, never between two of
-   * equal products unless these alone do not fit.
+   * Splits an order of partitions into groups that fit into memory one at a time. Partitions with
+   * equal products stay together unless they alone do not fit.
    */
   groupsOf(order: Uint32Array, products: ArrayLike<number>): { first: number; end: number }[] {
     if (this.holdsAll) return [{ first: 0, end: order.length }];
@@ -192,7 +193,8 @@ export class PartitionCache implements PassedStore<boolean> {
     this.#wanted = wanted;
     this.counts.misses += missing.length;
     const isHead = this.#reader.readsHeads && !missing.some((partition) => wanted.get(partition));
-    // What is read is copied: few bytes at a time, unless each read waits for a web host.
+    // Reads are copied to cells, so only a few bytes are read at a time, unless each read is a
+    // round trip.
     const atOnce = this.#content.files.isFar ? Number.POSITIVE_INFINITY : READ_BYTES;
     for (let first = 0, end = 0; first < missing.length; first = end) {
       let bytes = 0;
@@ -200,6 +202,7 @@ export class PartitionCache implements PassedStore<boolean> {
       const some = missing.slice(first, end);
       const names = some.map((partition) => this.#blocks[partition]);
       const blocks = await this.#reader.blocks(names.flat(), signal, isHead);
+      // Blocks come in the order of `names`, those of one partition after another.
       let next = 0;
       some.forEach((partition, i) => {
         const own = blocks.slice(next, next + names[i].length);
@@ -216,6 +219,7 @@ export class PartitionCache implements PassedStore<boolean> {
     return this.#blocks[partition].reduce((sum, one) => sum + bytesOf(one), 0);
   }
 
+  /** Takes pages for a partition, and copies its blocks there. */
   #put(partition: number, blocks: readonly LoadedBlock[], hasCodes: boolean): void {
     const { sources, further } = this.#distinctRows(blocks);
     const pages = this.#take(Math.ceil(sources.length / PAGE));
@@ -241,7 +245,7 @@ export class PartitionCache implements PassedStore<boolean> {
     this.#write(blocks, sources, pages);
   }
 
-  /** Copies rows to their cells, those that follow one another here and there at once. */
+  /** Copies rows to their cells in runs that are adjacent in both places. */
   #write(blocks: readonly LoadedBlock[], sources: Uint32Array, pages: Uint32Array): void {
     const width = this.codes.bytesPerCode;
     for (let first = 0, end = 0; first < sources.length; first = end) {
@@ -265,13 +269,14 @@ export class PartitionCache implements PassedStore<boolean> {
     }
   }
 
-  /** The rows that are there, of equal codes the first; and the further ones by its place. */
+  /** The first live row of each code, and the further rows of each by its index in `sources`. */
   #distinctRows(blocks: readonly LoadedBlock[]): {
     sources: Uint32Array;
     further: Map<number, Further[]>;
   } {
     const sources: number[] = [];
     const further = new Map<number, Further[]>();
+    // For each code the index of its first row. Rows with equal codes are in one partition.
     const known = new Map<string, number>();
     const isShared = blocks.some(({ segment }) => segment.table.layout.hasFirsts);
     const width = this.codes.bytesPerCode;
@@ -297,13 +302,14 @@ export class PartitionCache implements PassedStore<boolean> {
     return { sources: Uint32Array.from(sources), further };
   }
 
-  /** Pages for a partition; others make room. */
+  /** Takes pages, evicting others. Ends because everything that `load` wants fits into memory. */
   #take(count: number): Uint32Array {
     while (this.#free.length < count) {
       const partition = this.#hand;
       this.#hand = (this.#hand + 1) % this.#entries.length;
       const entry = this.#entries[partition];
       if (entry === undefined || this.#wanted.has(partition)) continue;
+      // Second chance: a partition that was searched since its last turn is spared once.
       if (!entry.isUsed) {
         this.counts.evictions++;
         this.#drop(partition, entry);
@@ -312,10 +318,13 @@ export class PartitionCache implements PassedStore<boolean> {
     return Uint32Array.from({ length: count }, () => this.#free.pop() as number);
   }
 
-  /** Takes the codes of a block that was read without them, if it is still here. */
+  /**
+   * Stores the codes of a block that was read without them, if its partition is still in memory.
+   */
   takeCodes({ segment, block }: BlockName, codes: Uint8Array): void {
     const entry = this.#entries[segment.table.partitions[block]];
     const own = entry?.blocks.find((one) => one.segment === segment && one.block === block);
+    // The partition may have been evicted while its codes were read.
     if (entry === undefined || own === undefined || !entry.codeless.delete(own)) return;
     const width = this.codes.bytesPerCode;
     entry.sources.forEach((at, local) => {
@@ -336,7 +345,7 @@ export class PartitionCache implements PassedStore<boolean> {
     }
   }
 
-  /** Cells of a partition that is here, see `Entry.runs`. */
+  /** The runs of cells of a partition in memory (see `Entry.runs`). Marks it as searched. */
   runsOf(partition: number): Uint32Array {
     const entry = this.#entries[partition] as Entry;
     entry.isUsed = true;
@@ -359,7 +368,7 @@ export class PartitionCache implements PassedStore<boolean> {
     return rowPlace(block, place);
   }
 
-  /** A copy of all that is known of it: its code is empty where that was not read. */
+  /** A copy of what is known about a row. Its code is empty if it was not read. */
   rowAt(cell: number, further?: Further): PassedRow {
     const { block, place } = this.locate(cell, further);
     const { ids, rows } = block.rows;
@@ -373,7 +382,7 @@ export class PartitionCache implements PassedStore<boolean> {
     };
   }
 
-  /** The block of a row, and its place there. */
+  /** The block of a row, and its position there. */
   locate(cell: number, further?: Further) {
     const page = Math.floor(cell / PAGE);
     const { blocks, sources } = this.#ownerOf(cell);
@@ -385,7 +394,7 @@ export class PartitionCache implements PassedStore<boolean> {
   }
 }
 
-/** The cell of a place in a partition that has these pages. */
+/** The cell at position `local` of a partition that has these pages. */
 function cellAt(pages: Uint32Array, local: number): number {
   return PAGE * pages[Math.floor(local / PAGE)] + (local % PAGE);
 }

@@ -1,6 +1,7 @@
 /**
- * What is known of rows whose partitions passed, by the order in which they were kept. Of searches
- * that are measured, of which many run together, only where rows are: in 20 bytes a row.
+ * What is known about rows of partitions that passed through memory. Codes are numbered in the
+ * order in which they were kept. A measured search, one of many that run together, keeps only the
+ * places of rows, in 20 bytes each.
  */
 
 import { grown } from '../base/arrays';
@@ -8,18 +9,20 @@ import type { PassedRow } from './block-reader';
 import type { StoredSegment } from './content';
 import type { PartitionCache } from './partition-cache';
 
-/** Numbers of a row: itself, its segment, its block, its place there, the check of its vector. */
+/** Numbers of a row: itself, its segment, its block, its position there, its vector's checksum. */
 const NUMBERS = 5;
 const NO_CODE = new Uint8Array();
 
+/** The rows of one search, by the number of their code. */
 export class PassedRows {
   readonly #cache: PartitionCache;
   readonly #segments: readonly StoredSegment[];
   readonly #isMeasured: boolean;
   #count = 0;
   #numbers = new Uint32Array(64 * NUMBERS);
-  /** Of those that are measured, by code: rows that have the same code. */
+  /** Measured searches: for each code its further rows. */
   readonly #further = new Map<number, PassedRow[]>();
+  /** Other searches: for each code all of its rows. */
   readonly #rows: PassedRow[][] = [];
 
   constructor(cache: PartitionCache, segments: readonly StoredSegment[], isMeasured: boolean) {
@@ -28,7 +31,10 @@ export class PassedRows {
     this.#isMeasured = isMeasured;
   }
 
-  /** Keeps the rows of a cell's code, which others may take; returns a number for the code. */
+  /**
+   * Keeps the rows of the code at a cell, since other partitions may take the cell. Returns the
+   * number of the code.
+   */
   keep(cell: number): number {
     const cache = this.#cache;
     const code = this.#count++;
@@ -56,19 +62,19 @@ export class PassedRows {
     return code;
   }
 
-  /** The first row of a code. */
+  /** The first row with a code. */
   rowOf(code: number): number {
     return this.#isMeasured ? this.#numbers[NUMBERS * code] : this.#rows[code][0].row;
   }
 
-  /** The rows of a code, ascending. */
+  /** The rows with a code, ascending. */
   numbersOf(code: number): number[] {
     const others = this.#isMeasured ? this.#further.get(code) : this.#rows[code].slice(1);
     const first = this.rowOf(code);
     return others === undefined ? [first] : [first, ...others.map(({ row }) => row)];
   }
 
-  /** The same, with what is known of them. */
+  /** The rows with a code and what is known about them; measured searches know no ids and codes. */
   rowsOf(code: number): readonly PassedRow[] {
     if (!this.#isMeasured) return this.#rows[code];
     const at = NUMBERS * code;

@@ -1,8 +1,8 @@
 /**
- * Searches that look at every code: by distance, and by cosine where no partitions are visited. The
- * blocks pass in the order of their files, some MiB at a time, and are not held. Results equal
- * those of an index in memory: distances and weights depend on codes alone, and rows with equal
- * codes are ranked together.
+ * Searches that look at every code: by distance, and by cosine without partitions. Blocks pass
+ * through memory in file order, some MiB at a time, and are not kept. Results equal those of an
+ * index in memory: distances and weights depend on codes alone, and rows with equal codes are
+ * ranked together.
  */
 
 import { keyOf, rowOf, Smallest, weightOf } from '../base/top-k';
@@ -17,12 +17,12 @@ import { type BlockName, type BlockReader, type LoadedBlock, rowPlace } from './
 import type { StoredContent } from './content';
 import type { StoredView } from './stored-view';
 
-/** Bytes of blocks that are read together. */
+/** Blocks are read together until they reach this many bytes. */
 const TOGETHER_BYTES = 2 ** 22;
-/** Rows that are noted beyond those that can be results, before others are forgotten. */
+/** How many rows are noted beyond the possible results before the rest is forgotten. */
 const SPARE_ROWS = 4096;
 
-/** What a pass needs. */
+/** What a search needs to read all blocks. */
 export interface Passing {
   readonly content: StoredContent;
   readonly reader: BlockReader;
@@ -30,7 +30,7 @@ export interface Passing {
   readonly signal: AbortSignal | undefined;
 }
 
-/** All blocks, one after another; the next are read while these are looked at. */
+/** Yields all blocks in file order; the next ones are read while the caller looks at these. */
 export async function* passingBlocks({
   content,
   reader,
@@ -50,6 +50,7 @@ export async function* passingBlocks({
   }
 }
 
+/** The blocks in the order of the files, in groups of about TOGETHER_BYTES. */
 function blockGroups({ segments }: StoredContent): BlockName[][] {
   const groups: BlockName[][] = [];
   let bytes = TOGETHER_BYTES;
@@ -66,7 +67,10 @@ function blockGroups({ segments }: StoredContent): BlockName[][] {
   return groups;
 }
 
-/** Notes a row that may be a result, so that its id, distance and vector can be had later. */
+/**
+ * Notes a row that may become a result, so that its id, code and place are known after its block
+ * has passed.
+ */
 function note(view: StoredView, block: LoadedBlock, place: number, width: number): void {
   const { rows, ids, codes } = block.rows;
   const id = ids?.at(place);
@@ -82,7 +86,10 @@ interface DistanceWanted {
   readonly filter: RowFilter | null;
 }
 
-/** For each code the rows within `maxDistance`, the k nearest of them, by distance, then row. */
+/**
+ * For each query the k nearest live rows within `maxDistance` that the filter accepts, sorted by
+ * distance, then row. One pass over the blocks serves all queries.
+ */
 export async function nearestPassing(
   passing: Passing,
   queries: readonly Uint8Array[],
@@ -93,6 +100,7 @@ export async function nearestPassing(
   const width = view.distinctCodes.bytesPerCode;
   const kernel = hammingKernel(view.kernel, width);
   const best = queries.map(() => new Smallest(Math.min(k, content.header.nextRow)));
+  // Forgets noted rows that are no longer results; returns how many are left.
   const forget = () => {
     const kept = new Set<number>();
     for (const one of best) for (const key of one.unordered()) kept.add(rowOf(key));
@@ -108,13 +116,16 @@ export async function nearestPassing(
       kernel.distancesInto(codes, count, query, distances);
       for (let place = 0; place < count; place++) {
         const [row, distance] = [rows[place], distances[place]];
+        // The cheap tests come first: most rows end here.
         if (distance > maxDistance || keyOf(distance, row) >= best[i].bound) continue;
         if (content.removed.has(row)) continue;
+        // Noted before the filter runs, since the filter may ask for the id of the row.
         note(view, block, place, width);
         if (filter === null || filter.accepts(row)) best[i].take(distance, row);
       }
     }
     work.codesCompared += count * queries.length;
+    // The allowance doubles with what is kept, so forgetting takes linear time in total.
     if (view.passedCount > room) room = 2 * forget() + SPARE_ROWS;
   }
   return best.map((one) => {
@@ -123,16 +134,20 @@ export async function nearestPassing(
   });
 }
 
+/** Rows with equal codes in the order in which they came, and the weight of their code. */
 interface Group {
   readonly weight: number;
   readonly rows: number[];
 }
 
-/** Groups of equal codes, and the weight above which none can be among the `want` lightest. */
+/** Groups of rows with equal codes, and a weight limit that falls as lighter groups come. */
 class LightestGroups {
   readonly groups = new Map<string | number, Group>();
+  /** The number of groups of each weight. */
   readonly #counts: Uint32Array;
+  /** The number of groups within the limit. */
   #held = 0;
+  /** No group above this weight can be among the `want` lightest. */
   limit: number;
 
   constructor(
@@ -143,7 +158,7 @@ class LightestGroups {
     this.limit = maxWeight;
   }
 
-  /** Adds a row to the group of its code. */
+  /** Adds a row to the group of its code. A group holds at most `mostRows` rows. */
   take(key: string | number, weight: number, row: number, mostRows: number): void {
     const group = this.groups.get(key);
     if (group !== undefined) {
@@ -158,7 +173,7 @@ class LightestGroups {
     }
   }
 
-  /** Forgets groups above the limit. */
+  /** Forgets the groups above the limit. */
   thin(): void {
     for (const [key, { weight }] of this.groups) {
       if (weight > this.limit) this.groups.delete(key);
@@ -166,7 +181,7 @@ class LightestGroups {
   }
 }
 
-/** Candidates by the estimate of all codes, or of those of few rows. */
+/** Candidates by estimate, among all codes or among the few rows of a filter. */
 export async function candidatesPassing(
   passing: Passing,
   query: Query,
@@ -184,6 +199,7 @@ export async function candidatesPassing(
     const { count, partition, rows, codes } = block.rows;
     if (partition === NO_PARTITION) continue;
     const from = { bytesPerCode: width, codes, rows };
+    // Returns all rows of the block; those above the limit over all blocks are dropped below.
     const search = weightedKernel(view.kernel).search(from, weights, count);
     search.range(0, count);
     const hits = copied(search.hits());
@@ -193,6 +209,7 @@ export async function candidatesPassing(
       if (weight > lightest.limit || content.removed.has(row)) continue;
       note(view, block, place, width);
       if (filter !== null && !filter.accepts(row)) continue;
+      // If no two rows share a code, each row is its own group.
       const key = isShared ? codes.subarray(place * width, (place + 1) * width).join() : row;
       lightest.take(key, weight, row, k + want);
     }
@@ -207,7 +224,10 @@ export async function candidatesPassing(
   return ranking(view, [...lightest.groups.values()], weights.cosineOf, wanted);
 }
 
-/** Places and weights of hits by place: a filter may search in turn, and order must not depend. */
+/**
+ * Positions and weights of hits, sorted by position. A copy, since a filter may run another search;
+ * sorted, so that results do not depend on the order in a kernel.
+ */
 function copied({
   codes,
   weights,
@@ -221,6 +241,7 @@ function copied({
   return pairs.sort(([a], [b]) => a - b);
 }
 
+/** The candidates in the lightest groups, likeliest first. */
 function ranking(
   view: StoredView,
   groups: readonly Group[],

@@ -1,28 +1,34 @@
 /**
- * A search among residual codes that sees all but its first partitions in any order. What a search
- * finds depends on the order: its limit falls, and sides rule out rows by the limit of the moment.
- * So every row is held that the limit after the first partitions lets pass; when all partitions
- * were seen, these rows are taken in the order of the search, as a kernel takes them.
+ * A search among residual codes that sees all but its first partitions in any order, with the
+ * result of the usual order. The result depends on the order because the limit falls: the sides of
+ * a residual code rule a row out by the limit of that moment. So every row that passes the limit
+ * after the first partitions is held. When all partitions were seen, the held rows are taken in the
+ * order of the search, exactly as a kernel would take them.
  */
 
 import { grown } from '../base/arrays';
 import { FallingLimit, type Hits, sortedHits } from '../kernels/hits/hits';
 import { MAX_RESIDUAL_WEIGHT, ONE_WEIGHT } from '../kernels/residuals/residuals.scalar';
 
-/** Numbers of a row that is held: its code, its weight, what its sides say. Exact in float32. */
+/** Numbers of a held row: code, weight, side estimate. All are exact in float32. */
 const NUMBERS = 3;
 
+/** One search: `take`, then `count` and `hold` in any order of partitions, then `replay`. */
 export class ReplayedSearch {
   readonly #want: number;
   readonly #reach: number;
   readonly #hits: FallingLimit;
-  /** Of each partition in the order of the search: its rows, and which of the held are there. */
+  /** For each partition, in the order of the search: its rows, and the range of its held rows. */
   readonly #counts: Uint32Array;
   readonly #firsts: Uint32Array;
   readonly #ends: Uint32Array;
   #held = new Float32Array(64 * NUMBERS);
   #count = 0;
 
+  /**
+   * Looks for the `want` nearest rows in `partitions` partitions; `gap` is the one of
+   * `ResidualKernel.search`.
+   */
   constructor(want: number, gap: number, partitions: number) {
     this.#want = want;
     this.#reach = Math.fround(gap);
@@ -32,19 +38,19 @@ export class ReplayedSearch {
     this.#ends = new Uint32Array(partitions);
   }
 
-  /** Takes a hit of the first partitions. */
+  /** Takes a hit of the first partitions, which were searched in their order. */
   take(code: number, weight: number): void {
     this.#hits.take(code, weight);
   }
 
-  /** Partition `i` of the order has so many rows more. */
+  /** Adds to the number of rows of partition `i`. */
   count(i: number, rows: number): void {
     this.#counts[i] += rows;
   }
 
   /**
-   * Holds a row of partition `i` of the order, as the kernel sees it after those before; rows of a
-   * partition follow one another. `estimate` is what its sides say, see `sideEstimate`.
+   * Holds a row of partition `i`. Rows of a partition must come one after another, in the order in
+   * which a kernel visits them. `estimate` is the row's `sideEstimate`.
    */
   hold(i: number, code: number, weight: number, estimate: number): void {
     const at = NUMBERS * this.#count;
@@ -57,14 +63,16 @@ export class ReplayedSearch {
   }
 
   /**
-   * Takes the rows of partitions `first` and on. `products` are 2,048 times those of the query with
-   * the centroids, in float32. Returns how many partitions were visited, and their rows.
+   * Takes the held rows of partition `first` and the following ones, in order. `products` are 2,048
+   * times the products of the query with the centroids, in float32. Returns how many partitions
+   * were visited, and how many rows they have.
    */
   replay(first: number, products: Float32Array): { visited: number; codes: number } {
     const [hits, held] = [this.#hits, this.#held];
     let [before, visited, codes] = [hits.limit, first, 0];
     for (let i = first; i < products.length; i++) {
       if (this.#counts[i] === 0) continue;
+      // As in the kernels, the search never ends between two partitions of equal products.
       if (visited === first || products[i] !== products[visited - 1]) {
         const below = Math.fround(ONE_WEIGHT - hits.limit - products[i]);
         if (hits.held >= this.#want && below > this.#reach) break;
@@ -89,7 +97,10 @@ export class ReplayedSearch {
     return this.#hits.held;
   }
 
-  /** As they come from a kernel: by weight, equal ones in the order of the search. */
+  /**
+   * The hits sorted by weight, and by the order of the search if weights are equal, as from a
+   * kernel.
+   */
   hits(): Hits {
     return sortedHits(this.#hits.list, this.#hits.limit);
   }

@@ -1,6 +1,6 @@
 /**
- * A row of a stored index by its id: found by the hash of the id, which names its block; where
- * files have no hashes, blocks pass until it is found. Then its vector is read.
+ * Reads one row of a stored index by its id. The hash of the id leads to its block; if files have
+ * no hashes, all blocks pass until the row is found. Then its vector is read.
  */
 
 import { FormatError } from '../base/format-error';
@@ -14,14 +14,16 @@ import type { LookUps } from './look-ups';
 import { type Passing, passingBlocks } from './passing-blocks';
 import { checkVector, readVectorsAt } from './vector-cache';
 
+/** A row, and the place of its vector. */
 interface FoundRow {
   readonly row: number;
   readonly id: Id;
+  /** Null if the row has no code. */
   readonly code: Uint8Array | null;
   readonly place: RowPlace;
 }
 
-/** The row of an id: by its hash, or where files have no hashes, by all blocks that may have it. */
+/** The live row with an id; null if there is none, also for an id of another kind. */
 export async function findRow(
   passing: Passing,
   lookUps: LookUps,
@@ -31,8 +33,10 @@ export async function findRow(
   const kind = content.header.ids;
   if (kind !== (typeof id === 'number' && kind === 'row' ? 'row' : typeof id)) return null;
   const isNumber = typeof id === 'number';
+  // Such a number cannot be an id, and has no hash.
   if (isNumber && !Number.isSafeInteger(id)) return null;
   if (await lookUps.hasIds(signal)) {
+    // Several rows may have the hash: the block shows which one has the id.
     for await (const { segment, block } of lookUps.find('ids', [hashOfId(id)], signal)) {
       const [read] = await reader.blocks([{ segment, block }], signal);
       const found = inBlock(passing, read, id);
@@ -47,6 +51,7 @@ export async function findRow(
   return null;
 }
 
+/** The live row of an id within a block, or null. */
 function inBlock({ content, view }: Passing, block: LoadedBlock, id: Id): FoundRow | null {
   const kind = content.header.ids;
   const width = view.distinctCodes.bytesPerCode;
@@ -62,7 +67,10 @@ function inBlock({ content, view }: Passing, block: LoadedBlock, id: Id): FoundR
   return null;
 }
 
-/** The row with its vector, as `SimHashIndex.get` returns it; of float32 only it is read. */
+/**
+ * The row with its vector, as `SimHashIndex.get` returns it. A float32 vector is read alone; other
+ * vectors are read with their whole block.
+ */
 export async function readRow(
   { reader, signal }: Passing,
   { row, id, code, place: at }: FoundRow,
@@ -72,10 +80,12 @@ export async function readRow(
   if (file === null || code === null) return { row, id, code, vector: null };
   if (table.layout.keep === 'float32') {
     const [bytes] = await readVectorsAt(reader, [at], 4 * table.layout.dimensions, signal);
+    // A copy that the caller may keep and change.
     const vector = new Float32Array(bytes.slice().buffer);
     checkVector(reader, at, [vector]);
     return { row, id, code, vector };
   }
+  // The data of an int8 or sparse row lie in several columns of the block.
   const range = { at: table.vectorsAt[block], length: table.vectorsBytes[block] };
   const [body] = await reader.ranges([{ file, range }], signal);
   if (checksum(body) !== table.vectorsChecksums[block]) {

@@ -1,5 +1,6 @@
-/** Row numbers, a bit each: which rows the files of a folder have, removed ones included. */
+/** A set of row numbers, with one bit for each number: the rows in files, or the removed rows. */
 
+/** Memory grows with the highest number. */
 export class RowSet {
   #bits = new Uint8Array(64);
 
@@ -7,13 +8,14 @@ export class RowSet {
     this.addRange(row, row + 1);
   }
 
-  /** Adds `first` to `end - 1`. */
+  /** Adds the rows `first` to `end - 1`, whole bytes at once. */
   addRange(first: number, end: number): void {
     if (8 * this.#bits.length < end) {
       const grown = new Uint8Array(Math.max(Math.ceil(end / 8), 2 * this.#bits.length));
       grown.set(this.#bits);
       this.#bits = grown;
     }
+    // Single bits up to the next whole byte, then whole bytes, then the remaining bits.
     let row = first;
     for (; row < end && row % 8 > 0; row++) this.#bits[row >>> 3] |= 1 << (row & 7);
     const whole = row + 8 * Math.floor((end - row) / 8);
@@ -25,7 +27,7 @@ export class RowSet {
     return ((this.#bits[row >>> 3] >> (row & 7)) & 1) === 1;
   }
 
-  /** Those from `first` to `end - 1`, ascending. */
+  /** The rows of the set from `first` to `end - 1`, ascending, in a new array. */
   within(first: number, end: number): Uint32Array {
     const rows = new Uint32Array(end - first);
     let count = 0;

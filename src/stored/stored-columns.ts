@@ -1,6 +1,7 @@
 /**
- * The carried columns of a stored index: of each column that is asked for its own ranges are read,
- * and no others. Values are found by row: a file of columns has the rows of its segment, ascending.
+ * The carried columns of a stored index. It reads only the ranges of the requested columns. A file
+ * of columns has the rows of its segment in ascending order, so the position of a row among them
+ * gives its values.
  */
 
 import { lowerBound } from '../base/arrays';
@@ -13,10 +14,11 @@ import type { StoredContent, StoredSegment } from './content';
 import { passingBlocks } from './passing-blocks';
 import type { ByteRange } from './stored-files';
 
+/** Reads carried columns; remembers the rows of each segment. */
 export class StoredColumns {
   readonly #content: StoredContent;
   readonly #reader: BlockReader;
-  /** Of segments whose row numbers have gaps, the rows. */
+  /** For each segment its rows, including removed ones. */
   readonly #rows = new Map<StoredSegment, Uint32Array>();
 
   constructor(content: StoredContent, reader: BlockReader) {
@@ -24,7 +26,7 @@ export class StoredColumns {
     this.#reader = reader;
   }
 
-  /** By name the values of columns, one a row of those given; each row must be there. */
+  /** The values of columns, by name: one for each of `rows`, all of which must exist. */
   async valuesOf(
     names: readonly string[],
     rows: Uint32Array,
@@ -34,29 +36,32 @@ export class StoredColumns {
     return Object.fromEntries(names.map((name) => [name, batch.values(name)]));
   }
 
-  /** The same in the types that the files have, which columns without rows have too. */
+  /** The same as a batch with the types in the files. Also without rows the types are right. */
   async batchOf(
     names: readonly string[],
     rows: Uint32Array,
     signal?: AbortSignal,
   ): Promise<RowBatch> {
+    // Unknown names are refused before anything is read.
     const known = this.#content.manifest.columns.map(({ name }) => name);
     for (const name of names) {
       if (known.includes(name)) continue;
       throw wrongValue('names', `some of ${known.join(', ') || 'no columns'}`, name);
     }
     const parts: { segment: StoredSegment; places: Uint32Array }[] = [];
-    /** By row that is asked for its place in the parts, one after another. */
+    /** For each index in `rows` the position of the row in the concatenated parts. */
     const order = new Uint32Array(rows.length);
     let found = 0;
     for (const segment of this.#content.segments) {
       const { firstRow = 0, nextRow = 0 } = segment.rows;
       const own = [...rows.keys()].filter((i) => rows[i] >= firstRow && rows[i] < nextRow);
+      // If no rows are wanted, the first segment gives the types.
       if (own.length === 0 && (rows.length > 0 || parts.length > 0)) continue;
       parts.push({ segment, places: await this.#placesOf(segment, own, rows, signal) });
       for (const i of own) order[i] = found++;
     }
     if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
+    // Parts come in the order of segments; other orders of rows are restored at the end.
     const isInOrder = order.every((place, i) => place === i);
     const columns = new Map<string, ColumnData>();
     for (const name of names) {
@@ -64,6 +69,7 @@ export class StoredColumns {
       for (const { segment, places } of parts) {
         chosen.push((await this.#column(segment, name, signal)).select(places));
       }
+      // Parts of one column are joined, then put into the order of `rows`.
       const joined = chosen.length === 0 ? null : RowBatch.join(chosen);
       const column = (isInOrder ? joined : joined?.select(order))?.column(name);
       columns.set(name, column ?? []);
@@ -71,7 +77,7 @@ export class StoredColumns {
     return RowBatch.of(Object.fromEntries(columns));
   }
 
-  /** All rows that are there, ascending. */
+  /** All live rows, ascending. */
   async rows(signal?: AbortSignal): Promise<Uint32Array> {
     const all: number[] = [];
     for (const segment of this.#content.segments) {
@@ -82,10 +88,12 @@ export class StoredColumns {
     return Uint32Array.from(all);
   }
 
+  /** One column of a segment, all rows. */
   async #column(segment: StoredSegment, name: string, signal?: AbortSignal): Promise<RowBatch> {
     const file = segment.columns;
     if (file === null) throw wrongValue('names', 'columns of all segments', name);
     const path = this.#reader.pathOf(file);
+    // Reads ranges of this file through the reader that counts all reads.
     const read = (ranges: readonly ByteRange[]) =>
       this.#reader.ranges(
         ranges.map((range) => ({ file, range })),
@@ -94,6 +102,9 @@ export class StoredColumns {
     return RowBatch.join(await carriedColumn({ path, bytes: file.bytes }, name, read));
   }
 
+  /**
+   * The positions in a segment of some of `rows`, given by index in `own`; throws for removed rows.
+   */
   async #placesOf(
     segment: StoredSegment,
     own: readonly number[],
@@ -114,10 +125,13 @@ export class StoredColumns {
     if (known !== undefined) return known;
     const { firstRow = 0, nextRow = 0, rows: count } = segment.rows;
     const rows = new Uint32Array(count);
+    // Without gaps the row numbers follow from the manifest; otherwise they are read from the
+    // blocks.
     if (nextRow - firstRow === count) {
       for (let i = 0; i < count; i++) rows[i] = firstRow + i;
     } else {
       let at = 0;
+      // Only the blocks of this segment.
       const content = { ...this.#content, segments: [segment] };
       for await (const { rows: block } of passingBlocks({
         content,

@@ -1,7 +1,7 @@
 /**
- * The files of an index that is read where it is: a folder, or a web host. A stored index reads
- * nothing but by this interface, so that the same search runs over all places. What is read is
- * compared with checksums by the caller, never here.
+ * The files of an index whose rows stay where they are: in a folder or on a web host. A stored
+ * index reads only through this interface, so the same search works everywhere. The caller compares
+ * what it reads with checksums; implementations do not.
  */
 
 /** Bytes `at` to `at + length - 1` of a file. */
@@ -25,34 +25,38 @@ export interface FoundManifest {
 }
 
 export interface StoredFiles {
-  /** The folder or address, by which errors name files: `${place}/${name}`. */
+  /** The folder or address; errors name a file as `${place}/${name}`. */
   readonly place: string;
   /** True where bytes cost more than reads, as on a web host. */
   readonly isFar?: boolean;
   /**
-   * The newest manifest, or that of a generation; null where there is none. `generation` is the one
-   * by the name of the file, which must be that in the manifest.
+   * The manifest of the newest generation, or of the given one; null if there is none. The returned
+   * `generation` comes from the file's name, and must be the one in the manifest.
    */
   manifest(generation: number | undefined, signal?: AbortSignal): Promise<FoundManifest | null>;
   /**
-   * Ranges of a file, in the order given; each has exactly its length. Reads in parallel, and may
-   * join ranges that are near each other. Throws a FormatError that names the file where it has
-   * another size than the manifest says, is missing, or ends early.
+   * Reads ranges of a file, in the order given; each result has exactly its length. Reads in
+   * parallel and may join ranges close to each other. Throws a FormatError with the file's name if
+   * the file is missing, ends early, or has another size than the manifest states.
    */
   read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]>;
-  /** Frees what is open. Reads that have begun may fail. */
+  /** Frees open resources. Running reads may fail. */
   close(): Promise<void>;
 }
 
-/** Joined ranges have at most this many bytes: longer ones are quicker in parallel. */
+/** Joined ranges have at most this many bytes: longer ones are faster in parallel. */
 const MAX_JOINED = 2 ** 22;
 
+/** Several ranges that are read as one. */
 interface Joined extends ByteRange {
-  /** The ranges within, by their position in what was asked for. */
+  /** The original ranges in it, by index. */
   readonly parts: readonly number[];
 }
 
-/** Ranges with at most `maxGap` bytes between them as one, ascending; without empty ones. */
+/**
+ * Joins ranges with at most `maxGap` bytes between them. The result is ascending, without empty
+ * ranges.
+ */
 export function joined(ranges: readonly ByteRange[], maxGap: number): Joined[] {
   const order = ranges.map((_, i) => i).filter((i) => ranges[i].length > 0);
   order.sort((a, b) => ranges[a].at - ranges[b].at);

@@ -1,6 +1,7 @@
 /**
- * A stored index as the functions of a search in memory see it: one view a search, with the rows
- * that this search knows, by cells of the cache or by copies of what blocks said of them.
+ * A stored index as the search functions of an index in memory see it (`SearchParts`). Each search
+ * has its own view, which knows the rows that the search has found: by their cells in the partition
+ * cache, or by copies of what blocks contain about them.
  */
 
 import { FormatError } from '../base/format-error';
@@ -19,7 +20,7 @@ import type { PassedRows } from './passed-rows';
 import { type Notes, type Router, StoredPartitions } from './stored-partitions';
 import type { VectorCache } from './vector-cache';
 
-/** Vectors that are read together where all of many are ranked. */
+/** Most vectors that are read at once when many rows are all ranked. */
 const MAX_READ = 4096;
 
 /** What all searches of an index share. */
@@ -32,6 +33,9 @@ export interface Shared {
 
 type Further = ReturnType<PartitionCache['furtherAt']>[number];
 
+/**
+ * What one search sees. A code is a cell, or a number that the view gives after rows have passed.
+ */
 export class StoredView implements SearchParts, Notes {
   readonly bits: number;
   readonly hasher: SearchParts['hasher'];
@@ -47,21 +51,29 @@ export class StoredView implements SearchParts, Notes {
   readonly #content: StoredContent;
   readonly #cache: PartitionCache;
   readonly #vectorCache: VectorCache;
-  /** Cells of the rows that the search has found. */
+  /**
+   * For each row that the search has found, its cell. Other partitions may take the cell while the
+   * search waits.
+   */
   readonly #cells = new Map<number, number>();
+  /** For each row, which of the further rows of its cell's code it is. */
   readonly #further = new Map<number, Further>();
+  /** For each row, a copy of what is known about it; its cell is then not needed. */
   readonly #passed = new Map<number, PassedRow>();
-  /** Codes of rows whose vectors were read, where partitions are held without codes. */
+  /**
+   * For each row, its code, if it was read with its vector because partitions are held without
+   * codes.
+   */
   readonly #codeOf = new Map<number, Uint8Array>();
-  /** Where the search has seen partitions that passed: what is known of its rows by their codes. */
+  /** Rows of partitions that have passed; codes are then their numbers in this list. */
   #found: PassedRows | null = null;
-  /** Rows of each code, ascending, where codes are no cells; and the code of each row. */
+  /** After blocks have passed: the rows of each code, ascending, and the code of each row. */
   #rowsOfCode: Map<number, readonly number[]> | null = null;
   readonly #codeOfRow = new Map<number, number>();
-  /** Candidates whose vectors are in memory. */
+  /** How many candidates, from the first one, have their vectors in memory. */
   #read = 0;
 
-  /** With `isMeasured`, ids and codes of rows are not known. */
+  /** With `isMeasured`, ids and codes of rows are unknown. */
   constructor({ content, router, cache, vectors }: Shared, isMeasured = false) {
     const { parts } = content;
     this.#content = content;
@@ -109,12 +121,12 @@ export class StoredView implements SearchParts, Notes {
     return this.#passed.size;
   }
 
-  /** Forgets those that passed, but these. */
+  /** Forgets the rows of passed blocks except these. */
   keepPassed(rows: ReadonlySet<number>): void {
     for (const row of this.#passed.keys()) if (!rows.has(row)) this.#passed.delete(row);
   }
 
-  /** The rows of codes that passed, by which they are ranked. */
+  /** Sets the rows of each code after blocks have passed; a code is then its index in `groups`. */
   setCodes(groups: readonly { readonly rows: readonly number[] }[]): void {
     this.#rowsOfCode = new Map(groups.map(({ rows }, code) => [code, rows]));
     groups.forEach(({ rows }, code) => {
@@ -130,7 +142,10 @@ export class StoredView implements SearchParts, Notes {
     return this.#content.parts.canCompare(query);
   }
 
-  /** Reads vectors of candidates before they are ranked: at first those that estimates ask for. */
+  /**
+   * Reads vectors of candidates before they are ranked. The first read takes all that may be ranked
+   * by their estimates, since each further read is a wait.
+   */
   *readVectors(
     candidates: Candidates,
     { first, end, k }: { first: number; end: number; k: number },
@@ -139,7 +154,7 @@ export class StoredView implements SearchParts, Notes {
     if (end <= this.#read) return; // nothing was waited for since
     const { count, estimateOf, error } = candidates;
     let most = end;
-    // Both estimates may be wrong by so much: one read of more vectors saves further waits.
+    // Either of the two estimates may be off by its error.
     const least = Math.min(k, count) - 1;
     const slack = 2 * (this.report?.margin ?? MARGIN) * error;
     while (first === 0 && most < count && estimateOf(most) + slack >= estimateOf(least)) most++;
@@ -149,16 +164,17 @@ export class StoredView implements SearchParts, Notes {
     yield* this.loaded(rows);
   }
 
-  /** Waits until the vectors of rows that the search has found are in memory. */
+  /** Waits until the vectors of these rows, which the search has found, are in memory. */
   *loaded(rows: Uint32Array): Steps<void> {
     for (;;) {
+      // Again after each read: another search may have taken a cell meanwhile.
       const missing = this.#vectorCache.missing(rows);
       if (missing.length === 0) break;
       this.#keepCells();
       const wanted = new Map(Array.from(rows, (row) => [row, this.placeOf(row)]));
       yield new Need(this.#vectorCache, wanted);
     }
-    // Others may take their places before distances are computed.
+    // Codes are copied, since their cells may be taken before distances are computed.
     for (const row of rows) {
       const code = this.#vectorCache.codeOf(row);
       if (code !== null) this.#codeOf.set(row, code.slice());
@@ -177,7 +193,9 @@ export class StoredView implements SearchParts, Notes {
     return all;
   }
 
-  /** Copies what is known of rows by their cells, which others may take from now on. */
+  /**
+   * Copies what is known about rows by their cells, which other partitions may take from now on.
+   */
   #keepCells(): void {
     for (const [row, cell] of this.#cells) {
       this.#passed.set(row, this.#cache.rowAt(cell, this.#further.get(row)));
@@ -185,29 +203,32 @@ export class StoredView implements SearchParts, Notes {
     this.#cells.clear();
   }
 
+  /** The exact cosines of rows whose vectors are in memory. */
   exactCosines({ unit }: Query, rows: Uint32Array): Float64Array {
     return this.#vectorCache.cosinesOf(rows, unit as UnitVector);
   }
 
-  /** The same, of sets their Jaccard similarities. */
+  /** The same; for a query that is a set, the Jaccard similarities. */
   exactSimilarities(query: Query, rows: Uint32Array): Float64Array {
     if (query.set === undefined) return this.exactCosines(query, rows);
     return this.#vectorCache.jaccardsOf(rows, query.set);
   }
 
-  /** Where rows are that the search has found. */
+  /** The place of a row that the search has found. */
   placeOf(row: number): RowPlace {
     const passed = this.#passedOf(row);
     if (passed !== undefined) return passed;
     return this.#cache.placeAt(this.#cellOf(row), this.#further.get(row));
   }
 
+  /** The copy of what is known about a row; undefined if only its cell is known. */
   #passedOf(row: number): PassedRow | undefined {
     const code = this.#found === null ? undefined : this.#codeOfRow.get(row);
     if (code === undefined) return this.#passed.get(row);
     return this.#found?.rowsOf(code).find((one) => one.row === row);
   }
 
+  /** A row that is not known at all means damage: it is in two places of the files. */
   #cellOf(row: number): number {
     const cell = this.#cells.get(row);
     if (cell !== undefined) return cell;
@@ -223,13 +244,14 @@ export class StoredView implements SearchParts, Notes {
     return this.#content.header.ids === 'number' ? Number(id) : id;
   }
 
+  /** The number of bits in which the code of a row differs from `code`. */
   #distance(row: number, code: Uint8Array): number {
     const own = this.#codeOf.get(row) ?? this.#passedOf(row)?.code;
     if (own !== undefined) return distance(code, own, 0);
     return distance(code, this.#cache.codes.codes, this.#cellOf(row) * code.length);
   }
 
-  /** Further rows of a cell's code, noted. */
+  /** The further rows of a cell's code; remembers their cells. */
   #furtherAt(cell: number): readonly Further[] {
     const further = this.#cache.furtherAt(cell);
     for (const one of further) {
@@ -239,7 +261,7 @@ export class StoredView implements SearchParts, Notes {
     return further;
   }
 
-  /** Rows of a code, ascending. */
+  /** The rows of a code, ascending. */
   *#rowsOf(code: number): Generator<number> {
     const known = this.#found?.numbersOf(code) ?? this.#rowsOfCode?.get(code);
     if (known !== undefined || this.#rowsOfCode !== null) {
@@ -250,6 +272,7 @@ export class StoredView implements SearchParts, Notes {
     for (const { row } of this.#furtherAt(code)) yield row;
   }
 
+  /** The distinct codes, with the members that a search uses. */
   #codes(): SearchedCodes {
     const { header, parts } = this.#content;
     const cache = this.#cache;

@@ -1,7 +1,8 @@
 /**
- * Vectors of a stored index in memory, up to a limit. Dense ones lie in one WebAssembly memory,
- * where the kernel of an index in memory reads them. A vector is compared with its checksum when it
- * is read; those that were not used since the longest time make room, by second chance.
+ * Vectors of a stored index in memory, up to a limit. Dense vectors lie in one WebAssembly memory,
+ * where the kernel of an index in memory reads them. Each vector is compared with its checksum when
+ * it is read. When memory is full, vectors are evicted in turn; one that was used since its last
+ * turn is spared once (second chance).
  */
 
 import { whereOf } from '../base/arrays';
@@ -20,41 +21,49 @@ import type { StoredContent } from './content';
 import type { Store } from './needs';
 import type { PartitionCache } from './partition-cache';
 
-/** One memory holds less than 4 GiB. */
+/** One WebAssembly memory has less than 4 GiB. */
 const MAX_BYTES = 2 ** 32 - 2 ** 21;
 
-/** Where vectors are read, and what takes the codes that are read with them. */
+/** Where vectors are read from, and the cache that receives the codes read with them. */
 interface VectorSources {
   readonly content: StoredContent;
   readonly reader: BlockReader;
   readonly partitions: PartitionCache;
 }
 
+/** The vectors that searches rank. Each dense vector takes a numbered cell. */
 export class VectorCache implements Store<RowPlace> {
   readonly #kind: string;
+  /** Dimensions of dense vectors; 0 of sparse ones. */
   readonly #width: number;
   readonly #kernel: KernelName | undefined;
   readonly #reader: BlockReader;
   readonly #sources: VectorSources;
   readonly #cellCount: number;
   readonly #values: RowValues;
+  /** For each cell the length of its vector. */
   readonly #norms: Float64Array;
-  /** Codes of the same rows, where partitions are held without; else empty. */
+  /** For each cell the code of its row, if partitions are held without codes; else empty. */
   readonly #codes: Uint8Array;
   readonly #codeBytes: number;
-  /** By row its cell and 1; pages of it that no row touches take no memory. */
+  /** For each row its cell plus 1, or 0. Pages that no row touches take no memory. */
   readonly #cellOf: Uint32Array;
-  /** Its number comes before those of all rows: a gap in front takes no memory. */
+  /** The row number at index 0 of `#cellOf`: a gap before it takes no memory. */
   readonly #firstRow: number;
+  /** For each cell its row. */
   readonly #rowOf: Uint32Array;
-  /** 1 where a cell was used since the hand has passed it. */
+  /** 1 if the cell was used since its last turn to be evicted. */
   readonly #isUsed: Uint8Array;
   #hand = 0;
   #filled = 0;
-  /** Sparse vectors, all forgotten at once where they are too many; and where each row's is. */
+  /**
+   * Sparse vectors, which are all freed at once when they take too much; and the index of each row
+   * among them.
+   */
   #sparse = new SparseVectors();
   readonly #sparseOf = new Map<number, number>();
   readonly #limit: number;
+  /** Vectors that were ranked, and vectors that were read. */
   hits = 0;
   misses = 0;
 
@@ -68,8 +77,10 @@ export class VectorCache implements Store<RowPlace> {
     this.#reader = reader;
     this.#limit = limit;
     this.#codeBytes = reader.readsHeads ? parts.distinctCodes.bytesPerCode : 0;
+    // 24 bytes cover the norm, the row, the mark of use and the entry in `#cellOf`.
     const rowBytes = this.#rowBytes + this.#codeBytes + 24;
     const most = Math.floor(Math.min(limit, MAX_BYTES) / rowBytes);
+    // Never more cells than row numbers; sparse vectors have no cells.
     this.#cellCount = this.#width === 0 ? 0 : Math.min(header.nextRow, most);
     const bytes = allocateCodes(this.#cellCount * this.#rowBytes);
     const { buffer, byteOffset } = bytes;
@@ -90,7 +101,7 @@ export class VectorCache implements Store<RowPlace> {
     return this.#width * (this.#kind === 'float32' ? 4 : 1);
   }
 
-  /** Vectors that may well be read before it is known that they are needed. */
+  /** How many vectors may be read before it is certain that they are needed. */
   get ahead(): number {
     return this.#kind === 'sparse' ? Number.POSITIVE_INFINITY : this.#cellCount >> 1;
   }
@@ -99,7 +110,7 @@ export class VectorCache implements Store<RowPlace> {
     return this.#kind === 'sparse' || wanted.size <= this.#cellCount;
   }
 
-  /** Those of some rows that are not here. */
+  /** The rows whose vectors are not in memory. Marks the others as used. */
   missing(rows: Uint32Array): Uint32Array {
     if (this.#kind === 'sparse') return rows.filter((row) => !this.#sparseOf.has(row));
     return whereOf(rows, (row) => {
@@ -109,20 +120,21 @@ export class VectorCache implements Store<RowPlace> {
     });
   }
 
-  /** The code of a row whose vector is here; null where partitions have it. */
+  /** A view of the code of a row whose vector is in memory; null if partitions hold the codes. */
   codeOf(row: number): Uint8Array | null {
     if (this.#codeBytes === 0) return null;
     const at = (this.#cellOf[row - this.#firstRow] - 1) * this.#codeBytes;
     return this.#codes.subarray(at, at + this.#codeBytes);
   }
 
-  /** Cosines with a query of length 1, as RowVectors.cosinesOf gives them. */
+  /** Cosines with a query of length 1, equal to those of `RowVectors.cosinesOf`. */
   cosinesOf(rows: Uint32Array, query: UnitVector): Float64Array {
     this.hits += rows.length;
     if (this.#kind === 'sparse') {
       return this.#sparse.cosinesOf(this.#sparseRows(rows), query as SparseUnit);
     }
     const cosines = new Float64Array(rows.length);
+    // All rows are in memory: callers wait for `load` first.
     const cells = rows.map((row) => this.#cellOf[row - this.#firstRow] - 1);
     dotsKernel(this.#kernel).dotsOfRows(this.#values, cells, query as Float64Array, cosines);
     for (let i = 0; i < cosines.length; i++) {
@@ -131,7 +143,7 @@ export class VectorCache implements Store<RowPlace> {
     return cosines;
   }
 
-  /** Jaccard similarities with a set, the only row of a matrix. */
+  /** Jaccard similarities with a set, the only row of `set`. */
   jaccardsOf(rows: Uint32Array, set: SparseMatrix): Float64Array {
     this.hits += rows.length;
     const queries = new SparseVectors();
@@ -140,6 +152,7 @@ export class VectorCache implements Store<RowPlace> {
     return Float64Array.from(own, (row) => this.#sparse.jaccardOf(row, queries, 0));
   }
 
+  /** The indices of rows among the sparse vectors. */
   #sparseRows(rows: Uint32Array): Uint32Array {
     return rows.map((row) => this.#sparseOf.get(row) as number);
   }
@@ -154,6 +167,7 @@ export class VectorCache implements Store<RowPlace> {
           `there is room for ${this.#cellCount * this.#rowBytes}`,
       );
     }
+    // Freed only here: the vectors of the last load must stay until the next one.
     if (this.#kind === 'sparse' && this.#sparse.bytes > this.#limit) {
       this.#sparse = new SparseVectors();
       this.#sparseOf.clear();
@@ -162,6 +176,7 @@ export class VectorCache implements Store<RowPlace> {
     const places = Array.from(rows, (row) => wanted.get(row) as RowPlace);
     this.misses += rows.length;
     if (this.#kind === 'sparse') return this.#loadSparse(rows, places, signal);
+    // Vectors and codes are read in parallel, so that a search waits once for both.
     const [read, codes] = await Promise.all([
       readVectorsAt(this.#reader, places, this.#rowBytes, signal),
       this.#codeBytes > 0 ? readCodesAt(this.#sources, places, this.#codeBytes, signal) : null,
@@ -177,18 +192,23 @@ export class VectorCache implements Store<RowPlace> {
       this.#values.set(values, cell * this.#width);
       this.#norms[cell] = lengthOf(values);
       if (codes !== null) this.#codes.set(codes[i], cell * this.#codeBytes);
+      // Set last: a vector that fails its checksum can never be found.
       this.#cellOf[rows[i] - this.#firstRow] = cell + 1;
       this.#rowOf[cell] = rows[i];
       this.#isUsed[cell] = 1;
     });
   }
 
-  /** A cell of none of these rows; those that were used since the hand passed stay once. */
+  /**
+   * A free cell, or the cell of an unwanted row that was not used since its last turn. Ends because
+   * all wanted rows fit.
+   */
   #takeCell(wanted: ReadonlyMap<number, RowPlace>): number {
     if (this.#filled < this.#cellCount) return this.#filled++;
     for (;;) {
       const cell = this.#hand;
       this.#hand = (this.#hand + 1) % this.#cellCount;
+      // Wanted rows stay, even if they were not used yet.
       if (wanted.has(this.#rowOf[cell])) continue;
       if (this.#isUsed[cell] === 0) {
         this.#cellOf[this.#rowOf[cell] - this.#firstRow] = 0;
@@ -198,6 +218,7 @@ export class VectorCache implements Store<RowPlace> {
     }
   }
 
+  /** Reads the dimensions and the weights of sparse rows, a range each. */
   async #loadSparse(
     rows: Uint32Array,
     places: readonly RowPlace[],
@@ -206,6 +227,8 @@ export class VectorCache implements Store<RowPlace> {
     const wanted = places.flatMap(({ segment, block, entries }) => {
       const file = segment.vectors as NonNullable<typeof segment.vectors>;
       const [before, own, all] = entries as readonly [number, number, number];
+      // A body contains offsets, dimensions, offsets again and weights, each starting at a multiple
+      // of 8.
       const padded = (bytes: number) => 8 * Math.ceil(bytes / 8);
       const indices = segment.table.vectorsAt[block] + padded(4 * (segment.table.rows[block] + 1));
       const weights = indices + 8 * all + padded(4 * (segment.table.rows[block] + 1));
@@ -229,7 +252,7 @@ export class VectorCache implements Store<RowPlace> {
   }
 }
 
-/** The values of dense vectors, one range each. */
+/** Reads the bytes of dense vectors, one range each, in the order given. */
 export function readVectorsAt(
   reader: BlockReader,
   places: readonly RowPlace[],
@@ -244,8 +267,8 @@ export function readVectorsAt(
 }
 
 /**
- * The codes of rows, where they are not known: those of their whole blocks are read, by whose
- * checksums they are compared, and given to the cache of partitions.
+ * The codes of rows that are not known yet. All codes of a block share one checksum, so they are
+ * read together, and the partition cache gets them too.
  */
 async function readCodesAt(
   { reader, partitions }: Pick<VectorSources, 'reader' | 'partitions'>,
@@ -276,7 +299,7 @@ async function readCodesAt(
   });
 }
 
-/** Fails unless a vector, of one part or more, is the one that was written. */
+/** Throws unless the parts of a vector match the checksum in its row. */
 export function checkVector(
   reader: BlockReader,
   { segment, block, place, check }: RowPlace,

@@ -1,7 +1,7 @@
 /**
  * Codes, dense and sparse vectors from Arrow bytes or tables, with the ids next to them. Columns
- * are read by the readers and rules of RowBatch, over all batches of the source; the result is
- * allocated once.
+ * are read by the same readers and rules as those of RowBatch, over all batches of the source;
+ * memory for the result is allocated once.
  */
 
 import { RecordBatch } from 'apache-arrow';
@@ -160,7 +160,7 @@ export function sparseFromArrow<I extends Ids | null = Ids | null>(
 /** The columns of a source. */
 const columnsOf = ({ schema }: ArrowBatches) => schema.fields.map(columnInfo);
 
-/** A column batch by batch; of a source without batches, one without rows. */
+/** A column batch by batch; of a source without batches, one batch without rows. */
 function chunksOf({ schema, batches }: ArrowBatches, name: string): Chunk[] {
   const at = schema.fields.findIndex((field) => field.name === name);
   let firstRow = 0;
@@ -175,7 +175,7 @@ function idsFrom(source: ArrowBatches, name: string | null): Ids | null {
   return name === null ? null : idsOf(chunksOf(source, name));
 }
 
-/** What a column is looked for. */
+/** What a column is wanted for, and which one is taken when the caller names none. */
 interface Wanted {
   readonly fit: Fit;
   /** Names it in messages. */
@@ -184,7 +184,7 @@ interface Wanted {
   readonly option?: string;
   /** Names of columns that are taken when the caller names none. */
   readonly usual?: readonly string[];
-  /** False for columns that fit, but are seldom meant: they are taken only by name. */
+  /** False for columns that fit but are seldom meant: they are taken only by name. */
   readonly isLikely?: (column: ColumnInfo) => boolean;
 }
 
@@ -204,7 +204,9 @@ const INDICES: Wanted = { fit: 'indices', what: 'column of integer lists', optio
 const VALUES: Wanted = { fit: 'values', what: 'column of float lists', option: 'values' };
 const IDS: Wanted = { fit: 'id', what: 'id column of integers or strings', option: 'id' };
 
-/** The column of that name, else one with a usual name, else the only one that is likely. */
+/**
+ * The column of that name; else the one with a usual name; else the only likely one. Else throws.
+ */
 function pickColumn(
   columns: readonly ColumnInfo[],
   { fit, what, option = 'column', usual = [], isLikely = () => true }: Wanted,
@@ -229,7 +231,7 @@ function pickColumn(
 
 const namesOf = (columns: readonly ColumnInfo[]) => columns.map(({ name }) => name);
 
-/** The named column of ids, or one called "id" if it could be; else null. */
+/** The column of ids by name, or one called "id" that can be one; else null. */
 function pickIds(columns: readonly ColumnInfo[], name: string | undefined): string | null {
   const isUsual = columns.some((column) => column.name === 'id' && column.fits.includes('id'));
   return name === undefined && !isUsual ? null : pickColumn(columns, IDS, name ?? 'id');

@@ -1,7 +1,8 @@
 /**
- * Some rows with all their columns: what readers give, writers take, and everything between works
- * on. A batch lies over one Arrow record batch and is never changed; errors name the row in the
- * file that it came from. Readers of plain values gather them to batches by a RowAssembler.
+ * Some rows with all their columns: readers give batches, writers take them, and all between works
+ * on them. A batch lies over one Arrow record batch and is never changed; its errors name the row
+ * in the file that it came from. Readers of plain values collect these to batches in a
+ * RowAssembler.
  */
 
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
@@ -54,7 +55,7 @@ export class RowBatch {
   readonly file: string | undefined;
   readonly #schema: Schema;
   readonly #data: readonly Data[];
-  /** Where each name is first among the columns. */
+  /** By name, the first column that has it; made when it is first needed. */
   #places: ReadonlyMap<string, number> | null = null;
 
   private constructor(schema: Schema, data: readonly Data[], count: number, place: RowPlace) {
@@ -202,8 +203,9 @@ export class RowBatch {
   }
 
   /**
-   * A column in Arrow's own form, for the readers of this layer; its bitmaps are checked. Fails
-   * where there is none of that name, or it does not fit what is asked for.
+  /**
+   * A column in Arrow's own form, for the readers of this layer, with its bitmaps checked. Throws
+   * where no column has this name, or where it cannot be read as `fit`.
    * @internal
    */
   chunk(name: string, fit?: Fit, what?: string): Chunk {
@@ -238,7 +240,7 @@ export class RowBatch {
     return new RowBatch(this.#schema, data, count, place);
   }
 
-  /** With these columns, which replace those of the same name or come behind the others. */
+  /** With these columns, which replace those of the same name or come after the others. */
   with(columns: Record<string, ColumnData>): RowBatch {
     const all = this.#all();
     for (const [name, given] of entriesOf(columns)) {
@@ -261,12 +263,16 @@ export class RowBatch {
     return this.#made(kept, this.count);
   }
 
-  /** What other programs say of all columns is not true of others; our own header is of codes. */
+  /**
+   * Metadata for other columns: the pandas or geo metadata of other programs may not be true of
+   * them.
+   */
   #header(): Map<string, string> {
     const header = this.#schema.metadata.get(KEY);
     return new Map(header === undefined ? [] : [[KEY, header]]);
   }
 
+  /** Fields and data together. */
   #all(): Column[] {
     return this.#schema.fields.map((field, i) => ({ field, data: this.#data[i] }));
   }
@@ -275,6 +281,7 @@ export class RowBatch {
     return RowBatch.ofColumns(columns, count, this, metadata);
   }
 
+  /** A column by name, checked to be of use as `fit`; `what` names the use in the error. */
   #column(name: string, fit?: Fit, what?: string): Column {
     if (typeof name !== 'string') throw wrongType('name', 'the name of a column', name);
     this.#places ??= new Map(this.columns.map((column, i) => [column.name, i] as const).reverse());
@@ -287,13 +294,13 @@ export class RowBatch {
     return { field: this.#schema.fields[at], data: this.#data[at] };
   }
 
-  /** What is wrong with values is the file's fault. */
+  /** Runs `read`; values that cannot be read are a FormatError of the batch's file. */
   #reading<T>(read: () => T): T {
     return asFormatError(this.file, read);
   }
 }
 
-/** Bytes of a column; of texts and lists those that its rows have of memory that others share. */
+/** Bytes of a column; of texts and lists only those of its rows, since slices share memory. */
 function bytesOf({ length, valueOffsets, children, byteLength }: Data): number {
   if (!valueOffsets || length === 0) return byteLength;
   const values = Number(valueOffsets[length]) - Number(valueOffsets[0]);
@@ -312,21 +319,24 @@ export function isJsonColumn({ type }: ColumnInfo): boolean {
   return type === 'Json';
 }
 
-/** A column of rows to come: its name, and the kind of its values. */
+/** A column to be built: its name, and the kind of its values. */
 export interface ColumnPlan {
   readonly name: string;
   readonly kind: ColumnKind;
 }
 
-/** Bytes of a batch, about; it has fewer rows where they are wide. */
+/** A batch ends after about this many bytes: fewer rows where they are wide. */
 export const BATCH_BYTES = 1 << 23;
 
 /** What a null takes in a column of numbers. */
 const NULL_BYTES = 8;
 
-/** Builders of the columns of some rows, and the limits of a batch. Used again for each batch. */
+/**
+ * Builders for the columns of some rows, and the limits of a batch. It is used again for each
+ * batch. A reader appends a value to each builder, then counts the row in `count`.
+ */
 export class RowAssembler {
-  /** One for each column, in order; a row is appended to all of them, and counted. */
+  /** One for each column, in their order. */
   readonly builders: readonly ColumnBuilder[];
   readonly columns: readonly ColumnInfo[];
   readonly #plans: readonly ColumnPlan[];
@@ -336,7 +346,7 @@ export class RowAssembler {
   /** Bytes of the source since the last batch. */
   #bytes = 0;
 
-  /** `batchRows`: most rows of a batch. `file` is named in errors. */
+  /** A batch has `batchRows` rows at most; errors name `file`. */
   constructor(
     plans: readonly ColumnPlan[],
     readonly file: string,
@@ -351,24 +361,25 @@ export class RowAssembler {
   count = 0;
 
   /**
-   * Counts bytes of the source that were read, or those that a row of nulls takes; true once the
-   * rows are enough for a batch.
+   * Notes the bytes of the source that a row took, or those that a row of nulls takes. True once
+   * the rows are enough for a batch.
    */
   isFullAfter(bytes: number): boolean {
     this.#bytes += Math.max(bytes, NULL_BYTES * this.builders.length);
     return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
   }
 
-  /** The last rows; of a source without any, one batch without rows. */
+  /** The last rows, as a batch; of a source without rows, one batch without rows. */
   *rest(): Generator<RowBatch> {
     if (this.count > 0 || this.#isFirst) yield this.take();
   }
 
+  /** Ends the columns; the builders begin again without rows. */
   #finish() {
     return this.#plans.map(({ name, kind }, i) => finished(name, this.builders[i], kind));
   }
 
-  /** The rows since the last batch. */
+  /** The rows since the last batch, as a batch. */
   take(): RowBatch {
     const { count, file } = this;
     const batch = RowBatch.ofColumns(this.#finish(), count, { firstRow: this.#firstRow, file });

@@ -1,15 +1,15 @@
 /**
- * Words by dictionaries that are not part of this library: those of the engine, and those of
- * packages that users install only where they want them. A package is loaded on the first call, and
- * the error of a missing one says what to install. Another version may split texts differently.
+ * Tokens and stop words by dictionaries that are not part of this library: those of the engine, and
+ * those of optional packages. A package is loaded when its function is called, and the error for a
+ * missing one says what to install. Other versions of a dictionary may split texts differently.
  */
 
 import { wrongType, wrongValue } from '../base/check';
 import { named, normal, type Tokens } from './tokens';
 
 /**
- * Words by the engine's own dictionaries (Intl.Segmenter). These differ from engine to engine and
- * from version to version: compare only codes that one engine made.
+ * Words by the engine's own dictionaries (Intl.Segmenter). These differ between engines and
+ * versions: compare only codes that one engine made.
  *
  * @example
  * console.log(...segments('de')('Das ist gut.')); // das ist gut
@@ -35,8 +35,8 @@ function segmenterOf(locale: string): Intl.Segmenter {
 }
 
 /**
- * Lines and sentences, those of more than 500 code units cut between characters, because the
- * segmenter of some engines takes time quadratic in the length of its text.
+ * Cuts a text into lines and sentences, and those of more than 500 code units further, between
+ * characters, because some engines' segmenter takes time quadratic in the length of its text.
  */
 function* pieces(text: string): Generator<string> {
   for (const sentence of text.match(/[^\n。！？.!?]+[\n。！？.!?]*/gu) ?? []) {
@@ -45,7 +45,7 @@ function* pieces(text: string): Generator<string> {
   }
 }
 
-/** The first of `packages` that is installed; `what` names the caller in the error. */
+/** Loads the first of `packages` that is installed; `what` names the caller in the error. */
 export async function loadOptional(
   what: string,
   packages: readonly string[],
@@ -61,15 +61,15 @@ export async function loadOptional(
   throw new Error(`${what} needs a package that is not installed: npm install ${packages[0]}`);
 }
 
-/** Node sets a code; browsers and bundlers have only messages, each its own. */
+/** True for the error of a missing package: Node sets a code, browsers and bundlers a message. */
 function isMissing(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   return /MODULE_NOT_FOUND$/.test(code) || /resolve|cannot find|failed to/i.test(message);
 }
 
 /**
- * The ISO 639-3 codes by which the package `stopword` names its lists, and the ISO 639-1 codes that
- * are not the first two letters of these.
+ * The ISO 639-3 codes by which the package `stopword` names its lists, each with its ISO 639-1 code
+ * where that is not its first two letters.
  */
 const LANGUAGES = `
   afr ara ben:bn bre bul:bg cat ces:cs dan deu ell eng epo:eo est:et eus fas fin fra gle:ga glg guj
@@ -96,6 +96,7 @@ export async function stopWords(language: string): Promise<readonly string[]> {
   throw wrongValue('language', `one of ${known.map(([, two]) => two).join(', ')}`, language);
 }
 
+/** Splits a text by jieba; `guessesNewWords` also finds words that the dictionary does not have. */
 type Cut = (text: string, guessesNewWords: boolean) => string[];
 
 /** Matches a token with a letter or a digit: other tokens of jieba are spaces and punctuation. */

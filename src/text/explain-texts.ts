@@ -1,6 +1,7 @@
 /**
- * Why two texts are near or far: the words of both and what each adds to the cosine, and the words
- * of one text alone. Shares are of the exact sparse vectors; the codes only estimate their cosine.
+ * Explains why two texts are near or far: lists the words of both with what each adds to the
+ * cosine, and the words of one text only. Shares are of the exact sparse vectors, whose cosine the
+ * codes only estimate.
  */
 
 import type { AngleEstimate } from '../codes/angle';
@@ -12,29 +13,32 @@ export interface WeightedWord {
   readonly weight: number;
 }
 
-/** A word of both texts and its part of their cosine, or of one and its part of that text. */
+/**
+ * A word of both texts and its part of their cosine, or a word of one text only and its part of the
+ * squared length of that text's vector.
+ */
 export interface WordShare {
   readonly word: string;
   readonly share: number;
 }
 
 export interface TextComparison {
-  /** Of the two codes. */
+  /** Distance of the two codes in bits. */
   readonly distance: number;
-  /** What the distance says, with its interval: of the cosine, or with 'minwise' of the overlap. */
+  /** The estimated cosine, or with 'minwise' Jaccard similarity, with its interval. */
   readonly estimate: AngleEstimate | JaccardEstimate;
-  /** Of the two sparse vectors. */
+  /** Exact cosine of the two sparse vectors. */
   readonly cosine: number;
-  /** Of the two sets of words. */
+  /** Exact Jaccard similarity of the two sets of words. */
   readonly jaccard: number;
-  /** Words of both, those first that add most to the cosine: shares add up to it. */
+  /** Words of both texts, largest share first; the shares add up to the cosine. */
   readonly together: readonly WordShare[];
-  /** Words of one alone: shares of the squared length of its vector. */
+  /** Words of one text only, largest share first. */
   readonly onlyA: readonly WordShare[];
   readonly onlyB: readonly WordShare[];
 }
 
-/** The words of both texts and of one alone, by the weighted words of each. */
+/** Compares two texts by their weighted words. Throws a RangeError if one has none. */
 export function compareWords(
   wordsA: readonly WeightedWord[],
   wordsB: readonly WeightedWord[],

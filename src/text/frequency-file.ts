@@ -1,6 +1,6 @@
 /**
- * A table of document frequencies as the bytes of an Arrow file, and back. Apart from the table's
- * class, so that hashing texts does not bring apache-arrow into a bundle.
+ * Converts a table of document frequencies to the bytes of an Arrow file, and back. This file is
+ * separate from the class, so that a bundle that only hashes texts does not contain apache-arrow.
  */
 
 import { checkOptions, wrongType } from '../base/check';
@@ -22,8 +22,8 @@ export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
 }
 
 /**
- * A table that `frequenciesToArrow` wrote. Damaged bytes throw a FormatError, with the name given
- * by `file`.
+ * Reads a table that `frequenciesToArrow` wrote. Damaged bytes throw a FormatError with the name
+ * `file`.
  *
  * @example
  * const table = new TextHasher().fit(['green tea', 'black tea']);

@@ -1,18 +1,18 @@
 /**
- * In how many documents each word occurs: what inverse document frequencies are made of. Words are
- * held by their 64-bit hash alone, 12 bytes each in a hash table that is 3/4 full or more. Tables
- * of parts of a corpus are merged; a table says by which tokens and which hash it was made, and is
- * refused by others.
+ * Counts in how many documents each word occurs, for inverse document frequencies. A word is stored
+ * as its 64-bit hash only, in entries of 12 bytes of a hash table that is 3/4 full or more. Tables
+ * of parts of a corpus can be merged. A table records by which tokens and which hash it was made,
+ * and cannot be used with others.
  */
 
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { hashOfPair, newSecret } from '../base/secret';
 
-/** Entries of an empty table, how it grows, and how full it may be: small memory before speed. */
+/** Entries of an empty table, factor of growth, and largest share in use: memory before speed. */
 const FIRST_ENTRIES = 1024;
 const GROWTH = 1.2;
 const MAX_FULL = 0.9;
-/** Any constants: digests are compared across runs. */
+/** Constants in place of a secret, since digests are compared across runs; any would do. */
 const DIGEST_SECRET = /* @__PURE__ */ new Uint32Array([0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d]);
 
 export interface TableOrigin {
@@ -21,18 +21,19 @@ export interface TableOrigin {
   readonly hash: string;
 }
 
-/** A table's content: one hash and one count a word. */
+/** The content of a table: one hash and one count for each word. */
 export interface FrequencyEntries extends TableOrigin {
   /** Documents that were counted. */
   readonly documents: number;
+  /** Hashes of the words. */
   readonly dimensions: BigUint64Array;
   /** Documents with each word. */
   readonly counts: Uint32Array;
 }
 
 /**
- * In how many documents each word occurs: `TextHasher.fit` counts it, and the option `frequencies`
- * weights words by it.
+ * The number of documents with each word: `TextHasher.fit` counts them, and the option
+ * `frequencies` weights words by them.
  *
  * @example
  * const frequencies = new TextHasher().fit(['green tea', 'black tea', 'white tea']);
@@ -47,7 +48,7 @@ export class FrequencyTable {
   #documents = 0;
   #size = 0;
   #version = 0;
-  /** The hashes of words are known to all, and words can be chosen for theirs. */
+  /** Anyone can compute the hashes of words, and choose words whose hashes collide in a table. */
   readonly #secret = newSecret();
   #lows = new Uint32Array(FIRST_ENTRIES);
   #highs = new Uint32Array(FIRST_ENTRIES);
@@ -67,13 +68,13 @@ export class FrequencyTable {
     return this.#documents;
   }
 
-  /** Different words. */
+  /** Number of distinct words. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Changes with every word that is counted.
+   * A number that changes with every word that is counted, so that cached weights can be checked.
    * @internal
    */
   get version(): number {
@@ -86,7 +87,8 @@ export class FrequencyTable {
   }
 
   /**
-   * Counts a document by its words, each once: numbers, whose hashes `words` holds in halves.
+   * Counts a document by the numbers of its distinct words; word n has the hash of halves
+   * `lows[n]` and `highs[n]`.
    * @internal
    */
   addDocument(numbers: Uint32Array, words: { lows: Uint32Array; highs: Uint32Array }): void {
@@ -97,14 +99,14 @@ export class FrequencyTable {
   }
 
   /**
-   * Documents with the word of a hash.
+   * Documents with the word of a hash; 0 for an unknown word.
    * @internal
    */
   countOf(low: number, high: number): number {
     return this.#counts[this.#placeOf(low, high)];
   }
 
-  /** Adds the counts of a table over other documents. */
+  /** Adds the counts of a table of other documents, made by the same tokens and hash. */
   merge(other: FrequencyTable): void {
     if (!(other instanceof FrequencyTable)) throw wrongType('other', 'a FrequencyTable', other);
     if (other === this) throw wrongValue('other', 'a table of other documents', 'the table itself');
@@ -117,7 +119,7 @@ export class FrequencyTable {
   }
 
   /**
-   * Throws unless this table counts the words of such tokens and hash.
+   * Throws unless this table was made by these tokens and this hash.
    * @internal
    */
   checkOrigin({ tokens, hash }: TableOrigin): void {
@@ -131,7 +133,7 @@ export class FrequencyTable {
   }
 
   /**
-   * A checksum of the words and their counts, whatever their order.
+   * A checksum of the words and their counts, 8 hexadecimal digits, independent of their order.
    * @internal
    */
   digest(): string {
@@ -145,7 +147,7 @@ export class FrequencyTable {
   }
 
   /**
-   * What a file holds of the table: its words by ascending hash.
+   * A copy of the content for files and other threads, in ascending order of hash.
    * @internal
    */
   entries(): FrequencyEntries {
@@ -165,7 +167,7 @@ export class FrequencyTable {
   }
 
   /**
-   * A table of such entries; throws on counts that no documents can make.
+   * A table with this content. Throws a RangeError for a count that is 0 or above `documents`.
    * @internal
    */
   static of(entries: FrequencyEntries): FrequencyTable {
@@ -195,23 +197,24 @@ export class FrequencyTable {
     this.#counts[at] += count;
   }
 
-  /** Where a hash is, or would be. */
+  /** The entry of a hash, or the free entry where it would be. Linear probing. */
   #placeOf(low: number, high: number): number {
     const { length } = this.#counts;
     const hash = hashOfPair(low, high, this.#secret) >>> 0;
-    let at = Math.floor((hash / 2 ** 32) * length);
+    let at = Math.floor((hash / 2 ** 32) * length); // the length is not a power of two
     while (this.#counts[at] > 0 && (this.#lows[at] !== low || this.#highs[at] !== high)) {
       at = at + 1 === length ? 0 : at + 1;
     }
     return at;
   }
 
-  /** Makes room for so many words, so that the table is not rebuilt while they come. */
+  /** Makes room for `size` words in all, so that adding them does not rebuild the table. */
   #reserve(size: number): void {
     const room = Math.ceil(size / MAX_FULL) + 1;
     if (room > this.#counts.length) this.#rebuild(room);
   }
 
+  /** Moves all words to a table of `room` entries. */
   #rebuild(room: number): void {
     const [lows, highs, counts] = [this.#lows, this.#highs, this.#counts];
     this.#lows = new Uint32Array(room);

@@ -1,8 +1,9 @@
 /**
- * UTF-16 code units to letters of words: most become one letter whatever stands next to them, and
- * are looked up in a table that is filled as they occur. Stretches with other, "odd", code units
- * are left to `words`: marks and what they compose with (NFKC), surrogates, the Greek sigma (whose
- * lower case depends on what follows), and characters that become several letters.
+ * Converts UTF-16 code units to the letters of words. Most code units become one letter whatever
+ * their neighbours are: these are looked up in a table that is filled as they occur. Stretches with
+ * other code units, called odd, are left to the slower `words`: marks and characters that compose
+ * with them (NFKC), surrogates, the Greek sigma (whose lower case depends on what follows), and
+ * characters that become several letters.
  */
 
 import { DENSE } from '../kernels/minwise/minwise.scalar';
@@ -14,21 +15,22 @@ import { DENSE_LETTER, LETTER, type LetterCase, normal, wordsIn } from './tokens
  */
 export const APART = 0; // separates words
 export { DENSE }; // of a script written without spaces
+/** The bits of a kind that are its letter. */
 export const LETTER_BITS = 0xffff;
 const ODD = 0x2_0000;
 const UNKNOWN = 0x4_0000;
 
 const tables: Partial<Record<LetterCase, Uint32Array>> = {};
 
-/** Kinds by code unit, `UNKNOWN` until one occurs; 256 KB, made by the first text. */
+/** The kind of each code unit, `UNKNOWN` before it occurs. 256 KiB, made by the first text. */
 export function kindTable(letterCase: LetterCase): Uint32Array {
   tables[letterCase] ??= new Uint32Array(0x1_0000).fill(UNKNOWN);
   return tables[letterCase];
 }
 
 /**
- * Characters at which a text may be cut: separators of words that neither compose with a neighbour,
- * as < does with a stroke, nor change its case, as an apostrophe may.
+ * Characters at which a text may be cut without changing its words: separators that neither compose
+ * with a neighbour, as < does with a stroke, nor affect its case, as an apostrophe may.
  */
 const CUTS = ' \t\n\r!"#$%&()*+,-/;?@[]{|}\u3000、。，！？';
 
@@ -37,8 +39,9 @@ const SIGMA = 'Σ';
 const MAY_COMPOSE = /[\p{M}\p{Cs}\u1100-\u11ff]/u;
 
 /**
- * Calls `readPlain` with the stretches whose code units are letters or separators, and `readOdd`
- * with the words of the others and where their stretch is, in order. A stretch ends between words.
+ * Cuts a text between words into stretches, in order. Calls `readPlain` with the range of each
+ * stretch without odd code units, and `readOdd` with each word of the others and the range of its
+ * stretch.
  */
 export function eachStretch(
   text: string,
@@ -47,6 +50,7 @@ export function eachStretch(
   readOdd: (word: string, from: number, end: number) => void,
 ): void {
   for (let at = 0; at < text.length; ) {
+    // The plain stretch ends at the last cut before the odd code unit, the odd one at the next.
     const odd = nextOdd(text, at, letterCase);
     let end = odd;
     if (odd < text.length) while (end > at && !CUTS.includes(text[end - 1])) end--;
@@ -58,7 +62,7 @@ export function eachStretch(
   }
 }
 
-/** Index of the first odd code unit, or the text's length; fills in kinds on the way. */
+/** Index of the first odd code unit from `from` on, or the text's length; fills in its kinds. */
 export function nextOdd(text: string, from: number, letterCase: LetterCase): number {
   const kinds = kindTable(letterCase);
   for (let at = from; at < text.length; at++) {

@@ -1,4 +1,4 @@
-/** The options of `TextHasher`, their defaults and choices. */
+/** The options of `TextHasher`: types, defaults and choices, and checks of how texts are read. */
 
 import { checkOneOf, wrongType, wrongValue } from '../base/check';
 import type { Projection } from '../hashing/row-hasher';
@@ -16,7 +16,7 @@ import {
 } from './tokens';
 import type { WordHash } from './word-hash';
 
-/** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
+/** Choices of the value of a word that occurs n times: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
 export const COUNTINGS = ['raw', 'log', 'binary'] as const;
 export type Counting = (typeof COUNTINGS)[number];
 
@@ -32,24 +32,24 @@ export interface TextHasherOptions {
   projection?: Exclude<Projection, 'hadamard'>;
   /** A function from a text to its tokens. */
   tokens?: Tokens;
-  /** The name that frequency tables record for tokens of your own. */
+  /** The name that frequency tables record for your own tokens. */
   tokensName?: string;
-  /** What is taken out of a text before it is split: a blank takes its place. */
+  /** Parts of a text that are replaced by a blank before it is split. */
   normalize?: readonly Normalization[];
   /**
-   * What becomes of capital letters: 'lower' small ones, 'keep' tells Polish from polish. For
+   * 'lower' converts letters to lower case; 'keep' leaves them, so that Polish is not polish. For
    * words, characters and shingles of these.
    */
   case?: LetterCase;
   /** Tokens that are dropped. */
   stopWords?: Iterable<string>;
-  /** What a word that occurs n times counts: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
+  /** The value of a word that occurs n times: 'raw' n, 'log' 1 + ln n, 'binary' 1. */
   counting?: Counting;
   /** Weights words by inverse document frequency. The table may grow: weights follow it. */
   frequencies?: FrequencyTable;
-  /** Keeps only this many words of a text, those of the largest weights. */
+  /** Uses only this many words of a text, those of the largest weights. */
   keywords?: number;
-  /** The hash of a word. */
+  /** The hash of a word, which is its dimension. */
   hash?: WordHash;
   /** What a text without words becomes: an error, or a null code. */
   empty?: 'error' | 'null';
@@ -60,7 +60,7 @@ export interface TextHasherOptions {
 const KINDS = 'words, characters(n), shingles(n), segments(locale) or jieba()';
 export const PROJECTIONS = ['signs', 'gaussian', 'direct', 'minwise'] as const;
 
-/** The options that a hasher has where none are given. */
+/** The options that a hasher uses where none are given. */
 export const TEXT_HASHER_DEFAULTS = {
   bits: 64,
   seed: 0,
@@ -80,16 +80,17 @@ export const OPTIONS = [
 /** How a hasher reads texts. */
 interface Reading {
   readonly tokens: Tokens;
-  /** Another thread makes the same tokens by it; null of those it cannot have. */
+  /** The recipe by which another thread makes the same tokens; null if it cannot. */
   readonly recipe: TokenRecipe | null;
-  /** The name of the tokens alone, and with what becomes of texts before they are split. */
+  /** The name of the tokens. */
   readonly ownName: string;
+  /** The name of the tokens with the case and the rules: `words with case without html`. */
   readonly tokensName: string;
   readonly rules: readonly Normalization[];
   readonly letterCase: LetterCase;
 }
 
-/** The checked options that say how texts are read. */
+/** Checks the options that say how texts are read. */
 export function checkReading(
   given: Pick<TextHasherOptions, 'tokens' | 'tokensName'> &
     Required<Pick<TextHasherOptions, 'normalize' | 'case'>>,

@@ -1,7 +1,7 @@
 /**
- * Texts to codes: split into tokens, drop stop words, weigh (counts times inverse document
- * frequency), keep the heaviest words if asked to, and hash the sparse vector that results. A word
- * is the dimension of its 64-bit hash, so texts and TF-IDF rows made elsewhere share an index.
+ * Turns texts into codes: splits them into tokens, drops stop words, weighs words (counts times
+ * inverse document frequency), optionally keeps the heaviest only, and hashes the sparse vector. A
+ * word is the dimension of its 64-bit hash, so one index can have texts and other TF-IDF rows.
  */
 
 import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
@@ -63,14 +63,14 @@ export { type Counting, TEXT_HASHER_DEFAULTS, type TextHasherOptions };
  * console.log(codes.distance(0, 1), codes.distance(0, 2)); // 81 130
  */
 export class TextHasher {
-  /** Makes the codes of the vectors. */
+  /** The hasher that makes the codes of the sparse vectors. */
   readonly hasher: SimHasher;
   /** The name that frequency tables record for the tokens. */
   readonly tokensName: string;
   /** The hash of words. */
   readonly hashName: WordHash;
   readonly #tokens: Tokens;
-  /** Whether tokens are words, which are read without spelling them out. */
+  /** True where tokens are `words`, which are counted without making strings. */
   readonly #areWords: boolean;
   readonly #rules: readonly Normalization[];
   readonly #letterCase: LetterCase;
@@ -78,13 +78,13 @@ export class TextHasher {
   readonly #keywords: number;
   readonly #frequencies: FrequencyTable | null;
   readonly #stopWords: readonly string[];
-  /** What another thread needs to make the same hasher; without tokens that it cannot have. */
+  /** What another thread needs to make an equal hasher; null if it cannot have the tokens. */
   readonly #settings: Omit<TextState, 'frequencies'> | null;
   readonly #vocabulary: Vocabulary;
-  /** Reads texts where only the set of their shingles counts; else null. */
+  /** Reads texts if only the set of their shingles counts, not words and weights; else null. */
   readonly #sets: SetReader | null;
   readonly #order = new HashOrder();
-  /** Of the frequencies, when weights were last made. */
+  /** The version of the frequencies by which the vocabulary's weights were computed. */
   #version = 0;
 
   constructor(options?: TextHasherOptions) {
@@ -135,7 +135,7 @@ export class TextHasher {
     return this.hasher.bits;
   }
 
-  /** How the codes are made, with how texts become their vectors; follows the frequencies. */
+  /** How the codes are made, `texts` included, which changes when the frequencies change. */
   get origin(): CodeOrigin {
     const { hasher, hashName: hash, tokensName } = this;
     const keywords = Number.isFinite(this.#keywords) ? this.#keywords : undefined;
@@ -146,7 +146,7 @@ export class TextHasher {
     return { ...(hasher.origin as CodeOrigin), texts };
   }
 
-  /** Counts in how many texts each word occurs. One pass; memory grows with distinct words only. */
+  /** Counts in how many texts each word occurs. Memory grows with the distinct words only. */
   fit(texts: Iterable<string>): FrequencyTable {
     const table = new FrequencyTable({ tokens: this.tokensName, hash: this.hashName });
     for (const text of checkTexts(texts)) table.addDocument(this.#read(text), this.#vocabulary);
@@ -163,12 +163,12 @@ export class TextHasher {
     return { indices: new BigUint64Array(halves.buffer), values };
   }
 
-  /** The code of a text. A text without words is a RangeError. */
+  /** The code of a text, a new array. Throws a RangeError for a text without words. */
   hash(text: string): Uint8Array {
     return this.hasher.hash(this.vectorize(text));
   }
 
-  /** The codes of texts, row i of text i. `total` of `onProgress` is right for arrays only. */
+  /** The codes of texts: row i is that of text i. Progress has the right total for arrays only. */
   hashAll(texts: Iterable<string>, options?: LongCall): Codes {
     const given = checkOptions('options', options, LONG_CALL);
     return runSteps(this.hashPart(checkTexts(texts), 0), checkLongCall(given));
@@ -179,7 +179,7 @@ export class TextHasher {
     return this.hashWithKeys(texts, null, checkOptions('options', options, LONG_CALL));
   }
 
-  /** @internal The same, and the keys of texts that are read as sets of shingles of words. */
+  /** @internal `hashAllAsync` that also collects keys, if texts are read as sets of shingles. */
   async hashWithKeys(texts: Iterable<string>, keys: BandKeys | null, call: LongCall) {
     const settings = this.#settings;
     const inParts = settings !== null && Array.isArray(texts);
@@ -189,12 +189,12 @@ export class TextHasher {
     return runStepsAsync(steps, checkLongCall(call));
   }
 
-  /** Yields the codes in batches of up to 1,024, so that any number of texts fits in memory. */
+  /** Yields the codes in batches of up to 1,024, so that memory does not grow with the texts. */
   hashStream(texts: Iterable<string>): Generator<Codes, void, void> {
     return streamItems(this.#hashing(checkTexts(texts)), {});
   }
 
-  /** The codes of texts by threads that have such hashers; their vocabularies are their own. */
+  /** The codes of texts by threads, each with an equal hasher and its own vocabulary. */
   *#inParallel(
     texts: readonly string[],
     settings: Omit<TextState, 'frequencies'>,
@@ -228,7 +228,7 @@ export class TextHasher {
   }
 
   /**
-   * The codes of texts of which the first is row `firstRow` in messages.
+   * The codes of texts; messages call the first one row `firstRow`. `keys` as in `hashWithKeys`.
    * @internal
    */
   *hashPart(texts: Iterable<string>, firstRow: number, keys: BandKeys | null = null): Steps<Codes> {
@@ -237,11 +237,12 @@ export class TextHasher {
     return Codes.join(parts, this.#kind);
   }
 
+  /** What all parts of a collection of codes have in common. */
   get #kind() {
     return { bits: this.hasher.bits, origin: this.origin };
   }
 
-  /** A step for each text, and for each part of a batch that is hashed. */
+  /** Yields codes in batches. A step for each text, and for each part of a batch that is hashed. */
   *#hashing(texts: Iterable<string>, firstRow = 0, keys: BandKeys | null = null): Stream<Codes> {
     const { origin } = this;
     if (this.#sets !== null) return yield* this.#sets.hashing(texts, { firstRow, origin, keys });
@@ -276,8 +277,8 @@ export class TextHasher {
   }
 
   /**
-   * Shows why two texts are near or far: the words they share and the words of one alone, with
-   * their weights. A text without words is a RangeError.
+   * Shows why two texts are near or far: the words they share and the words of one text only, each
+   * with its share. Throws a RangeError for a text without words.
    *
    * @example
    * const { together, onlyA } = new TextHasher().explain('green tea', 'black tea');
@@ -291,7 +292,7 @@ export class TextHasher {
     return { distance, estimate, ...words };
   }
 
-  /** The numbers of the text's distinct words as they come: a view, until the next text. */
+  /** The numbers of a text's distinct words as they come: a view, valid until the next text. */
   #read(given: string): Uint32Array {
     const text = normalized(given, this.#rules);
     const vocabulary = this.#vocabulary;
@@ -301,7 +302,7 @@ export class TextHasher {
     return vocabulary.found.subarray(0, vocabulary.foundCount);
   }
 
-  /** The numbers of the words that the text keeps, by ascending hash; valid until the next text. */
+  /** The same by ascending hash, with `keywords` only the heaviest; valid until the next text. */
   #weighed(text: string): Uint32Array {
     const version = this.#frequencies?.version ?? 0;
     if (version !== this.#version) this.#vocabulary.resetWeights();
@@ -333,7 +334,7 @@ export class TextHasher {
     }
   }
 
-  /** The value of a word of the current text: what it counts, times its inverse frequency. */
+  /** The value of a word of the current text: that of its count times its inverse frequency. */
   #weightOf(number: number): number {
     const { weights, counts } = this.#vocabulary;
     let weight = weights[number];
@@ -344,7 +345,7 @@ export class TextHasher {
     return this.#countOf(counts[number]) * weight;
   }
 
-  /** What a word counts that occurs so often. */
+  /** The value of a number of occurrences, by the option `counting`. */
   #countOf(occurrences: number): number {
     if (this.#counting === 'binary') return 1;
     return this.#counting === 'raw' ? occurrences : 1 + logOf(occurrences);
@@ -360,7 +361,7 @@ export class TextHasher {
   }
 }
 
-/** The options of a hasher and what is made of them in another thread. */
+/** What another thread makes an equal hasher of. */
 interface TextState {
   readonly options: Omit<TextHasherOptions, 'tokens' | 'stopWords' | 'frequencies'>;
   readonly recipe: TokenRecipe;
@@ -376,6 +377,7 @@ interface TextPart {
 
 type PartCodes = Pick<Codes, 'bytes' | 'validity'> & { readonly keys: Uint32Array };
 
+/** The task that hashes some texts; `worker.ts` lists it, so that worker threads can run it. */
 export const TEXT_HASHING: Task<TextState, TextPart, PartCodes> = {
   name: 'text hashing',
   open({ options, recipe, stopWords, frequencies }) {

@@ -1,7 +1,8 @@
 /**
- * How texts become vectors, in words that codes keep: codes of texts that were read otherwise look
- * alike and differ, so what compares them goes by these words. Stop words and frequencies, which
- * may be many, are told apart by a checksum.
+ * Describes how texts become vectors, in a text that codes record. Codes of texts that were read in
+ * another way have the same form but are not comparable, so comparisons check that these
+ * descriptions are equal. Stop words and frequencies, which may be many, are described by a
+ * checksum.
  */
 
 import type { Projection } from '../hashing/row-hasher';
@@ -9,7 +10,7 @@ import type { FrequencyTable } from './frequency-table';
 import type { Counting } from './text-hasher-options';
 import { hashWord, type WordHash } from './word-hash';
 
-/** What the vectors of texts depend on. */
+/** The settings on which the vectors of texts depend. */
 interface TextReading {
   readonly projection: Projection;
   readonly tokensName: string;
@@ -20,7 +21,7 @@ interface TextReading {
   readonly hash: WordHash;
 }
 
-/** What equal vectors of texts have in common; where only sets count, without the weights. */
+/** The description, such as `words, counts raw`; without the weights where only sets count. */
 export function textOrigin(reading: TextReading): string {
   const { tokensName, stopWords, counting, frequencies, keywords, hash } = reading;
   const isWeighed = reading.projection !== 'minwise' || keywords !== undefined;

@@ -1,20 +1,20 @@
 /**
- * Texts to tokens. A kind of tokens is a function from a text to strings; callers may pass one of
+ * Splits texts into tokens. A kind of tokens is a function from a text to strings; callers may pass
  * their own. `words`, the default, uses no dictionary, so a text has the same tokens on every
  * engine: scripts written without spaces become overlapping pairs of characters.
  */
 
 import { checkInteger, wrongType } from '../base/check';
 
-/** `kind` is written into the frequency tables that are made with these tokens. */
+/** `kind` is the name that frequency tables and codes record for these tokens. */
 export type Tokens = ((text: string) => Iterable<string>) & { readonly kind?: string };
 
-/** Gives a token function the name by which frequency tables know it. */
+/** Gives a token function the name that frequency tables record; changes the function itself. */
 export function named(kind: string, tokens: (text: string) => Iterable<string>): Tokens {
   return Object.assign(tokens, { kind });
 }
 
-/** How tokens of this file are made, so that another thread can make the same; null for others. */
+/** A description of tokens of this file, from which another thread can make the same function. */
 export type TokenRecipe =
   | { readonly kind: 'words' }
   | { readonly kind: 'characters'; readonly count: number }
@@ -23,21 +23,23 @@ const recipes = /* @__PURE__ */ new WeakMap<Tokens, TokenRecipe>();
 
 const shingled = /* @__PURE__ */ new WeakSet<Tokens>();
 
-/** Whether the tokens are shingles, whose parts stand between blanks. */
+/** True for shingles of any tokens, which are joined by blanks. */
 export function areShingles(tokens: Tokens): boolean {
   return shingled.has(tokens);
 }
 
-/** How many words make a token, where tokens are runs of `words`; null for others. */
+/** The number of words of a token, where tokens are `words` or shingles of them; else null. */
 export function wordsOfShingle(recipe: TokenRecipe | null): number | null {
   if (recipe?.kind === 'words') return 1;
   return recipe?.kind === 'shingles' && recipe.of.kind === 'words' ? recipe.count : null;
 }
 
+/** The recipe of a token function; null for segments, jieba and those of callers. */
 export function recipeOf(tokens: Tokens): TokenRecipe | null {
   return tokens === words ? { kind: 'words' } : (recipes.get(tokens) ?? null);
 }
 
+/** The token function of a recipe, which lowers or keeps the case of letters. */
 export function tokensOfRecipe(recipe: TokenRecipe, letterCase: LetterCase = 'lower'): Tokens {
   if (recipe.kind === 'shingles') {
     return shingles(recipe.count, tokensOfRecipe(recipe.of, letterCase));
@@ -46,7 +48,7 @@ export function tokensOfRecipe(recipe: TokenRecipe, letterCase: LetterCase = 'lo
   return letterCase === 'lower' ? words : named('words', (text) => wordsIn(text, letterCase));
 }
 
-/** Scripts written without spaces, or with few: Chinese, Japanese, Korean. */
+/** Scripts written without spaces, called dense: Han, Hiragana and Katakana. */
 const DENSE = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}々〆ー';
 /** A run of a dense script, or of other letters, marks and digits. */
 const RUN = /* @__PURE__ */ new RegExp(`[${DENSE}]+|(?:(?![${DENSE}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
@@ -57,7 +59,7 @@ export const LETTER = /* @__PURE__ */ new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`,
 /** Matches a text that begins with a character of a dense script. */
 export const DENSE_LETTER = /* @__PURE__ */ new RegExp(`^[${DENSE}]`, 'u');
 
-/** The texts that a token function gives for a text; a TypeError where it gives none. */
+/** Calls a token function; throws a TypeError if the result is not iterable. */
 export function tokensOf(tokens: Tokens, text: string): Iterable<string> {
   const found: unknown = tokens(text);
   if (typeof (found as Iterable<string> | null)?.[Symbol.iterator] === 'function') {
@@ -66,11 +68,11 @@ export function tokensOf(tokens: Tokens, text: string): Iterable<string> {
   throw wrongType('tokens', 'a function from a text to texts', found);
 }
 
-/** What becomes of capital letters: small ones, so that case never counts, or they are kept. */
+/** 'lower' converts letters to lower case, so that case does not count; 'keep' leaves them. */
 export const LETTER_CASES = ['lower', 'keep'] as const;
 export type LetterCase = (typeof LETTER_CASES)[number];
 
-/** Unicode's NFKC form in lower case. Skips normalization, which is slow, for ASCII. */
+/** Unicode's NFKC form, in lower case unless case is kept. Skips NFKC, which is slow, for ASCII. */
 export function normal(text: string, letterCase: LetterCase = 'lower'): string {
   if (typeof text !== 'string') throw wrongType('text', 'a string', text);
   const composed = IS_ASCII.test(text) ? text : text.normalize('NFKC');
@@ -86,7 +88,7 @@ export function normal(text: string, letterCase: LetterCase = 'lower'): string {
  */
 export const words: Tokens = /* @__PURE__ */ named('words', (text) => wordsIn(text, 'lower'));
 
-/** The words of a text, as `words` finds them. */
+/** The words of a text, as `words` finds them, with the case of letters lowered or kept. */
 export function wordsIn(text: string, letterCase: LetterCase): string[] {
   const plain = normal(text, letterCase);
   if (IS_ASCII.test(plain)) return plain.match(ASCII_RUN) ?? [];
@@ -99,6 +101,7 @@ export function wordsIn(text: string, letterCase: LetterCase): string[] {
   return found;
 }
 
+/** Appends each pair of neighbouring characters of a run, or its only character. */
 function pairsInto(run: string, found: string[]): void {
   const characters = Array.from(run);
   if (characters.length === 1) found.push(run);

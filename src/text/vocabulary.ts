@@ -1,7 +1,7 @@
 /**
- * Words that occurred before, each with a number (its index in the arrays here) and the halves of
- * its 64-bit hash. Words follow Zipf's law, so most of a text are known already and need no
- * hashing; they are found by their code units, without making a string. Memory is bounded: a full
+ * The words that occurred before, each with a number (its index in the arrays here) and the halves
+ * of its 64-bit hash. Words follow Zipf's law, so most words of a text are known and need not be
+ * hashed; they are found by their code units, without making a string. Memory is bounded: a full
  * vocabulary is emptied before the next text.
  */
 
@@ -10,22 +10,23 @@ import { newSecret } from '../base/secret';
 import { APART, DENSE, eachStretch, kindTable, LETTER_BITS } from './letters';
 import type { LetterCase } from './tokens';
 
-/** A vocabulary is full at so many words, or code units of all its words. */
+/** A vocabulary with this many words, or code units of all its words, is full. */
 const MAX_WORDS = 2 ** 18;
 const MAX_UNITS = 2 ** 22;
 /** Code units per call of String.fromCharCode, whose arguments engines limit. */
 const PIECE = 4096;
 
-/** The key of a word that is one code unit longer. */
+/** The key of a word with one more code unit, from the key of the word without it. */
 function nextKey(key: number, unit: number, multiplier: number): number {
   return Math.imul(key ^ unit, multiplier);
 }
 
-/** The first index for a key in `#places`, before it is cut to their length; even. */
+/** The index in `#places` where the search for a key begins, before it is masked; even. */
 function placeOf(key: number): number {
   return (key ^ (key >>> 15)) << 1;
 }
 
+/** Callers read the arrays, of which `begin` and each new word may replace some. */
 export class Vocabulary {
   readonly #hash: (units: Uint16Array) => bigint;
   readonly #stopWords: ReadonlySet<string>;
@@ -37,7 +38,7 @@ export class Vocabulary {
   counts = new Uint32Array(1024);
   /** A value that the caller caches per word; NaN until it is set. */
   weights = new Float64Array(1024).fill(Number.NaN);
-  /** The first `foundCount` entries: the distinct words of the current text as they came. */
+  /** Its first `foundCount` entries are the distinct words of the current text, as they came. */
   found = new Uint32Array(1024);
   foundCount = 0;
   /** The code units of the word to count; a reader may replace it by a longer array. */
@@ -46,15 +47,15 @@ export class Vocabulary {
   #starts = new Uint32Array(1025);
   #units = new Uint16Array(2 ** 14);
   /**
-   * The key of a word is a hash of its code units as FNV-1a makes it, from a secret value on by a
-   * secret multiplier.
+   * The key of a word is a hash of its code units in the manner of FNV-1a, with a secret start
+   * value and a secret multiplier.
    */
   readonly keyStart: number;
   readonly keyMultiplier: number;
   /** A hash table of pairs (key, word number + 1, or 0 where free), at most half full. */
   #places = new Int32Array(2 * 2048);
 
-  /** `hash` is that of a word's code units. */
+  /** `hash` is called once for each new word, with its code units. */
   constructor(hash: (units: Uint16Array) => bigint, stopWords: ReadonlySet<string>) {
     this.#hash = hash;
     const [start, multiplier] = newSecret();
@@ -63,7 +64,7 @@ export class Vocabulary {
     this.#stopWords = stopWords;
   }
 
-  /** Begins a text: no word has been found in it yet. */
+  /** Begins a text: sets all counts to 0, and empties a full vocabulary. */
   begin(): void {
     const { counts, found, foundCount } = this;
     for (let i = 0; i < foundCount; i++) counts[found[i]] = 0;
@@ -71,7 +72,7 @@ export class Vocabulary {
     if (this.#size >= MAX_WORDS || this.#starts[this.#size] >= MAX_UNITS) this.#forget();
   }
 
-  /** Counts an occurrence of a word. */
+  /** Counts an occurrence of a word. Throws a TypeError if it is no string. */
   count(word: string): void {
     if (typeof word !== 'string') {
       throw new TypeError(`"tokens" gave a ${typeof word}, not a string`);
@@ -86,7 +87,7 @@ export class Vocabulary {
     this.countSpelled(length, key);
   }
 
-  /** Counts the word in the first `length` entries of `spelled`, whose key is `key`. */
+  /** Counts the word in the first `length` entries of `spelled`, whose key must be `key`. */
   countSpelled(length: number, key: number): void {
     const number = this.#numberOf(length, key);
     if (this.counts[number]++ > 0) return;
@@ -110,7 +111,7 @@ export class Vocabulary {
     this.weights.fill(Number.NaN);
   }
 
-  /** The number of the word in `spelled`, a new one if it is unknown. */
+  /** The number of the word in `spelled`, which is added if it is unknown. Linear probing. */
   #numberOf(length: number, key: number): number {
     const { spelled } = this;
     const [units, starts, places] = [this.#units, this.#starts, this.#places];
@@ -166,7 +167,7 @@ export class Vocabulary {
     }
   }
 
-  /** Removes all words. */
+  /** Removes all words, and their memory. */
   #forget(): void {
     const empty = new Vocabulary(this.#hash, this.#stopWords);
     this.#size = 0;
@@ -176,7 +177,7 @@ export class Vocabulary {
   }
 }
 
-/** Counts the words of a text, as `words` splits it, in the order in which they come. */
+/** Counts the words of a text, split as `words` does it, in their order. */
 export function readWords(text: string, vocabulary: Vocabulary, letterCase: LetterCase): void {
   const kinds = kindTable(letterCase);
   eachStretch(
@@ -193,7 +194,7 @@ interface Stretch {
   readonly kinds: Uint32Array;
 }
 
-/** Counts the words of a stretch without odd code units, whose kinds are all known. */
+/** Counts the words of a stretch without odd code units, whose kinds are all in the table. */
 function readPlain(text: string, { from, end, kinds }: Stretch, vocabulary: Vocabulary): void {
   const { keyStart, keyMultiplier } = vocabulary;
   const kindAt = (at: number) => (at < end ? kinds[text.charCodeAt(at)] : APART);

@@ -1,7 +1,7 @@
 /**
- * Words to 64-bit numbers, of their UTF-8 bytes: xxHash64 by default, or the hash that another
- * program uses, so that its codes can be reproduced: FNV-1a (64 bits), or the last 64 bits of MD5
- * (RFC 1321) as the Python package `simhash` takes them. MD5 protects nothing here.
+ * Hashes the UTF-8 bytes of words to 64-bit numbers: by xxHash64, or to reproduce the codes of
+ * other programs by FNV-1a (64 bits) or by the last 64 bits of MD5 (RFC 1321), which the Python
+ * package `simhash` uses. MD5 is not used for security.
  */
 
 import { checkOneOf, wrongType } from '../base/check';
@@ -13,7 +13,7 @@ export type WordHash = (typeof WORD_HASHES)[number];
 const MASK = 0xffff_ffff_ffff_ffffn;
 /** U+FFFD, by which encoders replace half of a surrogate pair. */
 const REPLACEMENT = 0xfffd;
-/** The UTF-8 bytes of a word of at most this length; of longer words they are allocated. */
+/** Space for the UTF-8 bytes of a word, shared by all calls; longer words get their own. */
 const shared = /* @__PURE__ */ new Uint8Array(1024);
 
 /**
@@ -40,8 +40,8 @@ export function hashUnits(units: Uint16Array, hash: WordHash): bigint {
 }
 
 /**
- * UTF-8 of code units: a view that the next call may overwrite. Written out because TextEncoder
- * takes a string and costs more per call than a word takes here.
+ * The UTF-8 bytes of code units: a view that the next call may overwrite. It does not use
+ * TextEncoder, which needs a string, and whose call takes longer than a word takes here.
  */
 function utf8Of(units: Uint16Array): Uint8Array {
   let maxLength = 0;
@@ -78,7 +78,7 @@ function fnv1a64(bytes: Uint8Array): bigint {
   let high = 0xcbf2_9ce4;
   for (const byte of bytes) {
     low = (low ^ byte) >>> 0;
-    // Times 2^40 + 0x1b3.
+    // The product with 2^40 + 0x1b3; low * 0x1b3 is below 2^53, so it is exact.
     const product = low * 0x1b3;
     high = (Math.imul(high, 0x1b3) + Math.floor(product / 2 ** 32) + (low << 8)) >>> 0;
     low = product % 2 ** 32;
@@ -99,7 +99,7 @@ function sineTable(): Uint32Array {
   return sines;
 }
 
-/** The last 8 bytes of the MD5 digest as a number, highest byte first. */
+/** The last 8 bytes of the MD5 digest of some bytes, as a number with its highest byte first. */
 export function md5Low64(bytes: Uint8Array): bigint {
   const padded = new Uint8Array(64 * Math.ceil((bytes.length + 9) / 64));
   padded.set(bytes);

@@ -1,7 +1,7 @@
 /**
- * Vectors of 16-bit integers that 8 bits a value and a peak a vector hold: value i is
- * round(byte i · peak / 127). What was rounded so once is held exactly, so centroids that are
- * trained with 8 bits are the same in memory and in half of the bytes.
+ * Stores vectors of 16-bit integers in 8 bits a value and one peak a vector: value i is
+ * round(byte i · peak / 127). Vectors that were rounded this way once are stored without loss, so
+ * centroids that training rounds are the same in memory and, in half of the bytes, in files.
  */
 
 import { lengthOf } from '../base/length';
@@ -9,12 +9,13 @@ import { lengthOf } from '../base/length';
 const MAX_BYTE = 127;
 
 interface ByteRows {
+  /** Values from -127 to 127, in units of the vector's peak / 127. */
   readonly bytes: Int8Array;
   /** The largest magnitude in each vector. */
   readonly peaks: Uint16Array;
 }
 
-/** The nearest such vectors; `width` values each. */
+/** Rounds vectors of `width` values, one after another, to 8 bits a value. */
 export function toByteRows(values: Int16Array, width: number): ByteRows {
   const bytes = new Int8Array(values.length);
   const peaks = new Uint16Array(values.length / width);
@@ -29,7 +30,7 @@ export function toByteRows(values: Int16Array, width: number): ByteRows {
   return { bytes, peaks };
 }
 
-/** Rounds vectors to such ones, in place, whose lengths are about `length`, unless they are 0. */
+/** Rounds vectors in place to 8 bits a value, scaled to a length near `length` unless all zero. */
 export function roundToByteRows(values: Int16Array, width: number, length: number): void {
   const { bytes, peaks } = toByteRows(values, width);
   for (let row = 0; row < peaks.length; row++) {
@@ -39,7 +40,7 @@ export function roundToByteRows(values: Int16Array, width: number, length: numbe
   values.set(fromByteRows({ bytes, peaks }));
 }
 
-/** Their values. */
+/** The vectors that the bytes and peaks stand for. */
 export function fromByteRows({ bytes, peaks }: ByteRows): Int16Array {
   const values = new Int16Array(bytes.length);
   const width = bytes.length / peaks.length;

@@ -1,4 +1,7 @@
-/** Rows that are kept as float32: right to its digits, or refused. */
+/**
+ * Checks that rows can be held as float32: a row that would lose its direction, since its values
+ * are too large or too small for float32, is refused and not rounded.
+ */
 
 import { isValid } from '../base/bitmap';
 import type { Steps } from '../base/steps';
@@ -7,10 +10,10 @@ import { type DenseMatrix, isDenseMatrix, type SparseMatrix } from './vectors';
 
 /** Rows checked between two steps. */
 const BLOCK_ROWS = 2048;
-/** Rows of float64 whose largest value is below it lose digits as float32, which ends at 2^-149. */
+/** Float64 rows whose largest value is smaller lose digits as float32, which ends at 2^-149. */
 const MIN_FLOAT32 = 2 ** -110;
 
-/** Throws where a row is not finite or loses its direction as float32; null rows are skipped. */
+/** Throws a RangeError for a row that is not finite or does not fit float32; skips null rows. */
 export function* checkFloat32(
   matrix: DenseMatrix | SparseMatrix,
   count: number,
@@ -26,7 +29,7 @@ export function* checkFloat32(
       if (isNull(row) || !isValid(matrix.validity, row)) continue;
       const from = rows?.offsets[row - first] ?? row * width;
       const to = rows?.offsets[row - first + 1] ?? (row + 1) * width;
-      let most = 0; // NaN of a row with one
+      let most = 0; // the largest magnitude; NaN if the row has one
       for (let i = from; i < to; i++) most = Math.max(most, Math.abs(values[i]));
       if (most === 0) continue;
       if (!Number.isFinite(most)) throw new RangeError(`row ${row}: expected finite values`);

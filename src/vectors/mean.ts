@@ -1,6 +1,6 @@
 /**
- * The mean direction of vectors: the option `mean` of an index, which subtracts it before hashing.
- * Rows are drawn by a seed and summed in order, so the mean is the same everywhere.
+ * The mean direction of vectors, for the option `mean` of an index, which subtracts it before
+ * hashing. Rows are drawn by a seed and summed in order, so the mean is the same on every engine.
  */
 
 import { isValid } from '../base/bitmap';
@@ -11,7 +11,7 @@ import { checkDenseMatrix, type DenseMatrix } from './vectors';
 
 export interface MeanOptions {
   /**
-   * How many rows are drawn; all where there are fewer.
+   * Number of rows that are drawn; all where there are fewer.
    * @default 10000
    */
   sample?: number;
@@ -25,6 +25,9 @@ export interface MeanOptions {
 /**
  * The mean direction of a sample of rows, for the option `mean` of an index. Vectors that share a
  * direction share many bits, which then say little; without the mean they say more.
+ *
+ * Rows are scaled to length 1 first. Null and all-zero rows that are drawn are skipped. Without
+ * other rows the mean is 0.
  *
  * @example
  * const vectors = { values: new Float32Array([1, 0, 0.6, 0.8]), dimensions: 2 };
@@ -41,6 +44,7 @@ export function meanOf(vectors: DenseMatrix, options?: MeanOptions): Float64Arra
   let taken = 0;
   let left = Math.min(sample, count);
   for (let row = 0; row < count && left > 0; row++) {
+    // Draws `left` of the rows that remain, each with the same probability, in order.
     if (random() * (count - row) >= left) continue;
     left--;
     if (!isValid(validity, row)) continue;

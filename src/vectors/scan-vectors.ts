@@ -1,6 +1,6 @@
 /**
- * The exact scan over vectors: the k nearest by cosine in float64, then row. Recall is measured
- * against it. All-zero and null rows match nothing.
+ * The exact scan over vectors: the k nearest by cosine in float64, then row. It compares every row,
+ * so the recall of faster searches is measured against it. All-zero and null rows match nothing.
  */
 
 import { isValid } from '../base/bitmap';
@@ -24,17 +24,17 @@ export interface CosineNeighbors {
 }
 
 export interface ScanVectorsOptions {
-  /** How many neighbours; fewer come back where fewer rows qualify. */
+  /** Number of neighbours, fewer where fewer rows qualify. */
   k?: number;
-  /** Only rows with this cosine or more. */
+  /** Only rows with this cosine or a higher one. */
   minCosine?: number;
-  /** Which kernel computes the cosines; all give equal results. */
+  /** The kernel that computes the cosines; all give equal results. */
   kernel?: KernelName;
 }
 
 export const SCAN_VECTORS_DEFAULTS = { k: 10, minCosine: -1, kernel: 'auto' } as const;
 
-/** Vectors that stay in the cache while all queries are compared with them. */
+/** Size of a tile: rows that stay in the cache while all queries are compared with them. */
 const TILE_BYTES = 1 << 18;
 
 /**
@@ -108,7 +108,7 @@ export function scanVectorsAll(
   });
 }
 
-/** A query at length 1; null where the row is. */
+/** A copy of a query at length 1; null where the row is null. Throws for an all-zero row. */
 function unit(queries: DenseMatrix, row: number): Float64Array | null {
   if (!isValid(queries.validity, row)) return null;
   const from = row * queries.dimensions;

@@ -1,8 +1,8 @@
 /**
- * Sparse rows as kernels want them: dimensions in ascending order, each once. The order of a
- * caller's entries does not matter: they are sorted by dimension, and values of a repeated
- * dimension are summed in ascending order of value, so that even the rounding is the same. Rows
- * that are in order already are not copied.
+ * Brings sparse rows into the form that kernels read: dimensions in ascending order, each once. The
+ * order of a caller's entries does not matter: they are sorted by dimension, and values of a
+ * repeated dimension are summed in ascending order of value, so that even the rounding is the same.
+ * Arrays that are in order and of a type that kernels read are not copied.
  */
 
 import { isValid } from '../base/bitmap';
@@ -14,7 +14,8 @@ type Dimensions = SparseRows['dimensions'];
 
 /**
  * The rows `first` to `end - 1` of a matrix whose shape is checked; null rows have no entries.
- * `named` is the number of the first in messages.
+ * Errors call the first of them row `named`. Values may be views of the caller's, and are checked
+ * for NaN and infinities only where rows must be sorted.
  */
 export function canonicalRows(
   matrix: SparseMatrix,
@@ -46,7 +47,7 @@ function withoutNulls(matrix: SparseMatrix, first: number, end: number): SparseM
   };
 }
 
-/** Reads rows; `named` is the number of the first in messages. */
+/** `canonicalRows` of a matrix without null rows; offsets of the result count from 0. */
 function readRows(matrix: SparseMatrix, first: number, end: number, named: number): SparseRows {
   const { offsets } = matrix;
   const from = offsets[first];
@@ -66,12 +67,14 @@ function readRows(matrix: SparseMatrix, first: number, end: number, named: numbe
   return rows;
 }
 
+/** The row of an entry, from `first` on; only for messages. */
 function rowAt(offsets: SparseMatrix['offsets'], first: number, entry: number): number {
   let row = first;
   while (offsets[row + 1] <= entry) row++;
   return row;
 }
 
+/** Values as float64: a view of a Float64Array, else a copy. Items of a plain array are checked. */
 function valuesOf(
   { values, offsets }: SparseMatrix,
   first: number,
@@ -88,7 +91,10 @@ function valuesOf(
   return Float64Array.from(values.slice(from, to));
 }
 
-/** A view of the caller's indices where their kind allows it, a checked copy elsewhere. */
+/**
+ * Dimensions as unsigned integers of 32 or 64 bits: a view of typed arrays, where negative ones
+ * throw, else a checked copy in the narrower type that holds all of them.
+ */
 function dimensionsOf(
   indices: Indices,
   from: number,
@@ -100,6 +106,7 @@ function dimensionsOf(
   }
   if (indices instanceof Int32Array || indices instanceof BigInt64Array) {
     for (let i = from; i < to; i++) if (indices[i] < 0) throw badIndex(indices[i], i, rowOf);
+    // No value is negative, so the same bytes read as unsigned integers are the same numbers.
     const { buffer, byteOffset, BYTES_PER_ELEMENT: bytes } = indices;
     return indices instanceof Int32Array
       ? new Uint32Array(buffer, byteOffset + from * bytes, to - from)
@@ -128,12 +135,13 @@ function badIndex(index: unknown, entry: number, rowOf: (entry: number) => numbe
   return isNumeric ? new RangeError(message) : new TypeError(message);
 }
 
+/** True where each dimension of a row is above the one before it, so that none is repeated. */
 function isAscending(dimensions: Dimensions, from: number, to: number): boolean {
   if (dimensions instanceof Uint32Array) {
     for (let i = from + 1; i < to; i++) if (dimensions[i] <= dimensions[i - 1]) return false;
     return true;
   }
-  // Halves, since each element read from a 64-bit array is a BigInt in the heap.
+  // Compares 32-bit halves, since reading an element of a 64-bit array allocates a BigInt.
   const halves = new Uint32Array(dimensions.buffer, dimensions.byteOffset, 2 * dimensions.length);
   for (let at = 2 * from + 2; at < 2 * to; at += 2) {
     const high = halves[at + 1];
@@ -143,7 +151,10 @@ function isAscending(dimensions: Dimensions, from: number, to: number): boolean 
   return true;
 }
 
-/** The same rows with sorted entries and repeats summed. */
+/**
+ * A copy of rows with entries sorted and repeated dimensions summed. Throws for values that are not
+ * finite, which have no place in the order.
+ */
 function sorted(rows: SparseRows, firstRow: number): SparseRows {
   const { values } = rows;
   const given = rows.dimensions;
@@ -178,14 +189,14 @@ function sorted(rows: SparseRows, firstRow: number): SparseRows {
   };
 }
 
-/** 64-bit dimensions, for those who need them as such. */
+/** Dimensions as 64-bit integers: the same array if it has these, else a copy. */
 export function wideDimensions(dimensions: Dimensions): BigUint64Array<ArrayBufferLike> {
   return dimensions instanceof BigUint64Array
     ? dimensions
     : BigUint64Array.from(dimensions as ArrayLike<unknown>, (index) => BigInt(index as number));
 }
 
-/** NaN or an infinity in a vector. */
+/** The error for a NaN or an infinity in a vector. */
 export function badValue(row: number, dimension: number | bigint, value: number): RangeError {
   return new RangeError(
     `row ${row}: expected finite values, got ${value} at dimension ${dimension}`,

@@ -1,28 +1,32 @@
 /**
- * A sparse vector at length 1 that others are multiplied with: a small hash table from dimensions
- * to values. Products are summed in the order of the other's entries, ascending.
+ * A sparse query vector at length 1, for dot products with many others: a small hash table from
+ * dimensions to values. The terms of a product are added in the order of the other's entries, which
+ * is ascending, so that every caller gets the same float64.
  */
 
 import { hashOfPair, newSecret } from '../base/secret';
 
-/** Entries of sparse rows: dimensions in 32-bit halves, low first, and weights. */
+/** Entries of sparse rows: dimension i in the 32-bit halves 2i (low) and 2i + 1, and its weight. */
 export interface Entries {
   readonly halves: Uint32Array;
   readonly weights: Float32Array | Float64Array;
 }
 
-/** Immutable; made once a query, in time and memory of its entries. */
+/** Immutable. Making one takes time and memory in proportion to its entries. */
 export class SparseUnit {
   /**
    * A hash table with linear probing, three values a cell: low and high half of the dimension, and
-   * which entry + 1, 0 where the cell is free. At least half of the cells are.
+   * the number of its entry + 1, or 0 in a free cell. More than half of the cells are free, so that
+   * every search ends.
    */
   readonly #cells: Uint32Array;
+  /** Values by entry, divided by the length. */
   readonly #values: Float64Array;
+  /** A hash shifted right by this is the number of a cell. */
   readonly #shift: number;
   readonly #secret = newSecret();
 
-  /** Of the entries `from` to `to - 1`, each dimension once, and their length. */
+  /** Copies entries `from` to `to - 1`, of distinct dimensions; a `length` of 0 gives zeros. */
   constructor({ halves, weights }: Entries, from: number, to: number, length: number) {
     this.#shift = Math.min(31, Math.clz32(2 * (to - from)));
     this.#cells = new Uint32Array(3 * 2 ** (32 - this.#shift));
@@ -36,7 +40,7 @@ export class SparseUnit {
     }
   }
 
-  /** The product with entries `from` to `to - 1`. */
+  /** The dot product with entries `from` to `to - 1` of another vector. */
   dot({ halves, weights }: Entries, from: number, to: number): number {
     let sum = 0;
     for (let i = from; i < to; i++) {
@@ -46,7 +50,7 @@ export class SparseUnit {
     return sum;
   }
 
-  /** Where a dimension is, or would be. */
+  /** The index in `#cells` of a dimension's cell, or of the free cell where it would be. */
   #cellOf(low: number, high: number): number {
     const cells = this.#cells;
     let at = 3 * (hashOfPair(low, high, this.#secret) >>> this.#shift);

@@ -1,14 +1,14 @@
 /**
- * The shapes in which vectors come: dense, sparse, and batches of both. Shapes are checked here,
- * values are not: a NaN or an infinity shows in the sums that it makes, and is looked for only
- * then.
+ * The shapes of vectors that callers may pass: dense, sparse, and batches of both. Shapes are
+ * checked here, numbers are not: a NaN or an infinity makes a sum that is not finite, and only then
+ * is it searched for.
  */
 
 import { checkValidity, isValid } from '../base/bitmap';
 import { checkAttached, checkInteger, describe, wrongType, wrongValue } from '../base/check';
 import { checkedLength } from '../base/length';
 
-/** A value for each dimension. */
+/** One value for each dimension. */
 export type DenseVector = Float32Array | Float64Array | readonly number[];
 
 /** Entries of one vector, in any order; repeated dimensions are summed. */
@@ -31,7 +31,7 @@ export type Indices =
 /** Values of sparse entries. */
 export type Values = Float32Array | Float64Array | readonly number[];
 
-/** Vectors of `dimensions` values, one after another. */
+/** Vectors of `dimensions` values each, one after another. */
 export interface DenseMatrix {
   readonly values: Float32Array | Float64Array;
   readonly dimensions: number;
@@ -39,7 +39,7 @@ export interface DenseMatrix {
   readonly validity?: Uint8Array | null;
 }
 
-/** Sparse rows, compressed: those of row r lie at `offsets[r]` to `offsets[r + 1]`. */
+/** Compressed sparse rows: row r has the entries `offsets[r]` to `offsets[r + 1] - 1`. */
 export interface SparseMatrix {
   readonly offsets: Uint32Array | Int32Array | readonly number[];
   readonly indices: Indices;
@@ -47,7 +47,7 @@ export interface SparseMatrix {
   readonly validity?: Uint8Array | null;
 }
 
-/** Rows in any shape; a flat array is cut into rows where the number of dimensions is known. */
+/** Rows in any shape. A flat array needs a number of dimensions from elsewhere, see `matrixOf`. */
 export type VectorBatch =
   | DenseMatrix
   | SparseMatrix
@@ -55,27 +55,27 @@ export type VectorBatch =
   | Float32Array
   | Float64Array;
 
-/** By shape alone; the entries are not looked at. */
+/** Decides by the names of the fields; does not check their types. */
 export function isSparse(vector: unknown): vector is SparseVector {
   return typeof vector === 'object' && vector !== null && 'indices' in vector && 'values' in vector;
 }
 
-/** By type alone: an array may hold anything. */
+/** Decides by the type of the array; a plain array may contain anything. */
 export function isDense(vector: unknown): vector is DenseVector {
   return vector instanceof Float32Array || vector instanceof Float64Array || Array.isArray(vector);
 }
 
-/** By shape alone, as `isSparse`. */
+/** Decides by the names of the fields, as `isSparse` does. */
 export function isSparseMatrix(batch: unknown): batch is SparseMatrix {
   return isSparse(batch) && 'offsets' in batch;
 }
 
-/** By shape alone; `checkDenseMatrix` looks at the rest. */
+/** Decides by the names of the fields; `checkDenseMatrix` checks the rest. */
 export function isDenseMatrix(batch: unknown): batch is DenseMatrix {
   return typeof batch === 'object' && batch !== null && 'dimensions' in batch && 'values' in batch;
 }
 
-/** A dense vector by itself, whose plain numbers are numbers. */
+/** Checks the argument `name`: a dense vector, and if it is a plain array, of numbers only. */
 export function checkDenseVector(name: string, vector: unknown): DenseVector {
   if (!isDense(vector)) {
     throw wrongType(name, 'a Float32Array, a Float64Array or an array of numbers', vector);
@@ -84,7 +84,7 @@ export function checkDenseVector(name: string, vector: unknown): DenseVector {
   return vector;
 }
 
-/** What a vector is expected to be, in one place for all messages. */
+/** The error for an argument that is no vector of any shape. */
 export function notAVector(name: string, value: unknown): TypeError {
   return wrongType(
     name,
@@ -93,7 +93,7 @@ export function notAVector(name: string, value: unknown): TypeError {
   );
 }
 
-/** Number of rows of a dense matrix whose shape is sound. */
+/** Checks the shape of a dense matrix; returns its number of rows. */
 export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
   if (!isDenseMatrix(matrix)) throw wrongType(name, '{ values, dimensions }', matrix);
   const { values, dimensions } = matrix;
@@ -110,7 +110,10 @@ export function checkDenseMatrix(matrix: DenseMatrix, name = 'matrix'): number {
   return count;
 }
 
-/** Lengths of rows from `first` on, 0 for null ones; throws where cosines would be wrong. */
+/**
+ * Euclidean lengths of `count` rows from `first` on, 0 for null ones. Throws for a row that is not
+ * finite, or whose length is out of the range in which cosines are precise.
+ */
 export function lengthsOf(matrix: DenseMatrix, first: number, count: number): Float64Array {
   const { values, dimensions, validity } = matrix;
   const lengths = new Float64Array(count);
@@ -123,7 +126,10 @@ export function lengthsOf(matrix: DenseMatrix, first: number, count: number): Fl
   return lengths;
 }
 
-/** Number of rows of a sparse matrix whose shape is sound. */
+/**
+ * Checks the shape of a sparse matrix, offsets that never fall included; returns its number of
+ * rows. Does not check the items of plain arrays.
+ */
 function checkSparseMatrix(matrix: SparseMatrix): number {
   const { offsets, indices, values } = matrix;
   if (!isList(offsets)) {
@@ -134,7 +140,7 @@ function checkSparseMatrix(matrix: SparseMatrix): number {
   if (count < 0) throw wrongValue('offsets', 'one entry more than rows', 'none');
   for (let row = 0; row <= count; row++) {
     const from = row === 0 ? 0 : offsets[row - 1];
-    if (Number.isInteger(offsets[row]) && offsets[row] >= from) continue; // no name is built
+    if (Number.isInteger(offsets[row]) && offsets[row] >= from) continue; // builds no name
     checkInteger(`offsets[${row}]`, offsets[row], from, Number.MAX_SAFE_INTEGER);
   }
   if (offsets[count] > indices.length) {
@@ -144,12 +150,12 @@ function checkSparseMatrix(matrix: SparseMatrix): number {
   return count;
 }
 
-/** Number of rows of a matrix of either kind whose shape is sound. */
+/** Checks the shape of a matrix of either kind; returns its number of rows. */
 export function checkMatrix(matrix: DenseMatrix | SparseMatrix): number {
   return isDenseMatrix(matrix) ? checkDenseMatrix(matrix) : checkSparseMatrix(matrix);
 }
 
-/** One row of a matrix: a view of a dense one, a copy of the entries of a sparse one. */
+/** One row of a matrix: a view of a dense row, a copy of a sparse one. Ignores validity. */
 export function vectorAt(matrix: DenseMatrix | SparseMatrix, row: number): Vector {
   if (isDenseMatrix(matrix)) {
     const { values, dimensions } = matrix;
@@ -160,7 +166,10 @@ export function vectorAt(matrix: DenseMatrix | SparseMatrix, row: number): Vecto
   return { indices: indices.slice(from, to) as Indices, values: values.slice(from, to) };
 }
 
-/** Indices and values of a kind that is known, and as many of one as of the other. */
+/**
+ * Checks the types of indices and values, and that there are as many of one as of the other.
+ * `where` begins the names in errors.
+ */
 export function checkEntries(where: string, indices: unknown, values: unknown): void {
   if (!isList(indices)) {
     throw wrongType(`${where}indices`, 'an array or a typed array of integers', indices);
@@ -180,8 +189,8 @@ function isList(value: unknown): value is { length: number } {
 }
 
 /**
- * A batch as a matrix; matrices and flat arrays are not copied. A flat array needs `dimensions`,
- * the number of values in a row. Shapes are checked by `checkMatrix`.
+ * A batch as a matrix. Matrices and flat arrays are not copied, arrays of vectors are. A flat array
+ * needs `dimensions`, the number of values in a row. `checkMatrix` must then check the shape.
  */
 export function matrixOf(batch: VectorBatch, dimensions?: number): DenseMatrix | SparseMatrix {
   if (isDenseMatrix(batch) || isSparseMatrix(batch)) return batch;
@@ -202,7 +211,10 @@ export function matrixOf(batch: VectorBatch, dimensions?: number): DenseMatrix |
   return batch.length > 0 ? packVectors(batch) : { offsets: [0], indices: [], values: [] };
 }
 
-/** Packs an array of vectors, all dense of one width or all sparse, into a matrix. */
+/**
+ * Copies an array of vectors, all dense of one width or all sparse, into a matrix. It is of float32
+ * if all vectors are Float32Arrays, else of float64.
+ */
 export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMatrix {
   if (isSparse(vectors[0])) return packSparse(vectors);
   if (!isDense(vectors[0])) throw notAVector('batch[0]', vectors[0]);
@@ -218,12 +230,13 @@ export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMat
       throw new RangeError(`row ${row}: expected ${dimensions} dimensions, got ${vector.length}`);
     }
     if (Array.isArray(vector)) checkNumbers(vector, row);
-    // A detached array has no values: its shape is refused later.
+    // A detached array has width 0; `checkMatrix` refuses a matrix of that width.
     if (dimensions > 0) values.set(vector as ArrayLike<number>, row * dimensions);
   });
   return { values, dimensions };
 }
 
+/** Copies sparse vectors into plain arrays: of one type, whatever the types of the vectors. */
 function packSparse(vectors: readonly Vector[]): SparseMatrix {
   const offsets = [0];
   const indices: (number | bigint)[] = [];
@@ -240,7 +253,10 @@ function packSparse(vectors: readonly Vector[]): SparseMatrix {
   return { offsets, indices, values };
 }
 
-/** A plain array may hold anything; typed arrays would turn it into NaN. */
+/**
+ * Throws unless all items of a plain array are numbers: copied to a typed array, others would
+ * become NaN or another number. `row` is for the message.
+ */
 export function checkNumbers(values: readonly unknown[], row: number | null): void {
   for (let i = 0; i < values.length; i++) {
     if (typeof values[i] === 'number') continue;

@@ -1,6 +1,7 @@
 /**
- * Rows of CSV. The first line names the columns; a column is of numbers when all of the first rows
- * say so, and a list of numbers where the caller says so. Numbers with leading zeros are texts.
+ * Reads rows of CSV. The first line names the columns. A column has numbers where all of the first
+ * rows have numbers there, and lists of numbers only where the caller says so. Numbers with leading
+ * zeros are texts.
  */
 
 import type { BytesBuilder, ColumnBuilder } from '../../table/columns/builder';
@@ -17,32 +18,35 @@ import {
 } from '../row-reader';
 import { CsvScan } from './csv-scan';
 
-/** Rows whose types are looked at before the first batch, all of one block. */
+/** How many rows decide the types, before the first batch; all are in one block. */
 const FIRST_ROWS = 5000;
 
-/** Numbers as programs write them; 007 and +1 are names of something. */
+/** Numbers as programs write them. 007 and +1 stay texts: they may be names of something. */
 const NUMBER = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const INTEGER = /^-?\d+$/;
 const [MINUS, POINT, ZERO] = Buffer.from('-.0');
 
-/** Most digits whose number float64 holds for sure. */
+/** Numbers of this many digits are exact in float64. */
 const SAFE_DIGITS = 15;
 
+/** Powers of ten, exact in float64. */
 const POWERS = Array.from({ length: SAFE_DIGITS + 1 }, (_, i) => 10 ** i);
-/** As numpy prints them, too: "1." and "+1e-3". */
+/** Items of a list, also as numpy prints them: "1." and "+1e-3". */
 const ITEM = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** Rows of CSV. One block of bytes and one batch are in memory. */
+/** Reads rows of CSV; memory holds one block of bytes and one batch. */
 export async function csvRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { types, skips, batchRows } = options;
   const scan = new CsvScan(source, skips, options.maxLineBytes);
   await scan.begin(options.delimiter);
   const names = await scan.header();
   checkColumnCount(names.length, options, source.name);
+  // The header line, and all before it, are the first record.
   options.onRecord?.(scan.bytes, 0, scan.next);
   const wanted = options.columns ?? names;
   checkColumns(wanted, names);
   checkColumns(Object.keys(types), names);
+  // Columns are given in the order in which the caller wants them.
   const places = new Map(names.map((name, cell) => [name, cell]));
   const cells = wanted.map((name) => places.get(name) as number);
   const first = await firstValues(scan, cells);
@@ -77,14 +81,14 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   return { columns: assembler.columns, batches };
 }
 
-/** A column that is read, and the cell of a record that has its value. */
+/** A column that is read, and which cell of a record has its value. */
 interface CellColumn extends ColumnPlan {
   readonly cell: number;
   readonly builder: ColumnBuilder;
   readonly turn: Fitter;
 }
 
-/** Returns a function that adds the scan's record to the builders: all of its cells, or none. */
+/** A function that adds the scan's record to the builders: all of its cells, or none. */
 function recordAdder(scan: CsvScan, columns: readonly CellColumn[], cellCount: number): () => void {
   const values: unknown[] = [];
   return () => {
@@ -92,6 +96,7 @@ function recordAdder(scan: CsvScan, columns: readonly CellColumn[], cellCount: n
     if (record.count !== cellCount) {
       throw new Error(`${record.count} cells, but ${cellCount} columns are named`);
     }
+    // Values that may be refused come first: nothing is appended until all of them are known.
     for (let i = 0; i < columns.length; i++) {
       const { kind, cell } = columns[i];
       if (kind === 'text') continue;
@@ -104,6 +109,7 @@ function recordAdder(scan: CsvScan, columns: readonly CellColumn[], cellCount: n
         values[i] = isFast ? number : fitText(record.text(bytes, cell) as string, columns[i]);
       }
     }
+    // Texts are copied as bytes, unless they have doubled quotes.
     for (let i = 0; i < columns.length; i++) {
       const { builder, cell, kind } = columns[i];
       if (kind !== 'text') builder.append(values[i]);
@@ -115,10 +121,11 @@ function recordAdder(scan: CsvScan, columns: readonly CellColumn[], cellCount: n
   };
 }
 
-/** Values of the first rows, numbers where a text is one; the scan stays where it is. */
+/** The values of the first rows by column; the scan stays where it is. */
 async function firstValues(scan: CsvScan, cells: readonly number[]): Promise<unknown[][]> {
   const { skips } = scan;
   scan.skips = new Skips('skip'); // reported when the rows are read
+  // The first record may be longer than a block: more is read until one is whole.
   let before = scan.position;
   while (!scan.step()) {
     scan.rewind(before);
@@ -138,7 +145,7 @@ async function firstValues(scan: CsvScan, cells: readonly number[]): Promise<unk
   return values;
 }
 
-/** The value of a cell that is no text. */
+/** The value of a cell in a column of numbers or lists; throws if it does not fit. */
 function fitText(text: string, { name, kind, turn }: ColumnPlan & { turn: Fitter }): unknown {
   if (typeof kind === 'object') {
     const numbers = parseNumbers(text);
@@ -149,7 +156,7 @@ function fitText(text: string, { name, kind, turn }: ColumnPlan & { turn: Fitter
   throw misfit(name, 'a number', text);
 }
 
-/** True of a text that becomes a number; leading zeros and signs of + stay texts. */
+/** Whether a text becomes a number; leading zeros and plus signs stay texts. */
 function isNumberText(text: string): boolean {
   return NUMBER.test(text);
 }
@@ -157,18 +164,21 @@ function isNumberText(text: string): boolean {
 /** The number of a text that is one; a bigint where float64 would round an integer. */
 function numberOf(text: string): number | bigint {
   if (text.length <= SAFE_DIGITS || !INTEGER.test(text)) return Number(text);
+  // An integer of more than 15 digits may still be exact in float64.
   const integer = BigInt(text);
   const number = Number(integer);
   return Number.isSafeInteger(number) ? number : integer;
 }
 
 /**
- * A plain decimal number of at most 15 digits in bytes `start` to `end - 1`, NaN for all else. Its
- * digits and the power of ten are exact, so that one division rounds correctly.
+ * The number that bytes `start` to `end - 1` spell, if it is a plain decimal number of at most 15
+ * digits; NaN for anything else. Its digits and the power of ten are exact, so that one division
+ * rounds correctly.
  */
 function numberAt(bytes: Uint8Array, start: number, end: number): number {
   const isNegative = bytes[start] === MINUS;
   let at = isNegative ? start + 1 : start;
+  // 15 digits and a point at most.
   if (end - at > SAFE_DIGITS + 1 || at === end) return Number.NaN;
   const first = at;
   let digits = 0;
@@ -182,6 +192,7 @@ function numberAt(bytes: Uint8Array, start: number, end: number): number {
   const whole = (point < 0 ? end : point) - first;
   const decimals = point < 0 ? 0 : end - point - 1;
   if (whole === 0 && decimals === 0) return Number.NaN;
+  // A number with leading zeros stays text.
   if (whole > 1 && bytes[first] === ZERO) return Number.NaN;
   if (whole + decimals > SAFE_DIGITS) return Number.NaN;
   const number = digits / POWERS[decimals];

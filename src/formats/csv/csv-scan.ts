@@ -1,8 +1,8 @@
 /**
- * The records of a CSV source one after another, as RFC 4180 has them, found in bytes: where each
- * cell lies, without a string being made. udsv (230 MB/s) and papaparse (80 MB/s) give strings, and
- * neither the bytes of a record nor its line, which `applyPlan` and errors need; cells that stay
- * bytes are faster, too.
+ * Finds the records of CSV one after another in bytes, as RFC 4180 has them, and where each cell
+ * lies, without making strings. udsv (230 MB/s) and papaparse (80 MB/s) return strings, and neither
+ * the bytes of a record nor its line, which `applyPlan` and errors need; cells that stay bytes are
+ * faster, too.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -15,28 +15,30 @@ const QUOTE = 34;
 const NEWLINE = 10;
 const RETURN = 13;
 
-/** The cells of one record. It is used again for the next: nothing is allocated per record. */
+/** The cells of one record. It is used again for the next, so that records allocate nothing. */
 class CsvRecord {
-  /** Cells of the record that was parsed last. */
+  /** How many cells the last record has. */
   count = 0;
-  /** Line feeds within it. */
+  /** Line feeds in it, the last one included. */
   lines = 0;
+  /** Where each cell begins and ends, without its quotes. */
   starts = new Int32Array(64);
   ends = new Int32Array(64);
-  /** 1 for a quoted cell, 2 where it has doubled quotes within. */
+  /** 0 for a plain cell, 1 for a quoted one, 2 where it has doubled quotes within. */
   quotes = new Uint8Array(64);
 
   constructor(readonly delimiter: number) {}
 
   /**
-   * Parses the record at `at`. Gives where the next one begins, or -1 when more bytes are needed;
-   * `isLast` says that there are none.
+   * Parses the record at `at`. Returns where the next one begins, or -1 where more bytes are
+   * needed; `isLast` says that there are none.
    */
   parse(bytes: Buffer, at: number, isLast: boolean): number {
     const { length } = bytes;
     const { delimiter } = this;
     this.count = 0;
     this.lines = 0;
+    // Each round parses a cell and ends at the delimiter after it.
     for (let i = at; ; i++) {
       if (bytes[i] === QUOTE && i < length) {
         i = this.#quoted(bytes, i, isLast);
@@ -71,8 +73,8 @@ class CsvRecord {
   }
 
   /**
-   * Adds the quoted cell at `at`; line feeds and delimiters within it are text. Returns where the
-   * closing quote is followed by something, or -1 when that is not among the bytes yet.
+   * Adds the quoted cell at `at`, in which line feeds and delimiters are text. Returns the position
+   * after its closing quote, or -1 where that is not among the bytes yet.
    */
   #quoted(bytes: Buffer, at: number, isLast: boolean): number {
     const { length } = bytes;
@@ -101,12 +103,12 @@ class CsvRecord {
     this.quotes[this.count++] = quotes;
   }
 
-  /** True of a line without anything, which is no record. */
+  /** True of an empty line, which is no record. */
   get isBlank(): boolean {
     return this.count === 1 && this.quotes[0] === 0 && this.starts[0] === this.ends[0];
   }
 
-  /** A cell as text; null where nothing stands between the delimiters. */
+  /** The text of a cell; null where nothing stands between the delimiters, not even quotes. */
   text(bytes: Buffer, cell: number): string | null {
     const text = bytes.toString('utf8', this.starts[cell], this.ends[cell]);
     if (this.quotes[cell] === 2) return text.replaceAll('""', '"');
@@ -114,19 +116,19 @@ class CsvRecord {
   }
 }
 
-/** Bytes of a block; a longer record makes it larger. Blocks end anywhere, also in a record. */
+/** Bytes of a block, more where a record is longer. A block may end within a record. */
 const BLOCK_BYTES = 1 << 20;
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t', '|'];
 
-/** Steps through the records of a source, a block of bytes at a time. */
+/** Visits the records of a source, whose bytes are read block by block. */
 export class CsvScan {
-  /** Bytes in which the record lies. */
+  /** The block that has the current record. */
   bytes: Buffer = Buffer.alloc(0);
-  /** Where it begins and the next one does. */
+  /** Where the record begins, and where the next one does. */
   start = 0;
   next = 0;
-  /** Its first line, from 1. */
+  /** The number of the record's first line, from 1. */
   line = 1;
   record = new CsvRecord(0);
   #nextLine = 1;
@@ -139,14 +141,14 @@ export class CsvScan {
     readonly maxBytes: number,
   ) {}
 
-  /** Reads the first block and takes the delimiter, guessed from the first line unless given. */
+  /** Reads the first block; without a delimiter it is guessed from the first line. */
   async begin(delimiter: Delimiter | undefined): Promise<void> {
     await skipMark(this.source);
     await this.more();
     this.record = new CsvRecord((delimiter ?? guess(this.bytes)).charCodeAt(0));
   }
 
-  /** Takes more bytes behind those that are not read yet; false when there are none. */
+  /** Reads a block after the bytes that are left of this one; false at the end of the source. */
   async more(): Promise<boolean> {
     if (this.#isLast) return false;
     const rest = this.bytes.subarray(this.next);
@@ -155,7 +157,7 @@ export class CsvScan {
       throw lineError(this.#nextLine, why, this.source.name);
     }
     const parts: Uint8Array[] = [rest];
-    // As much again as there is, so that a long record is not copied often.
+    // At least as much as is left, so that a long record is copied only a few times.
     const wanted = Math.max(BLOCK_BYTES, rest.length);
     for (let got = 0; got < wanted; ) {
       const chunk = await this.source.next();
@@ -174,7 +176,10 @@ export class CsvScan {
     return true;
   }
 
-  /** Goes to the next record in the block; false at its end. Blank lines are left out. */
+  /**
+   * Goes to the next record of the block; false where it has no further whole one. Skips blank
+   * lines.
+   */
   step(): boolean {
     const { record, bytes } = this;
     while (this.next < bytes.length) {
@@ -194,15 +199,17 @@ export class CsvScan {
     return false;
   }
 
+  /** Parses the next record; returns where the one after it begins, or -1. */
   #parse(): number {
     const { record, bytes } = this;
     try {
       return record.parse(bytes, this.next, this.#isLast);
     } catch (error) {
-      // Where the record ends is not known: it is taken to end with its line.
+      // Where a broken record ends is not known: its line is skipped.
       this.skips.skip(this.#nextLine, error, this.source.name);
       const newline = bytes.indexOf(10, this.next);
       if (newline < 0 && !this.#isLast) return -1;
+      // A blank record, which `step` passes over.
       record.count = 1;
       record.lines = 1;
       record.starts[0] = 0;
@@ -212,7 +219,7 @@ export class CsvScan {
     }
   }
 
-  /** Goes back to a position of this block. */
+  /** Goes back to an earlier position in the same block. */
   rewind(to: { next: number; line: number }): void {
     this.next = to.next;
     this.#nextLine = to.line;
@@ -222,7 +229,7 @@ export class CsvScan {
     return { next: this.next, line: this.#nextLine };
   }
 
-  /** The names in the first record. */
+  /** The names in the first record; throws where two are equal. */
   async header(): Promise<string[]> {
     while (!this.step()) {
       if (!(await this.more()))

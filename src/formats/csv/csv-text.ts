@@ -1,6 +1,6 @@
 /**
- * Rows as CSV: RFC 4180 with line feeds. A null is an empty cell, an empty text a quoted one. Lists
- * are JSON, bytes hexadecimal.
+ * Writes rows as CSV: RFC 4180 with line feeds. A null is an empty cell, an empty text a quoted
+ * one. Lists become JSON, bytes hexadecimal digits.
  */
 
 import type { RowBatch } from '../../table/row-batch';
@@ -13,16 +13,19 @@ export interface CsvLayout {
   readonly formulas: 'keep' | 'text';
 }
 
-/** What a spreadsheet takes for the beginning of a formula, and numbers, which do no harm. */
+/** Texts that a spreadsheet takes for formulas; and numbers, which begin alike and do no harm. */
 const FORMULA = /^'*[=+\-@\t\r\uff0b\uff0d\uff1d\uff20]/;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** A text with an apostrophe in front where it, or what apostrophes precede, could be a formula. */
+/**
+ * Puts an apostrophe in front of a text that a spreadsheet could run as a formula, also if it has
+ * apostrophes in front already.
+ */
 export function formulaAsText(text: string): string {
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }
 
-/** The text that `formulaAsText` was given. */
+/** Undoes `formulaAsText`. */
 export function textOfFormula(text: string): string {
   return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
 }
@@ -41,11 +44,12 @@ export function csvLines(batch: RowBatch, layout: CsvLayout): string[] {
   const columns = batch.columns.map(({ name }) => batch.values(name));
   return Array.from({ length: batch.count }, (_, row) => {
     const line = columns.map((values) => cell(values[row])).join(delimiter);
-    // A blank line would be no row.
+    // A blank line would not be read as a row.
     return line === '' ? '""' : line;
   });
 }
 
+/** A function that makes the text of a cell, in quotes where it needs them. */
 function cellWriter({ delimiter, formulas }: CsvLayout): (value: unknown) => string {
   const written = formulas === 'text' ? formulaAsText : (text: string) => text;
   const needsQuotes = new RegExp(`["\\r\\n${delimiter === '\t' ? '\\t' : delimiter}]`);

@@ -1,22 +1,24 @@
 /**
- * JSON whose integers are not rounded, read and written. JSON.parse makes float64 of every number,
- * so that 9007199254740993 becomes another; the few lines that have such integers are parsed a
- * second time, with those as marked texts. (Node 20 has no access to the source text of a number.)
+ * Reads and writes JSON without rounding integers. JSON.parse makes float64 of every number, so
+ * that 9007199254740993 becomes another; the few lines that have such integers are parsed a second
+ * time, with these integers as marked texts. (Node 20 gives no access to the source text of a
+ * number.)
  */
 
 import { isJsonColumn, type RowBatch } from '../../table/row-batch';
 
+/** A string or a number of JSON. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** How JSON writes a NUL: it must be escaped, and there is one way to do it. */
 const NUL = '\\u0000';
 const NULS = /(?:\\u0000)+/g;
 
-/** Most digits that float64 always holds. */
+/** Numbers of this many digits are exact in float64. */
 const SAFE_DIGITS = 15;
 
-/** The value of a text that JSON.parse takes; large integers come as bigints, also within. */
+/** The value of a text that JSON.parse takes; large integers, nested ones too, become bigints. */
 export function parseExact(text: string): unknown {
-  // More NULs than any text of the line has in a row, so that none of them passes for a mark.
+  // More NULs than any text of the line has in a row, so that no text looks like the mark.
   const runs = Array.from(text.matchAll(NULS), ([run]) => run.length / NUL.length);
   const nuls = runs.reduce((most, run) => Math.max(most, run), 0) + 1;
   const mark = '\0'.repeat(nuls);
@@ -32,7 +34,7 @@ export function parseExact(text: string): unknown {
   });
 }
 
-/** A value as JSON; bigints as the integers that they are, numbers that JSON has not as null. */
+/** A value as JSON: bigints as integers, NaN and infinity as null. */
 export function exactJson(value: unknown): string {
   switch (typeof value) {
     case 'number':

@@ -1,6 +1,7 @@
 /**
- * Rows of JSON lines: an object a line. The columns and their types are those of the first lines; a
- * later value that does not fit is an error that names its line, never changed in silence.
+ * Reads JSON lines: an object on each line. The columns and their types are those of the first
+ * lines; a later value that does not fit is an error that names its line, and is never changed
+ * silently.
  */
 
 import type { RowBatch } from '../../table/row-batch';
@@ -11,20 +12,21 @@ import { fitter, kindOf, lateColumn } from '../column-kinds';
 import { checkColumnCount, checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { parseExact } from './json-text';
 
-/** Rows and bytes whose types are looked at before the first batch. */
+/** Rows and bytes that decide the types, before the first batch. */
 const FIRST_ROWS = 5000;
 const FIRST_BYTES = 1 << 22;
 
 type JsonObject = Record<string, unknown>;
 
+/** The object of a line. */
 interface Line {
   readonly value: JsonObject;
-  /** Its place. */
+  /** The block that has the line, and the line's index there. */
   readonly block: LineBlock;
   readonly at: number;
 }
 
-/** Rows of JSON lines. One block of bytes and one batch are in memory. */
+/** Reads rows of JSON lines; memory holds one block of bytes and one batch. */
 export async function jsonlRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
   const { types, isWanted = () => true } = options;
@@ -37,10 +39,12 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     const result = await blocks.next();
     if (result.done) break;
     firstBytes += result.value.bytes.length;
+    // All of these lines are parsed, wanted or not, since they decide the columns.
     for (const line of linesOf(result.value, () => true)) first.push(line);
   }
 
-  // Only values that are there: with a key a line, all of them would be the square of the lines.
+  // Nulls for keys that a line lacks are not stored: with a new key on each line, they would take
+  // memory in proportion to the square of the lines.
   const values = new Map<string, unknown[]>();
   const valuesOf = (key: string) => {
     const known = values.get(key) ?? [];
@@ -76,6 +80,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   }
 
   async function* batches(): AsyncGenerator<RowBatch> {
+    // The lines that were parsed already come first, and are freed.
     yield* batchesOf(first.splice(0));
     for await (const block of blocks) yield* batchesOf(linesOf(block, isWanted));
     yield* assembler.rest();
@@ -83,13 +88,13 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   return { columns: assembler.columns, batches };
 }
 
-/** Of rows that are not read. */
+/** Stands for the object of a row that is not parsed. */
 const NO_VALUES: JsonObject = {};
 const BRACE = 0x7b;
 
 /**
- * Returns a function that gives the objects of one block after another, those of rows that are not
- * wanted empty; blank lines have none, and lines that cannot be read are skipped.
+ * Returns a function that yields the objects of a block, for one block after another. Rows that are
+ * not wanted are empty objects; blank lines give none, and lines that cannot be read are skipped.
  */
 function lineReader({ skips }: ReadOptions, file: string) {
   let row = 0;
@@ -97,6 +102,8 @@ function lineReader({ skips }: ReadOptions, file: string) {
     const { bytes, starts } = block;
     for (let at = 0; at < starts.length; at++) {
       try {
+        // Only a line that starts with a brace can be left out unparsed: other lines may be blank
+        // or damaged.
         const isLeftOut = bytes[starts[at]] === BRACE && !isWanted(row);
         const value = isLeftOut ? NO_VALUES : parseLine(block, at);
         if (value === null) continue;
@@ -122,19 +129,20 @@ function rowAdder(
     row.length = 0;
     let next = 0;
     for (const key in value) {
-      // Keys mostly come in one order.
+      // Most lines have their keys in one order, so the next column is tried first.
       const place = plans[next]?.name === key ? next : places.get(key);
       if (place !== undefined) row[place] = fits[place](value[key]);
       else if (columns === undefined) throw new Error(lateColumn(key));
       next = (place ?? next) + 1;
     }
     const { builders } = assembler;
+    // Nothing was appended before all values fitted; keys that a line lacks are nulls.
     for (let i = 0; i < builders.length; i++) builders[i].append(row[i]);
     assembler.count++;
   };
 }
 
-/** The object of a line; null of a blank one. */
+/** The object of a line; null for a blank line. Throws for anything else. */
 function parseLine({ bytes, starts, ends, isText }: LineBlock, i: number): JsonObject | null {
   if (starts[i] === ends[i]) return null;
   if (!isText) checkUtf8(bytes, starts[i], ends[i]);
@@ -152,7 +160,7 @@ function parseLine({ bytes, starts, ends, isText }: LineBlock, i: number): JsonO
   return hasLarge(value) ? (parseExact(text) as JsonObject) : (value as JsonObject);
 }
 
-/** True where JSON.parse may have rounded an integer. */
+/** Whether JSON.parse may have rounded an integer of a value. */
 function hasLarge(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
   if (typeof value !== 'object' || value === null) return false;

@@ -1,6 +1,7 @@
 /**
- * Rows of NumPy's .npy files: a vector a row, in the column "vector". Both byte orders, C order as
- * a stream, Fortran order a band of rows at a time. Format: numpy.lib.format, versions 1 to 3.
+ * Reads NumPy's .npy files: each row is a vector, in the column "vector". Both byte orders are
+ * read; C order as a stream, Fortran order some rows at a time from all columns. Format:
+ * numpy.lib.format, versions 1 to 3.
  */
 
 import { FormatError } from '../../base/format-error';
@@ -10,8 +11,9 @@ import { BATCH_BYTES, RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 
+/** What a file states before its elements. */
 interface Header {
-  /** Kind and bytes of an element, as "f4". */
+  /** Kind and bytes of an element, such as "f4". */
   readonly type: keyof typeof ELEMENTS;
   readonly isLittle: boolean;
   readonly isFortran: boolean;
@@ -20,19 +22,19 @@ interface Header {
 }
 
 const MAGIC_BYTES = 8;
-/** NumPy itself refuses longer headers. */
+/** Most bytes of a header; NumPy itself refuses longer ones. */
 const MAX_HEADER_BYTES = 1 << 20;
 
 type Numbers = Float32Array | Float64Array;
 
-/** Elements by kind and bytes, as they lie in the file; those of f2 are the bits of floats. */
+/** Arrays for elements, by kind and bytes; f2 are the bits of half-precision numbers. */
 const ELEMENTS = {
   ...{ f2: Uint16Array, f4: Float32Array, f8: Float64Array },
   ...{ i1: Int8Array, i2: Int16Array, i4: Int32Array, i8: BigInt64Array },
   ...{ u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, u8: BigUint64Array },
 };
 
-/** Rows of a .npy file; one axis gives vectors of one value. */
+/** Reads rows of a .npy file; one axis gives vectors of one value. */
 export async function npyRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
   const { name } = source;
   checkColumns(options.columns ?? [], ['vector']);
@@ -42,12 +44,13 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
   const rowBytes = width * dimensions;
   const cut = () => new FormatError(`cut short: ${count} rows of ${rowBytes} bytes expected`, name);
   if (source.byteCount !== null && source.byteCount < headerBytes + count * rowBytes) throw cut();
+  // Fewer rows a batch where vectors are wide.
   const step = Math.max(
     1,
     Math.min(options.batchRows, Math.floor(BATCH_BYTES / Math.max(1, rowBytes))),
   );
 
-  /** Bytes of some rows, row after row. */
+  /** The bytes of the next rows, row after row. */
   async function rowsInC(_: number, rows: number): Promise<Uint8Array> {
     const bytes = await source.take(rows * rowBytes);
     if (bytes.length < rows * rowBytes) throw cut();
@@ -55,7 +58,10 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
   }
 
   let whole: ByteFile | null = null;
-  /** The same of a file whose columns lie one after another: each band of rows is put together. */
+  /**
+   * The same for a file whose columns lie one after another: rows are put together from all of
+   * them.
+   */
   async function rowsInFortran(first: number, rows: number): Promise<Uint8Array> {
     whole ??= await source.randomAccess();
     const start = source.file === null ? 0 : headerBytes; // of a stream the header was taken
@@ -82,6 +88,7 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
     for (let first = 0; first < count; first += step) {
       yield batchOf(await read(first, Math.min(step, count - first)), first);
     }
+    // Without rows, one empty batch shows the column.
     if (count === 0) yield batchOf(new Uint8Array(), 0);
   }
   return { columns: batchOf(new Uint8Array(), 0).columns, rowCount: count, batches };
@@ -93,6 +100,7 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
  */
 function numbersOf(bytes: Uint8Array, { type, isLittle }: Header): Numbers {
   const width = Number(type[1]);
+  // Copied where the source's bytes must not be reversed, or begin off 8 bytes.
   const own = isLittle && bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   for (let at = 0; !isLittle && at < own.length; at += width)
     own.subarray(at, at + width).reverse();
@@ -109,6 +117,7 @@ function numbersOf(bytes: Uint8Array, { type, isLittle }: Header): Numbers {
   return values;
 }
 
+/** Reads the magic, the version and the header, and counts their bytes. */
 async function readHeader(source: ByteSource): Promise<{ header: Header; headerBytes: number }> {
   const fail = (message: string) =>
     new FormatError(`no .npy file that can be read: ${message}`, source.name);
@@ -127,7 +136,7 @@ async function readHeader(source: ByteSource): Promise<{ header: Header; headerB
   return { header, headerBytes: MAGIC_BYTES + size.length + length };
 }
 
-/** A Python dictionary of three keys, as NumPy writes it. */
+/** Parses the header: a Python dictionary with three keys, as NumPy writes it. */
 function parseHeader(text: string, fail: (message: string) => FormatError): Header {
   const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
   const order = /'fortran_order':\s*(True|False)/.exec(text)?.[1];
@@ -150,7 +159,7 @@ function parseHeader(text: string, fail: (message: string) => FormatError): Head
   return {
     ...{ type: type as Header['type'], count, dimensions },
     isLittle: byteOrder !== '>',
-    // Of one axis there is one order.
+    // With one axis both orders are the same.
     isFortran: order === 'True' && sizes.length === 2,
   };
 }

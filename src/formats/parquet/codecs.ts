@@ -1,13 +1,13 @@
 /**
- * Decoders of pages by Parquet's names, of what Node and this library have. None of them makes more
- * than a page must become, but for LZ4, which makes at most 255 bytes of one.
+ * Decoders of pages, by Parquet's names, from Node and this library. None makes more bytes than its
+ * page must have, except LZ4, which makes at most 255 from one.
  */
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { decodeLz4Blocks } from '../../table/compression/lz4';
 import { decodeZstd } from '../../table/compression/zstd';
 
-/** Makes the `length` bytes of a page; throws where it cannot. */
+/** Decodes a page of `length` bytes; throws where it cannot. */
 type Decode = (page: Uint8Array, length: number) => Uint8Array;
 
 const CODECS: Readonly<Record<string, Decode>> = {
@@ -21,8 +21,8 @@ const CODECS: Readonly<Record<string, Decode>> = {
 };
 
 /**
- * A page's content in a buffer that holds nothing else, so that nothing is read beyond it; never as
- * a Buffer, whose slices are not copies.
+ * The content of a page, alone in its buffer, so that nothing is read beyond it. Never a Buffer,
+ * whose slices are not copies.
  */
 export function decodePage(codec: string | undefined, page: Uint8Array, length: number) {
   const decode = Object.hasOwn(CODECS, codec ?? '') ? CODECS[codec as string] : undefined;
@@ -37,7 +37,7 @@ export function decodePage(codec: string | undefined, page: Uint8Array, length: 
   return isAlone ? new Uint8Array(content.buffer) : new Uint8Array(content);
 }
 
-/** Hadoop writes the lengths before each block, highest byte first; null where they do not fit. */
+/** Hadoop puts two lengths before each block, highest byte first; null where they do not fit. */
 function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
   const view = new DataView(page.buffer, page.byteOffset, page.length);
   const blocks: Uint8Array[] = [];
@@ -52,9 +52,9 @@ function hadoopBlocks(page: Uint8Array): Uint8Array[] | null {
 }
 
 /**
- * The content of a Snappy block (google/snappy, format_description.txt), which must be of `length`
+ * The content of a Snappy block (google/snappy, format_description.txt), which must have `length`
  * bytes. hyparquet's own decoder never returns on some damaged blocks; this one writes each byte
- * once, and no more than `length` of them.
+ * once, and `length` of them at most.
  */
 export function decodeSnappy(block: Uint8Array, length: number): Uint8Array {
   const out = new Uint8Array(length);
@@ -82,6 +82,7 @@ export function decodeSnappy(block: Uint8Array, length: number): Uint8Array {
       filled += count;
       continue;
     }
+    // Kinds 1 to 3 copy bytes from before, at a distance of 11, 16 or 32 bits.
     if (kind === 1) count = ((tag >> 2) & 7) + 4;
     const offset = kind === 1 ? ((tag >> 5) << 8) + byte() : number(kind === 2 ? 2 : 4);
     if (offset < 1 || offset > filled) throw new Error('a Snappy block refers to before its start');

@@ -1,5 +1,5 @@
 /**
- * What the footer of a Parquet file says, checked: hyparquet takes it on trust. Every chunk lies in
+ * Reads the footer of a Parquet file and checks what hyparquet takes on trust: every chunk lies in
  * the file, every row group has a chunk for each leaf of the schema, and counts fit each other.
  */
 
@@ -8,7 +8,7 @@ import type { ByteFile } from '../../table/arrow/batches';
 import type { ChunkShape } from './pages';
 import { Cursor, readStruct } from './thrift';
 
-/** A chunk of a leaf in a row group, and where it lies in the file. */
+/** The values of a leaf in one row group, and where they lie in the file. */
 export interface Chunk {
   readonly meta: ColumnMetaData;
   readonly shape: ChunkShape;
@@ -16,7 +16,7 @@ export interface Chunk {
   readonly byteCount: number;
 }
 
-/** A column of the top level: its part of the schema, and its leaves among those of all. */
+/** A column of the top level: its part of the schema, and which of all leaves are its own. */
 export interface ParquetColumn {
   readonly name: string;
   readonly elements: readonly SchemaElement[];
@@ -24,7 +24,7 @@ export interface ParquetColumn {
   readonly leafCount: number;
 }
 
-/** Rows that lie together. */
+/** Rows that are stored together. */
 export interface RowGroup {
   readonly rows: number;
   /** One for each leaf, in the order of the schema. */
@@ -38,15 +38,16 @@ interface Footer {
   readonly rowCount: number;
 }
 
+/** Limits for damaged footers; those of real files are far below. */
 const MAX_FOOTER_BYTES = 2 ** 26;
 const MAX_DEPTH = 64;
-/** hyparquet looks for each leaf of a column among all of them. */
+/** Most leaves of a column, since hyparquet searches all of them for each. */
 const MAX_LEAVES = 1000;
 /** Row numbers have 32 bits. */
 const MAX_ROWS = 2 ** 32;
 const TAIL_BYTES = 8;
 
-/** Reads the footer; `parse` is that of the library. */
+/** Reads and checks the footer; `parse` is the parser of the library. */
 export async function readFooter(
   file: ByteFile,
   parse: (footer: Uint8Array) => FileMetaData,
@@ -62,8 +63,10 @@ export async function readFooter(
     throw new Error(`a footer of ${length} bytes cannot be`);
   }
   const end = file.byteCount - TAIL_BYTES - length;
+  // The parser expects the footer with the length and the magic after it.
   const footer = new Uint8Array(length + TAIL_BYTES);
   await file.readInto(footer, end);
+  // Checks all lengths in the footer before the library follows them.
   readStruct(new Cursor(footer.subarray(0, length)), 'check');
   const { schema, row_groups: groups } = parse(footer);
   const { columns, leaves } = columnsOf(schema);
@@ -78,17 +81,19 @@ export async function readFooter(
     };
   });
   const rowCount = checked.reduce((sum, { rows }) => sum + rows, 0);
+  // Without columns nothing in the file justifies rows.
   integer(rowCount, 'rows', columns.length > 0 ? MAX_ROWS : 0);
   return { columns, groups: checked, rowCount };
 }
 
+/** A count within 0..`most`; throws for anything else. */
 function integer(value: unknown, what: string, most = Number.MAX_SAFE_INTEGER): number {
   const number = Number(value ?? Number.NaN);
   if (Number.isInteger(number) && number >= 0 && number <= most) return number;
   throw new Error(`${what} cannot be ${value ?? 'missing'}`);
 }
 
-/** A leaf of the schema, and how deep its values are nested. */
+/** A leaf of the schema, and how deeply its values are nested. */
 interface Leaf {
   readonly path: string;
   readonly element: SchemaElement;
@@ -96,7 +101,7 @@ interface Leaf {
   readonly maxRepetition: number;
 }
 
-/** Walks the schema, which is a list of elements, parents before their children. */
+/** The columns and leaves of a schema, which lists parents before their children. */
 function columnsOf(schema: readonly SchemaElement[]) {
   const leaves: Leaf[] = [];
   const columns: ParquetColumn[] = [];
@@ -106,6 +111,7 @@ function columnsOf(schema: readonly SchemaElement[]) {
     if (typeof element?.name !== 'string') throw new Error('a schema that is cut short');
     if (above.length > MAX_DEPTH) throw new Error('a schema nested too deep');
     const kind = element.repetition_type;
+    // An optional or repeated element adds a definition level, a repeated one a repetition level.
     const maxDefinition = definitions + Number(kind !== 'REQUIRED');
     const maxRepetition = repetitions + Number(kind === 'REPEATED');
     const path = [...above, element.name];
@@ -131,7 +137,7 @@ function columnsOf(schema: readonly SchemaElement[]) {
   return { columns, leaves };
 }
 
-/** A chunk that lies before `end`, where the footer begins. */
+/** A chunk, checked; it must end before the footer, which begins at `end`. */
 function chunkOf(
   meta: ColumnMetaData | undefined,
   { path, element, maxDefinition, maxRepetition }: Leaf,
@@ -143,9 +149,11 @@ function chunkOf(
   const { type } = element;
   if (type === undefined || meta.type !== type)
     throw new Error(`${path} is of type ${type ?? 'none'}, its chunk of ${meta.type ?? 'none'}`);
+  // A chunk begins with its dictionary, where it has one.
   const start = integer(meta.dictionary_page_offset || meta.data_page_offset, 'a place');
   const byteCount = integer(meta.total_compressed_size, 'bytes of a chunk', end - start);
   const values = integer(meta.num_values, 'values of a chunk');
+  // Outside of lists a row has one value; in a list one or more, since an empty one counts.
   if (maxRepetition === 0 ? values !== rows : values < rows) {
     throw new Error(`${values} values of ${path} in ${rows} rows`);
   }

@@ -1,6 +1,6 @@
 /**
- * Lists of floats straight from pages: hyparquet makes an array of each row and a number of each
- * level, five times the work and twelve times the memory of the values.
+ * Reads lists of floats straight from pages. hyparquet makes an array for each row and a number for
+ * each level: five times the work and twelve times the memory of the values.
  */
 
 import type { ColumnBuilder, ColumnKind } from '../../table/columns/builder';
@@ -14,12 +14,14 @@ import {
   runs,
 } from './pages';
 
-/** What is left of a value that is not in its dictionary; the same where hyparquet reads. */
+/**
+ * The error for a value that is not in its dictionary; columns that hyparquet reads throw the same.
+ */
 const NOT_THERE = 'a value that is not in its dictionary';
 
 /**
- * Appends the lists of a column in a row group. False, and nothing is appended, where it does not
- * hold lists of floats in one of the two usual encodings.
+ * Appends the lists of a column in a row group to a builder. Returns false, and appends nothing,
+ * unless they are lists of floats in one of the usual encodings.
  */
 export function appendNumberLists(
   builder: ColumnBuilder,
@@ -43,7 +45,7 @@ export function appendNumberLists(
     putValues(page, entries, own.subarray(end, end + page.count));
     end += page.count;
   }
-  // A list that may be null has one level more below its items.
+  // Definition level of an item that may be null: one higher where the list may be null too.
   const isNullable = elements.length > 1 && elements[0].repetition_type !== 'REQUIRED';
   const lists = new Lists(builder, own, { maxDefinition, firstItem: Number(isNullable) + 1 });
   for (const page of pages) lists.take(page);
@@ -53,17 +55,19 @@ export function appendNumberLists(
   return true;
 }
 
+/** The encodings that are read here. */
 const READ: readonly number[] = [ENCODINGS.plain, ENCODINGS.dictionary, ENCODINGS.rleDictionary];
 
 type Floats = Float32Array | Float64Array;
 type FloatsType = typeof Float32Array | typeof Float64Array;
 
-/** Bytes at any address as floats, as many as are whole. */
+/** Bytes at any address as floats, a copy; bytes of a part of a float are left out. */
 function floatsOf(bytes: Uint8Array, Values: FloatsType): Floats {
   const count = Math.floor(bytes.length / Values.BYTES_PER_ELEMENT);
   return new Values(bytes.slice(0, count * Values.BYTES_PER_ELEMENT).buffer);
 }
 
+/** Decodes the values of a page: plain floats, or indices of a dictionary's entries. */
 function putValues({ page, count, encoding }: PageValues, entries: Floats, into: Floats): void {
   if (encoding === ENCODINGS.plain) {
     const bytes = page.take(count * into.BYTES_PER_ELEMENT);
@@ -83,19 +87,23 @@ function putValues({ page, count, encoding }: PageValues, entries: Floats, into:
 class Lists {
   /** Lists appended. */
   count = 0;
+  /** The next value, and the first one of the open list. */
   #next = 0;
   #first = 0;
-  /** Of the list that is open, null outside of one; and its items, once one of them is null. */
+  /**
+   * Definition level of the open list, null outside of one; its items, once one of them is null.
+   */
   #definition: number | null = null;
   #withNulls: (number | null)[] | null = null;
 
   constructor(
     private readonly builder: ColumnBuilder,
     private readonly values: Floats,
-    /** Levels of a value that is there, and of the first that is an item, null or not. */
+    /** Definition level of a value, and of an item, null or not. */
     private readonly at: { readonly maxDefinition: number; readonly firstItem: number },
   ) {}
 
+  /** Takes the levels of a page. */
   take({ repetitions, definitions, levelCount }: PageValues): void {
     const { maxDefinition, firstItem } = this.at;
     const begins = new Uint8Array(levelCount);
@@ -104,6 +112,7 @@ class Lists {
     levels(definitions, maxDefinition, levelCount, depths);
     for (let i = 0; i < levelCount; i++) {
       const depth = depths[i];
+      // Repetition level 0 begins a new list.
       if (begins[i] === 0) {
         this.close();
         this.#definition = depth;
@@ -125,7 +134,7 @@ class Lists {
   close(): void {
     const { builder, values } = this;
     if (this.#definition === null) return;
-    // Below the first item: empty where that is one level less, else null.
+    // One level below an item the list is empty; further below it is null.
     const isNull = this.#definition < this.at.firstItem - 1;
     const items = this.#withNulls ?? values.subarray(this.#first, this.#next);
     builder.append(isNull ? null : items);

@@ -1,33 +1,35 @@
 /**
- * The pages of a chunk of a column, decoded and checked before hyparquet reads them. It follows run
- * lengths, counts and lengths wherever they lead: a flipped bit makes it run for ever, or fill all
- * memory. Here every count is bounded by what the chunk says, which the budget bounds.
+ * Decodes and checks the pages of a column chunk before hyparquet reads them. hyparquet trusts run
+ * lengths, counts and lengths, so that a flipped bit makes it run for ever or fill all memory. Here
+ * the chunk bounds every count, and a memory budget bounds the chunk.
  */
 
 import { decodePage } from './codecs';
 import { Cursor, integerOf, readStruct, type Struct } from './thrift';
 
-/** What the footer says of a chunk, checked already. */
+/** What the footer says of a chunk; checked before. */
 export interface ChunkShape {
   readonly type: string | undefined;
-  /** Bytes of a value of fixed length. */
+  /** Bytes of a value, in types of fixed length. */
   readonly typeLength: number;
   readonly codec: string | undefined;
-  /** Values, nulls and empty lists included. */
+  /** How many values it has, nulls and empty lists included. */
   readonly values: number;
+  /** The highest levels of its leaf in the schema. */
   readonly maxDefinition: number;
   readonly maxRepetition: number;
 }
 
-/** Counts bytes that are taken; throws where a file does not justify them. */
+/** Counts bytes of memory that are taken; throws where a file does not justify more. */
 export class Budget {
   #left: number;
 
-  /** `bytes`: what the file holds of the rows that are read. */
+  /** `bytes` is what the file has of the rows that are read. */
   constructor(readonly bytes: number) {
     this.#left = Math.max(FREE_BYTES, MAX_EXPANSION * bytes);
   }
 
+  /** Takes bytes from the budget, or throws. */
   take(bytes: number): void {
     this.#left -= bytes;
     if (this.#left >= 0) return;
@@ -36,18 +38,23 @@ export class Budget {
   }
 }
 
-/** Constants are a few bytes however often they are repeated: so many times more may be taken. */
+/**
+ * Memory that each byte of the file may need: repeated values take a few bytes, however many there
+ * are.
+ */
 const MAX_EXPANSION = 256;
-/** May be taken whatever the file holds: 4,000,000 numbers. */
+/** Memory that is always allowed: 4,000,000 numbers. */
 const FREE_BYTES = 1 << 27;
 
+/** Kinds of pages, by number. */
 const PAGES = { data: 0, dictionary: 2, data2: 3 };
+/** Encodings of values, by number. */
 export const ENCODINGS = {
   ...{ plain: 0, bytesApart: 9 },
   ...{ dictionary: 2, rleDictionary: 8, rle: 3 },
   ...{ delta: 5, deltaLengths: 6, deltaBytes: 7 },
 };
-/** Bytes of the values that have as many each. */
+/** Bytes of a value, in types of one width. */
 const WIDTHS: Readonly<Record<string, number>> = {
   INT32: 4,
   INT64: 8,
@@ -56,28 +63,30 @@ const WIDTHS: Readonly<Record<string, number>> = {
   DOUBLE: 8,
 };
 
-/** What is left to be read of a page once its header was. */
+/** What is left of a page after its header. */
 export interface PageValues {
   readonly page: Cursor;
   /** Values that are there: no nulls, no empty lists. */
   readonly count: number;
   readonly encoding: number;
-  /** Where a list begins, and how much of a value is there; empty where all levels are 0. */
+  /**
+   * Repetition levels (where lists begin), definition levels (how much is there); empty for all 0.
+   */
   readonly repetitions: Uint8Array;
   readonly definitions: Uint8Array;
-  /** Nulls and empty lists included. */
+  /** How many levels there are: nulls and empty lists have one too. */
   readonly levelCount: number;
-  /** True of the second kind, whose indices of no bits are runs as others are. */
+  /** True for the second kind of page, which stores runs even for indices of no bits. */
   readonly isSecond: boolean;
 }
 
 /** The pages of a chunk, decoded and checked. */
 export interface CheckedPages {
-  /** Those that hyparquet lets a codec decode, in order. */
+  /** The decoded contents, in the order in which hyparquet asks for them. */
   readonly contents: readonly Uint8Array[];
-  /** How many of the bytes are pages: behind the last value nothing is read. */
+  /** How many bytes of the chunk are pages: after the last value nothing is read. */
   readonly byteCount: number;
-  /** The pages of values, at their first value. */
+  /** The data pages, each at its first value. */
   readonly pages: readonly PageValues[];
   readonly dictionary: Uint8Array | null;
 }
@@ -123,12 +132,13 @@ function structOf(header: Struct, id: number): Struct {
   throw new Error('a page without the header of its kind');
 }
 
+/** Decodes a page. The budget counts it twice. */
 function decoded({ codec }: ChunkShape, body: Uint8Array, length: number, budget: Budget) {
   budget.take(2 * length);
   return decodePage(codec, body, length);
 }
 
-/** A page of the first kind: levels with their lengths before them, then values. */
+/** A data page of the first kind: levels with their lengths before them, then values. */
 function dataPage(content: Uint8Array, header: Struct, count: number, shape: ChunkShape) {
   const page = new Cursor(content);
   const section = (max: number) =>
@@ -141,7 +151,7 @@ function dataPage(content: Uint8Array, header: Struct, count: number, shape: Chu
   return { ...own, repetitions, definitions, levelCount: count };
 }
 
-/** A page of the second kind: levels as they are, then values, which alone are compressed. */
+/** A data page of the second kind: levels first; only the values after them may be compressed. */
 function dataPage2(
   {
     header,
@@ -168,7 +178,7 @@ function dataPage2(
   return { ...own, repetitions, definitions, levelCount: count };
 }
 
-/** Checks the levels of `count` values; returns how many are there. */
+/** Checks the levels of `count` values; returns how many values are not null. */
 function checkLevels(
   { repetitions, definitions }: Pick<PageValues, 'repetitions' | 'definitions'>,
   { maxRepetition, maxDefinition }: ChunkShape,
@@ -178,11 +188,12 @@ function checkLevels(
   return maxDefinition > 0 ? levels(definitions, maxDefinition, count) : count;
 }
 
-/** Reads levels of at most `max`; returns how many are `max`, of values that are there. */
+/** Reads `count` levels of at most `max`; returns how many are `max`, which is that of values. */
 export function levels(bytes: Uint8Array, max: number, count: number, into?: Uint8Array): number {
   return runs(new Cursor(bytes), { width: 32 - Math.clz32(max), count, wanted: max, into });
 }
 
+/** Integers of `width` bits. `wanted` is the value to count, and the highest allowed. */
 interface Runs {
   readonly width: number;
   readonly count: number;
@@ -191,9 +202,9 @@ interface Runs {
 }
 
 /**
- * Checks runs of `count` integers of `width` bits, and puts them `into` an array where there is
- * one: none is longer than what is left, or than its own bytes. Returns how many are `wanted`; none
- * may be above.
+ * Reads runs of `count` integers, repeated or packed, and puts them `into` an array where there is
+ * one. No run may be longer than what is left, or than its own bytes. Returns how many are
+ * `wanted`; a higher one throws.
  */
 export function runs(cursor: Cursor, { width, count, wanted, into }: Runs): number {
   let equal = 0;
@@ -203,8 +214,8 @@ export function runs(cursor: Cursor, { width, count, wanted, into }: Runs): numb
     const length = (isPacked ? 8 : 1) * Math.floor(head / 2);
     if (isPacked && length === 0) throw new Error('a run of no values');
     const held = 8 * (cursor.bytes.length - cursor.at);
-    // DuckDB pads packed bits, so that a run goes beyond the last value. Those of a dictionary with
-    // one entry have no bits.
+    // DuckDB pads packed bits, so a packed run may end after the last value. Indices of a
+    // dictionary with one entry have no bits.
     const most = isPacked ? Math.max(left + 7, width > 0 ? held / width : 0) : left;
     if (length > most) throw new Error(`a run of ${length} values, ${left} are left`);
     const used = Math.min(length, left);
@@ -241,7 +252,7 @@ function bitsAt(bytes: Uint8Array, at: number, width: number): number {
   return value;
 }
 
-/** Checks the values of a page by their encoding, as far as hyparquet does not. */
+/** Checks the values of a page, as far as hyparquet does not do it. */
 function checkValues(
   { page, count, encoding, isSecond }: PageValues,
   { type, typeLength }: ChunkShape,
@@ -275,8 +286,8 @@ function checkValues(
 }
 
 /**
- * Walks `count` integers that are stored as differences, in blocks with a width each; `take` is
- * given them as integers of 32 bits.
+ * Reads `count` integers that are stored as differences, in blocks whose parts have a width each;
+ * calls `take` with each integer, which has 32 bits.
  */
 function deltas(page: Cursor, count: number, take?: (value: number) => void): void {
   const [block, perBlock] = [page.varint(), page.varint()];
@@ -294,7 +305,7 @@ function deltas(page: Cursor, count: number, take?: (value: number) => void): vo
       const from = 8 * page.at;
       const used = Math.min(perWidth, Math.max(0, left));
       left -= used;
-      // Parts behind the last value have no bytes.
+      // Parts after the last value have no bytes at all.
       if (used > 0) page.take(Math.min((perWidth * width) / 8, page.bytes.length - page.at));
       if (from + used * width > 8 * page.bytes.length) throw new Error('differences are cut short');
       for (let i = 0; take !== undefined && i < used; i++) {
@@ -305,7 +316,9 @@ function deltas(page: Cursor, count: number, take?: (value: number) => void): vo
   }
 }
 
-/** Byte arrays that begin as the one before: each is copied whole. */
+/**
+ * Checks byte arrays that repeat the start of the one before; the budget counts each as a whole.
+ */
 function prefixes(page: Cursor, count: number, budget: Budget): void {
   const starts = new Int32Array(count);
   let at = 0;

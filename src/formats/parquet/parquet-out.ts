@@ -1,4 +1,4 @@
-/** Rows to Parquet, by hyparquet-writer (MIT, kept by Hyperparam), a row group at a time. */
+/** Writes rows as Parquet by hyparquet-writer (MIT, kept by Hyperparam), a row group at a time. */
 
 import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnKind } from '../../table/columns/builder';
@@ -7,22 +7,24 @@ import { exactJson } from '../jsonl/json-text';
 import type { RowEncoder } from '../row-format';
 import { elementsOf } from './parquet-schema';
 
-/** Rows of a group, about; readers take them a group at a time. */
+/** A row group ends after about this many rows, or bytes; readers take one at a time. */
 const GROUP_ROWS = 65_536;
 const GROUP_BYTES = 1 << 26;
 
-/** An encoder that holds one row group; the library is loaded only here. */
+/** An encoder that holds one row group; only this function loads the library. */
 export async function parquetEncoder(): Promise<RowEncoder> {
   const library = await import('hyparquet-writer');
   return new ParquetRows(new library.ByteWriter(), library.ParquetWriter);
 }
 
+/** The values of a column in the row group that is held. */
 interface Column {
   readonly name: string;
   readonly kind: ColumnKind;
   values: unknown[];
 }
 
+/** Collects rows until they fill a row group. */
 class ParquetRows implements RowEncoder {
   #writer: ParquetWriter | null = null;
   #columns: Column[] = [];
@@ -33,6 +35,7 @@ class ParquetRows implements RowEncoder {
     private readonly Writer: typeof ParquetWriter,
   ) {}
 
+  /** Adds a batch to the row group; returns bytes only once the group is written. */
   async encode(batch: RowBatch): Promise<Uint8Array[]> {
     this.#writer ??= this.#begin(batch);
     const names = batch.columns.map(({ name }) => name);
@@ -44,6 +47,7 @@ class ParquetRows implements RowEncoder {
     for (const column of columns) {
       const kind = batch.kind(column.name);
       const values = batch.values(column.name);
+      // A column of nulls alone fits every type.
       const isOther = JSON.stringify(kind) !== JSON.stringify(column.kind);
       if (isOther && values.some((value) => value !== null)) {
         throw new Error(`column "${column.name}" has another type than in the first batch`);
@@ -56,6 +60,7 @@ class ParquetRows implements RowEncoder {
     return rows >= GROUP_ROWS || this.#heldBytes >= GROUP_BYTES ? this.#group() : this.#take();
   }
 
+  /** Writes the last row group and the footer. */
   async finish(): Promise<Uint8Array[]> {
     this.#writer ??= this.#begin();
     const last = await this.#group();
@@ -72,6 +77,7 @@ class ParquetRows implements RowEncoder {
     return new this.Writer({ writer: this.bytes, schema });
   }
 
+  /** Writes the rows that are held as a row group; returns all bytes that are new. */
   async #group(): Promise<Uint8Array[]> {
     const rows = this.#columns[0]?.values.length ?? 0;
     if (rows > 0) {
@@ -83,7 +89,7 @@ class ParquetRows implements RowEncoder {
     return this.#take();
   }
 
-  /** What was written since the last call. */
+  /** The bytes that were written since the last call, a copy; frees the room of the library. */
   #take(): Uint8Array[] {
     const taken = this.bytes.getBytes().slice();
     this.bytes.index = 0;
@@ -91,7 +97,7 @@ class ParquetRows implements RowEncoder {
   }
 }
 
-/** Plain values as the library takes them. */
+/** A function that turns plain values into those that the library takes. */
 function turnOf(kind: ColumnKind): (value: unknown) => unknown {
   if (kind === 'int64' || kind === 'uint64' || kind === 'uint32') {
     return (value) => BigInt(value as number);

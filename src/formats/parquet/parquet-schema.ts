@@ -1,13 +1,13 @@
 /**
- * Parquet's types and ours, both ways. Numbers, texts, bytes and lists are themselves; dates and
- * times are text, what is nested deeper is JSON.
+ * Parquet's types and the kinds of our columns, both ways. Numbers, texts, bytes and lists keep
+ * their types; dates and times become texts, deeper nesting becomes JSON.
  */
 
 import type { SchemaElement, SchemaTree } from 'hyparquet';
 import type { ColumnKind } from '../../table/columns/builder';
 
 /**
- * The kind of a column from its schema. Lists follow the standard three levels, or the two of old
+ * The kind of a column from its schema. Lists have the standard three levels, or the two of old
  * writers; anything deeper is carried as JSON.
  */
 export function kindOfTree(tree: SchemaTree): ColumnKind {
@@ -16,6 +16,7 @@ export function kindOfTree(tree: SchemaTree): ColumnKind {
     const kind = kindOfLeaf(element);
     return element.repetition_type === 'REPEATED' ? { list: kind } : kind;
   }
+  // The standard: LIST, then a repeated group, then the item.
   const [repeated] = children;
   const isList = isOf(element, 'LIST') && children.length === 1;
   if (!isList || repeated.element.repetition_type !== 'REPEATED') return 'json';
@@ -26,7 +27,7 @@ export function kindOfTree(tree: SchemaTree): ColumnKind {
   return isPlain && !isNested ? { list: kindOfLeaf(item.element) } : 'json';
 }
 
-/** True of an element of a type that Parquet names by its old or its new annotation. */
+/** Whether an element has one of these types, by its old annotation or its new one. */
 function isOf(
   { converted_type: converted, logical_type: logical }: SchemaElement,
   ...types: string[]
@@ -34,6 +35,7 @@ function isOf(
   return types.includes(converted ?? '') || types.includes(logical?.type ?? '');
 }
 
+/** The kind of a leaf. */
 function kindOfLeaf(element: SchemaElement): ColumnKind {
   if (isOf(element, 'DECIMAL')) return 'float64';
   switch (element.type) {
@@ -65,7 +67,7 @@ function isUnsigned({ converted_type: converted, logical_type: logical }: Schema
   return converted?.startsWith('UINT') ?? false;
 }
 
-/** The schema of a column that is written. */
+/** The schema of a column that is written; all columns may have nulls. */
 export function elementsOf(name: string, kind: ColumnKind): SchemaElement[] {
   if (typeof kind === 'object' && 'list' in kind) {
     return [
@@ -83,7 +85,7 @@ function leafOf(kind: ColumnKind): Omit<SchemaElement, 'name'> {
   return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: fixedBytes };
 }
 
-/** What columns are written as; narrower integers than these are INT32. */
+/** How kinds are written; narrower integers than these become INT32. */
 const LEAVES: Partial<Record<string, Omit<SchemaElement, 'name'>>> = {
   bool: { type: 'BOOLEAN' },
   float32: { type: 'FLOAT' },

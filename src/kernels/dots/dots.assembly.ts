@@ -3,9 +3,10 @@
 // to partial sum i % 8 in ascending order, and the result is ((p0 + p2) + (p4 + p6)) + ((p1 + p3) +
 // (p5 + p7)), so that the scalar kernel gets equal bits. Rows may start at any address, and no byte
 // behind a row is read. Fast because four registers of two sums hide the latency of additions, and
-// because the cache lines of 16 listed rows are requested before the first of them is needed.
+// because the cache lines of 16 listed rows are requested before the first of them is needed:
+// memory then delivers them concurrently.
 
-/** Types of rows, by the bytes of an element. */
+/** Types of rows by the bytes of an element; all others are int8. */
 const FLOAT64: i32 = 8;
 const FLOAT32: i32 = 4;
 
@@ -20,13 +21,13 @@ function twoOf<T>(at: usize, pair: usize): v128 {
   );
 }
 
-/** Products of two elements with those of the query. */
+/** Products of two elements of a row with those of the query. */
 @inline
 function product<T>(at: usize, query: usize, pair: usize): v128 {
   return f64x2.mul(twoOf<T>(at, pair), v128.load(query + (pair << 4)));
 }
 
-/** The product of one row, its last elements padded by zeros in the space behind the query. */
+/** The product of one row; its last elements are padded by zeros in the space behind the query. */
 @inline
 function dotOf<T>(row: usize, width: usize, query: usize): f64 {
   let a = f64x2.splat(0);
@@ -58,7 +59,7 @@ function dotOf<T>(row: usize, width: usize, query: usize): f64 {
 /** Listed rows whose cache lines are requested together. */
 const AHEAD: usize = 16;
 
-/** Reads a byte of each cache line of some rows, so that memory delivers them concurrently. */
+/** Reads a byte of each cache line of some rows, which starts to load them; returns the sum. */
 function touch(rows: usize, list: usize, count: usize, stride: usize): u32 {
   let sum: u32 = 0;
   for (let i: usize = 0; i < count; i++) {
@@ -86,8 +87,8 @@ function dotsOf<T>(
 }
 
 /**
- * Products of `count` rows of `type` with the query, as f64 to `out`: of the rows that `list` (u32)
- * names, or of rows 0 to `count - 1` when `list` is 0.
+ * Writes the dot products of `count` rows of `type` with the query to `out` as f64: of the rows in
+ * `list` (u32), or of rows 0 to `count - 1` if `list` is 0.
  */
 export function dots(
   type: i32, rows: usize, list: usize, count: usize, width: usize, query: usize, out: usize,

@@ -1,7 +1,7 @@
 /**
- * Dot products of rows with one query in plain loops: the scalar kernel. Products and sums are
- * float64. Element i is added to partial sum i % 8 in ascending order, and the result is
- * ((p0 + p2) + (p4 + p6)) + ((p1 + p3) + (p5 + p7)): every kernel gives equal bits.
+ * Dot products of rows with one query: the contract, and the scalar kernel in plain loops. Products
+ * and sums are float64. Element i is added to partial sum i % 8 in ascending order, and the result
+ * is ((p0 + p2) + (p4 + p6)) + ((p1 + p3) + (p5 + p7)), so that every kernel gives equal bits.
  */
 
 export type RowValues = Float32Array | Float64Array | Int8Array;
@@ -9,7 +9,10 @@ export type RowValues = Float32Array | Float64Array | Int8Array;
 export interface DotsKernel {
   readonly name: string;
 
-  /** Rows `first` to `first + count - 1`, each `query.length` wide, to `out[0]..out[count - 1]`. */
+  /**
+   * Writes the products of rows `first` to `first + count - 1`, each `query.length` values wide, to
+   * `out[0]..out[count - 1]`.
+   */
   dotsInto(
     values: RowValues,
     first: number,
@@ -18,11 +21,11 @@ export interface DotsKernel {
     out: Float64Array,
   ): void;
 
-  /** The rows that `rows` names, to `out[0]..out[rows.length - 1]`. */
+  /** Writes the products of the listed rows to `out[0]..out[rows.length - 1]`. */
   dotsOfRows(values: RowValues, rows: Uint32Array, query: Float64Array, out: Float64Array): void;
 }
 
-/** The partial sums of the current product. */
+/** The partial sums of the current product; shared by all calls. */
 const parts = /* @__PURE__ */ new Float64Array(8);
 
 function dot(values: RowValues, row: number, query: Float64Array): number {

@@ -1,6 +1,6 @@
 /**
- * The WebAssembly kernel of dot products, see dots.assembly.ts. Rows in a linear memory of their
- * own are read in place; others, and rows too wide for the space below the data, are copied in
+ * The WebAssembly kernel of dot products, see dots.assembly.ts. Rows in a separate linear memory
+ * are read in place; others, and rows too wide for the scratch space below the data, are copied in
  * blocks.
  */
 
@@ -9,7 +9,7 @@ import type { DotsKernel, RowValues } from './dots.scalar';
 
 /** Bytes of rows, as float64, that are copied for one call: they stay in the second-level cache. */
 const BLOCK_BYTES = 1 << 18;
-/** Rows of one call in place. */
+/** Rows of one call that reads in place: their numbers and products fit the scratch space. */
 const LIST_ROWS = 4096;
 
 export const wasmDots: DotsKernel = {
@@ -42,17 +42,18 @@ export const wasmDots: DotsKernel = {
   },
 };
 
-/** The memory to read rows in place, or undefined where they must be copied. */
+/** The memory in which rows are read in place, or undefined where they must be copied. */
 function homeOf(values: RowValues, width: number): LinearMemory | undefined {
   const isNarrow = paddedBytes(width) + LIST_ROWS * 12 <= SCAN_BYTES;
   return isNarrow ? memoryOf(values) : undefined;
 }
 
-/** Bytes of a query padded to a multiple of 8 values, and of the end of a row. */
+/** Bytes of a query padded to a multiple of 8 values, and of the 8 values behind it. */
 function paddedBytes(width: number): number {
   return 8 * (((width + 7) & ~7) + 8);
 }
 
+/** Copies the query to the start of the scratch space, padded by zeros. */
 function stageQuery({ bytes, free }: LinearMemory, query: Float64Array): void {
   const width = query.length;
   const staged = new Float64Array(bytes.buffer, free, (width + 7) & ~7);
@@ -60,7 +61,10 @@ function stageQuery({ bytes, free }: LinearMemory, query: Float64Array): void {
   staged.fill(0, width);
 }
 
-/** Products of the rows that `list` names, or of all rows, in blocks of LIST_ROWS. */
+/**
+ * Products of the listed rows, or if `list` is null of the first `out.length` rows of `values`, in
+ * blocks of LIST_ROWS. The scratch space has the query, the products, and the list.
+ */
 function dotsInPlace(
   home: LinearMemory,
   values: RowValues,
@@ -82,7 +86,7 @@ function dotsInPlace(
   }
 }
 
-/** Products of rows that are copied to the scratch memory. */
+/** Products of all rows of `values`, which are copied to the scratch memory behind the products. */
 function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): void {
   const width = query.length;
   const outBytes = paddedBytes(width);
@@ -98,7 +102,7 @@ function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): 
   out.set(new Float64Array(memory.bytes.buffer, outAt, out.length));
 }
 
-/** The listed rows, one after another. */
+/** Copies the listed rows, one after another. */
 function gather(values: RowValues, rows: Uint32Array, width: number): RowValues {
   const Type = values.constructor as Float32ArrayConstructor;
   const gathered = new Type(rows.length * width);

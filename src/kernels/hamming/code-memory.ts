@@ -1,6 +1,6 @@
 /**
  * Codes and the row that each stands for, in one memory that grows: codes first, rows behind them,
- * so that kernels read both in place.
+ * so that kernels read both in place. Threads can share it.
  */
 
 import { NO_ROW, type RowCodes } from '../hits/hits';
@@ -8,8 +8,9 @@ import { Arena, MAX_DATA_BYTES } from '../memory';
 
 /** Kernels read (and do not use) up to 16 codes and 7 bytes behind the last. */
 const BEHIND_CODES = 16;
+/** Codes that have memory at least. */
 const MIN_CODES = 64;
-/** Codes of an index take at most so much in one memory: the rest of its 4 GiB is for threads. */
+/** Largest size of an index's codes in one memory: the rest of its 4 GiB is for threads. */
 export const PART_BYTES = 2 ** 30;
 
 export class CodeMemory implements RowCodes {
@@ -17,12 +18,12 @@ export class CodeMemory implements RowCodes {
   readonly #arena: Arena;
   readonly #most: number;
   #capacity = 0;
-  /** Space for all codes that fit. `reserve` replaces both views. */
+  /** Space for all codes that have memory. `reserve` replaces this view and the next. */
   codes = new Uint8Array();
   /** The row of each code, or NO_ROW. */
   rows = new Uint32Array();
 
-  /** Of at most `most` codes: by default as many as fit. */
+  /** Room for `count` codes at first, and never for more than `most`: by default all that fit. */
   constructor(bytesPerCode: number, count = 0, most = mostCodes(bytesPerCode)) {
     this.bytesPerCode = bytesPerCode;
     this.#most = most;
@@ -31,8 +32,8 @@ export class CodeMemory implements RowCodes {
   }
 
   /**
-   * Grows to at least `count` codes; new ones stand for no row. Throws, and changes nothing, where
-   * so many do not fit in a memory.
+   * Grows to at least `count` codes; new ones stand for no row. Throws a RangeError, and changes
+   * nothing, where one memory has no room for so many.
    */
   reserve(count: number): void {
     if (count <= this.#capacity) return;
@@ -50,14 +51,14 @@ export class CodeMemory implements RowCodes {
     const { buffer, byteOffset } = this.#arena.bytes;
     this.codes = new Uint8Array(buffer, byteOffset, capacity * this.bytesPerCode);
     this.rows = new Uint32Array(buffer, byteOffset + rowsAt, capacity);
-    // The old rows now lie where codes go, and are overwritten when codes are added.
+    // The old rows now lie in the space of codes, and are overwritten when codes are added.
     this.rows.set(rows);
     this.rows.fill(NO_ROW, rows.length);
     this.#capacity = capacity;
   }
 }
 
-/** How many codes, and their rows, fit in a memory. */
+/** The number of codes that fit in one memory with their rows. */
 export function mostCodes(bytesPerCode: number): number {
   return Math.floor((MAX_DATA_BYTES - 32) / (bytesPerCode + 4)) - BEHIND_CODES;
 }

@@ -2,14 +2,14 @@
 // Contract: codes may start at any address, and no byte behind the last code is read; distances
 // are exact integers; hits come in order of row, the same whichever way bits are counted.
 //
-// Two ways to count: by 64-bit population counts (fast on x86), or by byte-wise ones of 16 bytes at
-// a time (fast on arm64); kernels.ts times both once. Widths of 8, 16 and 32 bytes, and multiples
-// of 32, have loops of their own that keep the query in registers. No branch depends on the data
-// but the one that is taken for a hit, which is rare.
+// Bits are counted by 64-bit population counts (fast on x86), or by byte-wise ones of 16 bytes at a
+// time (fast on arm64); kernels.ts times both once. Widths of 8, 16 and 32 bytes have loops that
+// keep the query in registers. The only branch that depends on the data is the one for a hit, which
+// is rare.
 
 import { END, HIT, NEXT, take } from '../hits/hits.assembly';
 
-/** Distance of the last 1..7 bytes, by one load if `whole`: the code has 8 bytes or more. */
+/** Distance of the last 1..7 bytes: by one load if `whole`, that is if the code has 8 or more. */
 @inline
 function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64 {
   if (whole) return popcnt<u64>(lastOfWord(code, count) ^ lastOfWord(query, count));
@@ -20,13 +20,13 @@ function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64
   return sum;
 }
 
-/** The last `count` bytes that end at `at` + `count`, from a load that begins before them. */
+/** The `count` bytes from `at` on, by a load of the 8 bytes that end with them. */
 @inline
 function lastOfWord(at: usize, count: usize): u64 {
   return load<u64>(at + count - 8) >> ((8 - count) << 3);
 }
 
-/** Distance of the 8 bytes at `offset`. */
+/** Distance of the 8 bytes at `offset` of both codes. */
 @inline
 function words(code: usize, query: usize, offset: usize): u64 {
   return popcnt<u64>(load<u64>(code + offset) ^ load<u64>(query + offset));
@@ -48,12 +48,12 @@ function distanceInline(code: usize, query: usize, bytes: usize): i32 {
   return <i32>sum;
 }
 
-/** Distance of two codes of any width: a call, for use outside of hot loops. */
+/** `distanceInline` as a function, for use outside of hot loops. */
 export function distance64(code: usize, query: usize, bytes: usize): i32 {
   return distanceInline(code, query, bytes);
 }
 
-/** Differing bits of 16 bytes, a count a byte. */
+/** The number of differing bits in each of 16 bytes, 0 to 8. */
 @inline
 function lanes(code: usize, query: usize, at: usize): v128 {
   return i8x16.popcnt(v128.xor(v128.load(code + at), v128.load(query + at)));
@@ -93,16 +93,17 @@ function distance8(code: usize, query: usize, bytes: usize): i32 {
   return distance;
 }
 
-// Each width has a function that returns the next code below the limit, or `end`. It holds so
-// little that no register is spilled in its loop; its caller stores the hits, which are few. They
-// are exported only because the compiler inlines functions that are not, and then spills registers,
-// which costs a quarter of the speed.
+// For each width a function returns the address of the next code below the limit, or `end`. It uses
+// so few variables that no register is spilled in its loop; its caller stores the hits, which are
+// few. These functions are exported only because the compiler inlines others, and then spills
+// registers, which costs a quarter of the speed.
 
 @inline
 function distance1(code: usize, q0: u64): i32 {
   return <i32>popcnt<u64>(load<u64>(code) ^ q0);
 }
 
+/** Codes of 8 bytes, four at a time; the up to three at the end one by one. */
 export function next1(code: usize, end: usize, limit: i32, q0: u64): usize {
   for (; code + 24 < end; code += 32) {
     if (distance1(code, q0) < limit) return code;
@@ -119,6 +120,7 @@ function distance2(code: usize, q0: u64, q1: u64): i32 {
   return <i32>(popcnt<u64>(load<u64>(code) ^ q0) + popcnt<u64>(load<u64>(code, 8) ^ q1));
 }
 
+/** Codes of 16 bytes, two at a time. */
 export function next2(code: usize, end: usize, limit: i32, q0: u64, q1: u64): usize {
   for (; code + 16 < end; code += 32) {
     if (distance2(code, q0, q1) < limit) return code;
@@ -136,6 +138,7 @@ function distance4(code: usize, q0: u64, q1: u64, q2: u64, q3: u64): i32 {
   );
 }
 
+/** Codes of 32 bytes, two at a time. */
 export function next4(
   code: usize, end: usize, limit: i32, q0: u64, q1: u64, q2: u64, q3: u64,
 ): usize {
@@ -146,7 +149,7 @@ export function next4(
   return code < end && distance4(code, q0, q1, q2, q3) >= limit ? code + 32 : code;
 }
 
-/** Widths that are multiples of 32 bytes. */
+/** Codes of a multiple of 32 bytes; reads the query from memory. */
 export function nextBlocks(code: usize, end: usize, limit: u64, query: usize, bytes: usize): usize {
   while (code < end) {
     const last = code + bytes;
@@ -162,6 +165,7 @@ export function nextBlocks(code: usize, end: usize, limit: u64, query: usize, by
   return code;
 }
 
+/** Codes of any width. */
 export function nextAny(code: usize, end: usize, limit: i32, query: usize, bytes: usize): usize {
   while (code < end && distanceInline(code, query, bytes) >= limit) code += bytes;
   return code;
@@ -174,6 +178,7 @@ function distance32(code: usize, q0: v128, q1: v128): i32 {
   return addLanes(i16x8.extadd_pairwise_i8x16_u(i8x16.add(low, high)));
 }
 
+/** Codes of 32 bytes by byte-wise counts: at most 16 a byte of both halves, so none overflows. */
 function next32(code: usize, end: usize, limit: i32, query: usize): usize {
   const q0 = v128.load(query);
   const q1 = v128.load(query, 16);
@@ -181,12 +186,13 @@ function next32(code: usize, end: usize, limit: i32, query: usize): usize {
   return code;
 }
 
+/** Codes of any width by byte-wise counts. */
 function nextAny8(code: usize, end: usize, limit: i32, query: usize, bytes: usize): usize {
   while (code < end && distance8(code, query, bytes) >= limit) code += bytes;
   return code;
 }
 
-/** The first code from `code` on that is below the limit, or `end`: by 64-bit counts. */
+/** The first code from `code` on whose distance is below the limit, or `end`: by 64-bit counts. */
 @inline
 function next64(code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
   if (bytes == 32) {
@@ -200,7 +206,7 @@ function next64(code: usize, end: usize, limit: i32, bytes: usize, query: usize)
   return nextAny(code, end, limit, query, bytes);
 }
 
-/** The same by counts of 16 bytes. */
+/** The same by byte-wise counts. */
 @inline
 function next8(code: usize, end: usize, limit: i32, bytes: usize, query: usize): usize {
   if (bytes == 32) return next32(code, end, limit, query);
@@ -214,9 +220,9 @@ function next(is64: bool, code: usize, end: usize, limit: i32, bytes: usize, que
 }
 
 /**
- * Hits among `count` codes below `limit`, as pairs of u32 (row, distance) in order of row, the
- * first code being `row`. `is64` chooses the way to count. Returns the end of the pairs, for which
- * there must be `count` places.
+ * Writes the hits among `count` codes, those with a distance below `limit`, to `hits` as pairs of
+ * u32 (row, distance) in order of row; `row` is that of the first code. `is64` chooses how bits are
+ * counted. Returns the end of the pairs; there must be room for `count` of them.
  */
 export function hitsBelow(
   is64: bool, codes: usize, row: u32, count: i32, bytes: usize, query: usize, limit: i32,
@@ -234,9 +240,9 @@ export function hitsBelow(
 }
 
 /**
- * Hits among codes `first` to `end - 1` within the falling limit of `state` (hits.assembly.ts), as
- * pairs of u32 (code, distance) in order. Skips codes whose entry in `rows` is 2^32 - 1. Returns
- * the code to continue with: `end`, unless the space for hits is full.
+ * Appends the hits among codes `first` to `end - 1` within the falling limit of `state`
+ * (hits.assembly.ts) as pairs of u32 (code, distance) in order. Skips codes whose entry in `rows`
+ * is 2^32 - 1. Returns the code to continue with: `end`, unless the space for hits is full.
  */
 export function nearestHits(
   is64: bool, codes: usize, first: u32, end: u32, bytes: usize, query: usize, rows: usize,

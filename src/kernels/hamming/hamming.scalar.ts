@@ -1,33 +1,34 @@
 /**
- * Hamming distances in plain loops: the scalar kernel, and the contract of all. A code is
+ * Hamming distances: the contract of all kernels, and the scalar kernel in plain loops. A code is
  * `query.length` bytes, lowest bit first; unused high bits of the last byte are 0 in all codes.
  * Every kernel returns exactly these numbers in this order.
  */
 
 import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from '../hits/hits';
 
-/** Set bits of each byte. */
+/** Number of set bits of each byte value. */
 const POPCOUNT = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, byte) => {
   let count = 0;
   for (let rest = byte; rest > 0; rest >>= 1) count += rest & 1;
   return count;
 });
 
-/** Bytes of codes that all queries visit while they are in the second-level cache. */
+/** Bytes of codes that are compared with all queries while they are in the second-level cache. */
 const TILE_BYTES = 1 << 18;
 
 export interface HammingKernel {
   readonly name: string;
 
   /**
-   * Distance in bits from `query` to each of `count` codes, written to `out[0]..out[count - 1]`.
-   * The rest of `out` is left alone.
+   * Writes the distance in bits from `query` to each of `count` codes to `out[0]..out[count - 1]`.
+   * The rest of `out` stays unchanged.
    */
   distancesInto(codes: Uint8Array, count: number, query: Uint8Array, out: Uint16Array): void;
 
   /**
-   * The rows from `first` to `first + count - 1` whose distance is below `limit`, in order, as
-   * pairs (row, distance) from `hits[0]` on; returns how many. `hits` has room for `count` pairs.
+   * Writes the rows from `first` to `first + count - 1` whose distance is below `limit`, in order,
+   * as pairs (row, distance) from `hits[0]` on. Returns the number of pairs; `hits` must have room
+   * for `count` of them.
    */
   hitsInto(
     codes: Uint8Array,
@@ -39,10 +40,10 @@ export interface HammingKernel {
   ): number;
 
   /**
-   * The hits of many queries (`limits.length` codes, one after another), each with its own limit:
-   * `take` is called for one hit at a time, rows of a query in order, queries in any order. `take`
-   * may lower limits, which are read again after at most 8,192 rows; until then it may get hits
-   * that are no longer below their limit. A limit of 0 skips its query.
+   * Finds the hits of many queries (`limits.length` codes, one after another), each with its own
+   * limit: calls `take` for one hit at a time, rows of a query in order, queries in any order.
+   * `take` may lower limits, which are read again for each block of rows; until then it may get
+   * hits that are no longer below their limit. A query with the limit 0 has no hits.
    */
   hitsOfMany(
     codes: Uint8Array,
@@ -54,13 +55,13 @@ export interface HammingKernel {
   ): void;
 
   /**
-   * A search for the `want` nearest codes within `maxDistance` (all, by default), and those at
-   * the distance of the last of them.
+   * A search for the `want` nearest codes within `maxDistance` (any distance by default), and all
+   * others at the distance of the last of them.
    */
   search(from: RowCodes, query: Uint8Array, want: number, maxDistance?: number): HitSearch;
 }
 
-/** `hitsOfMany` by one `hitsInto` for each query and block of rows; blocks fit the cache. */
+/** `hitsOfMany` by one `hitsInto` for each block of rows, which fits the cache, and each query. */
 export function hitsByQuery(
   kernel: HammingKernel,
   ...[codes, first, count, queries, limits, take]: Parameters<HammingKernel['hitsOfMany']>
@@ -79,14 +80,14 @@ export function hitsByQuery(
   }
 }
 
-/** Set bits of a 32-bit word. */
+/** Number of set bits of a 32-bit word, by sums of neighbouring fields of 1, 2 and 4 bits. */
 export function bitCount(word: number): number {
   let a = word - ((word >>> 1) & 0x55555555);
   a = (a & 0x33333333) + ((a >>> 2) & 0x33333333);
   return Math.imul((a + (a >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** The distance of a code from another of equal length, which begins at index `from` of `bytes`. */
+/** The distance in bits of `code` and one of equal length that begins at byte `from` of `bytes`. */
 export function distance(code: Uint8Array, bytes: Uint8Array, from = 0): number {
   let sum = 0; // at most 8 * length; bits are capped at 65,535 so that it fits 16 bits
   for (let i = 0; i < code.length; i++) sum += POPCOUNT[code[i] ^ bytes[from + i]];

@@ -1,27 +1,27 @@
 /**
  * The WebAssembly kernels of Hamming distances, see hamming.assembly.ts: 'popcnt64' and 'popcnt8'
- * by how they count bits. Eight queries or more at once go over 128 codes at a time, see
- * slices.assembly.ts. Codes that have their own linear memory are read in place; others are copied
- * to the scratch memory in blocks.
+ * differ in how they count bits. Eight queries or more at once are compared with 128 codes at a
+ * time, see slices.assembly.ts. Codes in a separate linear memory are read in place; others are
+ * copied to the scratch memory in blocks.
  */
 
 import { HitState } from '../hits/hit-state';
 import { type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming.scalar';
 
-/** Rows of one call: enough to hide its cost, few enough that all can be hits. */
+/** Rows of one call: enough to hide its cost, few enough that the space for hits fits all. */
 const BLOCK_ROWS = 8192;
-/** From the scratch space on: the query, then hits. */
+/** The scratch space begins with the query, then has the hits. */
 const QUERY_BYTES = 8192; // the widest code
 const HITS_AT = QUERY_BYTES;
-/** Behind the hits: copies of codes from elsewhere, or the areas of a scan by planes. */
+/** Behind the hits are copies of codes, or the areas of a scan by planes. */
 const REST_AT = HITS_AT + BLOCK_ROWS * 8;
 const COPIES_BYTES = SCAN_BYTES - REST_AT;
 
 export const popcnt64Hamming = /* @__PURE__ */ wasmHamming('popcnt64', true);
 export const popcnt8Hamming = /* @__PURE__ */ wasmHamming('popcnt8', false);
 
-/** The kernel that counts bits by 64, or by 16 x 8. */
+/** The kernel that counts bits of 64-bit words (`is64`), or of 16 bytes at once. */
 function wasmHamming(name: string, is64: boolean): HammingKernel {
   return {
     name,
@@ -44,6 +44,7 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
     },
 
     distancesInto(codes, count, query, out) {
+      // Every row is a hit below this limit, so hit i is row i.
       const everything = 8 * query.length + 1;
       inBlocks(codes, 0, count, query, (memory, at, row, rows) => {
         const { free, kernels } = memory;
@@ -76,7 +77,10 @@ function wasmHamming(name: string, is64: boolean): HammingKernel {
   };
 }
 
-/** Copies the query to the scratch space; calls `visit` with the address of each block of rows. */
+/**
+ * Copies the query to the scratch space, and calls `visit` for each block of at most BLOCK_ROWS
+ * rows with its address `at`, which is in the codes themselves or in a copy, and its first row.
+ */
 function inBlocks(
   codes: Uint8Array,
   first: number,
@@ -103,17 +107,20 @@ function inBlocks(
   }
 }
 
-/** Codes of a tile: one lane of a plane each. */
+/** Codes of a tile: each is one bit of a register. */
 const TILE_ROWS = 128;
-/** Fewer queries do not pay for making the planes; more do not fit below the codes. */
+/** For fewer queries making planes does not pay; more do not fit the scratch space. */
 const MIN_QUERIES = 8;
 const MAX_QUERIES = 128;
-/** Wider codes would need planes beyond the second-level cache. */
+/** Bytes of a code; wider ones would need planes beyond the second-level cache. */
 const MAX_PLANE_BYTES = 256;
-/** Planes of a distance that the kernel holds in registers. */
+/** Binary digits of a distance that the kernel holds in registers. */
 const HELD_PLANES = 5;
 
-/** Compares whole tiles with all queries where that pays; returns how many rows are done. */
+/**
+ * Compares whole tiles with all queries where that pays. Returns the number of rows done: 0, or all
+ * but the up to 127 that do not fill a tile.
+ */
 function hitsByPlanes(
   ...[codes, first, count, queries, limits, take]: Parameters<HammingKernel['hitsOfMany']>
 ): number {
@@ -133,7 +140,10 @@ function hitsByPlanes(
   return whole;
 }
 
-/** Hits of up to MAX_QUERIES queries among whole tiles of codes from address `at` on. */
+/**
+ * Finds the hits of up to MAX_QUERIES queries among `count` codes, whole tiles, from address `at`
+ * on. Limits are read again for each tile.
+ */
 function hitsOfTiles(
   { kernels, bytes, free: limitsAt }: LinearMemory,
   at: number,
@@ -145,9 +155,12 @@ function hitsOfTiles(
 ): void {
   const queryCount = limits.length;
   const bytesPerCode = queries.length / queryCount;
+  // Groups of three bits, padded to a multiple of 8; digits of the largest limit beyond registers.
   const groups = 8 * Math.ceil((8 * bytesPerCode) / 24);
   const restPlanes = Math.max(0, bitLength(8 * bytesPerCode + 1) - HELD_PLANES);
 
+  // Addresses in the scratch space: limits and digits in place of the query and the hits of a scan
+  // by words, then slices (with 512 bytes to transpose in), planes, queries, choices and hits.
   const restAt = limitsAt + MAX_QUERIES * 4;
   const slicesAt = limitsAt + REST_AT;
   const planesAt = slicesAt + groups * 48 + 512;
@@ -176,7 +189,10 @@ function hitsOfTiles(
   }
 }
 
-/** For each three bits of a query, the offset of their pair of planes among a group's 8 pairs. */
+/**
+ * Writes for each three bits of a query the offset of their pair of planes, 32 bytes, among the 8
+ * pairs of a group. Bits behind the code are 0, as those of the slices are.
+ */
 function choicesInto(code: Uint8Array, choices: Uint8Array): void {
   for (let group = 0, bit = 0; group < choices.length; group++, bit += 3) {
     const pair = code[bit >> 3] | ((code[(bit >> 3) + 1] ?? 0) << 8);
@@ -184,6 +200,7 @@ function choicesInto(code: Uint8Array, choices: Uint8Array): void {
   }
 }
 
+/** Binary digits of a positive integer below 2^32. */
 function bitLength(value: number): number {
   return 32 - Math.clz32(value);
 }

@@ -4,13 +4,14 @@
 // make a group. For each of the 8 values of three bits, the number of bits in which the codes
 // differ from it (0..3) is computed once for all queries, as two planes: registers with the low and
 // the high bit of the number for each code. A query adds the planes of its values by carry-save
-// adders, which yields all 128 distances in binary, a register a digit; it compares them with its
-// limit at once, and counts a distance only for hits. About 11 operations a code of 256 bits, where
-// counting words takes 20. All is integer arithmetic: the hits are those of the scalar kernel.
+// adders, which gives all 128 distances in binary, a register a digit. All are compared with the
+// query's limit at once, and a distance is counted only for hits. This takes about 11 operations a
+// code of 256 bits, where counting words takes 20. All arithmetic is of integers, so the hits are
+// those of the scalar kernel.
 
 import { distance64 } from './hamming.assembly';
 
-/** Codes of a tile, one bit each of a v128. */
+/** Codes of a tile: each is one bit of a v128. */
 const TILE: usize = 128;
 
 /**
@@ -30,6 +31,9 @@ function interleave(from: usize, to: usize): void {
 /**
  * Writes slice j of a tile of codes to `slices` + 16 j, transposing 16 codes by 16 bytes at a time.
  * `room` has 512 bytes. Reads up to 15 bytes behind the last code.
+ *
+ * After four rounds of `interleave`, register c has byte c of 16 codes. `bitmask` takes the top bit
+ * of each of these bytes, 16 bits of one slice; adding a register to itself brings up the next bit.
  */
 export function slicesInto(codes: usize, bytes: usize, slices: usize, room: usize): void {
   for (let part: usize = 0; part < TILE / 8; part += 2, codes += bytes << 4) {
@@ -54,7 +58,10 @@ export function slicesInto(codes: usize, bytes: usize, slices: usize, room: usiz
   }
 }
 
-/** Stores the planes of a pattern, and of the opposite one, whose count is 3 less this count. */
+/**
+ * Stores the planes of a pattern, and of the opposite pattern, whose count is 3 less this count:
+ * the same two digits with all bits inverted.
+ */
 @inline
 function storePair(planes: usize, pattern: usize, low: v128, high: v128): void {
   v128.store(planes + (pattern << 5), low);
@@ -89,28 +96,28 @@ export function planesInto(
   }
 }
 
-/** The carries of adding three bits in each lane: of a full adder. */
+/** The carries of full adders: for each bit position, set where at least two of three bits are. */
 @inline
 export function carryOf(a: v128, b: v128, c: v128): v128 {
   return v128.or(v128.and(a, b), v128.and(v128.xor(a, b), c));
 }
 
-/** The sums of adding three bits in each lane, without their carries. */
+/** The sums of full adders without the carries: set where an odd number of three bits are. */
 @inline
 export function sumOf(a: v128, b: v128, c: v128): v128 {
   return v128.xor(v128.xor(a, b), c);
 }
 
-/** The address of a query's planes, less what the group adds (256 a group). */
+/** The address of a query's planes of a group, less 256 for each group: callers add this offset. */
 @inline
 function pairOf(planes: usize, choices: usize, group: usize): usize {
   return planes + <usize>load<u8>(choices + group);
 }
 
 /**
- * The codes of a tile that are nearer than `limit`, one bit each. Adds 8 groups, 16 planes, a turn:
- * a tree of carry-save adders needs the fewest operations so. The digits 1 to 16 of the sums stay
- * in registers, higher ones at `rest`.
+ * The codes of a tile that are nearer than `limit`, one bit each. Adds 8 groups (16 planes) at a
+ * time, for which a tree of carry-save adders needs the fewest operations. The digits 1 to 16 of
+ * the sums stay in registers, higher ones in memory from `rest` to `restEnd`.
  */
 function below(
   planes: usize, choices: usize, groups: i32, limit: i32, rest: usize, restEnd: usize,
@@ -121,7 +128,7 @@ function below(
   let eights = ones;
   let sixteens = ones;
   for (let at = rest; at < restEnd; at += 16) v128.store(at, ones);
-  // An adder a line: its carries, then its sums.
+  // Each line is a full adder: its carries, which have twice the weight, then its sums.
   for (const end = choices + groups; choices < end; choices += 8, planes += 2048) {
     const p0 = pairOf(planes, choices, 0);
     const p1 = pairOf(planes, choices, 1);
@@ -174,8 +181,8 @@ function below(
 }
 
 /**
- * One step of "sum < limit", to be taken from the lowest digit up: where the digit differs from the
- * limit's, it decides; elsewhere the lower digits do.
+ * One step of the comparison "sum < limit"; callers go from the lowest digit up. Where the digit
+ * differs from the limit's, it decides; elsewhere the lower digits do. Reads bit 0 of `limit`.
  */
 @inline
 export function lessBy(less: v128, plane: v128, limit: i32): v128 {
@@ -184,9 +191,10 @@ export function lessBy(less: v128, plane: v128, limit: i32): v128 {
 }
 
 /**
- * Hits of `count` queries in one tile, as triples of u32 (query, row, distance), rows of a query
- * ascending; returns their end. `choices` has `groups` bytes a query: 32 times its value in each
- * group; `groups` is a multiple of 8. `rest` to `restEnd` holds the digits from 32 on.
+ * Writes the hits of `count` queries in one tile to `hits` as triples of u32 (query, row,
+ * distance), rows of a query ascending, and returns their end; `row` is that of the tile's first
+ * code. `choices` has `groups` bytes a query: 32 times its value in each group; `groups` is a
+ * multiple of 8. `rest` to `restEnd` is scratch space for the digits from 32 on, at least 16 bytes.
  */
 export function hitsOfTile(
   codes: usize, row: u32, bytes: usize, queries: usize, limits: usize, count: i32, choices: usize,

@@ -1,16 +1,17 @@
-// Hamming distances of thousands of queries from the same tile of 128 codes: codes against codes of
-// one collection. As in slices.assembly.ts, slice j holds bit j of each code; here seven slices
-// make a group, and a table has for each of the 128 values of seven bits the number of bits in
-// which the codes differ from it (0..7), as three planes. A query adds its entries by carry-save
-// adders: about 7 operations a code of 256 bits. Where the tables of all groups would not fit the
-// cache, they are made in parts, and the sums of the queries wait in memory between the parts.
+// Hamming distances of thousands of queries from the same tile of 128 codes, for comparing all
+// codes of one collection with each other. As in slices.assembly.ts, slice j holds bit j of each
+// code; here seven slices make a group, and a table has for each of the 128 values of seven bits
+// the number of bits in which the codes differ from it (0..7), as three planes. A query adds its
+// entries by carry-save adders: about 7 operations a code of 256 bits. Where the tables of all
+// groups would not fit the cache, they are made in parts, and the sums of the queries stay in
+// memory between the parts.
 //
 // Codes are `stride` bytes, a multiple of 8, padded by zeros; tiles are read whole.
 
 import { distance64 } from './hamming.assembly';
 import { carryOf, lessBy, sumOf } from './slices.assembly';
 
-/** Bytes of an entry: three planes. */
+/** Bytes of an entry: three planes, the lowest digit first. */
 const ENTRY: usize = 48;
 const TABLE: usize = 128 * ENTRY;
 const GROUP_BITS: usize = 7;
@@ -19,7 +20,10 @@ const GROUP_BITS: usize = 7;
 const FIRST: i32 = 1;
 const LAST: i32 = 2;
 
-/** For each value of `bits` slices, how many bits differ from it, as three planes of 16 bytes. */
+/**
+ * Writes an entry for each value of the `bits` slices, in order: the number of bits in which each
+ * code differs from it. `bits` is at most 7, so that three digits suffice.
+ */
 export function countsInto(slices: usize, bits: usize, out: usize): void {
   for (let pattern: usize = 0; pattern < (<usize>1) << bits; pattern++, out += 48) {
     let ones = i64x2.splat(0);
@@ -39,7 +43,7 @@ export function countsInto(slices: usize, bits: usize, out: usize): void {
   }
 }
 
-/** Entries of seven bits: of each of the 8 values of three, added to one value of four. */
+/** Writes 8 entries of seven bits: each of the 8 of three bits, plus one entry of four bits. */
 export function entriesInto(three: usize, four: usize, out: usize): void {
   const a = v128.load(four);
   const b = v128.load(four, 16);
@@ -54,7 +58,10 @@ export function entriesInto(three: usize, four: usize, out: usize): void {
   }
 }
 
-/** The tables of `groups` groups of slices, one after another; `room` has 1,152 bytes. */
+/**
+ * Writes the tables of `groups` groups of slices, one after another. Each is made of entries of its
+ * lower three and upper four bits, for which `room` has 1,152 bytes.
+ */
 export function tablesInto(slices: usize, groups: i32, room: usize, tables: usize): void {
   const fours = room + 8 * 48;
   for (const end = tables + <usize>groups * TABLE; tables < end; slices += GROUP_BITS << 4) {
@@ -67,8 +74,8 @@ export function tablesInto(slices: usize, groups: i32, room: usize, tables: usiz
 }
 
 /**
- * The offsets of the codes' entries within each group's table, a u16 a group. Groups behind `bits`
- * have the value 0.
+ * Writes for each code the offset of its entry in each group's table, a u16 a group. Groups behind
+ * `bits` have the value 0, as the padding of the codes has.
  */
 export function choicesInto(
   codes: usize, stride: usize, count: i32, bits: usize, groups: i32, choices: usize,
@@ -88,13 +95,13 @@ export function choicesInto(
   }
 }
 
-/** The address of a query's entry, less what the group adds (TABLE a group). */
+/** The address of a query's entry of a group, less TABLE a group: callers add this offset. */
 @inline
 function entryOf(tables: usize, choices: usize, group: usize): usize {
   return tables + <usize>load<u16>(choices + (group << 1));
 }
 
-/** Starts the sums of a query with its entry of one group. */
+/** Sets the sums of a query, digits from `sums` to `sumsEnd`, to its entry of one group. */
 export function startSums(entry: usize, sums: usize, sumsEnd: usize): void {
   v128.store(sums, v128.load(entry));
   v128.store(sums, v128.load(entry, 16), 16);
@@ -102,7 +109,11 @@ export function startSums(entry: usize, sums: usize, sumsEnd: usize): void {
   for (let at = sums + 48; at < sumsEnd; at += 16) v128.store(at, i64x2.splat(0));
 }
 
-/** Adds a query's entries of a multiple of four groups; `sums` has at least six digits. */
+/**
+ * Adds a query's entries of the groups from `choices` to `end`, a multiple of four, to its sums of
+ * at least six digits. The lowest six stay in registers. Each line is a full adder: its carries,
+ * then its sums.
+ */
 export function addEntries(
   tables: usize, choices: usize, end: usize, sums: usize, sumsEnd: usize,
 ): void {
@@ -162,7 +173,10 @@ export function below(sums: usize, sumsEnd: usize, limit: i32): v128 {
   return less;
 }
 
-/** Stores the hits among 64 codes, one bit each in `lanes`; returns their end. */
+/**
+ * Appends the hits among 64 codes from `row` on, one bit each in `lanes`, with their distances from
+ * code `query`, counted now; returns their end.
+ */
 export function storeHits(
   lanes: u64, codes: usize, stride: usize, row: u32, query: u32, hits: usize,
 ): usize {
@@ -176,17 +190,18 @@ export function storeHits(
   return hits;
 }
 
-/** The lowest `count` bits. */
+/** A word whose lowest `count` bits are set: none for 0 or less, all for 64 or more. */
 @inline
 function lowest(count: i32): u64 {
   return count >= 64 ? ~(<u64>0) : count <= 0 ? 0 : ((<u64>1) << count) - 1;
 }
 
 /**
- * Adds the entries of a part of the tables to the sums of queries `firstQuery` to `endQuery - 1`,
- * `sumsStride` bytes apart. After the last part stores their hits, triples of u32 (query, row,
- * distance): rows of the tile nearer than the larger of the query's limit and `least`. `choices`
- * points at the first query's entry of this part's first group. Returns the end of the hits.
+ * Adds the entries of one part of the tables to the sums of queries `firstQuery` to `endQuery - 1`,
+ * which are `sumsStride` bytes apart. After the last part writes their hits, triples of u32 (query,
+ * row, distance): rows `firstRow` to `endRow - 1` of the tile that are nearer than the larger of
+ * the query's limit and `least`. `choices` points at the first query's choice of this part's first
+ * group. Returns the end of the hits.
  */
 export function hitsOfTables(
   codes: usize, stride: usize, firstRow: u32, endRow: u32, firstQuery: u32, endQuery: u32,

@@ -1,7 +1,7 @@
 /**
- * The search state of hits.assembly.ts, in the space below the codes that are searched: written at
- * the start of a search, read and emptied when its hits are full or taken. One search at a time may
- * use a memory, from its start until its hits are taken.
+ * A search of a WebAssembly kernel, by the state of hits.assembly.ts in the scratch space of the
+ * memory that is searched. The scratch space has room for some hits; when it is full, they are
+ * moved to a list. One search at a time may use a memory, from its start until its hits are taken.
  */
 
 import { type LinearMemory, SCAN_BYTES } from '../memory';
@@ -24,11 +24,15 @@ export class HitState {
   readonly #kernels: KernelExports;
   readonly #buffer: ArrayBuffer;
   readonly #state: Uint32Array;
+  /** Address of the first hit. */
   readonly #hitsAt: number;
-  /** Hits that were moved out of the memory; most searches need none. */
+  /** Hits that were moved out of the memory; null in most searches, whose hits fit. */
   #list: HitList | null = null;
 
-  /** Begins a search for the `want` lightest codes, of weights 0 to `maxWeight`. */
+  /**
+   * Begins a search for the `want` lightest codes of weights 0 to `maxWeight`. The scratch space
+   * holds the state, the extra bytes, and then hits, each aligned to 16 bytes.
+   */
   constructor(
     { kernels, bytes, free }: LinearMemory,
     maxWeight: number,
@@ -55,7 +59,10 @@ export class HitState {
     return this.#state[HELD];
   }
 
-  /** Moves the hits within the limit to the list of the search and frees their space. */
+  /**
+   * Moves the hits within the limit to the list of the search, so that their space is free again.
+   * Returns the list, which may also have hits within an earlier limit.
+   */
   drain(): HitList {
     this.#list ??= new HitList();
     const hits = (this.#state[NEXT_HIT] - this.#hitsAt) / 4;
@@ -68,10 +75,14 @@ export class HitState {
     return this.#list;
   }
 
-  /** Ends the search: the hits within the limit by weight, equal ones as they were seen. */
+  /**
+   * Ends the search: the hits within the limit by weight, equal ones as they were seen. They may be
+   * views of the scratch space, valid until the next call in this memory.
+   */
   sorted(): Hits {
     const end = this.#state[NEXT_HIT];
     const most = (end - this.#hitsAt) / 8;
+    // The kernel sorts into the space behind the hits, where that has room for all of them.
     if (this.#list !== null || end + 8 * most > this.#state[HITS_END]) {
       return sortedHits(this.drain(), this.limit);
     }
@@ -81,8 +92,8 @@ export class HitState {
   }
 
   /**
-   * A search over codes by a kernel that looks at codes `first` to `end - 1` and returns the code
-   * to continue with: `end`, or an earlier one when the space for hits is full.
+   * A search over codes by a kernel: `look` weighs codes `first` to `end - 1` and returns the code
+   * to continue with, which is `end`, or an earlier one when the space for hits is full.
    */
   search(look: (first: number, end: number) => number): HitSearch {
     const state = this;

@@ -1,12 +1,14 @@
-// The state of a search whose limit falls: every kernel that looks for the `want` lightest codes
-// reads and updates it, whatever it weighs. A hit is counted by its weight; the limit is the
-// smallest weight that at least `want` of the codes seen do not exceed. Hits that were appended
-// while the limit was higher stay in memory, and the caller drops them.
+// The state of a search whose limit falls: all kernels that search for the `want` lightest codes
+// read and update it, whatever a weight is. Hits are counted by weight; the limit is the smallest
+// weight that at least `want` of the codes seen do not exceed. Hits that were appended while the
+// limit was higher stay in memory, and the caller drops them.
 //
-// Layout, as u32 at these byte offsets: 0 the limit (inclusive), 4 `want`, 8 how many hits are
-// within the limit, 12 address of the next hit, 16 end of the space for hits, 32 to 63 space for
-// two 128-bit registers, from 64 on the number of hits of each weight. hit-state.ts writes it.
+// Layout, as u32 at these byte offsets: 0 the limit (inclusive), 4 `want`, 8 the number of hits
+// within the limit, 12 the address of the next hit, 16 the end of the space for hits, 32 to 63
+// space for two 128-bit registers, from 64 on the number of hits of each weight. hit-state.ts
+// writes it.
 
+// Byte offsets of the state, see above.
 export const ROOM: usize = 32;
 const COUNTS: usize = 64;
 export const WANT: usize = 4;
@@ -38,9 +40,9 @@ export function take(state: usize, at: usize, code: u32, weight: u32): void {
 }
 
 /**
- * Sorts the hits within the limit, which lie as they were appended from `hits` on: their codes go
- * to `out`, by weight and then as they were seen, and their weights behind the codes. Returns how
- * many they are. The counts of weights are no more afterwards, so the search must have ended.
+ * Sorts the hits within the limit, which begin at `hits`, by a counting sort: writes their codes to
+ * `out`, by weight and then as they were seen, and their weights behind the codes. Returns their
+ * number. Overwrites the counts of weights, so the search must have ended.
  */
 export function sortHits(state: usize, hits: usize, out: usize): u32 {
   const counts = state + COUNTS;

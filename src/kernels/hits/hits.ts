@@ -1,10 +1,10 @@
 /**
- * Searches for the `want` lightest codes, where codes have small integer weights (distances, or
- * 2,048 less a cosine) and a limit falls as better codes are seen. The result holds every code
- * within the final limit; equal weights are not broken here, so callers can order them by row.
+ * Searches for the `want` lightest codes. A code has a small integer weight (its distance, or
+ * 2,048 (1 - cosine)), and the limit falls as lighter codes are seen. The result has every code
+ * within the final limit, so it may have more than `want`: callers order equal weights by row.
  */
 
-/** In `rows`: this code stands for no row, and is skipped. */
+/** An entry of `rows` for a code that stands for no row; searches skip it. */
 export const NO_ROW = 0xffff_ffff;
 
 /** The codes that are searched, and the row that each stands for, or NO_ROW. */
@@ -14,7 +14,7 @@ export interface RowCodes {
   readonly rows: Uint32Array;
 }
 
-/** `count` pairs (code, weight), in no order: all that were within the limit when seen. */
+/** `count` pairs (code, weight): position of a code among those searched, and its weight. */
 export interface Hits {
   readonly codes: Uint32Array;
   readonly weights: Uint32Array;
@@ -22,21 +22,27 @@ export interface Hits {
 }
 
 export interface Search {
-  /** Inclusive. At least `want` of the codes seen are within it, once so many have been seen. */
+  /**
+   * The limit so far, inclusive: the lowest weight within which are at least `want` of the codes
+   * seen, or the initial limit while there are fewer.
+   */
   readonly limit: number;
-  /** How many of the codes seen are within the limit. */
+  /** The number of codes seen whose weight is within the limit. */
   readonly held: number;
-  /** All codes seen within the limit, and perhaps others. Valid until the next search begins. */
+  /**
+   * All codes seen within the limit, in no order, and perhaps some that were within an earlier one.
+   * Valid until the next search begins in the same memory.
+   */
   hits(): Hits;
 }
 
 /** A search over codes that lie one after another. */
 export interface HitSearch extends Search {
-  /** Looks at codes `first` to `end - 1`. */
+  /** Weighs codes `first` to `end - 1`. A search may take several ranges. */
   range(first: number, end: number): void;
 }
 
-/** The hits within a limit by weight, equal ones in the order of the list. */
+/** A copy of the hits within a limit, by weight; equal weights stay in the order of the list. */
 export function sortedHits({ codes, weights, count }: Hits, limit: number): Hits {
   const order = Array.from({ length: count }, (_, i) => i)
     .filter((i) => weights[i] <= limit)
@@ -48,7 +54,7 @@ export function sortedHits({ codes, weights, count }: Hits, limit: number): Hits
   };
 }
 
-/** Hits in arrays that double when they are full. */
+/** Hits in arrays that double when they are full; only the first `count` entries are hits. */
 export class HitList implements Hits {
   codes = new Uint32Array(256);
   weights = new Uint32Array(256);
@@ -70,22 +76,26 @@ function doubled(list: Uint32Array): Uint32Array<ArrayBuffer> {
   return longer;
 }
 
-/** The falling limit in plain loops: what scalar kernels use for the state of hits.assembly.ts. */
+/** The falling limit of scalar kernels; those of WebAssembly have the state of hits.assembly.ts. */
 export class FallingLimit {
+  /** All codes that were within the limit when they were taken. */
   readonly list = new HitList();
+  /** Codes taken, by weight. */
   readonly #counts: Uint32Array;
   readonly #want: number;
+  /** As in `Search`. */
   limit: number;
+  /** The sum of `#counts` from 0 to `limit`. */
   held = 0;
 
-  /** Weights are 0 to `maxWeight`. */
+  /** Weights are 0 to `maxWeight`, which is the first limit. */
   constructor(maxWeight: number, want: number) {
     this.#counts = new Uint32Array(maxWeight + 1);
     this.#want = want;
     this.limit = maxWeight;
   }
 
-  /** Keeps a code if its weight is within the limit, and lowers the limit where it can. */
+  /** Adds a code if its weight is within the limit, and lowers the limit as far as possible. */
   take(code: number, weight: number): void {
     if (weight > this.limit) return;
     this.list.push(code, weight);
@@ -96,7 +106,7 @@ export class FallingLimit {
     }
   }
 
-  /** A search that calls `look` for one code after another. */
+  /** A search that calls `look`, which weighs and takes a code, for one code after another. */
   search(look: (code: number) => void): HitSearch {
     const hits = this;
     return {

@@ -1,42 +1,45 @@
 /**
- * The memory of a join: distinct codes padded to whole 64-bit words, entries (code number, bucket)
- * that are sorted by bucket, and the space in which codes of one bucket are compared. One linear
- * memory, where kernels read all of it in place.
+ * The memory of a join: distinct codes padded to whole 64-bit words, entries (code, bucket) that
+ * are sorted by bucket, and the space in which codes of one bucket are compared. All is in one
+ * linear memory, where kernels read it in place and threads share it.
  */
 
 import { Arena } from '../memory';
 
-/** Buckets are sorted by two digits of at most this many bits each. */
+/** Buckets are sorted by two digits, the higher one first, of at most this many bits each. */
 const MAX_DIGIT_BITS = 12;
 export const MAX_BUCKET_BITS = 2 * MAX_DIGIT_BITS;
+/** Values of a digit. */
 const DIGITS = 2 ** MAX_DIGIT_BITS;
-/** Entries of a part of the work: the higher digit is counted for each part. */
+/** Entries of a part of the work; each part counts the higher digits of its entries. */
 export const PART_ENTRIES = 2 ** 17;
 /** 32-bit numbers of an entry (code, bucket), and of a hit (two codes, distance). */
 export const ENTRY = 2;
 export const HIT = 3;
 /**
- * Codes of one bucket are copied next to each other and compared while they are in the cache: at
- * most MAX_RUN of them, fewer where they take more than MAX_GATHER_BYTES. Longer runs are left to
- * callers.
+ * A run is the entries of one bucket. Its codes are copied next to each other and compared while
+ * they are in the cache: at most MAX_RUN of them, fewer where they take more than MAX_GATHER_BYTES,
+ * but always MIN_RUN. Kernels stop at longer runs, which callers compare in another way.
  */
 const MAX_RUN = 4096;
 const MAX_GATHER_BYTES = 2 ** 18;
 const MIN_RUN = 64;
+/** Hits and entries that have memory at least. */
 const MIN_HITS = 2 ** 14;
 const MIN_ENTRIES = 64;
 
-/** What the threads of a join share. */
+/** The arrays that the threads of a join share. */
 export interface JoinArrays {
   readonly bytesPerCode: number;
-  /** Codes and masks take `words` each. */
+  /** Codes, and masks of their bits, of `words` 32-bit words each. */
   readonly codes: Uint32Array;
   readonly masks: Uint32Array;
+  /** Entries before and after a sort by one digit. */
   readonly entries: Uint32Array;
   readonly sorted: Uint32Array;
-  /** For each part of the entries how many have each value of the higher digit. */
+  /** For each part of the entries the number of them with each value of the higher digit. */
   readonly counts: Uint32Array;
-  /** By code the first equal one, plus 1; 0 where it is the first itself. Empty without rows. */
+  /** For each code the first equal one, plus 1; 0 where the code is the first. May be empty. */
   readonly firsts: Uint32Array;
 }
 
@@ -44,13 +47,16 @@ export class JoinMemory {
   readonly arrays: JoinArrays;
   /** 32-bit words of a code: an even number. */
   readonly words: number;
+  /** Largest number of entries of a run that kernels compare. */
   readonly longestRun: number;
-  /** Space of one thread: gathered codes, hits, and counts of the lower digit. */
+  /** Space of this thread for the codes of a run. */
   readonly gather: Uint32Array;
+  /** Space of this thread for hits: room for all pairs of one code of a run, or more. */
   readonly hits: Uint32Array;
+  /** Space of this thread for counts of the lower digit. */
   readonly lows: Uint32Array;
 
-  /** Arrays of another thread, with this one's own space at an address of their memory. */
+  /** Arrays of any thread, with this thread's own space at the address `workAt` of their memory. */
   constructor(arrays: JoinArrays, workAt: number) {
     this.arrays = arrays;
     this.words = wordsOf(arrays.bytesPerCode);
@@ -59,7 +65,7 @@ export class JoinMemory {
     [this.gather, this.hits, this.lows] = viewsOf(buffer, workAt, workLengths(this.words));
   }
 
-  /** Space for `count` codes of `bytesPerCode` bytes and `masks` masks; with `firsts` of rows. */
+  /** A new memory for `count` codes, `masks` masks and `rows` entries of `firsts`. */
   static allocate(count: number, bytesPerCode: number, masks: number, rows = 0): JoinMemory {
     const words = wordsOf(bytesPerCode);
     const listed = ENTRY * Math.max(MIN_ENTRIES, count);
@@ -72,12 +78,12 @@ export class JoinMemory {
     return new JoinMemory(arrays, byteOffset + bytesOf(lengths));
   }
 
-  /** Counts of the higher digit in a part of the entries. */
+  /** Counts of the higher digit in a part of the entries: a view. */
   countsOf(part: number): Uint32Array {
     return this.arrays.counts.subarray(part * DIGITS, (part + 1) * DIGITS);
   }
 
-  /** Bytes that a further thread needs. */
+  /** Bytes that one more thread needs for its own arrays. */
   get workBytes(): number {
     return bytesOf(workLengths(this.words));
   }
@@ -88,6 +94,7 @@ export class JoinMemory {
   }
 }
 
+/** 32-bit words of a code that is padded to whole 64-bit words. */
 function wordsOf(bytesPerCode: number): number {
   return 2 * Math.ceil(bytesPerCode / 8);
 }
@@ -96,7 +103,7 @@ function longestRunOf(words: number): number {
   return Math.max(MIN_RUN, Math.min(MAX_RUN, Math.floor(MAX_GATHER_BYTES / (4 * words))));
 }
 
-/** Lengths of the arrays that each thread has for itself. */
+/** Lengths of a thread's own arrays: gathered codes, hits, and counts of the lower digit. */
 function workLengths(words: number): number[] {
   const longest = longestRunOf(words);
   return [longest * words, HIT * Math.max(MIN_HITS, 2 * longest), DIGITS];
@@ -107,6 +114,7 @@ function bytesOf(lengths: readonly number[]): number {
   return 4 * lengths.reduce((sum, length) => sum + length + (length & 1), 0);
 }
 
+/** Arrays of these lengths, one after another from address `at` on. */
 function viewsOf(buffer: ArrayBufferLike, at: number, lengths: readonly number[]): Uint32Array[] {
   return lengths.map((length, i) => {
     return new Uint32Array(buffer, at + bytesOf(lengths.slice(0, i)), length);

@@ -1,6 +1,6 @@
-// Pairs of near codes; the contract is in joins.scalar.ts. A code is `words` 64-bit words, padded
-// by zeros; an entry is a code's number and its bucket, as u32 each; all arrays are aligned to 8
-// bytes.
+// Pairs of near codes; joins.scalar.ts states the contract of each exported function. A code is
+// `words` 64-bit words, padded by zeros; an entry is the number of a code and its bucket, a u32
+// each; all arrays are aligned to 8 bytes.
 //
 // Fast because the codes of a bucket are copied next to each other before they are compared, and
 // because the cache lines of 64 codes that are far apart are requested before the first of them is
@@ -16,7 +16,7 @@ function isEqual(a: usize, b: usize, words: usize): bool {
   return true;
 }
 
-/** A hash by three secret words, so that no codes can be chosen that collide. */
+/** A hash under three secret words, so that an attacker cannot choose codes that collide. */
 function hashOf(code: usize, words: usize, a: u64, b: u64, c: u64): u32 {
   const one = (b << 32) | a | 1;
   const other = (c << 32) | b | 1;
@@ -28,7 +28,10 @@ function hashOf(code: usize, words: usize, a: u64, b: u64, c: u64): u32 {
   return <u32>(hash ^ (hash >> 32));
 }
 
-/** See keysInto of joins.scalar.ts. */
+/**
+ * See `keysInto` of joins.scalar.ts. A part is three u32: the byte of its word, and the shifts left
+ * and right.
+ */
 export function keysInto(
   codes: usize, words: usize, first: u32, end: u32, parts: usize, partCount: u32, hashShift: u32,
   lowBits: u32, entries: usize, counts: usize,
@@ -48,14 +51,14 @@ export function keysInto(
   }
 }
 
-/** Writes an entry, and counts it. */
+/** Writes an entry, whose low half is the code, and adds 1 to the count at `count`. */
 @inline
 function list(entries: usize, row: u32, bucket: u32, count: usize): void {
   store<u64>(entries + (<usize>row << 3), <u64>row | (<u64>bucket << 32));
   store<u32>(count, load<u32>(count) + 1);
 }
 
-/** See hashesInto of joins.scalar.ts. */
+/** See `hashesInto` of joins.scalar.ts; `a`, `b` and `c` are the secret. */
 export function hashesInto(
   codes: usize, words: usize, first: u32, end: u32, a: u32, b: u32, c: u32, shift: u32,
   entries: usize, counts: usize,
@@ -67,7 +70,7 @@ export function hashesInto(
   }
 }
 
-/** Moves entries to where `offsets`, by the bits of their bucket above `shift`, says. */
+/** See `scatter` of joins.scalar.ts. */
 export function scatter(
   from: usize, first: u32, end: u32, to: usize, shift: u32, offsets: usize,
 ): void {
@@ -81,7 +84,7 @@ export function scatter(
   }
 }
 
-/** See sortLow of joins.scalar.ts; `counts` has room for all values of the digit. */
+/** See `sortLow` of joins.scalar.ts; `counts` has room for all values of the lower digit. */
 export function sortLow(
   from: usize, first: u32, end: u32, to: usize, shift: u32, bits: u32, counts: usize,
 ): void {
@@ -89,6 +92,7 @@ export function sortLow(
   const above = shift + bits;
   const stop = from + (<usize>end << 3);
   let start = from + (<usize>first << 3);
+  // A counting sort of the entries of each value of the higher digit, `start` to `last`.
   while (start < stop) {
     const high = load<u32>(start, 4) >> above;
     memory.fill(counts, 0, (<usize>mask + 1) << 2);
@@ -116,7 +120,10 @@ export function sortLow(
   }
 }
 
-/** See equalsInto of joins.scalar.ts. */
+/**
+ * See `equalsInto` of joins.scalar.ts. Each entry is compared with those before it whose hashes
+ * agree from bit `shift` on: few, and among equal codes the search ends at the first one.
+ */
 export function equalsInto(
   codes: usize, words: usize, entries: usize, first: u32, end: u32, shift: u32, firsts: usize,
 ): u32 {
@@ -140,7 +147,7 @@ export function equalsInto(
   return found;
 }
 
-/** See numberInto of joins.scalar.ts. */
+/** See `numberInto` of joins.scalar.ts. `found` is never above `row`, so no code is overwritten. */
 export function numberInto(
   codes: usize, words: usize, firsts: usize, first: u32, end: u32, found: u32,
 ): u32 {
@@ -159,7 +166,7 @@ export function numberInto(
   return found;
 }
 
-/** Whether two codes agree in the first mask, and in none of the others. */
+/** True where two codes agree in the first mask, and in none of the `rejects` that follow. */
 function isFirst(a: usize, b: usize, words: usize, masks: usize, rejects: u32): bool {
   const stride = words << 3;
   for (let at: usize = 0; at < stride; at += 8) {
@@ -176,13 +183,13 @@ function isFirst(a: usize, b: usize, words: usize, masks: usize, rejects: u32): 
   return true;
 }
 
-/** The next code from `b` up to `last` within the distance of `word`, or `last`. */
+/** The first code from `b` on, of one word, within the distance `most` of `word`, or `last`. */
 export function nearOf1(word: u64, b: usize, last: usize, most: u32): usize {
   for (; b < last; b += 8) if (<u32>popcnt<u64>(word ^ load<u64>(b)) <= most) break;
   return b;
 }
 
-/** The same for codes of several words; a separate call, so that its loop stays short. */
+/** The same for codes of several words, not inlined, so that the loop of `joinRuns` stays short. */
 export function nearOf(a: usize, b: usize, last: usize, stride: usize, most: u32): usize {
   const word = load<u64>(a);
   for (; b < last; b += stride) {
@@ -198,7 +205,7 @@ export function nearOf(a: usize, b: usize, last: usize, stride: usize, most: u32
 /** Entries whose codes are requested together. */
 const AHEAD: u32 = 64;
 
-/** Reads a word of the codes of some entries, so that memory delivers them concurrently. */
+/** Reads a word of the code of each entry, which starts to load its cache line; returns the sum. */
 export function touch(list: usize, count: u32, codes: usize, stride: usize): u64 {
   let sum: u64 = 0;
   for (const end = list + (<usize>count << 3); list < end; list += 8) {
@@ -207,7 +214,7 @@ export function touch(list: usize, count: u32, codes: usize, stride: usize): u64
   return sum;
 }
 
-/** Copies the codes of entries `first` to `count - 1` of a run to their places from `to` on. */
+/** Copies the codes of entries `first` to `count - 1` of a run: that of entry i to position i. */
 @inline
 function copyCodes(
   list: usize, first: u32, count: u32, codes: usize, stride: usize, to: usize,
@@ -219,15 +226,19 @@ function copyCodes(
   }
 }
 
-// State, as u32: the position in the run to continue from, the end of the hits, the end of a run
-// that is too long, the comparisons left, and a sum that is stored so that reads are not dropped.
+// Byte offsets in the state of `joinRuns`, a u32 each: the position in the run to continue from,
+// the end of the hits, the end of a run that is too long, the comparisons left (i32), and a sum of
+// `touch`, which is stored so that the compiler does not drop its reads.
 const PLACE: usize = 0;
 const HITS: usize = 4;
 const LONG: usize = 8;
 const LEFT: usize = 12;
 const SINK: usize = 16;
 
-/** See runs of joins.scalar.ts. */
+/**
+ * See `runs` of joins.scalar.ts: `first` to `end` is what is left of the entries. Returns the entry
+ * to continue from; `state` has the rest.
+ */
 export function joinRuns(
   entries: usize, first: u32, end: u32, codes: usize, words: usize, most: u32, masks: usize,
   rejects: u32, fromCode: u32, toCode: u32, longest: u32, gather: usize, hits: usize,

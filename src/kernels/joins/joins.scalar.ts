@@ -1,51 +1,54 @@
 /**
- * Pairs of near codes in plain loops: the scalar kernel, and the contract of all. A pass of a join
- * gives each distinct code a bucket by some of its bits, sorts entries (code, bucket) by bucket,
- * and compares codes of equal bucket in pairs. Every kernel finds the same pairs in the
- * same order.
+ * Pairs of near codes: the contract, and the scalar kernel in plain loops. A pass of a join gives
+ * each distinct code a bucket by some of its bits, sorts entries (code, bucket) by bucket, and
+ * compares each two codes of equal bucket. Every kernel finds the same pairs in the same order.
  */
 
 import { type Secret, scrambled } from '../../base/secret';
 import { bitCount } from '../hamming/hamming.scalar';
 import { ENTRY, HIT, type JoinMemory } from './join-memory';
 
-/** How the bucket of a code is made: runs of its bits, hashed where they are too many. */
+/** How the bucket of a code is computed: from runs of its bits, hashed where they are too many. */
 export interface JoinKey {
-  /** Each run within a 32-bit word: the word, and shifts left, then right, that isolate it. */
+  /** A run within a 32-bit word: the word, and the shifts left and then right that isolate it. */
   readonly parts: readonly { word: number; left: number; right: number }[];
-  /** Right shift of the hash that leaves the bucket's bits; 0 where the runs are the bucket. */
+  /** Right shift of the hash that leaves the bits of a bucket; 0 where the runs are the bucket. */
   readonly hashShift: number;
   /** Bits of the lower and the higher digit by which buckets are sorted. */
   readonly lowBits: number;
   readonly highBits: number;
 }
 
-/** What `runs` looks for, and where it continues. */
+/** The pairs that `runs` searches for, and the position from which it continues. */
 export interface Runs {
+  /** Largest distance of a pair, in bits. */
   readonly maxDistance: number;
-  /** Masks behind the first in which codes may not agree: other passes report those pairs. */
+  /** Number of masks after the first in which a pair must differ; other passes report the rest. */
   readonly rejects: number;
-  /** The first code of a pair, the lower one, is in `fromCode` to `toCode - 1`. */
+  /** The lower code of a pair must be in `fromCode` to `toCode - 1`. */
   fromCode: number;
   toCode: number;
-  /** The entry where the current run begins, and the position in the run to continue from. */
+  /** The entry with which the current run begins, and the position in the run to continue from. */
   next: number;
   place: number;
   /** The end of a run of more than `longestRun` entries that begins at `next`; 0 if none does. */
   longEnd: number;
-  /** Comparisons left before `runs` pauses. */
+  /** Comparisons left before `runs` pauses; it is checked between runs. */
   budget: number;
 }
 
 export interface JoinKernel {
   readonly name: string;
 
-  /** Writes entries `first` to `end - 1`, and counts the higher digits of their buckets. */
+  /**
+   * Writes the entries of codes `first` to `end - 1`, and adds 1 to `counts` for the higher digit
+   * of each bucket.
+   */
   keysInto(memory: JoinMemory, first: number, end: number, key: JoinKey, counts: Uint32Array): void;
 
   /**
-   * The same with hashes of whole codes as buckets, 32 bits each, of which the higher digit lies
-   * above `shift`.
+   * The same with hashes of whole codes as buckets, 32 bits each; the higher digit is the bits from
+   * `shift` on. Kernels may have different hashes.
    */
   hashesInto(
     memory: JoinMemory,
@@ -55,7 +58,10 @@ export interface JoinKernel {
     counts: Uint32Array,
   ): void;
 
-  /** Copies entries to the positions of `sorted` that `offsets` has for the bits above `shift`. */
+  /**
+   * Copies entries `first` to `end - 1` to `sorted`, each to the next position that `offsets` has
+   * for its bucket's bits from `shift` on; `offsets` then has the positions behind them.
+   */
   scatter(
     memory: JoinMemory,
     first: number,
@@ -65,8 +71,9 @@ export interface JoinKernel {
   ): void;
 
   /**
-   * Copies `sorted` from `first` to `end - 1`, whole values of the higher digit in order, to the
-   * entries, those of each value in the order of the lower digit: `bits` bits above `shift`.
+   * Copies `sorted` from `first` to `end - 1` back to the entries, ordered by the lower digit
+   * within each value of the higher one: `bits` bits from `shift` on. All entries of each value of
+   * the higher digit must be there. Equal buckets stay in order of code.
    */
   sortLow(
     memory: JoinMemory,
@@ -76,27 +83,33 @@ export interface JoinKernel {
   ): void;
 
   /**
-   * Finds equal codes among entries whose buckets agree above `shift`: writes `firsts` of those
-   * that have an equal code before them, and returns how many they are.
+   * Finds equal codes among entries `first` to `end - 1`, in which buckets that agree from bit
+   * `shift` on are neighbours. Writes `firsts` of codes that have an equal one before them, and
+   * returns their number.
    */
   equalsInto(memory: JoinMemory, first: number, end: number, shift: number): number;
 
   /**
-   * Numbers codes `first` to `end - 1` by their `firsts`, which become numbers; new ones are moved
-   * to their place from `found` on. Returns how many there are with those before.
+   * Numbers the distinct codes among `first` to `end - 1`, in order, from `found` on: moves each to
+   * the position of its number, and replaces `firsts` by the numbers. All codes before `first` must
+   * be numbered. Returns the number of distinct codes so far.
    */
   numberInto(memory: JoinMemory, first: number, end: number, found: number): number;
 
   /**
-   * Goes through `memory.entries` up to `end` and writes to `memory.hits` the pairs of equal bucket
-   * that are within the distance and agree in the first mask and in none of the rejects. Returns
-   * how many. Pauses when the budget is used up, hits are full, or a run is too long; `state` then
-   * says where the next call continues.
+   * Reads entries from `state.next` to `end - 1`, which are sorted by bucket, and writes to
+   * `memory.hits` the pairs of equal bucket that are within the distance, agree in the first mask
+   * and differ in each of the `rejects` that follow. Returns their number. Pauses when the budget
+   * is used up, hits are full, or a run is too long; `state` then says where the next call
+   * continues.
    */
   runs(memory: JoinMemory, end: number, state: Runs): number;
 }
 
-/** The bucket of a code. */
+/**
+ * The bucket of the code that begins at word `at`: its runs of bits one after another, or a hash of
+ * them. Bits that leave the word at the top come in again at the bottom, by exclusive or.
+ */
 export function bucketOf(codes: Uint32Array, at: number, { parts, hashShift }: JoinKey): number {
   let bucket = 0;
   for (const { word, left, right } of parts) {
@@ -207,6 +220,7 @@ export const scalarJoins: JoinKernel = {
       for (; state.place < stop - first - 1; state.place++) {
         const i = first + state.place;
         const code = entries[ENTRY * i];
+        // Codes of a run ascend. Stops unless all pairs of this code can be stored.
         if (code < state.fromCode) continue;
         if (code >= state.toCode) break;
         if (HIT * (found + stop - i) > memory.hits.length) return found;
@@ -223,7 +237,7 @@ export const scalarJoins: JoinKernel = {
   },
 };
 
-/** Writes a hit if two codes are near and the masks allow it; returns 1, or else 0. */
+/** Writes hit number `found` if two codes are near and the masks allow it; returns 1, or else 0. */
 function hitInto(
   { arrays: { codes, masks }, words, hits }: JoinMemory,
   code: number,
@@ -240,6 +254,7 @@ function hitInto(
     for (let w = 0; w < words; w++) {
       differing |= (codes[a + w] ^ codes[b + w]) & masks[mask * words + w];
     }
+    // The codes must agree in the first mask, and in no other.
     if ((differing === 0) !== (mask === 0)) return 0;
   }
   hits.set([code, other, distance], HIT * found);

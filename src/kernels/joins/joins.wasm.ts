@@ -7,13 +7,15 @@ import { memoryOf } from '../memory';
 import { HIT, type JoinMemory } from './join-memory';
 import { type JoinKernel, scalarJoins } from './joins.scalar';
 
-/** From the scratch space on: a state, and the parts of a key. */
+/** The scratch space begins with a state; the parts of a key follow. */
 const PARTS_AT = 32;
 const PART_BYTES = 12;
-/** Where a thread's own arrays may begin: the widest code has 2,048 words. */
+/** A thread's own arrays begin here or later: the widest code has 2,048 words, a part each. */
 export const JOIN_WORK_AT = PARTS_AT + PART_BYTES * 2048;
 
+/** 64-bit words of a code. */
 const wordsOf = ({ words }: JoinMemory) => words / 2;
+/** The linear memory of a join, or undefined without WebAssembly. */
 const homeOf = ({ arrays }: JoinMemory) => memoryOf(arrays.codes);
 
 export const wasmJoins: JoinKernel = {
@@ -80,6 +82,7 @@ export const wasmJoins: JoinKernel = {
     const home = homeOf(memory);
     if (home === undefined) return scalarJoins.runs(memory, end, state);
     const { codes, entries, masks } = memory.arrays;
+    // The state of joins.assembly.ts: position, end of the hits, end of a long run, budget.
     const registers = new Uint32Array(home.bytes.buffer, home.free, 4);
     registers.set([state.place, 0, 0, state.budget]);
     const { maxDistance, rejects, fromCode, toCode } = state;

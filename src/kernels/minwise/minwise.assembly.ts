@@ -1,15 +1,17 @@
-// From letters to the one-bit minwise code of a set, in three passes over one memory: letters to
-// the xxHash64 of each word, hashes to the number of each shingle, numbers to the code; see
-// minwise.scalar.ts for the rules, which are exact integer arithmetic. Fast because nothing is
-// allocated or looked up, and because repeated members need not be found: a least value does not
-// change by them. Addresses are multiples of 4; nothing is read behind the last letter, hash or
-// member.
+// The one-bit minwise code of a text or a set, in three passes over one memory: from letters to the
+// xxHash64 of each word, from hashes to the number of each shingle, from numbers (the members of
+// the set) to the code. minwise.scalar.ts states the rules, which are exact integer arithmetic.
+// Fast because nothing is allocated or looked up, and because repeated members need not be found:
+// they do not change a least value. Addresses are multiples of 4; nothing is read behind the last
+// letter, hash or member.
 
 import { hashBytes } from '../xxhash/xxhash.assembly';
 
+/** Added to a letter of a script written without spaces. */
 const DENSE: u32 = 0x1_0000;
 const GOLDEN: u32 = 0x9e37_79b9;
 
+/** The finalizer of MurmurHash3. */
 @inline
 function mixed(x: u32): u32 {
   x = (x ^ (x >> 16)) * 0x85eb_ca6b;
@@ -17,7 +19,7 @@ function mixed(x: u32): u32 {
   return x ^ (x >> 16);
 }
 
-/** Appends a letter as UTF-8; returns the next free address. */
+/** Appends a letter below 0x10000 as UTF-8, 1 to 3 bytes; returns the next free address. */
 @inline
 function spell(letter: u32, to: usize): usize {
   if (letter < 0x80) {
@@ -35,14 +37,17 @@ function spell(letter: u32, to: usize): usize {
   return to + 3;
 }
 
-/** Writes the hash of each word to `hashes`; `bytes` has room for one word. Returns how many. */
+/**
+ * Writes the hash of each word of `count` letters to `hashes`, at most one a letter, and returns
+ * their number. `bytes` has room for the UTF-8 of one word: 3 bytes a letter.
+ */
 export function wordHashesInto(letters: usize, count: u32, bytes: usize, hashes: usize): u32 {
   const end = letters + (<usize>count << 2);
   const first = hashes;
   while (letters < end) {
     let letter = load<u32>(letters);
     if (letter >= DENSE) {
-      // Each pair of a run, or its only letter.
+      // A run of letters without spaces: each pair of neighbours is a word, or the only letter.
       let before = letter & 0xffff;
       const start = letters;
       for (letters += 4; letters < end; letters += 4) {
@@ -79,7 +84,11 @@ export function wordHashesInto(letters: usize, count: u32, bytes: usize, hashes:
 const LOW: u32 = 0x9e37_79b1;
 const HIGH: u32 = 0x85eb_ca77;
 
-/** Writes the number of each run of `width` hashes, of which there are at least so many. */
+/**
+ * Writes the number of each run of `width` of the `count` hashes, which are `width` or more. Rolls
+ * from one number to the next: adds the hash that enters, and subtracts the one that leaves times
+ * the base to the power of `width`.
+ */
 export function shinglesInto(hashes: usize, count: u32, width: u32, members: usize): void {
   let low: u32 = 0;
   let high: u32 = 0;
@@ -105,8 +114,9 @@ export function shinglesInto(hashes: usize, count: u32, width: u32, members: usi
 }
 
 /**
- * Writes the code of at least one member to `code`, ceil(bits / 8) bytes rounded up to 4. Replaces
- * the members; `draws` has room for 8 bytes a bit.
+ * Writes the code of at least one member to `code`: ceil(bits / 8) bytes, rounded up to a multiple
+ * of 4. Overwrites the members by their hashes. Writes to `draws` for each bit the round of its
+ * min-hash, from 1, and its value, a u32 each.
  */
 export function minwiseInto(
   members: usize,
@@ -118,7 +128,7 @@ export function minwiseInto(
   code: usize,
 ): void {
   const end = members + (<usize>count << 3);
-  // To the two hashes of each member, which all rounds use: second in front.
+  // Replaces each member by its two hashes, which all rounds use, the second before the first.
   for (let at = members; at < end; at += 8) {
     const low = mixed(load<u32>(at) ^ seedLow);
     const high = mixed((load<u32>(at, 4) ^ seedHigh) + low);
@@ -127,7 +137,7 @@ export function minwiseInto(
   }
   memory.fill(draws, 0, <usize>bits << 3);
   let missing = bits;
-  // From round `bits` on all members draw the same bit, so that an end is certain.
+  // From round `bits` on, all members draw bit `round - bits`, so that the loop ends.
   for (let round: u32 = 0; missing > 0; round++) {
     const step = round * GOLDEN;
     const now = round + 1;

@@ -1,10 +1,11 @@
 /**
- * One-bit minwise codes of sets, in plain loops of 32-bit integers, so that engines agree. Bit j is
- * the lowest bit of the j-th min-hash: two sets of Jaccard similarity J differ in a share
- * (1 - J) / 2 of the bits (Li & König 2010). Min-hashes are as by Dahlgaard, Knudsen & Thorup (FOCS
- * 2017): in each round every member draws a bit and a value, and a bit keeps the least value of the
- * first round in which a member drew it. One round suffices for some 1,500 members and 256 bits,
- * and the work is O(members + bits log bits). docs/format.md states the bits.
+ * One-bit minwise codes of sets: the contract, and the scalar kernel in plain loops of 32-bit
+ * integers, on which all engines agree. Bit j is the lowest bit of the j-th min-hash: two sets of
+ * Jaccard similarity J differ in a share (1 - J) / 2 of the bits (Li & König 2010). Min-hashes are
+ * those of Dahlgaard, Knudsen & Thorup (FOCS 2017): in each round every member draws a bit and a
+ * value, and a bit keeps the least value of the first round in which a member drew it. One round
+ * suffices for some 1,500 members and 256 bits, and the work is O(members + bits log bits).
+ * docs/format.md states the bits.
  */
 
 import { halves as halvesOf, hashBytes } from '../xxhash/xxhash.scalar';
@@ -14,21 +15,22 @@ export interface MinwiseKernel {
   readonly name: string;
 
   /**
-   * Appends to `hashes` the xxHash64 of the UTF-8 bytes of each word in the first `count` letters:
-   * a run of letters below `DENSE`, and of letters from it on each pair of neighbours, or the only
-   * one. A letter of 0 is between words.
+   * Appends to `hashes` the xxHash64 of the UTF-8 bytes of each word in the first `count` letters.
+   * A word is a run of letters below `DENSE`. In a run of letters from `DENSE` on, each pair of
+   * neighbours is a word, or the only letter. A letter of 0 separates words.
    */
   readWords(memory: SetMemory, count: number): void;
 
   /**
-   * Appends to `members` the number of each run of `width` hashes: with the halves of the hashes as
-   * digits, `low` to base LOW and `high` to base HIGH, modulo 2^32. Fewer hashes have none.
+   * Appends to `members` the number of each run of `width` hashes (a shingle): the halves of the
+   * hashes are the digits of `low` to base LOW and of `high` to base HIGH, modulo 2^32. Fewer than
+   * `width` hashes give no number.
    */
   readShingles(memory: SetMemory, width: number): void;
 
   /**
-   * Writes the code of the members, which may come repeatedly, and the min-hashes to `draws`; a
-   * code all zero, and no min-hashes, where there are none.
+   * Writes the code of the members, of which some may be equal, and the min-hashes to `draws`.
+   * Without members the code is all zero, and `draws` stays unchanged. May overwrite the members.
    */
   codeInto(rule: MinwiseRule, memory: SetMemory, code: Uint8Array): void;
 }
@@ -41,7 +43,7 @@ interface MinwiseRule {
 /** Added to a letter of a script written without spaces. */
 export const DENSE = 0x1_0000;
 
-/** 2^32 divided by the golden ratio: rounds are steps of it. */
+/** 2^32 divided by the golden ratio: the step between the inputs of two rounds. */
 const GOLDEN = 0x9e37_79b9;
 /** Bases of the numbers of shingles. */
 const LOW = 0x9e37_79b1;
@@ -55,14 +57,14 @@ function mixed(value: number): number {
   return x ^ (x >>> 16);
 }
 
-/** The halves of a seed as members meet them. */
+/** The halves of a seed, mixed, as they are combined with the members. */
 export function seedHalves(seed: bigint): { readonly low: number; readonly high: number } {
   const { low, high } = halvesOf(seed);
   const mixedLow = mixed(low ^ GOLDEN);
   return { low: mixedLow, high: mixed(high ^ mixedLow) };
 }
 
-/** The number of one run of hashes, given by their halves, low before high. */
+/** The number of one run of hashes, given as halves, low before high; see `readShingles`. */
 export function shingleNumber(hashes: ArrayLike<number>): { low: number; high: number } {
   let [low, high] = [0, 0];
   for (let i = 0; i < hashes.length; i += 2) {
@@ -122,11 +124,11 @@ export const scalarMinwise: MinwiseKernel = {
       second[i] = mixed((members[2 * i + 1] ^ seeds.high) + low);
       first[i] = mixed(low ^ second[i]);
     }
-    // By bit, the round in which it was first drawn, from 1, or 0; and the least value of then.
+    // For each bit the round in which it was first drawn, from 1, or 0; and the least value then.
     const rounds = new Uint32Array(bits);
     const values = new Uint32Array(bits);
     let missing = bits;
-    // From round `bits` on all members draw the same bit, so that an end is certain.
+    // From round `bits` on, all members draw bit `round - bits`, so that the loop ends.
     for (let round = 0; missing > 0; round++) {
       for (let i = 0; i < memberCount; i++) {
         const draw = mixed(second[i] + Math.imul(round, GOLDEN));
@@ -148,7 +150,7 @@ export const scalarMinwise: MinwiseKernel = {
   },
 };
 
-/** UTF-8 of letters, which are never surrogates. */
+/** UTF-8 of letters: code points below 0x10000 that are no surrogates. */
 function utf8Of(letters: readonly number[]): Uint8Array {
   const bytes: number[] = [];
   for (const letter of letters) {

@@ -1,4 +1,7 @@
-/** The WebAssembly kernel of minwise codes, see minwise.assembly.ts. */
+/**
+ * The WebAssembly kernel of minwise codes, see minwise.assembly.ts. A SetMemory without WebAssembly
+ * goes to the scalar kernel.
+ */
 
 import { memoryOf } from '../memory';
 import { type MinwiseKernel, scalarMinwise, seedHalves } from './minwise.scalar';

@@ -1,24 +1,24 @@
 /**
  * The memory in which a text or a sparse row becomes the code of a set: letters, hashes of words,
- * and members, one set at a time. It is one for each thread, since nothing outlasts a call, and
- * lies in a WebAssembly memory where there is one. It grows with the largest set, by 8 bytes a
- * member.
+ * and members, one set at a time. Each thread has one, whose contents no caller needs after its
+ * call. It lies in a WebAssembly memory where the engine has one, and grows with the largest set,
+ * by 8 bytes a member.
  */
 
 import { Arena } from '../memory';
 
-/** Letters that are read at once. */
+/** Largest number of letters of one call of `readWords`. */
 export const MAX_LETTERS = 2 ** 16;
-/** Hashes of one reading (each letter may have one), and those that a shingle reaches back. */
+/** Hashes of one call, at most one a letter, and those before that its first shingles include. */
 const MAX_HASHES = MAX_LETTERS + 1024;
 
-/** Bytes of a code at 65,535 bits, and per bit a round and a value. */
+/** Bytes of the widest code, 65,535 bits, and of a round and a value for each of its bits. */
 const CODE_BYTES = 2 ** 13;
 const DRAW_BYTES = 8 * 2 ** 16;
-/** A word of all letters in UTF-8. */
+/** Bytes of a word of all letters in UTF-8. */
 const WORD_BYTES = 3 * MAX_LETTERS;
 
-/** Where each part begins. */
+/** The byte at which each part begins; the code is first, the members are last, since they grow. */
 const DRAWS = CODE_BYTES;
 const WORD = DRAWS + DRAW_BYTES;
 const LETTERS = WORD + WORD_BYTES;
@@ -27,10 +27,10 @@ const MEMBERS = HASHES + 8 * MAX_HASHES;
 
 let shared: SetMemory | undefined;
 
-/** Above so many bytes of members, the memory is released by the next call. */
+/** A memory with more bytes of members is released at the next set. */
 const MAX_IDLE_BYTES = 16 << 20;
 
-/** The memory of this thread, emptied. */
+/** The memory of this thread, without hashes and members, for the caller's current set. */
 export function setMemory(): SetMemory {
   if (shared === undefined || shared.members.byteLength > MAX_IDLE_BYTES) shared = new SetMemory();
   shared.hashCount = 0;
@@ -38,15 +38,18 @@ export function setMemory(): SetMemory {
   return shared;
 }
 
+/** Its arrays are views that `reserve` may replace. */
 export class SetMemory {
   readonly #arena = new Arena(MEMBERS + 8 * 1024);
   hashCount = 0;
   memberCount = 0;
+  /** Space in which the WebAssembly kernel writes a code. */
   code!: Uint8Array;
-  /** By bit of the last code the round of its min-hash, from 1, and the value. */
+  /** For each bit of the last code the round of its min-hash, from 1, and the value. */
   draws!: Uint32Array;
-  /** Room for the UTF-8 of a word. */
+  /** Space for the UTF-8 of a word. */
   word!: Uint8Array;
+  /** Letters, as callers of `readWords` write them. */
   letters!: Uint32Array;
   /** Halves of the hashes and of the members, low before high. */
   hashes!: Uint32Array;
@@ -56,12 +59,12 @@ export class SetMemory {
     this.#view();
   }
 
-  /** Whether there is no room for the hashes of another reading. */
+  /** True where the hashes of another `readWords` may not fit. */
   get isFull(): boolean {
     return this.hashCount > MAX_HASHES - MAX_LETTERS;
   }
 
-  /** Makes room for so many members in all; views are made again. */
+  /** Makes room for `members` members in all, the present ones included; may replace all views. */
   reserve(members: number): void {
     if (2 * members <= this.members.length) return;
     this.#arena.reserve(MEMBERS + 8 * Math.ceil(1.5 * members));
@@ -79,12 +82,13 @@ export class SetMemory {
     this.members[2 * this.memberCount++ + 1] = high;
   }
 
-  /** Keeps only the last `count` hashes. */
+  /** Drops all but the last `count` hashes. */
   keepHashes(count: number): void {
     this.hashes.copyWithin(0, 2 * (this.hashCount - count), 2 * this.hashCount);
     this.hashCount = count;
   }
 
+  /** Makes the views again, whose memory growing replaces. */
   #view(): void {
     const { bytes } = this.#arena;
     const words = (from: number, to: number) =>

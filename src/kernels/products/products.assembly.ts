@@ -1,11 +1,11 @@
 // Dot products of vectors of 16-bit integers as 32-bit sums: exact in any order, so every kernel
-// and engine gives equal numbers. Vectors of length 32,767 cannot overflow (Cauchy and Schwarz).
-// Widths are multiples of 8 values, padded by zeros; rows come in fours, so up to three rows behind
-// the last are read, and the caller ignores their products. Fast because four rows by two others at
-// a time keep eight sums in registers, so that a loaded register serves two or four
-// multiplications.
+// and engine gives equal numbers. Products of vectors of length 32,767 cannot overflow (Cauchy and
+// Schwarz). Widths are multiples of 8 values, padded by zeros. Rows are taken four at a time, so up
+// to three rows behind the last are read, and the caller ignores their products. Fast because four
+// rows by two others at a time keep eight sums in registers, so that each loaded register is used
+// in two or four multiplications.
 
-/** Sums of neighbouring products of eight values: four lanes. */
+/** Products of eight values, summed in pairs: four lanes. */
 @inline
 function pairs(a: v128, at: usize): v128 {
   return i32x4.dot_i16x8_s(a, v128.load(at));
@@ -19,7 +19,7 @@ export function totals(a: v128, b: v128, c: v128, d: v128): v128 {
   return i32x4.add(i64x2.shuffle(ab, cd, 0, 2), i64x2.shuffle(ab, cd, 1, 3));
 }
 
-/** Products of four rows with one other: four lanes. `stride` is a row's bytes. */
+/** Dot products of four rows with one other vector: four lanes. `stride` is the bytes of a row. */
 export function four(rows: usize, stride: usize, other: usize): v128 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -36,7 +36,7 @@ export function four(rows: usize, stride: usize, other: usize): v128 {
   return totals(s0, s1, s2, s3);
 }
 
-/** Products of four rows with two others, to `out` and `out` + `outStride`. */
+/** Writes the products of four rows with two other vectors to `out` and `out` + `outStride`. */
 export function fourByTwo(
   rows: usize, stride: usize, other: usize, out: usize, outStride: usize,
 ): void {
@@ -70,8 +70,8 @@ export function fourByTwo(
 }
 
 /**
- * out[j * rowCount + i] = row i . other j, as i32. `rowCount` is a multiple of 4; `width` counts
- * values.
+ * Sets out[j * rowCount + i] to the product of row i and other j, as i32. `rowCount` is a multiple
+ * of 4; `width` counts values.
  */
 export function productsInto(
   rows: usize, rowCount: usize, others: usize, otherCount: usize, width: usize, out: usize,
@@ -96,8 +96,8 @@ export function productsInto(
 
 /**
  * For each of `count` runs of `length` products (a multiple of 4), updates the largest product seen
- * and its number, the first of equals; the products of a run are numbered from `first` on.
- * `largest` and `places` hold an i32 a run.
+ * and its number, the lowest of equal ones; the products of a run are numbered from `first` on.
+ * `largest` and `places` have an i32 for each run.
  */
 export function largestInto(
   products: usize, count: usize, length: usize, first: i32, largest: usize, places: usize,
@@ -114,6 +114,7 @@ export function largestInto(
       most = v128.bitselect(values, most, isMore);
       where = v128.bitselect(at, where, isMore);
     }
+    // Each lane has the first of its equal products, so the lowest number decides between lanes.
     let value = load<i32>(largest);
     let place = load<i32>(places);
     for (let lane = 0; lane < 4; lane++) {
@@ -131,13 +132,14 @@ export function largestInto(
   }
 }
 
-/** Steps in which products are sorted. */
+/** Steps of the coarse order of `orderInto`. */
 const BINS: usize = 1024;
 
 /**
  * Writes the indices of the largest products, at least `want` of the `count`, to `order` as u32,
- * and returns how many: in order of the difference from the largest in at most 1,024 even steps,
- * then of the index. A counting sort, in linear time. `counts` has space for 1,024 u32.
+ * and returns their number: ordered by the difference from the largest, in at most 1,024 steps of
+ * equal width, then by index. A counting sort, in linear time. `counts` has space for 1,024 u32,
+ * `order` for `count`.
  */
 export function orderInto(
   products: usize, count: usize, want: u32, counts: usize, order: usize,
@@ -163,6 +165,7 @@ export function orderInto(
     most = max(most, load<i32>(at));
     least = min(least, load<i32>(at));
   }
+  // The shift that leaves at most 10 bits of the largest difference.
   const range = <u32>(most - least);
   const shift = <u32>max<i32>(0, 22 - <i32>clz<u32>(range));
   memory.fill(counts, 0, BINS << 2);
@@ -170,6 +173,7 @@ export function orderInto(
     const bin = counts + (<usize>(<u32>(most - load<i32>(at)) >> shift) << 2);
     store<u32>(bin, load<u32>(bin) + 1);
   }
+  // Replaces counts by starts, up to the step with which `want` products are reached.
   let before: u32 = 0;
   let bins: usize = 0;
   for (; bins < BINS && before < want; bins++) {

@@ -1,10 +1,10 @@
 /**
- * Dot products of vectors of 16-bit integers in plain loops: the scalar kernel. Sums are exact
- * 32-bit integers: vectors of length UNIT, rounded, cannot overflow (Cauchy and Schwarz), so every
- * kernel gives equal numbers.
+ * Dot products of vectors of 16-bit integers: the contract, and the scalar kernel in plain loops.
+ * Sums are exact 32-bit integers, so every kernel gives equal numbers: products of vectors of
+ * length UNIT cannot overflow (Cauchy and Schwarz).
  */
 
-/** The length at which vectors are rounded to integers. */
+/** The length to which vectors are scaled before they are rounded to integers. */
 export const UNIT = 32_767;
 
 /** Vectors of `width` integers, one after another; `width` is a multiple of 8, padded by zeros. */
@@ -16,22 +16,24 @@ export interface IntegerRows {
 export interface ProductsKernel {
   readonly name: string;
 
-  /** Row i . query to out[i], for all rows. */
+  /** Writes the product of each row with the query to `out`, in order of row. */
   productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void;
 
   /**
-   * The `out.length` rows of the largest products with the query, and their products: in order of
-   * the difference from the largest product in at most 1,024 even steps, then of the row.
+   * Writes the `out.length` rows of the largest products with the query to `out`, and their
+   * products to `products`. The order is coarse: by the difference from the largest product, in at
+   * most 1,024 steps of equal width, then by row.
    */
   orderInto(rows: IntegerRows, query: Int16Array, out: Uint32Array, products: Int32Array): void;
 
-  /** For each query the row of the largest product, the first of equals, to out. */
+  /** Writes for each query the row of the largest product, the first of equal ones, to `out`. */
   nearestInto(rows: IntegerRows, queries: Int16Array, out: Uint32Array): void;
 
   /**
    * Compares rows `first` to `end - 1` with all queries. Calls `take` for each query and block of
    * rows in which a product is at least `least[query]`, with the block's first row, its row count,
-   * the query, and its products from index `at` on. `take` may raise `least`.
+   * the query, and its products from index `at` on, valid during the call. `take` may raise
+   * `least`.
    */
   productsOfMany(
     rows: IntegerRows,
@@ -43,16 +45,17 @@ export interface ProductsKernel {
   ): void;
 }
 
-/** Leading zeros of a range of 1,024 values, which needs no shift. */
+/** Leading zeros of the largest difference, 1,023, that needs no shift to have 1,024 steps. */
 const ORDER_BITS = 22;
 
-/** The width of rows for vectors of `dimensions` values. */
+/** The width of rows for vectors of `dimensions` values: the next multiple of 8. */
 export function integerWidth(dimensions: number): number {
   return (dimensions + 7) & ~7;
 }
 
+/** The product of two vectors of `width` values that begin at `aAt` and `bAt`. */
 function product(a: Int16Array, aAt: number, b: Int16Array, bAt: number, width: number): number {
-  let sum = 0; // below 2^31 by the lengths, so exact
+  let sum = 0; // below 2^31 by the lengths of the vectors, so exact
   for (let i = 0; i < width; i++) sum += a[aAt + i] * b[bAt + i];
   return sum;
 }

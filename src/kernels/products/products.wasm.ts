@@ -1,19 +1,19 @@
 /**
- * The WebAssembly kernel of integer products, see products.assembly.ts. Rows in a linear memory of
- * their own are read in place; others are copied. Queries and rows are taken in tiles of 64 by 64,
- * which stay in the cache. Vectors too wide for the scratch space go to the scalar kernel.
+ * The WebAssembly kernel of integer products, see products.assembly.ts. Rows in a separate linear
+ * memory are read in place; others are copied. Queries and rows are multiplied in tiles of 64 by
+ * 64, which stay in the cache. Vectors too wide for the scratch space go to the scalar kernel.
  */
 
 import { CODES_START, type LinearMemory, memoryOf, SCAN_BYTES, scratch } from '../memory';
 import { type IntegerRows, type ProductsKernel, scalarProducts } from './products.scalar';
 
-/** Rows, and queries, of a tile: its products take 16 KB. */
+/** Rows of a tile, and queries of a tile: its products take 16 KiB. */
 const TILE = 64;
 
-/** Space for the counts of `orderInto`. */
+/** Bytes of the counts of `orderInto`. */
 const ORDER_BYTES = 4096;
 
-/** Whether a tile of queries and its products fit the scratch space below the rows. */
+/** True where a tile's queries, products, and largest products fit the scratch space. */
 function fits(width: number): boolean {
   return 2 * TILE * width + 4 * TILE * TILE + 8 * TILE + 64 <= SCAN_BYTES;
 }
@@ -110,14 +110,17 @@ export const wasmProducts: ProductsKernel = {
   },
 };
 
-/** Addresses of a tile's queries, products, and the largest product of each query. */
+/** Addresses of a tile's queries and products, and of each query's largest product and its row. */
 function tileOf({ free: queriesAt }: LinearMemory, width: number) {
   const productsAt = queriesAt + ((2 * TILE * width + 15) & ~15);
   const largestAt = productsAt + 4 * TILE * TILE;
   return { queriesAt, productsAt, largestAt, placesAt: largestAt + 4 * TILE };
 }
 
-/** The memory and address of rows `first` to `end - 1`; three more behind them may be read. */
+/**
+ * The memory and the address of rows `first` to `end - 1`: their own, or a copy in the scratch
+ * memory. Kernels may read three more rows behind them.
+ */
 function staged(rows: IntegerRows, first: number, end: number) {
   const { values, width } = rows;
   const count = end - first;
@@ -131,7 +134,7 @@ function staged(rows: IntegerRows, first: number, end: number) {
   return { memory, at: CODES_START, count };
 }
 
-/** Sets products of rows behind the last to the smallest integer, so that none is the largest. */
+/** Sets the products of rows behind the last to the smallest integer, so that they never win. */
 function lowerPadding(
   { bytes }: LinearMemory,
   productsAt: number,

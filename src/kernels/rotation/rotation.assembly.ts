@@ -1,11 +1,12 @@
 // A rotation by rounds of sign flips and fast Walsh-Hadamard transforms, and two bits of each
-// coordinate of the result, on one vector of float64. Contract: every output is the same tree of
-// additions and multiplications as in rotation.scalar.ts, so it has the same bits. Fast because two
-// stages of a transform pass over the vector at once, with two values a register.
+// coordinate of the result, on one vector of float64. Contract: every output is computed by the
+// same tree of additions and multiplications as in rotation.scalar.ts, so it has the same bits.
+// Fast because one pass over the vector does two stages of a transform, with two values a register.
 
+/** Bytes of two float64: a register. */
 const PAIR: usize = 16;
 
-/** Multiplies each coordinate by its flip: a sign times the factor that keeps lengths. */
+/** Multiplies each coordinate by its flip: a sign times the factor by which lengths stay equal. */
 @inline
 function flip(vector: usize, end: usize, flips: usize): void {
   for (; vector < end; vector += PAIR, flips += PAIR) {
@@ -49,12 +50,13 @@ function twoStages(vector: usize, end: usize, span: usize): void {
   }
 }
 
-/** The transform of elements up to `end`, a power of two of them, at least four. */
+/** The transform of the elements from `vector` to `end`: a power of two of them, at least four. */
 function walshHadamard(vector: usize, end: usize): void {
   firstStages(vector, end);
   let span: usize = 32;
   for (; span << 2 <= end - vector; span <<= 2) twoStages(vector, end, span);
   if (span == end - vector) return;
+  // An odd number of stages: the last one pairs the halves.
   for (const middle = vector + span; vector < middle; vector += PAIR) {
     const a = v128.load(vector);
     const b = v128.load(vector + span);
@@ -64,8 +66,8 @@ function walshHadamard(vector: usize, end: usize): void {
 }
 
 /**
- * Rotates `width` elements in place, by transforms of the first `size` and of the last `size` in
- * turn, each with its own `size` flips. Where `size` is `width`, every second one is skipped.
+ * Rotates `width` elements in place: transforms the first `size` and the last `size` in turn, each
+ * time with `size` further flips. Where `size` is `width`, every second transform is skipped.
  */
 export function rotate(
   vector: usize, width: usize, size: usize, flips: usize, transforms: u32,
@@ -80,17 +82,17 @@ export function rotate(
   }
 }
 
-/** Entries of a table are added up with so many bits behind the point. */
+/** Entries of a table are computed with this many fractional bits. */
 const FRACTION_BITS: i32 = 16;
 const FRACTION: f64 = 65536;
 
-/** A product as an integer, four times. */
+/** A product as an integer, in all four lanes. */
 @inline
 function fourTimes(product: f64): v128 {
   return i32x4.splat(<i32>product);
 }
 
-/** The sizes of four elements, summed as two and two. */
+/** The sum of the magnitudes of four elements, added as two and two. */
 @inline
 function sizeOf(at: usize): f64 {
   const first = abs(load<f64>(at)) + abs(load<f64>(at, 8));
@@ -98,8 +100,8 @@ function sizeOf(at: usize): f64 {
 }
 
 /**
- * Writes a table of 16 bytes for each four of `width` elements (see `tables` in rotation.scalar.ts)
- * to `tables`, and the base and the entries of a unit as f64 to `out`.
+ * Writes a table of 16 bytes for each four of `width` elements to `tables`, and the two scales as
+ * f64 to `out`; see `tables` in rotation.scalar.ts.
  */
 export function residualTablesInto(
   vector: usize, width: usize, maxEntry: f64, tables: usize, out: usize,
@@ -135,10 +137,10 @@ export function residualTablesInto(
 }
 
 /**
- * Writes the first bit of each of `width` elements, a multiple of 8, lowest first, and behind these
- * the second of each: whether it is above 0, and whether it is that if and only if it is farther
- * from 0 than `far` standard deviations. Returns the scale of the code (see `encode` in
- * rotation.scalar.ts), 0 where the vector is 0.
+ * Writes the first bit of each of `width` elements, a multiple of 8, lowest first: 1 where it is
+ * above 0. Behind these writes the second bits: 1 where an element is above 0 and farther from 0
+ * than `far` standard deviations, or neither. Returns the scale of the code, 0 where the vector is
+ * 0; see `encode` in rotation.scalar.ts.
  */
 export function twoBitsInto(
   vector: usize, width: usize, far: f64, farLevel: f64, code: usize,

@@ -1,31 +1,33 @@
 /**
- * A random rotation of vectors of any width, and two bits of each coordinate of the result, in
- * plain loops: the scalar kernel. The rotation is rounds of hashed sign flips, each followed by a
- * fast Walsh-Hadamard transform of the first 2^n coordinates or of the last, 2^n being the largest
- * power of two within the width, so that the two overlap. It keeps lengths and angles, and spreads
- * a vector evenly over its coordinates, whatever it was, so that two bits of each describe it well.
+ * A random rotation of vectors of any width, and two bits of each coordinate of the result: the
+ * contract, and the scalar kernel in plain loops. The rotation is rounds of hashed sign flips, each
+ * followed by a fast Walsh-Hadamard transform of the first 2^n coordinates or of the last 2^n,
+ * where 2^n is the largest power of two within the width, so that the two overlap. It keeps lengths
+ * and angles, and spreads any vector evenly over its coordinates, so that two bits of each describe
+ * it well.
  */
 
 import { Arena } from '../memory';
 import { walshHadamard } from '../sums/sums.scalar';
 import { halves, hashDimension } from '../xxhash/xxhash.scalar';
 
-/** Transforms of the first and of the last coordinates together; each depends on all then. */
+/** Transforms, of the first and the last coordinates in turn: each result then depends on all. */
 const TRANSFORMS = 8;
 
 /**
  * Above FAR standard deviations a coordinate counts as far: the uniform quantizer of four levels
- * with the least squared error for a Gaussian (Max 1960). Levels are -3, -1, 1 and 3, twice the
- * sign that the first bit stands for and the sign of the second: both bits use the same tables.
+ * with the least squared error for a Gaussian (Max 1960). Levels are -3, -1, 1 and 3: twice the
+ * sign of the first bit plus the sign of the second, so that both bits can use the same tables.
  */
 export const FAR = 0.9957;
 export const FAR_LEVEL = 3;
 
+/** The sign that a bit of value 0 or 1 stands for. */
 const SIGNS = [-1, 1];
 const ENTRIES = 16;
-/** The largest entry of a table: 8 of them stay below 256. */
+/** The largest entry of a table, so that sums of 8 entries fit a byte. */
 export const MAX_ENTRY = 31;
-/** Entries are added up as integers with so many bits behind the point. */
+/** Entries are computed as integers with this many fractional bits, before they are rounded. */
 const FRACTION_BITS = 16;
 const FRACTION = 2 ** FRACTION_BITS;
 
@@ -42,9 +44,10 @@ export class Rotation {
   readonly code: Uint8Array;
   /** A table of 16 integers for each four coordinates, written by `tables`. */
   readonly tables: Uint8Array;
-  /** Two numbers that `tables` writes: the base, and how many entries make 1. */
+  /** Two numbers that `tables` writes: the base, and the units of an entry that make 1. */
   readonly scales: Float64Array;
 
+  /** All arrays lie in one memory, floats first, so that each is aligned. */
   constructor(width: number, seed: bigint) {
     let size = 1;
     while (2 * size <= width) size *= 2;
@@ -73,23 +76,24 @@ export class Rotation {
 export interface RotationKernel {
   readonly name: string;
 
-  /** Rotates the rotation's vector. */
+  /** Rotates `rotation.vector` in place. */
   rotate(rotation: Rotation): void;
 
   /**
-   * Writes two bits of each coordinate of the vector to the rotation's code: first of each whether
-   * it is above 0, then of each whether it is nearer to the end of its side, far up or near below.
-   * Returns the scale by which the levels of these bits must be multiplied so that their product
-   * with the vector is its squared length, which makes products with queries unbiased; 0 where the
-   * vector is 0. The width must be a multiple of 8.
+   * Writes two bits of each coordinate of the vector to the rotation's code. All first bits come
+   * first: 1 where a coordinate is above 0. A second bit is 1 in the upper half of its side: far
+   * from 0 if the coordinate is above 0, near if not. Returns the scale by which the levels of
+   * these bits must be multiplied so that their product with the vector is its squared length,
+   * which makes products with queries unbiased; 0 where the vector is 0. The width must be a
+   * multiple of 8.
    */
   encode(rotation: Rotation): number;
 
   /**
-   * Writes the tables by which products with the vector are added up: for each four coordinates and
-   * each value of four bits an integer of 0..MAX_ENTRY. The product with signs is the sum of the
-   * integers of their bits, less `scales[0]`, over `scales[1]`; that is 0 where the vector is 0.
-   * The width must be a multiple of 4.
+   * Writes tables for products of the vector with signs: for each four coordinates and each value
+   * of four bits an integer of 0..MAX_ENTRY. The product with signs is the sum of the integers of
+   * their bits, less `scales[0]`, divided by `scales[1]`, up to the rounding of the integers. Where
+   * the vector is 0, `scales[1]` is 0. The width must be a multiple of 4.
    */
   tables(rotation: Rotation): void;
 }
@@ -108,7 +112,7 @@ export const scalarRotation: RotationKernel = {
   },
 
   encode({ vector, code }) {
-    let [even, odd] = [0, 0]; // two sums, as the WebAssembly kernel has two lanes
+    let [even, odd] = [0, 0]; // two sums of squares, as the WebAssembly kernel has two lanes
     for (let i = 0; i < vector.length; i += 2) {
       even += vector[i] * vector[i];
       odd += vector[i + 1] * vector[i + 1];
@@ -117,7 +121,7 @@ export const scalarRotation: RotationKernel = {
     const far = FAR * Math.sqrt(squares / vector.length);
     const second = vector.length / 8;
     code.fill(0);
-    [even, odd] = [0, 0]; // of the products with the levels
+    [even, odd] = [0, 0]; // two sums of the products with the levels
     for (let i = 0; i < vector.length; i += 2) {
       const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
       even += a * (a > far ? FAR_LEVEL : 1);
@@ -140,9 +144,11 @@ export const scalarRotation: RotationKernel = {
       most = Math.max(most, size);
       total += size;
     }
+    // The product of four coordinates with signs is in -most..most, which 0..MAX_ENTRY must cover.
     const entriesPerUnit = most > 0 ? MAX_ENTRY / (2 * most) : 0;
     const unit = entriesPerUnit * FRACTION;
     for (let i = 0; i < vector.length; i += 4) {
+      // Added to each product so that none is negative, with a half for rounding.
       const least = (sizeOf(i) + sizeOf(i + 2)) * unit + FRACTION / 2;
       const product = (at: number, bits: number) =>
         vector[at] * unit * SIGNS[bits & 1] + vector[at + 1] * unit * SIGNS[bits >> 1];

@@ -1,6 +1,6 @@
 /**
- * The WebAssembly kernel of rotations, see rotation.assembly.ts. Widths that it does not take,
- * below 4 or no multiple of 4 or 8, go to the scalar kernel.
+ * The WebAssembly kernel of rotations, see rotation.assembly.ts. Widths that it cannot do go to the
+ * scalar kernel: below 4 for `rotate`, no multiple of 8 for `encode` or of 4 for `tables`.
  */
 
 import { memoryOf } from '../memory';

@@ -1,11 +1,12 @@
 /**
- * The 256 values from which hashed Gaussians are added up: a 16-bit field of a hash gives the sum
- * of two of them, one a byte. Value i is the mean of the i-th of 128 slices of equal probability of
- * a half Gaussian with variance 1/2, in units of 1/8192 so that the sum of two is exact, and value
- * 128 + i its negative. The angle of (1, .9) and (1, -.9) then shows .46651 instead of .46652.
+ * The 256 values that hashed Gaussians are made of: each byte of a 16-bit field of a hash selects a
+ * value, and their sum is nearly Gaussian with variance 1. Value i is the mean of the i-th of 128
+ * slices of equal probability of a half Gaussian with variance 1/2, and value 128 + i its negative.
+ * Values are multiples of 1/8192, so that sums are exact. As an example, the codes of (1, .9) and
+ * (1, -.9) are expected to differ in .46651 of the bits, with exact Gaussians in .46652.
  */
 
-/** Value 0 and the difference of each of the next 127 to the one before it. */
+/** Value 0, and then the differences between neighbouring values, in units of 1/8192. */
 const STEPS = [
   28, 57, 57, 57, 56, 57, 57, 57, 57, 57, 57, 57, 57, 57, 57, 58, 57, 57, 58, 58, 58, 58, 58, 58,
   58, 59, 58, 59, 59, 59, 59, 60, 60, 59, 61, 60, 60, 61, 61, 61, 62, 62, 62, 62, 63, 63, 63, 63,

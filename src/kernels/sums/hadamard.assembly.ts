@@ -1,14 +1,15 @@
 // The float64 sums of projection 'hadamard': rounds of hashed sign flips, each followed by a fast
 // Walsh-Hadamard transform. Two vectors at a time, one in each float64 lane ("pairs"), so that no
 // step needs a shuffle. Contract: every sum is a tree of additions and subtractions whose shape
-// depends on the size alone, as in sums.scalar.ts. Fast because three stages pass over memory at
-// once, with eight pairs in registers; that changes the order in which the tree is walked, not it.
+// depends on the size alone, as in sums.scalar.ts, so it has the same bits. Fast because one pass
+// over memory does three stages, with eight pairs in registers; this changes the order in which the
+// tree is computed, not the tree.
 
 import { hashOfKey, keyOf } from '../xxhash/xxhash.assembly';
 
 const SIGN: u64 = 0x8000000000000000;
 
-/** The sign masks of one round: `size` u64, the sign bit where the hash bit is 0. */
+/** Writes the sign masks of one round: `size` u64, the sign bit set where the hash bit is 0. */
 export function flipsInto(size: i32, seed: u64, flips: usize): void {
   let hash: u64 = 0;
   for (let i = 0; i < size; i++, flips += 8, hash >>= 1) {
@@ -17,7 +18,7 @@ export function flipsInto(size: i32, seed: u64, flips: usize): void {
   }
 }
 
-/** See `loadPairs`, for one type of values. */
+/** `loadPairs` for one type of values. */
 @inline
 function loadPairsOf<T>(
   a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize,
@@ -43,7 +44,7 @@ export function loadPairs(
   else loadPairsOf<f64>(a, b, width, size, flips, pairs);
 }
 
-/** Flips the pairs by the masks of a later round. */
+/** Flips the signs of the pairs by the masks of a round after the first. */
 function flip(pairs: usize, size: i32, flips: usize): void {
   const end = pairs + ((<usize>size) << 4);
   for (; pairs < end; pairs += 16, flips += 8) {
@@ -51,7 +52,7 @@ function flip(pairs: usize, size: i32, flips: usize): void {
   }
 }
 
-/** One stage: sums and differences of elements `span` bytes apart. */
+/** One stage: replaces elements `span` bytes apart by their sums and differences. */
 function stage(pairs: usize, end: usize, span: usize): void {
   for (; pairs < end; pairs += span << 1) {
     for (let at = pairs; at < pairs + span; at += 16) {
@@ -63,7 +64,7 @@ function stage(pairs: usize, end: usize, span: usize): void {
   }
 }
 
-/** Three stages in one pass: spans of `span`, 2 and 4 x `span` bytes. */
+/** Three stages in one pass, of `span`, 2 x `span` and 4 x `span` bytes. */
 function threeStages(pairs: usize, end: usize, span: usize): void {
   for (; pairs < end; pairs += span << 3) {
     for (let at = pairs; at < pairs + span; at += 16) {
@@ -105,7 +106,7 @@ function threeStages(pairs: usize, end: usize, span: usize): void {
   }
 }
 
-/** The transform of `size` pairs (a power of two), in place, not normalised. */
+/** The transform of `size` pairs (a power of two), in place, not normalized. */
 function transform(pairs: usize, size: i32): void {
   const bytes = (<usize>size) << 4;
   let span: usize = 16;
@@ -113,7 +114,7 @@ function transform(pairs: usize, size: i32): void {
   for (; span < bytes; span <<= 1) stage(pairs, pairs + bytes, span);
 }
 
-/** All rounds over loaded pairs; `flips` holds `size` masks a round, the first applied already. */
+/** All rounds over loaded pairs. `flips` has `size` masks a round; `loadPairs` did the first. */
 export function mixPairs(pairs: usize, size: i32, rounds: i32, flips: usize): void {
   transform(pairs, size);
   while (--rounds > 0) {
@@ -123,7 +124,7 @@ export function mixPairs(pairs: usize, size: i32, rounds: i32, flips: usize): vo
   }
 }
 
-/** Copies the first `count` sums of the vector in one lane. */
+/** Copies the first `count` sums of the vector in lane 0 or 1. */
 export function laneInto(pairs: usize, lane: i32, count: i32, sums: usize): void {
   const end = sums + ((<usize>count) << 3);
   for (pairs += lane << 3; sums < end; sums += 8, pairs += 16) store<u64>(sums, load<u64>(pairs));

@@ -1,25 +1,25 @@
-// From sums to bits: bit j is 1 when sum j is above zero, so 0, -0 and NaN give 0. The sums are
-// checked on the way, which takes two operations and saves a pass over the input: a NaN or an
-// infinity in a vector makes its sums NaN or infinite. Reads whole registers of two sums; of an odd
-// number of bits, the sum behind the last is read and ignored.
+// The bits of a code from its sums: bit j is 1 when sum j is above zero, so 0, -0 and NaN give 0.
+// The same pass checks the sums, by two operations, so that the input needs no check: a NaN or an
+// infinity in a vector makes its sums NaN or infinite. Reads registers of two sums, so that for an
+// odd number of bits one sum behind the last is read and ignored.
 
 const NOT_FINITE: i32 = 1; // some sum is NaN or infinite
 const ALL_ZERO: i32 = 2; // no sum differs from zero
 
-// `residue` gathers s - s by OR: +0 for a finite s, NaN otherwise. `seen` gathers the sums
-// themselves.
+// `residue` is the OR of s - s for all sums s: +0 for a finite s, NaN otherwise. `seen` is the OR
+// of the sums themselves; shifting out the sign makes -0 equal to 0.
 @inline
 function flagsOf(residue: u64, seen: u64): i32 {
   return (residue != 0 ? NOT_FINITE : 0) | (seen << 1 == 0 ? ALL_ZERO : 0);
 }
 
-/** Masks of the sums of two lanes that are above zero. */
+/** A mask of two lanes: all bits set where the sum is above zero. */
 @inline
 function above(sums: usize, offset: usize): v128 {
   return f64x2.gt(v128.load(sums + offset), f64x2.splat(0));
 }
 
-/** Writes a bit a sum to ceil(bits / 8) bytes, and returns flags. */
+/** Writes a bit for each sum to ceil(bits / 8) bytes, unused bits 0, and returns the flags. */
 export function signsInto(sums: usize, bits: i32, code: usize): i32 {
   const zero = f64x2.splat(0);
   let residue = zero;
@@ -43,7 +43,7 @@ export function signsInto(sums: usize, bits: i32, code: usize): i32 {
 }
 
 /**
- * The same for two vectors whose sums alternate: pair j holds sum j of both. The results may be
+ * `signsInto` for two vectors whose sums alternate: pair j is sum j of both. The results may be
  * parts of longer codes that begin at a whole byte. Returns the flags of the first vector, and
  * those of the second shifted left by 2.
  */
@@ -58,7 +58,7 @@ export function signsOfPairsInto(sums: usize, bits: i32, code0: usize, code1: us
   }
   let left = bits;
   for (; left >= 8; left -= 8, sums += 128, code0++, code1++) {
-    // Eight pairs of 64-bit masks shrink to 2 x 16 bytes, of which one byte a mask is shuffled
+    // Narrows eight pairs of 64-bit masks to 2 x 16 bytes and shuffles one byte of each mask
     // together: first the eight of vector 0, then the eight of vector 1.
     const low = i8x16.narrow_i16x8_s(
       i16x8.narrow_i32x4_s(above(sums, 0), above(sums, 16)),

@@ -1,9 +1,9 @@
-// The float64 sums of a vector, one a bit of its code, by hashed patterns ('signs' and 'gaussian').
-// Contract: each sum has its own lane and sees its additions in ascending order of dimension, so
-// the scalar kernel gets equal bits. Sums are padded to 64 a pattern word, all arrays aligned to 8.
-// Fast because a dimension's key is hashed once for all pattern words, a pattern word serves up to
-// 16 vectors while it is in the cache, and 16 sums stay in registers over all entries of a run; a
-// sign is flipped by an exclusive or with the pattern's bit, without a branch.
+// The float64 sums of a vector, one for each bit of its code, by hashed patterns ('signs' and
+// 'gaussian'). Contract: each sum has its own lane and adds in ascending order of dimension, so the
+// scalar kernel gets equal bits. Sums are padded to 64 for each pattern word, all arrays aligned to
+// 8 bytes. Fast because a dimension's key is computed once for all pattern words, a pattern word is
+// used for up to 16 vectors while it is in the cache, and 16 sums stay in registers over all
+// entries of a run. A sign is flipped by an exclusive or with the pattern's bit, without a branch.
 
 import { signsInto } from './signs.assembly';
 import { hashOfKey, keyOf } from '../xxhash/xxhash.assembly';
@@ -16,7 +16,7 @@ export function keysInPlace(dimensions: usize, count: i32): void {
   for (; dimensions < end; dimensions += 8) store<u64>(dimensions, keyOf(load<u64>(dimensions)));
 }
 
-/** The keys of `count` dimensions of 32 bits. */
+/** Writes the keys of `count` dimensions of 32 bits. */
 export function keysOf32(dimensions: usize, count: i32, keys: usize): void {
   const end = keys + (<usize>count << 3);
   for (; keys < end; keys += 8, dimensions += 4) {
@@ -24,13 +24,13 @@ export function keysOf32(dimensions: usize, count: i32, keys: usize): void {
   }
 }
 
-/** The keys of `count` dimensions from `first` on. */
+/** Writes the keys of the `count` dimensions from `first` on. */
 export function keysOfRange(first: u64, count: i32, keys: usize): void {
   const end = keys + (<usize>count << 3);
   for (; keys < end; keys += 8) store<u64>(keys, keyOf(first++));
 }
 
-/** A pattern word of each of `count` keys; `seed` includes the number of the word. */
+/** Writes one pattern word for each of `count` keys; `seed` includes the number of the word. */
 function patternsInto(keys: usize, count: i32, seed: u64, patterns: usize): void {
   const end = keys + (<usize>count << 3);
   for (; keys < end; keys += 8, patterns += 8) {
@@ -38,7 +38,7 @@ function patternsInto(keys: usize, count: i32, seed: u64, patterns: usize): void
   }
 }
 
-/** Two sums half a word apart: those of bits j and j + 32. */
+/** The sums of bits j and j + 32 of a word. */
 @inline
 function sumPair(sums: usize, j: usize): v128 {
   return v128.load64_lane(sums + (j << 3) + 256, v128.load64_zero(sums + (j << 3)), 1);
@@ -51,7 +51,7 @@ function storePair(sums: usize, j: usize, pair: v128): void {
   v128.store64_lane(sums + (j << 3) + 256, pair, 1);
 }
 
-/** s + x, or s - x in the lanes whose top bit of `bits` is 0. */
+/** s + x in the lanes of `bits` whose top bit is 1, and s - x in the others. */
 @inline
 function addSigned(s: v128, x: v128, bits: v128): v128 {
   return f64x2.add(s, v128.xor(x, v128.andnot(i64x2.splat(SIGN), bits)));
@@ -59,7 +59,8 @@ function addSigned(s: v128, x: v128, bits: v128): v128 {
 
 /**
  * Adds ±value to 64 sums, by the bits of each entry's pattern word. Sixteen sums at a time stay in
- * registers, bits j and j + 32 of the word in the two lanes: each shift brings up the next pair.
+ * registers: a register has the sums of bits j and j + 32, and shifting the halves of the word
+ * brings these bits to the top.
  */
 export function addSigns(patterns: usize, values: usize, count: i32, sums: usize): void {
   const end = values + ((<usize>count) << 3);
@@ -77,7 +78,7 @@ export function addSigns(patterns: usize, values: usize, count: i32, sums: usize
     for (let value = values; value < end; value += 8, pattern += 8) {
       const x = v128.load64_splat(value);
       const word = v128.load64_splat(pattern);
-      // The low half of the word on top of lane 0, the high half on top of lane 1.
+      // The low half of the word at the top of lane 0, the high half at the top of lane 1.
       const halves = i32x4.shuffle(word, word, 1, 0, 2, 3);
       const bits = i64x2.shl(halves, shift);
       s7 = addSigned(s7, x, bits);
@@ -101,9 +102,9 @@ export function addSigns(patterns: usize, values: usize, count: i32, sums: usize
 }
 
 /**
- * Adds ±values by hashed patterns to `words` x 64 sums of each of `vectors` vectors: runs of
- * `count` values, `stride` bytes apart. A pattern word is made once for all vectors; `patterns` has
- * space for `count` u64.
+ * Adds ±values by hashed patterns to `words` x 64 sums of each of `vectors` vectors. Each vector
+ * has a run of `count` values, `stride` bytes behind the one before. A pattern word is computed
+ * once for all vectors; `patterns` has space for `count` u64.
  */
 export function addHashedSigns(
   keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
@@ -119,8 +120,9 @@ export function addHashedSigns(
 }
 
 /**
- * Codes and flags of `rows` sparse rows by hashed signs. Row r has the entries `offsets[r]` to
- * `offsets[r + 1]` (u32), counted from `offsets[0]`. `sums` has space for the sums of one row.
+ * Writes codes and flags of `rows` sparse rows by hashed signs. Row r has the entries `offsets[r]`
+ * to `offsets[r + 1] - 1` (u32); entry `offsets[0]` is at `keys` and `values`. `sums` has space for
+ * the sums of one row.
  */
 export function hashRows(
   offsets: usize, rows: i32, keys: usize, values: usize, bits: i32, seed: u64, patterns: usize,
@@ -153,7 +155,7 @@ function gaussianPair(table: usize, hash: usize): v128 {
   );
 }
 
-/** Eight Gaussians for each key, from two hash words of four 16-bit fields each. */
+/** Writes eight Gaussians for each key, from two hash words of four 16-bit fields each. */
 function gaussiansInto(keys: usize, count: i32, seed: u64, table: usize, gaussians: usize): void {
   const end = keys + (<usize>count << 3);
   for (; keys < end; keys += 8, gaussians += 64) {
@@ -167,7 +169,7 @@ function gaussiansInto(keys: usize, count: i32, seed: u64, table: usize, gaussia
   }
 }
 
-/** Adds value x Gaussian to eight sums: one rounding a product, one an addition. */
+/** Adds value x Gaussian to eight sums. Product and addition are rounded apart, never fused. */
 function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): void {
   const end = values + (<usize>count << 3);
   let s0 = v128.load(sums);
@@ -188,8 +190,8 @@ function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): 
 }
 
 /**
- * Adds values times hashed Gaussians; arguments as those of `addHashedSigns`. `table` has the 256
- * float64 of gaussian-table.ts, `gaussians` space for 8 float64 for each of `count` keys.
+ * Adds values times hashed Gaussians; other arguments are those of `addHashedSigns`. `table` has
+ * the 256 float64 of gaussian-table.ts, `gaussians` space for 8 float64 for each of `count` keys.
  */
 export function addHashedGaussians(
   keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
@@ -204,7 +206,7 @@ export function addHashedGaussians(
   }
 }
 
-/** Widens a run of float32 to float64. */
+/** Converts `count` float32 to float64. */
 export function widenInto(from: usize, count: i32, to: usize): void {
   const end = to + (<usize>count << 3);
   for (; to < end; to += 8, from += 4) store<f64>(to, <f64>load<f32>(from));

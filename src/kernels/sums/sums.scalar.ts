@@ -1,15 +1,16 @@
 /**
- * The float64 sums of a vector, one a bit of its code, and the bits taken from them, in plain
- * loops: the scalar kernel, and the contract that the other keeps to the bit. Each sum sees the
- * entries in ascending order of dimension; only additions, sign flips and (for Gaussians) one
- * multiplication touch a float before its sign is taken.
+ * The float64 sums of a vector, one for each bit of its code, and the bits taken from them: the
+ * contract, and the scalar kernel in plain loops. Other kernels must give sums that are equal to
+ * the bit. Each sum adds the entries in ascending order of dimension; only additions, sign flips
+ * and (for Gaussians) one multiplication are applied to a float before its sign is taken.
  */
 
 import { halves, hashDimension } from '../xxhash/xxhash.scalar';
 import { GAUSSIAN_TABLE } from './gaussian-table';
 
-/** How vectors are projected: what kernels need of a hasher's options. */
+/** How vectors are projected: the part of a hasher's options that kernels need. */
 export interface Rule {
+  /** 'given': patterns come with sparse rows. */
   readonly projection: 'signs' | 'gaussian' | 'hadamard' | 'given';
   readonly bits: number;
   readonly seed: bigint;
@@ -41,8 +42,9 @@ export const ALL_ZERO = 2;
 
 export interface SumsKernel {
   readonly name: string;
-  /** Writes the `bits` sums of one row to the start of `sums`. */
+  /** Writes the `bits` sums of one row to the start of `sums`. 'given' takes sparse rows only. */
   denseSumsInto(rule: Rule, rows: DenseRows, row: number, sums: Float64Array): void;
+  /** The same of a sparse row; 'hadamard' takes dense rows only. */
   sparseSumsInto(rule: Rule, rows: SparseRows, row: number, sums: Float64Array): void;
   /** Writes a code of ceil(bits / 8) bytes and a byte of flags for each row. */
   denseCodesInto(rule: Rule, rows: DenseRows, codes: Uint8Array, flags: Uint8Array): void;
@@ -50,14 +52,15 @@ export interface SumsKernel {
 }
 
 /**
- * Rounds of flips and transform. With three, and with transforms below 128, the coefficients of a
- * plane are so few that vectors of few coordinates are biased: (1, .9) and (1, -.9) differ in .447
- * of the bits at size 64 and .462 at 128, where .4665 is true; with four rounds in .463 and .466.
+ * Rounds of flips and transform. With three rounds, or with transforms of fewer than 128 values, a
+ * plane has so few different coefficients that codes of vectors of few coordinates are biased. The
+ * codes of (1, .9) and (1, -.9) should differ in .4665 of the bits; they differ in .447 at size 64
+ * and .462 at size 128 with three rounds, and in .463 and .466 with four.
  */
 export const HADAMARD_ROUNDS = 4;
 const MIN_HADAMARD_SIZE = 128;
 
-/** The transform's size for vectors of `width` dimensions: a power of two. */
+/** The size of the transform for vectors of `width` dimensions: a power of two, 128 or more. */
 export function hadamardSize(width: number): number {
   let size = MIN_HADAMARD_SIZE;
   while (size < width) size *= 2;
@@ -106,11 +109,11 @@ export const scalarSums: SumsKernel = {
   },
 };
 
-/** Adds one entry by its hashed pattern. */
+/** Adds one entry by its hashed pattern: word w of the pattern hashes with seed + w. */
 function addEntry(rule: Rule, low: number, high: number, value: number, sums: Float64Array): void {
   const seed = halves(rule.seed);
   const isGaussian = rule.projection === 'gaussian';
-  const step = isGaussian ? 4 : 64; // sums that one hash word serves
+  const step = isGaussian ? 4 : 64; // sums for which one hash word suffices
   for (let first = 0; first < rule.bits; first += step) {
     const seedLow = seed.low + first / step;
     const carry = seedLow > 0xffff_ffff ? 1 : 0;
@@ -151,7 +154,7 @@ function addSigned(
   }
 }
 
-/** Adds value times the Gaussian of each of four 16-bit fields of a hash. */
+/** Adds the value times the Gaussian of each of four 16-bit fields of a hash. */
 function addGaussians(
   low: number,
   high: number,
@@ -166,7 +169,7 @@ function addGaussians(
   }
 }
 
-/** Rounds of hashed flips and a Walsh-Hadamard transform, once for each `size` bits. */
+/** Sets all sums: rounds of hashed flips and a Walsh-Hadamard transform for each `size` bits. */
 function addHadamard(rule: Rule, vector: Float32Array | Float64Array, sums: Float64Array): void {
   const size = hadamardSize(vector.length);
   const mixed = new Float64Array(size);
@@ -193,7 +196,7 @@ function flip(mixed: Float64Array, seed: bigint): void {
   }
 }
 
-/** The transform of a power of two of values, in place, not normalised. */
+/** The Walsh-Hadamard transform of a power of two of values, in place, not normalized. */
 export function walshHadamard(mixed: Float64Array): void {
   for (let span = 1; span < mixed.length; span *= 2) {
     for (let i = 0; i < mixed.length; i++) {
@@ -206,7 +209,7 @@ export function walshHadamard(mixed: Float64Array): void {
   }
 }
 
-/** Bit j is 1 when sum j is above zero. Writes the code of `row`, returns flags. */
+/** Writes the code of `row`, whose bit j is 1 where sum j is above zero; returns its flags. */
 function signsInto(sums: Float64Array, codes: Uint8Array, row: number): number {
   const bytesPerCode = Math.ceil(sums.length / 8);
   const code = codes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode).fill(0);

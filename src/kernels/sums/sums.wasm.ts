@@ -1,8 +1,8 @@
 /**
  * The WebAssembly kernel of sums, see sums.assembly.ts and hadamard.assembly.ts. Rows are copied to
  * the scratch memory in blocks: up to 16 vectors share each pattern word while it is in the cache,
- * and a long vector is added in runs of entries. No pattern outlives its run, so that memory does
- * not grow with the number of dimensions (but for 'hadamard').
+ * and a long vector is added in runs of entries. Patterns are kept for one run only, so that memory
+ * does not grow with the number of dimensions (except for 'hadamard').
  */
 
 import { FREE_START, type LinearMemory, scratch } from '../memory';
@@ -20,10 +20,10 @@ import {
 
 /** Entries of a run: their keys, values and patterns, 8 bytes each, fit the second-level cache. */
 const RUN_ENTRIES = 8192;
-/** Vectors that share a pattern word, fewer where their sums would take more bytes than this. */
+/** Vectors that share a pattern word; fewer where their sums would take more bytes than this. */
 const BLOCK_VECTORS = 16;
 const BLOCK_SUM_BYTES = 1 << 19;
-/** Sparse rows of one call of the kernel, where they are short. */
+/** Short sparse rows of one call of the kernel. */
 const BLOCK_ROWS = 256;
 
 export const wasmSums: SumsKernel = {
@@ -51,29 +51,32 @@ export const wasmSums: SumsKernel = {
   },
 };
 
-/** The results to write: the sums of the only row, or codes and flags of all. */
+/** The results to write: the sums of the only row, or codes and flags of all rows. */
 type Wanted = { sums: Float64Array } | { codes: Uint8Array; flags: Uint8Array };
 
-/** Reserves areas of the scratch memory one after another, aligned to 16 bytes. */
+/** Assigns areas of the scratch memory one after another, aligned to 16 bytes. */
 class Layout {
   #end = FREE_START;
 
+  /** The address of the next area. */
   area(byteLength: number): number {
     const start = this.#end;
     this.#end += (byteLength + 15) & ~15;
     return start;
   }
 
+  /** The scratch memory with all areas, after which none may be added. */
   memory(): LinearMemory {
     return scratch(this.#end - FREE_START);
   }
 }
 
+/** 64-bit words of a code, each of which has 64 sums of 8 bytes. */
 function wordsOf(bits: number): number {
   return Math.ceil(bits / 64);
 }
 
-/** Areas that the hashed projections share, for runs of `entries` of `vectors` vectors. */
+/** Areas for a run of `entries` entries of `vectors` vectors; not for projection 'hadamard'. */
 function areasFor(rule: Rule, entries: number, vectors: number, layout = new Layout()) {
   const sumBytes = wordsOf(rule.bits) * 512;
   return {
@@ -90,7 +93,10 @@ function areasFor(rule: Rule, entries: number, vectors: number, layout = new Lay
 }
 type Areas = ReturnType<typeof areasFor>;
 
-/** Adds a run of entries, whose keys and values are in place, to the sums of `vectors` vectors. */
+/**
+ * Adds a run of entries, whose keys and values are at these addresses, to the sums of `vectors`
+ * vectors.
+ */
 function addRun(
   rule: Rule,
   areas: Areas,
@@ -111,7 +117,7 @@ function addRun(
   }
 }
 
-/** Writes the results of `vectors` rows, from row `first` on, whose sums are complete. */
+/** Writes the results of `vectors` rows from row `first` on; their sums must be complete. */
 function deliver(rule: Rule, areas: Areas, first: number, vectors: number, wanted: Wanted): void {
   const { kernels, bytes } = areas.memory;
   if ('sums' in wanted) {
@@ -127,7 +133,7 @@ function deliver(rule: Rule, areas: Areas, first: number, vectors: number, wante
   wanted.codes.set(bytes.subarray(areas.codes, end), first * bytesPerCode);
 }
 
-/** Dense rows by hashed patterns, a block of vectors and a run of dimensions at a time. */
+/** Dense rows by hashed patterns: a block of vectors and a run of dimensions at a time. */
 function dense(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const { count, width, values } = rows;
   const entries = Math.min(width, RUN_ENTRIES);
@@ -156,7 +162,7 @@ function dense(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   }
 }
 
-/** Copies the entries from `from` to `to` into place: their values, and their keys if hashed. */
+/** Copies entries `from` to `to - 1`: their values, and unless patterns are given their keys. */
 function stageEntries(rule: Rule, rows: SparseRows, areas: Areas, from: number, to: number): void {
   const { kernels, bytes } = areas.memory;
   new Float64Array(bytes.buffer, areas.values, to - from).set(rows.values.subarray(from, to));
@@ -171,17 +177,18 @@ function stageEntries(rule: Rule, rows: SparseRows, areas: Areas, from: number, 
   }
 }
 
-/** Any projection and any length, a row at a time. */
+/** Sparse rows of any length by any projection but 'hadamard': a row at a time, in runs. */
 function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
   const { count, offsets } = rows;
   const areas = areasFor(rule, RUN_ENTRIES, 1);
-  let from = 0; // entries staged: those from `from` to `to`
+  let from = 0; // entries `from` to `to - 1` are in the areas
   let to = 0;
   for (let row = 0; row < count; row++) {
     const end = offsets[row + 1];
     areas.memory.bytes.fill(0, areas.sums, areas.sums + areas.sumBytes);
     for (let start = offsets[row]; start < end; ) {
-      // Copy entries again unless the rest of the row, or a full run of it, is in place.
+      // Copies entries unless the rest of the row, or a full run of it, is there already. Entries
+      // of later rows are copied along, so that short rows share a copy.
       if (start < from || Math.min(end, start + RUN_ENTRIES) > to) {
         from = start;
         to = Math.min(start + RUN_ENTRIES, offsets[count]);
@@ -197,7 +204,7 @@ function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
   }
 }
 
-/** Sign codes, many short rows a call; a row longer than a run goes by itself. */
+/** Sign codes: one call for up to BLOCK_ROWS short rows; a row longer than a run by itself. */
 function sparseSignCodes(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void {
   const { count, offsets } = rows;
   const bytesPerCode = Math.ceil(rule.bits / 8);
@@ -215,7 +222,7 @@ function sparseSignCodes(rule: Rule, rows: SparseRows, codes: Uint8Array, flags:
   }
 }
 
-/** Sign codes of rows that together are at most a run, in one call. */
+/** Sign codes of rows that together have at most RUN_ENTRIES entries, in one call of the kernel. */
 function shortRows(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void {
   const { count, offsets } = rows;
   const layout = new Layout();
@@ -235,7 +242,7 @@ function shortRows(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8
   flags.set(bytes.subarray(flagsAt, flagsAt + count));
 }
 
-/** Adds a run of entries by the caller's own patterns, a word at a time. */
+/** Adds a run of `run` entries from entry `start` on by given patterns, a word at a time. */
 function addGivenRun(
   rule: Rule,
   areas: Areas,
@@ -253,7 +260,10 @@ function addGivenRun(
   }
 }
 
-/** Dense rows by the Walsh-Hadamard transform, two vectors a call, a block of bits a transform. */
+/**
+ * Dense rows by the Walsh-Hadamard transform: two vectors at a time, one in each lane of a
+ * register, and one transform for each `size` bits.
+ */
 function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const { count, width, values } = rows;
   const size = hadamardSize(width);
@@ -276,7 +286,7 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   for (let first = 0; first < count; first += vectors) {
     const here = Math.min(vectors, count - first);
     input.set(values.subarray(first * width, (first + here) * width));
-    if (here & 1) input.fill(0, here * width, (here + 1) * width); // the odd one's partner
+    if (here & 1) input.fill(0, here * width, (here + 1) * width); // zeros in the other lane
     const flags = new Uint8Array(here + 1).fill(ALL_ZERO);
     for (let block = 0; block < blocks; block++) {
       const bits = Math.min(size, rule.bits - block * size);
@@ -305,7 +315,7 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   }
 }
 
-/** The flags of a code from those of two parts: not finite if either is, all zero if both are. */
+/** The flags of a code from those of two of its parts: not finite if one is, zero if both are. */
 function joined(a: number, b: number): number {
   return ((a | b) & NOT_FINITE) | (a & b & ALL_ZERO);
 }

@@ -1,6 +1,6 @@
 /**
- * Distances of blocks of queries from tiles of rows, all codes of one memory, in plain loops: the
- * scalar kernel, and the contract. Every kernel gives equal hits in equal order.
+ * Distances of blocks of queries from tiles of rows, both codes of one memory: the contract, and
+ * the scalar kernel in plain loops. Every kernel gives equal hits in equal order.
  */
 
 import { distance } from '../hamming/hamming.scalar';
@@ -9,15 +9,15 @@ import { STEP_QUERIES, TILE_HIT, TILE_ROWS, type TileMemory } from './tile-memor
 export interface TileKernel {
   readonly name: string;
 
-  /** Prepares codes `first` to `end - 1`, at most `memory.queries`, as the block of queries. */
+  /** Prepares codes `first` to `end - 1` as the block of queries: at most `memory.queries`. */
   prepare(memory: TileMemory, first: number, end: number): void;
 
   /**
-   * Compares rows `row` to `end - 1`, at most TILE_ROWS, with queries `first` to `endQuery - 1`,
-   * the first being the first prepared one. Hits are pairs nearer than the query's limit or than
-   * the highest limit of these rows. After each STEP_QUERIES queries `take` is called with the
-   * number of hits, which are in `memory.hits` as (query, row, distance); then limits are read
-   * again.
+   * Compares rows `row` to `end - 1`, at most TILE_ROWS, with queries `first` to `endQuery - 1`;
+   * `first` must be the first prepared one. Hits are pairs nearer than the query's limit or than
+   * the highest limit of these rows. After each STEP_QUERIES queries, if there are hits, calls
+   * `take` with their number: they are in `memory.hits` as triples (query, row, distance), and
+   * `take` may change limits.
    */
   hitsOfTile(
     memory: TileMemory,
@@ -29,7 +29,7 @@ export interface TileKernel {
   ): void;
 }
 
-/** The highest limit of some rows. */
+/** The highest limit of rows `row` to `end - 1`; 0 without rows. */
 export function highestLimit({ limits }: TileMemory, row: number, end: number): number {
   let highest = 0;
   for (let i = row; i < end; i++) if (limits[i] > highest) highest = limits[i];

@@ -1,4 +1,7 @@
-/** The WebAssembly kernel of tiles, see tables.assembly.ts. Without WebAssembly: the scalar one. */
+/**
+ * The WebAssembly kernel of tiles, see tables.assembly.ts. A TileMemory without WebAssembly goes to
+ * the scalar kernel.
+ */
 
 import { memoryOf } from '../memory';
 import { GROUP_BITS, STEP_QUERIES, TILE_HIT } from './tile-memory';
@@ -25,6 +28,9 @@ export const wasmTiles: TileKernel = {
     const { kernels } = home;
     const spareAt = memory.spare.byteOffset;
     kernels.slicesInto(codes.byteOffset + row * stride, stride, slices.byteOffset, spareAt);
+    // Where the tables of all groups have memory, one part does all, and one sum serves all
+    // queries. Else each part is added for all queries, whose sums are kept; the parts after the
+    // first have a multiple of four groups, one less than fit.
     const isWhole = groups === memory.groupsAtOnce;
     for (let group = 0, here = memory.groupsAtOnce; group < groups; group += here) {
       here = Math.min(group === 0 ? memory.groupsAtOnce : memory.groupsAtOnce - 1, groups - group);

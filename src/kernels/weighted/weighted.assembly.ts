@@ -1,37 +1,43 @@
-// Weighted Hamming distances; tables and contract are in weighted.scalar.ts, the search's state is
-// in hits.assembly.ts. Codes are `bytes` bytes each, one after another, at any address.
+// Weighted Hamming distances. weighted.scalar.ts states the contract and the tables,
+// hits.assembly.ts the state of a search. Codes are `bytes` bytes each, one after another, at any
+// address.
 //
 // Fast because a table of 16 bytes fits a register: one swizzle looks up four bits of 16 codes.
 // For this, 8 bytes of 16 codes are transposed so that a register holds the same byte of each.
-// An entry is at most 31, so that 8 entries stay below 256 and are widened to 16 bits once.
+// An entry is at most 31, so that sums of 8 entries stay below 256 and are widened to 16 bits once.
 // Reads up to 16 codes and 7 bytes behind the last; a CodeMemory has this space.
 
 import { END, HIT, NEXT, ROOM, take } from '../hits/hits.assembly';
 
 const BLOCK: usize = 16;
-/** The 16-bit sums of a block, in the state. */
+/** The offset in the state of the 16-bit sums of a block. */
 const SUMS: usize = ROOM;
 
+/** 8 bytes of a code, and of the code 8 codes behind it. */
 @inline
 function pairOf(code: usize, bytes: usize): v128 {
   return v128.load64_lane(code + (bytes << 3), v128.load64_zero(code), 1);
 }
 
+/** Interleaves the lower halves of two registers byte by byte. */
 @inline
 function lows(a: v128, b: v128): v128 {
   return i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
+/** Interleaves the upper halves of two registers byte by byte. */
 @inline
 function highs(a: v128, b: v128): v128 {
   return i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
+/** Looks up the low four bits of each byte. */
 @inline
 function lowNibbles(bytes: v128, table: usize): v128 {
   return i8x16.swizzle(v128.load(table), v128.and(bytes, i8x16.splat(15)));
 }
 
+/** Looks up the high four bits of each byte in the table behind. */
 @inline
 function highNibbles(bytes: v128, table: usize): v128 {
   const nibbles = v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15));
@@ -39,8 +45,8 @@ function highNibbles(bytes: v128, table: usize): v128 {
 }
 
 /**
- * What two bytes add, by their low four bits or by their high ones. `low` holds both bytes of codes
- * 0..7, `high` those of codes 8..15.
+ * The weights of two bytes of 16 codes, by the low four bits of each or by the high ones. `low` has
+ * both bytes of codes 0..7, first all first ones, `high` those of codes 8..15.
  */
 @inline
 function twoBytes(low: v128, high: v128, tables: usize, isHigh: bool): v128 {
@@ -93,7 +99,7 @@ function addEightBytes(code: usize, bytes: usize, tables: usize, state: usize): 
   v128.store(state, i16x8.add(v128.load(state, SUMS + 16), last), SUMS + 16);
 }
 
-/** Bit i is set when code i of the block is within the limit. */
+/** Weighs a block of 16 codes; bit i of the result is set where code i is within the limit. */
 @inline
 function blockMask(code: usize, bytes: usize, tables: usize, state: usize, limit: v128): u32 {
   v128.store(state, i16x8.splat(0), SUMS);
@@ -107,9 +113,9 @@ function blockMask(code: usize, bytes: usize, tables: usize, state: usize, limit
 }
 
 /**
- * Hits among codes `first` to `end - 1` within the falling limit, as pairs of u32 (code, weight) in
- * order. Skips codes whose entry in `rows` is 2^32 - 1. Returns the code to continue with: `end`,
- * unless the space for hits is full.
+ * Appends the hits among codes `first` to `end - 1` within the falling limit of `state` as pairs of
+ * u32 (code, weight) in order. Skips codes whose entry in `rows` is 2^32 - 1. Returns the code to
+ * continue with: `end`, unless the space for hits is full.
  */
 export function weightedHits(
   codes: usize, first: u32, end: u32, bytes: usize, tables: usize, rows: usize, state: usize,

@@ -1,15 +1,16 @@
 /**
- * Weighted Hamming distances, the scalar kernel: each bit in which a code differs from the query
- * counts with its own integer weight. Four bits at a time look up the sum of their weights in
- * a table of 16. Sums are integers, so every kernel gives equal weights.
+ * Weighted Hamming distances: the contract, and the scalar kernel. Each bit in which a code differs
+ * from the query counts with its own integer weight. The sum of the weights of four bits is looked
+ * up in a table of 16. Sums are integers, so every kernel gives equal weights.
  */
 
 import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from '../hits/hits';
 
 export interface WeightTables {
   /**
-   * Entry 16 g + v is the weight of code bits 4 g to 4 g + 3 (lowest first) having the value v, at
-   * most `MAX_ENTRY`. Two groups a byte of the code, padded by zeros to a multiple of 8 bytes.
+   * Entry 16 g + v is the weight of a code whose bits 4 g to 4 g + 3 (lowest first) have the value
+   * v, at most `MAX_ENTRY`. There are two groups a byte of the code, and zeros for the bytes up to
+   * a multiple of 8.
    */
   readonly tables: Uint8Array;
   /** No code weighs more; at most `MAX_WEIGHT`. */
@@ -19,13 +20,13 @@ export interface WeightTables {
 export interface WeightedKernel {
   readonly name: string;
 
-  /** A search for the `want` lightest of the codes. */
+  /** A search for the `want` lightest of the codes, see hits.ts. */
   search(from: RowCodes, weights: WeightTables, want: number): HitSearch;
 }
 
-/** Sums are 16-bit. */
+/** The largest sum that 16 bits hold. */
 export const MAX_WEIGHT = 65_535;
-/** The 8 lookups of 4 bytes stay below 256, so that bytes are widened once for all of them. */
+/** Sums of 8 entries stay below 256, so that kernels add them as bytes before they widen them. */
 export const MAX_ENTRY = 31;
 
 export const scalarWeighted: WeightedKernel = {

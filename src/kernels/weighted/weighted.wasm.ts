@@ -1,6 +1,7 @@
 /**
- * The WebAssembly kernel of weighted distances, see weighted.assembly.ts. Codes and their rows must
- * be in one linear memory, as those of a CodeMemory are; others go to the scalar kernel.
+ * The WebAssembly kernel of weighted distances, see weighted.assembly.ts. It searches codes that
+ * are in one linear memory with their rows, as those of a CodeMemory are; the scalar kernel
+ * searches others.
  */
 
 import { HitState } from '../hits/hit-state';

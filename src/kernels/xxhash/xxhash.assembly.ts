@@ -1,7 +1,7 @@
-// xxHash64 (Yann Collet, https://xxhash.com), twice: of one 8-byte dimension, split so that the
-// part without the seed is computed once for all pattern words, and of any run of bytes, for
-// checksums. Both are exact integer arithmetic; bytes may start at any address, none behind the
-// last is read.
+// xxHash64 (Yann Collet, https://xxhash.com) in two forms: of one 8-byte dimension, split so that
+// the part without the seed is computed once for all pattern words, and of any run of bytes, for
+// checksums and words. Integer arithmetic, so every engine gives equal hashes. Bytes may start at
+// any address, and none behind the last is read.
 
 const PRIME_1: u64 = 0x9e3779b185ebca87;
 const PRIME_2: u64 = 0xc2b2ae3d27d4eb4f;
@@ -9,18 +9,19 @@ const PRIME_3: u64 = 0x165667b19e3779f9;
 const PRIME_4: u64 = 0x85ebca77c2b2ae63;
 const PRIME_5: u64 = 0x27d4eb2f165667c5;
 
-/** The part of a dimension's hash that no seed enters. */
+/** The part of a dimension's hash that does not depend on the seed. */
 @inline
 export function keyOf(dimension: u64): u64 {
   return rotl<u64>(dimension * PRIME_2, 31) * PRIME_1;
 }
 
-/** xxHash64 of the dimension behind `key`, as 8 little-endian bytes. */
+/** xxHash64 of the 8 little-endian bytes of the dimension that `key` was made of by `keyOf`. */
 @inline
 export function hashOfKey(key: u64, seed: u64): u64 {
   return avalanche(rotl<u64>((seed + PRIME_5 + 8) ^ key, 27) * PRIME_1 + PRIME_4);
 }
 
+/** The last step, after which every bit depends on all bits. */
 @inline
 function avalanche(hash: u64): u64 {
   hash = (hash ^ (hash >> 33)) * PRIME_2;
@@ -28,17 +29,19 @@ function avalanche(hash: u64): u64 {
   return hash ^ (hash >> 32);
 }
 
+/** The step for 8 bytes of input. */
 @inline
 function round(lane: u64, input: u64): u64 {
   return rotl<u64>(lane + input * PRIME_2, 31) * PRIME_1;
 }
 
+/** Merges one of four lanes into the hash. */
 @inline
 function merge(hash: u64, lane: u64): u64 {
   return (hash ^ round(0, lane)) * PRIME_1 + PRIME_4;
 }
 
-/** xxHash64 of `count` bytes. */
+/** xxHash64 of `count` bytes: four lanes of 8 bytes, then the up to 31 bytes that are left. */
 export function hashBytes(bytes: usize, count: usize, seed: u64): u64 {
   const end = bytes + count;
   let hash: u64;

@@ -1,7 +1,7 @@
 /**
- * xxHash64 (Yann Collet, https://xxhash.com) on pairs of 32-bit halves: the scalar kernel. A 64-bit
- * value is `low` and `high`, both unsigned; bigints would be some ten times slower. Equal to the
- * package xxhash-wasm, which tests compare it with.
+ * xxHash64 (Yann Collet, https://xxhash.com), the scalar kernel. It computes with 32-bit halves: a
+ * 64-bit value is `low` and `high`, both unsigned; bigints would be some ten times slower. Tests
+ * hold it equal to the package xxhash-wasm.
  */
 
 const PRIME_1 = [0x85ebca87, 0x9e3779b1] as const;
@@ -11,11 +11,12 @@ const PRIME_4 = [0xc2b2ae63, 0x85ebca77] as const;
 const PRIME_5 = [0x165667c5, 0x27d4eb2f] as const;
 type Constant = readonly [low: number, high: number];
 
-/** A 64-bit register: every operation changes it in place. */
+/** A 64-bit unsigned integer. Every operation is modulo 2^64, in place, and returns it. */
 class Register {
   low = 0;
   high = 0;
 
+  /** Sets both halves, of which the lowest 32 bits count. */
   set(low: number, high: number): this {
     this.low = low >>> 0;
     this.high = high >>> 0;
@@ -35,14 +36,15 @@ class Register {
     return this.set(this.low ^ low, this.high ^ high);
   }
 
-  /** The product modulo 2^64. */
+  /** Multiplies: low halves by 16-bit digits, since `Math.imul` gives only the lower 32 bits. */
   times(by: Constant): this {
     const { low, high } = this;
     const a0 = low & 0xffff;
     const a1 = low >>> 16;
     const b0 = by[0] & 0xffff;
     const b1 = by[0] >>> 16;
-    // Partial products and the sums below them are less than 2^32: unsigned integers throughout.
+    // Products of two digits, and these sums with a carry, are below 2^32. `carry` is the upper
+    // half of low x low; `cross`, and what exceeds 32 bits of the sum, matter only modulo 2^32.
     const middle = (Math.imul(a1, b0) >>> 0) + (Math.imul(a0, b0) >>> 16);
     const middle2 = (Math.imul(a0, b1) >>> 0) + (middle & 0xffff);
     const carry = Math.imul(a1, b1) + (middle >>> 16) + (middle2 >>> 16);
@@ -71,31 +73,31 @@ class Register {
     return this.add(input.low, input.high).rotate(31).times(PRIME_1);
   }
 
-  /** xxHash64's merge of one of four lanes. */
+  /** xxHash64's merge of one of four lanes into the hash. */
   merge(lane: Register): this {
     mixed.set(0, 0).round(lane.low, lane.high);
     return this.xor(mixed.low, mixed.high).times(PRIME_1).plus(PRIME_4);
   }
 
-  /** xxHash64's last step, which makes every bit depend on all. */
+  /** xxHash64's last step, after which every bit depends on all bits. */
   avalanche(): this {
     return this.xorShifted(33).times(PRIME_2).xorShifted(29).times(PRIME_3).xorShifted(32);
   }
 }
 
-/** Shared by all calls, so that hashing allocates nothing. */
+/** Registers that all calls share, so that hashing allocates nothing. */
 const input = /* @__PURE__ */ new Register();
 const mixed = /* @__PURE__ */ new Register();
 const result = /* @__PURE__ */ new Register();
 
-/** Halves of a 64-bit unsigned integer. */
+/** The two 32-bit halves of a 64-bit unsigned integer. */
 export function halves(value: bigint): { low: number; high: number } {
   return { low: Number(value & 0xffff_ffffn), high: Number(value >> 32n) };
 }
 
 /**
- * xxHash64 of one dimension as 8 little-endian bytes. The register that comes back is overwritten
- * by the next call.
+ * xxHash64 of one dimension as 8 little-endian bytes. Returns a shared register, which the next
+ * hash overwrites.
  */
 export function hashDimension(low: number, high: number, seedLow: number, seedHigh: number) {
   mixed.set(0, 0).round(low, high);
@@ -110,7 +112,7 @@ export function hashDimension(low: number, high: number, seedLow: number, seedHi
     .avalanche();
 }
 
-/** xxHash64 of bytes, unsigned. */
+/** xxHash64 of bytes, unsigned: four lanes of 8 bytes, then the up to 31 bytes that are left. */
 export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const start = halves(seed);

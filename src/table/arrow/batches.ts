@@ -1,7 +1,8 @@
 /**
- * Arrow files and streams of any size, batch by batch: only one batch and the dictionaries are in
- * memory. Each message passes the guard that bytes in memory do, and is decoded behind the schema
- * and the dictionaries before it; the checksums of our own files are compared as the batches pass.
+ * Reads Arrow files and streams of any size, batch by batch: memory holds one batch and the
+ * dictionaries. Each message passes the same checks as bytes in memory do (messages.ts), and is
+ * decoded after the schema and the dictionaries before it; the checksums of our own files are
+ * compared as batches pass.
  */
 
 import { makeData, type RecordBatch, type Schema } from 'apache-arrow';
@@ -31,34 +32,35 @@ import {
 } from './messages';
 import { asArrow, decoded } from './source';
 
-/** A file that is read here and there. */
+/** A file of which any range can be read. */
 export interface ByteFile {
   readonly byteCount: number;
   /** Fills `bytes` from `at` on; throws where the file ends before. */
   readInto(bytes: Uint8Array, at: number): Promise<void>;
 }
 
-/** Bytes one after another: as many as wanted, fewer only at the end. */
+/** Bytes that come one after another. */
 export interface BytePipe {
+  /** The next `count` bytes, fewer only at the end. */
   take(count: number): Promise<Uint8Array>;
 }
 
-/** An opened file or stream; its batches are read once. */
+/** A file or stream that was opened; its batches can be read once. */
 interface ArrowRows {
   readonly columns: readonly ColumnInfo[];
-  /** Rows of a file; null for a stream, which does not say. */
+  /** Rows of a file; null for a stream, which does not say how many it has. */
   readonly rowCount: number | null;
-  /** The JSON that our own files carry, as it stands. */
+  /** The JSON in the schema of our own files, not parsed. */
   readonly header: string | undefined;
-  /** Where the bodies of the batches lie in a file; none of a stream. */
+  /** Where the bodies of the batches lie in a file; empty for a stream. */
   readonly bodies: readonly Span[];
   /** The batches as they were written. */
   batches(): AsyncGenerator<RowBatch>;
 }
 
 /**
- * The messages before a batch that its columns need: the schema, and the dictionaries up to here. A
- * batch is decoded as a stream of these and itself.
+ * The messages that a batch needs before it: the schema, and the dictionaries up to here. A batch
+ * is decoded as a stream of these and of itself.
  */
 class Preamble {
   readonly schema: Schema;
@@ -66,7 +68,7 @@ class Preamble {
   #dictionaries: { id: number | undefined; bytes: Uint8Array }[] = [];
   readonly #seals: SealChecker;
 
-  /** `message` is the bytes of the schema's message, and `columns` what it says. */
+  /** `message` are the bytes of the schema's message, `columns` what it says. */
   constructor(
     readonly message: readonly Uint8Array[],
     readonly columns: Columns,
@@ -77,7 +79,7 @@ class Preamble {
     this.header = this.schema.metadata.get(KEY);
   }
 
-  /** Keeps a dictionary for the batches that follow; unless it is a delta it replaces the old. */
+  /** Keeps a dictionary for later batches; unless it is a delta, it replaces the one before. */
   addDictionary({ dictionary, parts }: Message): void {
     if (!dictionary?.isDelta) {
       this.#dictionaries = this.#dictionaries.filter(({ id }) => id !== dictionary?.id);
@@ -85,7 +87,7 @@ class Preamble {
     this.#dictionaries.push({ id: dictionary?.id, bytes: concatenated(parts) });
   }
 
-  /** Decodes the message of a batch. */
+  /** Decodes the message of a batch; its bitmaps are checked. */
   batchOf({ parts }: Message): RecordBatch {
     const dictionaries = this.#dictionaries.map(({ bytes }) => bytes);
     const [batch] = decoded([...this.message, ...dictionaries, ...parts], 1).batches;
@@ -93,7 +95,9 @@ class Preamble {
     return batch;
   }
 
-  /** Wraps a batch; that of a sealed file is compared with its checksums and its place first. */
+  /**
+   * A decoded batch as rows; that of a sealed file is compared with its checksums and place first.
+   */
   rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
     const { file } = this;
     const { row: firstRow } = this.#seals;
@@ -101,19 +105,22 @@ class Preamble {
     return RowBatch.fromArrow(batch, { firstRow, file });
   }
 
+  /** Fails for a sealed file without any batch. */
   checkEnd(): void {
     asArrow(this.file, () => this.#seals.checkEnd());
   }
 }
 
 /**
- * A schema's message around a footer, whose schema it points to: the library writes no such message
- * into files, and other writers need not either.
+ * Makes a message with the schema of a footer. Files need not have such a message, and those of the
+ * Arrow library have none. The message is a hand-made table with the footer after it; the table's
+ * header points to the schema within the footer.
  */
 function schemaOfFooter(footer: Uint8Array, schemaAt: number, version: number): Uint8Array {
   const prefixBytes = 8;
   const vtableAt = 8;
   const tableAt = 24;
+  // Addresses within the message: of the vtable, of the table, and of the footer after them.
   const footerAt = 40;
   const message = new Uint8Array(prefixBytes + footerAt + footer.length);
   const bytes = message.subarray(prefixBytes);
@@ -133,7 +140,7 @@ function schemaOfFooter(footer: Uint8Array, schemaAt: number, version: number): 
   return message;
 }
 
-/** Runs a walk over bytes that `take` gives one after another. */
+/** Runs a walk over bytes that `take` gives in order. */
 async function run<T>(walk: Walk<T>, take: BytePipe['take']): Promise<T> {
   for (let step = walk.next(); ; ) {
     if (step.done) return step.value;
@@ -141,7 +148,7 @@ async function run<T>(walk: Walk<T>, take: BytePipe['take']): Promise<T> {
   }
 }
 
-/** Takes the bytes of a file from `at` on, before `last`. */
+/** A `take` that gives the bytes of a file from `at` on, up to `last`. */
 function takeFrom(file: ByteFile, at: number, last: number): BytePipe['take'] {
   let from = at;
   return async (count) => {
@@ -152,7 +159,10 @@ function takeFrom(file: ByteFile, at: number, last: number): BytePipe['take'] {
   };
 }
 
-/** Opens an Arrow file; errors name it by `name`. The metadata of all batches is read at once. */
+/**
+ * Opens an Arrow file, which errors name by `name`. Reads the footer and the metadata of all
+ * batches, but no body.
+ */
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
   const { byteCount } = file;
   const bodies: Span[] = [];
@@ -162,6 +172,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
     const start = footerStart(tail, byteCount);
     const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
     const { blocks, columns, schemaAt, version } = readFooter(footer, start);
+    // Checks each message that the footer names, and notes where its body lies.
     for (const block of blocks) {
       const walk = walkBlock(block, walkHead());
       const { rows, parts, bodyBytes } = await run(walk, takeFrom(file, block.offset, start));
@@ -184,7 +195,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
   return { ...rowsOf(preamble, messages(), { batchCount, rowCount }), bodies };
 }
 
-/** Opens an Arrow stream, which errors name; `expectEnd` refuses one without its end mark. */
+/** Opens an Arrow stream, which errors name; `expectEnd` refuses a stream without its end mark. */
 export async function openArrowStream(
   pipe: BytePipe,
   name: string,
@@ -207,7 +218,10 @@ export async function openArrowStream(
   return rowsOf(preamble, messages(), { batchCount: null, rowCount: null });
 }
 
-/** The rows of messages; a stream does not say how many batches and rows it has. */
+/**
+ * The rows of messages. A stream does not state how many batches and rows it has: both counts are
+ * null.
+ */
 function rowsOf(
   preamble: Preamble,
   messages: AsyncGenerator<Message>,
@@ -218,7 +232,7 @@ function rowsOf(
   async function* batches(): AsyncGenerator<RowBatch> {
     let index = 0;
     let isEmpty = true;
-    // In a sealed stream the last batch says that it is the last, so each is held until the next.
+    // The last batch of a sealed stream says that it is the last, so each is held until the next.
     let held: RecordBatch | null = null;
     for (;;) {
       const { value: message } = await asArrow(file, () => messages.next());
@@ -235,7 +249,7 @@ function rowsOf(
     }
     if (held !== null) yield preamble.rowsOf(held, true);
     preamble.checkEnd();
-    // The columns are known without rows too.
+    // Without batches, one batch without rows shows the columns.
     if (isEmpty) {
       const none = schema.fields.map(({ type }) => makeData({ type }));
       yield RowBatch.fromArrow(recordBatch(schema, none, 0), { file });

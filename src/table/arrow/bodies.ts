@@ -1,16 +1,20 @@
 /**
- * Where the batches of an Arrow file lie, and the buffers of each: for readers of parts of a file,
- * which need its footer and the metadata of its batches alone.
+ * Where the batches of an Arrow file lie, and the buffers of each. Readers of parts of a file need
+ * only its footer and the metadata of its batches to know this.
  */
 
 import { Cursor, footerStart, readFooter, TAIL_BYTES, walkBlock, walkHead } from './messages';
 
+/** Bytes `at` to `at + length - 1` of a file. */
 export interface Span {
   readonly at: number;
   readonly length: number;
 }
 
-/** The bodies of the batches of a sound file, and the buffers of each as the format lists them. */
+/**
+ * The bodies of the batches of a file that is known to be sound, and the buffers of each in the
+ * order in which Arrow lists them: column by column. Bytes of bodies may be missing.
+ */
 export function bodiesOf(file: Uint8Array): (Span & { readonly buffers: readonly Span[] })[] {
   const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
   const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);

@@ -1,7 +1,7 @@
 /**
- * Record batches to the bytes of an Arrow file or stream. The library's own way to one array,
- * `tableToIPC`, joins neighbouring buffers that lie in the same memory: of two columns over one
- * array it writes one, and the file cannot be read again. Here every buffer is written.
+ * Encodes record batches as an Arrow file or stream. The library's own `tableToIPC` joins buffers
+ * that are neighbours in the same memory: for two columns over one array it writes one buffer, and
+ * the file cannot be read again. Here every buffer is written by itself.
  */
 
 import {
@@ -13,10 +13,10 @@ import {
 } from 'apache-arrow';
 import { concatenated } from '../../base/arrays';
 
-/** A file has a footer and can be read here and there; a stream ends where it ends. */
+/** A file has a footer, by which any batch can be read; a stream is read from front to back. */
 export type ArrowLayout = 'file' | 'stream';
 
-/** Collects what the library writes, buffer by buffer. */
+/** Collects what the library writes, buffer by buffer, without copies. */
 class Chunks extends AsyncByteQueue {
   #chunks: Uint8Array[] = [];
 
@@ -31,7 +31,7 @@ class Chunks extends AsyncByteQueue {
   }
 }
 
-/** Writes batches of one schema; each call returns the bytes that it adds. */
+/** Encodes batches of one schema. `take` returns the bytes since the last `take`. */
 export class BatchWriter {
   readonly #chunks = new Chunks();
   readonly #writer: RecordBatchFileWriter | RecordBatchStreamWriter;
@@ -41,15 +41,17 @@ export class BatchWriter {
     this.#writer.reset(this.#chunks as never, schema);
   }
 
-  /** Bytes not taken yet; they lie over the batch's memory, and must be used before it changes. */
+  /** Encodes a batch. Its bytes are views of the batch's memory: use them before that changes. */
   write(batch: RecordBatch): void {
     this.#writer.write(batch);
   }
 
+  /** Encodes the end of the file or stream. */
   finish(): void {
     this.#writer.finish();
   }
 
+  /** The bytes that were encoded since the last call. */
   take(): Uint8Array[] {
     return this.#chunks.take();
   }

@@ -1,24 +1,31 @@
 /**
- * Bounds-checked reading of flatbuffers: a walk over all tables that a spec knows, in which every
- * offset, vector and string must lie within the bytes. Addresses count from their start; 0 is none.
+ * Reads flatbuffers with all bounds checked. `verify` visits every table that a spec describes, and
+ * each offset, vector and string must lie within the bytes. Addresses are bytes from the start; 0
+ * means that something is missing.
  */
 
+/** Tables within tables; the schemas of real files are far less deep. */
 const MAX_DEPTH = 64;
 
-/** The slots of a table that hold offsets; scalars lie within their table, bounded as a whole. */
+/**
+ * What the slots of a table refer to. Slots with scalars are not listed: they lie within the table,
+ * whose size is checked as a whole.
+ */
 export interface Table {
   readonly slots: { readonly [slot: number]: Kind };
-  /** Verifies a table whose kind is in another slot. */
+  /** Verifies a table whose type is stated in another slot. */
   readonly union?: (buffer: Flatbuffer, at: number, depth: number) => void;
 }
 
-/** What a slot of a table refers to. */
+/**
+ * What a slot refers to: a string, a table, a vector of tables, or a vector of structs of `bytes`.
+ */
 export type Kind =
   | { readonly kind: 'string' }
   | { readonly kind: 'table' | 'tables'; readonly of: () => Table }
   | { readonly kind: 'structs'; readonly bytes: number };
 
-/** Reads metadata of unknown origin: each access throws before it leaves the bytes. */
+/** Reads metadata of unknown origin: every access stays within the bytes, or throws. */
 export class Flatbuffer {
   readonly #view: DataView;
   #tables = 0;
@@ -27,13 +34,15 @@ export class Flatbuffer {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
+  /** The address of the root table. */
   root(): number {
     return this.#follow(0);
   }
 
-  /** Checks a table and all that it refers to. */
+  /** Checks a table and all that it refers to; the other methods rely on it. */
   verify(at: number, spec: Table, depth = 0): void {
-    // A table takes 4 bytes at least; more visits than that mean tables shared to explode.
+    // A table takes at least 4 bytes. More visits than that mean shared tables, whose visits could
+    // grow exponentially.
     if (depth > MAX_DEPTH || ++this.#tables > this.#view.byteLength / 4) {
       throw new Error('metadata nested too deep');
     }
@@ -63,7 +72,7 @@ export class Flatbuffer {
     }
   }
 
-  /** Address of a slot's content, 0 where the table leaves it out. */
+  /** The address of a slot's content; 0 where the table does not have it. */
   slot(at: number, slot: number): number {
     const { vtable } = this.#vtable(at);
     const entry = 4 + 2 * slot;
@@ -72,29 +81,31 @@ export class Flatbuffer {
     return offset === 0 ? 0 : at + offset;
   }
 
-  /** Address that a slot's offset refers to, 0 where the table leaves it out. */
+  /** The address that the offset in a slot refers to; 0 where the table does not have it. */
   reference(at: number, slot: number): number {
     const content = this.slot(at, slot);
     return content === 0 ? 0 : this.#follow(content);
   }
 
-  /** Addresses of a vector's structs. */
+  /** The addresses of the structs in a vector, each of `bytes` bytes. */
   *structsAt(at: number, slot: number, bytes: number): Generator<number> {
     const vector = this.reference(at, slot);
     const count = vector === 0 ? 0 : this.#uint32(vector);
     for (let i = 0; i < count; i++) yield vector + 4 + i * bytes;
   }
 
-  /** Addresses of a vector's tables. */
+  /** The addresses of the tables in a vector. */
   *tablesAt(at: number, slot: number): Generator<number> {
     for (const entry of this.structsAt(at, slot, 4)) yield this.#follow(entry);
   }
 
+  /** A scalar in a slot; 0, its default, where the table does not have it. */
   uint8(at: number, slot: number): number {
     const content = this.slot(at, slot);
     return content === 0 ? 0 : this.#view.getUint8(content);
   }
 
+  /** The same of 64 bits, as the nearest float64. */
   int64Slot(at: number, slot: number): number {
     const content = this.slot(at, slot);
     return content === 0 ? 0 : this.int64(content);
@@ -108,10 +119,12 @@ export class Flatbuffer {
     return this.#view.getInt32(at, true);
   }
 
+  /** A number of 64 bits at an address, as the nearest float64. */
   int64(at: number): number {
     return Number(this.#view.getBigInt64(at, true));
   }
 
+  /** Where a table's vtable is, and the size of the table; both are checked. */
   #vtable(at: number): { vtable: number; size: number } {
     const vtable = at - this.#view.getInt32(at, true);
     const length = this.#uint16(vtable);
@@ -121,6 +134,7 @@ export class Flatbuffer {
     return { vtable, size };
   }
 
+  /** The address that the offset at `at` refers to. */
   #follow(at: number): number {
     return at + this.#uint32(at);
   }

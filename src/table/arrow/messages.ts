@@ -1,15 +1,15 @@
 /**
  * The messages of an IPC file or stream, verified before the Arrow library parses them: every
  * offset, length and row count is bounded by the bytes that are there. What passes cannot make a
- * reader loop or allocate beyond what the file justifies. Says nothing about whether the values are
- * right. One walk reads bytes in memory and bytes that are waited for.
+ * reader loop, or allocate more than the file justifies; whether values are right is not checked.
+ * The same walks read bytes in memory and bytes that are waited for.
  */
 
 import { Flatbuffer, type Kind, type Table } from './flatbuffer';
 
 const MAGIC = 'ARROW1';
 export const FIRST_MESSAGE = 8; // of a file, behind it and padding
-/** LZ4 cannot exceed 255:1; ZSTD's shortest run-length block makes 128 KiB from 4 bytes. */
+/** Content per byte, by codec: 255 for LZ4; ZSTD's shortest run makes 128 KiB from 4 bytes. */
 const MAX_RATIO = [255, 32_768];
 
 const STRING = { kind: 'string' } as const;
@@ -20,7 +20,7 @@ const structs = (bytes: number): Kind => ({ kind: 'structs', bytes });
 const KEY_VALUE: Table = { slots: { 0: STRING, 1: STRING } };
 const PLAIN: Table = { slots: {} };
 const ENCODING: Table = { slots: { 1: table(() => PLAIN) } };
-/** Of the type tables only Union (its type ids) and Timestamp (its zone) hold an offset. */
+/** By number, the types whose tables have offsets: Timestamp (its zone), Union (its type ids). */
 const TYPES: Record<number, Table> = {
   10: { slots: { 1: STRING } },
   14: { slots: { 1: structs(4) } },
@@ -75,14 +75,14 @@ export const SCHEMA_MESSAGE = 1;
 export const DICTIONARY_MESSAGE = 2;
 export const BATCH_MESSAGE = 3;
 
-/** The library does not read more in one batch. */
+/** Most bytes of a batch that the library reads. */
 const MAX_BODY_BYTES = 2 ** 31 - 1;
-/** Metadata is read before it can be checked. */
+/** Most bytes of metadata, which is read before it can be checked. */
 const MAX_METADATA_BYTES = 2 ** 28;
 
 /**
- * Reads bytes in order: yields how many it needs next, and is given them, or fewer where the bytes
- * end. Whoever runs it waits for the bytes or has them.
+ * Reads bytes in order: yields how many it needs next, and is given these, or fewer where the bytes
+ * end. Callers have the bytes, or wait for them.
  */
 export type Walk<T> = Generator<number, T, Uint8Array>;
 
@@ -90,26 +90,26 @@ export type Walk<T> = Generator<number, T, Uint8Array>;
 interface Head {
   /** 1 for a schema, 2 for a dictionary, 3 for a batch. */
   readonly header: number;
-  /** The length of the metadata as it stands before it, and the metadata. */
+  /** The length of the metadata, as it stands before it, and the metadata. */
   readonly parts: readonly Uint8Array[];
   readonly bodyBytes: number;
   /** Rows of a batch. */
   readonly rows: number;
-  /** Of a dictionary: the name that columns call it by, and whether it adds to what was there. */
+  /** For a dictionary: its id, by which columns name it, and whether it adds to earlier values. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
-  /** Of a schema. */
+  /** For a schema. */
   readonly columns: Columns | null;
   readonly buffer: Flatbuffer;
-  /** Where the table of a batch, or of a dictionary's values, lies in `buffer`. */
+  /** The address in `buffer` of the table of a batch, or of a dictionary's values. */
   readonly batch: number;
 }
 
-/** A whole message: `parts` are all of its bytes. */
+/** A whole message; `parts` are all of its bytes. */
 export type Message = Pick<Head, 'header' | 'parts' | 'dictionary' | 'columns'>;
 
 /**
- * Verifies the metadata of a message; null at a stream's end mark, and at the end of the bytes
- * unless the mark is expected.
+ * Reads and verifies the metadata of a message; null at a stream's end mark, and at the end of the
+ * bytes unless the mark is expected.
  */
 export function* walkHead(expectEnd = false): Walk<Head | null> {
   const parts = [yield 4];
@@ -154,7 +154,7 @@ function int32At(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true);
 }
 
-/** Verifies a message with its body; a batch must have the `columns` of the schema before it. */
+/** Reads a message with its body; a batch must have the `columns` of the schema before it. */
 export function* walkMessage(columns: Columns | null, expectEnd = false): Walk<Message | null> {
   const head = yield* walkHead(expectEnd);
   if (head === null) return null;
@@ -169,7 +169,7 @@ export function* walkMessage(columns: Columns | null, expectEnd = false): Walk<M
   return { header, parts: [...parts, body], dictionary, columns: head.columns };
 }
 
-/** The next message of a stream, the first of which is the schema, and no other. */
+/** Reads the next message of a stream: the schema first, then any other kind. */
 export function* walkStream(columns: Columns | null, expectEnd = false): Walk<Message | null> {
   const message = yield* walkMessage(columns, expectEnd);
   if (columns === null && message?.header !== SCHEMA_MESSAGE) {
@@ -181,7 +181,7 @@ export function* walkStream(columns: Columns | null, expectEnd = false): Walk<Me
   return message;
 }
 
-/** The message that the footer names at `block`. */
+/** Reads the message that the footer names at `block`; fails where it is another kind. */
 export function* walkBlock<T extends { header: number }>(
   { offset, header }: Block,
   walk: Walk<T | null>,
@@ -192,7 +192,7 @@ export function* walkBlock<T extends { header: number }>(
   return message;
 }
 
-/** Walks bytes in memory from `at` on, before `last`; `at` moves to where the walk ended. */
+/** Runs walks over bytes in memory from `at` on, before `last`; `at` moves on with them. */
 export class Cursor {
   constructor(
     readonly bytes: Uint8Array,
@@ -210,7 +210,7 @@ export class Cursor {
   }
 }
 
-/** Returns how many batches the bytes hold; throws an Error that says what is wrong. */
+/** Verifies a file or stream in memory; returns its number of batches, or throws what is wrong. */
 export function verifyArrow(bytes: Uint8Array): number {
   if (bytes.length === 0) throw new Error('empty, not an Arrow file or stream');
   let batchCount = 0;
@@ -234,7 +234,7 @@ export function verifyArrow(bytes: Uint8Array): number {
   }
 }
 
-/** Of a file whose footer names no batch; fails where there is one all the same. */
+/** Reads a file whose footer names no batch; fails where there is one all the same. */
 export function* walkToBatch(): Walk<void> {
   for (let head = yield* walkHead(); head !== null; head = yield* walkHead()) {
     if (head.header === BATCH_MESSAGE) {
@@ -249,10 +249,10 @@ function hasMagic(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** Bytes of the magic and of the length before it, with which a file ends. */
+/** Bytes at the end of a file: the length of the footer, then the magic. */
 export const TAIL_BYTES = 4 + MAGIC.length;
 
-/** Where the footer of a file of `byteCount` begins, which ends before `tail`. */
+/** Where the footer of a file of `byteCount` bytes begins; `tail` are its last TAIL_BYTES. */
 export function footerStart(tail: Uint8Array, byteCount: number): number {
   const end = byteCount - TAIL_BYTES;
   if (end < 8 || tail.length < TAIL_BYTES || !hasMagic(tail, 4)) {
@@ -263,7 +263,7 @@ export function footerStart(tail: Uint8Array, byteCount: number): number {
   return end - length;
 }
 
-/** One message of a file, as the footer names it: 2 for a dictionary, 3 for a batch. */
+/** A message of a file, as the footer names it: 2 for a dictionary, 3 for a batch. */
 interface Block {
   readonly header: 2 | 3;
   readonly offset: number;
@@ -272,15 +272,15 @@ interface Block {
 
 /** The content of a footer, verified. */
 interface Footer {
-  /** The messages that it names, all of them before its own start. */
+  /** The messages that it names, all of which end before it begins. */
   readonly blocks: readonly Block[];
   readonly columns: Columns;
-  /** Where its schema lies in its bytes, and the version of the format. */
+  /** The address of the schema in the footer's bytes, and the version of the format. */
   readonly schemaAt: number;
   readonly version: number;
 }
 
-/** Reads the bytes of a footer, which begins at `start` of its file. */
+/** Reads and verifies the bytes of a footer, which begins at `start` of its file. */
 export function readFooter(bytes: Uint8Array, start: number): Footer {
   const footer = new Flatbuffer(bytes);
   const root = footer.root();
@@ -316,8 +316,8 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
 }
 
 /**
- * How the columns of a schema lie in the list of a batch's nodes: Arrow lists the node of each
- * column and of each child, in the order of a walk from parents to children.
+ * Where the columns of a schema are in the list of a batch's nodes: Arrow lists a node for each
+ * column and for each child, parents before their children.
  */
 export interface Columns {
   /** The node of each column; those of its children follow it. */
@@ -345,8 +345,8 @@ function columnsOf(buffer: Flatbuffer, schema: number): Columns {
 }
 
 /**
- * Buffers lie within the body, no column claims more rows than its bytes can hold, and all columns
- * have as many rows as the batch: shorter ones would be filled up with nulls.
+ * Buffers must lie within the body, columns claim no more rows than bytes can hold, and all columns
+ * have as many rows as the batch: the library would fill up shorter ones with nulls.
  */
 function verifyBatch(
   { header, buffer, batch }: Head,

@@ -1,6 +1,6 @@
 /**
  * Arrow bytes or tables in, checked record batches out. Bytes are verified before the Arrow library
- * parses them, and whatever it throws or leaves out becomes a FormatError. A table may come from
+ * parses them, and what it throws or leaves out becomes a FormatError. A table may come from
  * another copy of the library, so nothing here asks `instanceof`.
  */
 
@@ -22,17 +22,19 @@ import { verifyArrow } from './messages';
 /** An Arrow IPC file or stream in memory, or a table of the apache-arrow package. */
 export type ArrowSource = Uint8Array | ArrayBuffer | Table;
 
-/** The record batches of a source, and its schema. */
+/** The record batches of a source, and their schema. */
 export interface ArrowBatches {
   readonly schema: Schema;
   readonly batches: readonly RecordBatch[];
   /** Rows of all batches. */
   readonly count: number;
-  /** True of a file or a stream, which has all batches as they were written. */
+  /** True of a file or a stream, false of a table: a table may be a part of what a file had. */
   readonly isWhole: boolean;
 }
 
-/** Opens a source; `file` names it in errors. */
+/**
+ * Opens a source; `file` names it in errors. Bytes are not copied, unless they begin off 8 bytes.
+ */
 export function openArrow(source: ArrowSource, file?: string): ArrowBatches {
   if (source instanceof ArrayBuffer) return fromBytes(new Uint8Array(source), file);
   if (source instanceof Uint8Array) return fromBytes(source, file);
@@ -50,7 +52,11 @@ function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
   });
 }
 
-/** Decodes verified bytes: all of a file or stream, or the messages of a stream in parts. */
+/**
+ * Decodes verified bytes: a whole file or stream, or the messages of a stream in parts. Throws
+ * unless the library finds exactly `batchCount` batches, since it stops without an error where it
+ * cannot read on.
+ */
 export function decoded(bytes: Uint8Array | readonly Uint8Array[], batchCount: number) {
   registerCodecs();
   const reader = RecordBatchReader.from(bytes as Uint8Array).open();
@@ -70,7 +76,9 @@ function outline(schema: Schema, batches: readonly RecordBatch[], isWhole: boole
 export const asArrow = <T>(file: string | undefined, read: () => T): T =>
   asFormatError(file, read, 'cannot be read as Arrow');
 
-/** Bodies in LZ4 and ZSTD; a codec that the program registered itself is left. */
+/**
+ * Registers decoders for LZ4 and ZSTD with the library, unless the program has registered its own.
+ */
 function registerCodecs(): void {
   for (const [type, decode] of [
     [CompressionType.LZ4_FRAME, decodeLz4],
@@ -81,7 +89,7 @@ function registerCodecs(): void {
   }
 }
 
-/** A compressed buffer's length stands in the 8 bytes before it; the library does not compare. */
+/** Decodes a buffer and compares its length with the one before it, which the library does not. */
 function decodeAsClaimed(frame: Uint8Array, decode: (frame: Uint8Array) => Uint8Array): Uint8Array {
   const prefix = new DataView(frame.buffer, frame.byteOffset - 8, 8);
   const claimed = Number(prefix.getBigInt64(0, true));

@@ -1,6 +1,6 @@
 /**
- * Batches of rows to the bytes of an Arrow file or stream, a batch at a time. Every batch is made
- * of the schema of the first; with a header the file is sealed as `codesToArrow` seals it.
+ * Batches of rows to the bytes of an Arrow file or stream, one batch at a time. All have the
+ * columns of the first; with a header the file is sealed, as `codesToArrow` seals it.
  */
 
 import { type Data, type Field, Schema } from 'apache-arrow';
@@ -18,31 +18,35 @@ export interface CodeHeader extends Partial<CodeOrigin> {
   readonly bits: number;
 }
 
-/** What the rows of a file are that must not change, or be lost, unnoticed. */
+/** What the rows of a sealed file are: rows that must not change or be lost unnoticed. */
 const KINDS = ['plan', 'pairs', 'matches'] as const;
 
 /** Says that the rows of a file are a plan, pairs, or the matches of a search. */
 export interface KindHeader extends Partial<CodeHeader> {
   readonly kind: (typeof KINDS)[number];
-  /** Of a plan with codes: what makes its rows near, in words. */
+  /** For a plan with codes: what makes its rows near, in words. */
   readonly near?: string | undefined;
-  /** Of pairs that are not all near ones: which. */
+  /** Where pairs are not all near pairs: which of them these are. */
   readonly only?: 'forest' | 'first-equal' | undefined;
 }
 
-/** Wider batches are cut: the Arrow library loses those of 2 GiB or more without an error. */
+/**
+ * A batch with more bytes is cut: the Arrow library loses one of 2 GiB or more without an error.
+ */
 const MAX_BYTES = 1 << 28;
 
-/** Encodes batches one by one; of a sealed file the last batch is held until the end. */
+/**
+ * Encodes batches one by one; of a sealed file one batch is held back until the next or the end.
+ */
 export class ArrowWriter {
-  /** Null before the first batch, whose schema is that of all. */
+  /** Null before the first batch, whose columns are those of all. */
   #writer: BatchWriter | null = null;
-  /** JSON of the header, for sealed files. */
+  /** JSON for the schema of a sealed file; null for a file that is not sealed. */
   readonly #header: string | null;
   #schema = new Schema([]);
   #sealer: Sealer | null = null;
 
-  /** `header` as it is known, or the JSON of another sealed file. */
+  /** `header` is what the file has, or the JSON of another sealed file, taken as it is. */
   constructor(
     readonly layout: ArrowLayout,
     header: CodeHeader | KindHeader | string | null,
@@ -50,10 +54,10 @@ export class ArrowWriter {
     this.#header = header === null || typeof header === 'string' ? header : textOf(header);
   }
 
-  /** The bytes that a batch adds; not copied, to be written before the batch's memory changes. */
+  /** The bytes that a batch adds: views of its memory, to be written before that changes. */
   write(batch: RowBatch): Uint8Array[] {
     const { schema, data } = batch.toArrow();
-    // Without dictionaries, which files cannot replace between batches.
+    // Plain columns: a file cannot replace a dictionary between batches.
     const columns = schema.fields.map((field, i) => {
       return columnOf(field.name, joinedColumn([{ field, data: data.children[i] }]));
     });
@@ -83,7 +87,7 @@ export class ArrowWriter {
     return this.#writer.take();
   }
 
-  /** The bytes that end the file. */
+  /** The bytes that end the file; without any batch, a file without columns. */
   finish(): Uint8Array[] {
     this.#writer ??= new BatchWriter(this.layout, this.#schema);
     for (const record of this.#sealer?.next(null) ?? []) this.#writer.write(record);
@@ -95,6 +99,7 @@ export class ArrowWriter {
 const CODE_KEYS = ['bits', 'projection', 'seed', 'dimensions', 'texts'];
 const KIND_KEYS = ['kind', 'near', 'only', ...CODE_KEYS];
 
+/** The JSON of a header, whose keys and types are checked. */
 function textOf(header: CodeHeader | KindHeader): string {
   if ('kind' in header) {
     const { kind, bits, ...rest } = checkOptions('header', header, KIND_KEYS);
@@ -105,7 +110,7 @@ function textOf(header: CodeHeader | KindHeader): string {
   return headerText({ bits: checkBits(bits), ...origin });
 }
 
-/** The column as the first batch has it; one without any value fits all types. */
+/** A column in the type that it has in the first batch; one of nulls alone takes any type. */
 function fitted(wanted: Field, column: Column | undefined): Data {
   const { field, data } = column ?? {};
   if (field === undefined || data === undefined || field.name !== wanted.name) {

@@ -1,7 +1,7 @@
 /**
- * The part of a column that one record batch holds, and the checks that come before its values are
- * read: bitmaps and offsets stay within their memory, lists within their children, and what is
- * allocated for a column is bounded by what the file holds.
+ * The part of a column in one record batch, and the checks before its values are read: bitmaps and
+ * offsets must stay within their memory, lists within their children, and what is allocated for a
+ * column within what the file justifies.
  */
 
 import { type Data, Type } from 'apache-arrow';
@@ -10,7 +10,7 @@ import { bitmapOf } from '../../base/bitmap';
 /** A column of one batch. */
 export interface Chunk {
   readonly data: Data;
-  /** Row of the source, from 0, at which the batch starts; for messages. */
+  /** The row of the source, from 0, at which the batch begins; for errors. */
   readonly firstRow: number;
 }
 
@@ -19,7 +19,9 @@ export function rowsOf(chunks: readonly Chunk[]): number {
   return chunks.reduce((sum, { data }) => sum + data.length, 0);
 }
 
-/** Where there are nulls, the bitmap covers all elements; later code relies on it. */
+/**
+ * Fails where a bitmap is shorter than its column; readers rely on it. Children are checked too.
+ */
 export function checkBitmaps(data: Data): void {
   // A column of type Null has no bitmap.
   const needed = data.nullCount > 0 && data.typeId !== Type.Null ? data.offset + data.length : 0;
@@ -29,12 +31,15 @@ export function checkBitmaps(data: Data): void {
   for (const child of data.children ?? []) checkBitmaps(child);
 }
 
-/** Null rows take no memory in a file and a row's here: so many times more may be allocated. */
+/**
+ * Null rows take a bit in a file and a whole row here, so memory may be this many times the bytes
+ * in the file.
+ */
 const MAX_EXPANSION = 64;
-/** Allowed whatever the file holds. */
+/** Bytes that are allowed however few the file has. */
 const FREE_BYTES = 1 << 22;
 
-/** Refuses rows that would take far more memory than the column's bytes justify. */
+/** Fails for rows that would take far more memory than the bytes of their column justify. */
 export function checkExpansion(chunks: readonly Chunk[], bytesPerRow: number): void {
   const count = rowsOf(chunks);
   const held = chunks.reduce((sum, { data }) => sum + data.byteLength, 0);
@@ -42,7 +47,7 @@ export function checkExpansion(chunks: readonly Chunk[], bytesPerRow: number): v
   throw new Error(`${count} rows of ${bytesPerRow} bytes cannot come from ${held}`);
 }
 
-/** Offsets of variable-length elements ascend and stay within `elements`. */
+/** Fails unless offsets of elements of any length ascend and stay within `elements`. */
 export function checkOffsets({ data, firstRow }: Chunk, elements: number): void {
   if (data.length === 0) return;
   const offsets = data.valueOffsets as unknown as Int32Array | BigInt64Array;
@@ -57,20 +62,20 @@ export function checkOffsets({ data, firstRow }: Chunk, elements: number): void 
   }
 }
 
-/** Where the elements of each row of a list column lie in its child. */
+/** Where the items of each row of a list column begin and end in its child. */
 export interface Ranges {
   start(row: number): number;
   end(row: number): number;
 }
 
-/** The ranges of a list or Map column, checked against its items. */
+/** The ranges of a list or Map column, which are checked against its items first. */
 export function rangesOf(chunk: Chunk): Ranges {
   const { data, firstRow } = chunk;
   const { typeId, stride, valueOffsets, length } = data;
   const [child] = data.children;
   const childLength = child?.length ?? 0;
   if (typeId === Type.FixedSizeList) {
-    // A length is a claim; of numbers the bytes are there or not.
+    // The length of a child is only a claim; for numbers their bytes are counted too.
     const isNumber = child?.typeId === Type.Float || child?.typeId === Type.Int;
     if (length * stride > (isNumber ? Math.min(childLength, child.values.length) : childLength))
       throw new Error(`row ${firstRow}: a list without values`);
@@ -81,7 +86,7 @@ export function rangesOf(chunk: Chunk): Ranges {
   return { start: (row) => Number(offsets[row]), end: (row) => Number(offsets[row + 1]) };
 }
 
-/** A validity bitmap over all chunks, or null when every row is present. */
+/** A validity bitmap over the rows of all chunks; null where no row is null. */
 export function validityOf(chunks: readonly Chunk[]): Uint8Array | null {
   if (chunks.every(({ data }) => data.nullCount === 0)) return null;
   let at = 0;
@@ -92,7 +97,7 @@ export function validityOf(chunks: readonly Chunk[]): Uint8Array | null {
   });
 }
 
-/** Fails where one of the items `start` to `end - 1`, which are those of row `row`, is null. */
+/** Fails where an item from `start` to `end - 1`, all of row `row`, is null. */
 export function refuseNullItems(
   child: Data,
   { start, end, row, what = 'list' }: { start: number; end: number; row: number; what?: string },

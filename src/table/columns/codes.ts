@@ -1,7 +1,7 @@
 /**
- * Codes of a column: FixedSizeBinary, Binary, FixedSizeList<uint8>, or words of 64 bits: integers,
- * or lists of integers, signed or not, the first bits in the first word. They are copied once, to
- * memory where scans read them, after all of them were found to have one width.
+ * Reads a column of codes: FixedSizeBinary, Binary, FixedSizeList<uint8>, or words of 64 bits,
+ * which are integers or lists of integers, signed or not, with the first bits in the first word.
+ * Codes are copied once, to memory where scans read them, after all were found to have one width.
  */
 
 import { type Data, type Field, Type } from 'apache-arrow';
@@ -19,7 +19,7 @@ import { type Chunk, checkExpansion, rangesOf, refuseNullItems, rowsOf, validity
 import { isBinaryType } from './types';
 import { bytesReader } from './values';
 
-/** How codes lie in a column, where the column does not say. */
+/** What is needed to read codes, and the column does not state. */
 export interface ReadCodesOptions {
   /** Bits of a code, where they are not 8 x its bytes. */
   readonly bits: number | undefined;
@@ -29,12 +29,13 @@ export interface ReadCodesOptions {
   readonly origin?: CodeOrigin;
 }
 
-/** The codes of column `name`; null rows are zeros. */
+/** The codes of column `name`, copied; null rows are zeros. Fails for codes of different widths. */
 export function codesOf(
   chunks: readonly Chunk[],
   name: string,
   { bits: given, bitOrder = 'lsb', origin }: ReadCodesOptions,
 ): Codes {
+  // Everything is checked before memory is taken: widths, then what the file justifies.
   const width = widthOf(chunks, name, given);
   const bits = given ?? 8 * width;
   if (bytesPerCode(bits) !== width) {
@@ -56,10 +57,11 @@ export function codesOf(
   return codes;
 }
 
-/** Bytes of a code: fixed by the type, or by `bits`, or by the first code that is there. */
+/** Bytes of a code: given by the type, by `bits`, or by the first code that is not null. */
 function widthOf(chunks: readonly Chunk[], name: string, bits: number | undefined): number {
   const [{ data: first }] = chunks;
   const isVariable = isBinaryType(first.typeId) || isWordList(first);
+  // An integer has room for 64 bits; `bits` may say that codes have fewer.
   if (first.typeId === Type.Int) return bytesPerCode(bits ?? 64);
   if (!isVariable) return first.stride;
   if (bits !== undefined) return bytesPerCode(bits);
@@ -70,13 +72,14 @@ function widthOf(chunks: readonly Chunk[], name: string, bits: number | undefine
   throw new Error(`column "${name}" has no code that shows its width, give "bits"`);
 }
 
-/** All codes of a chunk are there and of the width. */
+/** Fails unless all codes of a chunk lie in its memory and have `width` bytes. */
 function checkWidths({ data, firstRow }: Chunk, width: number): void {
   if (8 * width > MAX_BITS + 7) throw new Error(`codes of ${width} bytes are too wide`);
   if (isOfWidth(data, width)) {
     fixedBytes({ data, firstRow }, data.length * width);
     return;
   }
+  // Words are whole integers, whose bytes after the code must be 0.
   const held = hasWords(data) ? 8 * Math.ceil(width / 8) : width;
   const bytes = readerOf({ data, firstRow });
   for (let row = 0; row < data.length; row++) {
@@ -91,28 +94,30 @@ function checkWidths({ data, firstRow }: Chunk, width: number): void {
   }
 }
 
-/** Whether the codes lie one after another, each of the width. */
+/** Whether codes lie one after another in memory, `width` bytes each. */
 function isOfWidth(data: Data, width: number): boolean {
   if (data.typeId === Type.Int) return width === 8;
   return !isBinaryType(data.typeId) && !isWordList(data);
 }
 
-/** Lists of integers of 64 bits. */
+/** True of lists of 64-bit integers. */
 function isWordList({ children }: Data): boolean {
   const type: Field['type'] | undefined = children[0]?.type;
   return type?.typeId === Type.Int && type.bitWidth === 64;
 }
 
+/** True of codes that are 64-bit integers, or lists of them. */
 function hasWords(data: Data): boolean {
   return data.typeId === Type.Int || isWordList(data);
 }
 
-/** The bytes of a row that is not null. */
+/** A function that gives the bytes of a row that is not null, a view. */
 function readerOf(chunk: Chunk): (row: number) => Uint8Array {
   const { data, firstRow } = chunk;
   if (!hasWords(data)) return bytesReader(data, firstRow);
   const isList = isWordList(data);
   const { values } = isList ? data.children[0] : data;
+  // Little-endian words are the bytes of a code in their order.
   const { buffer, byteOffset, byteLength } = values as BigInt64Array;
   const all = new Uint8Array(buffer, byteOffset, byteLength);
   const { start, end } = isList
@@ -125,7 +130,7 @@ function readerOf(chunk: Chunk): (row: number) => Uint8Array {
   };
 }
 
-/** Copies the codes of a chunk to row `first` of the codes and behind; null rows stay zero. */
+/** Copies the codes of a chunk to row `first` and those after it; null rows become zeros. */
 function copyChunk(chunk: Chunk, codes: Codes, first: number): void {
   const { data, firstRow } = chunk;
   const width = codes.bytesPerCode;
@@ -136,13 +141,14 @@ function copyChunk(chunk: Chunk, codes: Codes, first: number): void {
     }
     return;
   }
+  // Null rows of a file may have any bytes, so they are cleared.
   codes.bytes.set(fixedBytes(chunk, data.length * width), first * width);
   for (let row = first; codes.validity !== null && row < first + data.length; row++) {
     if (!isValid(codes.validity, row)) codes.at(row).fill(0);
   }
 }
 
-/** The bytes of codes of a fixed width, where they lie. */
+/** The bytes of all codes of a fixed width, a view. */
 function fixedBytes({ data, firstRow }: Chunk, byteLength: number): Uint8Array {
   let { values }: Data = data;
   if (data.typeId === Type.FixedSizeList) {

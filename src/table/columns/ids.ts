@@ -1,6 +1,6 @@
 /**
- * Ids: the user's own names of rows, integers or strings, in and out of Arrow. Integers of up to 32
- * bits are numbers; BigInt only where the column has 64.
+ * Ids, which are the user's names of rows: integers or texts, in and out of Arrow. Integers of up
+ * to 32 bits are numbers; BigInt is used only where a column has 64.
  */
 
 import { type Data, type Int, Type } from 'apache-arrow';
@@ -11,13 +11,14 @@ import { numberData } from './make';
 import { integerArray } from './types';
 import { valueReader } from './values';
 
-/** The ids of a column of integers, of texts, or of a dictionary of either; none may be null. */
+/** The ids of a column of integers, of texts, or of a dictionary of either; a null id throws. */
 export function idsOf(chunks: readonly Chunk[]): Ids {
   for (const { data, firstRow } of chunks) {
     for (let row = 0; data.nullCount > 0 && row < data.length; row++) {
       if (!data.getValid(row)) throw new Error(`row ${firstRow + row}: the id is null`);
     }
   }
+  // Everything else becomes text, also the entries of a dictionary of integers.
   if (chunks[0].data.typeId === Type.Int) return integersOf(chunks);
   const ids: string[] = [];
   for (const { data, firstRow } of chunks) {
@@ -31,6 +32,7 @@ export function idsOf(chunks: readonly Chunk[]): Ids {
   return ids;
 }
 
+/** Integers of all chunks in one array: of 32 bits, or of 64 where the column has 64. */
 function integersOf(chunks: readonly Chunk[]): Ids {
   const ids = integerArray(chunks[0].data.type as Int, rowsOf(chunks));
   let at = 0;

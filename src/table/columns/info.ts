@@ -1,29 +1,30 @@
-/** What a column is called, of what type it is, and what it could serve as. */
+/** The name of a column, its type, and what it can be read as. */
 
 import { type Field, Type } from 'apache-arrow';
 import { type ColumnKind, JSON_METADATA } from './builder';
 import { isBinaryType, isListType, isTextType, type NumberKind } from './types';
 
 /**
- * What a column can be read as: by `vectors`, `texts`, `codes`, `ids`, or as part of sparse rows.
+ * What a column can be read as: by the methods `vectors`, `texts`, `codes` and `ids` of a batch, or
+ * as a part of sparse rows.
  */
 export type Fit = 'vector' | 'text' | 'code' | 'id' | 'number' | 'indices' | 'values' | 'map';
 
 /** A column by name, type and use. */
 export interface ColumnInfo {
   readonly name: string;
-  /** Arrow's wording, but "Json" of texts that hold JSON values. */
+  /** The type in Arrow's words, but "Json" for texts that are JSON values. */
   readonly type: string;
   readonly fits: readonly Fit[];
 }
 
-/** The name, type and uses of an Arrow field; the format allows a field without a name. */
+/** Describes an Arrow field. The format allows fields without a name: they are called ''. */
 export function columnInfo(field: Field): ColumnInfo {
   const type = isJson(field) ? 'Json' : String(field.type);
   return { name: field.name ?? '', type, fits: fitsOf(field) };
 }
 
-/** True of texts that hold JSON values. */
+/** True of texts that are JSON values. */
 function isJson({ metadata }: Field): boolean {
   const [[key, name]] = JSON_METADATA;
   return metadata.get(key) === name;
@@ -44,11 +45,15 @@ function fitsOf(field: Field): Fit[] {
   return isListType(typeId) ? fitsOfList(type) : [];
 }
 
+/** What a dictionary can be read as: its entries as texts or ids, never as numbers. */
 function fitsOfDictionary({ typeId }: Field['type']): Fit[] {
   if (isTextType(typeId)) return ['text', 'id'];
   return typeId === Type.Int ? ['id'] : [];
 }
 
+/**
+ * Lists of floats are vectors; of integers they may be codes, or dimensions of sparse rows, too.
+ */
 function fitsOfList(type: Field['type']): Fit[] {
   const element: Field['type'] | undefined = type.children?.[0]?.type;
   if (element?.typeId === Type.Float) return ['vector', 'values'];
@@ -60,6 +65,7 @@ function fitsOfList(type: Field['type']): Fit[] {
     : ['vector', 'indices', 'values'];
 }
 
+/** True of Maps from integers to numbers, which are sparse rows. */
 function isSparseMap(type: Field['type']): boolean {
   const [key, value] = type.children?.[0]?.type?.children ?? [];
   const isNumber = (one?: Field) =>
@@ -67,11 +73,12 @@ function isSparseMap(type: Field['type']): boolean {
   return key?.type.typeId === Type.Int && isNumber(value);
 }
 
-/** The kind of builder that makes such a column. */
+/** The kind of a builder that makes such a column again. */
 export function kindOfField(field: Field): ColumnKind {
   return isJson(field) ? 'json' : kindOfType(field.type);
 }
 
+/** Types without a kind of their own become text, nested ones JSON. */
 function kindOfType(type: Field['type']): ColumnKind {
   const { typeId } = type;
   if (typeId === Type.Dictionary) return kindOfType(type.dictionary);

@@ -1,7 +1,6 @@
 /**
- * Arrow columns of what programs have at hand: typed arrays, codes, matrices, arrays of plain
- * values. Nothing is copied but plain values, so the memory must stay as it is while the column is
- * used.
+ * Makes Arrow columns of what programs have: typed arrays, codes, matrices, arrays of plain values.
+ * Only plain values are copied, so other memory must not change while the column is used.
  */
 
 import {
@@ -24,12 +23,13 @@ import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors
 import { builderOf, type Column, type ColumnKind, finished } from './builder';
 import { type NumberArray, typeOfArray } from './types';
 
-/** A bitmap of the rows that are there; absent where all are. */
+/** A bitmap of the rows that are not null; null or missing where all are not. */
 type Validity = Uint8Array | null | undefined;
 
 /**
- * Codes as integers of 64 bits with a sign, which every engine has: one a row, or of wider codes a
- * list of them; the first bits are the lowest of the first. Codes of other readers get them back.
+ * Codes as signed integers of 64 bits, which every engine has: one for each row, or a list of them
+ * where codes are wider. The first bits of a code are the lowest of the first integer. A copy;
+ * `codesOf` reads them back as codes.
  */
 export function wordColumn(name: string, codes: Codes): Column {
   const { bytes, bytesPerCode, count: length, validity } = codes;
@@ -54,20 +54,20 @@ export function wordColumn(name: string, codes: Codes): Column {
   return { field: new Field(name, type, true), data };
 }
 
-/** What the library wants to know of nulls. */
+/** The number of nulls and their bitmap, as `makeData` takes them. */
 export function nullsOf(validity: Validity, length: number) {
   const nullCount = countNulls(validity, length);
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: validity as Uint8Array };
 }
 
-/** A number a row, of the array's type. */
+/** A column of numbers of the array's type; not copied. */
 export function numberData(values: NumberArray): Data<Float32> {
   const type = typeOfArray(values) as Float32;
   const data = values as Float32Array;
   return makeData({ type, length: values.length, nullCount: 0, data });
 }
 
-/** `width` bytes a row. */
+/** A column of `width` bytes for each row; not copied. */
 export function bytesData(
   data: Uint8Array,
   { width, length, validity }: { width: number; length: number; validity: Validity },
@@ -76,7 +76,7 @@ export function bytesData(
   return makeData({ type, length, data, ...nullsOf(validity, length) });
 }
 
-/** `width` numbers a row; `isNullable` is what the type says of the numbers. */
+/** A column of `width` numbers for each row; `isNullable` is what its type says of the numbers. */
 export function vectorData(
   values: NumberArray,
   shape: { width: number; length: number; validity?: Validity; isNullable: boolean },
@@ -88,9 +88,10 @@ export function vectorData(
 }
 
 /**
- * The same schema, of which the library makes batches in time proportional to the columns. For each
- * batch it assigns fields to the schema, and looks for the name of each among all others, although
- * they are the schema's own: 200,000 columns took longer than a minute.
+ * Changes a schema so that the library makes its batches in time proportional to their columns. For
+ * each batch the library assigns the fields to the schema again and looks for the name of each
+ * among all others, although they are the schema's own: with 200,000 columns this took longer than
+ * a minute.
  */
 export function quickSchema(schema: Schema): Schema {
   const assign = (fields: Field[]) => {
@@ -100,7 +101,7 @@ export function quickSchema(schema: Schema): Schema {
   return Object.defineProperty(schema, 'assign', { value: assign, configurable: true });
 }
 
-/** A record batch of these columns, all of `length` rows. */
+/** A record batch of columns with `length` rows each. */
 export function recordBatch(
   schema: Schema,
   children: Data[],
@@ -111,7 +112,7 @@ export function recordBatch(
   return new RecordBatch(quickSchema(schema), data, metadata);
 }
 
-/** The values of a column, one a row. */
+/** What a column can be made of: its values, one for each row. */
 export type ColumnData =
   | NumberArray
   | readonly (string | number | boolean | bigint | null)[]
@@ -119,7 +120,7 @@ export type ColumnData =
   | DenseMatrix
   | Column;
 
-/** One column, whose rows may be null. */
+/** Makes one column, whose rows may be null; throws a TypeError for what cannot be one. */
 export function columnOf(name: string, given: ColumnData): Column {
   if (Array.isArray(given)) return fromValues(name, given);
   const made = dataOf(name, given);
@@ -131,7 +132,7 @@ export function columnOf(name: string, given: ColumnData): Column {
   return { field: new Field(name, field.type, true, field.metadata), data };
 }
 
-/** Null for what is no typed array, no codes and no matrix. */
+/** The data of a typed array, codes or a matrix; null for anything else. */
 function dataOf(name: string, given: ColumnData) {
   if (given instanceof Codes) {
     const { bytes, bytesPerCode: width, count: length, validity } = given;
@@ -148,7 +149,7 @@ function dataOf(name: string, given: ColumnData) {
   return vectorData(values, { width, length, validity, isNullable: true });
 }
 
-/** All numbers are float64, so that the type does not depend on what a batch holds. */
+/** Numbers are always float64, so that the type does not depend on the values of a batch. */
 const KINDS: Record<string, ColumnKind> = {
   string: 'text',
   number: 'float64',
@@ -156,6 +157,7 @@ const KINDS: Record<string, ColumnKind> = {
   bigint: 'int64',
 };
 
+/** A column of plain values, all of one type; nulls are allowed. */
 function fromValues(name: string, values: readonly unknown[]): Column {
   const known = values.find((value) => value !== null && value !== undefined);
   const type = known === undefined ? 'string' : typeof known;

@@ -1,8 +1,8 @@
 /**
- * Columns made of rows of others, whatever their type: rows picked from one, columns one after
- * another, rows of nulls. Dictionary columns become plain ones, since files cannot replace a
- * dictionary between batches; so do views. The library's own builders are not used for nested
- * types: without builders for the children they make every value null.
+ * Makes columns of the rows of other columns, whatever their type: picked rows, columns one after
+ * another, rows of nulls. Dictionary columns and views become plain columns, since files cannot
+ * replace a dictionary between batches. The library's own builders are not used for nested types:
+ * without builders for the children they make every value null.
  */
 
 import {
@@ -25,22 +25,22 @@ import { nullsOf } from './make';
 import { isLargeType, type Layout, layoutOf } from './types';
 import { bytesReader } from './values';
 
-/** Offsets of 32 bits end here. */
+/** Offsets of 32 bits reach no further. */
 const MAX_ELEMENTS = 2 ** 31 - 1;
 
-/** Elements of a run from which on copying it by one call is faster than by a loop. */
+/** A run of this many elements or more is copied faster by a call than by a loop. */
 const LONG_RUN = 16;
 
-/** Rows `from` to `to - 1` of a column; without a column so many nulls. */
+/** Rows `from` to `to - 1` of a column; where `data` is null, as many nulls. */
 interface Run {
   readonly data: Data | null;
   readonly from: number;
   readonly to: number;
 }
 
-/** Rows of a column, by number, in that order. */
+/** The rows of a column with these numbers, in the order given. */
 export function taken({ field, data }: Column, rows: ArrayLike<number>): Column {
-  const runs: Run[] = []; // neighbours that follow each other are one
+  const runs: Run[] = []; // rows that follow one another are one run
   for (let i = 0; i < rows.length; ) {
     const from = rows[i];
     let to = from + 1;
@@ -51,7 +51,7 @@ export function taken({ field, data }: Column, rows: ArrayLike<number>): Column 
   return { field: field.clone({ type }) as Field, data: gathered(type, runs) };
 }
 
-/** Columns of one type, one after another. Throws where their bytes do not fit one column. */
+/** Columns of one type, one after another. Throws where their elements do not fit one column. */
 function joinedData(parts: readonly Data[]): Data {
   const type = plainOf(parts[0].type as DataType);
   if (parts.length === 1 && type === parts[0].type) return parts[0];
@@ -59,7 +59,7 @@ function joinedData(parts: readonly Data[]): Data {
   return gathered(type, runs);
 }
 
-/** The column of which these are parts; one of nulls alone takes the type of the others. */
+/** Joins parts to one column. A part that is all null takes the type of the others. */
 export function joinedColumn(parts: readonly Column[]): Column {
   const { field } = parts.find(({ data }) => data.nullCount < data.length) ?? parts[0];
   const type = plainOf(field.type);
@@ -71,13 +71,15 @@ export function joinedColumn(parts: readonly Column[]): Column {
   return { field: field.clone({ type }) as Field, data: joinedData(fitted) };
 }
 
-/** The column where its plain type is this one; of nulls alone one of this type; else null. */
+/**
+ * The column itself if its plain type is `type`; as nulls of `type` if it is all null; else null.
+ */
 export function ofType(type: DataType, data: Data): Data | null {
   if (String(plainOf(data.type)) === String(type)) return data;
   return data.nullCount === data.length ? nullsOfType(type, data.length) : null;
 }
 
-/** A column of nulls. */
+/** A column of `length` nulls. */
 function nullsOfType(type: DataType, length: number): Data {
   return gathered(plainOf(type), [{ data: null, from: 0, to: length }]);
 }
@@ -87,6 +89,7 @@ function plainOf(type: DataType): DataType {
   if (type.typeId === Type.Dictionary) return plainOf((type as Dictionary).dictionary);
   if (type.typeId === Type.Utf8View) return new Utf8();
   if (type.typeId === Type.BinaryView) return new Binary();
+  // A type whose children are plain already stays the same object.
   const children = (type.children ?? []) as Field[];
   if (children.length === 0) return type;
   const plain = children.map((field) => field.clone({ type: plainOf(field.type) }) as Field);
@@ -94,8 +97,9 @@ function plainOf(type: DataType): DataType {
   return Object.assign(Object.create(Object.getPrototypeOf(type)), type, { children: plain });
 }
 
-/** A column of a plain type from rows of columns of that type, or of dictionaries of it. */
+/** Makes a column of a plain type from runs of columns of that type, or of dictionaries of it. */
 function gathered(type: DataType, given: readonly Run[]): Data {
+  // Dictionaries are looked up row by row; all other columns are copied in runs.
   const runs = given.some(isDictionary) ? plainRuns(given) : given;
   const length = runs.reduce((sum, { from, to }) => sum + to - from, 0);
   const layout = layoutOf(type);
@@ -104,19 +108,21 @@ function gathered(type: DataType, given: readonly Run[]): Data {
   return makeData({ ...made, ...CONTENT[layout](type, runs, length) } as never);
 }
 
-/** The buffers and children of a column, without its nulls. */
+/** Makes the buffers and children of a column, without its bitmap. */
 type Content = (
   type: DataType,
   runs: readonly Run[],
   length: number,
 ) => { data?: unknown; valueOffsets?: unknown; child?: Data; children?: Data[] };
 
+/** For each layout of a type, a function that makes the content of a column from runs. */
 const CONTENT: Readonly<Record<Layout, Content>> = {
   none: () => ({}),
   elements: (type, runs, length) => ({ data: elements(type, runs, length) }),
   bits(_, runs, length) {
     return { data: bits(runs, length, (data, row) => bitAt(data.values, data.offset + row)) };
   },
+  // Bytes of any length: the values of all rows, joined.
   bytes(type, runs, length) {
     const readers = ofEach((data) => bytesReader(data));
     const parts: Uint8Array[] = [];
@@ -126,6 +132,7 @@ const CONTENT: Readonly<Record<Layout, Content>> = {
     });
     return { valueOffsets, data: concatenated(parts) };
   },
+  // Lists: the items of each run follow one another, so they are a run of the child.
   items(type, runs, length) {
     const ranges = ofEach((data) => rangesOf({ data, firstRow: 0 }));
     const items = runs.map(({ data, from, to }): Run => {
@@ -137,6 +144,7 @@ const CONTENT: Readonly<Record<Layout, Content>> = {
     const lengthOf = (data: Data, row: number) => ranges(data).end(row) - ranges(data).start(row);
     return { valueOffsets: offsetsOf(type, runs, length, lengthOf), child };
   },
+  // Structs and lists of fixed size: each child has a fixed number of rows for each row.
   children(type, runs) {
     const each = type.typeId === Type.FixedSizeList ? (type as FixedSizeList).listSize : 1;
     const children = (type.children as Field[]).map((field, i) => {
@@ -153,7 +161,7 @@ const CONTENT: Readonly<Record<Layout, Content>> = {
   },
 };
 
-/** What is made of a column once, however many runs of it there are. */
+/** Caches the result of `make` for each column, since a column may have many runs. */
 function ofEach<T>(make: (data: Data) => T): (data: Data) => T {
   const made = new Map<Data, T>();
   return (data) => {
@@ -164,7 +172,7 @@ function ofEach<T>(make: (data: Data) => T): (data: Data) => T {
 
 const isDictionary = ({ data }: Run) => data?.typeId === Type.Dictionary;
 
-/** Rows of dictionaries as rows of their entries; a null row may have any index. */
+/** Turns rows of dictionaries into runs of their entries. The index of a null row is not read. */
 function plainRuns(runs: readonly Run[]): Run[] {
   const entriesOf = ofEach((data) => joinedData((data.dictionary?.data ?? []) as Data[]));
   const plain: Run[] = [];
@@ -190,13 +198,14 @@ function plainRuns(runs: readonly Run[]): Run[] {
   return plain;
 }
 
+/** The nulls of a column, for `makeData`. */
 function nullsIn(runs: readonly Run[], length: number) {
   if (runs.every(({ data }) => data !== null && data.nullCount === 0)) return { nullCount: 0 };
   const validity = bits(runs, length, (data, row) => data.getValid(row));
   return nullsOf(validity, length);
 }
 
-/** A bit for each row, 0 for those without a column. */
+/** A bit for each row of the runs in order; 0 for rows without a column. */
 function bits(
   runs: readonly Run[],
   length: number,
@@ -212,7 +221,9 @@ function bits(
   });
 }
 
+/** The elements of a column with a fixed number of them for each row; zeros for nulls. */
 function elements(type: DataType, runs: readonly Run[], length: number) {
+  // How many elements a row has, as the library counts them for this type.
   const { stride } = makeData({ type: type as FixedSizeBinary, length: 0 });
   const joined = new (type.ArrayType as Uint8ArrayConstructor)(length * stride);
   let at = 0;
@@ -230,7 +241,7 @@ function elements(type: DataType, runs: readonly Run[], length: number) {
   return joined;
 }
 
-/** Offsets of a column of texts, bytes or lists, from the length of each row. */
+/** The offsets of a column of texts, bytes or lists, from the length of each row. */
 function offsetsOf(
   type: DataType,
   runs: readonly Run[],
@@ -252,9 +263,9 @@ function offsetsOf(
 }
 
 /**
- * A column of one batch of `count` rows, the first of which is row `firstRow` of its source; its
- * bitmaps are checked. A column without rows may lack the memory, and the children, that readers
- * expect: it is made again.
+ * A column of one batch of `count` rows, which begins at row `firstRow` of its source, with its
+ * bitmaps checked. A column without rows is made again, since it may lack the memory, or the
+ * children, that readers expect.
  */
 export function chunkOf(
   field: Field,

@@ -1,6 +1,7 @@
 /**
- * Arrow's types as this library groups them: numbers by kind, with the typed array that holds each,
- * and the ids of texts, bytes and lists. One table serves builders, readers and writers.
+ * Arrow's types in the groups that this library needs: numbers by kind, with the typed array that
+ * has them, and the types of texts, bytes and lists. One table serves builders, readers and
+ * writers.
  */
 
 import {
@@ -32,6 +33,7 @@ export type NumberArray =
   | BigInt64Array
   | BigUint64Array;
 
+/** A type of numbers, and the typed array that has them. */
 interface NumberType {
   readonly type: DataType;
   readonly Values: new (length: number) => NumberArray;
@@ -50,7 +52,7 @@ const NUMBERS = {
   float64: { type: new Float64(), Values: Float64Array },
 } as const;
 
-/** Numbers by name, as numpy calls them. */
+/** The kinds of numbers, named as in numpy. */
 export type NumberKind = keyof typeof NUMBERS;
 
 /** The type of numbers of a kind, and the array of their values. */
@@ -58,21 +60,22 @@ export function numberType(kind: NumberKind): NumberType {
   return NUMBERS[kind];
 }
 
-/** The narrowest array of four that holds a column's integers. */
+/** An array for the integers of a column: of 64 bits where they need it, else of 32. */
 export function integerArray({ bitWidth, isSigned }: Int, length: number) {
   if (bitWidth === 64) return isSigned ? new BigInt64Array(length) : new BigUint64Array(length);
   return isSigned ? new Int32Array(length) : new Uint32Array(length);
 }
 
-/** The type of a typed array's values; undefined for what is none. */
+/** The type of the numbers in a typed array; undefined for anything else. */
 export function typeOfArray(values: unknown): DataType | undefined {
   return Object.values(NUMBERS).find(({ Values }) => values instanceof Values)?.type;
 }
 
 /**
- * How the values of a column without dictionaries and views lie in memory: nowhere; so many
- * elements a row; a bit a row; bytes or items of one child between two offsets; so many rows of
- * each child.
+ * How the values of a column without dictionaries and views lie in memory: 'none', nowhere;
+ * 'elements', a fixed number of elements for each row; 'bits', a bit for each row; 'bytes' and
+ * 'items', between two offsets in bytes or in one child; 'children', a fixed number of rows of each
+ * child.
  */
 export type Layout = 'none' | 'elements' | 'bits' | 'bytes' | 'items' | 'children';
 
@@ -88,23 +91,23 @@ const LAYOUTS: Readonly<Record<Layout, readonly Type[]>> = {
   children: [Type.Struct, Type.FixedSizeList],
 };
 
-/** The layout of a type; undefined for one that is only read. */
+/** The layout of a type; undefined for types that can be read but not made. */
 export function layoutOf({ typeId }: DataType): Layout | undefined {
   return (Object.keys(LAYOUTS) as Layout[]).find((layout) => LAYOUTS[layout].includes(typeId));
 }
 
-/** UTF-8 of any layout. */
+/** True of UTF-8 texts with any layout. */
 export const isTextType = (typeId: number) =>
   typeId === Type.Utf8 || typeId === Type.LargeUtf8 || typeId === Type.Utf8View;
 
-/** Bytes of any length, in any layout. */
+/** True of bytes of any length with any layout. */
 export const isBinaryType = (typeId: number) =>
   typeId === Type.Binary || typeId === Type.LargeBinary || typeId === Type.BinaryView;
 
-/** Lists of one type of item; a Map is a list of pairs, and no such type. */
+/** True of lists of one type of item. A Map, which is a list of pairs, is none. */
 export const isListType = (typeId: number) =>
   typeId === Type.List || typeId === Type.LargeList || typeId === Type.FixedSizeList;
 
-/** Types whose offsets have 64 bits. */
+/** True of types with offsets of 64 bits. */
 export const isLargeType = (typeId: number) =>
   typeId === Type.LargeUtf8 || typeId === Type.LargeBinary || typeId === Type.LargeList;

@@ -1,6 +1,6 @@
 /**
- * Values of Arrow columns as plain JavaScript ones: numbers, bigints of 64-bit columns, strings,
- * booleans, bytes, arrays, objects, null. Dates, times and decimals are text that loses nothing.
+ * Values of Arrow columns as plain JavaScript values: numbers, bigints of 64-bit columns, strings,
+ * booleans, bytes, arrays, objects, null. Dates, times and decimals are texts that lose nothing.
  */
 
 import {
@@ -16,13 +16,13 @@ import { bitAt } from '../../base/bitmap';
 import { checkOffsets, rangesOf } from './chunk';
 import { isBinaryType, isListType, isTextType } from './types';
 
-/** Gives the value of a row of the column. */
+/** Returns the value of a row of a column. */
 type ReadValue = (row: number) => unknown;
 
-/** The library's own decoder drops a byte order mark. */
+/** Keeps a byte order mark, which the decoder of the library drops. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** All values of a column. */
+/** The values of all rows. */
 export function valuesOf(data: Data, firstRow = 0): unknown[] {
   const read = valueReader(data, firstRow);
   const values = new Array<unknown>(data.length);
@@ -30,14 +30,19 @@ export function valuesOf(data: Data, firstRow = 0): unknown[] {
   return values;
 }
 
-/** Reads one row at a time; `firstRow` is the source's row of the first, for messages. */
+/**
+ * Returns a reader of single rows; `firstRow` is the source's number of the first row, for errors.
+ */
 export function valueReader(data: Data, firstRow = 0): ReadValue {
   const read = presentReader(data, firstRow);
   if (data.nullCount === 0 || data.typeId === Type.Null) return read;
   return (row) => (data.getValid(row) ? read(row) : null);
 }
 
-/** Reads rows that are not null. What Arrow's own accessors would change is read here instead. */
+/**
+ * Returns a reader of rows that are not null. It reads itself what Arrow's own accessors would
+ * change.
+ */
 function presentReader(data: Data, firstRow: number): ReadValue {
   const { values, stride, typeId } = data;
   if (isBinaryType(typeId)) return bytesReader(data, firstRow);
@@ -57,6 +62,7 @@ function presentReader(data: Data, firstRow: number): ReadValue {
     case Type.Duration:
       return (row) => values[row];
     case Type.Float:
+      // The library has half-precision numbers as integers of 16 bits.
       return values instanceof Uint16Array ? (row) => float16(values[row]) : (row) => values[row];
     case Type.Bool:
       return (row) => bitAt(values, data.offset + row);
@@ -84,10 +90,11 @@ function listOf(item: ReadValue, start: number, end: number): unknown[] {
   return list;
 }
 
-/** The bytes of a row of variable length. */
+/** Returns a reader of the bytes of a row, for texts and bytes of any length; it returns views. */
 export function bytesReader(data: Data, firstRow = 0): (row: number) => Uint8Array {
   const { values, valueOffsets } = data;
   if (!valueOffsets) {
+    // A column of views has no offsets; the library resolves its buffers.
     const views = new Vector([data.clone(new BinaryView())]);
     return (row) => views.get(row) as Uint8Array;
   }
@@ -99,13 +106,14 @@ export function bytesReader(data: Data, firstRow = 0): (row: number) => Uint8Arr
   return (row) => values.subarray(offsets[row], offsets[row + 1]);
 }
 
-/** Each entry that rows refer to is decoded once: dictionaries may be larger than their column. */
+/** Decodes each entry that rows refer to once: a dictionary may be larger than its column. */
 function dictionaryReader(data: Data, firstRow: number): ReadValue {
   const chunks = (data.dictionary?.data ?? []).map((chunk) => ({
     length: chunk.length,
     read: valueReader(chunk),
   }));
   const known = new Map<number, unknown>();
+  // The index of an entry counts over all chunks of the dictionary.
   const look = (index: number) => {
     let at = index;
     for (const { length, read } of chunks) {
@@ -124,7 +132,7 @@ function dictionaryReader(data: Data, firstRow: number): ReadValue {
   };
 }
 
-/** Maps from texts are objects, others are pairs. */
+/** A Map with texts as keys becomes an object, any other an array of pairs. */
 function mapReader(data: Data): ReadValue {
   const { start, end } = rangesOf({ data, firstRow: 0 });
   const [keys, values] = data.children[0].children.map((child) => valueReader(child));
@@ -135,9 +143,11 @@ function mapReader(data: Data): ReadValue {
   };
 }
 
+/** Units of a second, by Arrow's number of the unit: seconds to nanoseconds. */
 const PER_SECOND = [1n, 1000n, 1_000_000n, 1_000_000_000n];
 const DAY_MS = 86_400_000;
 
+/** Returns a reader of dates, timestamps or times of day; null for other types. */
 function timeReader(data: Data): ReadValue | null {
   const { values, typeId } = data;
   const unit = Number((data.type as Timestamp).unit ?? 0);
@@ -157,33 +167,36 @@ function timeReader(data: Data): ReadValue | null {
   }
 }
 
+/** ISO 8601 without a zone; a number that no Date holds stays a number. */
 function isoOf(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? `${ms}` : date.toISOString().slice(0, -1);
 }
 
-/** A time without a zone, with as many digits as its unit has. */
+/** A time without a zone, with as many digits of a second as its unit has. */
 function timestamp(value: bigint, unit: number): string {
   const per = PER_SECOND[unit];
+  // Never negative, also for times before 1970.
   const rest = ((value % per) + per) % per;
   const seconds = isoOf(Number((value - rest) / per) * 1000).replace(/\.000$/, '');
   return per === 1n ? seconds : `${seconds}.${String(rest).padStart(3 * unit, '0')}`;
 }
 
-/** Two's complement of 128 or 256 bits, lowest word first, and a point. */
+/** A decimal number: two's complement of 128 or 256 bits, lowest word first, and a scale. */
 function decimal(data: Data, row: number): string {
   const words = data.values.subarray(data.stride * row, data.stride * (row + 1)) as Uint32Array;
   let value = 0n;
   for (let i = words.length - 1; i >= 0; i--) value = (value << 32n) | BigInt(words[i]);
   value = BigInt.asIntN(32 * words.length, value);
   const { scale } = data.type as Decimal;
+  // One digit at least before the point; a negative scale appends zeros.
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
   const text =
     scale > 0 ? `${digits.slice(0, -scale)}.${digits.slice(-scale)}` : digits + '0'.repeat(-scale);
   return value < 0n ? `-${text}` : text;
 }
 
-/** Rare types by the library's own accessor. */
+/** Rare types are read by the library's own accessor. */
 function otherReader(data: Data): ReadValue {
   const vector = new Vector([data]);
   return (row) => {
@@ -193,11 +206,12 @@ function otherReader(data: Data): ReadValue {
   };
 }
 
-/** A half-precision number. */
+/** A half-precision number (IEEE 754) from its bits. */
 export function float16(bits: number): number {
   const sign = bits >> 15 === 0 ? 1 : -1;
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
+  // Infinity and NaN, numbers below 2^-14, and all others.
   if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
   if (exponent === 0) return sign * fraction * 2 ** -24;
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);

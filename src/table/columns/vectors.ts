@@ -1,7 +1,7 @@
 /**
  * Vectors of a column: dense ones from lists of any number type, sparse ones from two list columns
- * or a Map. One result for all batches of a source, allocated once; floats that lie in one batch
- * without nulls are not copied. An error names the row of the source.
+ * or a Map. There is one result for all batches of a source, allocated once; floats that lie in one
+ * batch without nulls are not copied. An error names the row of the source.
  */
 
 import { type Data, type Int, Type } from 'apache-arrow';
@@ -19,8 +19,9 @@ import { integerArray } from './types';
 import { float16 } from './values';
 
 /**
- * Dense vectors, all of one width: `dimensions`, or that of the first vector. Values are float32,
- * or float64 for float64 and for integers of more than 16 bits. Null rows are zeros.
+ * Dense vectors of one width: `dimensions`, or that of the first vector. Values are float32, or
+ * float64 for float64 and for integers of more than 16 bits. Null rows are zeros, and 0 in
+ * `validity`.
  */
 export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMatrix {
   const [{ data: first }] = chunks;
@@ -35,6 +36,7 @@ export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMat
   });
   const count = rowsOf(chunks);
   const length = count * width;
+  // Floats of one batch without nulls are returned as a view of its memory.
   if (chunks.length === 1 && validity === null) {
     const [{ values, nullCount }] = first.children;
     const isFloat = values instanceof Float32Array || values instanceof Float64Array;
@@ -45,6 +47,7 @@ export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMat
       return { values: values.subarray(from, from + length), dimensions: width };
     }
   }
+  // Integers of up to 16 bits are exact in float32, wider ones need float64.
   const isWide = isWideNumber(first.children[0]);
   checkExpansion(chunks, width * (isWide ? 8 : 4)); // before memory is taken
   const values = isWide ? new Float64Array(length) : new Float32Array(length);
@@ -52,6 +55,7 @@ export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMat
   chunks.forEach(({ data, firstRow }, i) => {
     const [child] = data.children;
     const { start } = ranges[i];
+    // Without nulls all values of a chunk lie one after another, and are copied at once.
     const isDense = data.length > 0 && data.nullCount === 0 && child.nullCount === 0;
     if (isDense) copyNumbers(child, start(0), data.length * width, values, row * width, firstRow);
     for (let at = 0; !isDense && at < data.length; at++) {
@@ -63,7 +67,7 @@ export function denseOf(chunks: readonly Chunk[], dimensions?: number): DenseMat
   return { values, dimensions: width, ...(validity !== null && { validity }) };
 }
 
-/** Width of the first vector that is there; where there is none any will do. */
+/** The width of the first vector that is not null; where all are null, any width fits. */
 function widthOf(chunks: readonly Chunk[], ranges: readonly Ranges[]): number {
   for (const [i, { data, firstRow }] of chunks.entries()) {
     for (let row = 0; row < data.length; row++) {
@@ -77,6 +81,7 @@ function widthOf(chunks: readonly Chunk[], ranges: readonly Ranges[]): number {
   return data.typeId === Type.FixedSizeList ? data.stride : 1;
 }
 
+/** Fails unless all vectors of a chunk have this width. */
 function checkWidths({ data, firstRow }: Chunk, { start, end }: Ranges, width: number): void {
   for (let row = 0; row < data.length; row++) {
     const found = end(row) - start(row);
@@ -85,13 +90,13 @@ function checkWidths({ data, firstRow }: Chunk, { start, end }: Ranges, width: n
   }
 }
 
-/** True of numbers that float32 may not hold. */
+/** True of numbers that float32 may not hold exactly. */
 function isWideNumber({ values, typeId }: Data): boolean {
   const isInteger = typeId === Type.Int;
   return values instanceof Float64Array || (isInteger && values.BYTES_PER_ELEMENT > 2);
 }
 
-/** Copies items of any number type to `out`; none of them may be null. */
+/** Copies numbers of any type to `out` as floats; none of them may be null. */
 function copyNumbers(
   child: Data,
   from: number,
@@ -112,13 +117,13 @@ function copyNumbers(
   }
 }
 
-/** Dimensions and values of some rows: two list columns, or twice the same Map column. */
+/** The dimensions and the values of some rows: two list columns, or the same Map column twice. */
 interface SparseChunk {
   readonly indices: Chunk;
   readonly values: Chunk;
 }
 
-/** The children with the dimensions and the values, and where each row's lie in them. */
+/** The children with dimensions and values, and where those of each row lie in them. */
 interface SparsePart {
   readonly rows: SparseChunk;
   readonly keys: Data;
@@ -129,7 +134,7 @@ interface SparsePart {
 
 /**
  * Sparse rows. Dimensions are 32-bit integers, or bigints where the column has 64 bits; values are
- * float32, or float64 for float64 and for integers of more than 16 bits.
+ * float32, or float64 for float64 and for integers of more than 16 bits. Null rows have no entries.
  */
 export function sparseOf(chunks: readonly SparseChunk[]): SparseMatrix {
   const parts = chunks.map(partOf);
@@ -159,15 +164,20 @@ export function sparseOf(chunks: readonly SparseChunk[]): SparseMatrix {
   return { offsets, indices, values, validity };
 }
 
+/** Finds the children of a Map, or of two lists. */
 function partOf(rows: SparseChunk): SparsePart {
   const [first] = rows.indices.data.children;
+  // A Map is a list of pairs, whose two children are the keys and the values.
   const isMap = rows.indices.data.typeId === Type.Map;
   const [keys, weights] = isMap ? first.children : [first, rows.values.data.children[0]];
   const [keyRanges, weightRanges] = [rangesOf(rows.indices), rangesOf(rows.values)];
   return { rows, keys, weights, keyRanges, weightRanges };
 }
 
-/** Where each row's entries start in the result. */
+/**
+ * Offsets of the entries of each row in the result. Both columns must have equally many for each
+ * row.
+ */
 function offsetsOf(parts: readonly SparsePart[]): Uint32Array {
   const offsets = new Uint32Array(rowsOf(parts.map(({ rows }) => rows.indices)) + 1);
   let place = 0;
@@ -176,6 +186,7 @@ function offsetsOf(parts: readonly SparsePart[]): Uint32Array {
     const { data, firstRow } = rows.indices;
     for (let row = 0; row < data.length; row++) {
       const isPresent = data.getValid(row);
+      // A row is null as a whole: both lists are null, or none.
       if (isPresent !== rows.values.data.getValid(row)) {
         throw new Error(`row ${firstRow + row}: dimensions or values are null, but not both`);
       }
@@ -192,9 +203,10 @@ function offsetsOf(parts: readonly SparsePart[]): Uint32Array {
   return offsets;
 }
 
-/** The same rows with dimensions of 32 bits where they fit, since each bigint costs a hasher. */
+/** Makes dimensions 32-bit integers if all fit, since a bigint for each makes hashing slower. */
 export function narrowed(rows: SparseMatrix): SparseMatrix {
   const { indices } = rows;
+  // The high word of each integer must be 0.
   if (!(indices instanceof BigInt64Array || indices instanceof BigUint64Array)) return rows;
   const words = new Uint32Array(indices.buffer, indices.byteOffset, 2 * indices.length);
   for (let i = 1; i < words.length; i += 2) if (words[i] !== 0) return rows;

@@ -1,24 +1,28 @@
 /**
- * LZ4 frames to bytes: what pyarrow's Feather files and Polars' IPC files are compressed with by
- * default. Written here because lz4js 0.2 decodes Polars' frames to wrong bytes without an error.
- * A first walk over the sequences finds the length, so that nothing larger than the answer
- * is allocated. Checksums of the frame are not checked. Format: github.com/lz4/lz4,
+ * Decodes LZ4 frames, with which pyarrow's Feather files and Polars' IPC files are compressed by
+ * default. Written here because lz4js 0.2 decodes Polars' frames to wrong bytes without an error. A
+ * first walk over the sequences finds the length, so that nothing larger than the content is
+ * allocated. Checksums in frames are not compared. Format: github.com/lz4/lz4,
  * doc/lz4_Frame_format.md.
  */
 
 const MAGIC = 0x184d2204;
 
-/** Decodes one frame. Throws an Error on bytes that are none. */
+/** Decodes one frame to a new array. Throws an Error on bytes that are none. */
 export function decodeLz4(frame: Uint8Array): Uint8Array {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
   if (view.getUint32(0, true) !== MAGIC) throw new Error('an LZ4 frame was expected');
   const flags = frame[4];
   if (flags >> 6 !== 1) throw new Error(`an LZ4 frame of version ${flags >> 6} is not known`);
   if ((flags & 1) !== 0) throw new Error('an LZ4 frame with a dictionary is not supported');
+  // The flags are followed by the block size, an optional content size (8 bytes) and a header
+  // checksum.
   const start = 7 + ((flags & 8) !== 0 ? 8 : 0);
   const blockTrailer = (flags & 16) !== 0 ? 4 : 0;
 
   const blocks: Block[] = [];
+  // A block is a length and bytes; the highest bit of the length marks a stored block. Length 0
+  // ends the frame.
   for (let at = start; ; ) {
     const word = view.getUint32(at, true);
     if (word === 0) break;
@@ -31,18 +35,18 @@ export function decodeLz4(frame: Uint8Array): Uint8Array {
   return contentOf(blocks);
 }
 
-/** Decodes blocks without a frame, as pages of Parquet have them. */
+/** Decodes blocks without a frame, one after another, as pages of Parquet have them. */
 export function decodeLz4Blocks(blocks: readonly Uint8Array[]): Uint8Array {
   return contentOf(blocks.map((data) => ({ data, isStored: false })));
 }
 
-/** The bytes of a block: stored as they are, or compressed. */
+/** The bytes of a block, stored as they are or compressed. */
 interface Block {
   readonly data: Uint8Array;
   readonly isStored: boolean;
 }
 
-/** Matches may reach into the blocks before. */
+/** The content of all blocks; matches may refer to the blocks before. */
 function contentOf(blocks: readonly Block[]): Uint8Array {
   let length = 0;
   for (const { data, isStored } of blocks) length += isStored ? data.length : walk(data, null, 0);
@@ -56,11 +60,13 @@ function contentOf(blocks: readonly Block[]): Uint8Array {
 }
 
 /**
- * Decodes a block to `out` from `start` on, or only counts where `out` is null. Returns its length.
+ * Decodes a block to `out` from `start` on, or, where `out` is null, only counts. Returns the
+ * length of its content.
  */
 function walk(block: Uint8Array, out: Uint8Array | null, start: number): number {
   let at = 0;
   let to = start;
+  // A length of 15 continues in the following bytes, the last of which is below 255.
   const more = (nibble: number): number => {
     let length = nibble;
     if (nibble < 15) return length;
@@ -84,6 +90,7 @@ function walk(block: Uint8Array, out: Uint8Array | null, start: number): number 
     const matched = more(token & 15) + 4;
     if (out) {
       if (back === 0 || back > to) throw new Error('an LZ4 match starts before its frame');
+      // Byte by byte, since a match may overlap what it makes.
       for (let end = to + matched, from = to - back; to < end; ) out[to++] = out[from++];
     } else {
       to += matched;

@@ -4,7 +4,7 @@
  * Format: RFC 8878, sections 4.1 and 4.2.
  */
 
-/** A part of the input, read forward. */
+/** A part of the input that is read forward; a read beyond its end throws. */
 export class Source {
   constructor(
     readonly bytes: Uint8Array,
@@ -40,18 +40,20 @@ export class Source {
   }
 }
 
+/** How many bits a number takes; 0 for 0. */
 const bitLength = (value: number): number => 32 - Math.clz32(value);
 
 /**
- * Bits of a source from its end to its start; the highest bit set in the last byte marks the end.
+ * Bits of a source, read from its end to its start; the highest bit that is set in the last byte
+ * marks the end.
  *
- * Words are loaded so that they end with the byte that holds the next bit. They may reach up to 4
- * bytes before the source: bytes of the frame's header, at least, which never count.
+ * Words are loaded so that they end with the byte that has the next bit. They may reach up to 4
+ * bytes before the source, where the frame has at least its header: these bits never count.
  */
 export class BackwardBits {
   readonly view: DataView;
   readonly start: number;
-  /** Bits not read yet. */
+  /** How many bits were not read yet. */
   left: number;
 
   constructor(source: Source) {
@@ -62,7 +64,9 @@ export class BackwardBits {
     this.left = 8 * (source.left - 1) + bitLength(last) - 1;
   }
 
-  /** The next `count` bits, at most 25: what a word holds wherever in its last byte they start. */
+  /**
+   * The next `count` bits, at most 25: a word has that many, wherever in its last byte they start.
+   */
   read(count: number): number {
     if (count === 0) return 0;
     const top = this.left - 1;
@@ -72,7 +76,7 @@ export class BackwardBits {
     return (word << (7 - (top & 7))) >>> (32 - count);
   }
 
-  /** The next `count` bits, at most 31. */
+  /** The next `count` bits, at most 31, as two reads where one word is not enough. */
   readLong(count: number): number {
     if (count <= 25) return this.read(count);
     const high = this.read(count - 16);
@@ -80,28 +84,34 @@ export class BackwardBits {
   }
 }
 
+/** Limits of the states of a table, as powers of 2. */
 const MAX_FSE_LOG = 9;
 const MIN_FSE_LOG = 5;
 
-/** A state machine: each state has a symbol, and with some more bits, the next state. */
+/**
+ * A state machine. Each state stands for a symbol and, with some more bits, leads to the next
+ * state.
+ */
 export class FseTable {
-  /** Of each state, the least next state (<< 16), the bits to add to it (<< 8), and the symbol. */
+  /**
+   * Of each state: the least next state (<< 16), how many bits are added to it (<< 8), the symbol.
+   */
   readonly cells = new Int32Array(1 << MAX_FSE_LOG);
-  /** Bits of a state. */
+  /** Bits of the number of a state. */
   log = 0;
 
-  /** The table that makes one symbol from no bits. */
+  /** Makes a table of one state, which stands for a symbol and takes no bits. */
   setSingle(symbol: number): this {
     this.log = 0;
     this.cells[0] = symbol;
     return this;
   }
 
-  /** Reads a table's description: how probable each symbol is. */
+  /** Reads the description of a table, which says how many states each symbol has. */
   read(source: Source, maxLog: number, symbolCount: number): this {
     const { bytes, at, end } = source;
     let bit = 0;
-    // Beyond the source zeros are read, which skip() refuses at last.
+    // Beyond the source zeros are read; `skip` below refuses a table that needed them.
     const peek = (count: number): number => {
       const from = at + (bit >> 3);
       let word = 0;
@@ -142,11 +152,11 @@ export class FseTable {
     return this.build(shares, log);
   }
 
-  /** Spreads the symbols over 2^log states by their shares; -1 is a share below one state. */
+  /** Spreads symbols over 2^log states by their shares; -1 is a share of less than one state. */
   build(shares: ArrayLike<number>, log: number): this {
     const { cells } = this;
     const size = 1 << log;
-    // The spreading below ends only if the shares fill the table.
+    // The loop that spreads symbols ends only where the shares fill the table exactly.
     let sum = 0;
     for (let symbol = 0; symbol < shares.length; symbol++) sum += Math.abs(shares[symbol]);
     if (sum !== size) throw new Error('the shares of a ZSTD table do not add up');
@@ -166,6 +176,8 @@ export class FseTable {
         while (at >= high);
       }
     }
+    // The states of a symbol share all next states among them, in ascending order (RFC 8878,
+    // 4.1.1).
     for (let state = 0; state < size; state++) {
       const symbol = cells[state];
       const rank = next[symbol]++;
@@ -177,21 +189,26 @@ export class FseTable {
   }
 }
 
+/** Limits of codes and of the table by which their weights are written. RFC 8878, section 4.2.1. */
 const MAX_HUFFMAN_LOG = 11;
 const MAX_WEIGHTS_LOG = 6;
-/** Weights in a table's description; that of the last symbol follows from them. */
+/** Most weights that a description has; that of the last symbol follows from the others. */
 const MAX_WEIGHTS = 255;
 
-/** A prefix code for literals. */
+/** A prefix code for literals, as a table that is looked up by the next bits of a stream. */
 export class HuffmanTable {
-  /** Of each possible start of the stream, the length of its first code (<< 8), and the symbol. */
+  /**
+   * By the next `log` bits of a stream: the length of the first code in them (<< 8), its symbol.
+   */
   readonly #cells = new Uint16Array(1 << MAX_HUFFMAN_LOG);
   readonly #weights = new Uint8Array(MAX_WEIGHTS + 1);
   readonly #weightsTable = new FseTable();
-  /** Bits of the longest code; 0 where no table has been read. */
+  /** Bits of the longest code; 0 while no table was read. */
   log = 0;
 
-  /** Reads a table's description: a weight for each symbol, which gives the length of its code. */
+  /**
+   * Reads the description of a table: a weight for each symbol, which gives the length of its code.
+   */
   read(source: Source): void {
     const kind = source.uint(1);
     const count =
@@ -202,6 +219,7 @@ export class HuffmanTable {
     for (let i = 0; i < count; i++) {
       if (weights[i] > MAX_HUFFMAN_LOG) throw new Error('a ZSTD Huffman code is too long');
       sum += (1 << weights[i]) >> 1;
+      // The last weight makes the sum of 2^(weight - 1) a power of two.
     }
     const log = bitLength(sum);
     if (log === 0 || log > MAX_HUFFMAN_LOG)
@@ -212,7 +230,7 @@ export class HuffmanTable {
     this.#build(count + 1, log);
   }
 
-  /** Weights in 4 bits each. */
+  /** Reads weights of 4 bits each; returns how many. */
   #unpackWeights(source: Source, count: number): number {
     const start = source.skip((count + 1) >> 1);
     for (let i = 0; i < count; i++) {
@@ -222,7 +240,9 @@ export class HuffmanTable {
     return count;
   }
 
-  /** Weights by an FSE table whose two states take turns, until one asks for bits that are not. */
+  /**
+   * Reads weights by an FSE table with two states in turn, until the bits end; returns how many.
+   */
   #readWeights(source: Source): number {
     const weights = this.#weights;
     const { cells, log } = this.#weightsTable.read(source, MAX_WEIGHTS_LOG, MAX_HUFFMAN_LOG + 1);
@@ -243,6 +263,7 @@ export class HuffmanTable {
     throw new Error('a ZSTD Huffman code has too many weights');
   }
 
+  /** Fills the table: a code of a weight takes 2^(weight - 1) cells. */
   #build(count: number, log: number): void {
     const weights = this.#weights;
     let at = 0;
@@ -260,15 +281,16 @@ export class HuffmanTable {
     this.log = log;
   }
 
-  /** Decodes a whole stream to `out`, from `to` up to `end`. */
+  /** Decodes a whole stream to `out`, from `to` up to `end`; it must end exactly there. */
   decode(source: Source, out: Uint8Array, to: number, end: number): void {
     const { view, start, left } = new BackwardBits(source);
     const cells = this.#cells;
     const shift = 32 - this.log;
     let next = to;
     let bits = left;
-    // A code that needs more bits than are left makes `bits` negative; the bits before the source
-    // that the look-up may see besides do not change a code that is all there.
+    // A code that needs more bits than are left makes `bits` negative, which is checked at the end.
+    // The look-up may see bits before the source, but they do not change a code that lies within
+    // it.
     while (next < end) {
       const top = bits - 1;
       let word = view.getUint32(start + (top >> 3) - 3, true) << (7 - (top & 7));

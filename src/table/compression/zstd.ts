@@ -1,9 +1,9 @@
 /**
- * ZSTD frames to bytes. Written here because fzstd 0.1 never returns on some damaged frames, and
- * Node has ZSTD from 22.15 on only, browsers not at all.
- * Made for bytes of unknown origin: nothing outside of the input is read, every loop is bounded by
- * the input, and memory follows from what the blocks make, or from a length that they can make.
- * Checksums are verified. No dictionaries. Format: RFC 8878, section 3.
+ * Decodes ZSTD frames. Written here because fzstd 0.1 never returns on some damaged frames, and
+ * Node has ZSTD from 22.15 on only, browsers not at all. Made for bytes of unknown origin: nothing
+ * outside of the input is read, every loop is bounded by it, and memory by what the blocks make, or
+ * by a length that they can make. Checksums are compared. No dictionaries. Format: RFC 8878,
+ * section 3.
  */
 
 import { checksum } from '../../kernels/kernels';
@@ -12,14 +12,14 @@ import { BackwardBits, FseTable, HuffmanTable, Source } from './zstd-entropy';
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE_MAGIC = 0x184d2a5; // without its lowest 4 bits, which are free
 const MAX_BLOCK_BYTES = 128 << 10;
-/** The shortest run-length block makes 128 KiB from 4 bytes. */
+/** Content per byte of blocks: the shortest run-length block makes 128 KiB from 4 bytes. */
 const MAX_RATIO = 32_768;
-/** Window that every decoder must allow to a frame without its length (RFC 8878, 3.1.1.1.2). */
+/** The window that decoders must allow to a frame that lacks its length (RFC 8878, 3.1.1.1.2). */
 const MAX_WINDOW_BYTES = 8 << 20;
-/** From here on, the array's own methods are faster than a loop. */
+/** From this many bytes on, the methods of arrays copy faster than a loop. */
 const LONG_COPY = 48;
 
-/** A kind of number that sequences consist of. */
+/** One of the three kinds of numbers in sequences: its symbols, and the table of the format. */
 interface Field {
   readonly symbolCount: number;
   readonly maxLog: number;
@@ -27,6 +27,7 @@ interface Field {
 }
 
 const ones = (count: number, value = 1): number[] => Array(count).fill(value);
+/** A kind of number whose predefined table has 2^log states. */
 function field(symbolCount: number, maxLog: number, log: number, shares: number[]): Field {
   return { symbolCount, maxLog, predefined: new FseTable().build(shares, log) };
 }
@@ -41,7 +42,10 @@ const FIELDS = [
   field(53, 9, 6, [1, 4, 3, ...ones(6, 2), ...ones(37), ...ones(7, -1)]),
 ];
 
-/** Bits that follow a code. A code's least value is where the values of the one before end. */
+/**
+ * Bits that follow each code. The least value of a code is one more than the largest of the code
+ * before.
+ */
 const LITERALS_BITS = Uint8Array.from([
   ...[...ones(16, 0), 1, 1, 1, 1, 2, 2, 3, 3, 4],
   ...[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
@@ -53,6 +57,7 @@ const MATCH_BITS = Uint8Array.from([
 const LITERALS_LEAST = leastValues(LITERALS_BITS, 0);
 const MATCH_LEAST = leastValues(MATCH_BITS, 3);
 
+/** The least value of each code, from how many bits follow it. */
 function leastValues(bits: Uint8Array, first: number): Int32Array {
   const least = new Int32Array(bits.length).fill(first);
   for (let i = 1; i < bits.length; i++) least[i] = least[i - 1] + (1 << bits[i - 1]);
@@ -60,8 +65,8 @@ function leastValues(bits: Uint8Array, first: number): Int32Array {
 }
 
 /**
- * Decodes all frames of the input, one after the other. Throws an Error on bytes that are none, and
- * on content of more than `most` bytes.
+ * Decodes all frames of the input, one after another, to a new array. Throws an Error on bytes that
+ * are none, and on content of more than `most` bytes.
  */
 export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): Uint8Array {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
@@ -77,8 +82,9 @@ export function decodeZstd(frame: Uint8Array, most = Number.POSITIVE_INFINITY): 
   return decoder.content();
 }
 
-/** `contentBytes` is null where the header does not give it. */
+/** Reads the header of a frame; `contentBytes` is null where it does not state it. */
 function readHeader(source: Source) {
+  // Bits 0 and 1: dictionary id; 2: checksum; 3: reserved; 5: no window; 6 and 7: content size.
   const flags = source.uint(1);
   if ((flags & 8) !== 0) throw new Error('a ZSTD frame has a reserved flag');
   const isSingle = (flags & 32) !== 0;
@@ -92,6 +98,7 @@ function readHeader(source: Source) {
   }
   const sizeFlag = flags >> 6;
   const sizeBytes = sizeFlag > 0 ? 1 << sizeFlag : Number(isSingle);
+  // Sizes of two bytes count from 256 (RFC 8878, 3.1.1.1.4).
   const size = source.uint(sizeBytes) + (sizeBytes === 2 ? 256 : 0);
   return {
     contentBytes: sizeBytes === 0 ? null : size,
@@ -100,13 +107,13 @@ function readHeader(source: Source) {
   };
 }
 
-/** Output, and what blocks keep for those behind them. */
+/** The output, and the state that one block leaves to the next. */
 class Decoder {
   #out = new Uint8Array(0);
   #filled = 0;
-  /** Where the frame's content starts: matches reach no further back. */
+  /** Where the content of the frame begins: matches reach no further back. */
   #frameStart = 0;
-  /** Where the block's content ends at the latest; `#out` reaches there. */
+  /** Where the content of the block ends at the latest; `#out` reaches as far. */
   #limit = 0;
 
   /** The block's literals: `#literals` from `#literalsAt` to `#literalsEnd`. */
@@ -117,8 +124,9 @@ class Decoder {
 
   readonly #huffman = new HuffmanTable();
   readonly #ownTables = FIELDS.map(() => new FseTable());
-  /** The tables of the frame's last sequences, none at its start. */
+  /** The tables of the frame's last sequences; none at its start. */
   #tables: FseTable[] = [];
+  /** The last three distances of matches, the last one first. */
   readonly #offsets = [1, 4, 8];
 
   /** Content of more than `most` bytes is refused. */
@@ -132,14 +140,14 @@ class Decoder {
     return this.#filled === this.#out.length ? this.#out : this.#out.slice(0, this.#filled);
   }
 
-  /** Decodes the frame behind its magic number. */
+  /** Decodes a frame, whose magic number was read. */
   decodeFrame(): void {
     const source = this.source;
     const { contentBytes, windowBytes, hasChecksum } = readHeader(source);
     const possible = source.left * MAX_RATIO;
     const wanted = contentBytes ?? windowBytes;
     const granted = contentBytes === null ? Math.max(possible, MAX_WINDOW_BYTES) : possible;
-    // Frames without a length are bounded by their blocks; a window beyond both is damage.
+    // A frame without a length is bounded by its blocks. A window larger than both is damage.
     if (wanted > granted) {
       throw new Error(`${source.left} bytes of ZSTD blocks ask for ${wanted}`);
     }
@@ -157,6 +165,7 @@ class Decoder {
     for (let isLast = false; !isLast; ) {
       const header = source.uint(3);
       isLast = (header & 1) !== 0;
+      // A block makes at most as much as the window has, and never more than the frame.
       this.#limit = Math.min(this.#filled + maxBytes, end);
       this.#decodeBlock((header >> 1) & 3, header >> 3, maxBytes);
     }
@@ -171,6 +180,7 @@ class Decoder {
     }
   }
 
+  /** Decodes a block of one of the types: stored (0), one byte repeated (1), compressed (2). */
   #decodeBlock(type: number, size: number, maxBytes: number): void {
     const source = this.source;
     if (type === 3) throw new Error('a ZSTD block has the reserved type');
@@ -191,7 +201,7 @@ class Decoder {
     this.#filled = end;
   }
 
-  /** Grows the output to `length` bytes: to what is needed at first, then at least twofold. */
+  /** Makes room for `length` bytes: exactly that many at first, then twice as many or more. */
   #reserve(length: number): void {
     if (length <= this.#out.length) return;
     const doubled = Math.min(2 * this.#out.length, this.most);
@@ -200,10 +210,12 @@ class Decoder {
     this.#out = larger;
   }
 
+  /** Reads literals: stored, one byte repeated, or by a Huffman code in one stream or four. */
   #readLiterals(block: Source, maxBytes: number): void {
     const first = block.left > 0 ? block.bytes[block.at] : 0;
     const type = first & 3;
     const format = (first >> 2) & 3;
+    // Stored literals, or one byte repeated: their size is in the first one to three bytes.
     if (type < 2) {
       const header = block.uint(format === 1 ? 2 : format === 3 ? 3 : 1);
       const size = header >> ((format & 1) === 0 ? 3 : 4);
@@ -230,6 +242,7 @@ class Decoder {
       return;
     }
     if (size < 6) throw new Error(`${size} ZSTD literals cannot be in four streams`);
+    // Four streams, each with a quarter of the literals; the length of the last is what remains.
     const lengths = [packed.uint(2), packed.uint(2), packed.uint(2)];
     const quarter = (size + 3) >> 2;
     for (let i = 0; i < 4; i++) {
@@ -252,7 +265,7 @@ class Decoder {
     return this.#scratch;
   }
 
-  /** Makes the block's content: each sequence is some literals, then a match further back. */
+  /** Runs the sequences of a block, each of which copies literals, then a match from before. */
   #runSequences(block: Source): void {
     const count = readCount(block);
     if (count === 0) {
@@ -263,6 +276,7 @@ class Decoder {
     this.#readTables(block);
     const bits = new BackwardBits(block);
     const [literals, offsets, matches] = this.#tables;
+    // First the states, in this order; each sequence then reads its values, and the next states.
     let literalsState = bits.read(literals.log);
     let offsetState = bits.read(offsets.log);
     let matchState = bits.read(matches.log);
@@ -289,6 +303,7 @@ class Decoder {
     this.#copyLiterals(this.#literalsEnd - this.#literalsAt);
   }
 
+  /** Chooses the table of each kind of number: predefined, one symbol, its own, or the last one. */
   #readTables(block: Source): void {
     const modes = block.uint(1);
     if ((modes & 3) !== 0) throw new Error('a ZSTD block has reserved bits');
@@ -306,8 +321,9 @@ class Decoder {
     });
   }
 
-  /** How far back a match starts: values up to 3 refer to the last three distances. */
+  /** The distance of a match. Values up to 3 stand for the last three distances. */
   #resolve(value: number, run: number): number {
+    // Each distance that is used moves to the front of the three.
     const recent = this.#offsets;
     if (value > 3) {
       recent[2] = recent[1];
@@ -315,7 +331,8 @@ class Decoder {
       recent[0] = value - 3;
       return recent[0];
     }
-    // Without literals between, the last distance would only have made the last match longer.
+    // After a sequence without literals the last distance is of no use: the match before would have
+    // been longer.
     const index = run === 0 ? value : value - 1;
     if (index === 0) return recent[0];
     const offset = index < 3 ? recent[index] : recent[0] - 1;
@@ -341,6 +358,7 @@ class Decoder {
     this.#filled = to + count;
   }
 
+  /** Copies `length` bytes that lie `back` bytes before the end of the output. */
   #copyMatch(back: number, length: number): void {
     const to = this.#filled;
     if (back === 0 || back > to - this.#frameStart) {
@@ -349,6 +367,7 @@ class Decoder {
     if (length > this.#limit - to) throw tooMuch();
     const out = this.#out;
     const from = to - back;
+    // A distance below the length overlaps what is copied: byte by byte, but for a single byte.
     if (length < LONG_COPY || (back < length && back > 1)) {
       for (let i = 0; i < length; i++) out[to + i] = out[from + i];
     } else if (back === 1) {
@@ -360,7 +379,7 @@ class Decoder {
   }
 }
 
-/** Number of a block's sequences, in 1 to 3 bytes. */
+/** Reads how many sequences a block has, from 1 to 3 bytes. */
 function readCount(block: Source): number {
   const first = block.uint(1);
   if (first < 128) return first;

@@ -1,6 +1,7 @@
 /**
- * The buffers of a record batch without nulls, one after another: each begins at a multiple of 8
- * bytes. Views of the body, no copies. Throws where the body ends before a buffer does.
+ * Reads the buffers of a record batch's body where no column has nulls: they lie one after another,
+ * each at a multiple of 8 bytes. Returns views of the body, no copies. Throws where the body ends
+ * before a buffer does.
  */
 
 import { checkOneOf } from '../../base/check';
@@ -11,6 +12,7 @@ const ID_TYPES = ['Utf8', 'Int32', 'Uint32', 'Int64', 'Uint64'] as const;
 type Values<T> = new (buffer: ArrayBufferLike, at: number, length: number) => T;
 type Sized<T> = Values<T> & { readonly BYTES_PER_ELEMENT: number };
 
+/** Reads the columns of a body in their order, each by the method of its type. */
 export class BodyReader {
   #at = 0;
 
@@ -20,6 +22,7 @@ export class BodyReader {
     readonly count: number,
   ) {}
 
+  /** The next buffer, of `length` elements; the one after it begins at a multiple of 8 bytes. */
   #take<T>(Kind: Sized<T>, length: number): T {
     const bytes = length * Kind.BYTES_PER_ELEMENT;
     if (this.#at + bytes > this.body.length) throw new Error('damaged: a block is too short');
@@ -41,11 +44,12 @@ export class BodyReader {
     return this.#take(Float32Array, this.count * width);
   }
 
+  /** `width` bytes a row. */
   bytes(width: number): Uint8Array {
     return this.#take(Uint8Array, this.count * width);
   }
 
-  /** Where the elements of each row begin, and end: ascending from 0. */
+  /** Where the elements of each row begin and end: `count + 1` numbers, ascending from 0. */
   offsets(): Int32Array {
     const offsets = this.#take(Int32Array, this.count + 1);
     for (let i = 0; i < this.count; i++) {
@@ -55,12 +59,12 @@ export class BodyReader {
     return offsets;
   }
 
-  /** The elements of all rows. */
+  /** The elements of all rows, of which `offsets` says how many there are. */
   list<T>(offsets: Int32Array, Kind: Sized<T>): T {
     return this.#take(Kind, offsets[this.count]);
   }
 
-  /** The ids of all rows. */
+  /** The ids of all rows, of a type as Arrow calls it; throws for a type that ids cannot have. */
   ids(type: string): BlockIds {
     switch (checkOneOf('id', type as (typeof ID_TYPES)[number], ID_TYPES)) {
       case 'Utf8': {
@@ -81,8 +85,9 @@ export class BodyReader {
 
 /** The ids of a block, in views of its body. */
 export interface BlockIds {
-  /** That of a row by its place in the block. */
+  /** The id of the row at a position in the block. */
   at(place: number): string | number | bigint;
+  /** The ids of all rows; of integers a view. */
   all(): Ids;
   /** A copy, so that the body can be freed. */
   copy(): BlockIds;
@@ -106,7 +111,7 @@ class Integers implements BlockIds {
 
 const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Texts, decoded when they are asked for. */
+/** Texts, which are decoded when they are read. */
 class Texts implements BlockIds {
   constructor(
     readonly offsets: Int32Array,
@@ -118,11 +123,12 @@ class Texts implements BlockIds {
   }
 
   all(): string[] {
+    // All texts are decoded by one call where possible.
     const { offsets, bytes } = this;
     const places = Array.from({ length: offsets.length - 1 }, (_, place) => place);
     const text = decoder.decode(bytes);
     if (text.length < bytes.length) return places.map((place) => this.at(place));
-    // A character is a byte: to decode each text takes ten times as long.
+    // All characters are ASCII, so offsets count characters: one decoding is ten times as fast.
     return places.map((place) => text.slice(offsets[place], offsets[place + 1]));
   }
 

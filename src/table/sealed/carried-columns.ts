@@ -1,7 +1,7 @@
 /**
- * The columns that an index folder carries next to its rows, in and out of Arrow files, and those
- * of an index that is one file. Batches of one file have the same columns; each may be null, and
- * dictionaries become plain columns.
+ * The columns carried next to the rows of an index, to and from Arrow. An index folder has them in
+ * separate files; an index in one file has them after its own columns. All batches of a file have
+ * the same columns; each may have nulls, and dictionaries become plain columns.
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
@@ -17,10 +17,12 @@ import { checkColumn, headerText } from './seal';
 import { batchRanges, openTable } from './sealed-table';
 
 const KIND = 'columns';
-/** The schema's JSON of such a file. */
+/** The JSON in the schema of such a file. */
 export const COLUMNS_HEADER = headerText({ kind: KIND });
 
-/** The bytes of an Arrow file. Throws where batches differ in names or types of columns. */
+/**
+ * The bytes of a file of carried columns. Throws where batches differ in names or types of columns.
+ */
 export function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
   const writer = new ArrowWriter('file', COLUMNS_HEADER);
   const parts = batches.flatMap((batch) => {
@@ -31,8 +33,8 @@ export function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
 }
 
 /**
- * The batches of a file of carried columns, or only the columns `names` of them. `isSound` says
- * that the bytes are known to be those that were written.
+ * Reads a file of carried columns: its batches, or only the columns `names` of them. `isSound` says
+ * that the bytes are known to be those that were written: no checksums are compared.
  */
 export function columnsFromArrow(
   bytes: Uint8Array,
@@ -45,7 +47,7 @@ export function columnsFromArrow(
     return batches.map((batch) => {
       const at = { firstRow, file };
       firstRow += batch.numRows;
-      // The header is the file's, not the columns'.
+      // The metadata of the schema describes the file, not the columns.
       const columns = batch.schema.fields.map((field, i) => ({
         field,
         data: batch.data.children[i],
@@ -59,8 +61,8 @@ export function columnsFromArrow(
 }
 
 /**
- * The columns that the file of an index carries, its last ones, for its rows in their order; null
- * where it carries none. The bytes are those that the index was read from: no checksums are made.
+ * The columns that an index file carries, which are its last ones, in the order of its rows; null
+ * if it carries none. Checksums are not compared, since the index was read from the same bytes.
  */
 export function columnsOfIndex(bytes: Uint8Array, file: string): RowBatch | null {
   const { header, batches, schema } = openTable(bytes, file, { kind: 'index', isSound: true });
@@ -82,12 +84,13 @@ export function columnsOfIndex(bytes: Uint8Array, file: string): RowBatch | null
   });
 }
 
-/** Bytes of a file from `at` on. */
+/** Reads ranges of a file, in the order given. */
 type ReadRanges = (ranges: readonly Span[]) => Promise<readonly Uint8Array[]>;
 
 /**
- * One column of such a file, of which nothing else is read but where its batches are; compared with
- * its checksums. What is not read takes address space, and no memory.
+ * Reads one column of such a file: its own buffers, the footer and the metadata of batches, and
+ * nothing else. The column is compared with its checksums. The ranges are copied into an image of
+ * the file; pages that are never touched take address space, but no memory.
  */
 export async function carriedColumn(
   file: { readonly path: string; readonly bytes: number },
@@ -101,7 +104,7 @@ export async function carriedColumn(
     for (const [i, part] of (await read(own)).entries()) image.set(part, own[i].at);
   };
   const whole = (at: number) => ({ at, length: bytes - at });
-  // Most footers are short: one read has them.
+  // One read has the footer of most files, and the start of the file.
   const guess = Math.max(0, bytes - FOOTER_BYTES);
   await fill([{ at: 0, length: Math.min(8, bytes) }, whole(guess)]);
   const start = asArrow(path, () => footerStart(image.subarray(-TAIL_BYTES), bytes));
@@ -113,6 +116,7 @@ export async function carriedColumn(
   const open = () => openTable(image, path, { kind: KIND, isSound: true });
   const { fields } = open().schema;
   const at = fields.findIndex((field) => field.name === name);
+  // Buffers of a batch are listed column by column: skip those of the columns before.
   if (at < 0) throw new FormatError(`there is no column "${name}"`, path);
   const before = fields.slice(0, at).reduce((sum, field) => sum + bufferCount(field), 0);
   const end = before + bufferCount(fields[at]);
@@ -124,10 +128,10 @@ export async function carriedColumn(
   return columnsFromArrow(image, path, { names: [name], isSound: true });
 }
 
-/** Footers of most files are shorter. */
+/** Bytes at the end of a file that most footers fit into. */
 const FOOTER_BYTES = 2 ** 15;
 
-/** The buffers of a column in a batch, as the format lists them. */
+/** How many buffers a column has in a batch, as Arrow lists them, those of children included. */
 function bufferCount({ type }: Field): number {
   const { typeId, children } = type as DataType;
   const own: Partial<Record<Type, number>> = {

@@ -1,6 +1,6 @@
 /**
- * Codes out to Arrow: a column `code` of FixedSizeBinary, an optional column `id`, in batches,
- * sealed. from-arrow.ts reads them, and codes of other makers.
+ * Codes out to Arrow: a column `code` of FixedSizeBinary, an optional column `id`, in sealed
+ * batches. from-arrow.ts reads them, and codes of other makers.
  */
 
 import { Table } from 'apache-arrow';
@@ -28,7 +28,7 @@ export function codesToArrow(codes: Codes, options?: CodesToArrowOptions): Uint8
   return arrowBytes('file', schema, batches);
 }
 
-/** A table of `id` (when given) and `code`, over the codes' own memory. */
+/** A table of `id` (where given) and `code`; codes are views of the memory of `codes`. */
 export function codesToTable(codes: Codes, options?: CodesToArrowOptions): Table {
   const given = checkOptions('options', options, ['ids']);
   if (!(codes instanceof Codes)) throw wrongType('codes', 'Codes', codes);
@@ -44,7 +44,7 @@ export function codesToTable(codes: Codes, options?: CodesToArrowOptions): Table
     for (const [first, end] of batchRanges(codes.count)) {
       const code = {
         bytes: bytes.subarray(first * width, end * width),
-        // A batch starts at a whole byte of the bitmap.
+        // Batches have a multiple of 8 rows, so each starts at a whole byte of the bitmap.
         validity: validity?.subarray(first / 8, Math.ceil(end / 8)) ?? null,
       };
       yield columnsOf(columns, { id: ids?.slice(first, end), code }, end - first);

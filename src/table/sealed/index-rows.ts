@@ -1,7 +1,7 @@
 /**
- * Rows of an index in and out of an Arrow file: id, code, vector and partition of each; all else as
- * JSON in the schema. Sealed like a file of codes, which it also is. One file holds a whole index,
- * or some of its rows where the index is a folder.
+ * Rows of an index in and out of an Arrow file: id, code, vector and partition of each in columns,
+ * all else as JSON in the schema. The file is sealed like a file of codes, and can be read as one.
+ * It has a whole index, or some rows of an index folder of version 1.
  */
 
 import { checkBits } from '../../base/check';
@@ -26,10 +26,12 @@ import {
 } from './sealed-table';
 import { writeTable } from './table-writer';
 
-/** The schema's JSON: what `Header` says, and what the index adds. */
+/** The JSON in the schema: what `Header` states, and what the index adds. */
 export type IndexHeader = Header & Readonly<Record<string, unknown>>;
 
-/** Sparse rows one after another: those of row r lie at `offsets[r]` to `offsets[r + 1]`. */
+/**
+ * Sparse rows one after another: the entries of row r lie at `offsets[r]` to `offsets[r + 1] - 1`.
+ */
 export interface SparseColumns {
   readonly offsets: Int32Array;
   /** Dimensions, ascending within a row. */
@@ -40,41 +42,43 @@ export interface SparseColumns {
 /** Some rows of an index, column by column. */
 export interface IndexRows {
   readonly count: number;
-  /** Row numbers; null where they go up one by one from the first on. */
+  /** Row numbers; null where they ascend one by one from the first. */
   readonly rows: Uint32Array | null;
   readonly ids: Ids | null;
-  /** Codes one after another, and a bitmap of those that are there. */
+  /** Codes one after another, and a bitmap of the rows that have one; null where all have. */
   readonly codes: Uint8Array;
   readonly validity: Uint8Array | null;
-  /** As many values a row as the index has dimensions. */
+  /** As many values for each row as the index has dimensions. */
   readonly vectors: Float32Array | Int8Array | null;
+  /** For int8 vectors: the factor by which the values of a row are multiplied. */
   readonly scales: Float32Array | null;
   readonly sparse: SparseColumns | null;
   readonly partitions: Uint32Array | null;
   /**
-   * The first row of the index with the same code, which may be in a file before; null where no row
-   * has the code of another; undefined where that is not known.
+   * The first row of the index with the same code, which may be in an earlier file; null where no
+   * two rows share a code; undefined where that is not known.
    */
   readonly firsts?: Uint32Array | null;
-  /** Residual codes one after another, and their scales, where files hold them. */
+  /** Residual codes one after another, and their scales, where a file has them. */
   readonly residuals?: Uint8Array | null;
   readonly residualScales?: Float32Array | null;
 }
 
-/** Rows to be written, in runs. */
+/** Rows to write, which are given in runs that fit one batch each. */
 export interface RowRuns {
+  /** The live rows at positions `first` to `end - 1`. */
   rowsOf(first: number, end: number): IndexRows;
-  /** Where a run from `first` on ends: at most at `end`, and its rows fit a batch. */
+  /** Where a run that begins at `first` must end, so that its rows fit a batch: `end` at most. */
   endOf(first: number, end: number): number;
 }
 
-/** Sparse vectors as two list columns. */
+/** The columns of sparse vectors: lists of dimensions, and of their weights. */
 export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
   { name: 'indices', type: { list: 'uint64' }, isOptional: true },
   { name: 'weights', type: { list: 'float32' }, isOptional: true },
 ];
 
-/** The columns of an index with this header. */
+/** The columns that a file with this header may have, in their order. */
 function columnsFor({ bits, dimensions, keep }: Partial<IndexHeader>): ColumnSchema[] {
   const vector = keep === 'int8' ? 'int8' : 'float32';
   const isOptional = true;
@@ -90,12 +94,12 @@ function columnsFor({ bits, dimensions, keep }: Partial<IndexHeader>): ColumnSch
   ];
 }
 
-/** Bytes of the vectors of a batch, far below the 2 GiB that Arrow's library can write. */
+/** Most bytes of the vectors in a batch: far below 2 GiB, which the Arrow library cannot write. */
 const BATCH_BYTES = 2 ** 30;
 
 /**
- * The bytes of an Arrow IPC file; `rowsOf` gives live rows `first` to `end - 1`. `carried` has a
- * row for each of them.
+ * The bytes of an Arrow file with `count` rows, which `runs` gives; one empty batch where there are
+ * none. `carried` has a row for each of them.
  */
 export function indexToArrow(
   header: Omit<IndexHeader, 'version'> & { readonly bits: number },
@@ -120,12 +124,12 @@ export function indexToArrow(
   return writeTable(columnsFor(header), { ...header, ...(names && { carried: names }) }, batches());
 }
 
-/** Names of the columns that an index has itself. */
+/** The names of an index's own columns. */
 const OWN = [
   ...['id', 'row', 'code', 'vector', 'scale', 'indices', 'weights', 'partition', 'first'],
 ] as const;
 
-/** Carried columns as a file has them: under names that no other column has. */
+/** Carried columns; a name that another column of the file has gets a `_` at its end. */
 function carriedColumns(batch: RowBatch): Column[] {
   const { schema, data } = batch.toArrow();
   const taken = new Set<string>(OWN);
@@ -146,12 +150,15 @@ function tableOf(given: IndexRows): TableRows {
   };
 }
 
-/** Sparse rows as the values of their two columns. */
+/** Sparse rows as the values of their two columns; nothing is copied. */
 export function sparseTable({ offsets, indices, weights }: SparseColumns): TableRows {
   return { indices: { offsets, items: indices }, weights: { offsets, items: weights } };
 }
 
-/** Sparse rows from their columns, checked; null where there are none. */
+/**
+ * Sparse rows from their two columns, checked; null where both are missing. `firstRow` numbers rows
+ * in errors.
+ */
 export function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
   const [indices, weights] = [table.indices, table.weights] as (Lists | null)[];
   if (indices === null && weights === null) return null;
@@ -168,7 +175,7 @@ export function sparseRows(table: TableRows, firstRow: number): SparseColumns | 
   return sparse;
 }
 
-/** Fails for vectors that an index would refuse. */
+/** Fails for sparse vectors that an index would refuse. */
 export function checkSparse(sparse: SparseColumns, firstRow: number): void {
   const { offsets } = sparse;
   for (let row = 0; row + 1 < offsets.length; row++) {
@@ -176,7 +183,9 @@ export function checkSparse(sparse: SparseColumns, firstRow: number): void {
   }
 }
 
-/** Dimensions ascend and weights are finite: no file makes vectors that an index refuses. */
+/**
+ * Dimensions must ascend and weights be finite, so that no file makes vectors that `add` refuses.
+ */
 function checkEntries(
   { indices, weights }: SparseColumns,
   start: number,
@@ -191,7 +200,7 @@ function checkEntries(
   }
 }
 
-/** A file of index rows that was opened; batches may be read again. */
+/** A file of index rows that was opened; its batches may be read several times. */
 interface OpenedIndex {
   readonly header: IndexHeader;
   readonly count: number;
@@ -200,8 +209,9 @@ interface OpenedIndex {
 }
 
 /**
- * Opens an index, or rows of one; damage, and columns other than the header lets expect, are
- * errors. `isSound` says that the bytes are known to be those that were written.
+ * Opens the file of an index, or of rows of a folder of version 1. Damage, and columns that do not
+ * fit the header, throw a FormatError. `isSound` says that the bytes are known to be those that
+ * were written: no checksums are compared.
  */
 export function indexFromArrow(
   source: ArrowSource,
@@ -233,7 +243,7 @@ function* rowsOfBatches({ header, batches }: OpenedTable): Generator<IndexRows> 
   }
 }
 
-/** Which rows share a code, where the header says that it is known. */
+/** First rows with equal codes, which must be there exactly where the header says so. */
 function firstsOf({ equals }: IndexHeader, column: Uint32Array | null): Partial<IndexRows> {
   if (equals === undefined) return {};
   if (equals !== 'none' && equals !== 'first') throw new Error(`"equals" cannot be ${equals}`);

@@ -1,8 +1,8 @@
 /**
- * Which rows of a segment have an id, or a code: by hash, so that one range of a file is all that
- * has to be read to find a row. Hashes lie in buckets by their highest bits, ascending, a record
- * batch for each bucket: those of ids first, then those of codes. A second file says where the
- * buckets are. Rows of one hash may differ: what is found must be compared.
+ * Finds rows of a segment by the hashes of their ids and codes, by reading a single range of a
+ * file. Hashes lie in buckets by their highest bits, ascending, one record batch for each bucket:
+ * first those of ids, then those of codes. A second file states where the buckets are. Different
+ * ids or codes may have the same hash, so callers must compare them.
  */
 
 import { checksum } from '../../kernels/kernels';
@@ -24,10 +24,10 @@ const BUCKETS: readonly ColumnSchema[] = [
   { name: 'checksum', type: 'uint64' },
 ];
 
-/** Rows of a bucket, about. */
+/** A bucket has about this many rows. */
 const BUCKET_ROWS = 2048;
 
-/** Rows of a segment by hash, and the block of each. */
+/** Rows of a segment with their hashes, ascending, and the number of the block that has each. */
 export interface HashedRows {
   readonly hashes: BigUint64Array;
   readonly rows: Uint32Array;
@@ -36,38 +36,43 @@ export interface HashedRows {
 
 /** Where the buckets of a segment are: first those of ids, then those of codes. */
 export interface BucketTable {
-  /** How many there are, powers of two; of early folders without ids none of ids. */
+  /**
+   * The number of buckets of ids and of codes, powers of two. Early folders whose rows are the ids
+   * have 0 of ids.
+   */
   readonly ids: number;
   readonly codes: number;
+  /** For each bucket its number of rows, where its body is, and the body's checksum. */
   readonly rows: Uint32Array;
   readonly at: Float64Array;
   readonly bytes: Uint32Array;
   readonly checksums: BigUint64Array;
 }
 
-/** Into how many buckets so many rows go: a power of two. */
+/** How many buckets this many rows need: a power of two. */
 export function bucketCount(rows: number): number {
   let count = 1;
   while (count * BUCKET_ROWS < rows) count *= 2;
   return count;
 }
 
-/** The bucket of a hash among so many. */
+/** The bucket of a hash among `count` ones: its highest bits. */
 export function bucketOf(hash: bigint, count: number): number {
   return Math.floor(Number(hash >> 32n) / (2 ** 32 / count));
 }
 
 const encoder = new TextEncoder();
+// Scratch memory for one integer, so that hashing an id allocates nothing.
 const integer = new BigInt64Array(1);
 const integerBytes = new Uint8Array(integer.buffer);
 
-/** A text in UTF-8, or an integer as 8 bytes, little-endian: what ids are compared by. */
+/** The bytes by which ids are compared: UTF-8 of a text, 8 bytes (little-endian) of an integer. */
 export function bytesOfId(id: string | number | bigint): Uint8Array {
   if (typeof id === 'string') return encoder.encode(id);
   return new Uint8Array(BigInt64Array.of(BigInt(id)).buffer);
 }
 
-/** xxHash64 of these bytes. */
+/** xxHash64 of these bytes, with seed 0. */
 export function hashOfId(id: string | number | bigint): bigint {
   if (typeof id === 'string') return checksum(encoder.encode(id));
   integer[0] = BigInt(id);
@@ -78,17 +83,17 @@ export function hashOfCode(code: Uint8Array): bigint {
   return checksum(code);
 }
 
-/** The file of hashes as it grows. */
+/** Writes a file of hashes, a bucket for each batch. */
 export function hashesWriter(): TableWriter {
   return new TableWriter(HASHES, { kind: 'hashes' });
 }
 
-/** A bucket for it. */
+/** A bucket as a batch for it. */
 export function bucketBatch({ hashes, rows, blocks }: HashedRows) {
   return { count: rows.length, rows: { hash: hashes, row: rows, block: blocks } };
 }
 
-/** The file that says where the buckets are, and how many have ids. */
+/** The file that states where the buckets are; `bodies` are the bodies in the file of hashes. */
 export function bucketsToArrow(
   { ids, codes, rows }: Pick<BucketTable, 'ids' | 'codes' | 'rows'>,
   bodies: readonly Body[],
@@ -105,7 +110,7 @@ export function bucketsToArrow(
   return writeTable(BUCKETS, { kind: 'buckets', ids, codes }, [batch]);
 }
 
-/** Reads a `buckets` file; a FormatError names the file. */
+/** Reads such a file; a FormatError names it. The numbers of buckets must be powers of two. */
 export function bucketsFromArrow(bytes: Uint8Array, file: string): BucketTable {
   const table = openTable(bytes, file, { kind: 'buckets' });
   return asArrow(file, () => {
@@ -124,13 +129,13 @@ export function bucketsFromArrow(bytes: Uint8Array, file: string): BucketTable {
   });
 }
 
-/** Bucket `i` from its body, which begins on 8 bytes. Throws where it is too short. */
+/** The rows of bucket `i` from its body, views of it; the body must begin on 8 bytes. */
 export function readBucket({ rows }: BucketTable, i: number, body: Uint8Array): HashedRows {
   const reader = new BodyReader(body, rows[i]);
   return { hashes: reader.uint64(), rows: reader.uint32(), blocks: reader.uint32() };
 }
 
-/** Places in a bucket of the rows of a hash. */
+/** The positions in a bucket of the rows with a hash, found by binary search. */
 export function* placesOf({ hashes }: HashedRows, hash: bigint): Generator<number> {
   let [from, to] = [0, hashes.length];
   while (from < to) {

@@ -1,8 +1,8 @@
 /**
- * What makes files of this library explain themselves and show damage: one metadata key
- * `halfspace` with JSON. In the schema it says how the codes were made; in each batch it holds the
- * first row and a checksum of each column and of the schema. So a flipped bit, a lost batch and a
- * stream that was cut are found. docs/format.md is the specification.
+ * Makes files of this library explain themselves and show damage, by one metadata key `halfspace`
+ * with JSON. In the schema it says what the file is, and how codes were made; in each batch it has
+ * the first row and a checksum of each column and of the schema. So a flipped bit, a lost batch and
+ * a stream that was cut are found. docs/format.md is the specification.
  */
 
 import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
@@ -15,34 +15,35 @@ import { recordBatch } from '../columns/make';
 
 /** The metadata key of headers and seals. */
 export const KEY = 'halfspace';
-/** Version of the files that are written, and the only one that is read. */
+/** The version that is written, and the only one that is read. */
 const FORMAT_VERSION = 1;
 
-/** The schema's JSON. */
+/** The JSON in the schema. */
 export interface Header extends Partial<CodeOrigin> {
   readonly version: number;
   readonly bits: number;
 }
 
-/** A batch's JSON. */
+/** The JSON in a batch. */
 interface Seal {
-  /** The first row, and how many. */
+  /** Number of the batch's first row in the file, and how many rows it has. */
   row: number;
   rows: number;
-  /** True for the last batch. */
+  /** True in the last batch only: a stream that was cut lacks it. */
   end: boolean;
+  /** Checksums of the schema, and of each column, as 16 hexadecimal digits. */
   schema: string;
   columns: string[];
 }
 
-/** The schema's JSON of a file that is written. */
+/** The JSON for the schema of a file that is written. */
 export function headerText(header: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ version: FORMAT_VERSION, ...header });
 }
 
 /**
- * Seals the batches of a file one after another. The last one says that it is the last, so each is
- * held until the next.
+ * Seals the batches of a file one after another. Each is held until the next comes, since only the
+ * last one says that it is the last.
  */
 export class Sealer {
   #held: Data[] | null = null;
@@ -50,7 +51,10 @@ export class Sealer {
 
   constructor(readonly schema: Schema) {}
 
-  /** The batch of the columns before these, sealed; none before the first. Null ends the file. */
+  /**
+   * Takes the columns of the next batch, null at the end of the file. Returns the batch before,
+   * sealed; none at the first call.
+   */
   next(columns: Data[] | null): RecordBatch[] {
     const held = this.#held;
     this.#held = columns;
@@ -69,12 +73,12 @@ export class Sealer {
 }
 
 /**
- * Compares the batches of a source with their seals, one after another. Throws an Error that names
- * what is damaged. Of a source of another maker, whose `header` is null, nothing is sealed.
+ * Compares batches with their seals, one after another. Throws an Error that names what is damaged.
+ * Where the schema has no header, another program made the file, and batches have no seals.
  */
 export class SealChecker {
   readonly header: Header | null;
-  /** Rows of the batches so far. */
+  /** Rows of the batches that were checked. */
   row = 0;
   #index = 0;
 
@@ -82,6 +86,7 @@ export class SealChecker {
     this.header = headerOf(schema);
   }
 
+  /** Checks the next batch; `isLast` says that none follows it. */
   check(batch: RecordBatch, isLast: boolean): void {
     if (this.header !== null) this.#checkSeal(batch, isLast);
     else if (batch.metadata.has(KEY) || [...batch.metadata.values()].some(isSeal)) {
@@ -91,13 +96,13 @@ export class SealChecker {
     this.#index++;
   }
 
-  /** A sealed file has at least one batch, even without rows: none means that it was cut. */
+  /** After the last batch. A sealed file has one at least, even without rows: none means a cut. */
   checkEnd(): void {
     if (this.header === null || this.#index > 0) return;
     throw new Error('damaged or cut short: it has no batch');
   }
 
-  /** Fails unless the batch is the one that was sealed, whole, and at its place. */
+  /** Fails unless a batch is the one that was sealed at this place, whole. */
   #checkSeal(batch: RecordBatch, isLast: boolean): void {
     const { schema, row } = this;
     const name = `batch ${this.#index}`;
@@ -117,10 +122,10 @@ export class SealChecker {
   }
 }
 
-/** Whether a text is a batch's JSON, though its key be damaged. */
+/** Whether a text is the JSON of a batch, even if its key or the key of the schema was damaged. */
 const isSeal = (text: string) => /^\{"row":\d+,"rows":\d+,"end":/.test(text);
 
-/** Fails unless column `i` of a batch is the one that was sealed. */
+/** Fails unless column `i` of batch number `index` has the checksum in the batch's seal. */
 export function checkColumn(batch: RecordBatch, i: number, index: number): void {
   const name = `batch ${index}`;
   const seal = parse(batch.metadata.get(KEY), name) as Seal;
@@ -130,8 +135,9 @@ export function checkColumn(batch: RecordBatch, i: number, index: number): void 
 }
 
 /**
- * The header of a file of this library, or null for a file of another maker. Of bytes, every batch
- * is checked; a table in memory may be a slice of what a file held.
+ * The header of a file of this library, null for a file of another program. Compares all checksums
+ * of bytes that are whole; a table in memory may be a slice of what a file had, whose seals do not
+ * fit.
  */
 export function openSealed({ schema, batches, isWhole }: ArrowBatches): Header | null {
   const checker = new SealChecker(schema);
@@ -142,7 +148,7 @@ export function openSealed({ schema, batches, isWhole }: ArrowBatches): Header |
   return checker.header;
 }
 
-/** What a schema says of itself, or null where another program made it. */
+/** The header in a schema, null where another program made it. Throws for an unknown version. */
 export function headerOf(schema: Schema): Header | null {
   const text = schema.metadata.get(KEY);
   if (text === undefined) return null;
@@ -152,7 +158,7 @@ export function headerOf(schema: Schema): Header | null {
   throw new Error(`format version ${version} is not known, this release reads ${FORMAT_VERSION}`);
 }
 
-/** How to read codes: as the caller says, else as the header does. */
+/** How codes are read: by the options of the caller, else by the header of the file. */
 export function codeOptions(
   given: { readonly bits?: number | undefined; readonly bitOrder?: BitOrder | undefined },
   header: Header | null,
@@ -179,21 +185,24 @@ function parse(text: string | undefined, name: string): object {
   throw new Error(`damaged: the "${KEY}" metadata of ${name} is no JSON object`);
 }
 
-/** Of the header's text and each field's name, type and nullability: they change how bytes read. */
+/**
+ * Covers the header, and name, type and nullability of each field: all change how bytes are read.
+ */
 function schemaChecksum(schema: Schema): string {
   const fields = schema.fields.map((field) => [field.name, String(field.type), field.nullable]);
   return hex(checksum(new TextEncoder().encode(schema.metadata.get(KEY) + JSON.stringify(fields))));
 }
 
 /**
- * Of what a reader sees of the column, one after another: validity (where there are nulls), offsets
- * from 0, values, children. Padding, and memory outside of a slice, do not count, so that another
- * writer of the same values gets the same checksum.
+ * Covers what a reader sees of a column, in this order: validity (if there are nulls), offsets from
+ * 0, values, children. It leaves out padding and memory outside of a slice, so that other writers
+ * of the same values get the same checksum.
  */
 function columnChecksum(data: Data): string {
   return hex(chain(data, 0n));
 }
 
+/** The hash of a column with the hash of what comes before it as its seed. */
 function chain(data: Data, start: bigint): bigint {
   let hash = start;
   const add = (part: ArrayBufferView) => {
@@ -206,7 +215,7 @@ function chain(data: Data, start: bigint): bigint {
   const { values, valueOffsets } = data;
   let { children } = data;
   if (valueOffsets) {
-    // As a file has them: those of a slice begin at 0 there, and only its elements are written.
+    // As a file has them: offsets of a slice begin at 0, and only the slice's elements are written.
     const offsets = (valueOffsets as Int32Array).subarray(0, data.length + 1);
     const [first] = offsets;
     const [from, to] = [Number(first), Number(offsets[data.length])];
@@ -222,7 +231,7 @@ function chain(data: Data, start: bigint): bigint {
   return children.reduce((sum, child) => chain(child, sum), hash);
 }
 
-/** From bit 0 on, unused ones 0; a column of nulls is written as zeros. */
+/** The bits of a column from bit 0 on, unused ones 0. Arrow writes a column of nulls as zeros. */
 function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
   return bitmapOf(length, (i) => nullCount < length && bitAt(values, offset + i));
 }

@@ -1,8 +1,7 @@
 /**
- * Tables with a declared schema as sealed Arrow files: one writer and one reader for codes, rows of
- * an index, centroids, removed rows and document frequencies. A table declares its columns as data;
- * what is read has exactly these columns and types, passed its checksums, and lies where the file's
- * bytes lie.
+ * Tables with declared columns as sealed Arrow files: one writer and one reader for codes, rows of
+ * an index, centroids, removed rows and document frequencies. A table declares its columns as data.
+ * What is read has exactly these columns and types and passed its checksums; it is not copied.
  */
 
 import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apache-arrow';
@@ -17,8 +16,8 @@ import { type NumberArray, type NumberKind, numberType } from '../columns/types'
 import { type Header, headerText, KEY, openSealed, Sealer } from './seal';
 
 /**
- * The type of a column: a number a row; `ids` of integers or texts; `bytes` of one width;
- * a `vector` of `width` numbers (null: any width); a `list` of numbers of any length.
+ * The type of a column: one number for each row; `ids`, integers or texts; `bytes` of one width; a
+ * `vector` of `width` numbers (null: of any width); a `list` of any number of numbers.
  */
 type SealedType =
   | NumberKind
@@ -27,59 +26,66 @@ type SealedType =
   | { readonly vector: NumberKind; readonly width: number | null }
   | { readonly list: NumberKind };
 
-/** A column as its table declares it. */
+/** A column of a table. */
 export interface ColumnSchema {
   readonly name: string;
   readonly type: SealedType;
   /** True where a table may lack the column. */
   readonly isOptional?: boolean;
-  /** True where rows may be null; they are only of bytes. */
+  /** True where rows may be null, which only columns of bytes allow. */
   readonly isNullable?: boolean;
 }
 
-/** Numbers of rows of any length: those of row r lie at `offsets[r]` to `offsets[r + 1]`. */
+/** Lists of numbers: those of row r lie at `offsets[r]` to `offsets[r + 1] - 1` of `items`. */
 export interface Lists {
   readonly offsets: Int32Array;
   readonly items: NumberArray;
 }
 
-/** Bytes of one width a row, and which rows are there. */
+/**
+ * Bytes of one width for each row, and a bitmap of the rows that are not null; null where all are.
+ */
 export interface Rows {
   readonly bytes: Uint8Array;
   readonly validity: Uint8Array | null;
 }
 
-/** The values of a column, by its type. */
+/** The values of a column, as its type has them. */
 type ColumnValues = NumberArray | Ids | Lists | Rows;
 
-/** The values of each column by name, for some rows; an optional column may be null or missing. */
+/**
+ * The values of columns by their names, for some rows; an optional column may be null or missing.
+ */
 export type TableRows = Readonly<Record<string, ColumnValues | null | undefined>>;
 
-/** Rows that are written as one batch. */
+/** Rows to be written as one batch. */
 export interface TableBatch {
   readonly count: number;
   readonly rows: TableRows;
-  /** Columns that the table does not declare, behind its own. */
+  /** Columns after those that the table declares. */
   readonly carried?: readonly Column[];
 }
 
-/** What a file says of itself, next to its version. */
+/** What the schema of a file states, besides its version. */
 export type TableHeader = Readonly<Record<string, unknown>>;
 
 /**
- * Rows of a batch, unless a row is wide: far below 2 GiB, since the Arrow library loses a larger
- * batch without an error.
+ * Rows of a batch, unless they are wide. Batches must stay far below 2 GiB, since the Arrow library
+ * loses a larger one without an error.
  */
 export const BATCH_ROWS = 65_536;
 
-/** Starts of batches of at most so many rows, and ends; one empty batch of no rows. */
+/** Where batches of at most `rows` rows begin and end; one empty batch where there are no rows. */
 export function* batchRanges(count: number, rows = BATCH_ROWS): Generator<[number, number]> {
   for (let first = 0; first === 0 || first < count; first += rows) {
     yield [first, Math.min(count, first + rows)];
   }
 }
 
-/** The columns of `count` rows. Nothing is copied but ids; numbers keep the type of their array. */
+/**
+ * The columns of `count` rows. Only ids that are texts are copied; numbers keep the type of their
+ * array.
+ */
 export function columnsOf(
   columns: readonly ColumnSchema[],
   rows: TableRows,
@@ -110,7 +116,7 @@ function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
   return makeData({ type: list, length, nullCount: 0, valueOffsets, child });
 }
 
-/** Batches of columns, sealed one after another; all have the columns of the first. */
+/** Seals batches one after another; all must have the columns of the first. */
 export function sealed(
   header: TableHeader,
   batches: Iterable<readonly Column[]>,
@@ -125,7 +131,7 @@ export function sealed(
   return { schema, batches: records };
 }
 
-/** A table that was opened, and passed its checksums. */
+/** A table that was opened and whose checksums were compared. */
 export interface OpenedTable {
   readonly header: Header & TableHeader;
   /** Rows of all batches. */
@@ -135,8 +141,8 @@ export interface OpenedTable {
 }
 
 /**
- * Opens a table of some kind. `isSound` says that the bytes are known to be those that were
- * written: no checksums are computed then.
+ * Opens a table; a FormatError where its header does not state this kind. `isSound` says that the
+ * bytes are known to be those that were written: no checksums are compared then.
  */
 export function openTable(
   source: ArrowSource,
@@ -155,8 +161,8 @@ export function openTable(
 }
 
 /**
- * The declared columns of a batch: null for an optional one that is not there. Fails for another
- * type, for nulls where none may be, and for values that end before the batch does.
+ * The declared columns of a batch, as views of its memory; null for an optional column that is
+ * missing. Throws for another type, for forbidden nulls, and for values that end before the batch.
  */
 export function readRows(
   batch: RecordBatch,
@@ -175,6 +181,7 @@ export function readRows(
   return rows;
 }
 
+/** The values of one column, whose type and length are checked. */
 function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValues {
   const { name, type, isNullable = false } = column;
   const { data } = chunk;
@@ -197,6 +204,7 @@ function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValu
     const { start, end } = rangesOf(chunk);
     const first = count === 0 ? 0 : start(0);
     const offsets = new Int32Array(count + 1);
+    // Offsets of a slice may begin beyond 0; those returned always begin at 0.
     for (let row = 0; row < count; row++) offsets[row + 1] = end(row) - first;
     return { offsets, items: values(first, offsets[count]) };
   }
@@ -205,7 +213,9 @@ function valuesOf(column: ColumnSchema, chunk: Chunk, count: number): ColumnValu
   return 'bytes' in type ? { bytes: found as Uint8Array, validity: validityOf([chunk]) } : found;
 }
 
-/** The type in Arrow's words; `width` is that of vectors where the table leaves it open. */
+/**
+ * The type as Arrow writes it; `width` stands for the width of vectors that a table leaves open.
+ */
 function nameOf(type: Exclude<SealedType, 'ids'>, width: number | string = 'n'): string {
   const name = (kind: NumberKind) => String(numberType(kind).type);
   if (typeof type === 'string') return name(type);
@@ -214,7 +224,7 @@ function nameOf(type: Exclude<SealedType, 'ids'>, width: number | string = 'n'):
   return `FixedSizeList[${type.width ?? width}]<${name(type.vector)}>`;
 }
 
-/** The numbers of a column of a whole table, in one array. */
+/** The numbers of a column, of all batches in one array; of one batch a view. */
 export function readNumbers(table: OpenedTable, column: ColumnSchema): NumberArray {
   const parts = table.batches.map((batch) => readRows(batch, [column], 0)[column.name]);
   if (parts.length === 1) return parts[0] as NumberArray;

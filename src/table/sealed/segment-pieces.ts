@@ -1,6 +1,6 @@
 /**
- * Rows of segments on their way into another segment: read from a block, cut, joined, and put into
- * a temporary file in the layout of a block's body. Nothing here looks at what the rows are.
+ * Rows of segments on their way into other segments: taken from a block, cut, joined, and stored in
+ * temporary files in the layout of a block's bodies. Nothing here depends on what the rows are.
  */
 
 import { concatenated } from '../../base/arrays';
@@ -17,15 +17,17 @@ import {
 } from './segment-tables';
 
 type Vectors = Pick<SegmentRows, 'vectors' | 'scales' | 'sparse'>;
+/** The vectors of rows that have none. */
 export const NO_VECTORS: Vectors = { vectors: null, scales: null, sparse: null };
 
-/** A block that was read, as it is written. */
+/** A block that was read, with its vectors, in the form in which blocks are written. */
 export function rowsOfBlock(
   layout: SegmentLayout,
   block: BlockRows,
   vectors: Vectors,
 ): SegmentRows {
   const { count, partition, rows, firsts, residuals, residualScales, checks } = block;
+  // Files have zeros for codes that are missing, and a bitmap in which no row is present.
   const isNull = partition === NO_PARTITION;
   return {
     ...{ count, partition, rows, firsts, residuals, residualScales, checks, ...vectors },
@@ -35,15 +37,16 @@ export function rowsOfBlock(
   };
 }
 
-/** The places `first` to `end - 1`. */
+/** The numbers `first` to `end - 1`. */
 export function range(first: number, end: number): Uint32Array {
   return Uint32Array.from({ length: end - first }, (_, i) => first + i);
 }
 
-/** Some rows, by their places, in any order. */
+/** The rows at some positions, in the order given; `given` itself where these are all in order. */
 export function picked(given: SegmentRows, places: Uint32Array): SegmentRows {
   const { count, partition, ids, firsts, residualScales, checks, scales, sparse } = given;
   if (places.length === count && places.every((place, i) => place === i)) return given;
+  // All rows have the same number of elements.
   const wide = <T extends Joinable>(from: T | null | undefined): T | null => {
     if (!from) return null;
     const width = from.length / count;
@@ -64,6 +67,7 @@ export function picked(given: SegmentRows, places: Uint32Array): SegmentRows {
   };
 }
 
+/** The entries of some sparse rows. */
 function pickedSparse({ offsets, indices, weights }: SparseColumns, places: Uint32Array) {
   return joinedSparse(
     Array.from(places, (p) => {
@@ -77,11 +81,14 @@ function pickedSparse({ offsets, indices, weights }: SparseColumns, places: Uint
   );
 }
 
-/** Rows of one partition, one after another. */
+/**
+ * Rows of one partition, one after another: copies, unless it is one piece. All have its columns.
+ */
 export function joined(pieces: readonly SegmentRows[]): SegmentRows {
   const [first] = pieces;
   if (pieces.length === 1) return first;
   const count = pieces.reduce((sum, piece) => sum + piece.count, 0);
+  // What the first piece has, all of them have: callers join pieces of one layout.
   const all = <T extends Joinable>(of: (piece: SegmentRows) => T | null | undefined) =>
     of(first) ? concatenated(pieces.map((piece) => of(piece) as T)) : null;
   return {
@@ -98,13 +105,16 @@ export function joined(pieces: readonly SegmentRows[]): SegmentRows {
   };
 }
 
+/** Arrays that `picked` and `joined` copy. */
 type Joinable = Uint8Array | Int8Array | Uint32Array | Int32Array | Float32Array | BigUint64Array;
 
+/** Sparse rows one after another; the offsets of each part begin at 0. */
 function joinedSparse(parts: readonly SparseColumns[]): SparseColumns {
   const rows = parts.reduce((sum, { offsets }) => sum + offsets.length - 1, 0);
   const offsets = new Int32Array(rows + 1);
   let at = 0;
   for (const part of parts) {
+    // The offsets of each part continue those before it.
     const before = offsets[at];
     for (let i = 1; i < part.offsets.length; i++) offsets[++at] = before + part.offsets[i];
   }
@@ -115,10 +125,13 @@ function joinedSparse(parts: readonly SparseColumns[]): SparseColumns {
   };
 }
 
-/** Numbers before a piece in a temporary file: rows, partition, bytes of both bodies. */
+/** Numbers of 32 bits before a piece: its rows, its partition, the bytes of both bodies. */
 const HEAD = 4;
 
-/** Rows as bytes, a multiple of 8: the bodies that a block of them would have. */
+/**
+ * Encodes rows as bytes, a multiple of 8: the bodies that a block of these rows would have. Columns
+ * come in the order in which `readBlock` and `readVectors` read them.
+ */
 export function pieceBytes(given: SegmentRows): Uint8Array {
   const { count, partition, rows, ids, firsts, residuals, residualScales, checks, sparse } = given;
   const { codes, vectors, scales } = given;
@@ -134,6 +147,7 @@ export function pieceBytes(given: SegmentRows): Uint8Array {
   let at = 4 * HEAD;
   for (const part of [...own, ...others]) {
     if (!part) continue;
+    // Each buffer begins at a multiple of 8 bytes, as in a body.
     bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
     at += padded(part.byteLength);
   }
@@ -145,6 +159,7 @@ const padded = (bytes: number) => Math.ceil(bytes / 8) * 8;
 const sizeOf = (parts: Buffers) =>
   parts.reduce((sum, part) => sum + padded(part?.byteLength ?? 0), 0);
 
+/** The buffers of ids: integers as they are, of texts offsets and bytes. */
 function idBuffers(ids: Ids | null): (ArrayBufferView | null)[] {
   if (!Array.isArray(ids)) return [ids as ArrayBufferView | null];
   const texts = (ids as readonly string[]).map((id) => Buffer.from(id));
@@ -155,7 +170,10 @@ function idBuffers(ids: Ids | null): (ArrayBufferView | null)[] {
   return [offsets, concatenated(texts)];
 }
 
-/** The pieces in bytes, which begin on 8 bytes, in order. */
+/**
+ * Decodes the pieces that `pieceBytes` made, in order: views of `bytes`, which must start at a
+ * multiple of 8.
+ */
 export function* piecesIn(layout: SegmentLayout, bytes: Uint8Array): Generator<SegmentRows> {
   for (let at = 0; at < bytes.length; ) {
     const [count, partition, first, second] = new Uint32Array(
@@ -163,6 +181,7 @@ export function* piecesIn(layout: SegmentLayout, bytes: Uint8Array): Generator<S
       bytes.byteOffset + at,
       HEAD,
     );
+    // After the four numbers: the body of the rows, then the body of their vectors.
     at += 4 * HEAD;
     const table = {
       ...{ layout, rows: Uint32Array.of(count), partitions: Uint32Array.of(partition) },

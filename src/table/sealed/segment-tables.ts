@@ -1,8 +1,8 @@
 /**
- * The files of a segment: rows in the order of their partitions, a record batch for each block; the
- * vectors in the same order; and where the blocks are. Any Arrow reader opens them. Here a block is
- * read from the body of its batch alone, whose layout docs/format.md states, so that one range of a
- * file is all that a search needs of a partition.
+ * The files of a segment: rows in the order of their partitions, one record batch for each block;
+ * the vectors in the same order; and a table of the places of blocks. Any Arrow reader opens them.
+ * Here a block is read from the body of its batch alone (layout: docs/format.md), so that a search
+ * reads one range of a file for a block of a partition.
  */
 
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
@@ -20,51 +20,58 @@ import {
 import { type ColumnSchema, openTable, readNumbers, type TableBatch } from './sealed-table';
 import { padded, TableWriter, writeTable } from './table-writer';
 
-/** In place of a partition, of rows without a code. */
+/** Stands for the partition of rows without a code, after all others. */
 export const NO_PARTITION = 0xffff_ffff;
-/** Rows of a block, at most. */
+/** Most rows of a block. */
 export const MAX_BLOCK_ROWS = 65_536;
 
-/** Rows of one partition, or without a code: ascending, with their numbers. */
+/** Rows of one partition, or rows without a code: ascending, with their numbers. */
 export interface SegmentRows extends Omit<IndexRows, 'partitions'> {
   readonly rows: Uint32Array;
   readonly partition: number;
-  /** Residual codes one after another, and their scales. */
+  /** Residual codes one after another, and their scales; null where there are none. */
   readonly residuals: Uint8Array | null;
   readonly residualScales: Float32Array | null;
-  /** The low half of the checksum of each vector. */
+  /** The low 32 bits of the checksum of each vector; null without vectors. */
   readonly checks: Uint32Array | null;
 }
 
-/** What the bodies of a segment are made of. */
+/** Which columns the blocks of a segment have, and how wide they are. */
 export interface SegmentLayout {
   readonly bits: number;
   readonly dimensions: number;
+  /** How vectors are held: the option `vectors`, by its name in files. */
   readonly keep: string;
-  /** Type of the ids, as Arrow calls it; null where rows are the ids. */
+  /** The type of the ids, as Arrow calls it; null where rows are the ids. */
   readonly id: string | null;
+  /** True where rows may share codes, so that there is a column `first`. */
   readonly hasFirsts: boolean;
   /** Bytes of a residual code; 0 where there are none. */
   readonly residualBytes: number;
 }
 
-/** Where the blocks of a segment are: an entry a block. */
+/** Where the blocks of a segment are: element i of each array is of block i. */
 export interface BlockTable {
   readonly layout: SegmentLayout;
   readonly count: number;
   readonly partitions: Uint32Array;
   readonly rows: Uint32Array;
+  /** Where the body is in the file of rows, its bytes, and its checksum. */
   readonly at: Float64Array;
   readonly bytes: Uint32Array;
   readonly checksums: BigUint64Array;
+  /** The same of the body in the file of vectors; 0 without vectors. */
   readonly vectorsAt: Float64Array;
   readonly vectorsBytes: Uint32Array;
   readonly vectorsChecksums: BigUint64Array;
-  /** Of what lies before the codes of each block, and of its codes; null in early folders. */
+  /**
+   * Checksums of what lies before the codes of each block, and of its codes; null in early folders.
+   */
   readonly headChecksums: BigUint64Array | null;
   readonly codeChecksums: BigUint64Array | null;
 }
 
+/** The columns of a file of rows, in the order in which `readBlock` reads them. */
 const ROWS = (layout: SegmentLayout): ColumnSchema[] => [
   { name: 'row', type: 'uint32' },
   { name: 'id', type: 'ids', isOptional: true },
@@ -76,6 +83,7 @@ const ROWS = (layout: SegmentLayout): ColumnSchema[] => [
   { name: 'code', type: { bytes: bytesPerCode(layout.bits) }, isNullable: true },
 ];
 
+/** The columns of a file of vectors, in the order in which `readVectors` reads them. */
 const VECTORS = ({ keep, dimensions }: SegmentLayout): ColumnSchema[] =>
   keep === 'sparse'
     ? SPARSE_COLUMNS.map((column) => ({ ...column, isOptional: false }))
@@ -95,23 +103,24 @@ const BLOCKS: readonly ColumnSchema[] = [
   { name: 'vectors_checksum', type: 'uint64' },
 ];
 
-/** By which parts of a block can be read. */
+/** Checksums of the two parts of a block, by which each can be read alone. */
 const PARTS: readonly ColumnSchema[] = [
   { name: 'head_checksum', type: 'uint64', isOptional: true },
   { name: 'code_checksum', type: 'uint64', isOptional: true },
 ];
 
-/** The files of a segment as they grow, a block at a time; a segment has one block or more. */
+/** Writes the files of a segment block by block; a segment has one block at least. */
 export class SegmentTables {
   readonly rows: TableWriter;
   /** Null where no vectors are held. */
   readonly vectors: TableWriter | null;
   readonly #layout: SegmentLayout;
+  /** By block: its partition, its rows, and the checksum of its codes. */
   readonly #partitions: number[] = [];
   readonly #counts: number[] = [];
   readonly #codes: bigint[] = [];
 
-  /** `header` is that of an index file. */
+  /** `header` is that of an index file, without a report. */
   constructor(header: Omit<IndexHeader, 'version'>, layout: SegmentLayout) {
     this.#layout = layout;
     const width = bytesPerCode(layout.bits);
@@ -120,12 +129,15 @@ export class SegmentTables {
       layout.keep === 'none' ? null : new TableWriter(VECTORS(layout), { kind: 'vectors' });
   }
 
-  /** Blocks so far. */
+  /** How many blocks were added. */
   get count(): number {
     return this.#counts.length;
   }
 
-  /** Bytes of the files of rows and of vectors. */
+  /**
+   * Adds a block; returns bytes for the files of rows and of vectors, to be written before the
+   * next.
+   */
   add(block: SegmentRows): { rows: Uint8Array[]; vectors: Uint8Array[] } {
     this.#partitions.push(block.partition);
     this.#counts.push(block.count);
@@ -134,7 +146,7 @@ export class SegmentTables {
     return { rows: this.rows.add(rowsBatch(block)), vectors };
   }
 
-  /** The file that says where blocks are, when the others have ended. */
+  /** The bytes of the table of blocks, once both files have ended. */
   blocks(): Uint8Array {
     const { count } = this;
     const [rows, vectors] = [this.rows.bodies, this.vectors?.bodies];
@@ -181,7 +193,7 @@ function vectorsBatch({ count, vectors, scales, sparse }: SegmentRows): TableBat
   return { count, rows };
 }
 
-/** The low half of the checksum of each of some vectors. */
+/** The low 32 bits of the checksum of each of `count` vectors; null where there are none. */
 export function vectorChecks(
   { vectors, sparse }: Pick<IndexRows, 'vectors' | 'sparse'>,
   count: number,
@@ -196,7 +208,7 @@ export function vectorChecks(
   });
 }
 
-/** Of the parts of one vector. */
+/** The same of one vector, whose parts are hashed one after another. */
 export function vectorCheck(parts: readonly ArrayBufferView[]): number {
   let hash = 0n;
   for (const { buffer, byteOffset, byteLength } of parts) {
@@ -205,7 +217,7 @@ export function vectorCheck(parts: readonly ArrayBufferView[]): number {
   return Number(hash & 0xffff_ffffn);
 }
 
-/** Reads a `blocks` file; a FormatError names the file. */
+/** Reads a table of blocks; a FormatError names the file. */
 export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
   const table = openTable(bytes, file, { kind: 'blocks' });
   return asArrow(file, () => {
@@ -228,7 +240,7 @@ export function blocksFromArrow(bytes: Uint8Array, file: string): BlockTable {
   });
 }
 
-/** Fails where a table does not say where the bodies of the files of its segment lie. */
+/** Fails where a table does not state where the bodies in the files of its segment lie. */
 export function checkBlocks(
   table: BlockTable,
   { rows, vectors }: { rows: readonly Span[]; vectors: readonly Span[] | null },
@@ -247,7 +259,7 @@ export function checkBlocks(
   }
 }
 
-/** What a block says of its rows, without vectors: views of its body; ids are read when asked. */
+/** A block without its vectors: views of its body; texts are decoded when they are read. */
 export interface BlockRows {
   readonly count: number;
   readonly partition: number;
@@ -263,7 +275,10 @@ export interface BlockRows {
   readonly ids: BlockIds | null;
 }
 
-/** Whether blocks can be searched by residual codes alone, and their codes be read later. */
+/**
+ * Whether a search by residual codes needs only the heads of blocks, which are all columns before
+ * the codes. Rows with equal codes are found by their codes, so a column `first` rules that out.
+ */
 export function hasHeads({ layout, headChecksums }: BlockTable): boolean {
   return headChecksums !== null && layout.residualBytes > 0 && !layout.hasFirsts;
 }
@@ -274,8 +289,8 @@ export function headBytes({ layout, rows, bytes }: BlockTable, i: number): numbe
 }
 
 /**
- * The rows of block `i` from its body, which begins on 8 bytes, or from what lies before the codes.
- * Throws where it is too short.
+ * The rows of block `i` from its body, or with `isHead` from the bytes before its codes; `body`
+ * must begin on 8 bytes. Throws where it is too short, or unused bits of codes are not 0.
  */
 export function readBlock(
   { layout, rows, partitions }: Pick<BlockTable, 'layout' | 'rows' | 'partitions'>,
@@ -302,7 +317,7 @@ export function readBlock(
   return { ...block, codes };
 }
 
-/** Fails unless numbers ascend and are those of rows `firstRow` to `nextRow - 1`. */
+/** Fails unless the row numbers of a block ascend within `firstRow` to `nextRow - 1`. */
 export function checkRows(
   { rows }: BlockRows,
   { firstRow = 0, nextRow = 0 }: { firstRow?: number; nextRow?: number },
@@ -315,7 +330,9 @@ export function checkRows(
   }
 }
 
-/** All vectors of block `i`. */
+/**
+ * The vectors of block `i` from its body in the file of vectors, views of it; sparse ones checked.
+ */
 export function readVectors(
   { layout, rows }: Pick<BlockTable, 'layout' | 'rows'>,
   i: number,

@@ -1,6 +1,6 @@
 /**
- * Small sealed tables: the removed rows and the centroids of an index folder, a column each, and
- * document frequencies, a row a word.
+ * Small sealed tables: the removed rows and the centroids of an index folder, and tables of
+ * document frequencies.
  */
 
 import { checkInteger } from '../../base/check';
@@ -11,12 +11,12 @@ import { writeTable } from './table-writer';
 
 const REMOVED: ColumnSchema = { name: 'row', type: 'uint32' };
 
-/** Numbers of removed rows, ascending. */
+/** The bytes of a file with the numbers of removed rows, which ascend. */
 export function removedToArrow(rows: Uint32Array): Uint8Array {
   return writeTable([REMOVED], { kind: 'removed' }, [{ count: rows.length, rows: { row: rows } }]);
 }
 
-/** Reads them; a file where they do not ascend throws a FormatError. */
+/** Reads such a file; a FormatError where the numbers do not ascend. */
 export function removedFromArrow(bytes: Uint8Array, file: string): Uint32Array {
   const table = openTable(bytes, file, { kind: 'removed' });
   return asArrow(file, () => {
@@ -28,13 +28,18 @@ export function removedFromArrow(bytes: Uint8Array, file: string): Uint32Array {
   });
 }
 
-/** The names in files are those of version 1, whose centroids are of 16 bits. */
+/** The column of centroids, by its name in files of version 1. That version wrote 16 bits. */
 const centroids = (vector: 'int8' | 'int16', width: number | null): ColumnSchema => {
   return { name: 'centre', type: { vector, width } };
 };
+/** Scales 8-bit integers back: round(integer · peak / 127). */
 const PEAK: ColumnSchema = { name: 'peak', type: 'uint16' };
 
-/** Centroids one after another, `width` integers each: of 8 bits, where these hold them. */
+/**
+ * The bytes of a file with centroids, `width` integers each, one after another. They are stored as
+ * 8 bits and a peak if this loses nothing, as for all centroids that this version trains; else as
+ * 16 bits.
+ */
 export function centroidsToArrow(values: Int16Array, width: number): Uint8Array {
   const count = values.length / width;
   const { bytes, peaks } = toByteRows(values, width);
@@ -46,7 +51,7 @@ export function centroidsToArrow(values: Int16Array, width: number): Uint8Array 
   return writeTable([centroids('int8', width), PEAK], { kind: 'centres' }, [batch]);
 }
 
-/** Reads them; the width is known from the index. */
+/** Reads such a file of either width. The caller knows how many integers a centroid has. */
 export function centroidsFromArrow(bytes: Uint8Array, file: string): Int16Array {
   const table = openTable(bytes, file, { kind: 'centres' });
   return asArrow(file, () => {
@@ -60,22 +65,23 @@ export function centroidsFromArrow(bytes: Uint8Array, file: string): Int16Array 
   });
 }
 
-/** How often words occur in documents, and how the words were made. */
+/** A table of document frequencies, and how its words were made. */
 interface FrequencyColumns {
+  /** The tokenizer and the hash of words, by name. */
   readonly tokens: string;
   readonly hash: string;
-  /** Documents that were counted. */
+  /** How many documents were counted. */
   readonly documents: number;
   /** Hashes of the words, ascending. */
   readonly dimensions: BigUint64Array;
-  /** Documents with each word. */
+  /** For each word, in how many documents it occurs. */
   readonly counts: Uint32Array;
 }
 
 const DIMENSION: ColumnSchema = { name: 'dimension', type: 'uint64' };
 const DOCUMENTS: ColumnSchema = { name: 'documents', type: 'uint32' };
 
-/** The bytes of an Arrow file. */
+/** The bytes of an Arrow file with the table. */
 export function writeFrequencies(columns: FrequencyColumns): Uint8Array {
   const { tokens, hash, documents, dimensions, counts } = columns;
   const batches = Array.from(batchRanges(counts.length), ([first, end]) => ({
@@ -92,7 +98,7 @@ export function writeFrequencies(columns: FrequencyColumns): Uint8Array {
   );
 }
 
-/** Reads such a file; a damaged one throws a FormatError. */
+/** Reads such a file; damage throws a FormatError. */
 export function readFrequencies(source: ArrowSource, file?: string): FrequencyColumns {
   const table = openTable(source, file, { kind: 'frequencies' });
   return asArrow(file, () => {

@@ -1,6 +1,7 @@
 /**
- * A sealed Arrow file, written batch by batch: one batch is held, since the last one says that it
- * is the last. Notes where the body of each batch lies, so that it can be read by its range alone.
+ * Writes a sealed Arrow file batch by batch. One batch is held back, since the last one says that
+ * it is the last. Notes where the body of each batch lies, so that it can be read by its range
+ * alone.
  */
 
 import { Schema } from 'apache-arrow';
@@ -10,28 +11,31 @@ import { BatchWriter } from '../arrow/bytes';
 import { headerText, KEY, Sealer } from './seal';
 import { type ColumnSchema, columnsOf, type TableBatch, type TableHeader } from './sealed-table';
 
-/** The body of a record batch in its file. */
+/** Where the body of a record batch is in its file. */
 export interface Body {
   readonly at: number;
   readonly length: number;
   readonly checksum: bigint;
-  /** Of what lies before the last column, where the writer was told how wide that is. */
+  /**
+   * The checksum of what lies before the last column; 0 where the writer does not know its width.
+   */
   readonly headChecksum: bigint;
 }
 
-/** Bytes before the metadata of a message: a mark, and the length of what follows. */
+/** Bytes before the metadata of a message: four of 255, and the length of what follows. */
 const PREFIX_BYTES = 8;
 
+/** All returned bytes, in order, are the file. */
 export class TableWriter {
-  /** Bodies of the batches that were given out. */
+  /** Bodies of the batches that were returned so far. */
   readonly bodies: Body[] = [];
   readonly #columns: readonly ColumnSchema[];
   readonly #header: TableHeader;
-  /** Bytes that a row has in the last column; 0 where no caller reads heads. */
+  /** Bytes of a row in the last column; 0 where heads are not read alone. */
   readonly #lastBytes: number;
   #sealer: Sealer | null = null;
   #writer: BatchWriter | null = null;
-  /** Bytes given out so far. */
+  /** Bytes returned so far. */
   #at = 0;
 
   constructor(columns: readonly ColumnSchema[], header: TableHeader, lastBytes = 0) {
@@ -40,7 +44,10 @@ export class TableWriter {
     this.#header = header;
   }
 
-  /** The bytes of the file that are known now; the batch must not change until the next call. */
+  /**
+   * Adds a batch, which must not change until the next call; returns the bytes that are complete
+   * now.
+   */
   add({ count, rows, carried = [] }: TableBatch): Uint8Array[] {
     const columns = [...columnsOf(this.#columns, rows, count), ...carried];
     const first: Uint8Array[] = [];
@@ -55,13 +62,14 @@ export class TableWriter {
     return [...first, ...this.#next(columns.map(({ data }) => data))];
   }
 
-  /** The bytes that end the file, which must have a batch. */
+  /** The last bytes of the file, which must have a batch. */
   end(): Uint8Array[] {
     const last = this.#next(null);
     this.#writer?.finish();
     return [...last, ...(this.#writer?.take() ?? [])];
   }
 
+  /** Seals and encodes; notes where the bodies lie. */
   #next(columns: Parameters<Sealer['next']>[0]): Uint8Array[] {
     const records = this.#sealer?.next(columns) ?? [];
     return records.map((record) => {
@@ -81,12 +89,12 @@ export class TableWriter {
   }
 }
 
-/** Buffers begin at multiples of 8 bytes. */
+/** Bytes up to the next multiple of 8, where the next buffer begins. */
 export function padded(bytes: number): number {
   return Math.ceil(bytes / 8) * 8;
 }
 
-/** The bytes of an Arrow file of a table, given batch by batch. */
+/** The bytes of a whole file. */
 export function writeTable(
   columns: readonly ColumnSchema[],
   header: TableHeader,
