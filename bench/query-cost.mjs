@@ -70,7 +70,10 @@ function costsOf({ dimensions, count, partitions: wanted, probes, oversample }) 
     const tables = lap();
     partitions.nearest(point, probes);
     const route = lap();
-    const weighed = runSteps(partitions.weighResiduals({ point, unit: ready.unit }, probes, want), {});
+    const weighed = runSteps(
+      partitions.weighResiduals({ point, unit: ready.unit }, probes, want),
+      {},
+    );
     const score = Math.max(0, lap() - tables - route);
     const hits = weighed.search.hits();
     const select = lap();

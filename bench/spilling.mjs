@@ -16,10 +16,10 @@ const lib = await fromSource(`
   export { alea } from '../../src/base/random';
   export { runSteps } from '../../src/base/steps';
   export { queryOf } from '../../src/index/query';
-  export { allocateCentroids } from '../../src/k-means/k-means';
-  export { roundInto } from '../../src/k-means/points';
+  export { allocateIntegers, roundInto } from '../../src/k-means/points';
   export { trainTree } from '../../src/k-means/two-level';
-  export { productsKernel } from '../../src/kernels/kernels';
+  export { productsKernel, residualKernel } from '../../src/kernels/kernels';
+  export { shortened } from '../../src/index/partitions/gaps';
   export { integerWidth, UNIT } from '../../src/kernels/products/products.scalar';
   export { BLOCK_ROWS, NO_GAP, RANGE } from '../../src/kernels/residuals/residuals.scalar';
 `);
@@ -89,7 +89,7 @@ function centroidsOf({ values, width, count: rowCount }, count) {
   const all = Uint32Array.from({ length: rowCount }, (_, row) => row);
   const most = Math.max(lib.SAMPLE_PER_CENTROID * count, lib.MIN_DRAWN);
   const drawn = runSteps(lib.drawn(all, most, lib.alea(SEED)), {});
-  const sample = lib.allocateCentroids(drawn.length, width);
+  const sample = lib.allocateIntegers(drawn.length, width);
   drawn.forEach((row, i) => {
     sample.set(values.subarray(row * width, (row + 1) * width), i * width);
   });
@@ -329,18 +329,20 @@ function costsOf(name, count) {
     const query = asked.values.subarray(q * dimensions, (q + 1) * dimensions);
     const { unit } = lib.queryOf(parts, query);
     const point = partitions.space.queryOf([], unit);
-    const whole = partitions.ranges(point, many).slice();
+    const whole = rangesOf(partitions, point, many);
     const split = splitRanges(whole);
     const setting = { k: K, method: 'partitions', probes: many, oversample: want / K };
     const add = (what, work) => {
       sums[what] += fastest(work);
     };
     add('whole', () => () => index.search(query, setting));
-    add('routeFew', () => () => partitions.ranges(point, few));
-    add('routeMany', () => () => partitions.ranges(point, many));
+    add('routeFew', () => () => partitions.nearest(point, few));
+    add('routeMany', () => () => partitions.nearest(point, many));
     for (const [what, some] of Object.entries({ score: whole, split })) {
       add(what, () => {
-        const search = partitions.search(unit, want, NO_GAP);
+        const { memory } = partitions.residualCodes;
+        const tables = partitions.residualCodes.tablesOf(unit);
+        const search = lib.residualKernel().search(memory, tables, want, NO_GAP);
         return () => search.ranges(some);
       });
     }
@@ -355,6 +357,25 @@ function costsOf(name, count) {
   const fixed = (sums.whole - sums.routeMany - sums.score) / queries;
   const bytes = partitions.residualCodes.memory.bytesPerRow;
   return { entry, probe: range + route, centroid, fixed, bytes };
+}
+
+/** The residual codes in the partitions nearest to a point, as ranges of the kernel. */
+function rangesOf(partitions, point, probes) {
+  const { starts, nearness, count } = partitions;
+  const { RANGE, BLOCK_ROWS, shortened } = lib;
+  // The residual codes of each partition begin at a block.
+  const places = new Uint32Array(count);
+  for (let p = 1; p < count; p++) {
+    places[p] = places[p - 1] + BLOCK_ROWS * Math.ceil((starts[p] - starts[p - 1]) / BLOCK_ROWS);
+  }
+  const { order, products } = partitions.nearest(point, probes);
+  const ranges = new Uint32Array(RANGE * probes);
+  const floats = new Float32Array(ranges.buffer);
+  order.forEach((p, i) => {
+    ranges.set([places[p], starts[p], starts[p + 1] - starts[p]], RANGE * i);
+    floats[RANGE * i + 3] = shortened(products[i], nearness);
+  });
+  return ranges;
 }
 
 /** The same entries in ranges of four blocks at most. */

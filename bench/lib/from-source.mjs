@@ -3,7 +3,10 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** What TypeScript code exports; its imports are relative to bench/lib. */
+/**
+ * What TypeScript code exports; its imports are relative to bench/lib. Throws where a module has no
+ * export of that name, which the bundler takes for a type and leaves out.
+ */
 export async function fromSource(contents) {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)), loader: 'ts' },
@@ -13,5 +16,11 @@ export async function fromSource(contents) {
     target: 'node20',
   });
   const source = Buffer.from(outputFiles[0].contents).toString('base64');
-  return import(`data:text/javascript;base64,${source}`);
+  const exported = await import(`data:text/javascript;base64,${source}`);
+  for (const [, names] of contents.matchAll(/export \{([^}]*)\} from/g)) {
+    for (const name of names.split(',').map((one) => one.trim())) {
+      if (!(name in exported)) throw new Error(`the sources export no "${name}"`);
+    }
+  }
+  return exported;
 }
