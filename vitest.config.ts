@@ -4,7 +4,7 @@
 // Coverage is of the quick tests of the library: it makes all code slower, and the slow tests mostly
 // run code in child processes, where nothing is counted.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -20,6 +20,21 @@ class SlowFirst extends BaseSequencer {
     return [...sorted.filter(isSlow), ...sorted.filter((one) => !isSlow(one))];
   }
 }
+
+const tests = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => ({ file: `test/${file}`, text: readFileSync(`test/${file}`, 'utf8') }));
+
+/** The files of a project. A run of slow tests leaves out files without any, which it would import. */
+function filesOf(isOwn: (file: string, text: string) => boolean): string[] {
+  const isSlowRun = process.argv.includes('--tags-filter=full');
+  const isRun = (text: string) => !isSlowRun || /tags: 'full'|@module-tag full/.test(text);
+  return tests.filter(({ file, text }) => isRun(text) && isOwn(file, text)).map(({ file }) => file);
+}
+
+const isCommand = (file: string) => file.startsWith('test/cli/');
+/** Whether a file replaces modules or globals, so that it needs modules of its own. */
+const isAlone = (text: string) => /\bvi\./.test(text);
 
 export default defineConfig({
   test: {
@@ -43,19 +58,31 @@ export default defineConfig({
       // Measured 94.5, 93.4 and 87.4; slow tests, without coverage, run what is missing of folders and formats.
       thresholds: { lines: 94, functions: 93, branches: 86 },
     },
-    // The tests of the command run what is built, so only they wait for a build.
+    // The tests of the command run what is built, so only they wait for a build. Those of the library
+    // share the modules that they import, which takes a third of the time of most.
     projects: [
       {
         extends: true,
         test: {
-          ...{ name: 'library', include: ['test/**/*.test.ts'], exclude: ['test/cli/**'] },
+          name: 'library',
+          include: filesOf((file, text) => !isCommand(file) && !isAlone(text)),
+          isolate: false,
           globalSetup: 'test/threads/build-worker.ts',
         },
       },
       {
         extends: true,
         test: {
-          ...{ name: 'command', include: ['test/cli/**/*.test.ts'] },
+          name: 'library-alone',
+          include: filesOf((file, text) => !isCommand(file) && isAlone(text)),
+          globalSetup: 'test/threads/build-worker.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'command',
+          include: filesOf(isCommand),
           globalSetup: 'test/cli/global-setup.ts',
         },
       },
